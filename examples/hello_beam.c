@@ -1,12 +1,13 @@
-/* hello_beam: a complete program that decodes with rill, with a domain of its own.
+/* hello_beam: a complete program that decodes with rill and its own domain.
  *
- * The domain is a hidden Markov model in its best-known form: the weather is rainy or sunny and cannot be seen; what a friend
- * did each day (walk, shop, clean) can. An action is one day's weather, so a hypothesis is a sequence of days; its score is the
- * log-probability of that weather together with what was seen. The best one for "walk shop clean" has probability 0.01344.
+ * The domain is the textbook hidden Markov model: the weather is rainy or sunny and hidden; what a friend did each day
+ * (walk, shop, clean) is observed. An action is one day's weather, so a hypothesis is a sequence of days. Its score is
+ * the joint log-probability of that weather and the observations. The best one for "walk shop clean" has probability
+ * 0.01344.
  *
  *     hello_beam "walk shop clean" "clean clean"
  *
- * Start from template_domain.c for a domain that is meant to last: it explains every member of the table. */
+ * For a domain that is meant to last, start from template_domain.c, which explains every member of the table. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,8 @@ static const char *const weather_name[] = {"rainy", "sunny"}, *const deed_name[]
 static const float first[] = {0.6f, 0.4f}, next[][2] = {{0.7f, 0.3f}, {0.4f, 0.6f}};
 static const float seen[][3] = {{0.1f, 0.4f, 0.5f}, {0.6f, 0.3f, 0.1f}};
 
-/* The state of a node is the last day's weather. Rows are few, so they live in static arrays; the engine owns the ids. */
+/* The state of a node is the last day's weather. There are few rows, so they are in static arrays; the engine assigns
+ * the ids. */
 static int last_weather[MAX_STATE_NODES], deeds[MAX_SLOTS][MAX_DAYS], days[MAX_SLOTS];
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
@@ -37,7 +39,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     return fits ? RILL_OK : rill_fail(self, RILL_ERR_MEMORY, "%d nodes are more than this example has", (int)nodes);
 }
 
-/* The next word of the input, which is bytes and not a string; *length is 0 behind the last one. */
+/* The next word of the input, which is not NUL-terminated; *length is 0 after the last one. */
 static const char *input_word(const rill_input *in, size_t pos, size_t *length)
 {
     const char *word_end = memchr(in->text + pos, ' ', in->length - pos);

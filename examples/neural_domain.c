@@ -1,17 +1,21 @@
-/* A neural domain as a plugin, to copy: a GRU reads the letters of a word, another one with attention writes a word letter by letter.
+/* A neural domain as a plugin, to copy: a GRU reads the letters of a word, and another GRU with attention writes a word
+ * letter by letter.
  *
- * Nothing here multiplies: programs (rill/device.h) say what is computed for a row, and the device computes it, for all rows of a
- * call at once. So another architecture is another build_programs(). Sizes follow from the shapes in the model's file.
+ * The code here contains no arithmetic: graphs (rill/device.h) describe what is computed for a row, and the device
+ * computes it for all rows of a call at once. So another architecture is another build_programs(). Sizes follow from
+ * the shapes in the model file.
  *
- * Source of the form: Luong, Pham, Manning, Effective Approaches to Attention-based Neural Machine Translation, 2015, with GRUs
- * (Cho et al. 2014) as PyTorch has them.
- * Letters: E width of embeddings, H hidden width, S source symbols (a to z), V actions (a to z, then the end), T letters of a word.
+ * Source of the architecture: Luong, Pham, Manning, Effective Approaches to Attention-based Neural Machine Translation,
+ * 2015, with GRUs (Cho et al. 2014) as in PyTorch.
+ * Letters: E width of embeddings, H hidden width, S source symbols (a to z), V actions (a to z, then the end), T
+ * letters of a word.
  *   source.embedding [S, E]      encoder.{input,hidden}.{weight,bias} [3H, E or H], [3H]
- *   target.embedding [V + 1, E]  decoder.{input,hidden}.{weight,bias} likewise; the last row of the embedding starts an output
+ *   target.embedding [V + 1, E]  decoder.{input,hidden}.{weight,bias} likewise; the last row of the embedding starts an
+ *   output
  *   attention.{weight,bias} [H, 2H], [H] over [context; state]      output.{weight,bias} [V, H], [V]
  *
- * The model is const: any number of engines decode from it, each with a runner of its own.
- * Divisions: weights · programs · the model · runners · encode · step and score · finalize · table. */
+ * The model is constant: any number of engines decode with it, each with its own runner.
+ * Divisions: weights · graphs · the model · runners · encode · step and score · finalize · table. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,8 +37,8 @@ typedef struct neural {
     rill_device *device;
     rill_network *plan;
     size_t embedding, hidden;        /* E, H */
-    float *tensor[TENSORS];          /* what was read; biases and embeddings are borrowed by the plan */
-    size_t floats[TENSORS], tensors; /* of each; how many */
+    float *tensor[TENSORS];          /* the tensors read; the network borrows biases and embeddings */
+    size_t floats[TENSORS], tensors; /* size of each; number of tensors */
     rill_graph encode, step, score;
     rill_table memory, last, state;
     char description[80];
@@ -55,7 +59,7 @@ static rill_status load(neural *m, const rill_tensor_file *file, const char *nam
     return rill_tensor_file_read(file, name, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, data);
 }
 
-/* Both halves of a GRU. */
+/* The two halves of a GRU: input and hidden. */
 typedef struct gru {
     float *input, *input_bias, *hidden, *hidden_bias;
 } gru;
@@ -98,9 +102,9 @@ static rill_status load_weights(neural *m, const rill_tensor_file *file, weights
     return load(m, file, "output.bias", ACTIONS, 0, &w->output_bias);
 }
 
-/* --- programs ----------------------------------------------------------------------------------------------------- */
+/* --- graphs ------------------------------------------------------------------------------------------------------- */
 
-/* Letters' embeddings times W_ih are few rows, so they are multiplied now: a unit's gates are then a row of a constant. */
+/* There are few letters, so embeddings times W_ih are multiplied at load: a unit's gates are then a row of a constant. */
 static rill_constant gate_table(neural *m, const gru *g, const float *embedding, size_t rows)
 {
     return rill_network_product(m->plan, embedding, rows, m->embedding, g->input, 3 * m->hidden, m->embedding,
@@ -134,7 +138,7 @@ static void build_encode(neural *m, const weights *w)
     rill_op_scan(plan, p, &read);
 }
 
-/* Columns: node; slot of a first node, else -1; the node that a row continues, itself if it is the first; symbol. */
+/* Columns: node; slot of a root node, else -1; the parent node, or the node itself if it is a root; symbol. */
 static void build_step(neural *m, const weights *w)
 {
     rill_network *plan = m->plan;
@@ -209,7 +213,7 @@ static void build_score(neural *m, const weights *w)
     rill_op_best(plan, p, RILL_ROWS, &best);
 }
 
-/* What does not fit together is told by rill_network_finish(), so nothing is asked in between. */
+/* rill_network_finish() reports all errors of construction, so none is checked in between. */
 static rill_status build_programs(neural *m, const weights *w)
 {
     m->memory = rill_network_table(m->plan, RILL_TABLE_RAGGED, m->hidden, "the encoder's outputs");
@@ -282,9 +286,9 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
 
 /* --- runners ------------------------------------------------------------------------------------------------------ */
 
-/* What decodes: a stream of the plan, and the columns of one call. */
+/* A runner: a session of the network, and the columns of one call. */
 typedef struct runner {
-    rill_session *stream; /* the first: see rill_runner_drop() */
+    rill_session *stream; /* first member: see rill_runner_drop() */
     rill_context *ctx;
     const neural *m;
     int32_t *column; /* [3, rows] */
@@ -321,7 +325,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     return rill_session_reserve(((runner *)self)->stream, nodes, slots);
 }
 
-/* late: 1 + the rows' group, where a device may answer later; 0: the answers are there on return. */
+/* late: 1 + the rows' group if the device may return results later; 0: they are there on return. */
 static rill_status run(runner *r, rill_graph program, int32_t n, const int32_t *const *columns,
                        const rill_selection *selection, int32_t late)
 {
@@ -337,7 +341,7 @@ static rill_status grow_columns(runner *r, int32_t n)
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Letters of a word to r->letter; what is wrong with it is its own failure, and then *length is 0. */
+/* Write the letters of a word to r->letter. An invalid word fails alone; then *length is 0. */
 static rill_status read_word(runner *r, rill_input *in, size_t used, int32_t *length)
 {
     *length = 0;
@@ -429,7 +433,7 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
 
 /* --- table -------------------------------------------------------------------------------------------------------- */
 
-/* `--device NAME` on a command line, `device = "NAME"` in a script: whatever stands here can be given wherever settings can. */
+/* `--device NAME` on a command line, `device = "NAME"` in a script: these options are available wherever settings are. */
 static const rill_option own_options[] = {
     {"device", "NAME", "cpu", "what runs the model: cpu, cuda, cuda:NUMBER or auto", RILL_OPTION_TEXT,
      RILL_OPTION_MODEL, 0, 0, 0, NULL},

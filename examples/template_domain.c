@@ -1,37 +1,41 @@
-/* A domain as a plugin, to copy: it fills the gaps of a word, "b_a__" -> "beans", with the letters that are likeliest to follow
- * each other.
+/* A domain as a plugin, to copy: it fills the gaps of a word, "b_a__" -> "beans", with letters that are likely to
+ * follow each other.
  *
- * The model is a table of letter pairs, counted from a text: the file `path` names, or a few built-in lines. Actions are the
- * letters and one end action; a gap may become any letter, a given letter only itself; behind the last letter only the end is
- * legal. It is small, and it is a whole domain: every member of the table below is there and does its work.
+ * The model is a table of letter pairs, counted from a text: the file `path`, or a few built-in lines. Actions are the
+ * letters and one end action. A gap may become any letter, a given letter only itself; after the last letter only the
+ * end is legal. It is small but complete: every member of the table below is present or explained.
  *
  * Recipe
  *    1. Copy this file; choose a name ([a-z0-9-]+) and put it in the table at the end.
- *    2. Decide what one action is, number the actions from 0, and decide how a hypothesis ends: an end action (RILL_END), an
- *       ordinary action after which nothing is left to do (RILL_LAST), or both. Say the number in open().
- *    3. Decide what a state is: what score() must know of a hypothesis besides its input. If it follows from the parent's
- *       state and the action, say RILL_STATE_PARENT; if all ancestors are needed (attention), RILL_STATE_PATH.
- *    4. open(): load the model from options->path, fill *info. Fail with rill_fail() and a sentence that names the file, the
- *       line and what was expected; keep nothing on failure.
- *    5. reserve(): make room for states and for inputs. The engine gives out the ids and tells when they are free; the memory
- *       behind them is yours, grows only, and can lie on any device.
- *    6. encode(): read inputs into their slots. A bad one fails alone with rill_input_fail().
- *    7. step(): make each row's state from its parent's. The whole call is one batch: this is where a neural model would
- *       multiply matrices for all rows at once.
- *    8. score(): for each row the best legal actions and the log-probabilities of those that are picked. With a row's actions at
- *       hand, give them all to rill_score_result_fill(), which does the rest; you need not read rill_score_request. Scores are the model's
- *       own: what scorers and settings make of them is the engine's affair.
+ *    2. Decide what one action is, number the actions from 0, and decide how a hypothesis ends: with an end action
+ *       (RILL_END), with an ordinary action after which nothing is left to do (RILL_LAST), or both. Set the end
+ *       action's number in open().
+ *    3. Decide what a state is: what score() must know of a hypothesis besides its input. If it follows from the
+ *       parent's state and the action, set RILL_STATE_PARENT; if all ancestors are needed (attention),
+ *       RILL_STATE_PATH.
+ *    4. open(): load the model from options->path, fill *info. Fail with rill_fail() and a sentence that names the
+ *    file,
+ *       the line and what was expected; keep nothing on failure.
+ *    5. reserve(): allocate arrays for states and for inputs. The engine assigns the ids and reports when they are
+ *    free.
+ *       The memory is yours, only grows, and can be on any device.
+ *    6. encode(): read inputs into their slots. An invalid one fails alone with rill_input_fail().
+ *    7. step(): make each row's state from its parent's. The whole call is one batch: a neural model would multiply
+ *       matrices for all rows at once here.
+ *    8. score(): return for each row the best legal actions, and the log-probabilities of those that are picked. If you
+ *       have all of a row's actions, pass them to rill_score_result_fill(), which does the rest; you need not read
+ *       rill_score_request. Scores are the model's own: the engine applies scorers and settings to them.
  *    9. finalize(): turn actions into what the user reads.
- *   10. drop(), free(): ids that are no longer in use. Leave them out if you have nothing to give back.
+ *   10. drop(), free(): ids that are no longer in use. Leave them out if you have nothing to release.
  *   11. close(): undo open().
- *   12. Optional members: measure(), canonical(); see the table for what is missed without them.
- *   13. Build it as a shared object that exports rill_plugin(), and have it checked:
+ *   12. Optional members: measure(), canonical(); the table says what is missing without them.
+ *   13. Build it as a shared object that exports rill_plugin(), and check it:
  *           cc -std=c17 -O2 -shared -fPIC -o rill-mine.so mine.c $(pkg-config --cflags rill) -lm
  *           rill check --plugin ./rill-mine.so -i INPUTS
- *       Where it is installed then, and how others find it, is in docs/guides/plugins.md.
+ *       docs/guides/plugins.md says where to install it and how others find it.
  *
- * Two rules to keep. Results depend on the row alone: not on other rows, their number or their order, since the schedule of the
- * search mixes rows of any items. And nothing calls exit() or prints: failures are returned.
+ * Two rules. A row's results depend on that row only: not on other rows, their number or their order, since the
+ * schedule of the search mixes rows of any items. And no function calls exit() or prints: failures are returned.
  *
  * Divisions: the model · life · encode · step · score · finalize · optional members · table. */
 #include <ctype.h>
@@ -44,14 +48,14 @@
 
 enum { LETTERS = 26, END = 26, ACTIONS = 27, BORDER = 26, LONGEST = 200 };
 
-/* What one input is to us: its letters, GAP where any letter may stand. */
+/* An input: its letters, with GAP where any letter is possible. */
 enum { GAP = -1 };
 typedef struct slot {
     int32_t length;
     int8_t letter[LONGEST];
 } slot;
 
-/* What one state is: the last letter, BORDER before the first. */
+/* A state: the last letter, BORDER before the first. */
 typedef int8_t node;
 
 typedef struct speller {
@@ -77,7 +81,7 @@ static void count_letter(double counts[LETTERS + 1][ACTIONS], int *previous, int
     *previous = letter == END ? BORDER : letter;
 }
 
-/* Counts become log-probabilities; half a count is added so that no pair is impossible. */
+/* Convert counts to log-probabilities; half a count is added so that no pair is impossible. */
 static void normalise(speller *s, double counts[LETTERS + 1][ACTIONS])
 {
     for (int p = 0; p <= LETTERS; p++) {
@@ -131,11 +135,11 @@ static rill_status open_speller(const rill_domain *table, rill_context *ctx, con
     }
     *info = (rill_domain_info){
         .actions = ACTIONS,
-        .phases = 1,                     /* more when a timestep takes several decisions in turn */
+        .phases = 1,                     /* more if a timestep consists of several decisions */
         .state_need = RILL_STATE_PARENT, /* the last letter follows from the action */
-        .max_length = LONGEST,           /* inputs say their own in encode() */
+        .max_length = LONGEST,           /* encode() sets each input's own */
         .description = "letter pairs",
-        .node_bytes = sizeof(node), /* and the next, for the setting memory */
+        .node_bytes = sizeof(node), /* this and the next: for the setting memory */
         .slot_bytes = sizeof(slot),
         .has_end_action = 1, /* 0 when hypotheses end with an ordinary action: then set out->ends in score() */
         .end_action = END,
@@ -144,7 +148,7 @@ static rill_status open_speller(const rill_domain *table, rill_context *ctx, con
     return RILL_OK;
 }
 
-/* Ids below `nodes` and `slots` may be used from now on. What is in use stays as it is: rill_grow() keeps the content. */
+/* Ids below `nodes` and `slots` may be used from now on. Existing states stay valid: rill_grow() keeps the content. */
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     speller *s = self;
@@ -171,7 +175,7 @@ static void read_word(rill_input *in, slot *to)
         to->letter[i] = (int8_t)(c == '_' ? GAP : tolower(c) - 'a');
     }
     to->length = (int32_t)in->length;
-    in->max_length = to->length + 1; /* one more than the letters: at the limit itself the end is not scored */
+    in->max_length = to->length + 1; /* one more than the letters: at the maximum length the end would not be scored */
     in->size = to->length;           /* for --sort */
 }
 
@@ -194,7 +198,7 @@ static rill_status step(void *self, const rill_rows *rows)
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-/* The legal actions of a row: one that is forced, or all letters. */
+/* Legal actions of a row: the given letter, or all letters. */
 static rill_status score(void *self, const rill_rows *rows, const rill_score_request *score_request,
                          rill_score_result *out)
 {
@@ -205,7 +209,8 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
         int32_t pos = rows->depth[row], action[LETTERS];
         int32_t fixed_action = pos == word->length ? END : word->letter[pos];
         for (int32_t i = 0; i < LETTERS; i++) action[i] = i;
-        /* A model with many actions writes its best ask->most into `out` itself, from ask->legal, and the picks. */
+        /* A model with many actions writes the best score_request->max_choices itself, from the allowed set, and the
+         * picks. */
         if (fixed_action == GAP)
             rill_score_result_fill(score_request, row, LETTERS, action, all, NULL, out);
         else
@@ -232,7 +237,7 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
 static void drop(void *self, int32_t id)
 {
     speller *s = self;
-    s->slots[id].length = 0; /* nothing to give back; a domain with encoder memory would release it here */
+    s->slots[id].length = 0; /* nothing to free; a domain with encoder memory would free it here */
 }
 
 static void free_nodes(void *self, int32_t n, const int32_t *nodes)
@@ -244,7 +249,7 @@ static void free_nodes(void *self, int32_t n, const int32_t *nodes)
 static int64_t measure(void *self, const char *text, size_t length)
 {
     (void)self, (void)text;
-    return (int64_t)length; /* letters, not blank-separated words */
+    return (int64_t)length; /* letters, not words separated by spaces */
 }
 
 static rill_status canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
@@ -259,7 +264,7 @@ static rill_status canonical(const rill_domain *table, rill_context *ctx, const 
     return RILL_OK;
 }
 
-/* Names by which scorers and scripts speak of actions: here the letters, and nothing for the end. */
+/* Names of actions for scorers and scripts: the letters, and an empty name for the end. */
 
 static rill_status action_name(void *self, int32_t action, rill_text *out)
 {
@@ -289,31 +294,34 @@ static const rill_domain template_domain = {
     /* score       */ score,
     /* finalize    */ finalize,
     /* drop        */ drop,       /* (optional) without it, nothing happens when an item is done */
-    /* free        */ free_nodes, /* (optional) without it, nothing happens when states are free */
+    /* free        */ free_nodes, /* (optional) without it, nothing happens when states are freed */
     /* close       */ close_speller,
     /* measure     */ measure,     /* (optional) without it, inputs are sorted by their number of words */
     /* canonical   */ canonical,   /* (optional) without it, right answers must be equal byte by byte */
     /* action_name */ action_name, /* (optional) without these two, scorers and scripts know actions by number only */
     /* find_action */ find_action,
-    /* metric      */ "exact", /* (optional) without it, outputs are judged by exact match, too */
-    /* features    */ 0,       /* (optional) what it can do beyond the rest, as ensembles: see rill_domain_feature */
-    /* field       */ NULL,    /* (optional) without it, outputs have nothing but their text */
+    /* metric      */ "exact", /* (optional) without it, outputs are evaluated by exact match, too */
+    /* features    */ 0,       /* (optional) additional features, such as ensembles: see rill_domain_feature */
+    /* field       */ NULL,    /* (optional) without it, outputs have only their text */
     /* unknown_action */ NULL, /* (optional) every letter is known */
-    /* recommend      */ NULL, /* (optional) without it, presets are as they are */
-    /* tokenize       */ NULL, /* (optional) without it, scorers cannot ask which actions write a text */
-    /* start          */ NULL, /* (optional) without these two, the model decodes itself: one engine at a time */
+    /* recommend      */ NULL, /* (optional) without it, presets stay unchanged */
+    /* tokenize       */ NULL, /* (optional) without it, scorers cannot convert a text to actions */
+                               /* start          */
+    NULL, /* (optional) without these two, the model decodes without a runner: one engine at a time */
     /* stop           */ NULL,
-    /* profile        */ NULL, /* (optional) without these three, --profile is refused: nothing runs on a device */
+    /* (optional) without these three, --profile is refused: nothing runs on a device */
+    NULL, /* (optional) without these three, --profile is refused: nothing runs on a device */
     /* profiled       */ NULL,
     /* limits         */ NULL,
-    /* collect        */ NULL, /* (optional) without it, score answers before it returns */
-    /* advise         */ NULL, /* (optional) without it, a model is searched by rill's own defaults */
-    /* options        */ NULL, /* (optional) options of its own, as --letters N: see examples/neural_domain.c */
-    /* model_types    */ NULL, /* (optional) "model_type" of config.json by which a directory is known as its own */
-    /* classify       */ NULL, /* (optional) under cube pruning any state of the same last action can be continued */
-    /* first_action   */ NULL, /* (optional) outputs begin with nothing that their texts do not have */
+    /* collect        */ NULL, /* (optional) without it, score() returns its results at once */
+    /* advise         */ NULL, /* (optional) without it, a model is searched with rill's defaults */
+    /* options        */ NULL, /* (optional) its own options, such as --letters N: see examples/neural_domain.c */
+    /* model_types    */ NULL, /* (optional) the "model_type" values of config.json that identify its models */
+                               /* classify       */
+    NULL, /* (optional) without it, cube pruning treats states with equal last actions as equivalent */
+    /* first_action   */ NULL, /* (optional) without it, no first action is forced */
     /* split          */ NULL, /* (optional) without it, a line is one input, however long */
-    /* input_options  */ NULL, /* (optional) all inputs are read as the model was opened */
+    /* input_options  */ NULL, /* (optional) without it, all inputs are read with the options of open() */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

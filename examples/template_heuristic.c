@@ -1,17 +1,20 @@
 /* A heuristic as a plugin: `gap:D` cuts a beam at its first large gap.
  *
- * Candidates come in rank order. Where one scores more than D below the one before it, it and all behind it are dropped: a
- * beam that has split into leaders and followers keeps the leaders, however wide or narrow their group is, while a beam
- * without a gap stays whole. (`absolute` measures from the best instead, so it drops the tail of an even beam too.)
+ * Candidates come in rank order. If one scores more than D below the one before it, it and all lower-ranked ones are
+ * dropped. A beam that has split into leaders and followers keeps the leaders, however wide or narrow their group is; a
+ * beam without a gap stays whole. (`absolute` measures from the best instead, so it also drops the tail of an even
+ * beam.)
  *
  * Recipe
  *   1. Copy this file, rename the heuristic, and change apply().
- *   2. apply() gets all selected items at once, item i in entries [offset[i], offset[i+1]) in rank order. Clear keep[c] to
- *      drop a candidate, lower width[i] to keep the best few, set stop[i] to end an item. Look at rill/heuristic.h for what
- *      is known of an item and of a candidate.
- *   3. What happens to an item may depend on that item alone, and nothing is remembered from call to call.
- *   4. An ended candidate (ended[c]) waits for those above it; it counts and is dropped like any other.
- *   5. Build it as a shared object that exports rill_plugin(), and have rule 3 checked, with good arguments:
+ *   2. apply() gets all selected items at once, item i in entries [offset[i], offset[i+1]) in rank order. Clear keep[c]
+ *   to
+ *      drop a candidate, lower width[i] to keep the best few, set stop[i] to end an item. rill/heuristic.h lists the
+ *      fields of items and candidates.
+ *   3. Decisions for an item may depend on that item only, and nothing is remembered between calls.
+ *   4. An ended candidate (ended[c]) stays in the beam until no better one is live; it counts and is dropped like any
+ *      other.
+ *   5. Build it as a shared object that exports rill_plugin(), and check rule 3, with typical arguments:
  *          cc -std=c17 -O2 -shared -fPIC -o rill-mine.so mine.c $(pkg-config --cflags rill)
  *          rill check --plugin ./rill-mine.so --heuristic gap:1 */
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A script is made of the parts of all rooms here, where it is loaded: its file is read and run, and what that returns is kept. */
+/* Creates scripts: reads and runs the file, and keeps what it returns. Ties together the subfolders of scripting. */
 #include <string.h>
 
 #include "arrays/arrays.h"
@@ -36,7 +36,7 @@ typedef struct chunk {
     size_t length;
 } chunk;
 
-/* A byte order mark and a first line "#!..." are not Lua; the newline stays, so that lines keep their numbers. */
+/* Skip a byte order mark and a first line "#!...". The newline stays, so that line numbers are right. */
 static void skip_bom_and_shebang(chunk *c)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -47,7 +47,7 @@ static void skip_bom_and_shebang(chunk *c)
     c->length -= skipped;
 }
 
-/* How Lua will name the chunk in its messages: what it makes of the path, which is on top of the stack. */
+/* Store the chunk name as Lua's messages show it: derived from the path, which is on top of the stack. */
 static void store_chunk_name(lua_State *L, rill_script *s)
 {
     lua_Debug record;
@@ -73,7 +73,7 @@ static void destroy_deferred(void *script)
     script_destroy(script);
 }
 
-/* Everything or nothing: what the chunk registered before it failed is forgotten before the script's tables go. */
+/* All or nothing: if the chunk fails, everything it registered is unregistered before its tables are freed. */
 rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const char *name, const char *text,
                                   size_t length, const rill_script_options *options)
 {

@@ -1,14 +1,14 @@
-/* Memory that is given back all at once: a chain of blocks from the context's allocator.
+/* An arena: a chain of blocks from the context's allocator, all freed at once.
  *
- * Invariant: every block carries its own size in front of it, because the context's allocator must be told sizes on
- * freeing. The header fills a whole cache line, so that what follows keeps the allocator's alignment of 64 bytes. */
+ * Invariant: every block starts with a header that holds its size, because the context's allocator needs the size when
+ * it frees. The header fills a whole cache line, so that the data after it keeps the allocator's alignment of 64 bytes. */
 #include <string.h>
 
 #include "arena.h"
 
 struct rill_arena_block {
     _Alignas(64) rill_arena_block *prev;
-    size_t bytes; /* the header counted */
+    size_t bytes; /* header included */
 };
 
 rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t size, const char *what)
@@ -22,7 +22,7 @@ rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t 
     block->bytes = bytes;
     arena->last = block;
     void *first = block + 1;
-    memcpy(out, &first, sizeof first); /* `out` points at some `T *`: copied, not assigned, so that no type is punned */
+    memcpy(out, &first, sizeof first); /* `out` points to some `T *`; memcpy avoids type punning */
     return RILL_OK;
 }
 

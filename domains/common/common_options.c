@@ -1,4 +1,4 @@
-/* Options that all domains of rill's own take or refuse; see common_options.h. */
+/* Options that all built-in domains accept or refuse; see common_options.h. */
 #include "common_options.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Tensors into tables; common_weights.h says which. */
+/* Weights from tensor files into a network's tables; see common_weights.h. */
 #include "common_weights.h"
 #include "try.h"
 

@@ -1,7 +1,7 @@
-/* A model's config.json, asked for values of a stated type.
+/* Typed access to a model's config.json.
  *
- * Invariant: `root` is an object with no member given twice at any level. jansson stays inside this file, safetensors.c
- * and vocabulary_json.c. Divisions: opening · finding · describing · getters. */
+ * Invariant: `root` is an object, and no object in it has a member twice. Only this file, safetensors.c and
+ * vocabulary_json.c use jansson. Divisions: opening · finding · describing · getters. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +87,7 @@ const char *rill_config_name(const rill_config *config)
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
-enum { NAME_BYTES = 64 }; /* longest member name asked for, NUL counted: keys are rill's own constants */
+enum { NAME_BYTES = 64 }; /* longest key, NUL included: keys are rill's own constants */
 
 static json_t *get_member(json_t *object, const char *name, size_t length)
 {
@@ -98,8 +98,8 @@ static json_t *get_member(json_t *object, const char *name, size_t length)
     return json_object_get(object, copy);
 }
 
-/* The value at a dotted key, NULL when it is absent or null. A step through something that is not an object, as with
- * "rill.domain" in {"rill": 3}, finds nothing. */
+/* Find the value of a dotted key; NULL if it is absent or null, or if a step leads through a value that is no object,
+ * as "rill.domain" in {"rill": 3}. */
 static json_t *find_value(const rill_config *config, const char *key)
 {
     json_t *value = config->root;
@@ -114,7 +114,7 @@ static json_t *find_value(const rill_config *config, const char *key)
 
 /* --- describing --------------------------------------------------------------------------------------------------- */
 
-/* What is there in place of what was expected, as errors put it. */
+/* Describe the value found, for error messages ("expected ..., found ..."). */
 static const char *describe_json(const json_t *value, char *buffer, size_t size)
 {
     if (value == NULL) return "nothing";
@@ -226,7 +226,7 @@ rill_status rill_config_array_string(const rill_config *config, const char *key,
     return fail_value(config, key, expected, value);
 }
 
-/* Hand over a list, or an integer as one. */
+/* Call `take` for each integer of a list; a single integer counts as a list of one. */
 static rill_status call_with_list(const rill_config *config, const char *key, const json_t *list,
                                   rill_config_list_fn take, void *user)
 {

@@ -1,14 +1,16 @@
-/* CTranslate2's model.bin, read strictly: entries of its variables.
+/* CTranslate2's model.bin: a strict reader of its variables.
  *
- * The form (version 6, as ctranslate2/specs/model_spec.py writes it), all numbers little-endian: the version in 4 bytes, the name of the
- * specification, its revision in 4 bytes, the number of variables in 4, the variables, the number of aliases in 4, the aliases. A name is
- * its length in 2 bytes, with the NUL that it ends with. A variable is its name, the number of its dimensions in 1 byte, these in 4
- * bytes each, its type in 1 byte, the number of its bytes in 4, and these. An alias is its name and that of the variable it stands for.
- * Integers that are weights, NAME, have their scales in NAME_scale, fp32: one for each row or one for all. A number is the integer
- * divided by it.
+ * The format (version 6, as ctranslate2/specs/model_spec.py writes it); all numbers are little-endian:
+ *   file      version (4 bytes), name of the specification, its revision (4),
+ *             number of variables (4), variables, number of aliases (4), aliases
+ *   name      length in bytes, NUL included (2), the bytes with the NUL
+ *   variable  name, number of dimensions (1), dimensions (4 each), type (1), number of data bytes (4), data
+ *   alias     its own name, the name of the variable
+ * The scales of an integer weight NAME are the fp32 variable NAME_scale, one per row or one for all: weight = integer /
+ * scale.
  *
- * Invariant: as that of tensor_file.h; nothing of the file is left over, and no name comes twice.
- * Divisions: walking through the file · variables · aliases · scales · the whole · what it is. */
+ * Invariant: as in tensor_file.h; the file has no bytes left over, and no name occurs twice.
+ * Divisions: walking through the file · variables · aliases · scales · the whole · specification. */
 #include "ct2_file.h"
 
 #include <math.h>
@@ -20,22 +22,22 @@
 
 enum {
     VERSION = 6,
-    MAX_NAME_BYTES = 512, /* bytes of one, with its NUL */
+    MAX_NAME_BYTES = 512, /* longest name, NUL included */
     MAX_VARIABLE_HEADER = 2 + MAX_NAME_BYTES + 1 + 4 * RILL_TENSOR_MAX_RANK + 1 + 4 +
-                          16, /* more than a variable has in front of its numbers */
+                          16, /* upper bound of a variable's bytes between name and data */
     MIN_VARIABLE = 2 + 2 + 1 + 1 + 4,
     MIN_ALIAS = 2 * (2 + 2),
 };
 
 /* --- walking through the file ------------------------------------------------------------------------------------- */
 
-/* The head of what comes next, and where it is. */
+/* The reader's position, and the part of the file that is buffered. */
 typedef struct ct2_reader {
     rill_tensor_file *file;
     tensor_part *part;
-    size_t offset; /* of the file: what comes next */
+    size_t offset; /* file offset of the next byte to read */
     unsigned char buffer[MAX_VARIABLE_HEADER];
-    size_t n_read, n_used; /* bytes of the head: read, and taken */
+    size_t n_read, n_used; /* bytes of `head`: read, and consumed */
 } ct2_reader;
 
 static rill_status peek_bytes(ct2_reader *w)
@@ -46,7 +48,7 @@ static rill_status peek_bytes(ct2_reader *w)
     return tensor_part_read(w->part, w->offset, w->n_read, w->buffer);
 }
 
-/* What was taken of the head is behind. */
+/* Advance the file offset by the bytes consumed from the head. */
 static void consume_bytes(ct2_reader *w)
 {
     w->offset += w->n_used;
@@ -69,7 +71,7 @@ static rill_status take_integer(ct2_reader *w, size_t bytes, const char *what, u
     return RILL_OK;
 }
 
-/* A name, copied. What CTranslate2 writes are Python's names and slashes. */
+/* Read a name and copy it. CTranslate2 writes Python identifiers and slashes. */
 static rill_status take_name(ct2_reader *w, const char *what, const char **out)
 {
     uint32_t length;
@@ -84,7 +86,7 @@ static rill_status take_name(ct2_reader *w, const char *what, const char **out)
     return tensor_copy_string(w->file, name, out);
 }
 
-/* A number of things of which each has so many bytes at least. */
+/* Read a count of things that take at least min_bytes each; fail if the file is too short for them. */
 static rill_status take_count(ct2_reader *w, const char *what, size_t min_bytes, uint32_t *out)
 {
     TRY(take_integer(w, 4, what, out));
@@ -107,7 +109,7 @@ static rill_status take_shape(ct2_reader *w, rill_file_tensor *e)
     return RILL_OK;
 }
 
-/* In the order of CTranslate2's types.h. */
+/* Indexed by CTranslate2's type number (its types.h). */
 static rill_status take_type(ct2_reader *w, rill_file_tensor *e, const tensor_type **type)
 {
     static const char *const names[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
@@ -155,7 +157,7 @@ static rill_status take_variable(ct2_reader *w)
 
 /* --- aliases ------------------------------------------------------------------------------------------------------ */
 
-/* Of `count` entries that are sorted; aliases are found among the variables alone. */
+/* Find a variable among the first `count` entries, which are sorted. An alias may refer to variables only. */
 static const tensor_entry *ct2_find(const rill_tensor_file *t, size_t count, const char *name)
 {
     for (size_t low = 0; low < count;) {
@@ -201,7 +203,7 @@ static rill_status check_unique_names(const rill_tensor_file *t)
 
 static const char SCALE_SUFFIX[] = "_scale";
 
-/* Give integers what their scales say: those whose names end so stay entries of their own. */
+/* Attach scale entry i to the integer entry that it scales. The scale stays an entry as well. */
 static rill_status attach_scale(rill_tensor_file *t, size_t variables, size_t i)
 {
     char name[MAX_NAME_BYTES];
@@ -220,7 +222,7 @@ static rill_status attach_scale(rill_tensor_file *t, size_t variables, size_t i)
     tensor_entry *entry = &t->entries[scaled - t->entries];
     entry->scales_offset = s->begin;
     entry->n_scales = count;
-    t->entries[i].tensor.read = 1; /* with what it scales */
+    t->entries[i].tensor.read = 1; /* read together with the weight that it scales */
     return RILL_OK;
 }
 
@@ -273,7 +275,7 @@ rill_status ct2_read(rill_tensor_file *t)
     return check_unique_names(t);
 }
 
-/* --- what it is --------------------------------------------------------------------------------------------------- */
+/* --- specification ------------------------------------------------------------------------------------------------ */
 
 const char *rill_ct2_spec_name(const rill_tensor_file *t, uint32_t *revision)
 {

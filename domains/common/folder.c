@@ -1,4 +1,4 @@
-/* Reading the "rill" part of a model's config.json; see rill/folder.h for its form. */
+/* Read the "rill" object of a model's config.json; rill/folder.h documents it. */
 #include "rill/folder.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "try.h"
 #include "unsupported_format.h"
 
-/* The file that is being read. */
+/* State while config.json is read. */
 typedef struct folder_reader {
     rill_folder *folder;
     const char *file;
@@ -25,7 +25,7 @@ static rill_status fail_key(const folder_reader *r, const char *key, const char 
 
 /* --- options ------------------------------------------------------------------------------------------------------- */
 
-/* A JSON scalar as it would stand on a command line. */
+/* Write a JSON scalar as the command line would have it. */
 static int scalar_text(const json_t *value, char *out, size_t size)
 {
     int length = -1;
@@ -49,7 +49,7 @@ static rill_status set_default(const folder_reader *r, const char *key, const ch
     return rill_fail(ctx, status, "%s: \"%s\" under \"options\" was refused: %s", r->file, key, why);
 }
 
-/* A list of "NAME:ARGS", each of which is what `name` would take. */
+/* Set a chain from a JSON list of "NAME:ARGS". */
 static rill_status set_list(const folder_reader *r, const char *key, const json_t *list, const char *name)
 {
     if (!json_is_array(list)) return fail_key(r, key, "a list of \"NAME:ARGS\"");
@@ -61,7 +61,7 @@ static rill_status set_list(const folder_reader *r, const char *key, const json_
     return RILL_OK;
 }
 
-/* What a value of the row is, where it is none. */
+/* Fail: the JSON value has the wrong type for this option. Says which type it takes. */
 static rill_status bad_type(const folder_reader *r, const char *key, const rill_option *row)
 {
     switch (row->type) {
@@ -74,7 +74,8 @@ static rill_status bad_type(const folder_reader *r, const char *key, const rill_
     }
 }
 
-/* A file stands beside config.json, so that the directory works from wherever it is named. */
+/* Set an option from a scalar. File names are relative to config.json, so that the model works from any working
+ * directory. */
 static rill_status set_scalar(const folder_reader *r, const char *key, const json_t *value)
 {
     char text[1024], path[4096];
@@ -90,7 +91,7 @@ static rill_status set_scalar(const folder_reader *r, const char *key, const jso
     return set_default(r, key, key, path);
 }
 
-/* Of what is registered of a kind, the i-th; NULL behind the last. */
+/* Name of the i-th registered plugin of a chain's kind; NULL past the last. */
 static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t i)
 {
     const rill_heuristic *h = chain == RILL_CHAIN_HEURISTICS ? rill_heuristic_at(ctx, i) : NULL;
@@ -99,7 +100,8 @@ static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t 
     return h != NULL ? h->name : s != NULL ? s->name : p != NULL ? p->name : NULL;
 }
 
-/* An engine would refuse it too, but without the file. */
+/* Check that every plugin of the chain is registered. The engine would refuse it too, but its message could not name
+ * the file. */
 static rill_status check_chain(const folder_reader *r, rill_chain chain, const char *kind)
 {
     rill_context *ctx = r->folder->ctx;
@@ -123,7 +125,8 @@ static rill_status check_chain(const folder_reader *r, rill_chain chain, const c
     return RILL_OK;
 }
 
-/* Defaults that contradict each other are the model's fault; those that only contradict what the user asks for are left out later. */
+/* Read the "options" object. Options that contradict each other here are an error of the model; options that only
+ * contradict the user's are dropped later. */
 static rill_status read_options(const folder_reader *r, const json_t *options)
 {
     rill_context *ctx = r->folder->ctx;
@@ -153,8 +156,8 @@ static rill_status read_options(const folder_reader *r, const json_t *options)
 
 /* --- domain ------------------------------------------------------------------------------------------------------- */
 
-/* Other keys are the domain's. One that is all but ours is a slip, and would leave the model without its search; and so is one that
- * belongs into it. */
+/* Keys that rill does not know belong to the domain. A key one typing error away from one of rill's is refused, because
+ * the model would lose its search options; so is a search option outside "search". */
 static rill_status check_keys(const folder_reader *r, const json_t *rill)
 {
     static const char *const ours[] = {"domain", "options"};
@@ -178,7 +181,7 @@ static rill_status check_keys(const folder_reader *r, const json_t *rill)
     return RILL_OK;
 }
 
-/* Beside "rill" stand the makers' keys. They have none of how a model is opened here: somebody means us. */
+/* Warn of rill's keys outside "rill". The other top-level keys are the model maker's, and no maker uses these names. */
 static void warn_misplaced(const folder_reader *r, const json_t *root)
 {
     const char *key;
@@ -201,7 +204,7 @@ static const char *domain_for_type(const rill_context *ctx, const char *type)
     return NULL;
 }
 
-/* CTranslate2's folders name no type: they are known by the file beside config.json. */
+/* Whether the directory holds a CTranslate2 model. Its config.json has no model_type, so model.bin beside it decides. */
 static int has_ct2(const char *config)
 {
     char path[4096];
@@ -249,8 +252,8 @@ static rill_status read_text(const folder_reader *r, const rill_text *text)
 
 /* --- the directory ------------------------------------------------------------------------------------------------ */
 
-/* Of a model that says nothing of its search. What is wrong in its files is told when it is opened; what could not be read now may be
- * readable then, and the search would be another one without a word. */
+/* Use the domain's default search for a model whose config.json has none. A file that cannot be read is an error even
+ * here: it might be readable when the model is opened, and the search would then differ without notice. */
 static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);
@@ -292,7 +295,7 @@ rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *pa
     TRY(rill_option_source_create(&out->search, ctx, RILL_FROM_USER));
     if (path != NULL && stat(path, &info) != 0)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "model %s: %s", path, strerror(errno));
-    /* A model in one file: the domain knows what to do with it. */
+    /* A model may be a single file; then only the domain reads it. */
     const rill_option_style style = rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
     const rill_status status = path != NULL && S_ISDIR(info.st_mode) ? read_config(out, path) : RILL_OK;
     rill_option_set_style(ctx, style);

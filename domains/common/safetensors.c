@@ -1,8 +1,8 @@
-/* The safetensors format, read strictly: entries of what a file's header says.
+/* The safetensors format: a strict reader of a file's header.
  *
- * Invariant: after reading, every entry's bytes lie inside the data, its shape times its element size is exactly their
- * number, and the entries of a file cover its data without gap or overlap. The header's document is kept, since names are borrowed
- * from it.
+ * Invariant: after reading, every entry's bytes lie inside the data and have exactly the size of its shape times its
+ * element size. The entries of a file cover its data without gap or overlap. The header's JSON document stays in
+ * memory, because names point into it.
  *
  * Divisions: header entries · layout of the data · the header · the whole. */
 #include <jansson.h>
@@ -13,20 +13,23 @@
 #include "tensor_file.h"
 #include "try.h"
 
-enum { LENGTH_BYTES = 8, MAX_LFS_POINTER = 1024 /* bytes that a pointer of Git LFS stays below: its specification */ };
-#define MAX_HEADER ((uint64_t)100 << 20) /* as in the format's own reader */
+enum {
+    LENGTH_BYTES = 8,
+    MAX_LFS_POINTER = 1024 /* a Git LFS pointer is shorter than 1024 bytes, by its specification */
+};
+#define MAX_HEADER ((uint64_t)100 << 20) /* the limit of the reference reader */
 
 /* --- header entries ----------------------------------------------------------------------------------------------- */
 
-/* What is being read: a part's header, and the entries that it becomes. */
+/* A part whose header is being read, and the entries made from it. */
 typedef struct part_reader {
     rill_tensor_file *tensor_file;
     tensor_part *part;
-    tensor_entry *entry; /* [count] of this part */
+    tensor_entry *entry; /* [count] entries of this part */
     size_t count;
 } part_reader;
 
-/* One sentence about one tensor. */
+/* Fail with a message about one tensor. */
 static rill_status fail_tensor(const part_reader *r, const char *name, const char *why)
 {
     return tensor_fail(r->tensor_file, r->part, name, why);
@@ -37,7 +40,7 @@ static int is_size(const json_t *value)
     return json_is_integer(value) && json_integer_value(value) >= 0;
 }
 
-/* Reads "shape" and gives the number of bytes that it and the element type call for. */
+/* Read "shape"; *bytes = the size of the tensor's data. */
 static rill_status read_shape(const part_reader *r, const json_t *shape, size_t element, rill_file_tensor *e,
                               size_t *bytes)
 {
@@ -96,7 +99,7 @@ static rill_status read_entry(const part_reader *r, const char *name, const json
 
 /* --- layout of the data ------------------------------------------------------------------------------------------- */
 
-/* By place; a tensor without bytes comes before the one that starts where it stands. */
+/* Order by offset. An empty tensor comes before the tensor that starts at the same offset. */
 static int by_offset(const void *a, const void *b)
 {
     const rill_file_tensor *x = &((const tensor_entry *)a)->tensor, *y = &((const tensor_entry *)b)->tensor;
@@ -104,7 +107,7 @@ static int by_offset(const void *a, const void *b)
     return (x->end > y->end) - (x->end < y->end);
 }
 
-/* The tensors must lie end to end. Leaves the entries in order of place. */
+/* Check that tensors lie end to end. Sorts the entries by offset. */
 static rill_status check_layout(const part_reader *r)
 {
     char why[120];

@@ -1,4 +1,4 @@
-/* Asks and answers; see score_request.h. */
+/* Helpers to read score requests and to fill score results; see score_request.h. */
 #include "score_request.h"
 
 rill_selection rill_selection_for_request(const rill_score_request *req, const rill_score_result *result)

@@ -1,9 +1,9 @@
-/* Tensors in several safetensors files, and the index that says which of them is in which file.
+/* Sharded safetensors: several files, and an index that maps each tensor to its file.
  *
- * The form is that of transformers' save_pretrained(): an object with "weight_map", name of a tensor -> name of a file beside the index.
- * "metadata" beside it is not looked at: what it tells, a total of bytes, several writers get wrong.
- * Invariant: what the index says is what the files hold. A tensor that is not where it should be, or is in a file and not in the index,
- * is refused by its name, and so is a file that is not there: half a model is none. */
+ * The format is that of transformers' save_pretrained(): an object whose "weight_map" maps a tensor's name to the name
+ * of a file in the index's directory. "metadata" is ignored: several writers get its only member, the total size,
+ * wrong. Invariant: the index and the files agree. A missing file, a tensor missing in its file, and a tensor missing
+ * in the index are errors that name it. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 #include "tensor_file.h"
 #include "try.h"
 
-enum { MAX_FILES = 256 }; /* which stay open */
+enum { MAX_FILES = 256 }; /* open at the same time */
 
 typedef struct shard_reader {
     rill_tensor_file *tensor_file;
     rill_context *ctx;
     const json_t *weight_map;
-    const char *file_names[MAX_FILES]; /* in the order in which they are first named: part i is file[i] */
+    const char *file_names[MAX_FILES]; /* in order of first occurrence; part i is file_names[i] */
     size_t n_files;
 } shard_reader;
 
@@ -38,7 +38,7 @@ static rill_status add_file_name(shard_reader *x, const char *tensor, const json
     return RILL_OK;
 }
 
-/* A missing file is the index's fault: it is not one that need not be there. */
+/* Open shard i. A missing file is an error here, since the index names it. */
 static rill_status open_shard(const shard_reader *x, size_t i)
 {
     char path[4096], why[512];
@@ -54,7 +54,7 @@ static rill_status open_shard(const shard_reader *x, size_t i)
                      why);
 }
 
-/* --- the two sides compared --------------------------------------------------------------------------------------- */
+/* --- comparing index and files ------------------------------------------------------------------------------------ */
 
 static rill_status check_shard_of_entry(const shard_reader *x, const tensor_entry *entry)
 {
@@ -67,7 +67,7 @@ static rill_status check_shard_of_entry(const shard_reader *x, const tensor_entr
                      x->tensor_file->part[entry->part].name, name, expected_file, x->tensor_file->name);
 }
 
-/* Entries have names of their own once each is where the index says. */
+/* Check that each entry is where the index says; then no name occurs twice. */
 static rill_status check_index_matches(const shard_reader *x)
 {
     const char *name;

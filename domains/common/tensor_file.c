@@ -1,9 +1,9 @@
-/* Named tensors of model files: opening, finding and reading, whatever form the files have; see tensor_file.h.
+/* Named tensors of model files: opening, finding, reading; see tensor_file.h. All file formats share this code.
  *
- * Invariant: entries are sorted by name and their bytes lie inside their part. So reading one is a search by name, a comparison of
- * shapes and a loop.
+ * Invariant: entries are sorted by name, and their bytes lie inside their part. Reading a tensor is a binary search, a
+ * comparison of shapes and a loop.
  *
- * Divisions: element types · parts · opening and closing · finding · reading. */
+ * Divisions: element types · parts · opening and closing · finding · views · reading. */
 #include "tensor_file.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ static float bits_to_float(uint32_t bits)
     return value;
 }
 
-/* IEEE 754 half precision, without asking anything of the processor. Weights are converted once, at load. */
+/* IEEE 754 half precision to single, in portable C. Weights are converted once, at load. */
 static float half_to_float(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
@@ -58,8 +58,8 @@ static float half_to_float(uint16_t half)
     return sign != 0 ? -tiny : tiny;
 }
 
-/* Make each of n narrower numbers, which lie at the end of `out`, fp32 in place: number i is written over numbers that were read
- * before. */
+/* Widen n numbers to fp32 in place. The narrow ones lie at the end of `out`; writing number i only overwrites narrow
+ * numbers already read. */
 static void widen_bytes(float *out, size_t n)
 {
     const int8_t *narrow = (const int8_t *)out + (sizeof *out - 1) * n;
@@ -150,7 +150,7 @@ void tensor_sort_entries(rill_tensor_file *t)
     if (t->count > 0) qsort(t->entries, t->count, sizeof *t->entries, compare_entry_names);
 }
 
-/* *out = the file, or the index beside it where there is no such file; *found whether there is either. */
+/* *out = the file, or its index if only that exists; *found = whether either exists. */
 static rill_status find_file_or_index(const char *path, rill_text *out, int *found)
 {
     struct stat info;
@@ -163,7 +163,7 @@ static rill_status find_file_or_index(const char *path, rill_text *out, int *fou
     return RILL_OK;
 }
 
-/* What is opened at `path`: of a folder its file of weights, if it has one. */
+/* Resolve a directory to the weights file in it, if there is one. */
 static rill_status resolve_path(const char *path, rill_text *out)
 {
     struct stat info;
@@ -197,7 +197,7 @@ static rill_status load_tensor_file(rill_tensor_file *t, const char *name, const
     return bytes == NULL && is_index(name) ? shards_read(t) : load_single(t, bytes, length);
 }
 
-/* Of the file `name` where there are no bytes. */
+/* Open the file `name`; `bytes`, if not NULL, replaces its content. */
 static rill_status open_file_tensors(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
                                      size_t length)
 {
@@ -262,7 +262,7 @@ const rill_file_tensor *rill_tensor_file_tensor(const rill_tensor_file *t, size_
     return &t->entries[i].tensor;
 }
 
-/* The entry that a tensor is handed out from. */
+/* The internal entry of a public tensor. */
 static const tensor_entry *tensor_entry_from_public(const rill_file_tensor *tensor)
 {
     return (const tensor_entry *)tensor;
@@ -273,7 +273,7 @@ static const tensor_part *tensor_part_for(const rill_tensor_file *t, const rill_
     return &t->part[tensor_entry_from_public(tensor)->part];
 }
 
-/* What errors call it: the name in the file. */
+/* The tensor's name in the file, for error messages. */
 static const char *tensor_file_name(const rill_file_tensor *tensor)
 {
     const tensor_entry *entry = tensor_entry_from_public(tensor);
@@ -294,7 +294,7 @@ rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more)
     return RILL_OK;
 }
 
-/* Put an entry where its name belongs. */
+/* Insert an entry, keeping the order by name. */
 static void insert_entry(rill_tensor_file *t, const tensor_entry *entry)
 {
     size_t i = t->count++;
@@ -334,7 +334,7 @@ rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *b
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* "[64, 16]", cut where the buffer ends. */
+/* Write a shape as "[64, 16]", truncated to the buffer. */
 static const char *shape_text(int rank, const int64_t *shape, char *buffer, size_t size)
 {
     size_t used = (size_t)snprintf(buffer, size, "[");
@@ -366,7 +366,7 @@ static rill_status check_finite(const rill_tensor_file *t, const rill_file_tenso
     return RILL_OK;
 }
 
-/* Divide the rows of integers by their scales. */
+/* Dequantize in place: divide each row of integers by its scale. */
 static rill_status apply_scales(const rill_tensor_file *t, const tensor_entry *entry, size_t rows, size_t columns,
                                 float *out)
 {
@@ -391,7 +391,7 @@ static rill_status apply_scales(const rill_tensor_file *t, const tensor_entry *e
     return RILL_OK;
 }
 
-/* It was given, and so was what it is a view of. */
+/* Mark an entry as read, and with it the tensor that it is a view of. */
 static void mark_read(const rill_tensor_file *t, const tensor_entry *entry)
 {
     const rill_file_tensor *base = entry->base_name != NULL ? rill_tensor_file_find(t, entry->base_name) : NULL;

@@ -1,4 +1,4 @@
-/* Recognises model directories of other programs by their file names; see unsupported_format.h.
+/* Recognise model directories of other programs by their file names; see unsupported_format.h.
  *
  * Invariant: no file is opened, and a directory that cannot be listed counts as empty. */
 #include "unsupported_format.h"
@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first name that fits in alphabetical order, which is the same wherever the folder is copied to; `out` else unchanged. */
+/* Find the alphabetically first file that matches; the order of the directory's entries does not matter. Leaves `out`
+ * unchanged if none does. */
 static int find_matching_file(const char *directory, const char *pattern, char *out, size_t size)
 {
     int found = 0;
@@ -52,7 +53,7 @@ rill_status rill_unsupported_format_fail(rill_context *ctx, const char *director
 
 rill_status rill_unsupported_type_fail(rill_context *ctx, const char *directory, const char *type)
 {
-    /* model_type of what goes on with a text, as far as it is in wide use; a longer name is a later version's. */
+    /* Common model_types of decoder-only language models. Later versions ("llama4") have one of these as their prefix. */
     static const char *const open_ended[] = {"llama",     "mistral", "mixtral",  "ministral", "gpt",    "qwen",
                                              "gemma",     "phi",     "falcon",   "opt",       "bloom",  "mpt",
                                              "deepseek",  "olmo",    "stablelm", "granite",   "cohere", "command",

@@ -1,10 +1,10 @@
-/* The lexicon as an object: opening, closing, and the three tables that reading fills and questions probe.
+/* The lexicon: opening, closing, and the three tables that the reader fills and questions probe.
  *
  * words      rill_slice <-> number, an open-addressed index over an array
  * trie       (state, word) -> state, one open-addressed table of edges for all states; a state's candidates are a list
- * types      an array short enough to search from the front
+ * types      an array short enough for linear search
  *
- * Invariant: an index table is at most half full, so a probe for a missing key ends soon. Nothing is ever removed.
+ * Invariant: an index table is at most half full, so a probe for a missing key is short. Entries are never removed.
  * Divisions: hashing, words, trie, types, reading a file, closing. */
 #include "grow.h"
 #include "lexicon_internal.h"
@@ -14,7 +14,7 @@
 #include "rill/file.h"
 #include "try.h"
 
-/* A lexicon is a list people keep by hand; a file beyond this is a mistake, and sizes below stay within int32_t. */
+/* A lexicon is maintained by hand, so a larger file is a mistake. The limit keeps all sizes below within int32_t. */
 #define SOURCE_LIMIT ((size_t)64 << 20)
 
 uint64_t rill__hash(uint64_t hash, const void *data, size_t length)
@@ -26,7 +26,7 @@ uint64_t rill__hash(uint64_t hash, const void *data, size_t length)
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-/* The index slot where `data` is, or where it would go. */
+/* The index slot of the word, or the empty slot where it would go. */
 static size_t word_slot(const rill_lexicon *lexicon, const char *data, size_t length)
 {
     size_t i = rill__hash(RILL__HASH_START, data, length) & lexicon->word_mask;
@@ -171,7 +171,7 @@ static rill_status read_lines(rill_lexicon *lexicon)
     return RILL_OK;
 }
 
-/* Build a lexicon around `source`, which it takes over, also on failure. */
+/* Build a lexicon from `source`. Takes ownership of it, also on failure. */
 static rill_status build_lexicon(rill_context *ctx, const char *name, rill_text source, rill_lexicon **out)
 {
     rill_lexicon *lexicon = rill_calloc(ctx, 1, sizeof *lexicon);

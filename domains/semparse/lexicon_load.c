@@ -1,12 +1,12 @@
-/* Reading the lines of a lexicon file: directives (@...) and entries, strictly.
+/* Strict reader of a lexicon file's lines: directives (@...) and entries.
  *
- * A lexicon decides what a decoder sees, so nothing is guessed: a line that is not understood is an error which says
- * what to write instead. Types are declared before they are used, and the file says its format version first.
+ * A lexicon decides what a decoder sees, so the reader guesses nothing: a line it does not understand is an error that
+ * says what to write instead. Types are declared before they are used, and the file states its format version first.
  *
- * An entry with heads and tails is entered in the trie once for each way to have one head or none and one tail or none
- * ("mount mckinley", "mckinley"); a '!' before a list makes one of it compulsory ("red river", never "red").
- * Invariant: after a line succeeded every index made from it is in range; after a failure the lexicon is only closed.
- * Divisions: small readers of text, paths of the trie, entries, directives, lines. */
+ * An entry may have alternative heads and tails. The trie gets one path for each combination of a head or none with a
+ * tail or none ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements compulsory ("red river",
+ * never "red"). Invariant: after a line succeeded every index made from it is in range; after a failure the lexicon is
+ * only closed. Divisions: helpers, paths of the trie, entries, directives, lines. */
 #include "grow.h"
 #include "lexicon_internal.h"
 #include "try.h"
@@ -28,15 +28,15 @@ rill_status rill__lexicon_fail(rill_lexicon *lexicon, const char *format, ...)
     return rill_fail(lexicon->ctx, RILL_ERR_FORMAT, "%s:%d: %s", lexicon->name, lexicon->line, sentence);
 }
 
-/* For "%.*s" in errors: spans are long only in broken files. */
+/* Length for "%.*s" in errors, limited: only broken files have long spans. */
 static int print_length(rill_slice word)
 {
     return word.length > 80 ? 80 : (int)word.length;
 }
 
-/* --- small readers of text ---------------------------------------------------------------------------------------- */
+/* --- helpers ------------------------------------------------------------------------------------------------------ */
 
-/* Cut `text` at each `separator` into at most `room` parts; returns how many there are, also beyond `room`. */
+/* Split `text` at `separator` into at most `capacity` parts. Returns the number of parts, which may exceed `capacity`. */
 static int split_at(rill_slice text, char separator, rill_slice *parts, int capacity)
 {
     int count = 0;
@@ -124,7 +124,7 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
-/* A column of alternatives: "a|b", "!a|b", or empty. parts[0] is the empty alternative unless one is compulsory. */
+/* Read a column of alternatives: "a|b", "!a|b", or empty. parts[0] is the empty alternative unless one is compulsory. */
 static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, rill_slice *parts, int *count)
 {
     *count = 0;
@@ -160,7 +160,7 @@ static rill_status check_constant(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* One way to write an entry; an empty head or tail is left out. */
+/* Add one surface form of an entry; an empty head or tail is left out. */
 static rill_status add_surface(rill_lexicon *lexicon, rill_slice head, rill_slice name, rill_slice tail,
                                rill__candidate candidate)
 {
@@ -207,7 +207,7 @@ static rill_status read_format(rill_lexicon *lexicon, const rill_slice *column)
     return RILL_OK;
 }
 
-/* A directive with two values: 1 for `yes`, 0 for `no`. */
+/* Read a directive that has two possible values: *out = 1 for `yes`, 0 for `no`. */
 static rill_status read_one_of(rill_lexicon *lexicon, const rill_slice *column, const char *yes, const char *no,
                                int *out)
 {
@@ -261,7 +261,7 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
     return RILL_OK;
 }
 
-/* Being a known word is all it takes for a token to be kept whole. */
+/* @keep: a token that is a word of the lexicon is not split, so entering the word is enough. */
 static rill_status read_keep(rill_lexicon *lexicon, const rill_slice *column)
 {
     int32_t word;
@@ -302,9 +302,9 @@ static rill_status read_prefer(rill_lexicon *lexicon, const rill_slice *column)
 
 typedef struct directive {
     const char *name;
-    int min_columns, max_columns; /* columns, the name included */
+    int min_columns, max_columns; /* columns, the directive's name included */
     const char *usage;
-    rill_status (*read)(rill_lexicon *lexicon, const rill_slice *column); /* those that are not there have no data */
+    rill_status (*read)(rill_lexicon *lexicon, const rill_slice *column); /* missing columns have NULL data */
 } directive;
 
 static const directive directives[] = {

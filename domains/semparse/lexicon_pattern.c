@@ -1,13 +1,13 @@
-/* Reading the small pattern language of @rule and @prefer.
+/* Reader of the patterns of @rule and @prefer.
  *
  *     (flight|number|{al}) {digits:1-9999}      a rule: contexts in brackets, the rest is replaced
  *     the _ run|runs                            a preference: _ is the surface in question
  *
- * An element is one or more alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word or
- * a {class}; classes of numbers may carry a range. Patterns are short, so that matching, which tries optional elements
- * both ways, stays cheap and shallow. Invariant of an accepted pattern: first <= body <= right <= last, at most
- * RILL__MAX_ELEMENTS elements, and a rule's body begins with an element that is not optional, so that it always
- * replaces something. */
+ * An element is one or more alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word or a
+ * {class}; number classes may have a range. Patterns are short, so matching by backtracking over optional elements
+ * stays cheap and shallow. Invariant of an accepted pattern: first <= body <= right <= last, and at most
+ * RILL__MAX_ELEMENTS elements. A rule's body begins with an element that is not optional, so that it always replaces
+ * something. */
 #include "grow.h"
 #include "lexicon_internal.h"
 #include "try.h"
@@ -52,7 +52,7 @@ static int read_range(rill_slice text, int64_t *low, int64_t *high)
     return into == high && digits && *low <= *high;
 }
 
-/* "{name}" or "{name:low-high}", given without the braces. */
+/* Read "{name}" or "{name:low-high}"; `text` excludes the braces. */
 static rill_status read_class(rill_lexicon *lexicon, rill_slice text, rill__alternative *out)
 {
     const char *colon = memchr(text.data, ':', text.length);
@@ -98,7 +98,7 @@ static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* One element without context brackets. */
+/* Add an element; `text` excludes context brackets. */
 static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
 {
     rill__element element = {.first = (int32_t)lexicon->alternative_count};
@@ -119,7 +119,7 @@ static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* Where the reader is in a pattern: in order, none of them left twice. */
+/* The part of a pattern being read. Parts come in this order, each at most once. */
 typedef enum pattern_part { PART_LEFT, PART_BODY, PART_RIGHT, PART_DONE } pattern_part;
 
 typedef struct pattern_reader {
@@ -127,7 +127,7 @@ typedef struct pattern_reader {
     int in_bracket; /* between '(' and ')' */
 } pattern_reader;
 
-/* A rule's element: brackets around contexts move from part to part. */
+/* Add an element of a rule. Brackets of contexts advance the part. */
 static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text, rill__pattern *out)
 {
     int32_t n_elements = (int32_t)lexicon->element_count;
@@ -159,7 +159,7 @@ static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, r
     return status;
 }
 
-/* A preference's element. */
+/* Add an element of a preference. */
 static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text,
                                       rill__pattern *out)
 {
@@ -170,7 +170,8 @@ static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *rea
     return RILL_OK;
 }
 
-/* To the left stand tokens and mentions already made: numbers there have become mentions, or are plain tokens. */
+/* Whether a class may occur in a left context. Left contexts match output tokens and mentions, where numbers are
+ * mentions or plain tokens. */
 static int is_left_class(rill__pattern_class kind)
 {
     return kind == RILL__WORD || kind == RILL__TYPE || kind == RILL__ANY || kind == RILL__START;
@@ -224,7 +225,7 @@ rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_slice text, int pr
     return check_pattern(lexicon, &reader, preference, out);
 }
 
-/* Whether something in the body yields a value that {} can stand for. */
+/* Whether an element of the body captures a value, which {} in the rule's constant stands for. */
 static int has_value(const rill_lexicon *lexicon, const rill__pattern *pattern)
 {
     for (int32_t e = pattern->body; e < pattern->right; e++) {

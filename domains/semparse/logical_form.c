@@ -1,10 +1,10 @@
-/* Sorting the children of `and` and `or`, without recursion.
+/* Sorts the children of `and` and `or` in a logical form, without recursion.
  *
- * One pass over the tokens keeps the open brackets on a stack, and on a second stack the children of each of them, as
- * spans of tokens. When a bracket closes, its children are sorted already inside; if its head has no order they are
- * put in order, and the whole becomes one child of the bracket around it.
- * Invariant: the children of an open bracket lie one behind the other in `tokens`, from the token behind '(' to the
- * one before the current token; reordering them stays within that range.
+ * One pass over the tokens keeps a stack of open brackets, and a second stack with the children of each, as spans of
+ * tokens. When a bracket closes, its children are already sorted inside. If its head is commutative, the children are
+ * sorted, and the whole becomes one child of the enclosing bracket.
+ * Invariant: the children of an open bracket are adjacent in `tokens`, from the token after '(' to the one before the
+ * current token. Reordering stays within that range.
  * Divisions: tokens, order, one node, the whole. */
 #include <string.h>
 
@@ -23,13 +23,13 @@ typedef struct span {
 } span;
 
 typedef struct open_bracket {
-    size_t open_index;  /* the token '(' */
-    size_t first_child; /* where its children begin in `children` */
+    size_t open_index;  /* index of its '(' */
+    size_t first_child; /* index in `children` of its first child */
 } open_bracket;
 
 typedef struct form_sorter {
     rill_context *ctx;
-    token *tokens, *scratch; /* `moved` is where children are laid out anew */
+    token *tokens, *scratch; /* reordered children are assembled in `scratch` */
     size_t count, capacity, moved_capacity;
     span *children;
     size_t child_count, child_capacity;
@@ -49,7 +49,7 @@ static int is_bracket(char c)
     return c == '(' || c == ')';
 }
 
-/* The token at or after *at, which moves past it; length 0 at the end. */
+/* The token at or after *pos, which moves past it; length 0 at the end. */
 static token next_token(const char *text, size_t length, size_t *pos)
 {
     while (*pos < length && is_form_space(text[*pos])) ++*pos;
@@ -81,7 +81,7 @@ static int compare_tokens(token a, token b)
     return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-/* None is the beginning of another: it is one word, or ends where its bracket does. */
+/* No span is a prefix of another: each is one word, or ends with its closing bracket. */
 static int compare_spans(const token *tokens, span a, span b)
 {
     int order = 0;
@@ -89,7 +89,7 @@ static int compare_spans(const token *tokens, span a, span b)
     return order;
 }
 
-/* Let the span at `root` sink in the heap of `count` spans, largest on top. */
+/* Sift the span at `root` down in a max-heap of `count` spans. */
 static void sift_span_down(const token *tokens, span *heap, size_t root, size_t count)
 {
     for (;;) {
@@ -104,7 +104,8 @@ static void sift_span_down(const token *tokens, span *heap, size_t root, size_t 
     }
 }
 
-/* Heap sort: no worst case, no memory, and equal children are the same bytes, so that stability does not matter. */
+/* Heap sort: no worst case and no memory. Stability does not matter, since children that compare equal have equal
+ * bytes. */
 static void sort_spans(const token *tokens, span *spans, size_t count)
 {
     for (size_t i = count / 2; i-- > 0;) sift_span_down(tokens, spans, i, count);
@@ -120,7 +121,7 @@ static void sort_spans(const token *tokens, span *spans, size_t count)
 
 static rill_status add_child(form_sorter *f, size_t first, size_t count)
 {
-    if (f->depth == 0) return RILL_OK; /* nothing around it could be sorted */
+    if (f->depth == 0) return RILL_OK; /* no enclosing node to sort */
     const span child = {first, count};
     PUSH(f->ctx, f->children, f->child_capacity, f->child_count, child, "children in a logical form");
     return RILL_OK;
@@ -133,7 +134,7 @@ static rill_status open_node(form_sorter *f, size_t index)
     return RILL_OK;
 }
 
-/* Put the spans, which tile a range of tokens, in order. */
+/* Sort the spans, which tile a range of tokens. */
 static rill_status sort_children(form_sorter *f, span *spans, size_t count)
 {
     size_t first = spans[0].first, total = spans[count - 1].first + spans[count - 1].count - first, used = 0;
@@ -161,7 +162,7 @@ static rill_status close_node(form_sorter *f, size_t index)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Sort all there is; *whole tells whether brackets match and are not too deep. */
+/* Sort all nodes. *is_balanced = whether brackets match and are not too deep. */
 static rill_status sort_all_children(form_sorter *f, int *is_balanced)
 {
     rill_status status = RILL_OK;
@@ -203,7 +204,7 @@ rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t len
     int is_balanced = 0;
     rill_status status = tokenise(&f, text, length);
     if (status == RILL_OK) status = sort_all_children(&f, &is_balanced);
-    if (status == RILL_OK && !is_balanced) status = tokenise(&f, text, length); /* some of it was sorted already */
+    if (status == RILL_OK && !is_balanced) status = tokenise(&f, text, length); /* undo the partial sort */
     if (status == RILL_OK) status = write_form(&f, out);
     FREE_ARRAY(ctx, f.tokens, f.capacity);
     FREE_ARRAY(ctx, f.scratch, f.moved_capacity);

@@ -1,11 +1,10 @@
 /* Questions: from a line to tokens and mentions, and back.
  *
- * One pass from left to right. At each raw token: a placeholder that was typed literally stays; else the longest match
- * is replaced (a mention by its placeholder, a rewrite by its words); else the token is stemmed and stays.
- * Placeholders are numbered per type in order of first appearance, the same constant getting the same number, as in
- * the data sets; numbers that were typed literally are left out.
- * Invariant: items and `out` describe the output so far; `tokens` is made from them once they no longer move. The
- * table of mentions is either complete or empty.
+ * One pass from left to right over the raw tokens. A placeholder typed literally stays. Otherwise the longest match is
+ * replaced: a mention by its placeholder, a rewrite by its words. A token without a match is stemmed and stays.
+ * Placeholders are numbered per type in order of first appearance; equal constants share a number, as in the data sets.
+ * Numbers of placeholders typed literally are skipped. Invariant: items and `out` describe the output so far; `tokens`
+ * is made from them once they no longer move. The table of mentions is either complete or empty.
  * Divisions: output, mentions, placeholders, the pass, opening and closing. */
 #include "grow.h"
 #include "question_internal.h"
@@ -17,12 +16,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Nothing this long is a word of English; the stemmer is spared such input. */
+/* Longer tokens are no English words and are not stemmed. */
 enum { STEM_LIMIT = 64 };
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
-/* Append one output token as it is. */
+/* Append one output token unchanged. */
 static rill_status append_token(rill_question *question, const char *data, size_t length, int32_t type, int32_t word)
 {
     const rill__output_token item = {.type = type, .word = word, .offset = question->out.length, .length = length};
@@ -33,7 +32,7 @@ static rill_status append_token(rill_question *question, const char *data, size_
     return RILL_OK;
 }
 
-/* Append a plain token: without apostrophes and stemmed, if the lexicon says so. */
+/* Append a plain token; the lexicon's switches drop its apostrophes and stem it. */
 static rill_status append_plain_token(rill_question *question, const char *data, size_t length, int32_t word)
 {
     char bare[STEM_LIMIT];
@@ -51,7 +50,7 @@ static rill_status append_plain_token(rill_question *question, const char *data,
     return append_token(question, (const char *)stem, stem_length, RILL__NONE, word);
 }
 
-/* Make the pointers that prepare returns. */
+/* Make the slices that prepare returns. */
 static rill_status make_token_slices(rill_question *question, const rill_slice **tokens, size_t *count)
 {
     TRY(GROW(question->ctx, question->tokens, question->token_capacity, question->item_count + 1,
@@ -99,15 +98,15 @@ static rill_status add_mention(rill_mentions *mentions, const char *placeholder,
 
 /* --- placeholders ------------------------------------------------------------------------------------------------- */
 
-/* The type of a token that is a placeholder typed literally, with its number; RILL__NONE for all others. Words of the
- * lexicon are never taken for one: "do8" is an aircraft. */
+/* Type and number of a placeholder that was typed literally; RILL__NONE for other tokens. A word of the lexicon is
+ * never a placeholder: "do8" is an aircraft. */
 static int32_t literal_placeholder(const rill_question *question, const rill__raw_token *raw, int64_t *number)
 {
     if (raw->word != RILL__NONE) return RILL__NONE;
     return rill__lexicon_placeholder(question->lexicon, question->raw_bytes + raw->offset, raw->length, number);
 }
 
-/* Reset numbering for a new line; numbers used literally anywhere in it are taken. */
+/* Reset numbering for a new line; numbers of placeholders typed literally in it are taken. */
 static rill_status reset_numbering(rill_question *question)
 {
     size_t types = question->lexicon->type_count, size = 16;
@@ -126,7 +125,7 @@ static rill_status reset_numbering(rill_question *question)
     return RILL_OK;
 }
 
-/* Append the placeholder of a mention whose constant is in scratch, a new one if it has none yet. */
+/* Append the placeholder of the mention whose constant is in scratch; a constant without one gets a new one. */
 static rill_status append_placeholder(rill_question *question, int32_t type, rill_mentions *mentions)
 {
     const rill_slice constant = {question->scratch.data, question->scratch.length};
@@ -149,7 +148,7 @@ static rill_status append_placeholder(rill_question *question, int32_t type, ril
     return append_token(question, name, (size_t)written, type, RILL__NONE);
 }
 
-/* The value a rule captured: a number, or raw tokens joined by '_'. */
+/* Append the value that a rule captured: a number, or raw tokens joined by '_'. */
 static rill_status append_value(rill_question *question, const rill__rule *rule, const rill__match *found, size_t end)
 {
     rill_text *out = &question->scratch;
@@ -168,7 +167,7 @@ static rill_status append_value(rill_question *question, const rill__rule *rule,
     return RILL_OK;
 }
 
-/* Put the constant of what was found at raw token `at` into scratch. */
+/* Put the constant of the match at raw token `first` into scratch. */
 static rill_status make_constant(rill_question *question, size_t first, const rill__match *found)
 {
     const rill_lexicon *lexicon = question->lexicon;
@@ -186,7 +185,7 @@ static rill_status make_constant(rill_question *question, size_t first, const ri
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
-/* Append the words a rewrite puts in place of others. */
+/* Append the replacement words of a rewrite. */
 static rill_status append_rewrite(rill_question *question, rill_slice text)
 {
     for (rill_slice word; (word = rill_next_word(&text)).length > 0;)
@@ -195,7 +194,7 @@ static rill_status append_rewrite(rill_question *question, rill_slice text)
     return RILL_OK;
 }
 
-/* Append a raw token that nothing in the lexicon takes. */
+/* Append a raw token without a match. */
 static rill_status append_raw_token(rill_question *question, size_t index)
 {
     const rill__raw_token *raw = &question->raw[index];
@@ -238,7 +237,7 @@ static rill_status replace_matches(rill_question *question, rill_mentions *menti
     return RILL_OK;
 }
 
-/* Input in token form, or no lexicon: raw tokens are the output. */
+/* Copy raw tokens to the output: the input is tokenized, or there is no lexicon. */
 static rill_status copy_raw_tokens(rill_question *question)
 {
     for (size_t i = 0; i < question->raw_count; i++) TRY(append_raw_token(question, i));

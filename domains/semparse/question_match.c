@@ -1,12 +1,11 @@
-/* What begins at a raw token: the longest of what the rules and the surfaces of the lexicon offer.
+/* The longest match at a raw token, among the rules and the surfaces of the lexicon.
  *
- * A rule wins over a surface of the same length, an earlier rule over a later one. Where a surface has several
- * candidates the first wins whose type a preference asks for in this place, else the first that needs no such cue; a
- * surface all of whose candidates lack their cue is passed over for a shorter one.
- * Contexts to the right are raw tokens, contexts to the left what has become of them (items).
- * Invariant: nothing is written; matching a token costs at most the length of the longest surface plus that of the
- * rules.
- * Divisions: surfaces, patterns to the right, patterns to the left, candidates, the match. */
+ * A rule wins over a surface of the same length, an earlier rule over a later one. If a surface has several candidates,
+ * the first whose type a preference asks for here wins; otherwise the first that needs no such cue. If all candidates
+ * of a surface need a cue that is missing, a shorter surface is tried.
+ * Right contexts match raw tokens; left contexts match the output so far (items).
+ * Invariant: matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the
+ * rules. Divisions: surfaces, patterns to the right, patterns to the left, candidates, the match. */
 #include "question_internal.h"
 
 #include <string.h>
@@ -15,11 +14,11 @@
 
 /* --- surfaces ----------------------------------------------------------------------------------------------------- */
 
-/* A walk down the trie, one raw token after another. */
+/* A walk down the trie, one raw token at a time. */
 typedef struct trie_walk {
-    size_t next; /* raw token to take */
+    size_t next; /* next raw token */
     int32_t state;
-    int at_possessive; /* the last token was taken without its final 's; nothing may follow */
+    int at_possessive; /* the last token matched without its final 's; the walk ends here */
 } trie_walk;
 
 static int advance_walk(const rill_question *question, trie_walk *walk)
@@ -37,7 +36,8 @@ static int advance_walk(const rill_question *question, trie_walk *walk)
     return 1;
 }
 
-/* Tokens of the longest surface at `at` that can be of `type`, or of any type; NO_MATCH if there is none. */
+/* Number of tokens of the longest surface at `first` that can have `type`, or any type if `any`; NO_MATCH if there is
+ * none. */
 static size_t longest_surface(const rill_question *question, size_t first, int any, int32_t type)
 {
     trie_walk walk = {.next = first};
@@ -57,12 +57,13 @@ static size_t longest_surface(const rill_question *question, size_t first, int a
 typedef struct rule_match {
     const rill_question *question;
     const rill__pattern *pattern;
-    size_t start; /* raw token where the body begins */
+    size_t start; /* first raw token of the body */
     rill__match found;
 } rule_match;
 
-/* The 24-hour readings of a clock reading that does not say which half of the day it means. "200" and "1730" are taken
- * as said: whoever writes three digits for a full hour means the 24-hour clock. */
+/* Capture a clock time that does not say am or pm: both 24-hour readings, and the likelier one as the value. An hour in
+ * the lexicon's afternoon range is read as pm, unless `full`: a full hour written in three digits or more, "200", is a
+ * 24-hour time already. */
 static void capture_clock(rule_match *attempt, int64_t reading, int full)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;
@@ -114,7 +115,7 @@ static size_t match_number(rule_match *attempt, const rill__alternative *choice,
     return used;
 }
 
-/* Raw tokens that a choice takes at `at`; NO_MATCH if it does not match there. */
+/* Number of raw tokens that an alternative matches at `i`; NO_MATCH if none. */
 static size_t match_alternative(rule_match *attempt, const rill__alternative *choice, size_t i, int in_body)
 {
     const rill_question *question = attempt->question;
@@ -139,7 +140,7 @@ static size_t match_alternative(rule_match *attempt, const rill__alternative *ch
     return used;
 }
 
-/* Match elements [e, last) from raw token `at`. */
+/* Match elements [e, last) from raw token `i`. */
 static int match_right(rule_match *attempt, int32_t e, size_t i)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;
@@ -154,7 +155,7 @@ static int match_right(rule_match *attempt, int32_t e, size_t i)
     return element->optional && match_right(attempt, e + 1, i);
 }
 
-/* --- patterns to the left ----------------------------------------------------------------------------------------- */
+/* Match elements [first, e) backwards from the end of the first `count` items. */
 
 /* Match elements [first, e) backwards from the end of the first `count` items. */
 static int match_left(const rill_question *question, const rill__pattern *pattern, int32_t e, size_t count)
@@ -178,7 +179,7 @@ static int match_left(const rill_question *question, const rill__pattern *patter
 
 /* --- candidates --------------------------------------------------------------------------------------------------- */
 
-/* Whether some preference asks for `type` at raw tokens [at, after). */
+/* Whether a preference asks for `type`, given the raw tokens from `after` on. */
 static int has_preference(const rill_question *question, int32_t type, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;
@@ -193,7 +194,7 @@ static int has_preference(const rill_question *question, int32_t type, size_t af
     return 0;
 }
 
-/* The candidate of a trie state that stands in this place, or RILL__NONE. */
+/* The candidate of a trie state that fits here, or RILL__NONE. */
 static int32_t choose_candidate(const rill_question *question, int32_t state, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;

@@ -1,9 +1,8 @@
-/* Names: which tokens of a line were written as names are.
+/* Finds the tokens of a line that were typed as names.
  *
- * A capital letter makes a name, unless it is the first letter of a sentence's first word, of the word I, or of a line that has no
- * small letters. So does a pair of quotes around a token. It is a question of how the line was typed and of nothing else: whether the
- * name is known is for the lexicon and the model to say.
- * Divisions: capitals · sentences · quotes · the token. */
+ * A token with a capital letter is a name. Exceptions are the first letter of a sentence, the word I, and lines without
+ * small letters. A quoted token is a name too. Only the typing counts here; the lexicon and the model decide whether
+ * the name is known. Divisions: capitals · sentences · quotes · the token. */
 #include "question_internal.h"
 
 #include <string.h>
@@ -15,7 +14,7 @@ static int is_upper_case(uint32_t code)
     return rill__text_lower(code) != code;
 }
 
-/* Capital letters of [from, to), and whether the first character is one. */
+/* Number of capital letters in [from, to); *first = whether the first character is one. */
 static int count_capitals(const char *line, size_t from, size_t to, int *first)
 {
     int n = 0;
@@ -49,7 +48,7 @@ static int is_pronoun(const char *word, size_t length)
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
 
-/* Whether a sentence ends before the full stop at `at`: not where it is an abbreviation's, "St. Louis". */
+/* Whether a full stop at `pos` ends a sentence; that of an abbreviation does not ("St. Louis"). */
 static int ends_sentence(const char *line, size_t pos)
 {
     enum { MAX_ABBREVIATION = 3 };
@@ -58,7 +57,7 @@ static int ends_sentence(const char *line, size_t pos)
     return letters > MAX_ABBREVIATION;
 }
 
-/* Whether nothing of its sentence stands before `at` but quotes and brackets. */
+/* Whether only quotes and brackets precede `pos` in its sentence. */
 static int begins_sentence(const char *line, size_t pos)
 {
     while (pos > 0 && strchr(" \"'([{", line[pos - 1]) != NULL) pos--;
@@ -86,13 +85,14 @@ static char quote_kind(uint32_t code)
     }
 }
 
-/* One that opens stands at the beginning of a word, one that closes at the end of one; what does neither is an apostrophe. The two kinds
- * have nothing to do with each other, since an apostrophe may seem to open. */
+/* Whether the token is inside quotes. An opening quote is at the start of a word, a closing one at its end; any other
+ * is an apostrophe. Single and double quotes are tracked separately, because an apostrophe may look like an opening
+ * quote. */
 static int is_quoted(const rill_question *question, size_t from, size_t to)
 {
     const char *line = question->line;
     const size_t length = question->line_length;
-    size_t opened[2] = {0, 0}; /* where what stands in quotes begins, 0: none are open */
+    size_t opened[2] = {0, 0}; /* start of the quoted text, 0: no open quote */
     for (size_t pos = 0; pos < length && (opened[0] || opened[1] || pos < to);) {
         uint32_t code;
         const size_t begin = pos;
@@ -124,7 +124,7 @@ static int is_name(const rill_question *question, size_t from, size_t to)
     return capitals > 1 || !first || !begins_sentence(line, from);
 }
 
-/* London's is London. */
+/* End of the token without a possessive 's: "London" of "London's". */
 static size_t strip_possessive(const char *line, size_t from, size_t to)
 {
     static const char *const owners[] = {"'s", "\xe2\x80\x99s"};

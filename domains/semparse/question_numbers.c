@@ -1,7 +1,7 @@
-/* Numbers as people write them: 1,700 and "seventeen hundred", 27th and "twenty seventh", 5:30pm and "five thirty".
+/* Numbers in text: 1,700 and "seventeen hundred", 27th and "twenty seventh", 5:30pm and "five thirty".
  *
- * A token is classified once (rill__number_read); the readers below then combine the classes of neighbouring tokens.
- * They take the longest reading and never fail: no reading is 0 tokens.
+ * rill__number_read() classifies each token once. The readers below combine the classes of adjacent tokens. They take
+ * the longest reading and never fail; no reading has length 0.
  * Invariant: values stay below 10^15, so sums and products of readings cannot overflow int64_t. */
 #include "question_internal.h"
 
@@ -71,7 +71,7 @@ static const number_word number_words[] = {
 
 /* --- one token ---------------------------------------------------------------------------------------------------- */
 
-/* Hours and minutes that exist on a clock, `value` being hour * 100 + minute. */
+/* Whether `value` = hour * 100 + minute is a time of day. */
 static int is_clock_time(int64_t value)
 {
     return value >= 0 && value <= 2400 && value % 100 < 60;
@@ -84,7 +84,7 @@ int64_t rill__number_half_day(int64_t value, int afternoon)
     return afternoon && hour < 12 ? value + 1200 : value;
 }
 
-/* Digits, possibly with a colon in the middle, and what follows them. */
+/* Digits, optionally with a colon in the middle, and a suffix. */
 static rill__number read_digits(const char *data, size_t length)
 {
     rill__number number = {.form = RILL__FORM_DIGITS};

@@ -1,14 +1,14 @@
 /* From bytes to raw tokens.
  *
- * The line is first normalised: lower case, typographic quotes and dashes to ASCII, every kind of blank to a blank.
- * Then it is cut at blanks into chunks, and a chunk into tokens:
+ * The line is first normalised: lower case, typographic quotes and dashes to ASCII, white space to spaces. Spaces then
+ * separate chunks, and a chunk is split into tokens:
  *   - a chunk that is a word of the lexicon stays whole: "c++", "tcp/ip", ".net", "ap/57", "-er";
  *   - quotes, brackets and sentence punctuation at its ends are dropped;
- *   - what is left is cut at hyphens, slashes and the like: "one-way" is two tokens;
- *   - "río" becomes "rio" where the lexicon has only that;
+ *   - the rest is split at hyphens, slashes and the like: "one-way" is two tokens;
+ *   - "río" becomes "rio" if the lexicon has only that;
  *   - "1,700" loses its comma, "p.m." and "u.s." their dots, "$500" becomes "$" and "500".
- * Invariant: normalising and cutting never make the line longer, so one buffer of its length is enough.
- * Divisions: UTF-8, normalising, tokens, chunks. */
+ * Invariant: normalising and splitting never lengthen the line, so one buffer of its length is enough. Divisions:
+ * UTF-8, normalising, tokens, chunks. */
 #include "grow.h"
 #include "question_internal.h"
 #include "rill/domain.h"
@@ -46,7 +46,7 @@ static size_t encode(uint32_t code, char *out)
 
 /* --- normalising -------------------------------------------------------------------------------------------------- */
 
-/* Independent of any locale. Each result takes no more bytes than its argument. */
+/* Lower case, independent of the locale. The result never takes more bytes than the argument. */
 uint32_t rill__text_lower(uint32_t c)
 {
     if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
@@ -61,7 +61,7 @@ uint32_t rill__text_lower(uint32_t c)
     return c;
 }
 
-/* What a code point that is no blank is read as. */
+/* Normal form of a code point that is no white space. */
 static uint32_t normal_character(uint32_t c)
 {
     switch (c) {
@@ -95,17 +95,18 @@ static uint32_t normal_character(uint32_t c)
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-/* The bound keeps a chunk of 100,000 brackets linear: it is looked up again after each one that is cut off. */
+/* Look a word up. The length limit keeps a chunk of 100,000 brackets linear: each bracket removed causes another
+ * lookup. */
 static int32_t find_word(const rill_question *question, size_t offset, size_t length)
 {
     if (!question->lexicon || length > RILL__MAX_WORD_BYTES) return RILL__NONE;
     return rill__lexicon_word(question->lexicon, question->raw_bytes + offset, length);
 }
 
-/* The letter below the diacritics of a lower-case one, of Latin-1 and Latin Extended-A; a combining mark has none: 0. */
+/* Base letter of a lower-case letter with diacritics (Latin-1, Latin Extended-A); 0 for a combining mark. */
 static uint32_t base_letter(uint32_t c)
 {
-    static const char letters[] = "aaaaaa.ceeeeiiii.nooooo.ouuuuy.y" /* from U+00E0; '.' stays what it is */
+    static const char letters[] = "aaaaaa.ceeeeiiii.nooooo.ouuuuy.y" /* from U+00E0; '.' = unchanged */
                                   "aaaaaaccccccccddddeeeeeeeeeegggg"
                                   "gggghhhhiiiiiiiiii..jjkk.lllllll"
                                   "lllnnnnnn...oooooo..rrrrrrssssss"
@@ -115,8 +116,8 @@ static uint32_t base_letter(uint32_t c)
     return (uint32_t)letters[c - 0xe0];
 }
 
-/* Write "rio" over "río" where that makes it a word of the lexicon, with or without a final 's; returns the token's length.
- * What is unknown either way keeps its marks: the model may know it. */
+/* Replace "río" by "rio" if that makes it a word of the lexicon, with or without a final 's. Returns the token's
+ * length. A word unknown either way keeps its marks: the model may know it. */
 static size_t drop_diacritics(const rill_question *question, size_t offset, size_t length)
 {
     char *data = question->raw_bytes + offset, bare[RILL__MAX_WORD_BYTES];
@@ -137,7 +138,7 @@ static size_t drop_diacritics(const rill_question *question, size_t offset, size
     return kept;
 }
 
-/* Delete the apostrophes of a token, as data sets like JOBS do: "don't" -> "dont". */
+/* Delete a token's apostrophes, as data sets like JOBS do: "don't" -> "dont". */
 static size_t drop_apostrophes(char *data, size_t length)
 {
     size_t kept = 0;
@@ -146,7 +147,7 @@ static size_t drop_apostrophes(char *data, size_t length)
     return kept;
 }
 
-/* Append the token [offset, offset + length), which is what is left of `span` bytes. */
+/* Append the token [offset, offset + length), which stands for `span` bytes of the chunk. */
 static rill_status add_token(rill_question *question, size_t offset, size_t length, size_t span)
 {
     if (length == 0) return RILL_OK;
@@ -182,13 +183,13 @@ static int is_letter(char c)
     return (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80;
 }
 
-/* Characters a token may be made of; all others cut. */
+/* Characters of a token; all others split. */
 static int is_inner(char c)
 {
     return is_letter(c) || is_digit(c) || strchr("'+#_$&@%", c) != NULL;
 }
 
-/* "p.m", "u.s.a", "ph.d": every piece between dots has one or two letters. */
+/* "p.m", "u.s.a", "ph.d": one or two letters between dots. */
 static int is_abbreviation(const char *data, size_t length)
 {
     size_t piece = 0, dots = 0;
@@ -204,8 +205,8 @@ static int is_abbreviation(const char *data, size_t length)
     return dots > 0 && piece > 0;
 }
 
-/* 1,700 -> 1700, 5.30 and 5:30 stay, 10p.m -> 10pm: whether the character at `at` of a chunk is dropped (1), kept (0),
- * or cuts (-1). */
+/* What to do with the character at `pos` of a chunk: drop (1), keep (0) or split (-1). 1,700 -> 1700; 5.30 and 5:30
+ * stay; 10p.m -> 10pm. */
 static int punctuation_action(const char *data, size_t length, size_t pos)
 {
     int prev_digit = pos > 0 && is_digit(data[pos - 1]), next_digit = pos + 1 < length && is_digit(data[pos + 1]);
@@ -217,7 +218,7 @@ static int punctuation_action(const char *data, size_t length, size_t pos)
     return half && pos > 1 && is_digit(data[pos - 2]) ? 1 : -1;
 }
 
-/* Cut a stripped chunk into tokens, squeezing out what is dropped. Tokens are moved left in place. */
+/* Split a stripped chunk into tokens. Dropped characters are squeezed out by moving the rest left in place. */
 static rill_status cut_chunk(rill_question *question, size_t offset, size_t length)
 {
     char *data = question->raw_bytes + offset;
@@ -233,7 +234,7 @@ static rill_status cut_chunk(rill_question *question, size_t offset, size_t leng
         int money = data[i] == '$' && i + 1 < length && is_digit(data[i + 1]);
         if (drop == 0) data[kept++] = data[i];
         if (drop >= 0 && !money) continue;
-        const size_t end = i + (drop >= 0); /* after a currency sign, which is a token */
+        const size_t end = i + (drop >= 0); /* a currency sign is a token and ends here */
         TRY(add_token(question, offset + start, kept - start, end - start));
         start = kept = i + 1;
     }
@@ -242,7 +243,7 @@ static rill_status cut_chunk(rill_question *question, size_t offset, size_t leng
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* What lies between two blanks. */
+/* Process a chunk: the text between two spaces. */
 static rill_status strip_and_cut(rill_question *question, size_t offset, size_t length)
 {
     const char *data = question->raw_bytes + offset;

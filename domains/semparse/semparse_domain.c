@@ -1,8 +1,8 @@
-/* The semantic parser as a table of functions: open and close, start and stop, ids and slots, outputs. What is computed is in
- * semparse_graphs.c, the way to it in semparse_encode.c and semparse_step.c.
+/* The semantic parser's domain table: open and close, start and stop, ids and slots, outputs. semparse_graphs.c defines
+ * the computation, semparse_encode.c and semparse_step.c prepare its inputs.
  *
- * Invariant: what close_model() and stop() get may be half built; everything in it is zero until it is owned. Slots below r->slots
- * are initialised.
+ * Invariant: close_model() and stop() accept half-built objects, in which everything not yet owned is zero. Slots below
+ * r->slots are initialised.
  *
  * Divisions: the model · the runner · outputs · names of actions · the table. */
 #include <string.h>
@@ -162,7 +162,7 @@ static rill_status field(void *self, const char *name, const rill_hypothesis *hy
     return rill_text_append(out, names->length > 0 ? names->data : "", names->length);
 }
 
-/* Words between spaces: what a question has before the lexicon joins or splits some. Good enough to sort by. */
+/* Number of words between spaces, before the lexicon joins or splits any; precise enough to sort by. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
     (void)self;
@@ -208,7 +208,7 @@ static rill_status add_token_by_text(void *user, const char *token, size_t lengt
                      s->n_placeholders > 0 ? ": a name that a question mentions is written as its placeholder" : "");
 }
 
-/* Tokens stand between blanks, as in outputs. */
+/* Tokens are separated by spaces, as in outputs. */
 static rill_status tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n)
 {
@@ -218,8 +218,8 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* What [stream] found for such models (docs/algorithms.md): on ATIS' dev set the best outputs are those of a beam of ten without
- * pruning, for less than half of the expansions. */
+/* The best setting that the paper [stream] reports for such models (docs/algorithms.md): on ATIS' dev set it reaches
+ * the quality of beam 10 without pruning, with less than half of the expansions. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table;

@@ -1,7 +1,7 @@
-/* Admitting questions: text to word ids, ids through the encoder into slots.
+/* Admits questions: text to word ids, ids through the encoder into slots.
  *
- * The encoder reads <s>, the question's words from last to first, </s>. Invariant: an input that fails takes no part in what follows
- * and leaves its slot free.
+ * The encoder reads <s>, the question's words from last to first, </s>. Invariant: an input that fails is left out of
+ * the batch, and its slot stays free.
  * Divisions: text to ids · names · the whole. */
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum { FRAME_TOKENS = 2 }; /* <s> and </s> */
 
 /* --- text to ids -------------------------------------------------------------------------------------------------- */
 
-/* Write the framed ids from `at` on: the words stand in reverse. */
+/* Write <s>, the word ids in reverse, </s>, from `offset` on. */
 static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, size_t count, size_t offset)
 {
     TRY(GROW(r->ctx, r->token_ids, r->word_capacity, offset + count + FRAME_TOKENS, "word ids"));
@@ -26,8 +26,8 @@ static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, s
     return RILL_OK;
 }
 
-/* Note which placeholders a question leaves unmentioned; none where it is in token form. One that was typed as such is a token like those
- * that mentions have become, and stands for itself. */
+/* Record which placeholders the question does not mention, unless it is tokenized. A placeholder typed literally counts
+ * as mentioned. */
 static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokenized, const rill_slice *token,
                                    size_t count)
 {
@@ -46,7 +46,7 @@ static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokeniz
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Whether no more stands between two places of a line than within a name: "Las Palmas", "St. Gallen". */
+/* Whether the text between two words may be part of a name: "Las Palmas", "St. Gallen". */
 static int is_within_name(const char *from, const char *to)
 {
     while (from < to && (*from == ' ' || *from == '-' || *from == '.')) from++;
@@ -70,8 +70,8 @@ static rill_status add_name(rill_text *names, rill_slice name)
     return rill_text_append(names, name.data, name.length);
 }
 
-/* Names that neither the lexicon nor the vocabulary has: to the model they are all the same word, and its answer cannot tell what they
- * are. Each once, in the line's order. */
+/* List names missing in both lexicon and vocabulary, each once, in the line's order. The model sees all of them as
+ * <unk> and cannot distinguish them. */
 static rill_status list_unknown_names(semparse_runner *r, rill_input *input, int tokenized, const rill_slice *token,
                                       size_t count)
 {
@@ -94,7 +94,7 @@ static rill_status list_unknown_names(semparse_runner *r, rill_input *input, int
     return RILL_OK;
 }
 
-/* Append the ids of one input; an invalid input fails alone. On success *length is set, else 0. */
+/* Append the ids of one input; an invalid input fails alone. On success *length is its length, else 0. */
 static rill_status read_input(semparse_runner *r, rill_input *input, size_t used, int32_t *length)
 {
     const semparse *s = r->model;

@@ -1,6 +1,7 @@
-/* What the model computes, as programs (rill/device.h):
+/* The model's graphs (rill/device.h):
  *
- * encode: h_t, c_t = LSTM(start[word_t], h_{t-1}, c_{t-1}) over <s>, the words from last to first, </s>; memory m_t = h_t and W_c m_t.
+ * encode: h_t, c_t = LSTM(start[word_t], h_{t-1}, c_{t-1}) over <s>, the words from last to first, </s>;
+ *         memory m_t = h_t and W_c m_t.
  * step:   gates = start[action] + W_hh h_parent, then the LSTM cell. Siblings share their parent's product.
  * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o). */
 #include "semparse_model.h"
@@ -19,7 +20,7 @@ static void make_tables(semparse *s)
                                                           "unmentioned placeholders");
 }
 
-/* c of a row of states, whose h comes first. */
+/* Cell c of a state row, whose first half is h. */
 static rill_view lstm_cell_state(const semparse *s, rill_view state)
 {
     return rill_view_offset(state, s->ld);
@@ -49,7 +50,7 @@ static void build_encode_graph(semparse *s)
                                     .out = rill_view_ragged(t->projected_outputs, slot, RILL_OWN)});
 }
 
-/* A first node continues the encoder's last state, which is put in the node's own row. */
+/* A root node continues from the encoder's last state, copied to the node's row. */
 static void build_step_graph(semparse *s)
 {
     rill_network *network = s->network;

@@ -1,8 +1,8 @@
-/* Loading a semantic parser: configuration, vocabularies, weights.
+/* Loads a semantic parser: configuration, vocabularies, weights.
  *
- * Invariant: what the plan borrows and what lives as long as the model is in s->blocks; what is only needed while loading is in a
- * second set of blocks that is cleared before semparse_load() returns, so the peak is the model in the device's form plus its largest
- * parts as fp32.
+ * Invariant: s->arena owns what the network borrows and what lives as long as the model. A second arena holds
+ * temporaries; it is cleared before semparse_load() returns, so peak memory is the model in the device's form plus its
+ * largest tensors as fp32.
  *
  * Divisions: configuration · vocabularies · reading · recurrent layers · attention and output · lexicon · the whole. */
 #include <math.h>
@@ -16,7 +16,7 @@
 
 enum { WIDTH_LIMIT = 1 << 16, VOCABULARY_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_INPUT = 1000 };
 
-/* What loading passes around. */
+/* State while a model is loaded. */
 typedef struct loader {
     semparse *s;
     rill_context *ctx;
@@ -42,7 +42,7 @@ static rill_status read_settings(void *user, const rill_config *config)
     TRY(rill_config_expect(config, "rill.domain", "semparse"));
     TRY(rill_config_has_object(config, "text", &found));
     TRY(rill_config_string_or(config, "text.stemmer", "",
-                              &stemmer)); /* the lexicon acts on it; only its type matters here */
+                              &stemmer)); /* the lexicon implements it; only its type is checked here */
     TRY(rill_config_int(config, "embedding_size", 1, WIDTH_LIMIT, &embedding));
     TRY(rill_config_int(config, "hidden_size", 1, WIDTH_LIMIT, &hidden));
     TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &words));
@@ -86,7 +86,7 @@ static const char *tensor_name(char *buffer, size_t size, const char *side, cons
     return buffer;
 }
 
-/* out->start = embedding * W_ih^T + bias, for all words at once. */
+/* out->start = embedding * W_ih^T + bias, precomputed for all words. */
 static rill_status load_input_gates(loader *l, const char *side, size_t words, semparse_lstm *out)
 {
     size_t gates = 4 * l->s->hidden;
@@ -149,7 +149,7 @@ static rill_status load_output(loader *l)
 
 /* --- lexicon ------------------------------------------------------------------------------------------------------ */
 
-/* Letters, then digits: what stands for a name in the questions and in the forms of a model that was trained without names. */
+/* Letters, then digits: a placeholder for a name in questions and logical forms of an anonymised data set. */
 static int is_placeholder(const char *token, size_t length)
 {
     size_t digits = 0;
@@ -167,8 +167,8 @@ static int has_placeholders(const semparse *s)
     return 0;
 }
 
-/* A model need not have a lexicon: then questions are only lower-cased and freed of punctuation. One that knows placeholders needs it
- * for all that is typed. */
+/* Load the lexicon, if any; without one, questions are only lower-cased and stripped of punctuation. A model whose
+ * vocabulary has placeholders needs one for untokenized input. */
 static rill_status load_lexicon(loader *l)
 {
     semparse *s = l->s;
@@ -185,7 +185,7 @@ static rill_status load_lexicon(loader *l)
     return RILL_OK;
 }
 
-/* Which actions are placeholders; see semparse_model.h for what that means to a question. */
+/* Find the actions that are placeholders; see semparse_model.h for how a question uses them. */
 static rill_status find_placeholders(loader *l)
 {
     semparse *s = l->s;

@@ -1,4 +1,4 @@
-/* Making states and scoring them: columns for the programs (semparse_graphs.c), which do the work. */
+/* Makes states and scores them: fills the columns of the graphs in semparse_graphs.c. */
 #include "grow.h"
 #include "score_request.h"
 #include "semparse_model.h"

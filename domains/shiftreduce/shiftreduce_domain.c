@@ -1,9 +1,9 @@
-/* The parser as a table of functions: open and close, start and stop, ids and slots, names of actions. What is computed is in
- * shiftreduce_graphs.c, the way to it in shiftreduce_input.c, shiftreduce_encode.c, shiftreduce_step.c, shiftreduce_score.c and
- * shiftreduce_output.c.
+/* The shift-reduce parser's domain table: open and close, start and stop, ids and slots, names of actions.
+ * shiftreduce_graphs.c defines the computation. shiftreduce_input.c, shiftreduce_encode.c, shiftreduce_step.c,
+ * shiftreduce_score.c and shiftreduce_output.c surround it.
  *
- * Invariant: what close_model() and stop() get may be half built; everything in it is zero until it is owned. Node tables are as long
- * as the largest reserve(); slots below r->slots are initialised.
+ * Invariant: close_model() and stop() accept half-built objects, in which everything not yet owned is zero. Node tables
+ * are as long as the largest reserve(). Slots below r->slots are initialised.
  *
  * Divisions: the model · the runner · sizes · names of actions · the table. */
 #include <string.h>
@@ -32,7 +32,7 @@ static void close_model(void *model)
     rill_free(ctx, p, sizeof *p);
 }
 
-/* Words are those of parser_form, in its order. */
+/* Choices in the order of parser_form. */
 #define INPUT_FORMAT                                                                                                   \
     {                                                                                                                  \
         "input-format", "auto|tree|tagged|text", "auto", "the form of inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, \
@@ -57,8 +57,8 @@ static rill_status load_model(parser *p, const rill_open_options *options)
     return RILL_OK;
 }
 
-/* What an input of so many words keeps in its slot: a row of products per position, and where its words end and how they are tagged.
- * The bytes of the words themselves are nothing beside a row. */
+/* Bytes that an input of so many words keeps in its slot: a row of products per position, and the end and tag of each
+ * word. The text of the words is negligible. */
 static int64_t slot_bytes(const parser *p, int64_t words)
 {
     const rill_network_bytes bytes = rill_network_sizes(p->network);
@@ -149,13 +149,14 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
 
-/* Of a tree, words: brackets that are closed behind something else than a closed bracket. Else what stands between spaces. */
+/* Number of words. In a tree these are the closing brackets that do not follow another one; otherwise what is between
+ * spaces. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
     const parser *p = ((const parser_runner *)self)->model;
     const parser_form form = parser_detect_form(p, parser_default_form(p->form, p->tokenized), text, length);
     int64_t closed = 0, tokens = 0;
-    char last = ' '; /* but for blanks */
+    char last = ' '; /* last character that is no space */
     for (size_t i = 0; i < length && form == PARSER_FORM_TREE; i++) {
         if ((unsigned char)text[i] <= ' ') continue;
         closed += text[i] == ')' && last != ')';
@@ -204,7 +205,8 @@ static rill_status add_action_by_name(void *user, const char *name, size_t lengt
                      name, structure_names[PARSER_SHIFT], structure_names[PARSER_COMBINE]);
 }
 
-/* A text is names of actions with blanks between: what stands in a tree comes from several of them, and from the words. */
+/* A text is action names separated by spaces. It is not a tree: a tree's labels come from several actions, its words
+ * from the input. */
 static rill_status tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n)
 {
@@ -214,8 +216,8 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* What [stream] found for such models (docs/algorithms.md): on GUM's dev set F1 is that of a beam of ten without pruning, for less
- * than two thirds of the expansions. */
+/* The best setting that the paper [stream] reports for such models (docs/algorithms.md): on GUM's dev set it reaches
+ * the F1 of beam 10 without pruning, with less than two thirds of the expansions. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table;

@@ -1,6 +1,6 @@
-/* Admitting sentences: lines to words, words to features, and the program that makes rows of products in slots of them.
+/* Admits sentences: lines to words, words to features, and the graph that computes a row of products per position.
  *
- * Invariant: an input that fails takes no part in what follows. Divisions: lines to features · tags · the whole. */
+ * Invariant: an input that fails is left out of the batch. Divisions: lines to features · tags · the whole. */
 #include <string.h>
 
 #include "grow.h"
@@ -17,7 +17,7 @@ static rill_status add_frame(parser_runner *r, size_t frame, const int32_t *feat
     return RILL_OK;
 }
 
-/* Features of a sentence's frames, which stand from `frame` on. */
+/* Features of a sentence's frames, from index `frame` on. */
 static rill_status add_sentence_features(parser_runner *r, const rill_sentence *s, size_t frame)
 {
     int32_t feature[PARSER_MAX_FEATURES];
@@ -52,7 +52,7 @@ static rill_status read_inputs(parser_runner *r, int32_t m, rill_input *inputs, 
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
-/* Given tags are taken over; frames without any are marked. */
+/* Copy the tags of tagged input; mark the other frames for prediction. */
 static void fill_tags(const parser_runner *r, int32_t sentences, int32_t *tag, int32_t *untagged)
 {
     for (int32_t i = 0; i < sentences; i++) {

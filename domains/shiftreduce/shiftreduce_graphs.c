@@ -1,23 +1,22 @@
-/* What the model computes, as programs (rill/device.h):
+/* The model's graphs (rill/device.h):
  *
- * encode: frames' word, shape and suffixes added up; the first LSTM layer, both directions; tags of frames that have none; the
- *         second layer over the first's outputs and the tags, up to the last word and down to the first, whose outputs are the
- *         positions'; the products of shiftreduce_model.h.
- * score:  the products of a state's positions added up, what is below zero cut off, and a layer with its softmax. Structure: rows
- *         where both actions are legal. Labels: those that are illegal get -infinity before the softmax, so the legal ones share
- *         all probability. */
+ * encode: sum of word, shape and suffix embeddings of each frame; first BiLSTM layer; predicted tags for frames without one;
+ *         second BiLSTM layer over the first one's outputs and the tags, whose outputs represent positions; the products of
+ *         shiftreduce_model.h.
+ * score:  sum of the products of a state's positions, ReLU, a linear layer and log-softmax. Structure: rows where both
+ *         actions are legal. Labels: illegal ones get -infinity before the softmax, so the legal ones share all probability. */
 #include "shiftreduce_model.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* What is passed from layer to layer. */
+/* State passed from layer to layer. */
 typedef struct encode_builder {
     parser *p;
     rill_network *network;
     rill_graph graph;
     rill_column slot, first, last, tag, untagged, feature[PARSER_MAX_FEATURES];
     rill_index_space frames, positions;
-    rill_tensor gates; /* [frames, 8H] forward, then backward, of either layer in turn */
+    rill_tensor gates; /* [frames, 8H] forward, then backward; reused by the second layer */
 } encode_builder;
 
 static void declare_columns(encode_builder *e)
@@ -35,7 +34,7 @@ static void declare_columns(encode_builder *e)
         e->feature[f] = rill_column_input(network, p, e->frames, "row of a feature");
 }
 
-/* x = word + shape + suffixes, in this order. */
+/* x = word + shape + suffixes, summed in this order. */
 static rill_tensor embed_frames(const encode_builder *e)
 {
     const parser_weights *w = &e->p->weights;
@@ -49,7 +48,7 @@ static rill_tensor embed_frames(const encode_builder *e)
     return x;
 }
 
-/* Both directions of a layer over units of `space`, of which backward ones read the gates `ahead` frames further on. */
+/* Both directions of an LSTM layer over `space`; the backward one reads the gates `ahead` frames further on. */
 static rill_tensor bilstm_layer(const encode_builder *e, int layer, rill_index_space space, int32_t ahead)
 {
     const size_t hidden = e->p->hidden;
@@ -77,7 +76,8 @@ static rill_tensor first_bilstm(const encode_builder *e, rill_tensor x)
     return bilstm_layer(e, 0, e->frames, 0);
 }
 
-/* None comes of weights that made no number of a row; such a word gets the first tag, and its sentence scores none. */
+/* Predict a tag for each untagged frame. Weights that yield NaN leave a frame without a best tag: its word gets the
+ * first tag, and its sentence no scores. */
 static void predict_tags(const encode_builder *e, rill_tensor outputs)
 {
     const size_t tags = (size_t)e->p->n_tags - PARSER_FIRST_TAG;
@@ -95,8 +95,8 @@ static void predict_tags(const encode_builder *e, rill_tensor outputs)
                                       .tag_column = e->tag});
 }
 
-/* Forward outputs are wanted up to the last word, backward ones down to the first: each leaves out one frame, and both then fill the
- * rows of positions 0 .. n. */
+/* Second layer: forward outputs are needed up to the last word, backward ones down to the first. Each leaves out one
+ * frame, and together they fill the rows of positions 0 .. n. */
 static rill_tensor second_bilstm(const encode_builder *e, rill_tensor outputs)
 {
     rill_op_product(e->network, e->graph, e->frames,

@@ -1,7 +1,7 @@
-/* From a line to a sentence: a tree's words and tags, tokens with their tags, or text.
+/* Reads a line as a tree (its words and tags), as tagged tokens, or as text.
  *
- * Which of the three a line is, the option says; or the line itself. What could be no tree with this model's tags is text, whatever
- * brackets it has, and likewise tokens: looks_like_tree() and looks_tagged() say what is looked for.
+ * The option input-format decides which; with "auto", the line's form. A line that could not be a tree with this
+ * model's tags is text, even with brackets, and likewise for tagged tokens: see looks_like_tree() and is_tagged().
  * Divisions: forms · trees · tokens · the line. */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 /* --- forms ------------------------------------------------------------------------------------------------------- */
 
-/* Start of the tag in word_TAG, after the last "_"; 0 without one, or without a word before it. */
+/* Start of the tag in word_TAG, after the last "_"; 0 if it has no tag or no word. */
 static size_t tag_offset(rill_slice token)
 {
     size_t pos = token.length;
@@ -19,7 +19,7 @@ static size_t tag_offset(rill_slice token)
     return pos > 1 && pos < token.length ? pos : 0;
 }
 
-/* Most words of text have nothing but small letters and digits, which no tag of any treebank has. */
+/* Whether a name has a small letter or a digit. Most words do, and no treebank's tags do. */
 static int has_lower_or_digit(rill_slice name)
 {
     for (size_t i = 0; i < name.length; i++) {
@@ -29,14 +29,14 @@ static int has_lower_or_digit(rill_slice name)
     return 0;
 }
 
-/* Does it end in what may be a tag? */
+/* Whether the token ends like a tag. */
 static int looks_tagged(rill_slice token)
 {
     const size_t tag = tag_offset(token);
     return tag > 0 && !has_lower_or_digit((rill_slice){token.data + tag, token.length - tag});
 }
 
-/* Is each token a word_TAG, and one of the tags the model's? */
+/* Whether each token is word_TAG and at least one tag is the model's. */
 static int is_tagged(const parser *p, rill_slice remaining)
 {
     int known = 0;
@@ -48,12 +48,12 @@ static int is_tagged(const parser *p, rill_slice remaining)
     return known;
 }
 
-/* What looks_like_tree() has read. */
+/* State of looks_like_tree(). */
 typedef struct tree_scan {
     rill_slice rest;
     int32_t depth, max_depth;
-    int has_leaf, has_known_tag;            /* is there a bracket with a word; one whose tag the model knows */
-    int has_known_label, has_unknown_label; /* likewise a label that the model knows; one that it does not */
+    int has_leaf, has_known_tag;            /* found: a bracket with a word; one with a tag of the model */
+    int has_known_label, has_unknown_label; /* found: a label of the model; an unknown label */
 } tree_scan;
 
 static int skip_bracket(tree_scan *scan, char bracket)
@@ -63,7 +63,7 @@ static int skip_bracket(tree_scan *scan, char bracket)
     return 1;
 }
 
-/* A label, a tag or a word: up to a blank or a bracket. */
+/* Read a label, a tag or a word: up to a space or a bracket. */
 static rill_slice read_tree_word(tree_scan *scan)
 {
     size_t n = 0;
@@ -80,7 +80,7 @@ static void skip_spaces(tree_scan *scan)
         scan->rest = (rill_slice){scan->rest.data + 1, scan->rest.length - 1};
 }
 
-/* Whether a label is the model's, without function tags: NP-SBJ-1, ADVP|PRT. */
+/* Whether the model has the label, without function tags: NP-SBJ-1, ADVP|PRT. */
 static int is_known_label(const parser *p, rill_slice label)
 {
     size_t n = label.length > 0;
@@ -91,7 +91,7 @@ static int is_known_label(const parser *p, rill_slice label)
     return rill_slice_equal(p->root, label) || rill_slice_is(label, "TOP") || rill_slice_is(label, "ROOT");
 }
 
-/* What stands behind "(": the label and a bracket, or the tag, the word and ")"; or, the line being cut there, the label. */
+/* Scan the text after "(": a label and a bracket, or a tag, a word and ")". A truncated line may end after the label. */
 static int scan_bracket(const parser *p, tree_scan *scan)
 {
     const rill_slice label = read_tree_word(scan);
@@ -115,10 +115,11 @@ static int scan_bracket(const parser *p, tree_scan *scan)
     return known || !has_lower_or_digit(label);
 }
 
-/* Does the line begin with "(", and is all of it brackets as trees have them: those of words hold a tag and a word, others a label and
- * brackets; the outermost label is one of the model's, or none; the others are too, or have neither small letters nor digits; and the
- * model knows one of the tags? A tag with its word alone is no tree. Parts of a tree, which may have more lines, pass: that they are
- * read as text would not be noticed, and the tree's reader says what is wrong with them. */
+/* Whether the line looks like a tree. It must begin with "(" and consist of brackets: word brackets hold a tag and a
+ * word, others a label and brackets. The outermost label is empty or one of the model's. Other labels are too, or have
+ * neither small letters nor digits. At least one tag is the model's. A single word bracket is no tree. An incomplete
+ * tree passes, as it may continue on other lines: the tree reader then reports the error, where reading it as text
+ * would hide it. */
 static int looks_like_tree(const parser *p, rill_slice line)
 {
     tree_scan scan = {.rest = line};
@@ -216,7 +217,7 @@ static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form for
     return RILL_OK;
 }
 
-/* Extend the error of a misdetected line with how to set its format. */
+/* A hint for the error message of a line whose form was detected: how to set the form. */
 static const char *form_hint(parser_form asked, parser_form form)
 {
     if (asked != PARSER_FORM_AUTO) return "";
@@ -226,7 +227,7 @@ static const char *form_hint(parser_form asked, parser_form form)
                                       : "";
 }
 
-/* The input's own format option, or the model's. */
+/* The option input-format of the input, or of the model. */
 static parser_form requested_form(const parser_runner *r, const rill_input *input, int tokenized)
 {
     const char *value = rill_input_value(input, parser_input_options->name);

@@ -1,9 +1,10 @@
-/* Loading a parser: configuration, vocabularies, weights.
+/* Loads a parser: configuration, vocabularies, weights.
  *
- * Invariant: what the plan borrows and what lives as long as the model is in p->blocks; what is only needed while loading is in a
- * second set of blocks that is cleared after each part.
+ * Invariant: p->arena owns what the network borrows and what lives as long as the model. A second arena holds
+ * temporaries and is cleared after each part.
  *
- * Divisions: configuration · vocabularies · labels · embeddings and layers · tags · products of positions · outputs · the whole. */
+ * Divisions: configuration · vocabularies · labels · embeddings and layers · tags · products of positions · outputs ·
+ * the whole. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@ enum {
     DEFAULT_MAX_INPUT = 1000
 };
 
-/* What loading passes around. */
+/* State while a model is loaded. */
 typedef struct loader {
     parser *p;
     rill_context *ctx;
@@ -123,8 +124,8 @@ static rill_status load_vocabularies(loader *l)
     return RILL_OK;
 }
 
-/* Treebanks that take hyphenated words apart have a tag for hyphens; those that leave quotes
- * as they were typed have the typed one among their words. */
+/* Choose the tokenizer's style from the vocabularies. Treebanks that split hyphenated words have a tag for hyphens;
+ * those that keep typed quotes have a typed quote among their words. */
 static void choose_style(parser *p)
 {
     if (rill_vocabulary_id(p->tag_vocab, "HYPH", 4) >= 0) p->penn_style |= RILL_PENN_HYPHENS;
@@ -133,7 +134,7 @@ static void choose_style(parser *p)
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
 
-/* A name that could not be read back from a tree. */
+/* Whether a name could not be read back from a tree. */
 static int is_unwritable_name(const char *name, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -141,7 +142,7 @@ static int is_unwritable_name(const char *name, size_t length)
     return length == 0;
 }
 
-/* Take label i apart at "+", behind those before it. */
+/* Split label i at "+" into its nonterminals, stored after those of earlier labels. */
 static rill_status split_label(loader *l, int32_t i)
 {
     parser *p = l->p;
@@ -165,7 +166,7 @@ static rill_status split_label(loader *l, int32_t i)
     return RILL_OK;
 }
 
-/* All labels; l->path is still that of labels.vocab, which was read last. */
+/* Split all labels; l->path is still that of labels.vocab. */
 static rill_status split_labels(loader *l)
 {
     parser *p = l->p;
@@ -177,7 +178,7 @@ static rill_status split_labels(loader *l)
     TRY(rill_arena_alloc(&p->arena, &p->nonterminals, max_symbols, sizeof *p->nonterminals, "labels"));
     TRY(rill_arena_alloc(&p->arena, &p->nonterminal_offsets, (size_t)p->n_labels + 1, sizeof *p->nonterminal_offsets,
                          "labels"));
-    p->nonterminal_offsets[0] = p->nonterminal_offsets[1] = 0; /* PARSER_NO_LABEL has none */
+    p->nonterminal_offsets[0] = p->nonterminal_offsets[1] = 0; /* PARSER_NO_LABEL has no nonterminals */
     int32_t roots = 0;
     for (int32_t i = 1; i < p->n_labels; i++) {
         TRY(split_label(l, i));
@@ -194,7 +195,7 @@ static int is_trace(const char *tag, size_t length)
     return rill_slice_is((rill_slice){tag, length}, "-NONE-");
 }
 
-/* A predicted tag is written into trees, and one of traces would take the word away when the tree is read. */
+/* Predicted tags are written into trees. The tag of traces is refused: a tree reader would drop the word. */
 static rill_status check_tags(loader *l)
 {
     for (int32_t i = 1; i < l->p->n_tags; i++) {
@@ -216,7 +217,7 @@ static rill_status read_floats(loader *l, const char *name, size_t rows, size_t 
     return rill_weights_read(l->tensors, &l->temp_arena, name, rows, columns, out);
 }
 
-/* A tensor that the plan borrows. */
+/* Load a tensor that the network borrows. */
 static rill_status load_constant(loader *l, const char *name, size_t rows, size_t columns, rill_constant *out)
 {
     float *table;
@@ -248,7 +249,7 @@ static rill_status read_part(loader *l, int layer, int direction, const char *pa
     return read_floats(l, name, 4 * l->p->hidden, columns, out);
 }
 
-/* Both directions' input weights one below the other: inputs[8H, columns]; their biases likewise. */
+/* Stack both directions' input weights: inputs[8H, columns]; likewise their biases. */
 static rill_status load_layer(loader *l, int layer, size_t columns, float **inputs, float *bias)
 {
     parser *p = l->p;
@@ -281,7 +282,8 @@ static rill_status load_first_layer(loader *l)
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
-/* The second layer reads the first's outputs and a tag. There are few tags, so what they add to the gates is computed here. */
+/* Load the second layer. It reads the first one's outputs and a tag; the gate contributions of the few tags are
+ * precomputed. */
 static rill_status load_second_layer(loader *l)
 {
     parser *p = l->p;
@@ -297,7 +299,7 @@ static rill_status load_second_layer(loader *l)
     return RILL_OK;
 }
 
-/* Words never have the tags below PARSER_FIRST_TAG. */
+/* Load the tagger. Words never get the tags below PARSER_FIRST_TAG. */
 static rill_status load_tagger(loader *l)
 {
     parser *p = l->p;
@@ -313,14 +315,14 @@ static rill_status load_tagger(loader *l)
 
 /* --- products of positions ---------------------------------------------------------------------------------------- */
 
-/* Columns of hidden.weight: 2H for each span from left to right, of which the second H have their sign turned, since positions hold
- * b as it is and a span has b_i - b_j. */
+/* Columns of hidden.weight: 2H for each span from left to right. The second H are negated, since a position stores b
+ * while a span uses b_i - b_j. */
 typedef struct span_weights {
     const float *weights; /* [D, count * 2H] */
     size_t n_spans, ffn_width, width;
 } span_weights;
 
-/* to[d, :] = W_left - W_right; a span that does not exist (-1) counts as zero. */
+/* to[d, :] = W_minuend - W_subtrahend; the missing span -1 counts as zero. */
 static void put_weight_difference(const span_weights *s, int minuend, int subtrahend, float *to, size_t ld)
 {
     for (size_t d = 0; d < s->ffn_width; d++) {
@@ -369,7 +371,7 @@ static rill_status load_products(loader *l)
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-/* Labels that begin with the root are for the last timestep, and the only ones there. */
+/* Labels that begin with the root are legal in the last timestep only, and nothing else is legal there. */
 static rill_status load_label_output(loader *l)
 {
     parser *p = l->p;

@@ -1,6 +1,6 @@
-/* From a hypothesis to its tree: actions make spans of two spans each, and labels that are none let go of theirs.
+/* From a hypothesis to its tree. Combine actions join two spans; an empty label leaves a span without a bracket.
  *
- * Invariant: spans are numbered as they are made, so a span's parts come before it. Neither pass recurses.
+ * Invariant: spans are numbered in order of creation, so children come before their parent. Neither pass recurses.
  * Divisions: spans · brackets · the whole. */
 #include "grow.h"
 #include "shiftreduce_model.h"
@@ -9,16 +9,16 @@
 
 typedef struct tree_span {
     int32_t label;
-    int32_t left, right; /* spans it is made of; right -1: left is a word */
+    int32_t left, right; /* child spans; right = -1: left is a word */
 } tree_span;
 
-/* Arrays of one hypothesis. */
+/* Arrays for one hypothesis. */
 typedef struct tree_builder {
     parser_runner *r;
     const rill_sentence *sentence;
-    tree_span *span;  /* [most] */
-    int32_t *stack;   /* [most] spans, the top one last */
-    int32_t *pending; /* [2 most] what is to be written, next one last: a span, or ~symbols to be closed */
+    tree_span *span;  /* [max_spans] */
+    int32_t *stack;   /* [max_spans] spans, the top one last */
+    int32_t *pending; /* [2 max_spans] a stack of work: write a span, or close ~symbols brackets; next one last */
     int32_t n_spans, depth, n_shifted;
 } tree_builder;
 
@@ -57,7 +57,7 @@ static rill_status write_word(const tree_builder *b, int32_t word)
     return rill_tree_word(&b->r->tree, (rill_slice){tag, length}, rill_sentence_word(b->sentence, word));
 }
 
-/* Open the span's brackets; what is in them, and closing them, is to be done next. */
+/* Open the span's brackets; push its children and the closing brackets. */
 static rill_status write_span(const tree_builder *b, int32_t index, int32_t *todo, int32_t *n)
 {
     const parser *p = b->r->model;

@@ -1,19 +1,18 @@
-/* Scoring rows: columns for the programs (shiftreduce_graphs.c), and what is legal.
+/* Scores rows: fills the columns of the graphs in shiftreduce_graphs.c and marks legal actions.
  *
- * structure: rows where both actions are legal go through the network; the others have one action, at no cost.
- * label:     every row does; the bracket of an item's last timestep is the last action there is. */
+ * structure: the network scores only rows where both actions are legal; other rows have one action, with log-probability 0.
+ * label:     the network scores every row. The label of an item's last timestep completes the tree. */
 #include "grow.h"
 #include "score_request.h"
 #include "stack.h"
 
-/* One call. */
+/* State of one call. */
 typedef struct score_call {
     const parser_runner *r;
     const rill_rows *rows;
     const rill_score_request *request;
     rill_score_result *result;
-    int32_t
-        *row_kind; /* [n] structure: >= 0 when both actions are legal; label: 1 at the item's last timestep, else 0 */
+    int32_t *row_kind; /* [n] structure: >= 0 if both actions are legal; label: 1 in the item's last timestep, else 0 */
     int32_t *a, *b, *c; /* [n] positions */
 } score_call;
 

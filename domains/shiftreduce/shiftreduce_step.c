@@ -1,8 +1,8 @@
-/* The parser's stack: what an action makes of it, and which actions it leaves.
+/* The parser's stack: how an action changes it, and which actions are legal.
  *
- * Invariant: a sentence of n words takes n shifts and n - 1 combinations in any legal order: a shift needs a word that is left, a
- * combination two spans on the stack. So a hypothesis that has nothing left to do has all words in one span, and every one that has
- * not has an action left. */
+ * Invariant: a sentence of n words takes n shifts and n - 1 combines, in any legal order. A shift needs a remaining
+ * word, a combine two spans on the stack. So every unfinished hypothesis has a legal action, and a finished one has all
+ * words in one span. */
 #include "stack.h"
 
 static parser_cell next_cell(const parser_cell *cell, const rill_rows *rows, int32_t r)
@@ -21,8 +21,8 @@ rill_status parser_step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* With equal words on the stack, after equally many actions, stacks are equally deep, and all that is legal is the same. The span on
- * top is asked to be the same too, since it is what a label is for. */
+/* Class of a row, for merging equivalent hypotheses. Equal words on the stack after equally many actions mean equal
+ * stack depth, hence the same legal actions. The top span must be equal too, because it is the one labelled next. */
 rill_status parser_classify(void *self, const rill_rows *rows, int64_t *classes)
 {
     const parser_cell *cell = ((const parser_runner *)self)->cell;

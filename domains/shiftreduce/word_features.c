@@ -1,5 +1,5 @@
-/* From a word to the rows it is made of: itself, its shape, the ends of its normal form. docs/parsing.md states the rules, which the
- * trainer follows to the byte. */
+/* From a word to the embedding rows that are summed: the word, its shape, suffixes of its normal form. docs/parsing.md
+ * states the rules, which the trainer follows byte by byte. */
 #include "shiftreduce_model.h"
 
 /* --- normal form -------------------------------------------------------------------------------------------------- */
@@ -10,7 +10,7 @@ static char normalized_char(char c)
     return c >= '0' && c <= '9' ? '0' : c;
 }
 
-/* r->normal = "^" and the word in lower case with digits as 0, ASCII alone. */
+/* r->normalized_word = "^" and the word, with ASCII letters in lower case and digits as 0. */
 static rill_status normalise_word(parser_runner *r, rill_slice word)
 {
     rill_text_reset(&r->normalized_word);
@@ -23,7 +23,7 @@ static rill_status normalise_word(parser_runner *r, rill_slice word)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* Needs r->normal. */
+/* Needs r->normalized_word. */
 static int32_t word_row(const parser_runner *r, rill_slice word)
 {
     const parser *p = r->model;
@@ -40,10 +40,10 @@ static char char_shape(char c)
     return c >= '0' && c <= '9' ? 'd' : c;
 }
 
-/* Overwrites r->normal. */
+/* Overwrites r->normalized_word. */
 static int32_t shape_row(parser_runner *r, rill_slice word)
 {
-    char *shape = r->normalized_word.data; /* no longer than the word */
+    char *shape = r->normalized_word.data; /* never longer than the word */
     size_t length = 0;
     for (size_t i = 0; i < word.length; i++) {
         char c = char_shape(word.data[i]);
@@ -53,7 +53,7 @@ static int32_t shape_row(parser_runner *r, rill_slice word)
     return id >= 0 ? id : 0;
 }
 
-/* The last 1, 2, ... characters of the normal form. Needs r->normal. */
+/* Suffixes of 1, 2, ... characters of the normal form. Needs r->normalized_word. */
 static void suffix_rows(const parser_runner *r, int32_t *row)
 {
     const parser *p = r->model;

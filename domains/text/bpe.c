@@ -1,12 +1,12 @@
 /* Byte pair encoding.
  *
- * A round takes the pair that stands first in the file among those in the word and merges it wherever it is, from left
- * to right; pairs that arise meanwhile wait for the next round. A heap of the word's known pairs, by rank and place,
- * finds each round's at once.
+ * Each round takes the pair of lowest rank in the word, where rank is the pair's line in the file, and merges all its
+ * occurrences from left to right. Pairs that arise meanwhile wait for the next round. A heap of the word's known pairs,
+ * ordered by rank and position, yields each round's pairs.
  *
- * Invariant: the word's pieces are a list over its characters, each at the index of its first; `next` of the last is
- * the number of characters. A pair in the heap is stale when the pieces at its place are no longer those it was made
- * for, which their lengths tell: pieces only grow.
+ * Invariant: the word's symbols form a linked list over its characters. Each symbol sits at the index of its first
+ * character; `next` of the last is the number of characters. A pair in the heap is stale when the lengths of the
+ * symbols at its position have changed: symbols only grow.
  *
  * Divisions: merges · the heap · pairs · merging · the whole. */
 #include <string.h>
@@ -19,24 +19,24 @@ enum { MERGE_LIMIT = 1 << 24 };
 
 static const char WORD_END[] = "</w>";
 
-/* A piece of the word at work: bytes begin .. end - 1 of it. */
+/* A symbol of the word: its bytes begin .. end - 1. */
 typedef struct rill_bpe_symbol {
     size_t begin, end;
-    size_t prev, next; /* neighbours; the first has itself before it */
+    size_t prev, next; /* neighbours; prev of the first symbol is itself */
     int merged;
 } rill_bpe_symbol;
 
-/* Two neighbours that are in the file. */
+/* Two neighbours that the merges file lists. */
 typedef struct rill_bpe_pair {
     int32_t rank;
-    size_t left;        /* the left one */
-    size_t right_begin; /* where the right one began, and */
-    size_t end;         /* ended when the pair was found */
+    size_t left;        /* left symbol */
+    size_t right_begin; /* begin of the right symbol */
+    size_t end;         /* its end when the pair was pushed: tells whether the pair is stale */
 } rill_bpe_pair;
 
 /* --- merges ------------------------------------------------------------------------------------------------------- */
 
-/* A line is two subword tokens separated by a space. */
+/* Check that each line is two tokens separated by a space. */
 static rill_status check_lines(const rill_vocabulary *merges, rill_context *ctx, const char *name)
 {
     for (int32_t i = 0; i < rill_vocabulary_count(merges); i++) {
@@ -112,7 +112,7 @@ static rill_bpe_pair heap_pop(rill_bpe *b)
 
 /* --- pairs -------------------------------------------------------------------------------------------------------- */
 
-/* Put the piece at `left` and its right neighbour into the heap, if the file has them. */
+/* Push the pair of the symbol at `left` and its right neighbour onto the heap, if the file lists it. */
 static rill_status push_known_pair(rill_bpe *b, size_t left)
 {
     const rill_bpe_symbol *l = &b->symbols[left];
@@ -144,7 +144,7 @@ static void merge_pair(rill_bpe *b, size_t left)
     if (l->next < b->n_symbols) b->symbols[l->next].prev = left;
 }
 
-/* All pairs of the lowest rank, from left to right; then the new ones go into the heap. */
+/* Merge all pairs of the lowest rank, from left to right; then push the new pairs. */
 static rill_status merge_lowest_rank(rill_bpe *b)
 {
     const int32_t rank = b->heap[0].rank;
@@ -160,7 +160,7 @@ static rill_status merge_lowest_rank(rill_bpe *b)
     }
     for (size_t i = 0; i < merged; i++) {
         const size_t left = b->round_pairs[i].left, prev = b->symbols[left].prev;
-        /* Two merged neighbours make one pair, which the right one brings. */
+        /* If both neighbours were merged, the right one pushes their pair. */
         if (prev != left) TRY(push_known_pair(b, prev));
         if (i + 1 == merged || b->symbols[left].next != b->round_pairs[i + 1].left) TRY(push_known_pair(b, left));
     }
@@ -169,7 +169,7 @@ static rill_status merge_lowest_rank(rill_bpe *b)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* One piece per character, the end of the word, if it has one, being part of the last. */
+/* One symbol per character; the end-of-word marker, if any, belongs to the last. */
 static rill_status init_symbols(rill_bpe *b, const char *word, size_t length)
 {
     b->word.ctx = b->key.ctx = b->ctx;

@@ -1,7 +1,7 @@
-/* Texts of a family to numbers, and back; family.h.
+/* Texts to token ids and back, for a family of tokenizers; family.h.
  *
- * An input is cut at the added tokens that are written in it; what is between them goes to the SentencePiece model or to the pipeline.
- * Divisions: pieces · reading · writing · what would be written. */
+ * An input is split at the added tokens in it. The text between them goes to SentencePiece or to the pipeline.
+ * Divisions: subword tokens · encoding · decoding · splitting without ids. */
 #include "family.h"
 
 #include <string.h>
@@ -11,14 +11,14 @@
 
 /* --- subword tokens ----------------------------------------------------------------------------------------------- */
 
-/* Receiver of subword tokens. */
+/* Receives subword tokens: as ids in `out`, or as text through `fn`. */
 typedef struct family_splitter {
     const rill_family_tokenizer *text;
     rill_context *ctx;
-    rill_ids *out;   /* reading */
-    rill_word_fn fn; /* else */
+    rill_ids *out;   /* when encoding */
+    rill_word_fn fn; /* when splitting */
     void *user;
-    const char *begin; /* of the text */
+    const char *begin; /* start of the text */
 } family_splitter;
 
 static rill_status split_part(const family_splitter *t, const char *text, size_t length, rill_word_fn fn, void *user)
@@ -27,7 +27,7 @@ static rill_status split_part(const family_splitter *t, const char *text, size_t
     return rill_pipeline_split(t->text->pipeline, t->ctx, text == t->begin, text, length, fn, user);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- encoding ----------------------------------------------------------------------------------------------------- */
 
 static rill_status append_id_to(rill_ids *out, int32_t id)
 {
@@ -60,7 +60,7 @@ static rill_status read_text(family_splitter *t, const char *bytes, size_t lengt
     return rill_token_set_split(&t->text->tokens, 0, bytes, length, read_part, read_token, t);
 }
 
-/* The symbol that stands there; -1: none. */
+/* Token id of a special token in a template; -1 if the template has none there. */
 static int32_t special_token_id(const rill_family_tokenizer *t, rill_extra_token what, const rill_language_pair *turn)
 {
     switch (what) {
@@ -107,14 +107,15 @@ rill_status rill_family_encode(const rill_family_tokenizer *t, const char *bytes
     return suffix >= 0 ? append_id_to(out, suffix) : RILL_OK;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
 
-/* Blanks before punctuation and shortened words, as transformers takes them out where a folder asks for it; the order counts. */
+/* Remove spaces before punctuation and contractions, as transformers' clean_up_tokenization_spaces does. The order of
+ * rules matters. */
 static void clean_up_spaces(rill_text *out, size_t from)
 {
     static const char *const marks[] = {" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're"};
     for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
-        const size_t n = strlen(marks[m]), kept = m == 4 ? 1 : n - 1; /* of " ' " the sign alone */
+        const size_t n = strlen(marks[m]), kept = m == 4 ? 1 : n - 1; /* " ' " loses both spaces */
         size_t to = from;
         for (size_t pos = from; pos < out->length;) {
             if (out->length - pos >= n && memcmp(out->data + pos, marks[m], n) == 0) {
@@ -149,7 +150,7 @@ static rill_status join_tokens(const rill_family_tokenizer *t, size_t n, const c
     return RILL_OK;
 }
 
-/* Of n actions, in arrays that are as long. */
+/* Write n tokens; `piece` and `length` are scratch arrays [n]. */
 static rill_status write_actions(const rill_family_tokenizer *t, size_t n, const int32_t *action, const char **piece,
                                  size_t *length, rill_text *out)
 {
@@ -176,7 +177,7 @@ rill_status rill_family_decode(const rill_family_tokenizer *t, size_t n, const i
     return status;
 }
 
-/* --- what would be written ---------------------------------------------------------------------------------------- */
+/* --- splitting without ids ---------------------------------------------------------------------------------------- */
 
 static rill_status forward_token(void *user, const char *piece, size_t length)
 {
@@ -194,7 +195,7 @@ static rill_status split_token(void *user, const rill_added_token *token)
     return forward_token(user, token->text.data, token->text.length);
 }
 
-/* What is nothing in a text is not looked for in one. */
+/* Tokens that decode to nothing are not recognised in the text. */
 rill_status rill_family_split(const rill_family_tokenizer *t, rill_context *ctx, const char *bytes, size_t length,
                               rill_word_fn fn, void *user)
 {

@@ -1,8 +1,8 @@
-/* A family's vocabulary out of a folder's files; family.h.
+/* Build a family's vocabulary from the files of a model directory; family.h.
  *
- * Source: transformers' tokenizers and convert_slow_tokenizer.py, for the numbers of pieces. A folder that has the SentencePiece model
- * is read with it, since it is what the model was trained with; tokenizer.json is for folders that have nothing else.
- * Divisions: numbers of pieces · where pieces come from · added tokens · the whole. */
+ * Source: transformers' tokenizers and convert_slow_tokenizer.py, for token ids. A directory with a SentencePiece model
+ * is read through it, since the model was trained with it; tokenizer.json serves directories that have nothing else.
+ * Divisions: token ids · sources of tokens · added tokens · the whole. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,13 +10,13 @@
 #include "rill/file.h"
 #include "try.h"
 
-/* What opening passes around. */
+/* State while a tokenizer is opened. */
 typedef struct family_opener {
     rill_family_tokenizer *tokenizer;
     rill_context *ctx;
     const rill_tokenizer_files *files;
     const rill_tokenizer_config *config;
-    const char *begin, *pad, *unknown, *mask; /* names; NULL: there is none */
+    const char *begin, *pad, *unknown, *mask; /* names; NULL: the model has no such token */
     rill_text path;
 } family_opener;
 
@@ -29,7 +29,7 @@ static rill_status add_base_token(const family_opener *o, const char *token)
     return rill_token_set_add_base(&o->tokenizer->tokens, token, strlen(token));
 }
 
-/* Pieces from number `from` on. */
+/* Add the SentencePiece tokens from id `from` on. */
 static rill_status add_spm_pieces(const family_opener *o, int32_t from)
 {
     const rill_spm *spm = o->tokenizer->spm;
@@ -59,7 +59,7 @@ static rill_status add_fairseq_tokens(const family_opener *o)
     return add_spm_pieces(o, 3);
 }
 
-/* Masks, and special tokens of the authors' training, before all but two tokens. */
+/* Pegasus: after the first two tokens come the masks, then the special tokens of pre-training. */
 static rill_status add_pegasus_tokens(const family_opener *o)
 {
     const char *sentence = rill_tokenizer_config_string(o->config, "mask_token_sent");
@@ -77,7 +77,7 @@ static rill_status add_pegasus_tokens(const family_opener *o)
     return add_spm_pieces(o, 2);
 }
 
-/* vocab.json's, which leaves no number out. */
+/* Add the tokens of vocab.json, whose ids have no gaps. */
 static rill_status add_listed_tokens(family_opener *o)
 {
     rill_vocabulary *listed;
@@ -106,13 +106,13 @@ static rill_status add_numbered_tokens(family_opener *o)
 
 /* --- sources of tokens -------------------------------------------------------------------------------------------- */
 
-/* Whether a model of SentencePiece is read: not where nothing is cut and numbers are listed elsewhere. */
+/* Whether the SentencePiece model is needed: not if the input is tokenized and another file lists the ids. */
 static int reads_spm(const rill_family *f, int tokenized)
 {
     return f->spm_file != NULL && !(tokenized && f->numbering == RILL_NUMBERS_VOCAB_JSON);
 }
 
-/* Vocabulary files of a row; NULL past the end. */
+/* Vocabulary files of this family, in order of preference; unused places are NULL. */
 static void vocabulary_files(const rill_family *f, int tokenized, const char *names[3])
 {
     size_t n = 0;
@@ -154,7 +154,7 @@ static rill_status open_vocabulary_files(family_opener *o)
     return add_numbered_tokens(o);
 }
 
-/* A name that messages need for as long as the text. */
+/* Copy a name into the tokenizer, because messages use it later. */
 static rill_status copy_name(const family_opener *o, const char *name, const char **out)
 {
     const size_t length = strlen(name) + 1;
@@ -195,7 +195,7 @@ static rill_status add_extra_token(const family_opener *o, const char *token, in
     return rill_token_set_add(&o->tokenizer->tokens, token, strlen(token), -1, flags);
 }
 
-/* What must be there is what a text cannot do without. */
+/* Find the special tokens; those that encoding needs are required. */
 static rill_status find_special_tokens(const family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
@@ -213,7 +213,7 @@ static rill_status find_special_tokens(const family_opener *o)
     return RILL_OK;
 }
 
-/* T5's, the highest first; a vocabulary that is full without them has none. */
+/* T5's <extra_id_N>, the highest N first. None if SentencePiece tokens already fill the vocabulary. */
 static rill_status add_sentinels(const family_opener *o)
 {
     const rill_token_set *tokens = &o->tokenizer->tokens;
@@ -240,7 +240,7 @@ static int has_languages(const rill_family_tokenizer *t)
     return 0;
 }
 
-/* Those of the table. */
+/* Add the languages listed in the family table. */
 static rill_status add_languages(const family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
@@ -256,7 +256,7 @@ static rill_status add_languages(const family_opener *o)
     return RILL_OK;
 }
 
-/* A mask takes the blanks before it, but for Pegasus', which are two. */
+/* Add the mask token. It absorbs spaces before it, except in Pegasus, which has two masks. */
 static rill_status add_mask(const family_opener *o)
 {
     const int pegasus = o->tokenizer->family.numbering == RILL_NUMBERS_PEGASUS;
@@ -280,7 +280,7 @@ static rill_status add_unused(const family_opener *o)
     return RILL_OK;
 }
 
-/* The order is that in which numbers are given. Languages that a folder lists are NLLB's; of the others the tokenizer's count. */
+/* Add all in order of their ids. NLLB reads its languages from the directory; other families use their table. */
 static rill_status add_all(const family_opener *o)
 {
     const int listed = o->tokenizer->family.language_form == RILL_LANGUAGES_FLORES;
@@ -303,7 +303,7 @@ static const char *token_name(const family_opener *o, const char *key, const cha
     return name != NULL ? name : fallback;
 }
 
-/* M2M100's languages for WMT, NLLB's symbols in their first places, and what is cleaned. */
+/* Read the switches of some families: M2M100's WMT languages, NLLB's order of special tokens, clean-up of spaces. */
 static rill_status read_family_switches(family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;

@@ -1,6 +1,7 @@
-/* Languages of a multilingual model: their symbols, what users call them, and which an input and its output are in; family.h.
+/* Languages of a multilingual model: their tokens, the names users write, and the source and target of an input;
+ * family.h.
  *
- * Divisions: names · finding them · what is usual · columns. */
+ * Divisions: names · finding them · defaults · columns. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static int is_upper(char c)
     return c >= 'A' && c <= 'Z';
 }
 
-/* Two or three small letters, _, and a script or a region: Latn, or XX. */
+/* Two or three small letters, an underscore, and a script ("Latn") or a region ("XX"). */
 static int is_code(const char *token, size_t length, int script)
 {
     size_t pos = 0;
@@ -30,7 +31,7 @@ static int is_code(const char *token, size_t length, int script)
     return is_upper(token[pos + 1]) && is_lower(token[pos + 2]) && is_lower(token[pos + 3]) && is_lower(token[pos + 4]);
 }
 
-/* What stands between two marks. */
+/* The text between a prefix and a suffix. */
 static int strip_affixes(const char *token, size_t length, const char *prefix, const char *suffix, rill_slice *name)
 {
     const size_t prefix_length = strlen(prefix), suffix_length = strlen(suffix);
@@ -57,7 +58,8 @@ int rill_language_token_name(rill_language_form form, const char *token, size_t 
 
 /* --- finding them ------------------------------------------------------------------------------------------------- */
 
-/* Tokens of a multilingual model's languages are added tokens; tags are ordinary tokens. */
+/* Find all languages. In families of multilingual models they are added tokens; tags such as >>de<< are ordinary
+ * tokens. */
 static rill_status find_all_languages(rill_family_tokenizer *t, rill_context *ctx, size_t *capacity)
 {
     const int added = t->family.language_form != RILL_LANGUAGES_TAGS;
@@ -90,7 +92,7 @@ static rill_status keep_languages(rill_family_tokenizer *t, rill_language *found
     return RILL_OK;
 }
 
-/* By its name, or by its symbol; -1: unknown. */
+/* Find a language by name or token; -1 if unknown. */
 static int32_t find_language(const rill_family_tokenizer *t, rill_slice word)
 {
     for (size_t i = 0; i < t->n_languages; i++) {
@@ -102,20 +104,20 @@ static int32_t find_language(const rill_family_tokenizer *t, rill_slice word)
     return -1;
 }
 
-/* --- what is usual ------------------------------------------------------------------------------------------------ */
+/* --- defaults ----------------------------------------------------------------------------------------------------- */
 
 static int reads_source(const rill_family_tokenizer *t)
 {
     return t->family.prefix == RILL_EXTRA_SOURCE_LANGUAGE || t->family.suffix == RILL_EXTRA_SOURCE_LANGUAGE;
 }
 
-/* Whether a model can do nothing before it knows the target. */
+/* Whether decoding cannot start without the target language. */
 static int needs_target(const rill_family_tokenizer *t)
 {
     return t->n_languages > 0 && t->family.language_form != RILL_LANGUAGES_TAGS;
 }
 
-/* A sentence that names some of the languages, and the nearest. */
+/* Fail with a message that lists some languages and the nearest name. */
 static rill_status fail_unknown_language(const rill_family_tokenizer *t, rill_context *ctx, rill_status status,
                                          const char *what, rill_slice word)
 {
@@ -142,15 +144,15 @@ static rill_status read_option(const rill_family_tokenizer *t, rill_context *ctx
                     : fail_unknown_language(t, ctx, RILL_ERR_OPTION, option, (rill_slice){value, strlen(value)});
 }
 
-/* What tokenizer_config.json says of it. One that the model has no symbol for, as "en" of a model that was saved without a language, says
- * nothing. */
+/* The language that tokenizer_config.json names; -1 if the model has no token for it, as with "en" in a model saved
+ * without a language. */
 static int32_t config_language(const rill_family_tokenizer *t, const rill_tokenizer_config *config, const char *key)
 {
     const char *text = rill_tokenizer_config_string(config, key);
     return text != NULL ? find_language(t, (rill_slice){text, strlen(text)}) : -1;
 }
 
-/* Of a decoder that starts from a language, the one that it starts from. */
+/* The language that config.json makes the decoder's start token; -1 if none. */
 static int32_t start_language(const rill_family_tokenizer *t, const rill_tokenizer_files *files)
 {
     for (size_t i = 0; i < t->n_languages; i++)
@@ -159,7 +161,7 @@ static int32_t start_language(const rill_family_tokenizer *t, const rill_tokeniz
     return -1;
 }
 
-/* Without a target language a model may output any language. */
+/* Without a target language the model may output any language. */
 rill_status rill_languages_check(const rill_family_tokenizer *t, rill_context *ctx)
 {
     const int source = reads_source(t) && t->default_languages.source < 0;
@@ -204,7 +206,7 @@ rill_status rill_languages_open(rill_family_tokenizer *t, rill_context *ctx, con
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* Cut a column off; 0: there is no tab. */
+/* Cut a column off the front; 0 if there is no tab. */
 static int take_column(const char **bytes, size_t *length, rill_slice *out)
 {
     const char *tab = memchr(*bytes, '\t', *length);
@@ -212,7 +214,7 @@ static int take_column(const char **bytes, size_t *length, rill_slice *out)
     const rill_slice column = {*bytes, (size_t)(tab - *bytes)};
     rill_slice remaining = column;
     *out = rill_next_word(&remaining);
-    if (out->length > 0 && rill_next_word(&remaining).length > 0) *out = column; /* several words are no language */
+    if (out->length > 0 && rill_next_word(&remaining).length > 0) *out = column; /* a column of several words is text */
     *length -= column.length + 1;
     *bytes = tab + 1;
     return 1;
@@ -246,7 +248,7 @@ rill_status rill_languages_for_input(const rill_family_tokenizer *t, rill_contex
     return RILL_OK;
 }
 
-/* T5's tasks stand before texts: "translate German to English: ", "<2en> ". 0: this is another task. */
+/* Length of a T5 task prefix that names languages: "translate German to English: ", "<2en> ". 0: another task. */
 static size_t task_length(const char *bytes, size_t length)
 {
     enum { MAX_TASK_BYTES = 80 };

@@ -1,10 +1,10 @@
-/* Moses' normalisers and tokeniser.
+/* Moses' punctuation normaliser and tokenizer.
  *
- * The rules are listed in the order in which they are applied, which is part of what they mean. Those that no text can
- * meet any more, since an earlier one has seen to it, are left out.
+ * Rules are listed in the order in which they are applied; the order matters. Rules that cannot match after an earlier
+ * one are left out.
  *
- * Deviation: sacremoses writes DOTMULTI for dots that belong together, so that this word in a text becomes dots; here it
- * is a character that texts do not have.
+ * Deviation: sacremoses replaces runs of dots by the word DOTMULTI, so that this word in a text becomes dots. Here the
+ * placeholder is a character that does not occur in texts.
  *
  * Divisions: punctuation · tokens · periods · the whole. */
 #include <string.h>
@@ -59,7 +59,7 @@ static const rill_rewrite_rule unicode_rules[] = {
     {U"９", U"9", 0},
 };
 
-/* What all languages share of normalize-punctuation: brackets, quotes, dashes, blanks that do not break. */
+/* normalize-punctuation, rules for all languages: brackets, quotes, dashes, non-breaking spaces. */
 static const rill_rewrite_rule punctuation_rules[] = {
     {U"\r", U"", 0},
     {U"(", U" (", 0},
@@ -120,8 +120,8 @@ static const rill_rewrite_rule cleaning_rules[] = {
     {RW_WHITE_SPACE RW_RUN, U" ", 0},
 };
 
-/* Marks stand alone, but for those that may belong to a word: . ' ` , and -, the latter only beside other marks. Dots
- * in a row belong together, commas between digits to the number. */
+/* Separate punctuation, except marks that may be part of a word: . ' ` , and -. A - is separated only beside other
+ * marks. A run of dots is one token; commas between digits belong to the number. */
 static const rill_rewrite_rule token_rules[] = {
     {RW_MARK, U" " RW_P0 U" ", 0},
     {RW_WORD U"-" RW_WORD, RW_P0 U" @-@ ", 1},
@@ -133,7 +133,7 @@ static const rill_rewrite_rule token_rules[] = {
     {RW_NUMBER U"," RW_END, RW_P0 U" , ", 0},
 };
 
-/* An apostrophe belongs to what follows it in English (it 's), elsewhere to nothing. */
+/* An English apostrophe belongs to the word after it (it 's); elsewhere it is a token. */
 static const rill_rewrite_rule english_apostrophes[] = {
     {RW_NO_LETTER U"'" RW_NO_LETTER, RW_P0 U" ' " RW_P2, 0},
     {RW_NOT_ALNUM U"'" RW_LETTER, RW_P0 U" ' " RW_P2, 0},
@@ -143,7 +143,7 @@ static const rill_rewrite_rule english_apostrophes[] = {
 };
 static const rill_rewrite_rule other_apostrophes[] = {{U"'", U" ' ", 0}};
 
-/* Once periods are settled; the escapes keep tokens apart from Moses' own notation. */
+/* Escapes, applied after periods: they keep tokens distinct from Moses' markup. */
 static const rill_rewrite_rule escape_rules[] = {
     {U".'" RW_END, U" . ' ", 0}, {RW_HIDDEN_DOT, U".", 0}, {U"&", U"&amp;", 0},  {U"|", U"&#124;", 0},
     {U"<", U"&lt;", 0},          {U">", U"&gt;", 0},       {U"'", U"&apos;", 0}, {U"\"", U"&quot;", 0},
@@ -179,8 +179,8 @@ static int is_lower(char32_t c)
     return c == 0xAA || c == 0xBA || utf8proc_category((utf8proc_int32_t)c) == UTF8PROC_CATEGORY_LL;
 }
 
-/* Does the period behind the word, [length] without it, belong to it? `next` is the first character of the word that
- * follows, 0 if none does. */
+/* Whether the period after word[0 .. length) belongs to it. `next` is the first character of the next word, 0 if there
+ * is none. */
 static rill_status keeps_period(rill_moses *m, const char32_t *word, size_t length, char32_t next, int *out)
 {
     *out = 1;
@@ -193,7 +193,7 @@ static rill_status keeps_period(rill_moses *m, const char32_t *word, size_t leng
     return RILL_OK;
 }
 
-/* Set off the periods that end a sentence; one blank stays between words. */
+/* Separate the periods that end a sentence. Words stay separated by one space. */
 static rill_status split_periods(rill_moses *m)
 {
     size_t from = 0, length;
@@ -224,7 +224,7 @@ void rill_moses_clear(rill_moses *m)
     FREE_ARRAY(m->ctx, m->quotes, m->quotes_capacity);
 }
 
-/* Take the blanks at the ends away, of which there is one each at most. */
+/* Remove the space at each end; there is at most one. */
 static void trim_ends(rill_chars *text)
 {
     size_t begin = text->length > 0 && text->data[0] == ' ';

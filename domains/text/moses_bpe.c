@@ -15,7 +15,7 @@ struct rill_moses_bpe {
     rill_moses_language language[2]; /* of the source, of the target */
     rill_prefixes *prefixes[2];
     rill_vocabulary *merges;
-    int lower; /* texts become lower case */
+    int lower; /* lower-case the input */
 };
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ void rill_moses_bpe_close(rill_moses_bpe *f)
     rill_free(f->ctx, f, sizeof *f);
 }
 
-/* --- the two ways ------------------------------------------------------------------------------------------------- */
+/* --- encoding and decoding ---------------------------------------------------------------------------------------- */
 
 static rill_moses make_moses(const rill_moses_bpe *f, rill_context *ctx, rill_side side)
 {
@@ -125,7 +125,7 @@ rill_status rill_moses_bpe_split(const rill_moses_bpe *f, rill_context *ctx, ril
     return status;
 }
 
-/* </w> is where a word ends, wherever a piece has it; blanks that a piece may have are nothing. */
+/* Append a subword token. Replaces each </w>, wherever it occurs, by a space and drops the token's own spaces. */
 static rill_status append_piece(rill_text *words, const char *piece, size_t length)
 {
     for (size_t pos = 0; pos < length;) {

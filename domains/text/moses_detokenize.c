@@ -1,7 +1,7 @@
-/* Moses' detokeniser: where blanks go when tokens become text again.
+/* Moses' detokenizer: joins tokens and decides where spaces go.
  *
- * Each token decides whether a blank stands before it and whether it forbids the one behind it. Quotation marks of a
- * kind open and close in turn.
+ * Each token decides whether a space precedes it and whether one may follow it. Quotes of the same kind open and close
+ * alternately.
  *
  * Divisions: kinds of tokens · quotes · the whole. */
 #include <string.h>
@@ -17,7 +17,7 @@ static const rill_rewrite_rule unescape_rules[] = {
     {U"&apos;", U"'", 0}, {U"&#91;", U"[", 0}, {U"&#93;", U"]", 0},  {U"&amp;", U"&", 0},
 };
 
-/* A token of the text at work. */
+/* A token of the text being joined. */
 typedef struct moses_token {
     const char32_t *chars;
     size_t length;
@@ -25,7 +25,7 @@ typedef struct moses_token {
 
 /* --- kinds of tokens ---------------------------------------------------------------------------------------------- */
 
-/* Scripts that are written without blanks: blocks from Hangul Jamo to the ideographs of plane 2. */
+/* Scripts written without spaces: blocks from Hangul Jamo to the ideographs of plane 2. */
 static int is_cjk(char32_t c)
 {
     static const struct {
@@ -51,7 +51,7 @@ static int all_in(const moses_token *t, const char32_t *list)
     return 1;
 }
 
-/* Currency signs and what opens a bracket or a Spanish sentence. */
+/* Currency signs, opening brackets, and the inverted marks that open a Spanish sentence. */
 static int is_opening_token(const moses_token *t)
 {
     for (size_t i = 0; i < t->length; i++)
@@ -61,7 +61,7 @@ static int is_opening_token(const moses_token *t)
     return 1;
 }
 
-/* 's, 're: part of the word before. */
+/* 's, 're: attached to the word before. */
 static int is_contraction(const moses_token *t)
 {
     return t->length > 1 && t->chars[0] == '\'' && rill_char_is(t->chars[1], RW_LETTER);
@@ -69,7 +69,7 @@ static int is_contraction(const moses_token *t)
 
 /* --- quotes ------------------------------------------------------------------------------------------------------- */
 
-/* The entry of the quotes like t, a new one if there is none; double ones of all directions are alike. */
+/* Find or add the state of this kind of quote; double quotes of all directions are one kind. */
 static rill_status find_quote(rill_moses *m, const moses_token *t, rill_quote **out)
 {
     rill_quote q = {.text = t->chars, .length = t->length};
@@ -87,11 +87,11 @@ static rill_status find_quote(rill_moses *m, const moses_token *t, rill_quote **
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 typedef struct spacing {
-    int space_before; /* a blank stands before the token, unless the one before forbids it */
+    int space_before; /* a space precedes the token, unless the token before forbids it */
     int space_after;  /* a space may follow it */
 } spacing;
 
-/* The apostrophe after an s stays: the Jones' house. */
+/* The apostrophe of a plural possessive stays attached: the Jones' house. */
 static rill_status quote_spacing(rill_moses *m, const moses_token *t, const moses_token *last, spacing *out)
 {
     rill_quote *quote;
@@ -103,7 +103,7 @@ static rill_status quote_spacing(rill_moses *m, const moses_token *t, const mose
     return RILL_OK;
 }
 
-/* `last` is the token before, of length 0 for the first. */
+/* `last` is the token before; its length is 0 at the start. */
 static rill_status token_spacing(rill_moses *m, const moses_token *t, const moses_token *last, spacing *out)
 {
     *out = (spacing){1, 1};
@@ -123,7 +123,7 @@ static rill_status token_spacing(rill_moses *m, const moses_token *t, const mose
 static rill_status join_spaced(rill_moses *m)
 {
     moses_token last = {.length = 0};
-    int allowed = 0; /* no blank before the first token */
+    int allowed = 0; /* no space before the first token */
     m->spare.length = m->n_quotes = 0;
     for (size_t from = 0;;) {
         moses_token t;

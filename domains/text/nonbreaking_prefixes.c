@@ -1,9 +1,9 @@
-/* Words whose period belongs to them.
+/* Nonbreaking prefixes: words whose period does not end a sentence.
  *
- * Invariant: entries are sorted by their bytes; of a word that came twice the entries stand side by side, the one before
- * numbers first, which is the one that counts, as in sacremoses.
+ * Invariant: entries are sorted by their bytes. Duplicates are adjacent, with the one for numbers only first: lookups
+ * take the first, as sacremoses does.
  *
- * Divisions: lists of our own · reading · opening and closing · looking up. */
+ * Divisions: built-in lists · reading · opening and closing · looking up. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "utf8.h"
 
 typedef struct entry {
-    const char *word; /* [length], in the object's text */
+    const char *word; /* [length], points into the object's text */
     size_t length;
     int numeric;
 } entry;
@@ -26,10 +26,11 @@ struct rill_prefixes {
     int ordinals; /* numbers of one or two digits are prefixes too */
 };
 
-/* --- lists of our own --------------------------------------------------------------------------------------------- */
+/* --- built-in lists ----------------------------------------------------------------------------------------------- */
 
-/* Titles, companies, months, addresses, measures and what texts abbreviate; initials. In German a short number with a
- * period is an ordinal. Abbreviations with a period inside (z.B., e.g.) and those before a lower-case word need no entry. */
+/* Titles, companies, months, addresses, units, common abbreviations, and initials. In German a number of one or two
+ * digits with a period is an ordinal. Abbreviations with a period inside (z.B., e.g.) and those before a lower-case
+ * word need no entry. */
 static const char *const builtin_prefixes[] = {
     [RILL_MOSES_EN] =
         "A\nB\nC\nD\nE\nF\nG\nH\nI\nJ\nK\nL\nM\nN\nO\nP\nQ\nR\nS\nT\nU\nV\nW\nX\nY\nZ\n"
@@ -71,7 +72,7 @@ static int is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* The line without blanks at its ends, and without what limits it. */
+/* Trim the line; cut off the marker that restricts a prefix to numbers. */
 static entry read_line(const char *line, size_t length)
 {
     static const char mark[] = "#NUMERIC_ONLY#";

@@ -1,12 +1,12 @@
-/* Normalizers: what is done to a text before it is cut; pipeline.h.
+/* Normalizers: change a text before it is tokenized; pipeline.h.
  *
- * Divisions: the table · the others · all of them. */
+ * Divisions: SentencePiece's character map · other kinds · all normalizers. */
 #include <string.h>
 
 #include "pipeline.h"
 #include "try.h"
 
-/* --- the table ---------------------------------------------------------------------------------------------------- */
+/* --- SentencePiece's character map -------------------------------------------------------------------------------- */
 
 static uint32_t read_le32(const char *bytes)
 {
@@ -14,12 +14,13 @@ static uint32_t read_le32(const char *bytes)
     return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
-/* The size of the trie, the trie, the texts. */
+/* The blob holds the size of the trie, the trie, and the replacement texts. */
 int rill_normalizer_read_charsmap(rill_normalizer *out, const char *bytes, size_t size)
 {
     const size_t trie = size >= 4 ? read_le32(bytes) : 0;
     if (trie < 4 || trie % 4 != 0 || trie > size - 4 || size - 4 - trie == 0) return 0;
-    uint32_t *unit = (uint32_t *)(uintptr_t)bytes; /* in the bytes' own place: the size makes room for moving by four */
+    uint32_t *unit =
+        (uint32_t *)(uintptr_t)bytes; /* overwrites the bytes in place: the blob has four more than the trie */
     for (size_t i = 0; i < trie / 4; i++) {
         const uint32_t value = read_le32(bytes + 4 + 4 * i);
         memcpy(unit + i, &value, sizeof value);
@@ -37,7 +38,7 @@ static size_t trie_offset(uint32_t unit)
     return (size_t)(unit >> 10) << ((unit & 0x200) >> 6);
 }
 
-/* The longest match at the beginning of a text, 0 if there is none; *value is where its text begins. */
+/* Length of the longest match at the start of the text, 0 if none; *value = offset of its replacement. */
 static size_t longest_match(const rill_normalizer *t, const char *text, size_t length, uint32_t *value)
 {
     size_t node = trie_offset(t->unit[0]), best = 0;
@@ -78,9 +79,9 @@ static rill_status apply_table(const rill_normalizer *t, const char *text, size_
     return RILL_OK;
 }
 
-/* --- the others --------------------------------------------------------------------------------------------------- */
+/* --- other kinds -------------------------------------------------------------------------------------------------- */
 
-/* Blanks of one or more bytes: the longest is of three. */
+/* Bytes of the white-space character that ends the text, 0 if it ends with another; none has more than 3. */
 static size_t space_before_length(const char *text, size_t length)
 {
     for (size_t n = 1; n <= 3 && n <= length; n++)
@@ -97,7 +98,7 @@ static rill_status apply_strip(const rill_normalizer *t, const char *text, size_
     return rill_text_append(out, text + from, length - from);
 }
 
-/* How much of the beginning is replaced. */
+/* Length of the text at the start that this normalizer replaces. */
 static size_t match_replaced(const rill_normalizer *t, const char *text, size_t length)
 {
     size_t n = 0;
@@ -120,7 +121,7 @@ static rill_status apply_replace(const rill_normalizer *t, const char *text, siz
     return RILL_OK;
 }
 
-/* --- all of them -------------------------------------------------------------------------------------------------- */
+/* --- all normalizers ---------------------------------------------------------------------------------------------- */
 
 static rill_status apply_normalizer(const rill_normalizer *t, const char *text, size_t length, rill_text *out)
 {

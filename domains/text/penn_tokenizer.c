@@ -1,22 +1,23 @@
-/* Text to words. What stands between spaces is a chunk; a chunk is punctuation that leads, a core, and punctuation that trails; a
- * core is cut at dashes, and what is left at contractions.
+/* Penn Treebank tokenizer. A chunk is the text between two spaces: leading punctuation, a core, trailing punctuation.
+ * The core is split at dashes, and its parts at contractions.
  *
- * Invariant: every byte of the text that is no space goes into exactly one word, but for quotes and apostrophes that are respelled,
- * for "..." in place of its one character, and for the full stop that an abbreviation shares with the end of the text.
- * Divisions: pieces of text · words out · abbreviations · contractions · the core · what leads · what trails · chunks. */
+ * Invariant: every non-space byte of the text goes into exactly one word, with three exceptions: quotes and apostrophes
+ * may be respelled, the ellipsis character becomes "...", and a full stop that ends both an abbreviation and the text
+ * is written twice. Divisions: slices of text · words out · abbreviations · contractions · the core · leading
+ * punctuation · trailing punctuation · chunks. */
 #include <string.h>
 
 #include "penn_tokenizer.h"
 #include "try.h"
 
-/* --- pieces of text ----------------------------------------------------------------------------------------------- */
+/* --- slices of text ----------------------------------------------------------------------------------------------- */
 
 typedef struct penn_tokenizer {
     rill_sentence *out;
     int style;
     int in_quotes;        /* a double quote is open */
-    char next_chunk_byte; /* first byte of the next chunk, 0 after the last */
-    int is_first_chunk;   /* nothing stands before this chunk */
+    char next_chunk_byte; /* first byte of the next chunk, 0 after the last one */
+    int is_first_chunk;   /* the chunk is the first one of the text */
 } penn_tokenizer;
 
 static int starts_with(rill_slice s, const char *with)
@@ -56,7 +57,7 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Also the bytes of all characters beyond ASCII. */
+/* Bytes of non-ASCII characters count as letters. */
 static int is_letter(char c)
 {
     return (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') || (unsigned char)c >= 0x80;
@@ -79,7 +80,7 @@ static int is_word_in(rill_slice s, const char *const *words, size_t n)
 
 #define IS_ONE_OF(s, words) is_word_in(s, words, sizeof(words) / sizeof *(words))
 
-/* Which of the texts the slice begins, or ends, with; its length, or 0. */
+/* Length of the first of the n texts that the slice begins (or ends) with; 0 if none. */
 static size_t match_any(rill_slice s, const char *const *texts, size_t n, int (*test)(rill_slice, const char *))
 {
     for (size_t i = 0; i < n; i++)
@@ -96,7 +97,7 @@ static rill_status put_string(penn_tokenizer *t, const char *word)
     return rill_sentence_add(t->out, word, strlen(word), RILL_NO_TAG);
 }
 
-/* A word of the text; an apostrophe in it is written in ASCII, unless quotes stay as they are. */
+/* Output a word of the text. Writes its apostrophes in ASCII, unless quotes are to be kept. */
 static rill_status put_word(penn_tokenizer *t, rill_slice word)
 {
     static const char apostrophe[] = "\xE2\x80\x99";
@@ -116,7 +117,7 @@ static rill_status put_quote(penn_tokenizer *t, rill_slice as_typed, const char 
     return t->style & RILL_PENN_QUOTES ? put_word(t, as_typed) : put_string(t, as_written);
 }
 
-/* Addresses of all kinds are left whole. */
+/* Addresses (URLs, e-mail and the like) are not split. */
 static int is_address(rill_slice s)
 {
     static const char scheme[] = "://";
@@ -128,7 +129,7 @@ static int is_address(rill_slice s)
 
 /* --- abbreviations ------------------------------------------------------------------------------------------------ */
 
-/* Without their last full stop; in small letters. */
+/* Lower case, without the last full stop. */
 static const char *const abbreviations[] = {
     "adm", "al",   "apr",  "approx", "aug",  "ave",    "blvd", "bros", "brig", "ca",  "calif", "capt", "cf",
     "co",  "col",  "colo", "conn",   "corp", "cos",    "dec",  "dept", "dist", "div", "dr",    "ed",   "eds",
@@ -139,7 +140,7 @@ static const char *const abbreviations[] = {
     "tex", "univ", "va",   "viz",    "vol",  "vs",     "vt",   "wis",  "wyo",
 };
 
-/* Abbreviations that are words as well: of numbers, when one comes next; of places, in capitals. */
+/* Abbreviations that are also words: of numbers, if a number follows; of places, if capitalised. */
 static const char *const number_abbreviations[] = {"fig", "figs", "no", "nos"}, *const place_abbreviations[] = {
                                                                                     "mass", "ore", "wash"};
 
@@ -149,7 +150,7 @@ static int is_abbreviation(const penn_tokenizer *t, rill_slice s)
     return IS_ONE_OF(s, abbreviations) || (IS_ONE_OF(s, place_abbreviations) && is_upper(s.data[0]));
 }
 
-/* Letters with a full stop between each two: "U.S", "e.g", "J"; but not the word I. */
+/* Letters separated by full stops: "U.S", "e.g", "J"; but not the word I. */
 static int is_initials(rill_slice s)
 {
     if (s.length == 0 || s.length % 2 == 0 || (s.length == 1 && (!is_upper(s.data[0]) || s.data[0] == 'I'))) return 0;
@@ -165,8 +166,9 @@ static int is_number(rill_slice s)
     return s.length > 0;
 }
 
-/* Does a full stop behind `s` belong to it? Where the text goes on in small letters no sentence has ended; a number with a full stop
- * at the text's beginning counts an item of a list; one letter at its end is no name's ("vitamin C."). */
+/* Whether a full stop after `s` belongs to it. A lower-case word after it means that no sentence has ended. A number
+ * with a full stop at the start of the text numbers a list item. A single letter at the end of the text is no initial
+ * ("vitamin C."). */
 static int keeps_stop(const penn_tokenizer *t, rill_slice s)
 {
     const char *dash = memrchr(s.data, '-', s.length);
@@ -184,7 +186,7 @@ static const struct {
 } fused_words[] = {{"cannot", 3}, {"gonna", 3}, {"gotta", 3}, {"wanna", 3}, {"lemme", 3},
                    {"gimme", 3},  {"'tis", 2},  {"'twas", 2}, {"d'ye", 2}};
 
-/* Where the last part of a contracted word begins, its length if there is none. */
+/* Offset of the clitic in a contraction; the length of `s` if it is no contraction. */
 static size_t contraction_offset(rill_slice s)
 {
     static const char *const apostrophes[] = {"'", "\xE2\x80\x99"};
@@ -215,7 +217,7 @@ static rill_status put_contracted(penn_tokenizer *t, rill_slice s)
 
 static const char *const dashes[] = {"---", "--", "\xE2\x80\x94", "\xE2\x80\x93", "...", "\xE2\x80\xA6"};
 
-/* Of what stands by itself at `at`, 0 if nothing does. */
+/* Length of the separator at `pos`, 0 if there is none. */
 static size_t separator_length(const penn_tokenizer *t, rill_slice s, size_t pos)
 {
     static const char prefix_signs[] = ",;!?";
@@ -251,9 +253,9 @@ static rill_status put_core(penn_tokenizer *t, rill_slice s)
     return put_contracted(t, slice_tail(s, from));
 }
 
-/* --- what leads --------------------------------------------------------------------------------------------------- */
+/* --- leading punctuation ------------------------------------------------------------------------------------------ */
 
-/* Words that begin with an apostrophe of their own. */
+/* Words with an apostrophe as their first letter ('tis, '90s). */
 static int is_elision(rill_slice s)
 {
     static const char *const words[] = {"s",   "m",   "d",    "t",     "re", "ve", "ll",   "em",
@@ -261,7 +263,7 @@ static int is_elision(rill_slice s)
     return s.length > 0 && (is_digit(s.data[0]) || IS_ONE_OF(s, words));
 }
 
-/* Cut one leading punctuation token from the chunk; *length is 0 if there is none. */
+/* Output one leading punctuation mark of the chunk; *length = its length, 0 if there is none. */
 static rill_status put_leading(penn_tokenizer *t, rill_slice s, size_t *length)
 {
     static const char *const brackets[] = {"(", "[", "{"};
@@ -276,7 +278,7 @@ static rill_status put_leading(penn_tokenizer *t, rill_slice s, size_t *length)
         (is_digit(s.data[*length]) || s.data[*length] == '.'))
         return put_word(t, slice_head(s, *length));
     if ((*length = WHICH(s, quotes, starts_with)) > 0) {
-        /* A lone quote closes what is open. */
+        /* a quote alone closes the open quotes */
         const int closes = s.length == 1 && t->in_quotes;
         t->in_quotes = !closes;
         return put_quote(t, slice_head(s, *length), closes ? "''" : "``");
@@ -287,14 +289,14 @@ static rill_status put_leading(penn_tokenizer *t, rill_slice s, size_t *length)
     return *length == 1 ? put_quote(t, slice_head(s, 1), "`") : RILL_OK;
 }
 
-/* --- what trails -------------------------------------------------------------------------------------------------- */
+/* --- trailing punctuation ----------------------------------------------------------------------------------------- */
 
 static const char *const closing_quotes[] = {"''", "\"", "\xE2\x80\x9D", "\xC2\xBB"};
 static const char *const closing_single[] = {"'", "\xE2\x80\x99"};
 static const char *const closing_signs[] = {",", ";", ":", "!", "?", "%"};
 static const char *const closing_dots[] = {"...", "..", "\xE2\x80\xA6"};
 
-/* A bracket that closes one in the word itself stays: "word(s)". */
+/* A closing bracket whose opening one is in the word stays: "word(s)". */
 static int is_unmatched_close(rill_slice s)
 {
     static const char pairs[] = ")(][}{";
@@ -302,7 +304,7 @@ static int is_unmatched_close(rill_slice s)
     return pair != NULL && (pair - pairs) % 2 == 0 && memchr(s.data, pair[1], s.length - 1) == NULL;
 }
 
-/* Of the punctuation at the end of `s`: length of the last, 0 if there is none or it belongs to the word. */
+/* Length of the last punctuation mark at the end of `s`; 0 if there is none or it belongs to the word. */
 static size_t trailing_length(const penn_tokenizer *t, rill_slice s)
 {
     size_t length;
@@ -342,8 +344,8 @@ static rill_status put_trailing(penn_tokenizer *t, rill_slice s)
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* The text ends with an abbreviation: its full stop is the sentence's too, and the treebank writes both. Not so before a sign that
- * ends the sentence itself, or leaves it open: "in the U.S.?", "the U.S.:". */
+/* Whether the full stop of an abbreviation at the end of the text also ends the sentence; the treebank then writes it
+ * twice. Not before another mark that ends the sentence or continues it: "in the U.S.?", "the U.S.:". */
 static int shares_stop(const penn_tokenizer *t, rill_slice core, rill_slice tail)
 {
     static const char signs[] = ".!?,;:%";
@@ -353,7 +355,7 @@ static int shares_stop(const penn_tokenizer *t, rill_slice core, rill_slice tail
     return 1;
 }
 
-/* Nothing this long is made of words; and taking brackets off one by one, each with a look for its pair, would take for ever. */
+/* A longer chunk is no text of words. The limit also keeps bracket matching, quadratic in the length, cheap. */
 enum { LONGEST_CHUNK = 1000 };
 
 static rill_status put_chunk(penn_tokenizer *t, rill_slice s)

@@ -1,4 +1,4 @@
-/* Runs a pipeline: text to subword tokens, and back; see pipeline.h and tokenizer_json.h.
+/* Runs a tokenizer.json pipeline: text to subword tokens, and back; see pipeline.h and tokenizer_json.h.
  *
  * Divisions: opening and closing · subword tokens of a word · words · texts. */
 #include "pipeline.h"
@@ -20,7 +20,7 @@ void rill_pipeline_close(rill_pipeline *p)
     rill_free(ctx, p, sizeof *p);
 }
 
-/* GPT-2's files begin with a line that names their version. */
+/* GPT-2's merges.txt begins with a line that states its version. */
 static rill_status read_merges(rill_pipeline *p, const char *path)
 {
     static const char version[] = "#version";
@@ -75,7 +75,7 @@ typedef struct splitter {
     rill_context *ctx;
     rill_bpe bpe;
     rill_text text, spare, word, unknown_run;
-    int first; /* of an input */
+    int first; /* the next word begins the input */
     rill_word_fn fn;
     void *user;
 } splitter;
@@ -164,7 +164,7 @@ static int begins_with(const char *text, size_t length, rill_slice what)
     return length >= what.length && memcmp(text, what.data, what.length) == 0;
 }
 
-/* A text in which marks stand for blanks. `first`: an input begins with it. */
+/* Split a text in which a mark (U+2581) stands for each space. `first`: the text begins the input. */
 static rill_status split_metaspace(splitter *s, const char *text, size_t length, int first)
 {
     const rill_pipeline *p = s->p;
@@ -180,7 +180,7 @@ static rill_status split_metaspace(splitter *s, const char *text, size_t length,
     }
     const int wanted = p->prepend == RILL_PREPEND_ALWAYS || (p->prepend == RILL_PREPEND_FIRST && first);
     if (wanted && !begins_with(word->data, word->length, mark)) {
-        TRY(rill_text_append(word, mark.data, mark.length)); /* room for it, then to the front */
+        TRY(rill_text_append(word, mark.data, mark.length)); /* reserves memory; the mark then moves to the front */
         memmove(word->data + mark.length, word->data, word->length - mark.length);
         memcpy(word->data, mark.data, mark.length);
     }
@@ -192,7 +192,7 @@ static rill_status split_metaspace(splitter *s, const char *text, size_t length,
     return RILL_OK;
 }
 
-/* Blanks of any kind end words. */
+/* White space of any kind separates words. */
 static rill_status split_at_white_space(splitter *s)
 {
     const char *text = s->text.data;
@@ -244,7 +244,7 @@ rill_status rill_pipeline_split(const rill_pipeline *p, rill_context *ctx, int f
     return status;
 }
 
-/* The byte of <0x2A>; -1: it is another piece. */
+/* The byte of a token like <0x2A>; -1 for other tokens. */
 static int byte_token_value(const char *piece, size_t length)
 {
     static const char digits[] = "0123456789ABCDEF";

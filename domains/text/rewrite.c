@@ -1,9 +1,9 @@
-/* Characters, their classes, and replacements.
+/* Characters, their classes, and rewrite rules.
  *
- * Classes follow sacremoses, the port of Moses that transformers runs: only characters of the basic plane are letters
- * or numbers, and those of Chinese and Hangul syllables are not, so that each is a word by itself. Its lists date from
- * Unicode 7 and hold the Alphabetic property, which libutf8proc does not have: a mark counts as part of a letter by its
- * combining class, which is wrong for some marks outside of the Latin, Greek and Cyrillic scripts.
+ * Classes follow sacremoses, the port of Moses that transformers runs. Only characters of the basic plane are letters
+ * or numbers. Chinese characters and Hangul syllables are not, so each is a word. Its lists date from Unicode 7 and use
+ * the Alphabetic property, which libutf8proc lacks. Here the combining class decides whether a mark belongs to a
+ * letter, which is wrong for some marks outside the Latin, Greek and Cyrillic scripts.
  *
  * Divisions: characters · classes · matching · rewriting. */
 #include <string.h>
@@ -36,7 +36,7 @@ rill_status rill_chars_read(rill_chars *chars, const char *text, size_t length)
         utf8proc_int32_t c;
         utf8proc_ssize_t step = utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(length - i),
                                                  &c);
-        if (step <= 0) break; /* the caller has checked it */
+        if (step <= 0) break; /* cannot happen: the caller has validated the text */
         chars->data[chars->length++] = (char32_t)c;
         i += (size_t)step;
     }
@@ -101,7 +101,7 @@ static int is_digit(char32_t c)
     return c < 0x80 ? in_range(c, '0', '9') : category(c) == UTF8PROC_CATEGORY_ND;
 }
 
-/* Number signs of Chinese texts. */
+/* Ideographic number signs. */
 static int is_han_number(char32_t c)
 {
     return c == 0x3007 || in_range(c, 0x3021, 0x3029) || in_range(c, 0x3038, 0x303A);
@@ -115,8 +115,8 @@ static int is_number(char32_t c)
     return kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL || kind == UTF8PROC_CATEGORY_NO;
 }
 
-/* Vowel signs and points stand in classes 0 and 10 to 199, viramas and nuktas in 9 and 7; accents, which are not part of
- * a letter here, above. Variation selectors and joiners are of class 0 too. */
+/* Marks that belong to a letter: vowel signs and points (combining classes 0 and 10 to 199), viramas and nuktas (9 and
+ * 7). Accents, in higher classes, do not belong to it. Variation selectors and joiners have class 0 too. */
 static int belongs_to_letter(char32_t c)
 {
     if (c == 0x34F || in_range(c, 0x180B, 0x180F) || in_range(c, 0xFE00, 0xFE0F)) return 0;
@@ -139,7 +139,7 @@ static int is_letter(char32_t c)
     case UTF8PROC_CATEGORY_NL:
     case UTF8PROC_CATEGORY_MC: return 1;
     case UTF8PROC_CATEGORY_MN: return belongs_to_letter(c);
-    default: return in_range(c, 0x24B6, 0x24E9); /* letters in circles */
+    default: return in_range(c, 0x24B6, 0x24E9); /* circled letters */
     }
 }
 
@@ -165,7 +165,7 @@ static int ascii_in(char32_t c, const char *list)
     return c < 0x80 && c != 0 && strchr(list, (int)c) != NULL;
 }
 
-/* The numbers that the header's strings hold. */
+/* Codes that a rule's strings use for classes and captures; see rewrite.h. */
 enum {
     WHITE_SPACE = 0x110001,
     DIGIT,
@@ -205,13 +205,13 @@ int rill_char_is(char32_t c, const char32_t *class)
     }
 }
 
-/* --- matching ----------------------------------------------------------------------------------------------------- */
+/* longest pattern */
 
-enum { MAX_PATTERN_PARTS = 8 }; /* most elements of a pattern */
+enum { MAX_PATTERN_PARTS = 8 }; /* longest pattern */
 
 typedef struct rule_hit {
     size_t begin[MAX_PATTERN_PARTS], end[MAX_PATTERN_PARTS];
-    size_t to; /* where it ends */
+    size_t to; /* end of the match */
 } rule_hit;
 
 static size_t run_end(const rill_chars *text, size_t pos, const char32_t *class)
@@ -220,7 +220,7 @@ static size_t run_end(const rill_chars *text, size_t pos, const char32_t *class)
     return pos;
 }
 
-/* Does the pattern, from its element `part` on, match at `at`? */
+/* Whether the pattern matches at `pos`, from its element `part` on. */
 static int match_from(const rill_chars *text, const char32_t *pattern, int part, size_t pos, rule_hit *m)
 {
     for (; *pattern != 0; part++) {
@@ -246,7 +246,8 @@ static int match_from(const rill_chars *text, const char32_t *pattern, int part,
     return 1;
 }
 
-/* The first match at or behind `from`. One that fails behind a run it begins with would fail from all of the run. */
+/* The first match at or after `from`. If a pattern that begins with a run fails there, it would fail at every position
+ * of the run: skip the run. */
 static int find_match(const rill_chars *text, const rill_rewrite_rule *rule, size_t from, rule_hit *m)
 {
     const int literal = *rule->pattern < FIRST_CLASS, run = rule->pattern[1] == *RW_RUN;

@@ -1,6 +1,7 @@
-/* Sentences of a text; sentence_splitter.h.
+/* Splits a text into sentences; sentence_splitter.h.
  *
- * Divisions: characters · abbreviations · boundaries · sentences. Source of the rules: unicode.org/reports/tr29, section 5. */
+ * Divisions: characters · abbreviations · boundaries · sentences. Source of the rules (SB3 to SB8a):
+ * unicode.org/reports/tr29, section 5. */
 #include "sentence_splitter.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 
-/* Sentence_Break: values that the rules tell apart. */
+/* Values of the property Sentence_Break, as far as the rules distinguish them. */
 typedef enum sentence_break {
     OTHER,
     SEPARATOR,
@@ -26,7 +27,7 @@ typedef enum sentence_break {
     CONTINUE
 } sentence_break;
 
-/* Pairs of first and last, ascending. */
+/* Pairs of first and last character, ascending. */
 static const int32_t stop_ranges[] = {
     0x21,    0x21,    0x3F,    0x3F,    0x589,   0x589,   0x61D,   0x61F,   0x6D4,   0x6D4,   0x700,   0x702,
     0x7F9,   0x7F9,   0x837,   0x837,   0x839,   0x839,   0x83D,   0x83E,   0x964,   0x965,   0x104A,  0x104B,
@@ -51,7 +52,7 @@ static int in_ranges(int32_t c, const int32_t *pairs, size_t n)
 
 #define IN_RANGES(c, pairs) in_ranges(c, pairs, sizeof(pairs) / sizeof *(pairs))
 
-/* What has a value by its category. */
+/* Sentence_Break as far as the general category determines it. */
 static sentence_break kind_by_category(int32_t c)
 {
     switch (utf8proc_category(c)) {
@@ -87,7 +88,7 @@ static sentence_break break_kind(int32_t c, int greek)
     return kind_by_category(c);
 }
 
-/* The character at *at, which moves past it; -1: none. */
+/* The character at *pos, which moves past it; -1 at the end. */
 static int32_t read_next_char(const char *text, size_t *pos, size_t end)
 {
     size_t step;
@@ -96,7 +97,7 @@ static int32_t read_next_char(const char *text, size_t *pos, size_t end)
     return c;
 }
 
-/* The character that ends at *at, which moves before it; begin < *at. */
+/* The character that ends at *pos, which moves before it; begin < *pos. */
 static int32_t read_prev_char(const char *text, size_t begin, size_t *pos)
 {
     const size_t end = *pos;
@@ -112,11 +113,11 @@ static int is_space(int32_t c)
     return k == SPACE || k == SEPARATOR;
 }
 
-/* Of what has no letter and no digit a model would only make something up. */
+/* A sentence without letters and digits would make a translation model invent text. */
 static int has_letter_or_digit(const char *text, size_t begin, size_t end)
 {
     while (begin < end) {
-        const int32_t c = read_next_char(text, &begin, end); /* what is no UTF-8 the model refuses */
+        const int32_t c = read_next_char(text, &begin, end); /* invalid UTF-8; the model reports it */
         const utf8proc_category_t category = c < 0 ? UTF8PROC_CATEGORY_LO : utf8proc_category(c);
         if ((category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) || category == UTF8PROC_CATEGORY_ND)
             return 1;
@@ -124,7 +125,7 @@ static int has_letter_or_digit(const char *text, size_t begin, size_t end)
     return 0;
 }
 
-/* Without spaces around it; nothing where it says nothing. */
+/* Emit the sentence without spaces around it; nothing if it has no letter or digit. */
 static int emit_trimmed(const char *text, size_t begin, size_t end, rill_sentence_fn found, void *user)
 {
     size_t first = end, last_end = begin;
@@ -139,21 +140,22 @@ static int emit_trimmed(const char *text, size_t begin, size_t end, rill_sentenc
 
 /* --- abbreviations ------------------------------------------------------------------------------------------------ */
 
-/* Words whose full stop ends no sentence as a rule. Those that often stand at an end, like "etc", are left out: two sentences in one part
- * do less harm than half a sentence. */
+/* Words whose full stop usually does not end a sentence. "etc" and others that often end one are left out: two
+ * sentences in one part do less harm than half a sentence. */
 static const char *const abbreviations[] = {
     "Abb", "Abs",  "al",  "Art", "Aufl", "bzw",  "ca",  "Capt", "cf",  "Col", "Dipl", "Dr",   "Drs", "e.g", "evtl",
     "Fig", "fig",  "Fr",  "geb", "Gen",  "ggf",  "Gov", "Hr",   "Hrn", "i.e", "inkl", "Kap",  "Lt",  "max", "min",
     "Mio", "Mlle", "Mme", "Mr",  "Mrd",  "Mrs",  "Ms",  "No",   "Nr",  "pp",  "Prof", "Rep",  "Rev", "Sen", "Sgt",
     "sog", "Sr",   "St",  "Str", "Tel",  "Univ", "vgl", "Vgl",  "vol", "Vol", "vs",   "zzgl", NULL};
 
-/* Brackets and quotes before a word: what is an apostrophe too is part of it ("Il l'a."). */
+/* Opening brackets and quotes before a word. A character that is also an apostrophe belongs to the word ("Il l'a."). */
 static int is_opening(int32_t c)
 {
     return break_kind(c, 0) == CLOSE && c != '\'' && c != 0x2019;
 }
 
-/* Whether the full stop before byte `end` belongs to a word: an abbreviation, a letter ("z. B."), a number of a day ("3. Mai"). */
+/* Whether the full stop before byte `end` belongs to a word: an abbreviation, a letter ("z. B."), a day of a month ("3.
+ * Mai"). */
 static int is_abbreviated(const char *text, size_t begin, size_t end)
 {
     int32_t c = ' ';
@@ -180,7 +182,7 @@ typedef struct sentence_reader {
     int greek;
 } sentence_reader;
 
-/* SB5: the class of the character at *at, which moves past it and its extenders. */
+/* SB5: the class of the character at *pos, which moves past it and its extenders. */
 static sentence_break read_char(const sentence_reader *r, size_t *pos)
 {
     const int32_t c = read_next_char(r->text, pos, r->length);
@@ -201,7 +203,7 @@ static void skip_kind(const sentence_reader *r, size_t *pos, sentence_break what
     while (*pos < r->length && peek_char(r, *pos) == what) read_char(r, pos);
 }
 
-/* SB8: whether a word in lower case is next, whatever stands before it. */
+/* SB8: whether the next word is in lower case; other characters before it are skipped. */
 static int lower_case_follows(const sentence_reader *r, size_t pos)
 {
     while (pos < r->length) {
@@ -212,7 +214,8 @@ static int lower_case_follows(const sentence_reader *r, size_t pos)
     return 0;
 }
 
-/* Behind a stop at *at, with what stood before it; whether a sentence ends where *at comes to. */
+/* Whether a sentence ends after the stop before *pos; `prev` is the class before the stop. Moves *pos to the end of the
+ * sentence. */
 static int ends_sentence_at(const sentence_reader *r, sentence_break stop, sentence_break prev, size_t *pos)
 {
     const sentence_break next_kind = peek_char(r, *pos);
@@ -234,7 +237,7 @@ void rill_sentences_whole_text(const char *text, size_t length, rill_sentence_fn
     emit_trimmed(text, 0, length, found, user);
 }
 
-/* "el", "ell_Grek", "el-en", of which behind a tab nothing counts; not "el-gato-negro". */
+/* A language code of Greek, "el", "ell_Grek" or "el-en", which ends at a tab; not "el-gato-negro". */
 static int is_greek(const char *language)
 {
     if (language == NULL || strncmp(language, "el", 2) != 0) return 0;

@@ -1,4 +1,4 @@
-/* The words of one input; tagged_sentence.h says what is kept of them. */
+/* The words and tags of one input; see tagged_sentence.h. */
 #include "tagged_sentence.h"
 #include "grow.h"
 #include "try.h"
@@ -9,7 +9,7 @@ void rill_sentence_begin(rill_sentence *s)
     s->words = 0;
 }
 
-/* The bytes after the last word's end become a word. */
+/* Make a word of the bytes after the last word. */
 static rill_status end_word(rill_sentence *s, int32_t tag)
 {
     rill_context *ctx = s->bytes.ctx;

@@ -1,6 +1,6 @@
-/* The table of families, and which row a folder is; text_families.h.
+/* The table of model families, and the choice of a directory's row; text_families.h.
  *
- * Divisions: languages · the table · which row. */
+ * Divisions: languages · the table · choosing a row. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +12,7 @@
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
 
-/* Folders name their languages in a file or leave it to the tokenizer that they name; then these count, in this order, since numbers
- * follow it. */
+/* Language lists for directories that do not list their languages. Token ids follow their order. */
 
 /* FLORES-200's, in the order of NLLB's vocabulary. */
 static const char NLLB[] =
@@ -40,7 +39,7 @@ static const char MBART_25[] =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP "
     "nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN";
 
-/* mBART-50's: those, and as many again. */
+/* mBART-50's: mBART-25's, then as many again. */
 static const char MBART_50[] =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP "
     "nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN "
@@ -61,7 +60,7 @@ static const char M2M[] =
         .language_form = RILL_LANGUAGES_TAGS, .prefix = RILL_EXTRA_TARGET_LANGUAGE, .pad = "<pad>", .unknown = "<unk>" \
     }
 
-/* Of those with one model_type the first is the one that a folder is which does not say and has nothing else to tell it by. */
+/* Among rows of one model_type, the first is the default: for a directory without any hint. */
 static const rill_family family_table[] = {
     {.model_type = "m2m_100",
      .tokenizer = "NllbTokenizer",
@@ -129,7 +128,7 @@ static const rill_family family_table[] = {
 };
 enum { N_FAMILIES = sizeof family_table / sizeof *family_table };
 
-/* --- which row ---------------------------------------------------------------------------------------------------- */
+/* --- choosing a row ----------------------------------------------------------------------------------------------- */
 
 int rill_family_exists(const char *model_type)
 {
@@ -138,7 +137,7 @@ int rill_family_exists(const char *model_type)
     return 0;
 }
 
-/* A name of a class, and what it is called that reads the same. */
+/* Canonical name of a tokenizer class: without the suffix of fast tokenizers, and one name for classes that read alike. */
 static const char *canonical_class(const char *name, char *out, size_t size)
 {
     static const char *const same[][2] = {{"RobertaTokenizer", "BartTokenizer"}, {"MT5Tokenizer", "T5Tokenizer"}};
@@ -153,7 +152,7 @@ static const char *canonical_class(const char *name, char *out, size_t size)
     return out;
 }
 
-/* Keep a class's name, if it says anything. */
+/* Keep a class's name, unless it is generic. */
 static void keep_class(const char *name, const char *from, char *out, size_t size, const char **file)
 {
     const char *read = name != NULL && *file == NULL ? canonical_class(name, out, size) : NULL;
@@ -162,7 +161,8 @@ static void keep_class(const char *name, const char *from, char *out, size_t siz
     if (read != out) snprintf(out, size, "%s", read);
 }
 
-/* What tokenizer_config.json and config.json call the tokenizer; *file says which; NULL: neither, or any at all. */
+/* The tokenizer class according to tokenizer_config.json or config.json; *file = which of them. NULL if neither names a
+ * specific class. */
 static rill_status read_class(rill_context *ctx, const char *directory, char *out, size_t size, const char **file)
 {
     static const char main_file[] = "config.json";
@@ -217,7 +217,7 @@ static rill_status refuse_class(rill_context *ctx, const char *directory, const 
                      directory, file, model_type, known, found);
 }
 
-/* The first of its type, unless the folder's files are another's. */
+/* The first row of this model_type, unless the directory's files fit another row. */
 static const rill_family *guess_family(const char *model_type, const char *directory)
 {
     if (strcmp(model_type, "m2m_100") == 0 && rill_directory_has_file(directory, "vocab.json"))

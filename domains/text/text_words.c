@@ -1,4 +1,4 @@
-/* Words between blanks, and between spaces of all kinds. */
+/* Words separated by spaces, or by Unicode white space. */
 #include "text_words.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* Tokens of a vocabulary in the making; token_set.h.
+/* A vocabulary under construction; token_set.h.
  *
- * Invariant: until rill_token_set_finish() added tokens stand in the order they came in, from then on by their first byte and length.
- * Divisions: numbering · added tokens · cutting texts. */
+ * Invariant: before rill_token_set_finish(), added tokens are in order of insertion; after it, in order of first byte
+ * and length. Divisions: numbering · added tokens · splitting texts. */
 #include "token_set.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ rill_status rill_token_set_add_base(rill_token_set *t, const char *text, size_t 
     return RILL_OK;
 }
 
-/* The vocabulary of all tokens. */
+/* Make the vocabulary of all tokens. */
 static rill_status make_vocabulary(const rill_token_set *t, rill_vocabulary **out)
 {
     rill_arena lists = {.ctx = t->arena.ctx};
@@ -178,7 +178,7 @@ int rill_token_set_flags(const rill_token_set *t, int32_t id)
     return -1;
 }
 
-/* --- cutting texts ------------------------------------------------------------------------------------------------ */
+/* --- splitting texts ---------------------------------------------------------------------------------------------- */
 
 int rill_is_white_space(int32_t c)
 {
@@ -186,7 +186,7 @@ int rill_is_white_space(int32_t c)
            c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* The character at `at` of valid UTF-8, -1 at the end; *next is after it. */
+/* The character at `pos` of valid UTF-8, -1 at the end; *next = offset of the following one. */
 static int32_t decode_char(const char *text, size_t length, size_t pos, size_t *next)
 {
     utf8proc_int32_t c = -1;
@@ -202,7 +202,7 @@ size_t rill_white_space_length(const char *text, size_t length)
     return rill_is_white_space(decode_char(text, length, 0, &next)) ? next : 0;
 }
 
-/* Where the character before `at` begins; at > 0. */
+/* Offset of the character that ends at `pos`; pos > 0. */
 static size_t prev_char_offset(const char *text, size_t pos)
 {
     do pos--;
@@ -224,7 +224,7 @@ static int is_single_word(const char *text, size_t length, size_t from, size_t t
     return !is_word(decode_char(text, length, to, &next));
 }
 
-/* The longest token at `at`; NULL: none. */
+/* The longest added token at `pos`; NULL if none. */
 static const rill_added_token *longest_token_at(const rill_token_set *t, int without, const char *text, size_t length,
                                                 size_t pos)
 {

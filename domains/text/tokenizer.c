@@ -1,11 +1,11 @@
-/* Vocabularies, language tags, and the door to SentencePiece and to Moses with byte pairs.
+/* The tokenizer of a translation model: its vocabularies and language tags, with SentencePiece, Moses with BPE, or a
+ * model family.
  *
- * Source: transformers' tokenization_marian.py. Its punctuation normaliser is never called there and has no counterpart
- * here.
- * Deviations: a tag the vocabulary does not know is an error where other tags are known and ordinary text where none is
- * (there it becomes <unk>); the first "<<" ends a tag (there the last).
+ * Source: transformers' tokenization_marian.py. It never calls its punctuation normaliser, so there is none here.
+ * Deviations: a language tag missing from the vocabulary is an error if the vocabulary has other tags, and plain text
+ * if it has none (transformers: <unk>). The first "<<" ends a tag (transformers: the last).
  *
- * Divisions: opening · reading · writing · what would be written · sentences · symbols. */
+ * Divisions: opening · encoding · decoding · splitting without ids · sentences · special tokens. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,20 +24,20 @@
 struct rill_tokenizer {
     rill_context *ctx;
     rill_tokenizer_kind kind;
-    rill_vocabulary *source, *target;  /* may be the same */
-    rill_spm *source_spm, *target_spm; /* of the source and the target side; else NULL */
-    rill_moses_bpe *bpe;               /* of the kind MOSES_BPE, else NULL */
-    rill_family_tokenizer *family;     /* of the kind FAMILY, else NULL */
+    rill_vocabulary *source, *target;  /* may be the same object */
+    rill_spm *source_spm, *target_spm; /* segmenters of the two sides, or NULL */
+    rill_moses_bpe *bpe;               /* for kind MOSES_BPE, else NULL */
+    rill_family_tokenizer *family;     /* for kind FAMILY, else NULL */
     int32_t source_bos, source_eos;    /* -1: none */
     int32_t unk;                       /* source id of unknown tokens */
-    int has_language_tags;             /* the source vocabulary has tokens of the form >>xx<< */
+    int has_language_tags;             /* the source vocabulary has tokens like >>de<< */
 };
 
 static const char UNKNOWN[] = "<unk>";
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* One token a line, or JSON. */
+/* Read a vocabulary with one token per line, or in JSON. */
 static rill_status open_vocabulary(rill_vocabulary **out, rill_context *ctx, const rill_text *path, int32_t limit)
 {
     static const char lines[] = ".txt";
@@ -76,7 +76,7 @@ static rill_status open_spm(rill_tokenizer *t, rill_text *path, const char *dire
     return status;
 }
 
-/* The length of the tag of the form >>xx<< that the text begins with, 0 if it does not. */
+/* Length of the tag like >>de<< at the start of the text, 0 if there is none. */
 static size_t language_tag_length(const char *text, size_t length)
 {
     if (length < 5 || memcmp(text, ">>", 2) != 0) return 0;
@@ -103,7 +103,7 @@ static rill_status find_special(const rill_tokenizer *t, const rill_tokenizer_fi
                      files->source, name, what);
 }
 
-/* What ends an input is the source's own symbol of that name, whose number may be another where vocabularies are two. */
+/* Find the special tokens. With two vocabularies, the source's end token is looked up in its own. */
 static rill_status find_specials(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
     const int named = files->source_eos != NULL;
@@ -115,7 +115,7 @@ static rill_status find_specials(rill_tokenizer *t, const rill_tokenizer_files *
     return RILL_OK;
 }
 
-/* The segmenters: text to subword tokens, and back. */
+/* Open the segmenters, which split text into subword tokens and join them. */
 static rill_status open_segmenter(rill_tokenizer *t, rill_text *path, const rill_tokenizer_files *files)
 {
     if (t->kind == RILL_TOKENIZER_WHITESPACE) return RILL_OK;
@@ -126,7 +126,7 @@ static rill_status open_segmenter(rill_tokenizer *t, rill_text *path, const rill
     return RILL_OK;
 }
 
-/* Its vocabulary is that of both sides. */
+/* Open a family's tokenizer, whose vocabulary serves both sides. */
 static rill_status open_family(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
     TRY(rill_family_open(&t->family, t->ctx, files));
@@ -175,7 +175,7 @@ void rill_tokenizer_close(rill_tokenizer *t)
     rill_free(t->ctx, t, sizeof *t);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- encoding ----------------------------------------------------------------------------------------------------- */
 
 typedef struct id_appender {
     const rill_tokenizer *tokenizer;
@@ -192,7 +192,7 @@ static rill_status append_id(void *user, const char *piece, size_t length)
     return RILL_OK;
 }
 
-/* Append the tag's number; *length is 0 when what looks like one is text to this model. */
+/* Append the tag's id. *length = 0 if the model treats it as plain text. */
 static rill_status append_language_tag(id_appender *a, const char *text, size_t *length)
 {
     const rill_tokenizer *t = a->tokenizer;
@@ -247,7 +247,7 @@ rill_status rill_tokenizer_output_prefix(const rill_tokenizer *t, rill_context *
     return t->family != NULL ? rill_family_output_prefix(t->family, ctx, bytes, length, opening) : RILL_OK;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
 
 /* Tokens of a JSON vocabulary may contain line feeds, which would end the output's line: they become spaces. */
 rill_status rill_tokenizer_join_tokens(size_t n, const char *const *piece, const size_t *length, rill_text *out)
@@ -262,8 +262,8 @@ rill_status rill_tokenizer_join_tokens(size_t n, const char *const *piece, const
     return RILL_OK;
 }
 
-/* A blank for each word boundary, which pieces unknown to the library keep, and for line feeds, which its bytes can spell and
- * which would end the output's line; none at the ends of what stands from `from` on. */
+/* Tidy the text from `from` on: word-boundary marks and line feeds become spaces, and spaces at both ends go. Marks
+ * remain in tokens that SentencePiece does not know. Line feeds come from byte tokens and would end the output's line. */
 void rill_tokenizer_tidy_spaces(rill_text *out, size_t from)
 {
     static const char boundary[] = "\xE2\x96\x81";
@@ -294,7 +294,7 @@ static rill_status append_text(void *user, const char *bytes, size_t length)
     return RILL_OK;
 }
 
-/* Symbols that are nothing in a text; those of SentencePiece it knows itself. */
+/* Special tokens, which decode to nothing. SentencePiece skips its own. */
 static int is_special(const rill_tokenizer *t, const char *piece)
 {
     static const char *const others[] = {"<s>", "<pad>", "</s>"};
@@ -303,7 +303,7 @@ static int is_special(const rill_tokenizer *t, const char *piece)
     return strcmp(piece, UNKNOWN) == 0;
 }
 
-/* Of n actions, in arrays that are as long. */
+/* Write n tokens; `piece` and `length` are scratch arrays [n]. */
 static rill_status write_actions(const rill_tokenizer *t, size_t n, const int32_t *action, const char **piece,
                                  size_t *length, rill_text *out)
 {
@@ -330,7 +330,7 @@ rill_status rill_tokenizer_decode(const rill_tokenizer *t, size_t n, const int32
     return status;
 }
 
-/* --- what would be written ---------------------------------------------------------------------------------------- */
+/* --- splitting without ids ---------------------------------------------------------------------------------------- */
 
 rill_status rill_tokenizer_split(const rill_tokenizer *t, rill_context *ctx, const char *bytes, size_t length,
                                  rill_word_fn fn, void *user)
@@ -356,7 +356,7 @@ int rill_tokenizer_is_translation(const rill_tokenizer *t, const char *bytes, si
     return 1;
 }
 
-/* --- symbols ------------------------------------------------------------------------------------------------------ */
+/* --- special tokens ----------------------------------------------------------------------------------------------- */
 
 const rill_vocabulary *rill_tokenizer_source_vocab(const rill_tokenizer *t)
 {

@@ -1,7 +1,7 @@
-/* What a folder says of its tokens beside its vocabulary: tokenizer_config.json, special_tokens_map.json, added_tokens.json; family.h.
+/* Token settings in a model directory's tokenizer_config.json, special_tokens_map.json and added_tokens.json; family.h.
  *
- * Of a key the first of these files that has it counts. jansson has checked that texts are UTF-8 without NULs.
- * Divisions: files · values · added tokens. */
+ * The first of these files that has a key wins. jansson has checked that texts are UTF-8 without NULs. Divisions: files
+ * · values · added tokens. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ int rill_directory_has_file(const char *directory, const char *file)
     return access(path, F_OK) == 0;
 }
 
-/* "model_max_length" is often 10^30, which is no number of jansson's but as a real one; then all are. */
+/* "model_max_length" is often 10^30, too large for a JSON integer of jansson; then all numbers are read as real. */
 static json_t *parse(const rill_text *text, json_error_t *error)
 {
     json_error_t again;
@@ -79,7 +79,7 @@ void rill_tokenizer_config_close(rill_tokenizer_config *config)
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-/* A text, or what an object has at "content". */
+/* A string, or an object's "content". */
 static const char *token_content(const json_t *value)
 {
     return json_string_value(json_is_object(value) ? json_object_get(value, "content") : value);
@@ -100,7 +100,7 @@ rill_status rill_tokenizer_config_bool(const rill_tokenizer_config *config, cons
                      config->directory, key);
 }
 
-/* A whole number, however it was read; else `otherwise`. */
+/* An integer, read as integer or real; otherwise `otherwise`. */
 static int64_t whole_number(const json_t *value, int64_t otherwise)
 {
     const double real = json_is_real(value) ? json_real_value(value) : 0.5;
@@ -123,7 +123,7 @@ rill_status rill_tokenizer_config_int(const rill_tokenizer_config *config, const
 
 /* --- added tokens ------------------------------------------------------------------------------------------------- */
 
-/* A token and its number. */
+/* A token and its id. */
 typedef struct numbered_token {
     long long id;
     const char *text;
@@ -175,7 +175,7 @@ static rill_status read_id_by_token(const rill_tokenizer_config *config, const c
                      config->directory, key);
 }
 
-/* All of an object, in order of their numbers. */
+/* Add all tokens of an object, in order of their ids. */
 static rill_status add_all(const rill_tokenizer_config *config, json_t *object, rill_token_set *tokens,
                            rill_status (*read)(const rill_tokenizer_config *, const char *, const json_t *,
                                                numbered_token *))
@@ -204,7 +204,7 @@ rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config
     return add_all(config, config->added_tokens, tokens, read_id_by_token);
 }
 
-/* Texts, or objects with one. */
+/* Add a list of strings, or of objects with "content". */
 static rill_status add_list(const json_t *list, rill_token_set *tokens)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {

@@ -1,7 +1,7 @@
-/* Reading tokenizer.json; tokenizer_json.h.
+/* Reader of tokenizer.json; tokenizer_json.h.
  *
- * Source: the form as the library tokenizers writes and reads it, old forms among them (a "type" that is missing, merges as texts).
- * What a key may be is listed where it is read; any other type is refused by its name.
+ * Source: the format that the tokenizers library writes and reads, including older forms (no "type", merges as
+ * strings). Each function lists the types it knows and refuses others by name.
  * Divisions: keys · normalizers · words · decoders and templates · models · added tokens · the whole. */
 #include "tokenizer_json.h"
 
@@ -41,7 +41,7 @@ static int is_absent(const json_t *value)
     return value == NULL || json_is_null(value) || json_is_false(value);
 }
 
-/* A switch that is off where it is missing, unless `fallback` says otherwise. */
+/* Read a boolean; a missing one is `fallback`. */
 static int get_bool(const json_t *part, const char *key, int fallback)
 {
     const json_t *value = json_object_get(part, key);
@@ -58,7 +58,7 @@ static rill_status copy_string(const tokenizer_json_reader *r, const json_t *tex
     return RILL_OK;
 }
 
-/* The parts of a sequence at `list`, or the one part that it is. */
+/* Call a function for each element of a sequence, or for the single element that `list` is. */
 typedef rill_status (*part_fn)(tokenizer_json_reader *r, const json_t *part);
 static rill_status for_each_part(tokenizer_json_reader *r, const char *key, const json_t *part, const char *list,
                                  part_fn read, int depth)
@@ -83,7 +83,7 @@ static int base64_digit(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Base64, into memory as long as it. 0: it is none. */
+/* Decode base64 into a buffer as long as the text; 0 if it is invalid. */
 static size_t decode_base64(const char *text, size_t length, char *out)
 {
     size_t n = 0;
@@ -103,7 +103,7 @@ static rill_status read_charsmap(tokenizer_json_reader *r, const json_t *part, r
     const json_t *text = json_object_get(part, "precompiled_charsmap");
     char *bytes;
     if (json_is_null(text) || (json_is_string(text) && json_string_length(text) == 0)) {
-        *out = (rill_normalizer){.kind = RILL_NORMALIZER_STRIP}; /* of nothing */
+        *out = (rill_normalizer){.kind = RILL_NORMALIZER_STRIP}; /* strips neither side: does nothing */
         return RILL_OK;
     }
     if (!json_is_string(text)) return refuse_key(r, "normalizer.precompiled_charsmap", "expected a text");
@@ -113,7 +113,7 @@ static rill_status read_charsmap(tokenizer_json_reader *r, const json_t *part, r
     return refuse_key(r, "normalizer.precompiled_charsmap", "the table is damaged");
 }
 
-/* A pattern is a text, or an expression that means one, or runs of blanks. */
+/* A pattern is a string, a regular expression that matches one fixed string, or one that matches runs of spaces. */
 static rill_status read_replace(tokenizer_json_reader *r, const json_t *part, rill_normalizer *out)
 {
     const json_t *pattern = json_object_get(part, "pattern"), *to = json_object_get(part, "content");
@@ -162,7 +162,7 @@ static rill_status read_normalizer(tokenizer_json_reader *r, const json_t *part)
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-/* Old files have add_prefix_space, later ones prepend_scheme. */
+/* Older files have add_prefix_space, newer ones prepend_scheme. */
 static rill_status read_metaspace(tokenizer_json_reader *r, const json_t *part)
 {
     rill_pipeline *p = r->p;
@@ -182,7 +182,7 @@ static rill_status read_metaspace(tokenizer_json_reader *r, const json_t *part)
     return RILL_OK;
 }
 
-/* Order matters: blanks, then marks; bytes stand alone. */
+/* The order is significant: split at spaces, then Metaspace; ByteLevel is the only one where it is used. */
 static rill_status read_pre_tokenizer(tokenizer_json_reader *r, const json_t *part)
 {
     const char *type = part_type(part);
@@ -203,7 +203,7 @@ static rill_status read_pre_tokenizer(tokenizer_json_reader *r, const json_t *pa
 
 /* --- decoders and templates --------------------------------------------------------------------------------------- */
 
-/* Outputs are joined as they are cut: a decoder says no more than what it is for. */
+/* Joining is the inverse of splitting, so the decoder only needs to be one that fits. */
 static rill_status check_decoder(tokenizer_json_reader *r, const json_t *part)
 {
     static const char *const known[] = {"Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"};
@@ -214,7 +214,7 @@ static rill_status check_decoder(tokenizer_json_reader *r, const json_t *part)
     return refuse_type(r, "decoder", part);
 }
 
-/* What stands around a text is the family's affair. */
+/* Ignored: the family table knows which special tokens surround an input. */
 static rill_status check_template(tokenizer_json_reader *r, const json_t *part)
 {
     static const char *const known[] = {"TemplateProcessing", "RobertaProcessing", "BertProcessing", "ByteLevel"};
@@ -225,7 +225,7 @@ static rill_status check_template(tokenizer_json_reader *r, const json_t *part)
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
-/* [TOKEN, SCORE] in order of numbers. */
+/* Read [TOKEN, SCORE] pairs; the index is the id. */
 static rill_status read_unigram(tokenizer_json_reader *r, const json_t *model)
 {
     rill_pipeline *p = r->p;
@@ -246,7 +246,7 @@ static rill_status read_unigram(tokenizer_json_reader *r, const json_t *model)
     const json_int_t id = json_is_integer(unknown) ? json_integer_value(unknown) : -1;
     if (id < 0 || (size_t)id >= p->n_scores) return refuse_key(r, "model.unk_id", "expected the number of a token");
     p->unk_id = (int32_t)id;
-    p->unk_score = min_score - 10; /* the library's penalty */
+    p->unk_score = min_score - 10; /* the tokenizers library's penalty for unknown characters */
     p->fuse_unk = 1;
     rill_slice name;
     TRY(copy_string(r, json_array_get(json_array_get(vocabulary, (size_t)id), 0), &name));
@@ -254,7 +254,7 @@ static rill_status read_unigram(tokenizer_json_reader *r, const json_t *model)
     return RILL_OK;
 }
 
-/* {TOKEN: NUMBER}, no number left out. */
+/* Read {TOKEN: ID}, whose ids have no gaps. */
 static rill_status read_vocab_object(tokenizer_json_reader *r, json_t *vocabulary)
 {
     const size_t n = json_object_size(vocabulary);
@@ -351,7 +351,7 @@ static int token_flags(const json_t *token)
            (get_bool(token, "single_word", 0) ? RILL_TOKEN_SINGLE_WORD : 0);
 }
 
-/* In order of their numbers, as they are written. */
+/* Add the added tokens, which the library writes in order of their ids. */
 static rill_status read_added(tokenizer_json_reader *r, const json_t *list)
 {
     if (!is_absent(list) && !json_is_array(list)) return refuse_key(r, "added_tokens", "expected a list");

@@ -1,8 +1,8 @@
-/* Trees in brackets, without recursion: what is open stands on a stack of node numbers.
+/* Bracketed trees, read and written without recursion: a stack holds the open nodes.
  *
- * Invariant while a tree is read or built: open[0 .. depth) are the nodes on the path from the root to where we are; a node that
- * is open has in `from` the words before it, and in `to` whether something below it was left out.
- * Divisions: building · places and errors · reading a piece · reading a tree · writing · brackets in words. */
+ * Invariant while a tree is read or built: open[0 .. depth) is the path from the root to the current node. `from` of an
+ * open node is the number of words before it; `to` says whether anything below it was left out.
+ * Divisions: building · places and errors · reading a token · reading a tree · writing · brackets in words. */
 #include <stdio.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ typedef struct tree_reader {
     int flags;
 } tree_reader;
 
-/* Of byte `place`: text->line and line_offset are brought there. Only errors ask, and going on does not look back. */
+/* Column of byte `place`, for error messages; advances text->line and line_offset to its line. */
 static size_t error_column(rill_tree_text *text, size_t place)
 {
     size_t column = 1;
@@ -82,7 +82,7 @@ static size_t error_column(rill_tree_text *text, size_t place)
     return column;
 }
 
-/* Behind the line that byte `place` is in. */
+/* Skip past the line that contains byte `place`. */
 static void skip_line(rill_tree_text *text, size_t place)
 {
     const char *end = place < text->length ? memchr(text->text + place, '\n', text->length - place) : NULL;
@@ -92,7 +92,7 @@ static void skip_line(rill_tree_text *text, size_t place)
 static rill_status fail_at_offset(tree_reader *r, size_t place, const char *what)
 {
     rill_tree_text *text = r->text;
-    /* The place may lie before one that was asked for earlier. */
+    /* the place may be before the one of an earlier call */
     if (place < text->line_offset) text->line = text->line_offset = text->counted_to = 0;
     size_t column = error_column(text, place);
     rill_tree_begin(r->tree);
@@ -101,7 +101,7 @@ static rill_status fail_at_offset(tree_reader *r, size_t place, const char *what
     return rill_fail(r->tree->ctx, RILL_ERR_INPUT, "%s:%zu:%zu: %s", text->name, text->line + 1, column, what);
 }
 
-/* The tree is not complete within its line; the message mentions files with trees over several lines. */
+/* Fail: the tree does not end on its line. The message mentions that trees over several lines have an option. */
 static rill_status fail_incomplete(tree_reader *r, size_t place, const char *what)
 {
     char all[160];
@@ -114,7 +114,7 @@ static size_t slice_offset(const tree_reader *r, rill_slice slice)
     return (size_t)(slice.data - r->text->text);
 }
 
-/* --- reading a piece ---------------------------------------------------------------------------------------------- */
+/* --- reading a token ---------------------------------------------------------------------------------------------- */
 
 static int is_tree_space(char c)
 {
@@ -126,7 +126,7 @@ static void skip_tree_spaces(rill_tree_text *text)
     while (text->offset < text->length && is_tree_space(text->text[text->offset])) text->offset++;
 }
 
-/* A label or a word: up to a blank or a bracket. */
+/* A label or a word: up to a space or a bracket. */
 static rill_slice read_label_or_word(rill_tree_text *text)
 {
     size_t from = text->offset;
@@ -190,7 +190,7 @@ static rill_status read_word(tree_reader *r)
     return RILL_OK;
 }
 
-/* The last node goes, and what holds it remembers that. */
+/* Drop the last node and mark its parent. */
 static void drop_last_node(rill_tree *tree)
 {
     tree->count--;
@@ -271,7 +271,7 @@ static rill_status append_slice(rill_text *out, rill_slice slice)
     return rill_text_append(out, slice.data, slice.length);
 }
 
-/* What stands between the node and what is before it. */
+/* Write the space or the line break before node i. */
 static rill_status write_separator(const rill_tree *tree, int32_t i, rill_text *out, int indented)
 {
     static const char newline[1 + INDENT * DEEPEST_INDENT + 1] =
@@ -279,7 +279,7 @@ static rill_status write_separator(const rill_tree *tree, int32_t i, rill_text *
     const rill_tree_node *node = &tree->node[i];
     if (i == 0) return RILL_OK;
     int32_t holder = tree->open_nodes[tree->depth - 1];
-    /* As many words as nodes since its bracket was opened: there was nothing but words. */
+    /* on one line if all nodes since the parent's bracket are words */
     int stays = node->word.data != NULL && node->from - tree->node[holder].from == i - holder - 1;
     if (!indented || stays) return rill_text_append(out, " ", 1);
     int32_t deep = tree->depth < DEEPEST_INDENT ? tree->depth : DEEPEST_INDENT;
@@ -297,7 +297,7 @@ static rill_status write_node(rill_tree *tree, int32_t i, rill_text *out)
     return rill_text_append(out, ")", 1);
 }
 
-/* Close the nodes that end before node i. */
+/* Close the brackets of nodes that end before node i. */
 static rill_status write_closes(rill_tree *tree, int32_t i, rill_text *out)
 {
     for (; tree->depth > 0 && tree->node[tree->open_nodes[tree->depth - 1]].end <= i; tree->depth--)

@@ -1,8 +1,8 @@
-/* Pieces of a word by a unigram model: the cut whose tokens' scores have the greatest sum; pipeline.h.
+/* Unigram tokenization: the segmentation of a word with the highest sum of token scores, by Viterbi; pipeline.h.
  *
- * Source: Kudo, Subword regularization, 2018, for the model; of equal sums the one that is found first stays, from left to right and short
- * tokens before long ones, as in the library tokenizers.
- * Invariant: best[i] is that of the cuts that end before byte i of the word; only the beginnings of characters have one. */
+ * Source: Kudo, Subword regularization, 2018. Among equal sums the first found wins, going from left to right and from
+ * short tokens to long ones, as in the tokenizers library.
+ * Invariant: best[i] is the best segmentation of the word's first i bytes; only character boundaries have one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 
 typedef struct best_cut {
     double score;
-    size_t from; /* where the last token begins */
-    int32_t id;  /* it, -1: there is no cut yet */
+    size_t from; /* start of its last token */
+    int32_t id;  /* its last token; -1: no segmentation yet */
 } best_cut;
 
 /* --- tokens in order ---------------------------------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ static int compare(const void *a, const void *b, void *user)
                   rill_vocabulary_token(v, *(const int32_t *)b, NULL));
 }
 
-/* Scores of tokens after the model's own do not count: those are never looked up in words. */
+/* Tokens added after the model's own are left out: words are never made of them. */
 rill_status rill_unigram_sort_vocabulary(rill_pipeline *p)
 {
     TRY(rill_arena_alloc(&p->arena, &p->sorted_ids, p->n_scores, sizeof *p->sorted_ids, p->name));
@@ -33,7 +33,7 @@ rill_status rill_unigram_sort_vocabulary(rill_pipeline *p)
     return RILL_OK;
 }
 
-/* Tokens sorted[low .. high) share the first `n` bytes of a text; those that have `byte` next. */
+/* Among sorted[low .. high), which share their first n bytes: the first token whose next byte is at least `byte`. */
 static size_t lower_bound(const rill_pipeline *p, size_t low, size_t high, size_t n, int byte)
 {
     while (low < high) {
@@ -46,7 +46,7 @@ static size_t lower_bound(const rill_pipeline *p, size_t low, size_t high, size_
     return low;
 }
 
-/* --- the best cut ------------------------------------------------------------------------------------------------- */
+/* --- the best segmentation ---------------------------------------------------------------------------------------- */
 
 static void update_best(best_cut *best, size_t from, size_t to, int32_t id, double score)
 {
@@ -62,7 +62,7 @@ static size_t character_length(const char *text, size_t length)
     return n;
 }
 
-/* All tokens that begin at a place; a character that none of them is stands for itself. */
+/* Try all tokens that start at `from`. A character that starts none becomes an unknown token. */
 static void try_tokens_from(const rill_pipeline *p, const char *word, size_t length, size_t from, best_cut *best)
 {
     const size_t one = character_length(word + from, length - from);
@@ -83,7 +83,7 @@ static void try_tokens_from(const rill_pipeline *p, const char *word, size_t len
     if (!single) update_best(best, from, from + one, p->unk_id, p->unk_score);
 }
 
-/* Pieces in order; neighbours that are unknown are one. */
+/* Emit the tokens in order; adjacent unknown ones are merged. */
 static rill_status emit_pieces(const rill_pipeline *p, const char *word, const best_cut *best, size_t *ends, size_t n,
                                rill_word_fn fn, void *user)
 {

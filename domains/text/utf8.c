@@ -1,13 +1,13 @@
-/* UTF-8.
+/* UTF-8 validation.
  *
- * Invariant: `at` always stands on the first byte of a character, and everything before it is well-formed. Eight ASCII
- * bytes are passed at once, since most of what comes by is ASCII. */
+ * Invariant: the position is always at the first byte of a character, and all before it is well-formed. Most text is
+ * ASCII, so eight ASCII bytes are passed at once. */
 #include <string.h>
 
 #include "utf8.h"
 
-/* The second byte's range excludes overlong forms (E0, F0), surrogates (ED) and what lies above U+10FFFF (F4); see table 3-7 of the
- * Unicode standard. */
+/* The range of the second byte excludes overlong forms (E0, F0), surrogates (ED) and characters above U+10FFFF (F4);
+ * see table 3-7 of the Unicode standard. */
 size_t rill_utf8_length(const char *bytes, size_t length_left)
 {
     const unsigned char *p = (const unsigned char *)bytes;

@@ -1,10 +1,11 @@
-/* Symbols and their numbers.
+/* Tokens and their ids.
  *
- * What: one copy of the file with NULs for line feeds; the place where each token starts; a hash table of numbers.
+ * Data: a copy of the file with NULs for line feeds, the offset of each token, and a hash table of ids.
  *
- * Invariant: token i occupies text[start[i]] .. text[start[i + 1] - 2], with a NUL behind it. The table has a power of two
- * of places, at least twice as many as tokens, so that probing place after place (open addressing, linear) always meets an
- * empty one (-1) and an unsuccessful search looks at 2.5 places on average (Knuth, vol. 3, 6.4). Nothing is ever removed.
+ * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], followed by a NUL. The table uses open addressing
+ * with linear probing. Its size is a power of two, at least twice the number of tokens, so every probe sequence reaches
+ * an empty slot (-1), and an unsuccessful search takes 2.5 probes on average (Knuth, vol. 3, 6.4). Tokens are never
+ * removed.
  *
  * Divisions: hashing · reading · opening and closing · lookups. */
 #include <string.h>
@@ -19,14 +20,14 @@ struct rill_vocabulary {
     rill_arena arena;
     char *text;      /* the file's bytes, with a NUL after each token */
     uint32_t *start; /* [count + 1] offsets in text */
-    int32_t *table;  /* [mask + 1] token numbers, -1 for an empty place */
+    int32_t *table;  /* [mask + 1] token ids, -1 for an empty slot */
     uint32_t mask;
     int32_t count;
 };
 
 /* --- hashing ------------------------------------------------------------------------------------------------------ */
 
-/* FNV-1a, with the upper half folded in since places are taken from the low bits. */
+/* FNV-1a. The upper half is folded in, since slots use the low bits. */
 static uint32_t hash(const char *bytes, size_t length)
 {
     uint64_t value = UINT64_C(0xcbf29ce484222325);
@@ -34,7 +35,7 @@ static uint32_t hash(const char *bytes, size_t length)
     return (uint32_t)(value ^ value >> 32);
 }
 
-/* The place where the token is, or the empty one where it would go. */
+/* Slot of the token, or the empty slot where it would go. */
 static uint32_t find_slot(const rill_vocabulary *v, const char *token, size_t length)
 {
     uint32_t place = hash(token, length) & v->mask;
@@ -74,7 +75,7 @@ static rill_status check_token(rill_context *ctx, const char *name, int32_t line
     return RILL_OK;
 }
 
-/* Give the token at text[at] the next number, id. */
+/* Enter the token at text[offset] with this id. */
 static rill_status enter_token(rill_vocabulary *v, const char *name, int32_t id, uint32_t offset, size_t size)
 {
     char *token = v->text + offset;
@@ -105,7 +106,7 @@ static rill_status enter_lines(rill_vocabulary *v, const char *name, size_t leng
     return RILL_OK;
 }
 
-/* A vocabulary without tokens yet, with room for `count` of `bytes` bytes, their ends counted. */
+/* Allocate an empty vocabulary for `count` tokens of `bytes` bytes in all, NULs included. */
 static rill_status alloc_vocabulary(rill_vocabulary **out, rill_context *ctx, const char *name, int32_t count,
                                     size_t bytes)
 {
@@ -127,7 +128,7 @@ static rill_status alloc_vocabulary(rill_vocabulary **out, rill_context *ctx, co
     return status;
 }
 
-/* Hand v over, or close it and hand over nothing. */
+/* Hand over v if the status is ok; else close it and return the error. */
 static rill_status finish_open(rill_vocabulary **out, rill_vocabulary *v, rill_status status)
 {
     if (status == RILL_OK)
@@ -199,7 +200,7 @@ static rill_status check_expected(const rill_vocabulary *v, rill_context *ctx, c
 rill_status rill_vocabulary_open_checked(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
                                          int32_t size, const char *const *special, int32_t specials)
 {
-    enum { LIMIT = 1 << 22 }; /* larger files are counted up to here, for the error message */
+    enum { LIMIT = 1 << 22 }; /* stop counting here: enough for the error message */
     rill_status status = rill_vocabulary_open(out, ctx, path, LIMIT);
     if (status != RILL_OK) return status;
     status = check_expected(*out, ctx, path, key, size, special, specials);

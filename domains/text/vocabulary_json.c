@@ -1,7 +1,7 @@
-/* Vocabularies in JSON: an object of token: number, or a list of tokens in order of their numbers, as CTranslate2 has them.
+/* Vocabularies in JSON: an object of token: id, or, as CTranslate2 writes it, a list of tokens in order of their ids.
  *
- * Invariant: jansson's document lives as long as the list of tokens that points into it, and no longer than the call. jansson
- * has checked that strings are UTF-8 without NULs, and of an object that no token comes twice. */
+ * Invariant: jansson's document lives as long as the token list that points into it, and no longer than the call.
+ * jansson has checked that strings are UTF-8 without NULs, and that an object has no token twice. */
 #include <jansson.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 #include "try.h"
 #include "vocabulary.h"
 
-/* The tokens in order of their numbers. */
+/* The tokens in order of their ids. */
 typedef struct token_list {
-    const char **token; /* [count], NULL where none is known yet */
+    const char **token; /* [count], NULL where the id has no token yet */
     size_t *length;
     int32_t count;
 } token_list;

@@ -1,9 +1,9 @@
 -- absolute_live:DELTA: absolute pruning that spares ended candidates.
 --
--- Idea. A live candidate costs an expansion in every timestep to come; an ended one waits in the beam for nothing. So
--- the threshold is put to live candidates alone. Ended ones that stay rank behind every live one that stays, so they
--- take no place from them (unless the leader falls as far behind later); when the item stops they become outputs.
--- When it helps: whenever more than the best output is wanted (n-best lists, reranking), most with a narrow threshold.
+-- Idea. A live candidate costs an expansion in every later timestep; an ended one only occupies a place in the beam. So
+-- the threshold applies to live candidates only. Ended ones that stay rank below every live one that stays, so they
+-- take no place from them (unless the leader later falls as far behind). When the item stops they become outputs.
+-- When it helps: if more than the best output is wanted (n-best lists, reranking), most with a narrow threshold.
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
 --                                          oracle %  expansions

@@ -1,10 +1,10 @@
--- The built-in heuristics absolute, relative and relative_local and the settings patience and max_candidates a second time, in Lua,
--- with results identical to the last bit. Each rule is one or two operations on whole arrays.
+-- The built-in heuristics absolute, relative and relative_local and the settings patience and max_candidates, rewritten
+-- in Lua, with results identical to the last bit. Each rule is one or two operations on whole arrays.
 --
 --   rill decode -m MODEL --plugin examples/lua/builtin.lua --heuristic lua-absolute:10 --scorer lua-max_candidates:3
 --
 -- b.best is s_1 of docs/algorithms.md: the best of the item's candidates and outputs. Arrays per item (b.best, b.k,
--- b.outputs) spread over the item's candidates where they meet arrays per candidate (b.score, b.keep).
+-- b.outputs) are broadcast over the item's candidates when combined with arrays per candidate (b.score, b.keep).
 
 local function number(wanted, good)
   return function(text)
@@ -26,7 +26,7 @@ rill.heuristic{
   apply = function(b, delta) b.keep = b.score:ge(b.best - delta) end,
 }
 
--- The same rule once the ratio is a logarithm.
+-- The same rule, with the logarithm of the ratio as the threshold.
 rill.heuristic{
   name = "lua-relative", arguments = "R", summary = "drop candidates less than R times as probable as the best",
   create = ratio,
@@ -40,8 +40,8 @@ rill.heuristic{
   apply = function(b, delta) b.keep = b.action_logp:ge(b.action_logp:max() - delta) end,
 }
 
--- Outputs leave the beam before heuristics run, and an item stopped with enough of them gives no more: what still waits
--- in its beam is dropped in the same call.
+-- Outputs leave the beam before heuristics run. An item that is stopped with enough outputs returns no more: what
+-- remains in its beam is dropped in the same call.
 rill.heuristic{
   name = "lua-patience", arguments = "P", summary = "stop after round(k*P) outputs",
   create = above_zero,
@@ -52,8 +52,8 @@ rill.heuristic{
   end,
 }
 
--- Step 2 of the search, before children are merged, so a scorer and not a heuristic. Decode with max-candidates at k,
--- its default, which leaves the choice to this one.
+-- Step 2 of the search limits children before they are merged, so this is a scorer, not a heuristic. Decode with
+-- max-candidates at k, its default, which leaves the choice to this one.
 rill.scorer{
   name = "lua-max_candidates", arguments = "M", summary = "keep the M best children of every parent",
   create = whole,

@@ -1,10 +1,10 @@
--- entropy_width:A[,T]: a beam as wide as the uncertainty of the moment.
+-- entropy_width:A[,T]: a beam whose width follows the model's uncertainty.
 --
 -- Idea. exp(H), the perplexity of the item's candidates and its best output, is the number of equally probable
--- hypotheses that would be as uncertain; the beam keeps A times as many, rounded up. T is a temperature (1 when left
--- out): above 1 it flattens the distribution, so that distant candidates count for more.
--- When it helps: as a guard beside a threshold, where a model is at times unsure among many. On its own it keeps a
--- second candidate however far behind.
+-- hypotheses with the same uncertainty; the beam keeps A times as many, rounded up. T is a temperature (default 1):
+-- above 1 it flattens the distribution, so that low-ranked candidates count for more.
+-- When it helps: combined with a threshold, for a model that is at times unsure among many. Alone it keeps a second
+-- candidate however far behind it is.
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
 --                                          oracle %  expansions
@@ -16,8 +16,8 @@
 --   entropy_width:1.5,3                       89.75      93,840
 --   entropy_width:2,3                         90.78     119,653
 --   absolute:12                               90.90     123,804
--- Worse than `absolute`, and alone worst, since a beam of two is expanded where one would do. With A = 2 there is little
--- difference left, and little saved. T = 3 was chosen on development data.
+-- Worse than `absolute`, and worst alone, since a beam of two is expanded where one would suffice. With A = 2 there is
+-- little difference left, and little saved. T = 3 was chosen on development data.
 
 rill.heuristic{
   name = "entropy_width", arguments = "A[,T]", summary = "keep A times as many candidates as the beam's perplexity",
@@ -29,7 +29,7 @@ rill.heuristic{
   end,
   apply = function(b, self)
     local score = (b.score - b.best) / self.t
-    local output = rill.max((b.best_output - b.best) / self.t, -700) -- exp(-700) is as good as none
+    local output = rill.max((b.best_output - b.best) / self.t, -700) -- exp(-700) is practically 0
     local p, q = score:exp(), output:exp()
     local whole = p:sum() + q
     local entropy = whole:log() - ((p * score):sum() + q * output) / whole

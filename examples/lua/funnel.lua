@@ -1,9 +1,9 @@
 -- funnel:DECAY,LEAST: a beam that narrows with depth.
 --
--- Idea. Early actions decide what is said, later ones spell it out: the beam starts k wide and is multiplied by DECAY
--- in every timestep, down to LEAST. Together with a budget that shrinks likewise (examples/lua/run.lua) the whole
--- batch narrows.
--- When it helps: long outputs whose alternatives are all near the beginning, as in parsing; it bounds the cost of an
+-- Idea. Early actions decide the content, later ones spell it out. The beam starts k wide and is multiplied by DECAY in
+-- every timestep, down to LEAST. Together with a budget that shrinks likewise (examples/lua/run.lua) the whole batch
+-- narrows.
+-- When it helps: long outputs whose alternatives are all near the beginning, as in parsing. It bounds the cost of an
 -- input where a threshold does not.
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
@@ -12,8 +12,7 @@
 --   funnel:0.9,3 and absolute:10              88.82      46,716
 --   absolute:8.5                              89.52      56,405
 --   funnel:0.9,5 and absolute:10              89.29      61,465
--- Worse than `absolute` on GEO and ATIS: what is cut by rank late in a parse is often an alternative that matters.
--- Useful as a bound on the cost of an input.
+-- Worse than `absolute` on GEO and ATIS: a candidate cut by rank late in a parse is often an alternative that matters.
 
 rill.heuristic{
   name = "funnel", arguments = "DECAY,LEAST", summary = "narrow the beam to k * DECAY^t, not below LEAST",

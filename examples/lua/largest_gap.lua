@@ -1,9 +1,9 @@
 -- largest_gap:D: cut the beam at its largest gap, if that is at least D wide.
 --
--- Idea. A beam that has split into leaders and followers shows it as a gap between neighbours. Where `absolute` asks
--- how far a candidate is from the best, this asks where the group ends.
--- When it helps: it keeps a group of equals whole however far the group is spread. It does not bound the width: a beam
--- without gaps stays.
+-- Idea. If a beam has split into leaders and followers, there is a gap between two neighbours. `absolute` asks how far
+-- a candidate is from the best; this asks where the group ends.
+-- When it helps: it keeps a group of similar candidates complete, however wide the group is. It does not bound the
+-- width: a beam without gaps stays whole.
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
 --                                          oracle %  expansions
@@ -17,7 +17,7 @@ rill.heuristic{
   name = "largest_gap", arguments = "D", summary = "cut the beam at its largest gap of at least D",
   create = function(text) return tonumber(text) or error("D is a number, not \"" .. text .. "\"", 0) end,
   apply = function(b, d)
-    local gap = -b.score:diff() -- how far a candidate is behind the one before it; 0 for the first
+    local gap = -b.score:diff() -- distance of a candidate from the one ranked before it; 0 for the first
     b:narrow(rill.where(gap:max():ge(d), gap:argmax() - 1, b.k))
   end,
 }

@@ -1,9 +1,9 @@
 -- length_aware:DELTA,SLOPE: a threshold that changes with the length of the hypotheses.
 --
--- Idea. The score of a hypothesis is a sum over its actions, so differences between hypotheses spread as they grow. The
--- threshold is DELTA + SLOPE * timestep, never below 0. SLOPE > 0 lets it grow with the spread; SLOPE < 0 saves work
+-- Idea. The score of a hypothesis is a sum over its actions, so differences between hypotheses grow with length. The
+-- threshold is DELTA + SLOPE * timestep, never below 0. SLOPE > 0 grows with the differences; SLOPE < 0 saves work
 -- where hypotheses are long and a beam is expensive to keep.
--- When it helps: outputs of very different lengths under one setting.
+-- When it helps: outputs of very different lengths with one setting.
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
 --                                          oracle %  expansions
@@ -13,8 +13,8 @@
 --   length_aware:8,-0.05                      88.94      40,756
 --   length_aware:8,0.1                        90.32      70,187
 --   absolute:9.5                              90.32      71,054
--- Not better than `absolute`: a little worse with either sign of SLOPE, and as good with 8,0.1 alone. So differences
--- hardly grow with length on these models. -0.05 looked best on development data.
+-- Not better than `absolute`: a little worse with most settings, and equally good only with 8,0.1. So differences
+-- hardly grow with length in these models. -0.05 looked best on development data.
 
 rill.heuristic{
   name = "length_aware", arguments = "DELTA,SLOPE",

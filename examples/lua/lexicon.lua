@@ -1,7 +1,7 @@
 -- lexicon:BONUS,NAME NAME ...: a bonus for actions that are in a list, by name.
 --
--- For instance the predicates that an application can answer. Names that the model lacks are left out; that no name is
--- known is an error, since then the list is for another model.
+-- For instance the predicates that an application can answer. Names that the model lacks are left out. If it has none
+-- of them, that is an error: the list is for another model.
 --
 --   rill decode -m examples/models/geo --plugin examples/lua/lexicon.lua --scorer "lexicon:0.5,river:t state:t"
 

@@ -1,9 +1,10 @@
 -- nucleus:EPSILON: drop the tail of the beam that holds less than a share EPSILON of the probability.
 --
--- Idea. Nucleus sampling (Holtzman et al. 2020) keeps the smallest set of actions that holds a share 1 - EPSILON of the
--- probability; this does it for an item's hypotheses: the candidates and the best output together are the whole. A
--- threshold on single candidates keeps ten of equal weight or none; this one counts what they hold together.
--- When it helps: where the number of near-equal alternatives varies. EPSILON reads as what may be lost in a timestep.
+-- Idea. Nucleus sampling (Holtzman et al. 2020) keeps the smallest set of actions with a share 1 - EPSILON of the
+-- probability. This does the same with an item's hypotheses, normalised over its candidates and the best output. A
+-- threshold on single candidates keeps ten of equal weight or none; this one looks at their total.
+-- When it helps: if the number of nearly equal alternatives varies. EPSILON is the share that may be lost in a
+-- timestep.
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
 --                                          oracle %  expansions
@@ -26,7 +27,7 @@ rill.heuristic{
   apply = function(b, epsilon)
     local mass = (b.score - b.best):exp()
     local whole = mass:sum() + (b.best_output - b.best):exp()
-    local behind = mass:sum() - mass:cumsum() + mass -- of a candidate and all behind it
+    local behind = mass:sum() - mass:cumsum() + mass -- mass of a candidate and all ranked below it
     b.keep = behind:ge(whole * epsilon)
   end,
 }

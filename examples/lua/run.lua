@@ -3,7 +3,7 @@
 --   rill run examples/lua/run.lua < examples/questions/geo.txt
 --   rill decode --config examples/lua/run.lua -k 5 --n-best 3 < examples/questions/geo.txt
 --
--- Paths are relative to this file. Options of the command line go before what is said here.
+-- Paths are relative to this file. Options on the command line override this table.
 
 return {
   model = "../models/geo",
@@ -12,9 +12,9 @@ return {
     k = 10,
     n = 10,
     max_candidates = 3,
-    -- The n*k of a timestep as a function of its state: all of it while there is input, then in proportion to what is
-    -- in flight, so that the last inputs are not expanded in batches made for many. A budget never changes an answer.
-    -- A constant is as good: budget = 100.
+    -- The budget (n*k) of a timestep as a function of the engine's state: the full budget while there is input, then in
+    -- proportion to the items in flight, so that the last inputs are not expanded in batches made for many. A budget
+    -- never changes a result. A constant works as well: budget = 100.
     budget = function(f)
       local full = f.batch * 10
       if f.waiting > 0 then return full end
@@ -23,7 +23,7 @@ return {
   },
   heuristics = {
     { "absolute", 10 },
-    -- A function is a heuristic, too: after 60 timesteps three candidates are enough.
+    -- A function is a heuristic, too: after 60 timesteps it keeps three candidates.
     function(b) b:narrow(rill.where(b.timestep:gt(60), 3, b.k)) end,
   },
 }

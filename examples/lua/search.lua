@@ -1,9 +1,9 @@
--- A search of one's own instead of a grid: the smallest threshold that loses nothing.
+-- A search by the script instead of a grid: the smallest threshold that loses no quality.
 --
 --   rill tune examples/lua/search.lua --dev DEV.tsv --tokenized --metric oracle
 --
--- try{...} decodes the development set with the parameters given and returns what came of it. Quality falls with the
--- threshold, so eight halvings find where.
+-- try{...} decodes the development set with these parameters and returns the measurements. Quality falls with the
+-- threshold, so eight bisections find it.
 
 return {
   model = "../models/geo",

@@ -1,18 +1,18 @@
--- A spelling corrector: a whole domain in Lua.
+-- A spelling corrector: a complete domain in Lua.
 --
 --     echo "teh old hose by teh watre" | rill decode --plugin examples/lua/spelling.lua --domain spelling
 --     the old house by the water
 --
--- What was meant is built letter by letter, and each letter is paid for twice: by the language (how likely is it behind
--- what is written so far?) and by the typing (if this was meant, how likely is it that we see what we see?). The sum
--- is the logarithm of P(meant) * P(typed | meant), so the best hypothesis is the best correction: the noisy channel of
--- Kernighan, Church and Gale (1990), with words in their context.
+-- The intended text is built letter by letter. Each letter adds two log-probabilities: of the language (how likely is
+-- it after the text so far?) and of the typing (if this was intended, how likely is what was typed?). The sum is log
+-- P(meant) + log P(typed | meant), so the best hypothesis is the best correction: the noisy channel of Kernighan,
+-- Church and Gale (1990), with words in context.
 --
---   actions   the letters, the blank, and an end action that is called "end"
---   a state   where we are in the language (a place in a tree of words) and in the typing (a row of the table that
---             compares two texts by dynamic programming)
+--   actions   the letters, the space, and an end action named "end"
+--   a state   a position in the language model (a node in a trie of words) and in the typing (a row of the
+--             dynamic-programming table that compares two texts)
 --
--- With a model directory, the text to learn from is its file words.txt. The one below is ours.
+-- In a model directory, the file words.txt is the text to learn from. The text below is built in.
 
 local TEXT = [[
 the old house stood near the water and the people of the village said that it was the first house that was ever built
@@ -46,10 +46,10 @@ beautiful. we could walk together along the beach. nothing is really different s
 she opened the window and looked out over the quiet street.
 ]]
 
--- Logarithms of probabilities. What is typed as it was meant is free; neighbours on the keyboard are easy to mix up.
+-- Log-probabilities. Typing the intended letter costs nothing; neighbours on the keyboard are easily confused.
 local EXTRA, MISSING, SWAPPED, WRONG, NEIGHBOUR, BLANK = -6.0, -6.0, -4.5, -7.0, -5.0, -2.0
-local MORE, STOP = math.log(0.9), math.log(0.1) -- behind a word comes another, or nothing
-local BIGRAM = 0.6 -- share of the words seen behind the word before; the rest is shared by all words
+local MORE, STOP = math.log(0.9), math.log(0.1) -- after a word: another word, or the end
+local BIGRAM = 0.6 -- weight of the bigram distribution given the previous word; the rest is the unigram distribution over all words
 
 local ACTIONS, NEIGHBOURS = {}, {}
 for letter in ("abcdefghijklmnopqrstuvwxyz "):gmatch(".") do ACTIONS[#ACTIONS + 1] = letter end
@@ -62,7 +62,7 @@ end
 
 -- The language ------------------------------------------------------------------------------------------------------
 
--- A tree of letters. The mass of a place is how often words begin in this way; `words` is how often they end there.
+-- A trie. A node's mass counts the words that begin with its prefix; `words` counts those that end there.
 local function new_place() return {mass = 0, words = 0, after = {}} end
 
 local function count(place, word)
@@ -75,7 +75,7 @@ local function count(place, word)
   place.words = place.words + 1
 end
 
--- One tree of all words, and one for each word of those that were seen behind it; "" stands for the beginning.
+-- A trie of all words, and one for each word, of the words seen after it; "" is the start of the text.
 local function learn(text)
   local language = {all = new_place(), behind = {}}
   for sentence in text:lower():gmatch("[^.]+") do
@@ -90,14 +90,14 @@ local function learn(text)
   return language
 end
 
--- Where a word begins: a place in the tree of all words and one among those behind the word before, if there are any.
+-- Start a word: at the root of the trie of all words, and of the trie for the previous word if there is one.
 local function begin_word(language, before)
   local root = language.behind[before]
   return {all = language.all, near = root, share = root and BIGRAM or 0, all_mass = language.all.mass,
           near_mass = root and root.mass or 1, word = ""}
 end
 
--- The probability of so many words of the tree of all and so many of the one behind the word before.
+-- Interpolated probability, from word counts in the trie of all words and in the previous word's.
 local function mix(at, all, near) return (1 - at.share) * all / at.all_mass + at.share * near / at.near_mass end
 
 local function mass(at) return mix(at, at.all.mass, at.near and at.near.mass or 0) end
@@ -109,11 +109,12 @@ end
 
 -- The typing --------------------------------------------------------------------------------------------------------
 
--- Small letters, one blank between words and none around them.
+-- Lower case, single spaces between words and none at the ends.
 local function clean(text) return (text:lower():gsub("%s+", " "):match("^ ?(.-) ?$")) end
 
--- row[j + 1] is the best log-probability of typing the first j letters while meaning what is written so far. The first
--- row belongs to having written nothing: all that was typed is too much.
+-- row[j + 1] is the best log-probability of typing the first j letters when the text so far was intended. In the first
+-- row nothing was
+-- intended: every typed letter is an extra one.
 local function first_row(typed)
   local row = {0}
   for j = 1, #typed do row[j + 1] = row[j] + EXTRA end
@@ -126,8 +127,8 @@ local function slip(typed, meant)
   return (typed == " " or meant == " ") and cost + BLANK or cost
 end
 
--- The row behind one more letter, and the best of its values. `state` has the row before and, for letters that changed
--- places, the one before that.
+-- The row after one more letter, and its maximum. `state` has the previous row and, for swapped letters, the one before
+-- that.
 local function next_row(typed, state, letter)
   local old, older, last = state.row, state.row_before, state.letter
   local missing = letter == " " and MISSING + BLANK or MISSING
@@ -146,10 +147,10 @@ end
 
 -- The domain --------------------------------------------------------------------------------------------------------
 
--- `best` is the most that typing can still come to: the top of the state's row, or of the row before should two letters
--- turn out to be swapped. A letter's score is what the language says of it plus what `best` loses by it; the end puts
--- the last value of the row, everything typed, in place of `best`. So the scores of a whole hypothesis add up to exactly
--- log P(meant) + log P(typed | meant), and none is above 0.
+-- `best` is an upper bound of the final typing log-probability: the maximum of the state's row, or of the previous row
+-- in case two letters turn out to be swapped. A letter's score is its language log-probability plus the change of
+-- `best`. The end replaces `best` by the last value of the row, where all typed letters are used. So a hypothesis's
+-- scores add up to exactly log P(meant) + log P(typed | meant), and none is above 0.
 local function behind(state, letter, at)
   local row, top = next_row(state.typed, state, letter)
   local best = math.max(top, state.top + SWAPPED)
@@ -178,8 +179,8 @@ rill.domain{
     return state, {size = #typed, max_length = 2 * #typed + 8}
   end,
 
-  -- Rows are made for the letters that a word can go on with, and for the blank behind it. The states that follow are
-  -- kept: advance() only has to pick one.
+  -- Rows are computed for the letters that can continue the word, and for the space after it. The resulting states are
+  -- kept, so advance() only has to select one.
   choices = function(language, state)
     local scores, at, here = {}, state.at, mass(state.at)
     state.after = {}

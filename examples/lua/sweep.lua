@@ -1,9 +1,9 @@
--- A grid: every combination of a threshold and a number of children per parent, as a table.
+-- A grid, as a table: every combination of a threshold and a number of children per parent.
 --
 --   rill run examples/lua/sweep.lua < examples/questions/geo.txt
 --   rill tune examples/lua/sweep.lua --dev DEV.tsv --tokenized --metric oracle
 --
--- The first decodes once per point and tabulates what it took; with references, quality too.
+-- The first command decodes once per point and tabulates the cost; with references, also the quality.
 
 return {
   model = "../models/geo",

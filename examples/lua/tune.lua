@@ -1,8 +1,8 @@
--- A grid over a parameter of one's own: which share of the probability may a beam lose? Which candidate is far behind?
+-- A grid over a user-defined parameter: which share of the probability may a beam lose?
 --
 --   rill tune examples/lua/tune.lua --dev DEV.tsv --tokenized --metric oracle --plot front.html
 --
--- A name that is not a setting needs the function: it changes the configuration for a point of the grid.
+-- A parameter that is not a setting needs the function, which changes the configuration for a point of the grid.
 
 return {
   model = "../models/geo",

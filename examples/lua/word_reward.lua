@@ -1,6 +1,6 @@
 -- lua-word_reward:W: the built-in scorer word_reward in Lua, identical to the last bit.
 --
--- Every action but the end action gets W: above 0 it favours longer outputs (He et al. 2016).
+-- Every action except the end action gains W: a positive W favours longer outputs (He et al. 2016).
 
 rill.scorer{
   name = "lua-word_reward", arguments = "W", summary = "add W to the score of every action but the end action",

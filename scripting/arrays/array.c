@@ -1,7 +1,8 @@
-/* Arrays as Lua sees them: making, checking, indexing, assigning, printing. What is done with whole arrays is in array_arith.c,
- * array_reduce.c and array_segment.c; array.h has the rules they share.
+/* Lua's array type: creating, checking, indexing, assigning, printing. array_arith.c, array_reduce.c and
+ * array_segment.c hold operations on whole arrays; array.h states the rules they share.
  *
- * Divisions: making and checking, elements, methods of the array alone, making arrays from Lua, what other files call, opening. */
+ * Divisions: making and checking, elements, methods of the array alone, making arrays from Lua, functions for other
+ * files, opening. */
 #include "array.h"
 
 #include <inttypes.h>
@@ -70,7 +71,7 @@ void *array_scratch(lua_State *L, size_t count, size_t size)
 
 /* --- elements ----------------------------------------------------------------------------------------------------- */
 
-enum { ELEMENT_WORK = 2 }; /* of an element between a table and an array, for script_charge() */
+enum { ELEMENT_WORK = 2 }; /* charge for copying an element between a table and an array */
 
 void array_push_element(lua_State *L, const array *a, int32_t i)
 {
@@ -91,7 +92,7 @@ void array_push_number(lua_State *L, array_type type, double x)
         lua_pushnumber(L, x);
 }
 
-/* The place, counted from 0, that the value at index 2 names. */
+/* Zero-based element index from the Lua value at stack index 2. */
 static int32_t element_index(lua_State *L, const array *a)
 {
     int is_integer = 0;
@@ -124,7 +125,7 @@ static int index_array(lua_State *L)
     return 1;
 }
 
-/* Before the value at `index` is assigned to elements. */
+/* Check the value at stack `index` before it is assigned to a field that holds marks or widths. */
 static void check_mark(lua_State *L, const array *a, int index)
 {
     if (a->writable == ARRAY_MARKS)
@@ -136,7 +137,7 @@ static void check_writable(lua_State *L, const array *a)
     if (!a->writable) luaL_error(L, "this array can only be read; a:copy() can be changed");
 }
 
-/* The value at index 3 as a whole number from least to most. */
+/* The value at stack index 3 as an integer in [min, max]. */
 static lua_Integer integer_value(lua_State *L, const array *a, lua_Integer min, lua_Integer max)
 {
     int is_integer = 0;
@@ -283,7 +284,8 @@ static void fill_from_table(lua_State *L, const array *a)
     }
 }
 
-/* rill.array(x): of a table of numbers or of booleans; of an array, a plain copy that outlives the call. */
+/* rill.array(x): an array from a table of numbers or booleans; from an array, a plain copy that stays valid after the
+ * call. */
 static int from_values(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -311,9 +313,9 @@ static int zeros(lua_State *L)
     return 1;
 }
 
-/* --- what other files call ---------------------------------------------------------------------------------------- */
+/* --- functions for other files ------------------------------------------------------------------------------------ */
 
-/* Arrays of items and of cells are as many as the call in progress has. */
+/* Check the length: arrays of items and of cells have as many elements as the call in progress has items or cells. */
 static void check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level)
 {
     int32_t expected = level == ARRAY_ITEMS ? s->items : level == ARRAY_CELLS ? s->cells : n;
@@ -359,7 +361,7 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
     return a->data;
 }
 
-/* The first of x[0, n) that is no mark of the type, or n. NaN is none of either. */
+/* Index of the first of x[0, n) that is no valid mark of the type, or n. NaN is never valid. */
 static int32_t find_invalid_mark(const double *x, int32_t n, array_type type)
 {
     int32_t i = 0;
@@ -374,7 +376,7 @@ void script_array_check_marks(lua_State *L, int index, array_type type, int32_t 
 {
     double x[ARRAY_BLOCK + ARRAY_PAD] = {0};
     operand o;
-    if (!operand_try(L, script_from_lua(L), index, 1, &o)) return; /* for whoever stores it to refuse */
+    if (!operand_try(L, script_from_lua(L), index, 1, &o)) return; /* whoever stores the value refuses it */
     if (o.a != NULL && o.a->type == ARRAY_U8) return;
     const int fits = o.a == NULL || (o.a->level == ARRAY_ITEMS && level == ARRAY_CELLS) ||
                      (o.a->n == n && o.a->level <= level);
@@ -429,7 +431,7 @@ void script_open_arrays(lua_State *L)
     luaL_setfuncs(L, metamethods, 0);
     lua_pushliteral(L, "array");
     lua_setfield(L, -2, "__name");
-    lua_pushliteral(L, "array"); /* what getmetatable() gives instead */
+    lua_pushliteral(L, "array"); /* what getmetatable() returns instead */
     lua_setfield(L, -2, "__metatable");
     lua_newtable(L); /* methods */
     luaL_setfuncs(L, methods, 0);

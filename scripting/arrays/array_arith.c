@@ -1,7 +1,8 @@
-/* Arithmetic, comparisons, masks and functions: operations that make an element of the corresponding elements of one to three
- * operands. All are rows of one table and run through one loop over blocks.
+/* Elementwise arithmetic, comparisons, logic and functions of one to three operands. Each operation is a row of one
+ * table; one loop over blocks runs them all.
  *
- * NaN and infinities behave as in IEEE 754; min, max and clamp leave out NaN as C's fmin() and fmax() do. // and % are Lua's. */
+ * NaN and infinities behave as in IEEE 754; min, max and clamp ignore NaN as C's fmin() and fmax() do. // and % are
+ * Lua's. */
 #include <math.h>
 
 #include "array.h"
@@ -41,8 +42,8 @@ typedef enum operation {
 
 static const struct {
     uint8_t operands;
-    uint8_t booleans; /* true and false are operands */
-    uint8_t mask;     /* the result is */
+    uint8_t booleans; /* true and false are valid operands */
+    uint8_t mask;     /* the result is a mask */
 } kinds[OP_COUNT] = {
     [OP_ADD] = {2, 0, 0},    [OP_SUB] = {2, 0, 0},  [OP_MUL] = {2, 0, 0},   [OP_DIV] = {2, 0, 0},
     [OP_MOD] = {2, 0, 0},    [OP_POW] = {2, 0, 0},  [OP_IDIV] = {2, 0, 0},  [OP_NEGATE] = {1, 0, 0},
@@ -56,7 +57,7 @@ static const struct {
 
 /* --- one block ---------------------------------------------------------------------------------------------------- */
 
-/* Lua's: the result has the sign of the divisor. */
+/* As Lua's %: the result has the sign of the divisor. */
 static double modulo(double x, double y)
 {
     double m = fmod(x, y);
@@ -127,7 +128,7 @@ static void compute(operation op, const double *x, const double *y, const double
     case OP_SPREAD: EACH(x[i]); break;
     case OP_WHERE:
         for (int32_t i = 0; i < n; i++) {
-            double yes = y[i], no = z[i]; /* both are read, so that the choice is no branch */
+            double yes = y[i], no = z[i]; /* reads both, so that the compiler emits a select and no branch */
             out[i] = x[i] != 0 ? yes : no;
         }
         break;
@@ -135,14 +136,14 @@ static void compute(operation op, const double *x, const double *y, const double
     }
 }
 
-enum { BYTES_PER_UNIT = 4 }; /* of masks, for script_charge() */
+enum { BYTES_PER_UNIT = 4 }; /* for masks; charged through script_charge() */
 
 /* --- all blocks --------------------------------------------------------------------------------------------------- */
 
-/* Where operands are made doubles; from block to block, since a number is written once. */
+/* Buffers for operands converted to double. A scalar operand is written only for the first block. */
 typedef double operand_buffers[3][ARRAY_BLOCK + ARRAY_PAD];
 
-/* Elements [from, from + n) of the result, in `out` or in memory of the operand's. */
+/* Compute elements [from, from + n) of the result into `out`, or return an operand's own memory. */
 static void run_block(operation op, operand *in, const rill_script *s, int32_t from, int32_t n, operand_buffers buffer,
                       double *out)
 {
@@ -151,7 +152,7 @@ static void run_block(operation op, operand *in, const rill_script *s, int32_t f
     compute(op, x[0], x[1], x[2], out, n);
 }
 
-/* Masks of masks, byte by byte: the commonest case of these. 0 if that is not what the operands are. */
+/* The most frequent case, masks combined to a mask, byte by byte. Returns 0 if the operands are not masks. */
 static int run_bytes(operation op, const operand *in, const array *out)
 {
     const int count = kinds[op].operands;
@@ -178,7 +179,7 @@ static int run_bytes(operation op, const operand *in, const array *out)
     return 1;
 }
 
-/* No operand is an array: one number, for rill.max(1, 2). */
+/* No operand is an array: the result is a number, as in rill.max(1, 2). */
 static int run_number(lua_State *L, operation op, operand *in)
 {
     double out[1];
@@ -192,13 +193,13 @@ static void read_operands(lua_State *L, const rill_script *s, operation op, oper
 {
     for (int i = 0; i < kinds[op].operands; i++) {
         if (op == OP_CLAMP && i > 0 && lua_isnoneornil(L, i + 1))
-            in[i] = (operand){NULL, i == 1 ? -HUGE_VAL : HUGE_VAL, 0, 0}; /* open on this side */
+            in[i] = (operand){NULL, i == 1 ? -HUGE_VAL : HUGE_VAL, 0, 0}; /* no bound on this side */
         else
             in[i] = operand_read(L, s, i + 1, kinds[op].booleans);
     }
 }
 
-/* The operands are the arguments. Upvalue 1: the operation. */
+/* Apply an operation to the arguments. Upvalue 1: the operation. */
 static int apply(lua_State *L)
 {
     rill_script *s = script_from_lua(L);

@@ -1,6 +1,6 @@
-/* Reductions: one value per segment of a cells array, one of all elements of the others. Sums run from left to right, so that a
- * segment's result is the same whatever lies beside it. Empty: sum 0, max -inf, min inf, mean, first and last NaN, argmax 0,
- * logsumexp -inf. max, min, argmax and argmin leave out NaN. */
+/* Reductions: a cells array yields one value per segment, any other array one value. Sums run from left to right, so a
+ * segment's result does not depend on its neighbours. Results for empty segments: sum 0, max -inf, min inf, mean, first
+ * and last NaN, argmax 0, logsumexp -inf. max, min, argmax and argmin ignore NaN. */
 #include <math.h>
 
 #include "array.h"
@@ -13,10 +13,10 @@ typedef enum reduction {
     REDUCE_FIRST,
     REDUCE_LAST,
     REDUCE_LOGSUMEXP,
-    REDUCE_COUNT, /* from here on whole numbers */
+    REDUCE_COUNT, /* integer results from here on */
     REDUCE_ARGMAX,
     REDUCE_ARGMIN,
-    REDUCE_ANY, /* from here on truths */
+    REDUCE_ANY, /* boolean results from here on */
     REDUCE_ALL,
 } reduction;
 
@@ -44,7 +44,7 @@ static double array_min(const double *x, int32_t n)
 static double logsumexp(const double *x, int32_t n)
 {
     double max = array_max(x, n), total = 0;
-    if (isinf(max)) { /* of nothing, of zeros, of an infinity: the sum is that, unless a NaN is in it */
+    if (isinf(max)) { /* empty, all -inf, or with an infinity: the sum is the maximum, unless an element is NaN */
         for (int32_t i = 0; i < n; i++)
             if (x[i] != x[i]) return x[i];
         return max;
@@ -60,7 +60,7 @@ static int32_t count(const double *x, int32_t n)
     return found;
 }
 
-/* The place of the greatest of sign * x, counted from 1; the first of equals. */
+/* One-based index of the maximum of sign * x; the first among equals. */
 static int32_t arg_extreme(const double *x, int32_t n, double sign)
 {
     int32_t best = -1;

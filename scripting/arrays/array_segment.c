@@ -1,6 +1,6 @@
-/* Operations from segment to segment: ranks, running sums and the like, each within the segments of a cells array, over all
- * elements of the others. What is ordered is ordered stably, NaN last; where it is in order already, as scores of candidates are,
- * that costs hardly more than reading it. */
+/* Operations within segments: ranks, cumulative sums and the like. A cells array is processed segment by segment, any
+ * other as one segment. Sorting is stable, with NaN last. Sorted input, as candidates' scores usually are, costs little
+ * more than reading it. */
 #include <math.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@ static int is_before(const double *x, int32_t a, int32_t b)
 }
 
 enum {
-    RUN = 16,       /* elements that are sorted by insertion */
-    SORT_WORK = 16, /* what sorting an element counts against the limit of instructions */
+    RUN = 16,       /* runs of so many elements are sorted by insertion */
+    SORT_WORK = 16, /* instructions charged per sorted element */
 };
 
 static void sort_run(const double *x, int32_t from, int32_t to, int32_t *order)
@@ -39,7 +39,7 @@ static void merge(const double *x, int32_t from, int32_t middle, int32_t to, int
     while (left < n_left) order[pos++] = scratch[left++];
 }
 
-/* order[0, n): the places of x from the greatest value to the least. */
+/* order[0, n): indexes of x in descending order of value. */
 static void sort_descending(const double *x, int32_t n, int32_t *order, int32_t *scratch)
 {
     int sorted = 1;
@@ -54,7 +54,7 @@ static void sort_descending(const double *x, int32_t n, int32_t *order, int32_t 
         }
 }
 
-/* --- numbers of numbers -------------------------------------------------------------------------------------------- */
+/* --- cumulative operations ----------------------------------------------------------------------------------------- */
 
 typedef enum walk { WALK_CUMSUM, WALK_CUMMAX, WALK_DIFF, WALK_SOFTMAX } walk;
 
@@ -82,7 +82,7 @@ static void walk_segment(walk how, const double *x, int32_t n, double *out)
     }
 }
 
-/* Upvalue 1: the walk. */
+/* Apply a cumulative operation. Upvalue 1: which. */
 static int apply_walk(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -101,9 +101,9 @@ static int apply_walk(lua_State *L)
     return 1;
 }
 
-/* --- places ------------------------------------------------------------------------------------------------------- */
+/* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Room to sort any segment: what sort_descending() needs, in `local` or in memory that is pushed. */
+/* Scratch arrays of sort_descending() for the longest segment: on the C stack if they fit, else a userdata. */
 typedef struct sorter {
     int32_t *order, *scratch;
     int32_t local[2 * ARRAY_LOCAL];
@@ -136,7 +136,7 @@ static int index_segments(lua_State *L)
     return 1;
 }
 
-/* a:rank(): 1 for the greatest. */
+/* a:rank(): 1 for the largest. */
 static int rank(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -156,7 +156,7 @@ static int rank(lua_State *L)
     return 1;
 }
 
-/* a:top(k): a mask of the k greatest, k a number or an items array. */
+/* a:top(k): a mask of the k largest; k is a number or an items array. */
 static int top(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -182,8 +182,8 @@ static int top(lua_State *L)
 
 /* --- equal keys --------------------------------------------------------------------------------------------------- */
 
-/* The keys as whole numbers from 0 to less than *size, if that is in proportion to their number, so that a table of counts can
- * be had for each; else NULL. In place, in `local`, or in memory that is pushed. */
+/* The keys as integers in [0, *size), if the range is small enough for a table of counts; else NULL. Stored in the
+ * operand's own memory, in `local`, or in a userdata. */
 static const int32_t *small_keys(lua_State *L, const rill_script *s, operand *o, int32_t n, int32_t local[ARRAY_LOCAL],
                                  int32_t *size)
 {
@@ -221,7 +221,7 @@ static void count_in_table(lua_State *L, const segments *g, const int32_t *keys,
     }
 }
 
-/* Any keys: equal ones are side by side in order, earlier ones first. NaN is equal to nothing. */
+/* count_by() for arbitrary keys, by sorting: equal keys become adjacent, in their original order. NaN equals nothing. */
 static void count_in_order(lua_State *L, const segments *g, const double *keys, int32_t *out)
 {
     sorter o;
@@ -238,7 +238,7 @@ static void count_in_order(lua_State *L, const segments *g, const double *keys, 
     }
 }
 
-/* a:count_by(keys): for each element, how many before it in its segment have an equal key. */
+/* a:count_by(keys): for each element, the number of earlier elements in its segment with an equal key. */
 static int count_by(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -252,7 +252,7 @@ static int count_by(lua_State *L)
     int32_t local[ARRAY_LOCAL], size = 0;
     double widened[ARRAY_LOCAL];
     int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
-    const int result = lua_gettop(L); /* scratch memory may come to lie above it */
+    const int result = lua_gettop(L); /* scratch userdata may be pushed above it */
     const int32_t *keys = small_keys(L, s, &in[1], a->n, local, &size);
     if (keys != NULL)
         count_in_table(L, &g, keys, size, out);
@@ -262,9 +262,9 @@ static int count_by(lua_State *L)
     return 1;
 }
 
-/* --- one order of everything -------------------------------------------------------------------------------------- */
+/* --- order across segments ---------------------------------------------------------------------------------------- */
 
-/* a:order(how): places from 1, in the order of the values. */
+/* a:order(how): one-based positions of the elements, sorted by value. */
 static int order(lua_State *L)
 {
     static const char *const ways[] = {"ascending", "descending", NULL};

@@ -1,4 +1,4 @@
-/* Elements as blocks of doubles: reading operands of any type and level, and writing blocks into arrays of any type. */
+/* Elements as blocks of doubles: reads operands of any type and level, and writes blocks into arrays of any type. */
 #include <math.h>
 #include <string.h>
 
@@ -38,8 +38,8 @@ static int raise_size_mismatch(lua_State *L, const array *a, int32_t n, array_le
                       array_level_names[level]);
 }
 
-/* Let the operand stand for n elements of a level not below its own. Items spread over cells; plain values fit anything as long
- * as they are. */
+/* Broadcast the operand to n elements of `level`, which is not below its own. Items are repeated over their cells. A
+ * plain array fits any level if its length matches. */
 static void fit_operand(lua_State *L, operand *o, int32_t n, array_level level)
 {
     if (o->a == NULL) return;
@@ -78,8 +78,8 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out)
 #undef WIDEN
 }
 
-/* The values of items, each as often as its segment is long. Segments are short, so each is first written ARRAY_PAD times
- * whatever its length; the next one corrects that. */
+/* Repeat each item's value over its segment. Most segments are short, so ARRAY_PAD copies are always written first; the
+ * next segment overwrites the surplus. */
 static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_t n, double *out)
 {
     const int32_t base = offset[0], end = from + n;
@@ -104,7 +104,8 @@ const double *operand_block(operand *o, const rill_script *s, int32_t from, int3
                             double buffer[ARRAY_BLOCK + ARRAY_PAD])
 {
     if (o->a == NULL) {
-        for (int32_t i = 0; from == 0 && i < n; i++) buffer[i] = o->number; /* later blocks are no longer */
+        for (int32_t i = 0; from == 0 && i < n; i++)
+            buffer[i] = o->number; /* later blocks are no longer than the first */
     } else if (o->spread) {
         spread_block(o, s->offset, from, n, buffer);
     } else if (o->a->type == ARRAY_F64) {
@@ -163,7 +164,7 @@ void array_narrow(const array *to, int32_t from, int32_t n, const double *restri
         break;
     case ARRAY_U8: {
         uint8_t *restrict mask = (uint8_t *)to->data + from;
-        /* By way of doubles and int32, since compilers vectorise these steps and not a comparison that becomes a byte. */
+        /* By way of double and int32, since compilers vectorise these conversions but no comparison that yields a byte. */
         for (int32_t i = 0; i < n; i++) mask[i] = (uint8_t)(int32_t)(x[i] != 0 ? 1.0 : 0.0);
         break;
     }
@@ -177,16 +178,16 @@ static int has_nan(const double *x, int32_t n)
     return count > 0;
 }
 
-/* From an array of the same type and length: exact for int64, too. */
+/* Copy from an array of the same type and length; exact for int64, too. */
 static void assign_same(const array *to, const array *from)
 {
     if (to->type != ARRAY_U8) {
         if (to->n > 0) memmove(to->data, from->data, (size_t)to->n * array_sizes[to->type]);
         return;
     }
-    const uint8_t *x = from->data; /* masks of native functions may have other values than 0 and 1 */
+    const uint8_t *x = from->data; /* native functions may write mask values other than 0 and 1 */
     uint8_t *mask = to->data;
-    const int32_t n = to->n; /* which the compiler must not believe to be written by the loop */
+    const int32_t n = to->n; /* a local copy, since the loop's writes might alias to->n */
     for (int32_t i = 0; i < n; i++) mask[i] = x[i] != 0;
 }
 

@@ -1,10 +1,12 @@
-/* Masks that are made and never used, for `rill check`: `a and b` of two masks is b, and nobody tells.
+/* `rill check` reports masks that a script makes and never uses. An example: `a and b` of two masks is b in Lua,
+ * without an error.
  *
- * While a script is watched, the masks that it makes in a call are kept until the call ends, with the place where each was made. An
- * operation, a method or an assignment that takes an array notes so in the array (array_check()). Place by place, a call in which all
- * masks were used speaks for it: one that is made in vain only now and then is no mistake.
+ * While a script is watched, the masks it makes are kept until the call ends, together with the source line. An
+ * operation, method or assignment that takes an array marks it as used (array_check()). Lines are judged over all
+ * calls: if all masks of a line were used in some call, the line is fine.
  *
- * Masks of items and cells are watched, which nothing can use behind the end of their call. Watching is all that costs. */
+ * Only masks of items and cells are watched, since they cannot be used after their call. Scripts that are not watched
+ * pay nothing. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,21 +18,21 @@ typedef struct script_watch script_watch;
 
 typedef struct place {
     char text[PLACE_TEXT];       /* FILE:LINE */
-    int used, unused;            /* calls in which all masks were used; in which some were not */
-    int call_masks, call_unused; /* in the call in progress: masks, and those of them that nothing used */
+    int used, unused;            /* number of calls in which all masks were used; in which some were not */
+    int call_masks, call_unused; /* masks made in the call in progress; how many of them are unused */
 } place;
 
 struct script_watch {
-    int kept_table;               /* registry reference: the masks, in the order in which they were made */
-    uint8_t kept[MAX_KEPT_MASKS]; /* [n_kept] the place of each */
+    int kept_table;               /* registry reference of the table of masks, in order of creation */
+    uint8_t kept[MAX_KEPT_MASKS]; /* [n_kept] line of each mask, an index into the list of lines */
     int n_kept;
     place place[MAX_MASK_PLACES];
     int n;
 };
 
-/* --- places ------------------------------------------------------------------------------------------------------- */
+/* --- source lines ------------------------------------------------------------------------------------------------- */
 
-/* The place that the running function of C was called from; -1 if that is no line of a script, or one too many. */
+/* Index of the script line that called the running C function; -1 if there is none, or the list is full. */
 static int find_place(lua_State *L, script_watch *w)
 {
     char text[PLACE_TEXT];
@@ -59,7 +61,7 @@ void script_watch_mask(lua_State *L, rill_script *s)
     w->kept[w->n_kept++] = (uint8_t)place_index;
 }
 
-/* A call within a call has ended before, so its masks are gone and those of this one are the last. */
+/* Count at the end of a call. Nested calls have ended before, so the masks of this one are the last in the table. */
 static void count_unused_masks(rill_script *s, int counts)
 {
     script_watch *w = s->watch;

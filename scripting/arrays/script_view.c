@@ -1,7 +1,7 @@
-/* Views; script_view.h says what they are.
+/* Views; see script_view.h.
  *
- * The functions of a view are closures with these upvalues: 1 the metatable, which tells the class; 2 the class; 3 a table from
- * names to field numbers and methods (for __index and __newindex alone). */
+ * The functions of a view are closures with these upvalues: 1 the metatable, which identifies the class; 2 the class; 3
+ * a table from names to field numbers and methods (for __index and __newindex only). */
 #include "script_view.h"
 
 enum { METATABLE = 1, CLASS = 2, NAMES = 3 };

@@ -1,8 +1,8 @@
-/* The code of the library that is written in Lua: read.lua, sweep.lua and place.lua, and what it stands on.
+/* The part of the library written in Lua (read.lua, sweep.lua, place.lua), and the C functions it calls.
  *
- * It is compiled into a script's state when the script first needs it. It has the table `own`, and copies of the libraries' tables
- * that were made before the script ran; no script gets hold of either. The functions of C in `own` raise nothing but want of memory
- * and used-up limits: a place in this code would tell nobody anything. */
+ * It is compiled into a script's state when the script first needs it. It gets the table `own`, and copies of the
+ * standard library's tables made before the script ran; scripts can reach neither. The C functions in `own` raise only
+ * out-of-memory errors and exhausted limits, because a source position in this code would mean nothing to users. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 #include "run_config.h"
 #include "tables/declaration.h"
 
-static const char globals_key, internal_key; /* their addresses: the registry's keys of the copies, and of `own` */
+static const char globals_key,
+    internal_key; /* their addresses are the registry keys of the library copies and of `own` */
 
 static const struct {
     const char *name, *text;
@@ -22,9 +23,9 @@ static const struct {
 #include "script_lua.h"
 };
 
-/* --- what settings and options there are ---------------------------------------------------------------------------- */
+/* --- settings and options ------------------------------------------------------------------------------------------- */
 
-/* NULL, or why the setting of this name cannot have the value. */
+/* Why the setting cannot have this value; NULL if it can. */
 static const char *setting_problem(lua_State *L, const char *name, const char *value)
 {
     rill_settings trial;
@@ -36,7 +37,8 @@ static const char *setting_problem(lua_State *L, const char *name, const char *v
     return status < 0 ? rill_error(ctx) : NULL;
 }
 
-/* takes(name): "boolean", "number", "string", or "either" where texts say what Lua's numbers cannot. */
+/* takes(name): the type of a setting's values, "boolean", "number", "string", or "either" if some values can only be
+ * written as text. */
 static int own_takes(lua_State *L)
 {
     const rill_option *s = rill_option_find(rill_setting_table(), lua_tostring(L, 1));
@@ -50,7 +52,7 @@ static int own_takes(lua_State *L)
     return 1;
 }
 
-/* aliases(name): with blanks between. */
+/* aliases(name): separated by spaces. */
 static int own_aliases(lua_State *L)
 {
     lua_pushstring(L, rill_option_find(rill_setting_table(), lua_tostring(L, 1))->aliases);
@@ -58,7 +60,8 @@ static int own_aliases(lua_State *L)
     return 1;
 }
 
-/* refusal(name, text): nil, or why without the setting's name, which the key says. */
+/* refusal(name, text): nil, or why the value is refused. The sentence omits the setting's name, since the key states
+ * it. */
 static int own_refusal(lua_State *L)
 {
     const char *name = lua_tostring(L, 1), *why = setting_problem(L, name, lua_tostring(L, 2));
@@ -68,14 +71,14 @@ static int own_refusal(lua_State *L)
     return 1;
 }
 
-/* domains(): how many there are. */
+/* domains(): number of registered domains. */
 static int own_domains(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer)rill_registry_size(script_from_lua(L)->ctx).domains);
     return 1;
 }
 
-/* settings(): their names, in order. */
+/* settings(): names of all settings, in order. */
 static int own_settings(lua_State *L)
 {
     script_push_settings(L);
@@ -94,7 +97,7 @@ const rill_script_parameter *rill_script_parameter_table(void)
     return PARAMETERS;
 }
 
-/* parameters(): the heuristics by their names, and the settings. */
+/* parameters(): the heuristics' parameter names and the settings' short names. */
 static int own_parameters(lua_State *L)
 {
     lua_newtable(L);
@@ -108,7 +111,7 @@ static int own_parameters(lua_State *L)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* nearest(kind, word): the one of rill.names[kind] that was meant, or nil. */
+/* nearest(kind, word): the most similar name in rill.names[kind], or nil. */
 static int own_nearest(lua_State *L)
 {
     rill_option_near near = {.name = ""};
@@ -124,7 +127,7 @@ static int own_nearest(lua_State *L)
     return 1;
 }
 
-/* gone(name): what is said of an option that rill had once, or nil. */
+/* gone(name): message about an option that was removed, or nil. */
 static int own_gone(lua_State *L)
 {
     lua_pushstring(L, rill_refused_option("setting", lua_tostring(L, 1)));
@@ -137,12 +140,12 @@ static int own_is_heuristic(lua_State *L)
     return 1;
 }
 
-/* What the value at 1 is called: what declared a KIND (2), a function alone, a native one. */
+/* Name of the value at index 1: a declared object of KIND (2), a bare function, or a native function. */
 static int find_declared_name(lua_State *L)
 {
     static const struct {
         const char *word;
-        const script_declaration *function_declaration; /* NULL: functions alone cannot be one */
+        const script_declaration *function_declaration; /* NULL: this kind cannot be a bare function */
     } kinds[] = {{"heuristic", &script_heuristic_declaration},
                  {"scorer", &script_scorer_declaration},
                  {"policy", &script_scheduler_declaration},
@@ -168,7 +171,7 @@ static int find_declared_name(lua_State *L)
     return 1;
 }
 
-/* who(value, kind): the name, or nil and why. */
+/* who(value, kind): the name; or nil and an error message. */
 static int own_who(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -203,7 +206,7 @@ static int is_alias(lua_State *L, const char *key)
     return row != NULL && strcmp(script_lua_name(row->name, spelt), key) != 0;
 }
 
-/* What can be named, for scripts that ask and for messages. */
+/* Fill rill.names, for scripts and for messages. */
 static void add_names(lua_State *L)
 {
     char spelt[SCRIPT_NAME_MAX];
@@ -229,7 +232,7 @@ void script_open_config(lua_State *L)
 
 /* --- calling ------------------------------------------------------------------------------------------------------ */
 
-/* Push `own`, made if it is not there. */
+/* Push `own`; create it at first use. */
 static void push_internal(lua_State *L)
 {
     static const luaL_Reg functions[] = {
@@ -253,7 +256,7 @@ static void push_internal(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &internal_key);
 }
 
-/* Put own.NAME under the `arguments` values on top of the stack. */
+/* Insert own.NAME below the `arguments` values on top of the stack. */
 static void insert_internal(lua_State *L, const char *name, int arguments)
 {
     push_internal(L);
@@ -304,12 +307,12 @@ int script_config_line(rill_script *s, const char *text, size_t length, const ch
     return p.line;
 }
 
-/* The file may be gone, or there never was one: then there is no line. */
+/* Without the source file the message has no line. */
 rill_status script_config_fail(rill_script *s, const char *key, const char *sentence)
 {
     char line[32] = "", why[SCRIPT_MESSAGE_MAX];
     rill_text text = {.ctx = s->ctx};
-    snprintf(why, sizeof why, "%s", sentence); /* it may be the context's own record */
+    snprintf(why, sizeof why, "%s", sentence); /* a copy: the sentence may be in the context's error buffer */
     int line_number = rill_file_read(&text, s->path, SOURCE_MAX) < 0
                           ? 0
                           : script_config_line(s, text.data, text.length, key);

@@ -1,11 +1,11 @@
-/* Which entry of a configuration's chains does not work: names are known and arguments read only when an engine is made, long
- * after the table was. Then entries are tried alone, so that the message can name the place. */
+/* Finds the chain entry that makes an engine fail. Names and arguments are only checked when an engine is created, long
+ * after the configuration was read. So each entry is tried alone, and the message can name its line. */
 #include <stdio.h>
 #include <string.h>
 
 #include "run_config.h"
 
-/* Heuristics, scorers and policies are found and made alike. */
+/* Heuristics, scorers and schedulers are looked up and created alike. */
 #define RETURN_WORKS(type, find)                                              \
     do {                                                                      \
         const type *table = find(ctx, entry->name);                           \
@@ -24,7 +24,7 @@ static int entry_works(rill_context *ctx, script_kind kind, const rill_chain_ent
     RETURN_WORKS(rill_scheduler, rill_find_scheduler);
 }
 
-/* Record the message with the place of the entry that it is about: it is named, and fails alone. */
+/* Record the message, with the position of the first entry that it names and that fails alone. */
 void rill_script_config_locate_error(rill_script *script, const rill_script_config *config)
 {
     static const char *const keys[] = {"heuristics[%d]", "scorers[%d]", "policy"};

@@ -1,8 +1,8 @@
--- Telling the line of a key: Lua keeps none for tables, so the source text is scanned for it.
+-- Finds the line of a key. Lua keeps no lines for tables, so the source text is scanned.
 --
--- The scanner knows Lua's words, texts, comments and blocks, no more. Where the script ends with `return {`, keys are looked for at
--- their depth inside these braces, which is exact for what is written out there; where the table was put together elsewhere, the
--- first assignment to such a name is taken.
+-- The scanner knows Lua's words, strings, comments and blocks only. If the script ends with `return {`, it looks for
+-- keys at their depth inside these braces, which is exact for what is written there. If the table was built elsewhere,
+-- it takes the first assignment to such a name.
 local own = ...
 local find, match, sub = string.find, string.match, string.sub
 
@@ -11,7 +11,7 @@ local BRACES = { ["{"] = 1, ["}"] = -1 }
 
 -- --- tokens --------------------------------------------------------------------------------------------------------------
 
--- The text in long brackets that begins at a place, and the place behind it; nil if there is none.
+-- The contents of the long bracket that begins at a position, and the position after it; nil if there is none.
 local function long_text(text, at)
   local level = match(text, "^%[(=*)%[", at)
   if not level then return nil end
@@ -36,8 +36,8 @@ local function skip_blank(text, at)
   return at
 end
 
--- On to the next token: s.kind is "word", "text" or "sign", s.word what it says, s.at the place behind it, s.blocks and s.braces how
--- many are open. False at the end.
+-- Advance to the next token. s.kind is "word", "text" or "sign", s.word its text, s.at the position after it; s.blocks
+-- and s.braces count those that are open. Returns false at the end.
 local function step(s)
   local text = s.text
   local at = skip_blank(text, s.at)
@@ -71,7 +71,7 @@ local function line_of(s)
   return newlines + 1
 end
 
--- Behind the return of the script itself, which is the last statement and in no block; nil if there is none.
+-- The scanner after the script's final return, which is outside all blocks; nil if there is none.
 local function find_return(start)
   local s, found = copy(start), nil
   while step(s) do
@@ -80,14 +80,14 @@ local function find_return(start)
   return found
 end
 
--- Is the scanner behind NAME, or "NAME"], and before a single "="?
+-- Is the scanner after NAME or "NAME"], and does a single "=" follow?
 local function is_assigned(s)
   local ahead = copy(s)
   if step(ahead) and s.kind == "text" and is_sign(ahead, "]") then step(ahead) end
   return is_sign(ahead, "=")
 end
 
--- On to the next assignment to `name`, at this depth of braces if one is given.
+-- Advance to the next assignment to `name`, at this depth of braces if a depth is given.
 local function find_key(s, name, depth)
   while step(s) and (not depth or s.braces >= depth) do
     local here = not depth or s.braces == depth and s.blocks == 0
@@ -96,15 +96,15 @@ local function find_key(s, name, depth)
   return false
 end
 
--- Into the braces of the value of the key that the scanner is behind: {...}, rill.sweep{...}, rill.sweep({...}).
+-- Enter the braces of the current key's value: {...}, rill.sweep{...}, rill.sweep({...}).
 local function enter(s)
   step(s) -- the "="
   repeat step(s) until s.kind ~= "word" and not is_sign(s, ".") and not is_sign(s, "(")
   return is_sign(s, "{")
 end
 
--- The line in which the key at `path` ("options.k", "heuristics[2]") of the returned table is given; that of the nearest thing to it that
--- can be found: an outer key, the return; 0 for nothing. A guess: the text is scanned, not run.
+-- The line where the returned table has the key at `path` ("options.k", "heuristics[2]"). If the key is not found, the
+-- line of an outer key or of the return; 0 if neither is found. A guess: the text is scanned, not run.
 function own.line(text, path)
   local s, depth = { text = text, at = 1, blocks = 0, braces = 0 }, nil
   local behind = find_return(s)

@@ -1,12 +1,13 @@
--- A run described by a table: what a script returned, checked and put into flat lists, which run_config.c stores.
+-- Reads a run's configuration: checks the table that a script returned and turns it into flat lists, which run_config.c
+-- stores.
 --
--- Everything is checked by tables rather than by code where there is a choice: own.keys() says what the table may hold, own.settings()
--- what `options` may.
--- A mistake is raised as {key, why}; config_lua.c puts the file and the line before it. Keys are visited in the order of
--- these lists, for Lua's own order changes from run to run.
+-- Tables drive the checks wherever possible: own.keys() lists what the table may hold, own.settings() what `options`
+-- may. Errors are raised as {key, why}; config_lua.c prefixes the file and the line. Keys are visited in the order of
+-- these lists, since Lua's own order changes from run to run.
 --
--- This code runs in the script's state, under its limits. Its globals are copies of the library's, made before the script ran, and it
--- looks at the script's tables by next, rawget and rawlen alone: nothing that a script does changes what is read.
+-- This code runs in the script's state, under its limits. Its globals are copies of the library's, made before the
+-- script ran, and it reads the script's tables through next, rawget and rawlen only. So a script cannot affect how its
+-- table is read.
 local own = ...
 local find, format, gsub, gmatch = string.find, string.format, string.gsub, string.gmatch
 
@@ -16,7 +17,7 @@ local LONGEST_NAME <const>, LONGEST_ARGUMENTS <const> = 47, 1023
 
 -- --- mistakes and texts --------------------------------------------------------------------------------------------------
 
--- `key` is false where the mistake is in a call, whose place Lua knows. A zero byte would end the message.
+-- `key` is false if the error is in a call, whose position Lua knows. A zero byte would end the message.
 local function fail(key, why, ...)
   error({ key, (gsub(format(why, ...), "\0", "?")) })
 end
@@ -40,7 +41,7 @@ local function append(list, ...)
   for _, value in ipairs({ ... }) do list[#list + 1] = value end
 end
 
--- The shortest width that reads back as the same number. Mostly that is tostring's, which counts for much less than format.
+-- The shortest decimal that reads back as the same number. Usually tostring's, which costs much less than format.
 local function digits_of(number)
   local short = tostring(number)
   if tonumber(short) == number and not find(short, ".0", -2, true) then return short end
@@ -51,7 +52,7 @@ local function digits_of(number)
   return format("%.17g", number)
 end
 
--- A string, a number or a boolean as a command line would have it: 10.0 is "10". Nil for what cannot be written so.
+-- A string, number or boolean as on a command line: 10.0 is "10". Nil for other values.
 local function text_of(value)
   if value == true then return "true" elseif value == false then return "false" end
   if type(value) == "string" then return not find(value, "\0", 1, true) and value or nil end
@@ -69,7 +70,8 @@ local function text(value, key)
   return value
 end
 
--- Paths are beside the script, so that it works from wherever it is called; where that is the current directory, `plain` marks them.
+-- Paths are relative to the script's directory. If that is the current directory, a path that has no slash gets the
+-- prefix `plain`.
 local function path(value, key, _, plain)
   text(value, key)
   if value == "-" or find(value, "^/") then return value end
@@ -88,7 +90,7 @@ local function threads(value, key)
   return n
 end
 
--- What has a form of its own where nothing is said of it.
+-- A value of an option whose argument is optional: true means "without an argument".
 local function form(value, key)
   if value == true then return "" elseif value == false then return nil end
   return text_of(value) or expected(key, "true, false, a string or a number", value)
@@ -101,7 +103,7 @@ end
 
 -- --- lists ---------------------------------------------------------------------------------------------------------------
 
--- A list of what read(value, key) gives for each element. A table with names in it is none.
+-- Read a list, calling read(value, key) for each element. A table with string keys is an error.
 local function list_of(list, key, wanted, read)
   if type(list) ~= "table" then expected(key, wanted, list) end
   local n, out = rawlen(list), {}
@@ -122,7 +124,7 @@ local function argument(value, key, name)
     fail(key, "arguments of %s: a %s cannot be one; numbers, strings and booleans can", name, type(value))
 end
 
--- The name in "NAME:ARGUMENTS", and the arguments.
+-- Split "NAME:ARGUMENTS" into name and arguments.
 local function split(text, kind, key)
   local name, arguments = string.match(text, "^([^:]*):?(.*)$")
   if name == "" or find(name, "\0", 1, true) then
@@ -132,11 +134,11 @@ local function split(text, kind, key)
   return name, arguments
 end
 
--- What names a heuristic, a scorer, a policy or a domain, as a name and arguments, written as on the command line:
+-- Reads a heuristic, scorer, scheduler or domain. Returns its name and its arguments as on the command line:
 --   "absolute"  "absolute:10"  {"absolute", 10}     by name
---   object  {object, 10}                            what rill.heuristic{} and its relatives returned
---   function(b) ... end                             a function alone: declared when it is read, once per function
---   lib:bind(...)                                   a native function, the same
+--   object  {object, 10}                            object: the result of rill.heuristic{} and the like
+--   function(b) ... end                             a bare function: declared when first read
+--   lib:bind(...)                                   a native function: likewise
 local function entry(value, key, kind)
   local who, n, keys = value, 1, 0
   if type(value) == "table" then
@@ -165,7 +167,7 @@ end
 
 -- --- keys ----------------------------------------------------------------------------------------------------------------
 
--- By own.keys(): what reads the value of a key. `out` is for what it says besides.
+-- Readers by the names that own.keys() uses. `out` receives additional results.
 local READ = { text = text, path = path, flag = flag, threads = threads, form = form, amount = amount }
 READ.heuristics = chain("heuristic", "a list such as { {\"absolute\", 10} }")
 READ.scorers = chain("scorer", "a list such as { {\"word_reward\", 0.5} }")
@@ -181,7 +183,7 @@ function READ.domain(value, key, out)
   return name
 end
 
--- Bare names of plugins would be looked for along the loader's path.
+-- The loader would search a bare file name along its path; "./" prevents that.
 function READ.plugins(value, key)
   return list_of(value, key, "a list of files", function(element, place) return path(element, place, nil, "./") end)
 end
@@ -204,7 +206,7 @@ function READ.tune(value, key)
   return true
 end
 
--- --- what there is -------------------------------------------------------------------------------------------------------
+-- --- keys and options ----------------------------------------------------------------------------------------------------
 
 local KEYS, SETTINGS, key_called, setting_called, domains_known = {}, {}, {}, {}, -1
 
@@ -212,7 +214,7 @@ local function setting_of(name)
   return setting_called[gsub(name, "%-", "_")]
 end
 
--- Of outputs and domains: they go on as pairs of texts.
+-- Reader of an output's or domain's option, which goes into the list of pairs.
 local function option(name, read)
   return function(value, key, out)
     local said = read(value, key)
@@ -221,7 +223,7 @@ local function option(name, read)
   end
 end
 
--- Plugins may have come since the last time, and their domains have options. Two domains may share one.
+-- Add the options of domains registered since the last call, by plugins. Two domains may share an option.
 local function learn_keys()
   if own.domains() == domains_known then return end
   local keys = own.keys()
@@ -241,7 +243,7 @@ local function learn_keys()
 end
 
 for i, name in ipairs(own.settings()) do
-  local spelt = gsub(name, "%-", "_") -- as it is written in Lua
+  local spelt = gsub(name, "%-", "_") -- as a Lua identifier
   local setting = { name = name, spelt = spelt, spellings = {} }
   SETTINGS[i] = setting
   for word in gmatch(name .. " " .. own.aliases(name), "%S+") do
@@ -251,10 +253,10 @@ for i, name in ipairs(own.settings()) do
   end
 end
 
--- Short words, too far from the names for a resemblance.
+-- Short words, too different from rill's names for the nearest-name search.
 local OTHER_WORDS = { M = "max_children", refs = "references", search = "options" }
 
--- Of the names that known(name) does not know, the first in the alphabet; nil if there is none.
+-- The alphabetically first name that known(name) rejects; nil if there is none.
 local function unknown_in(t, key, known)
   local first
   for name in next, t do
@@ -283,7 +285,7 @@ end
 local function unknown_setting(name)
   local key, near = "options." .. name, OTHER_WORDS[name] or own.nearest("options", name)
   if own.gone(name) then fail(key, "unknown key: %s", own.gone(name)) end
-  if name == "delta" then name = "absolute" end -- whose argument it is
+  if name == "delta" then name = "absolute" end -- the setting is the argument of this heuristic
   if key_called[name] then fail(key, "unknown key; \"%s\" stands beside \"options\", not inside it", name) end
   if own.is_heuristic(name) then
     fail(key, "unknown key; a heuristic stands in their list: heuristics = { {\"%s\", ...} }", name)
@@ -297,7 +299,7 @@ local function check_options(options)
   if unknown then unknown_setting(unknown) end
 end
 
--- The value of a setting as text, checked by itself. `place`: which of a list of values it is, or nil.
+-- Check a setting's value and return it as text. `place`: its index in a list of values, or nil.
 local function setting_value(value, key, setting, place)
   setting.takes = setting.takes or own.takes(setting.name)
   local takes, is = setting.takes, type(value)
@@ -338,7 +340,7 @@ local function read_setting(value, key, setting, out)
   end
 end
 
--- Settings stand under `options`, and a few beside it too.
+-- Settings are in `options`; a few may also be at the top level.
 local function read_settings(config, out)
   local options = rawget(config, "options")
   if options ~= nil and type(options) ~= "table" then expected("options", "a table of options", options) end
@@ -361,7 +363,7 @@ end
 
 -- --- the table -----------------------------------------------------------------------------------------------------------
 
--- Read the table. `point`: the parameters that it was made with, noted in the order of the list `names`.
+-- Read the table. `point`: the sweep point it was made with, recorded in the order of `names`.
 function own.read(config, point, names)
   local ending = "a configuration ends with: return { model = \"DIR\" }"
   if config == nil then fail("", "the script returns nothing; %s", ending) end
@@ -373,7 +375,7 @@ function own.read(config, point, names)
     local value = rawget(config, key.name)
     if key.read and value ~= nil then
       local said = key.read(value, key.name, out)
-      if not key.of then out[key.name] = said end -- an option, which is in a list by now, may be called as that list is
+      if not key.of then out[key.name] = said end -- an option's value is in the list of pairs already; it may have the list's name
     end
   end
   read_settings(config, out)
@@ -381,7 +383,7 @@ function own.read(config, point, names)
   return out
 end
 
--- The plugins alone, which are to be loaded before the rest is read.
+-- Read `plugins` only: they must be loaded before the rest can be read.
 function own.read_plugins(config)
   local list = type(config) == "table" and rawget(config, "plugins")
   return { settings = {}, domain_options = {}, point = {}, plugins = list and READ.plugins(list, "plugins") or nil }

@@ -1,7 +1,8 @@
-/* A run described by a Lua table, as a struct: read.lua and sweep.lua make flat lists of it, FIELDS says where these go.
+/* A run's configuration as a C struct, from the flat lists that read.lua and sweep.lua make. FIELDS maps keys to
+ * members.
  *
- * A configuration is a userdata, and its texts are the strings of those lists, which it holds on to. The registry holds it until it
- * is freed. */
+ * A configuration is a userdata. Its texts are the strings of those lists, which it keeps alive. The registry keeps the
+ * configuration until it is freed. */
 #include <assert.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "run_config.h"
 
 typedef struct config_owner {
-    rill_script_config config; /* first: callers hold a pointer to it */
+    rill_script_config config; /* first member: callers hold a pointer to it */
     rill_script *script;
     int reference;
 } config_owner;
@@ -18,13 +19,13 @@ typedef struct config_owner {
 
 typedef enum field_type { NOTHING, TEXT, NUMBER, LIST, PAIRS, CHAIN, SWEEP } field_type;
 typedef struct field {
-    const char *name; /* in the table that own.read() makes */
-    const char *read; /* what reads it in read.lua, if it is a key; "": settings are read apart; NULL: it is no key */
+    const char *name; /* key in the table that own.read() makes */
+    const char *read; /* its reader in read.lua; "": a setting, read separately; NULL: not a key */
     field_type type;
-    size_t offset, count; /* of lists: the pointer, how many */
+    size_t offset, count; /* member offset; of lists, pointer and length */
 } field;
 
-/* All keys of a configuration, in the order in which they are looked at, and what comes of them. */
+/* All keys of a configuration, in the order in which they are checked, and where their values go. */
 #define CONFIG_OFFSET(member) offsetof(rill_script_config, member)
 static const field FIELDS[] = {
     {"model", "model", TEXT, CONFIG_OFFSET(model), 0},
@@ -60,7 +61,7 @@ enum { N_FIELDS = sizeof FIELDS / sizeof *FIELDS };
 static_assert(sizeof(rill_script_pair) == 2 * sizeof(char *) && sizeof(rill_chain_entry) == 2 * sizeof(char *),
               "pairs are lists of texts");
 
-/* The texts of the list on top of the stack, in memory that the list holds on to. */
+/* Convert the list on top of the stack to an array of its strings, which the list keeps alive. */
 static const char **read_texts(lua_State *L)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
@@ -74,7 +75,7 @@ static const char **read_texts(lua_State *L)
     return texts;
 }
 
-/* The list of lists on top of the stack: each a name and its values. */
+/* Convert the list of lists on top of the stack: each holds a name and its values. */
 static const rill_script_axis *read_axes(lua_State *L, int64_t *points)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
@@ -91,7 +92,7 @@ static const rill_script_axis *read_axes(lua_State *L, int64_t *points)
     return axes;
 }
 
-/* The value is on top of the stack. */
+/* Store the value on top of the stack. */
 static void store_field(lua_State *L, const field *f, rill_script_config *config)
 {
     char *target = (char *)config + f->offset;
@@ -109,7 +110,7 @@ static void store_field(lua_State *L, const field *f, rill_script_config *config
     if (f->type == CHAIN) ((rill_script_chain *)target)->said = 1;
 }
 
-/* `of`: what has the option; NULL: it is no option. */
+/* Add a key. `option_owner`: what has this option; NULL: the key is no option. */
 static void add_key(lua_State *L, const char *name, const char *read, const char *option_owner)
 {
     const char *const texts[] = {name, read, option_owner};
@@ -122,7 +123,7 @@ static void add_key(lua_State *L, const char *name, const char *read, const char
     }
 }
 
-/* What reads an option's value in read.lua. */
+/* The function in read.lua that reads an option's value. */
 static const char *option_reader(const rill_option *row)
 {
     switch (row->type) {
@@ -134,7 +135,7 @@ static const char *option_reader(const rill_option *row)
     }
 }
 
-/* Keys like the others, as they are written in Lua. */
+/* Add options as keys, with their names as Lua identifiers. */
 static void add_options(lua_State *L, const rill_option *row, const char *option_owner)
 {
     char spelt[SCRIPT_NAME_MAX];
@@ -221,7 +222,7 @@ rill_status script_point_take(lua_State *L, rill_script_config **out)
     return script_config_take(L, 3, out);
 }
 
-/* --- what the script returned ------------------------------------------------------------------------------------- */
+/* --- results of the script ---------------------------------------------------------------------------------------- */
 
 void script_config_result(lua_State *L)
 {
@@ -233,8 +234,8 @@ void script_config_result(lua_State *L)
 }
 
 typedef struct config_reading {
-    const char *reader; /* of what the script returned, in read.lua; NULL: a point of its sweep is read */
-    int64_t index;      /* of that point */
+    const char *reader; /* function in read.lua that reads the script's result; NULL: read a point of its sweep */
+    int64_t index;      /* index of that point */
     rill_script_config *config;
     rill_status status;
 } config_reading;

@@ -1,4 +1,4 @@
-/* A search of the script's own over configurations: tune = function(try) ... end. */
+/* Search over configurations by the script: tune = function(try) ... end. */
 #include <math.h>
 
 #include "run_config.h"
@@ -6,22 +6,23 @@
 typedef struct script_tuning {
     rill_script_try_fn attempt;
     void *user;
-    rill_script_config *config;        /* of the latest attempt */
-    int busy;                          /* it is in progress */
-    rill_status status;                /* of the first attempt that failed */
-    struct script_tuning **lua_handle; /* what try() finds this through */
+    rill_script_config *config;        /* configuration of the latest attempt */
+    int busy;                          /* an attempt is in progress */
+    rill_status status;                /* status of the first failed attempt */
+    struct script_tuning **lua_handle; /* cleared when the search ends: try() finds this struct through it */
 } script_tuning;
 
-static const char tuning_key = 0; /* its address: the registry's key of the box, which must outlive the search */
+static const char tuning_key = 0; /* its address is the registry key of that handle, which must outlive the search */
 
-/* A refused point gets the worst values, so that a search that compares numbers avoids it. NaN is left out. */
+/* Push the measures as a table. A refused point gets the worst values, so that a search that compares numbers avoids
+ * it. NaN is omitted. */
 static void push_measures(lua_State *L, const rill_script_measures *m)
 {
     const int bad = m->refused != NULL;
     const struct {
         const char *name;
         double value;
-        int64_t count; /* where the value is NaN */
+        int64_t count; /* used if `value` is NaN */
     } measures[] = {
         {"quality", bad ? 0 : m->quality, -1},
         {"exact", bad ? 0 : m->exact, -1},
@@ -45,8 +46,8 @@ static void push_measures(lua_State *L, const rill_script_measures *m)
     lua_setfield(L, -2, "refused");
 }
 
-/* try(point [, function(config, point)]). Its tuning is behind a pointer that is cleared when the search is over, for a script
- * may have kept the function. */
+/* try(point [, function(config, point)]). It reaches its search through a handle that is cleared when the search ends,
+ * because a script may keep the function. */
 static int try_point(lua_State *L)
 {
     script_tuning *t = *(script_tuning **)lua_touserdata(L, lua_upvalueindex(1));

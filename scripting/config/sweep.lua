@@ -1,9 +1,8 @@
--- Grids of parameters: rill.sweep{ delta = {0.5, 1.5}, M = {3, 5} }, and what a point of one makes of a configuration.
+-- Parameter grids: rill.sweep{ delta = {0.5, 1.5}, M = {3, 5} }, and how a grid point changes a configuration.
 --
--- A grid is checked once, where it is written. Scripts get an object that stands for it; what they cannot reach is
--- {names = {...}, values = {{...}, ...}, edit = function or nil}. A point is a table of names and values. Applying one changes a copy
--- of the script's own table, which is then read like any configuration: there is one way to say what a run is. read.lua has the rules
--- of this code.
+-- A grid is checked once, by rill.sweep. Scripts get an opaque object for {names = {...}, values = {{...}, ...}, edit =
+-- function or nil}. A point is a table of names and values. It is applied to a copy of the script's table, which is
+-- then read like any configuration. read.lua states the rules for this code.
 local own = ...
 local format = string.format
 local MOST_AXES <const>, MOST_POINTS <const>, COPY_DEPTH <const> = 16, 1000000, 3
@@ -11,7 +10,7 @@ local fail, append, text_of = own.fail, own.append, own.text_of
 
 -- --- names ---------------------------------------------------------------------------------------------------------------
 
--- Parameters that are no settings: the heuristic whose argument each is; and short names of settings.
+-- Parameters that are no settings, with the heuristic whose argument each is; and short names of settings.
 local PARAMETERS <const>, SHORT <const> = own.parameters()
 
 -- The setting that a parameter sets, or nil.
@@ -27,13 +26,13 @@ local function check_name(name, call)
     "%s({ %s = ... }, function(config, point) ... end)", call, name, hint, call, name)
 end
 
--- Texts go on to C, which a zero byte would end.
+-- A zero byte is refused: texts become C strings.
 local function is_scalar(value)
   local is = type(value)
   return is == "number" or is == "string" and text_of(value) or is == "boolean"
 end
 
--- The names in a table, which has no order of its own, in that of the alphabet.
+-- The keys of a table in alphabetical order.
 local function sorted_names(t, why)
   local names = {}
   for name in next, t do append(names, type(name) == "string" and text_of(name) or fail(false, why)) end
@@ -70,7 +69,7 @@ end
 
 local function refuse() error("a sweep is closed", 2) end
 
-own.GRIDS = setmetatable({}, { __mode = "k" }) -- by the objects
+own.GRIDS = setmetatable({}, { __mode = "k" }) -- weak keys: the objects
 local OBJECT <const> = { __metatable = "a sweep", __index = refuse, __newindex = refuse }
 
 -- The list form keeps its order: { {"delta", {...}}, {"M", {...}} }.
@@ -96,8 +95,8 @@ function own.sweep(said, edit)
   return object
 end
 
--- The grid as texts: a list for each parameter, its name first. A value that a setting can never have is refused before anything is
--- decoded, wherever in the grid it stands; a function may make something else of it.
+-- The grid as texts: for each parameter a list with its name first. A value that its setting can never have is an error
+-- now, before anything is decoded. With an edit function values are not checked, since the function may convert them.
 function own.axes(grid)
   local axes = {}
   for i, name in ipairs(grid.names) do
@@ -105,7 +104,7 @@ function own.axes(grid)
     axes[i] = { name }
     for j, value in ipairs(grid.values[i]) do
       if setting then own.setting_value(value, "sweep." .. name, setting, j) end
-      axes[i][j + 1] = text_of(value) or "not finite" -- whatever it is for will say so
+      axes[i][j + 1] = text_of(value) or "not finite" -- refused later, by its parameter
     end
   end
   return axes
@@ -113,8 +112,8 @@ end
 
 -- --- points --------------------------------------------------------------------------------------------------------------
 
--- The point at an index of the configuration's sweep, what edits it, and the order of its names: digits of a number, the last parameter
--- the fastest.
+-- The sweep's point at an index, its edit function, and the order of its names. The index is read as digits, the last
+-- parameter varying fastest.
 function own.point(config, index)
   local grid = type(config) == "table" and own.GRIDS[rawget(config, "sweep")] or fail(false, "the script has no sweep")
   local point = {}
@@ -126,7 +125,7 @@ function own.point(config, index)
   return point, grid.edit, grid.names
 end
 
--- A copy of a table, and of the tables in it. What a script has declared is no table.
+-- A deep copy of tables. Declared objects are no tables and are shared.
 local function copy(value, depth)
   if depth == 0 or type(value) ~= "table" then return value end
   local new = {}
@@ -134,13 +133,13 @@ local function copy(value, depth)
   return new
 end
 
--- config[name] = {...}, made if it is not there; nil if something else is, which reading the configuration will refuse.
+-- config[name], created as {} if missing; nil if it is no table, which the reader will refuse.
 local function part_of(config, name)
   if config[name] == nil then config[name] = {} end
   return type(config[name]) == "table" and config[name] or nil
 end
 
--- Give the heuristic its argument where it stands in the chain ("absolute", "absolute:10", {"absolute", 10}), or put it at the end.
+-- Set the heuristic's argument where the chain has it ("absolute", "absolute:10", {"absolute", 10}), or append it.
 local function apply_heuristic(config, name, value)
   local chain, at = part_of(config, "heuristics"), 1
   if not chain then return end
@@ -152,13 +151,14 @@ local function apply_heuristic(config, name, value)
   chain[at] = { name, value }
 end
 
--- A copy of the configuration with the point's parameters applied, the point, the order of its names, and a copy for the function that
--- edits, which may change what it gets. With one the chains are its business: it may well mean something of its own by "delta".
+-- Returns a copy of the configuration with the point applied, the point, the order of its names, and a copy for the
+-- edit function, which may modify it. With an edit function, heuristics' parameters are left to it: it may use "delta"
+-- for something else.
 function own.apply(config, point, edit, names)
   local a_point <const> = "a point is a table of names with numbers, strings, true or false: { delta = 1.5, M = 3 }"
   names = names or sorted_names(point, a_point)
   config, point = copy(config, COPY_DEPTH), copy(point, 1)
-  config.sweep, config.tune, config.plugins = nil, nil, nil -- not its own
+  config.sweep, config.tune, config.plugins = nil, nil, nil -- these belong to the whole script
   for _, name in ipairs(names) do
     local heuristic, setting, value = not edit and PARAMETERS[name], setting_of(name), point[name]
     if not is_scalar(value) then fail(false, a_point) end

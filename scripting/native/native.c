@@ -4,10 +4,10 @@
  *   library:bind(symbol, signature)      a function
  *   function(arguments...)               calls it
  *   function:with(arguments...)          the function with its last arguments fixed
- *   rill.ffi.array(type, values)         an array of another type than rill.array makes
+ *   rill.ffi.array(type, values)         an array of a type that rill.array does not make
  *   rill.ffi.callback(signature, f)      native_callback.c
  *
- * What the native side does is beyond every limit of the sandbox, so rill.ffi opens only for scripts that are trusted.
+ * The sandbox cannot limit native code, so rill.ffi is only available to trusted scripts.
  *
  * Divisions: libraries · binding · calling · fixing arguments · arrays · opening. */
 #include <dlfcn.h>
@@ -21,19 +21,19 @@
 
 /* --- libraries ---------------------------------------------------------------------------------------------------- */
 
-/* The file meant by `name`: absolute, or in the script's own folder; a name without a slash that is not there is left
- * to the system's search. Pushes the text it returns. */
+/* Resolve a library's file: absolute, or in the script's directory. A name without a slash that is not there is left to
+ * the system's search. Pushes the string it returns. */
 static const char *find_library(lua_State *L, const char *name)
 {
     const char *script = script_from_lua(L)->path, *slash = strrchr(script, '/');
     if (name[0] == '/') return lua_pushstring(L, name);
     lua_pushlstring(L, script, slash != NULL ? (size_t)(slash - script) + 1 : 0);
-    /* Without any slash dlopen() would search. */
+    /* Without a slash dlopen() would search. */
     const char *path = lua_pushfstring(L, "%s%s%s", slash != NULL ? "" : "./", lua_tostring(L, -1), name);
     return strchr(name, '/') != NULL || access(path, F_OK) == 0 ? path : lua_pushstring(L, name);
 }
 
-/* dlopen() would wait for a pipe. */
+/* Refuse files that are not regular: dlopen() would block on a pipe. */
 static void check_regular(lua_State *L, rill_context *ctx, const char *path)
 {
     rill_file file;
@@ -65,7 +65,7 @@ static int open_library(lua_State *L)
     library->next = s->native->libraries;
     s->native->libraries = library;
     *handle = library;
-    luaL_setmetatable(L, NATIVE_LIBRARY); /* only now: it has a library to show */
+    luaL_setmetatable(L, NATIVE_LIBRARY); /* after `library` is set, which __gc uses */
     return 1;
 }
 
@@ -105,7 +105,8 @@ void native_signature(lua_State *L, int index, signature *out)
         luaL_error(L, "signature \"%s\", column %d: %s", text, (int)error.column, error.message);
 }
 
-/* The call interface; its types lie in the function, so it is made anew wherever the function is copied to. */
+/* Prepare libffi's call interface. It points to the argument types inside the function, so each copy of a function
+ * prepares its own. */
 static void prepare_call(lua_State *L, native_function *f)
 {
     for (int i = 0; i < f->signature.n; i++) f->types[i] = native_ffi_type(f->signature.argument[i]);
@@ -201,7 +202,7 @@ static int call(lua_State *L)
 
 /* --- fixing arguments --------------------------------------------------------------------------------------------- */
 
-/* What belongs to one call of the engine cannot be kept for later ones. */
+/* A value that is valid for one call of the engine cannot be fixed for later ones. */
 static void refuse_call_bound(lua_State *L, const native_function *f, int argument, int index)
 {
     signature_type type = f->signature.argument[argument];
@@ -211,7 +212,8 @@ static void refuse_call_bound(lua_State *L, const native_function *f, int argume
                    argument + 1);
 }
 
-/* The values are read now, and held by the function since strings and arrays are pointed to. */
+/* Fix arguments. Values are converted now; the function keeps strings and arrays alive, since it stores pointers to
+ * them. */
 static int fix_arguments(lua_State *L)
 {
     const native_function *from = native_check_function(L, 1);
@@ -238,7 +240,8 @@ static int fix_arguments(lua_State *L)
 
 /* --- arrays ------------------------------------------------------------------------------------------------------- */
 
-/* rill.ffi.array("int32", 10): zeros; rill.ffi.array("int32", values): of a table or an array, each checked. */
+/* rill.ffi.array("int32", 10): zeros; rill.ffi.array("int32", values): from a table or an array, with each value
+ * checked. */
 static int make_array(lua_State *L)
 {
     static const char *const names[] = {"double", "float", "int32", "int64", "uint8", NULL};
@@ -280,7 +283,7 @@ static int refuse_sandboxed(lua_State *L)
     return luaL_error(L, "rill.ffi calls native code, which no sandbox holds: it is there with --unsafe-scripts only");
 }
 
-/* What a sandboxed script finds: a table that says so whatever is done with it. */
+/* rill.ffi in a sandboxed script: a table that raises an explanation on any access. */
 static void open_refusal(lua_State *L)
 {
     static const luaL_Reg events[] = {{"__index", refuse_sandboxed}, {"__newindex", refuse_sandboxed},

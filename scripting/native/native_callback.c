@@ -1,14 +1,14 @@
 /* Lua functions as C function pointers: rill.ffi.callback("double(double)", function(x) ... end).
  *
- * The pointer is one to a closure of libffi's, which knows how such are made where memory cannot be both written and run. It is
- * good for as long as the script lives, which is why callbacks are never collected: C may keep it, and nobody can know.
- * Scripts make them once, at the top. They are freed behind the script's Lua state, when what could call one is gone.
+ * The pointer is to a libffi closure; libffi handles systems that forbid memory both writable and executable. Callbacks
+ * are never collected, because C may keep the pointer. They are freed after the script's Lua state, so scripts should
+ * create them once, at top level.
  *
- * A Lua error cannot cross the native frames between the callback and whoever called them. It is recorded in
- * script_native, the callback answers 0, and so do all that follow until native_take_failure() is asked.
+ * A Lua error cannot cross native stack frames. It is recorded in script_native; this callback and all later ones
+ * return 0 until native_take_failure() is called.
  *
- * Arguments that are arrays (const double*) come without a length: they are views of one element, since that is what
- * comparison functions get. They end with the callback. */
+ * Array arguments (const double*) come without a length. They are views of one element, which is what comparison
+ * functions need, and are valid until the callback returns. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -17,10 +17,10 @@
 typedef struct native_callback {
     struct native_callback *prev;
     rill_script *script;
-    int function; /* reference */
+    int function; /* registry reference */
     int has_arrays;
     signature signature;
-    ffi_closure *closure; /* NULL: an error came first */
+    ffi_closure *closure; /* NULL: creating it failed */
     ffi_cif cif;
     ffi_type *types[SIGNATURE_MAX_ARGUMENTS];
 } callback;
@@ -72,7 +72,7 @@ static void callback_entry(ffi_cif *cif, void *result, void **arguments, void *u
     (void)cif;
     if (s->native->failed == RILL_OK) {
         script_frame frame;
-        /* A frame of its own would end the views of whoever called, so there is one only when elements need it. */
+        /* A new frame would invalidate the caller's views, so only callbacks with arrays open one. */
         if (c->has_arrays) frame = script_begin(s, NULL, 0);
         rill_status status = script_protect(s, run, &call);
         if (c->has_arrays) script_end(s, frame);
@@ -99,8 +99,7 @@ static void check_callback_signature(lua_State *L, callback *c)
     }
 }
 
-/* libffi's allocator sets itself up at its first use, and looks whether it has without a lock: two scripts in two threads must
- * not both be the first. */
+/* libffi initialises its allocator at first use without a lock, so two threads must not do it at once. */
 static pthread_once_t allocator = PTHREAD_ONCE_INIT;
 
 static void set_up_allocator(void)
@@ -134,7 +133,7 @@ int native_callback(lua_State *L)
     callback *c = rill_calloc(s->ctx, 1, sizeof *c);
     if (c == NULL) return script_raise(L, rill_fail_memory(s->ctx, sizeof *c, "a closure"));
     c->prev = s->native->latest;
-    s->native->latest = c; /* now an error cannot lose it */
+    s->native->latest = c; /* linked before anything can raise, so that it is freed */
     c->script = s;
     native_signature(L, 1, &c->signature);
     check_callback_signature(L, c);

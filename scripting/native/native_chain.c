@@ -1,25 +1,26 @@
-/* Bound functions in the engine's tables: a heuristic, a scorer or a policy that is called through libffi once per
- * timestep, with no Lua in between.
+/* Native functions in the engine's plugin tables: a heuristic, scorer or scheduler called through libffi once per
+ * timestep, without Lua.
  *
  *   heuristic  void or int (beams*, ...)
  *   scorer     void or int (rows*, ask*, ...)
- *   policy     void or int (flight*, int32*, int32*, ...): the members of choose(); refills follow the setting `refill`
+ *   policy     void or int (flight*, int32*, int32*, ...): the arguments of choose(); refills follow the setting
+ *              refill-threshold
  *
- * All further arguments must be fixed. A result that is a negative signed integer fails the run, as that rill_status
- * if it is one, else as RILL_ERR_PLUGIN; void, bool and all other integers say nothing. */
+ * All further arguments must be fixed. A negative result of a signed integer type fails the run, as that rill_status if
+ * it is one, else as RILL_ERR_PLUGIN. Results of other types are ignored. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "native.h"
 
-/* A userdata that the registry keeps: the context has its table. */
+/* A userdata kept by the registry, since the context has its table. */
 typedef struct native_table {
     union {
         rill_heuristic heuristic;
         rill_scorer scorer;
         rill_scheduler scheduler;
-    } as; /* the first: a pointer to the engine's table points to this struct */
+    } as; /* first member: the engine's pointer to its table points to this struct */
     rill_script *script;
     native_function *function;
     const char *word; /* "heuristic" */
@@ -56,8 +57,8 @@ static int64_t signed_result(signature_type type, const native_value *value)
     }
 }
 
-/* A function can fail by way of rill_modifiers_add() and its like, which record what was wrong; that is kept. (The engine
- * forgets what was recorded before.) */
+/* Error message of a failed native function. Functions such as rill_modifiers_add() record an error in the context; it
+ * is kept. (The engine has cleared older ones.) */
 static rill_status check_native_result(const native_table *t, int64_t result)
 {
     rill_context *ctx = t->script->ctx;
@@ -72,7 +73,7 @@ static rill_status check_native_result(const native_table *t, int64_t result)
                      known ? rill_status_name(status) : "", known ? ")" : "");
 }
 
-/* Call with the first n arguments given, and the fixed ones behind. */
+/* Call with the first n arguments from the engine, followed by the fixed ones. */
 static rill_status call_function(const native_table *t, int n, const void *const *given_values)
 {
     native_function *f = t->function;
@@ -103,7 +104,7 @@ static rill_status choose(void *self, const rill_sched_view *sched_view, int32_t
     return call_function(self, 3, (const void *const[]){sched_view, order, count});
 }
 
-/* The engine's own rule: new inputs when at most a share of N is in flight. */
+/* The engine's default refill: admit inputs when at most the share refill-threshold of max_items is in flight. */
 static rill_status refill(void *self, const rill_sched_view *sched_view, int32_t *admit)
 {
     (void)self;
@@ -111,7 +112,7 @@ static rill_status refill(void *self, const rill_sched_view *sched_view, int32_t
     return RILL_OK;
 }
 
-/* A table is its own instance. */
+/* The table is its own instance. */
 static rill_status create(const void *table, rill_context *ctx, const char *arguments, void **self)
 {
     const native_table *t = table;
@@ -160,7 +161,7 @@ static void check_chain_signature(lua_State *L, const native_function *f, script
         luaL_error(L, "%s: the first %d arguments are a %s's and cannot be fixed", f->name, k->n, k->word);
 }
 
-/* "native-SYMBOL", in the letters that names are made of, with a number when that is taken. */
+/* "native-SYMBOL", reduced to characters valid in names, with a number appended if the name is taken. */
 static void choose_name(native_table *t, script_kind wanted)
 {
     enum { LONGEST = 28 };
@@ -228,7 +229,7 @@ void script_native_register(lua_State *L, int index, script_kind wanted, char na
         snprintf(t->summary, sizeof t->summary, "%s() of a shared object: %s", f->name, text);
         choose_name(t, wanted);
         lua_pushvalue(L, index);
-        lua_setiuservalue(L, -2, 1); /* the function lives as long as the table */
+        lua_setiuservalue(L, -2, 1); /* keeps the function alive as long as the table */
         luaL_ref(L, LUA_REGISTRYINDEX);
         rill_status status = register_table(t, wanted);
         if (status < 0) script_raise(L, status);

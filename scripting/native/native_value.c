@@ -1,5 +1,5 @@
-/* Values between Lua and C, checked: a number that does not fit, a string with a NUL inside or an array of another
- * type is an error, never a different value. */
+/* Checked conversion of values between Lua and C. A number out of range, a string with a NUL, or an array of another
+ * type is an error. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -27,7 +27,7 @@ ffi_type *native_ffi_type(signature_type type)
 
 /* --- Lua to C ----------------------------------------------------------------------------------------------------- */
 
-/* What is being read, for messages. */
+/* The value being read, for messages. */
 typedef struct place {
     lua_State *L;
     int index;
@@ -46,19 +46,19 @@ static int raise_type_error(const place *p, const char *expected)
     return luaL_error(L, "%s: argument %d is %s: %s, not %s", p->function, p->argument, type, expected, found);
 }
 
-/* Integers up to 64 signed bits; the bounds are part of the message. */
+/* Read an integer in [low, high], up to int64; messages state the bounds. */
 static lua_Integer read_integer(const place *p, lua_Integer low, lua_Integer high)
 {
     int is_integer = 0;
     lua_Integer value = 0;
-    /* lua_tointegerx() would take strings too. */
+    /* lua_tointegerx() would accept strings, too. */
     if (lua_type(p->L, p->index) == LUA_TNUMBER) value = lua_tointegerx(p->L, p->index, &is_integer);
     if (!is_integer || value < low || value > high)
         raise_type_error(p, lua_pushfstring(p->L, "a whole number from %I to %I", (LUAI_UACINT)low, (LUAI_UACINT)high));
     return value;
 }
 
-/* Lua's integers end at 2^63; numbers from there on are floats, as native_push() makes them. */
+/* Lua's integers end at 2^63; larger numbers are floats, as native_push() makes them. */
 static uint64_t read_uint64(const place *p)
 {
     int is_integer = 0;
@@ -110,7 +110,7 @@ static const void *read_struct(const place *p)
     switch (p->type) {
     case SIGNATURE_CANDIDATES: return script_candidates_check(p->L, p->index);
     case SIGNATURE_SCHED_VIEW: return script_sched_view_check(p->L, p->index);
-    default: /* rows know whom they speak to, so they stand for both */
+    default: /* a scorer_rows also serves as the modifiers argument */
         rows = script_rows_check(p->L, p->index, &modifiers);
         return p->type == SIGNATURE_MODIFIERS ? (const void *)modifiers : rows;
     }
@@ -160,7 +160,7 @@ static void push_uint64(lua_State *L, uint64_t value)
     if (value <= INT64_MAX)
         lua_pushinteger(L, (lua_Integer)value);
     else
-        lua_pushnumber(L, (lua_Number)value); /* the nearest float: a negative integer would be another number */
+        lua_pushnumber(L, (lua_Number)value); /* the nearest float, instead of a negative integer */
 }
 
 int native_push(lua_State *L, signature_type type, const native_value *value)
@@ -178,7 +178,7 @@ int native_push(lua_State *L, signature_type type, const native_value *value)
     case SIGNATURE_U64: push_uint64(L, value->u64); break;
     case SIGNATURE_FLOAT: lua_pushnumber(L, (lua_Number)value->f32); break;
     case SIGNATURE_DOUBLE: lua_pushnumber(L, value->f64); break;
-    case SIGNATURE_STRING: lua_pushstring(L, value->pointer); break; /* nil for NULL */
+    case SIGNATURE_STRING: lua_pushstring(L, value->pointer); break; /* pushes nil for NULL */
     default:
         if (value->pointer == NULL)
             lua_pushnil(L);

@@ -1,7 +1,7 @@
-/* Reading the signatures of native functions; the grammar is in signature.h.
+/* Parser of native functions' signatures; signature.h has the grammar.
  *
- * A type is read in two steps: its words are gathered (type_words), then judged as a whole (type_from_words), since C's
- * integer types are made of words in any order. Errors point at the type's first word or at the sign that does not fit.
+ * C's integer types are words in any order. So a type is parsed in two steps: collect its words (type_words), then
+ * interpret them together (type_from_words). Errors point at the type's first word or at the unexpected character.
  *
  * Divisions: words · errors · one type · the whole · writing. */
 #include "signature.h"
@@ -19,12 +19,12 @@
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-/* The integer of that many bytes. */
+/* The integer type of so many bytes. */
 #define SIGNED_TYPE(bytes) \
     ((bytes) == 1 ? SIGNATURE_I8 : (bytes) == 2 ? SIGNATURE_I16 : (bytes) == 4 ? SIGNATURE_I32 : SIGNATURE_I64)
 #define UNSIGNED_TYPE(bytes) (SIGNED_TYPE(bytes) + (SIGNATURE_U8 - SIGNATURE_I8))
 
-/* Words that are a type by themselves. */
+/* Words that are a complete type. */
 static const struct {
     const char *word;
     signature_type type;
@@ -63,7 +63,7 @@ static const struct {
     {"rill_sched_view", SIGNATURE_SCHED_VIEW},
 };
 
-/* Words that make a type together. */
+/* Words that combine to a type. */
 enum { SIGNED, UNSIGNED, SHORT, INT, LONG, CHAR, DOUBLE, COMBINING };
 static const char *const combining[COMBINING] = {"signed", "unsigned", "short", "int", "long", "char", "double"};
 
@@ -75,11 +75,11 @@ const char *signature_word(size_t i)
 }
 
 typedef struct type_words {
-    size_t start;         /* of the first word but const */
-    size_t end;           /* behind the last word */
-    int constant;         /* const was there */
+    size_t start;         /* of the first word other than const */
+    size_t end;           /* end of the last word */
+    int constant;         /* const occurred */
     int single_word;      /* index into words[], -1: none */
-    int count[COMBINING]; /* how often each */
+    int count[COMBINING]; /* occurrences of each */
     int n_combining;      /* sum of count */
 } type_words;
 
@@ -113,7 +113,7 @@ static int consume(reader *r, char c)
     return found;
 }
 
-/* The bytes of the word that starts here; 0 when none does. */
+/* Length of the word at the current position; 0 if there is none. */
 static size_t word_length(reader *r)
 {
     skip_spaces(r);
@@ -141,7 +141,7 @@ __attribute__((format(printf, 3, 4))) static int fail_parse(reader *r, size_t po
     return -1;
 }
 
-/* The text [start, end) for a message: short, and without what a terminal would not show. */
+/* The text [start, end) for a message: shortened, without control characters. */
 typedef struct excerpt {
     char text[40];
 } excerpt;
@@ -165,7 +165,7 @@ static int fail_word(reader *r, size_t pos, size_t n)
                       make_excerpt(r, pos, pos + n).text);
 }
 
-/* Something else stands where `expected` should. */
+/* Fail: `expected` is missing at the current position. */
 static int fail_expected(reader *r, const char *expected)
 {
     skip_spaces(r);
@@ -196,7 +196,7 @@ static int find_combining(const reader *r, size_t n)
     return -1;
 }
 
-/* Gather words until something cannot belong to this type any more. */
+/* Collect words until one cannot belong to this type. */
 static int gather_words(reader *r, type_words *w)
 {
     *w = (type_words){.single_word = -1};
@@ -223,7 +223,7 @@ static int gather_words(reader *r, type_words *w)
     return 0;
 }
 
-/* What the words mean, before any "*". C allows them in any order, each once but "long". */
+/* Interpret the words before any "*". C allows any order, each word once except "long". */
 static int type_from_words(reader *r, const type_words *w, signature_type *out)
 {
     if (w->single_word >= 0) {
@@ -251,7 +251,7 @@ static int is_struct(signature_type type)
     return type >= SIGNATURE_CANDIDATES && type <= SIGNATURE_SCHED_VIEW;
 }
 
-/* The pointer to what `w` names. */
+/* Make the pointer type to the type in `w`. */
 static int make_pointer(reader *r, const type_words *w, signature_type *type)
 {
     excerpt e = make_excerpt(r, w->start, w->end);
@@ -286,7 +286,7 @@ static int read_type(reader *r, signature_type *out, int *constant, size_t *star
     }
     if (make_pointer(r, &w, out) != 0) return -1;
     size_t n = word_length(r);
-    if (n > 0 && word_is(r, n, "const")) r->pos += n; /* of the pointer itself: nothing to the caller */
+    if (n > 0 && word_is(r, n, "const")) r->pos += n; /* a const pointer makes no difference to callers */
     if (next_is(r, '*')) return fail_parse(r, r->pos, "there are no pointers to pointers: use void*");
     *constant = w.constant && *out >= SIGNATURE_CANDIDATES;
     if (*out == SIGNATURE_ROWS || *out == SIGNATURE_SCHED_VIEW) *constant = 1;
@@ -320,7 +320,7 @@ static int read_argument(reader *r, signature *s)
     return 0;
 }
 
-/* "(void)" as C writes an empty list. */
+/* "(void)", C's empty parameter list. */
 static int is_empty_list(reader *r)
 {
     size_t old_pos = r->pos, n = word_length(r);

@@ -1,29 +1,29 @@
-/* Functions of the standard library with their work in C charged for before it is done.
+/* Charges for the C work of standard library functions before it is done.
  *
- * Every function that a script finds in the library is put into a wrapper, so that one that was not thought of is charged too: for
- * each argument, and for each byte of a text, since a text may be gone through, copied, or read as a number. Those that look at a
- * part of a text alone, or make more than they are given, have a cost of their own. Lists are counted element by element (limited_lists.c),
- * patterns by what they look at (pattern.c), blocks by their size (script_memory.c).
+ * All library functions that scripts can reach are wrapped, so functions without a special rule are charged too: per
+ * argument, and per byte of each text, which may be scanned, copied, or read as a number. Functions that look at part
+ * of a text, or produce more than their arguments, have their own cost functions. Other files charge for lists by
+ * element (limited_lists.c), for patterns by characters examined (pattern.c), and for memory by size (script_memory.c).
  *
  * Divisions: arguments · texts · the wrapper · compiling · opening. */
 #include <string.h>
 
 #include "limits.h"
 
-/* Integers of a script are taken from outside [0, this] into it, so that costs cannot overflow. */
+/* A script's integers are clamped to [0, this], so that costs cannot overflow. */
 #define MAX_CALL_COST (INT64_MAX / 4)
 
-/* Reading a number takes two or three nanoseconds for each digit, which is the most that is done with a byte. */
+/* Reading a number, the most expensive work per byte, takes two or three nanoseconds per digit. */
 enum { BYTES_PER_UNIT = 4 };
 
 /* A function of the library. */
 typedef struct script_work {
     const char *name;
-    int text; /* the argument that is a text of which not every byte is looked at, or one of these: */
-    int64_t (*cost)(lua_State *L); /* of that, and of what it makes; NULL: nothing */
+    int text;                      /* text argument charged by `cost` alone, or one of the constants below */
+    int64_t (*cost)(lua_State *L); /* cost of that argument and of the result; NULL: none */
 } script_work;
 
-enum { NO_ARGUMENT = 0, EVERY_ARGUMENT = -1 /* texts are handed on as they are */ };
+enum { NO_ARGUMENT = 0, EVERY_ARGUMENT = -1 /* EVERY_ARGUMENT: texts are passed on unread */ };
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
@@ -36,7 +36,7 @@ static int64_t arguments_cost(lua_State *L, int except)
     return bytes / BYTES_PER_UNIT + n;
 }
 
-/* Reading a number from the text that the argument may be. */
+/* Cost of reading a number, if the argument is a text. */
 static int64_t number_cost(lua_State *L, int index)
 {
     return lua_type(L, index) == LUA_TSTRING ? (int64_t)lua_rawlen(L, index) / BYTES_PER_UNIT : 0;
@@ -48,7 +48,7 @@ static int64_t select_cost(lua_State *L)
     return number_cost(L, 1);
 }
 
-/* insert(list, place, value): without a place the value is the second. */
+/* insert(list, pos, value): with two arguments the value is the second. */
 static int64_t insert_cost(lua_State *L)
 {
     return lua_gettop(L) == 3 ? number_cost(L, 2) : 0;
@@ -62,7 +62,7 @@ static int64_t clamped_integer(lua_State *L, int index)
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
-/* Place `index` in a text of so many bytes: counted from its end if it is below 0. */
+/* Position `index` in a text of `length` bytes; negative ones count from its end. */
 static int64_t text_position(lua_State *L, int index, int64_t length, int64_t otherwise)
 {
     lua_Integer place = lua_isnoneornil(L, index) ? otherwise : lua_tointeger(L, index);
@@ -70,7 +70,7 @@ static int64_t text_position(lua_State *L, int index, int64_t length, int64_t ot
     return place < 0 ? 0 : place < length ? place : length;
 }
 
-/* Bytes of the text at 1 from the place at 2 to the one at 3. */
+/* Length of the span between the two positions, in the text at 1. */
 static int64_t span_length(lua_State *L, int64_t first, int64_t last)
 {
     int64_t length = (int64_t)lua_rawlen(L, 1), span;
@@ -80,7 +80,7 @@ static int64_t span_length(lua_State *L, int64_t first, int64_t last)
     return span > 0 ? span : 0;
 }
 
-/* byte, codepoint(s, i, j): one place unless a second is given. */
+/* byte, codepoint(s, i, j): one position unless j is given. */
 static int64_t places_cost(lua_State *L)
 {
     int64_t span = span_length(L, 1, -1);
@@ -88,18 +88,18 @@ static int64_t places_cost(lua_State *L)
     return span;
 }
 
-/* utf8.len(s, i, j): all of it. */
+/* utf8.len(s, i, j): the whole text. */
 static int64_t utf8_len_cost(lua_State *L)
 {
     return span_length(L, 1, INT64_MAX) / BYTES_PER_UNIT;
 }
 
-/* Of rep(s, n, separator): it asks for the memory of the whole before it begins, so more than there may be costs nothing. */
+/* rep(s, n, separator). It allocates the whole result first, so a result beyond the memory limit fails at no cost. */
 static int64_t rep_cost(lua_State *L)
 {
     int64_t n = clamped_integer(L, 2), each = (int64_t)(lua_rawlen(L, 1) + (lua_isstring(L, 3) ? lua_rawlen(L, 3) : 0)),
             bytes;
-    if (each == 0 && n > 0) { /* the library goes round n times for nothing */
+    if (each == 0 && n > 0) { /* the library would loop n times for nothing */
         lua_pushinteger(L, 0);
         lua_replace(L, 2);
     }
@@ -108,7 +108,7 @@ static int64_t rep_cost(lua_State *L)
     return n / 4 + bytes / 64;
 }
 
-/* A number is written in 0.1 to 10 microseconds: the most for large ones with a hundred digits behind the point. */
+/* Formatting a number takes 0.1 to 10 microseconds, the most for large ones with a hundred decimals. */
 static int64_t format_cost(lua_State *L)
 {
     enum { FORMAT_ITEM_COST = 40, LONG_FORMAT_COST = 2000 };
@@ -123,7 +123,7 @@ static int64_t format_cost(lua_State *L)
     return cost;
 }
 
-/* pack(format, ...): what the values are is counted; "c" fills up to the size behind it. */
+/* pack(format, ...): values count by type; "c" pads to the size after it. */
 static int64_t pack_cost(lua_State *L)
 {
     const char *format = lua_tostring(L, 1);
@@ -141,7 +141,7 @@ static int64_t pack_cost(lua_State *L)
     return bytes / BYTES_PER_UNIT;
 }
 
-/* unpack(format, text, place): texts in it may reach to its end. */
+/* unpack(format, text, pos): strings in it may extend to its end. */
 static int64_t unpack_cost(lua_State *L)
 {
     const char *format = lua_tostring(L, 1);
@@ -152,8 +152,8 @@ static int64_t unpack_cost(lua_State *L)
 
 /* --- the wrapper -------------------------------------------------------------------------------------------------- */
 
-/* Upvalue 2 says what is charged for, upvalue 3 is the original. It runs in this call's frame, so its own upvalue, if it has one, is the
- * first here too. */
+/* Upvalue 2: what to charge; upvalue 3: the original function. That runs in this call's frame, so its own first
+ * upvalue, if any, is the first one here too. */
 static int call_charged(lua_State *L)
 {
     const script_work *work = lua_touserdata(L, lua_upvalueindex(2));
@@ -201,7 +201,7 @@ static const script_work *find_work(const script_work *table, const char *name)
     return table->name != NULL ? table : &default_work;
 }
 
-/* Put each function in the table on top of the stack into its wrapper. */
+/* Wrap each function in the table on top of the stack. */
 static void charge_functions(lua_State *L, const script_work *table)
 {
     for (lua_pushnil(L); lua_next(L, -2) != 0;) {
@@ -216,15 +216,15 @@ static void charge_functions(lua_State *L, const script_work *table)
         lua_replace(L, -2);
         lua_pushvalue(L, -2);
         lua_insert(L, -2);
-        lua_rawset(L, -4); /* fields may be assigned to under lua_next() */
+        lua_rawset(L, -4); /* lua_next() allows assigning existing fields */
     }
 }
 
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
 
-/* Text goes to the compiler in pieces, each charged for when it is asked for. A name is looked for in all functions around it, and a
- * jump is appended to a list that is walked, so that a text can take far longer than its length tells: between two pieces the time is
- * looked at. */
+/* Source text goes to the compiler in chunks, each charged when requested. Compile time can be far from linear: a name
+ * is searched in all enclosing functions, and jumps are appended to a list that is walked. So the clock is checked
+ * between chunks. */
 typedef struct compile_source {
     const char *text;
     size_t length;
@@ -242,7 +242,7 @@ static const char *next_piece(lua_State *L, void *user, size_t *size)
     return piece;
 }
 
-/* Each "goto" is checked against those that wait for their labels: the square of their number. */
+/* Each "goto" is compared with all pending ones: quadratic in their number. */
 static int64_t goto_cost(const char *text, size_t length)
 {
     static const char word[] = "goto";
@@ -279,7 +279,7 @@ void script_open_work(lua_State *L)
         charge_functions(L, libraries[i].work);
         lua_pop(L, 1);
     }
-    lua_pushliteral(L, ""); /* arithmetic with texts */
+    lua_pushliteral(L, ""); /* for the metatable of strings, with their arithmetic */
     lua_getmetatable(L, -1);
     charge_functions(L, no_work);
     lua_pop(L, 2);

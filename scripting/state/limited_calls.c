@@ -1,21 +1,22 @@
-/* Functions of the standard library in a form that keeps a script's limits.
+/* Standard library functions rewritten to respect a script's limits.
  *
- *   - What catches errors (pcall, xpcall, coroutines) raises again once the instructions are used up.
- *   - A coroutine whose instructions ran out is dead with its hooks off, so its variables are not closed.
- *   - Finalizers run with hooks off, so tables cannot have any.
- *   - What works long in C without instructions of its own is charged for it (call_costs.c).
+ *   - Functions that catch errors (pcall, xpcall, coroutines) raise again once the instructions are exhausted.
+ *   - A coroutine whose instructions ran out is dead with its hooks off, so its to-be-closed variables are not closed.
+ *   - Finalizers run with hooks off, so tables cannot have them.
+ *   - C functions that work long without running instructions are charged for it (call_costs.c).
  *
  * Divisions: catching errors · coroutines · metatables · loading · opening. */
 #include <string.h>
 
 #include "limits.h"
 
-/* A chain of close() in close handlers is not counted by Lua before 5.4.6; each link takes some of the C stack. */
+/* Lua before 5.4.6 does not count nested close() calls in close handlers; each takes some of the C stack. */
 enum { MAX_NESTED_CLOSES = 50, SWITCH_COST = 10, CATCH_COST = 5 };
 
 /* --- catching errors ---------------------------------------------------------------------------------------------- */
 
-/* Behind every place where a script catches errors: restores what an error leaves wrong, and goes on failing if it must. */
+/* Called wherever a script has caught an error: restores state that the error left, and raises again if a limit is
+ * exhausted. */
 static void after_catch(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -23,7 +24,7 @@ static void after_catch(lua_State *L)
     if (s->is_exhausted) script_raise_exhausted(L);
 }
 
-/* Where it is a stack that was not let grow, the error on top of the stack says so in Lua's words. */
+/* If a stack could not grow, replace the error on top of the stack by Lua's message for stack overflow. */
 static void name_overflow(lua_State *L, int status)
 {
     if (status != LUA_ERRMEM || script_from_lua(L)->heap.failed_limit != 3) return;
@@ -51,7 +52,8 @@ static int guarded_pcall(lua_State *L)
     return finish_call(L, status, 0);
 }
 
-/* The script's handler is upvalue 1. An error that comes from the hook has hooks off: nothing of the script's may run then. */
+/* Error handler of xpcall; upvalue 1 is the script's own. Errors from the hook arrive with hooks off: no script code
+ * may run then. */
 static int guarded_handler(lua_State *L)
 {
     if (script_from_lua(L)->is_exhausted) return 1;
@@ -88,14 +90,14 @@ static lua_State *check_coroutine(lua_State *L, int index)
 static int guarded_create(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
-    script_charge(L, SCRIPT_STRIDE); /* it has an unfinished stride of its own, which nobody will count */
+    script_charge(L, SCRIPT_STRIDE); /* its unfinished stride will not be counted otherwise */
     lua_State *co = lua_newthread(L);
     lua_pushvalue(L, 1);
     lua_xmove(L, co, 1);
     return 1;
 }
 
-/* Resume with the topmost `arguments` values; leaves the results, or the error and returns -1. */
+/* Resume with the topmost `arguments` values. Leaves the results; on error leaves the error and returns -1. */
 static int resume(lua_State *L, lua_State *co, int arguments)
 {
     rill_script *s = script_from_lua(L);
@@ -135,7 +137,8 @@ static int guarded_resume(lua_State *L)
     return results + 1;
 }
 
-/* Close the variables of a suspended or dead coroutine. Returns LUA_OK, or another status with the error on top of `co`. */
+/* Close the to-be-closed variables of a suspended or dead coroutine. Returns LUA_OK, or another status with the error
+ * on top of `co`. */
 static int close_variables(lua_State *L, lua_State *co)
 {
     rill_script *s = script_from_lua(L);
@@ -178,7 +181,7 @@ static int guarded_wrap(lua_State *L)
     return 1;
 }
 
-/* "suspended" or "dead" ones may be closed. */
+/* Only a suspended or dead coroutine can be closed. */
 static int may_be_closed(lua_State *L, lua_State *co)
 {
     lua_Debug frame;
@@ -218,7 +221,7 @@ static int guarded_setmetatable(lua_State *L)
     return 1;
 }
 
-/* Of tables only: what rill's own values do is not for scripts to change. */
+/* For tables only: metatables of rill's own objects are protected. */
 static int guarded_getmetatable(lua_State *L)
 {
     luaL_checkany(L, 1);
@@ -229,7 +232,7 @@ static int guarded_getmetatable(lua_State *L)
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
-/* load(text [, name [, mode [, environment]]]): text only, since bytecode is not checked by anybody. */
+/* load(text [, name [, mode [, environment]]]): source text only, since Lua does not verify bytecode. */
 static int guarded_load(lua_State *L)
 {
     size_t length;
@@ -260,7 +263,7 @@ static int guarded_collectgarbage(lua_State *L)
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Random numbers are the same in every run, also for those who ask for a seed of the moment. The original is upvalue 1. */
+/* Make random numbers reproducible, even if a script asks for a time-based seed. The original is upvalue 1. */
 static int guarded_randomseed(lua_State *L)
 {
     if (lua_gettop(L) == 0) lua_pushinteger(L, 0);

@@ -1,11 +1,12 @@
-/* string.find, match, gmatch and gsub with their work counted: the library's own can take days over thirty bytes of pattern.
+/* string.find, match, gmatch and gsub with counted work: the library's versions can take days on a pattern of thirty
+ * bytes.
  *
- * The list of items that pattern_compile.c makes is run with a list of choices that may be taken back. A way through it passes
- * each item once, so
- *   - at most one choice of each item is open: room for them is made beforehand, and no pattern is "too complex";
- *   - what follows a choice is run again after it is taken back: captures need not be restored.
+ * pattern_compile.c turns the pattern into a list of items, which a backtracking matcher runs. A path through the list
+ * passes each item once, so
+ *   - each item has at most one open choice: the stack is allocated beforehand, and no pattern is "too complex";
+ *   - backtracking runs all later items again, so captures need not be restored.
  *
- * Results and messages are those of the library (Lua 5.4): tests/scripting/test_patterns.c compares them.
+ * Results and messages are those of Lua 5.4; tests/scripting/test_patterns.c compares them.
  *
  * Divisions: work · matching · captures · arguments · find and match · gmatch · gsub. */
 #include <string.h>
@@ -14,7 +15,7 @@
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
 
-/* Counted in fourths of an instruction, charged in blocks. */
+/* Work is counted in quarters of an instruction and charged in blocks. */
 enum { UNITS = 4, BLOCK = 1000 * UNITS, CALL_COST = 10 * UNITS, ITEM_COST = UNITS, BYTES_PER_UNIT = 16 };
 
 static void charge_work(pattern_match *m)
@@ -30,7 +31,7 @@ static inline void count_work(pattern_match *m, int64_t work)
     if (m->work >= BLOCK) charge_work(m);
 }
 
-/* Of copying or comparing. */
+/* Cost of copying or comparing n bytes. */
 static inline int64_t bytes_cost(size_t n)
 {
     return (int64_t)(1 + n / BYTES_PER_UNIT);
@@ -38,7 +39,7 @@ static inline int64_t bytes_cost(size_t n)
 
 /* --- matching ----------------------------------------------------------------------------------------------------- */
 
-/* Where the characters of the set end. */
+/* First position whose character is not in the set. */
 static inline const char *set_run_end(const uint64_t *set, const char *s, const char *end)
 {
     while (s < end && set_has(set, *s)) s++;
@@ -63,7 +64,7 @@ static int at_frontier(const pattern_match *m, const uint64_t *set, const char *
     return !set_has(set, s > m->subject ? s[-1] : '\0') && set_has(set, s < m->end ? *s : '\0');
 }
 
-/* Take back the latest choice: returns the item to go on with and where, or NULL if there is no other choice. */
+/* Backtrack to the latest choice: returns the item to continue with and sets *s; NULL if no choice is open. */
 static inline const pattern_item *backtrack_choice(pattern_match *m, pattern_choice **top, const char **s)
 {
     while (*top != m->choices) {
@@ -82,14 +83,14 @@ static inline const pattern_item *backtrack_choice(pattern_match *m, pattern_cho
     return NULL;
 }
 
-/* The end of the match that begins at s, or NULL. */
+/* End of the match that starts at s, or NULL. */
 static const char *match_at(pattern_match *m, const char *s)
 {
     const char *const end = m->end;
     const pattern_item *item = m->items;
     pattern_choice *top = m->choices;
     while (item != NULL) {
-        const char *stop = NULL; /* of this item; NULL: it fails */
+        const char *stop = NULL; /* end of this item's match; NULL: no match */
         count_work(m, ITEM_COST);
         switch ((item_kind)item->kind) {
         case ITEM_SINGLE:
@@ -153,7 +154,7 @@ static const char *match_at(pattern_match *m, const char *s)
     return NULL;
 }
 
-/* Look for the next match, from s on. One that ends where the one before did is none. */
+/* Find the next match from s on. An empty match where the previous one ended does not count. */
 static int search(pattern_match *m, const char *s)
 {
     for (; s <= m->end; s++) {
@@ -175,7 +176,7 @@ static int search(pattern_match *m, const char *s)
 
 /* --- captures ----------------------------------------------------------------------------------------------------- */
 
-/* The text of a capture, from 0; a match without captures has the whole as its first. NULL if it is a position. */
+/* Text of capture `number`, from 0; without captures, 0 is the whole match. NULL if it is a position capture. */
 static const char *capture_text(const pattern_match *m, int number, size_t *length)
 {
     if (number >= m->captures) {
@@ -200,7 +201,7 @@ static void push_capture(pattern_match *m, int number)
         lua_pushinteger(m->L, m->from[number] - m->subject + 1);
 }
 
-/* Returns how many there were. */
+/* Push all captures; returns their number. */
 static int push_captures(pattern_match *m, int match_if_none)
 {
     int n = m->captures > 0 ? m->captures : match_if_none;
@@ -211,7 +212,7 @@ static int push_captures(pattern_match *m, int match_if_none)
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
-/* Room for the items of patterns of ordinary length, to save a userdata. */
+/* Buffer for patterns of ordinary length, which saves a userdata. */
 enum { LOCAL_ITEMS = 24 };
 typedef struct pattern_buffer {
     pattern_item items[LOCAL_ITEMS + 1];
@@ -223,7 +224,8 @@ static size_t items_size(size_t length)
     return (length + 1) * sizeof(pattern_item) + length * sizeof(pattern_choice);
 }
 
-/* Subject and pattern are at 1 and 2; m->L and m->work are set. `room` has room_for() the pattern. */
+/* Compile the pattern at stack index 2 for the subject at 1; m->L and m->work are set. `buffer` is large enough for the
+ * pattern. */
 static void prepare_match(pattern_match *m, void *buffer, int may_be_anchored)
 {
     lua_State *L = m->L;
@@ -238,14 +240,14 @@ static void prepare_match(pattern_match *m, void *buffer, int may_be_anchored)
     pattern_compile(m, buffer, pattern + m->anchored, pattern + length);
 }
 
-/* As prepare(), in `near` if the pattern is short enough; else pushes a userdata. */
+/* As prepare_match(), in `near` if the pattern is short enough; else in a userdata, which is pushed. */
 static void prepare_local_match(pattern_match *m, pattern_buffer *near)
 {
     size_t length = lua_rawlen(m->L, 2);
     prepare_match(m, length <= LOCAL_ITEMS ? near : lua_newuserdatauv(m->L, items_size(length), 0), 1);
 }
 
-/* Where the argument at `index` says to begin; NULL if that is behind the end. */
+/* Start position from the argument at `index`; NULL if it is past the end. */
 static const char *start_position(lua_State *L, int index, const char *subject, size_t length)
 {
     lua_Integer position = luaL_optinteger(L, index, 1), size = (lua_Integer)length;
@@ -264,7 +266,7 @@ static int is_plain(const char *pattern, size_t length)
     return 1;
 }
 
-/* Where `text` is between s and end; NULL if nowhere. Compares in blocks, to count what was looked at. */
+/* Find `text` between s and end; NULL if it does not occur. Works in blocks, to count the bytes examined. */
 static const char *find_plain(pattern_match *m, const char *s, const char *end, const char *text, size_t length)
 {
     enum { STEP = 64 * BYTES_PER_UNIT };
@@ -327,17 +329,17 @@ static int counted_match(lua_State *L)
 
 /* --- gmatch ------------------------------------------------------------------------------------------------------- */
 
-/* Upvalue 1, with the pattern's items behind it; upvalue 2 is the subject. */
+/* Upvalue 1, followed by the pattern's items; upvalue 2 is the subject. */
 typedef struct gmatch_state {
     pattern_match match;
-    const char *next; /* NULL: nothing is left */
+    const char *next; /* NULL: finished */
     pattern_item items[];
 } gmatch_state;
 
 static int next_match(lua_State *L)
 {
     gmatch_state *walk = lua_touserdata(L, lua_upvalueindex(1));
-    walk->match.L = L; /* perhaps not the thread that asked for the iterator */
+    walk->match.L = L; /* may differ from the thread that created the iterator */
     int found = walk->next != NULL && search(&walk->match, walk->next);
     charge_work(&walk->match);
     if (!found) return 0;
@@ -381,7 +383,7 @@ static void append_capture(pattern_match *m, luaL_Buffer *out, int number)
     }
 }
 
-/* `text` with captures in it for %0 to %9. */
+/* Append the replacement `text` with captures for %0 to %9. */
 static void add_text(pattern_match *m, luaL_Buffer *out, const char *text, size_t length)
 {
     const char *end = text + length, *percent;
@@ -401,7 +403,7 @@ static void add_text(pattern_match *m, luaL_Buffer *out, const char *text, size_
     add_bytes(m, out, text, (size_t)(end - text));
 }
 
-/* What the table or function at 3 has for the match: false and nil leave it as it is. */
+/* Append the replacement that the table or function at index 3 yields; false and nil keep the match. */
 static void add_replacement(pattern_match *m, luaL_Buffer *out)
 {
     lua_State *L = m->L;

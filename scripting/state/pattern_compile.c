@@ -1,8 +1,9 @@
-/* Patterns of string.find and the like, from text to a list of items.
+/* Compiles patterns of string.find and the like into a list of items.
  *
- * Items only ever follow each other: nothing but a single character can be repeated. So which captures are open, closed or
- * positions at an item is known here. The library complains of what is wrong in a pattern when matching gets there, so a bad
- * part becomes an item that raises, the last one. Classes are those of the C locale, whatever the program's is. */
+ * Items are a plain sequence, since only single characters can be repeated. So the compiler knows which captures are
+ * open, closed or positions at each item. The library reports an error in a pattern only when matching reaches it; so
+ * an invalid part becomes the last item, which raises. Classes are those of the C locale, whatever the process's locale
+ * is. */
 #include "pattern.h"
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */
@@ -17,10 +18,10 @@ static void add_range(uint64_t *set, unsigned char first, unsigned char last)
     for (unsigned c = first; c <= last; c++) add_byte(set, c);
 }
 
-/* What '%' and the letter stand for: a class, all but a class, or the character itself. */
+/* Add what '%' and a letter stand for: a class, the complement of a class, or the character itself. */
 static void add_class(uint64_t *set, char letter)
 {
-    /* The first 128; none has any of the others. */
+    /* Only the first 128 characters; no class has others. */
     static const struct {
         char lower, upper;
         uint64_t members[2];
@@ -56,10 +57,10 @@ static void invert(uint64_t *set)
     for (int k = 0; k < SET_WORDS; k++) set[k] = ~set[k];
 }
 
-/* The members written from p on, behind the '['. Returns what is behind the ']', or NULL if there is none.
+/* Read a set's members from p on, after the '['. Returns the position after the ']', or NULL if there is none.
  *
- * The ']' is looked for first, and ranges only then: "[a-]" has a hyphen, and the range of "[+-%]]" ends in '%', though
- * that also keeps the first ']' from ending the set. */
+ * Finding the ']' comes first, ranges second: "[a-]" contains a hyphen, and the range of "[+-%]]" ends in '%', though
+ * that '%' also prevents the first ']' from ending the set. */
 static const char *read_set(uint64_t *set, const char *p, const char *end)
 {
     int inverted = p < end && *p == '^';
@@ -92,7 +93,7 @@ static const char *bad_item(pattern_item *item, const char *error, const char *e
     return end;
 }
 
-/* Each of the following makes an item of what begins at p and returns where the next begins. */
+/* Each of these functions makes an item from the text at p and returns the start of the next item. */
 
 static const char *compile_opening(pattern_match *m, pattern_item *item, const char *p, const char *end)
 {
@@ -122,7 +123,9 @@ static const char *compile_reference(const pattern_match *m, pattern_item *item,
     if (number < 0 || number >= m->captures || m->states[number] == CAPTURE_OPEN)
         return bad_item(item, "invalid capture index %%%d", end);
     item->number = (uint8_t)number;
-    item->kind = m->states[number] == CAPTURE_POSITION ? ITEM_SINGLE : ITEM_BACKREFERENCE; /* of the empty set: never */
+    item->kind = m->states[number] == CAPTURE_POSITION
+                     ? ITEM_SINGLE
+                     : ITEM_BACKREFERENCE; /* with an empty set, which never matches */
     return p + 2;
 }
 

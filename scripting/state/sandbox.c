@@ -1,9 +1,9 @@
-/* What scripts can reach: an allow-list of the standard library, and the table `rill`.
+/* What scripts can access: an allow-list of the standard library, and the table `rill`.
  *
- * Libraries are opened whole, then everything that is not listed is taken out, so that what a newer Lua adds stays shut until
- * someone has looked at it. Functions that could get around the limits are replaced by limited_calls.c.
+ * Libraries are opened in full, then everything not listed is removed, so functions of a newer Lua are unavailable
+ * until someone has reviewed them. limited_calls.c replaces functions that could evade the limits.
  *
- * Divisions: the standard library · output · names that are not there · rill. */
+ * Divisions: the standard library · output · missing names · rill. */
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static const char *const utf8_names[] = {"char", "charpattern", "codepoint", "co
 static const char *const coroutine_names[] = {
     "close", "create", "isyieldable", "resume", "running", "status", "wrap", "yield", NULL,
 };
-/* Of the whole process and for others to decide: exit, and setlocale, by which numbers would be read. */
+/* Without functions that affect the whole process: exit; and setlocale, which changes how numbers are read. */
 static const char *const os_names[] = {
     "clock", "date", "difftime", "execute", "getenv", "remove", "rename", "time", "tmpname", NULL,
 };
@@ -39,7 +39,7 @@ static const char *const os_names[] = {
 typedef struct library {
     const char *name;
     lua_CFunction open;
-    const char *const *names; /* what stays; NULL: all */
+    const char *const *names; /* names to keep; NULL: all */
     int unsafe;
 } library;
 
@@ -60,7 +60,7 @@ static int is_listed(const char *const *names, const char *name)
     return *names != NULL;
 }
 
-/* Take what is not listed out of the table on top of the stack. */
+/* Remove unlisted names from the table on top of the stack. */
 static void remove_unlisted(lua_State *L, const char *const *names)
 {
     for (lua_pushnil(L); lua_next(L, -2) != 0;) {
@@ -68,7 +68,7 @@ static void remove_unlisted(lua_State *L, const char *const *names)
         if (is_listed(names, lua_tostring(L, -1))) continue;
         lua_pushvalue(L, -1);
         lua_pushnil(L);
-        lua_rawset(L, -4); /* fields may be cleared under lua_next() */
+        lua_rawset(L, -4); /* lua_next() allows clearing fields */
     }
 }
 
@@ -95,7 +95,7 @@ static void open_standard(lua_State *L, int unsafe)
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
 enum { LINE_COST = 100, BYTES_PER_UNIT = 8 };
-enum { MISSING_NAME_COST = 100 }; /* lists of names are gone through */
+enum { MISSING_NAME_COST = 100 }; /* charged for the nearest-name search */
 
 static void log_line(rill_script *s, const char *line)
 {
@@ -110,7 +110,7 @@ static void print_line(rill_script *s, const char *line)
         log_line(s, line);
 }
 
-/* The text on top of the stack, line by line. */
+/* Print the text on top of the stack, line by line. */
 static void print_lines(lua_State *L, void (*print_one)(rill_script *s, const char *line))
 {
     rill_script *s = script_from_lua(L);
@@ -141,7 +141,7 @@ static int print(lua_State *L)
     return 0;
 }
 
-/* rill.log(text): for those who asked to see more. */
+/* rill.log(text): logged at level INFO. */
 static int log_text(lua_State *L)
 {
     luaL_checkstring(L, 1);
@@ -150,10 +150,10 @@ static int log_text(lua_State *L)
     return 0;
 }
 
-/* --- names that are not there --------------------------------------------------------------------------------------- */
+/* --- missing names -------------------------------------------------------------------------------------------------- */
 
-/* Globals that other Lua programs have, and names that lost their quotes: { absolute } would be an empty chain. A script that
- * asks politely uses rawget(_G, name). */
+/* Error for undefined globals: names other Lua programs have, or names without their quotes, as in { absolute }, which
+ * would be an empty chain. Scripts that test for a global use rawget(_G, name). */
 static int missing_global(lua_State *L)
 {
     static const char *const opened[] = {LUA_IOLIBNAME, LUA_OSLIBNAME, NULL};
@@ -171,7 +171,7 @@ static int missing_global(lua_State *L)
     return 1;
 }
 
-/* The field of the table at `index` that is nearest to `name`, or NULL. */
+/* The field of the table at `index` most similar to `name`, or NULL. */
 static const char *nearest_field(lua_State *L, int index, const char *name)
 {
     enum { MAX_FIELD_NAMES = 64 };
@@ -195,7 +195,7 @@ static int refuse_field(lua_State *L)
     return luaL_error(L, "rill.%s: scripts cannot add to rill", luaL_tolstring(L, 2, NULL));
 }
 
-/* Give the table on top of the stack a metatable of these functions that scripts do not see. */
+/* Give the table on top of the stack a protected metatable with these functions. */
 static void set_protected_metatable(lua_State *L, lua_CFunction missing, lua_CFunction refuse)
 {
     lua_createtable(L, 0, 3);
@@ -235,7 +235,7 @@ static void set_names(lua_State *L)
     lua_setfield(L, -2, "settings");
 }
 
-/* Pushes it. */
+/* Create the table `rill` and push it. */
 static void open_rill(lua_State *L)
 {
     lua_newtable(L);

@@ -1,17 +1,18 @@
-/* Memory of a Lua state: its limit, and small blocks carved out of chunks.
+/* Allocator of a Lua state: a limit, and small blocks carved from chunks.
  *
- * Lua makes many blocks of a few dozen bytes. The context's allocator gives each 64 aligned bytes of its own, which takes as
- * long as everything else that such a script does; so blocks up to LARGEST bytes are carved from chunks and used again by
- * size. Larger ones are the context's. A chunk goes back when the script ends, or when room is short and nothing in it is used.
+ * Lua allocates many blocks of a few dozen bytes. The context's allocator returns 64-byte aligned blocks and would take
+ * as long as all else in such scripts. So blocks up to LARGEST bytes are carved from chunks and kept in free lists by
+ * size. Larger ones come from the context. A chunk is returned when the script ends, or when memory is short and
+ * nothing in it is used.
  *
- * Invariants: heap.memory is the sum of the sizes that Lua holds, at most the limit; heap.held is what the context gave for
- * them, at most a quarter more and SLACK.
+ * Invariants: heap.memory is the sum of the sizes that Lua holds, at most the limit. heap.held is what the context
+ * allocated for them, at most a quarter more plus SLACK.
  *
- * Allocating is work that the counting of instructions does not see, so it is charged here: one instruction per UNIT bytes,
- * and a pass over all that is held when a request is refused, since Lua then collects all garbage and asks again. A text, which one
- * instruction may compare, hash or read as a number, has a limit of its own; so has the stack of a thread, since a chain of __call moves
- * all values above the called one at each of its links, without an instruction. A stack that has grown needs no more memory for that, so
- * it is kept from growing.
+ * Counting instructions does not cover allocation, so it is charged here: one instruction per UNIT bytes. A refused
+ * request is charged a pass over all memory held, since Lua then collects garbage and tries again. The length of a text
+ * is limited, because a single instruction may compare, hash or parse it. A thread's stack is limited, because a chain
+ * of __call moves all values above the called one at each link without an instruction. A stack that has grown can do
+ * that without further allocation, so its growth is refused.
  *
  * Divisions: chunks going back · memory of the context · Lua's blocks · stacks · requests. */
 #include <stdlib.h>
@@ -27,11 +28,11 @@
 #define WITHOUT_CHUNKS 1
 #endif
 #ifndef WITHOUT_CHUNKS
-#define WITHOUT_CHUNKS 0 /* 1: no chunks, so that the address sanitizer sees the end of every block, and its death */
+#define WITHOUT_CHUNKS 0 /* 1: no chunks, so that the address sanitizer sees each block's bounds and lifetime */
 #endif
 
 enum {
-    BLOCK_ALIGNMENT = 8, /* what Lua asks of alignment */
+    BLOCK_ALIGNMENT = 8, /* the alignment that Lua requires */
     FINE_CLASSES_MAX = 512,
     COARSE_CLASS_STEP = 128,
     MAX_CARVED_BLOCK = WITHOUT_CHUNKS ? 0
@@ -41,28 +42,28 @@ enum {
     SLACK = 256 << 10,
     ALLOC_BYTES_PER_UNIT = 64,
     COLLECT_BYTES_PER_UNIT = 16,
-    CLOCK_CHECK_BYTES = 64 << 10, /* blocks at which the time is looked at */
-    STACK_SLOT_BYTES = 16,        /* bytes of a value on a stack */
+    CLOCK_CHECK_BYTES = 64 << 10, /* the clock is checked when a block is at least this large */
+    STACK_SLOT_BYTES = 16,        /* bytes of a stack slot */
     TEXT_SHARE = 16,
     MIN_TEXT_LIMIT = 1 << 20,
 };
 
-/* A free block of Lua's. */
+/* A free block. */
 struct script_block {
     script_block *next;
 };
 
-/* Stands at the beginning of its CHUNK bytes. */
+/* Header of a chunk of CHUNK bytes. */
 struct script_chunk {
     script_chunk *next;
-    size_t carved; /* bytes that were given out at least once, this header included */
-    size_t unused; /* while trimming: bytes that nobody uses */
+    size_t carved; /* bytes handed out at least once, header included */
+    size_t unused; /* during release_unused_chunks(): bytes in free blocks */
 };
 
 enum { HEADER = (sizeof(script_chunk) + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT };
 
-/* Classes grow by BLOCK_ALIGNMENT up to FINE_CLASSES_MAX, then by COARSE_CLASS_STEP up to LARGEST: as large as the arrays of a timestep
- * usually are. */
+/* Size classes grow by BLOCK_ALIGNMENT up to FINE_CLASSES_MAX, then by COARSE_CLASS_STEP up to LARGEST, the usual size
+ * of a timestep's arrays. */
 static size_t size_class(size_t size)
 {
     return size <= FINE_CLASSES_MAX
@@ -77,9 +78,9 @@ static size_t class_size(size_t kind)
                : FINE_CLASSES_MAX + (kind - FINE_CLASSES_MAX / BLOCK_ALIGNMENT + 1) * COARSE_CLASS_STEP;
 }
 
-/* --- chunks going back ---------------------------------------------------------------------------------------------- */
+/* --- returning chunks ----------------------------------------------------------------------------------------------- */
 
-/* The chunks by address, to find the one around a block. */
+/* The chunks sorted by address, to find the one that contains a block. */
 typedef struct chunk_index {
     script_chunk **chunk;
     size_t n;
@@ -143,7 +144,7 @@ static void release_empty_chunks(rill_script *s)
     }
 }
 
-/* Give back chunks in which nothing is used. The time it takes goes with the number of free blocks. */
+/* Return unused chunks to the context. Takes time proportional to the number of free blocks. */
 static void release_unused_chunks(rill_script *s)
 {
     script_heap *heap = &s->heap;
@@ -158,7 +159,7 @@ static void release_unused_chunks(rill_script *s)
     rill_free(s->ctx, index.chunk, index.n * sizeof *index.chunk);
     release_empty_chunks(s);
     heap->bump = heap->bump_end =
-        NULL; /* the rest of a chunk that stays is counted as unused, and may go with it later */
+        NULL; /* the rest of the current chunk counts as unused, and may be returned with it later */
     s->instructions -= (int64_t)(heap->context_bytes / ALLOC_BYTES_PER_UNIT);
 }
 
@@ -194,7 +195,7 @@ static void *alloc_from_context(rill_script *s, size_t size)
 
 /* --- Lua's blocks --------------------------------------------------------------------------------------------------- */
 
-/* What is left of the latest chunk becomes free blocks, the largest first. */
+/* Turn the rest of the current chunk into free blocks, largest first. */
 static void free_chunk_rest(script_heap *heap)
 {
     while (heap->bump < heap->bump_end) {
@@ -274,8 +275,8 @@ size_t script_max_text(const rill_script *s)
 
 /* --- stacks ------------------------------------------------------------------------------------------------------- */
 
-/* Where the function of a frame stands: a frame begins with its address or, while Lua 5.4.6 and later move a stack, with how far from the
- * beginning of the stack it is. */
+/* Address of a frame's function on the stack. A frame begins with this address; while Lua 5.4.6 and later move a stack,
+ * with the offset from its bottom. */
 static uintptr_t frame_address(const lua_Debug *frame)
 {
     uintptr_t address;
@@ -283,7 +284,7 @@ static uintptr_t frame_address(const lua_Debug *frame)
     return address;
 }
 
-/* Values on the stack of the thread, but for a few at its beginning. */
+/* Used slots of the thread's stack, except a few at its bottom. */
 static size_t slots_in_use(lua_State *L)
 {
     lua_Debug inner, outer;
@@ -301,9 +302,9 @@ static size_t slots_in_use(lua_State *L)
     return (size_t)(frame_address(&inner) - frame_address(&outer)) / STACK_SLOT_BYTES + (size_t)lua_gettop(L) + 1;
 }
 
-/* Whether the stack of the running thread is what is to grow. Lua 5.4.3 to 5.4.5 ask for a new block without naming the one to be
- * copied. It is twice as large as the old one and five more, which makes it odd, as hardly a table is; before it may be asked for, half of
- * the old one is used at least, up to the variables of one function. */
+/* Whether this request grows the stack of the running thread. Lua 5.4.3 to 5.4.5 request a new block without naming the
+ * one to be copied. Its slot count is twice the old one plus five: odd, unlike nearly all tables. Lua requests it only
+ * if at least half of the old stack is used, give or take one function's variables. */
 static int is_stack(rill_script *s, const void *block, size_t old_size, size_t new_size)
 {
     enum { MAX_FRAME_VARIABLES = 300 };
@@ -321,8 +322,8 @@ int script_reserve_stack(lua_State *L, lua_Integer n)
     if (n <= SMALL_STACK_REQUEST) return lua_checkstack(L, n > 0 ? (int)n : 0);
     const size_t used = slots_in_use(L), max_slots = SCRIPT_MAX_SLOTS - STACK_RESERVE;
     if (used > max_slots || (size_t)n > max_slots - used) return 0;
-    /* What is to come on top of so many would double the stack, so it becomes as large as it may. Where it is so already, Lua 5.4.7 makes
-     * it no larger, but has room for fewer. */
+    /* If the stack would double on top of so many slots, grow it to the maximum instead. If it is at the maximum
+     * already, Lua 5.4.7 does not grow it, but has room for n. */
     if (!lua_checkstack(L, used + (size_t)n > max_slots / 2 ? (int)(max_slots - used) : (int)n) &&
         !lua_checkstack(L, (int)n))
         return 0;
@@ -332,7 +333,7 @@ int script_reserve_stack(lua_State *L, lua_Integer n)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* Lua then collects all garbage and asks once more. */
+/* Returning NULL makes Lua collect all garbage and try once more. */
 static void *refuse_request(rill_script *s, size_t size, int why)
 {
     s->heap.failed_limit = why;
@@ -346,8 +347,7 @@ static void *refuse_request(rill_script *s, size_t size, int why)
 void *script_allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     rill_script *s = user;
-    const int is_text = block == NULL &&
-                        old_size == LUA_TSTRING; /* Lua passes a kind of object where there is no block */
+    const int is_text = block == NULL && old_size == LUA_TSTRING; /* Lua passes a type tag when there is no old block */
     const int is_untyped = block == NULL && old_size == 0;
     if (block == NULL) old_size = 0;
     if (new_size == 0) {

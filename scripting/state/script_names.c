@@ -1,14 +1,14 @@
-/* rill.names: what scripts can name, by kind; and texts of scripts as C reads them.
+/* rill.names: all names that scripts can use, by kind; and checked access to a script's texts.
  *
- * For editors that complete names, and for the test that compares docs/scripting.md with the code. Every list is made of the table
- * that names are looked up in, when that is opened, so that it cannot say anything else. In alphabetical order. */
+ * Editors use it for completion, and a test compares docs/scripting.md with it. Each list is built from the table that
+ * resolves its names, so they cannot disagree. Lists are in alphabetical order. */
 #include <string.h>
 
 #include "state.h"
 
-static const char names_key = 0; /* its address: the registry's key of the table kind -> list */
+static const char names_key = 0; /* its address is the registry key of the table kind -> list */
 
-/* Push the table, made if it is not there. */
+/* Push the table; create it at first use. */
 static void push_all(lua_State *L)
 {
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &names_key) == LUA_TTABLE) return;
@@ -34,7 +34,7 @@ void script_name_add(lua_State *L, const char *kind, const char *name)
 {
     push_list(L, kind);
     lua_Integer pos = (lua_Integer)lua_rawlen(L, -1) + 1;
-    for (; pos > 1; pos--) { /* insertion: lists are short */
+    for (; pos > 1; pos--) { /* insertion sort: lists are short */
         lua_rawgeti(L, -1, pos - 1);
         if (strcmp(lua_tostring(L, -1), name) < 0) {
             lua_pop(L, 1);
@@ -56,7 +56,7 @@ const char *script_name_nearest(lua_State *L, const char *kind, const char *word
     const size_t n = lua_rawlen(L, -1) < MAX_NEAREST_NAMES ? (size_t)lua_rawlen(L, -1) : MAX_NEAREST_NAMES;
     for (size_t i = 0; i < n; i++, lua_pop(L, 1)) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        names[i] = lua_tostring(L, -1); /* the list holds on to it */
+        names[i] = lua_tostring(L, -1); /* the list keeps it alive */
     }
     lua_pop(L, 1);
     return rill_nearest(word, names, n);
@@ -98,7 +98,7 @@ void script_push_copy(lua_State *L, int depth)
     }
 }
 
-/* Scripts get a copy: the lists are what messages are made of. */
+/* Scripts get a copy, because messages use the lists. */
 void script_open_names(lua_State *L)
 {
     push_all(L);

@@ -1,12 +1,11 @@
-/* A script's Lua state: making it, calling into it, and what bounds a call.
+/* A script's Lua state: creation, calls into it, and their limits.
  *
- * Instructions are counted by a hook. Once they are used up, script->exhausted is set and stays so until the outermost
- * script_call() has returned; until then the hook comes after every instruction and raises again, and so does every function
- * of limited_calls.c that could have caught the error.
+ * A hook counts instructions. When they are exhausted, script->is_exhausted is set until the outermost script_call()
+ * returns. Until then the hook runs after every instruction and raises again, and so does every function of
+ * limited_calls.c that could have caught the error.
  *
- * Seconds are a second limit, for work that the count does not see. They are the thread's own, so that a busy machine is no
- * reason to stop a script. Wherever instructions are counted, a clock that is quick to read says whether it is time to ask the slow
- * one. */
+ * CPU seconds are a second limit, for work that the count misses. They are the thread's own CPU time, so a busy machine
+ * stops no script. A coarse clock, which is cheap to read, decides when to read the CPU clock. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +18,7 @@ enum { MAX_TRACEBACK_FRAMES = 16, DEFAULT_SECONDS = 10 };
 #define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
 #endif
 
-/* Keys of the registry. */
+/* Registry keys. */
 static const char exhausted_key, raised_key;
 
 /* --- seconds ------------------------------------------------------------------------------------------------------ */
@@ -31,8 +30,8 @@ static int64_t nanoseconds(clockid_t clock)
     return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Whether the seconds of the call in progress are over. They pass no faster than those of the day, so until as many have passed as
- * are left there is nothing to ask. */
+/* Whether the CPU seconds of the call in progress are used up. CPU time is never faster than wall time, so the CPU
+ * clock is not read until the remaining time has passed on the wall clock. */
 static int is_out_of_time(rill_script *s)
 {
     if (s->options.seconds <= 0) return 0;
@@ -48,7 +47,7 @@ static int is_out_of_time(rill_script *s)
 
 static void start_clock(rill_script *s)
 {
-    enum { FIRST_CLOCK_CHECK = 10000000 }; /* most calls are over by then, and ask no slow clock at all */
+    enum { FIRST_CLOCK_CHECK = 10000000 }; /* most calls end earlier and never read the CPU clock */
     s->cpu_start = -1;
     if (s->options.seconds > 0) s->next_clock_check = nanoseconds(CLOCK_MONOTONIC_COARSE) + FIRST_CLOCK_CHECK;
 }
@@ -62,13 +61,13 @@ rill_script *script_from_lua(lua_State *L)
     return user;
 }
 
-/* Of C, or the library's own. */
+/* Whether a frame is a C function or the library's own Lua code. */
 static int is_internal_frame(const lua_Debug *frame)
 {
     return *frame->what == 'C' || strcmp(frame->source, SCRIPT_INTERNAL) == 0;
 }
 
-/* A stack that may not grow leaves no traceback behind, so the place of the latest call is kept for the message. */
+/* Keep the position of the latest call for the message: a stack that cannot grow leaves no traceback. */
 static void note_caller(rill_script *s, lua_State *L)
 {
     enum { CALLER_LEVELS = 3 };
@@ -84,7 +83,7 @@ static void note_caller(rill_script *s, lua_State *L)
 
 static void count_hook(lua_State *L, lua_Debug *record);
 
-/* A thread whose calls are watched stays so. */
+/* Set the interval of the count hook; keep the call hook if it is on. */
 static void set_stride(lua_State *L, int stride)
 {
     lua_sethook(L, count_hook, LUA_MASKCOUNT | (lua_gethookmask(L) & LUA_MASKCALL), stride);
@@ -94,14 +93,14 @@ static void count_hook(lua_State *L, lua_Debug *record)
 {
     rill_script *s = script_from_lua(L);
     int stride = lua_gethookcount(L);
-    /* A coroutine that outlived the call whose end it saw coming. */
+    /* A coroutine survived the call that set its interval to 1: restore it. */
     if (stride == 1 && !s->is_exhausted) set_stride(L, s->stride);
     s->instructions -= record->event == LUA_HOOKCOUNT ? stride : 1;
     if (record->event != LUA_HOOKCOUNT && s->heap.max_stack_slots > SCRIPT_MAX_SLOTS / 4) note_caller(s, L);
     if (s->instructions <= 0 || s->is_exhausted || is_out_of_time(s)) script_raise_exhausted(L);
 }
 
-/* Push "FILE:LINE: " of the innermost function of the script. */
+/* Push "FILE:LINE: " of the innermost function that is the script's. */
 static void push_place(lua_State *L)
 {
     lua_Debug frame;
@@ -131,7 +130,7 @@ int script_raise_exhausted(lua_State *L)
                 lua_tostring(L, -1), s->options.seconds);
         lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     }
-    /* The first place is the one to tell, wherever the script tries to go on. */
+    /* Report the first position, wherever the script tries to continue. */
     lua_rawgetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     return lua_error(L);
 }
@@ -181,7 +180,7 @@ void script_reset_limits(rill_script *s)
     start_clock(s);
 }
 
-/* Without a limit there is no hook, which costs arithmetic in Lua half its speed. */
+/* Without a limit no hook is set: it halves the speed of arithmetic in Lua. */
 static void start_counting(rill_script *s, lua_State *L)
 {
     script_reset_limits(s);
@@ -217,8 +216,8 @@ static void add_frame(lua_State *L, luaL_Buffer *b, lua_Debug *frame)
     luaL_addvalue(b);
 }
 
-/* The message handler: adds where the script was, innermost first, as far as that is worth reading. Frames that are
- * rill's or the library's would only be in the way. */
+/* Message handler: appends a traceback, innermost frame first, of limited length. Frames of rill and the library are
+ * omitted. */
 static int add_traceback(lua_State *L)
 {
     luaL_Buffer b;
@@ -255,16 +254,17 @@ int script_raise(lua_State *L, rill_status status)
     return luaL_error(L, "%s", lua_tostring(L, -1));
 }
 
-/* Whether the message says that memory was short, though the error came as a common one: through a coroutine. */
+/* Whether the message reports an out-of-memory error: one that passed a coroutine arrives as an ordinary error. */
 static int is_about_memory(const char *message)
 {
-    static const char words[] = "not enough memory"; /* Lua's own */
+    static const char words[] = "not enough memory"; /* Lua's message */
     const char *phrase = strstr(message, words);
     return phrase != NULL && (phrase == message || phrase[-1] == ' ') &&
            (phrase[sizeof words - 1] == '\n' || !phrase[sizeof words - 1]);
 }
 
-/* The status of a failure of rill's that the script did not catch, or that it raised again with words of its own. */
+/* The status of an error: that of rill's failure if the script did not catch it, or raised it again with another
+ * message. */
 static rill_status error_status(rill_script *s, const char *message)
 {
     rill_status status = RILL_ERR_PLUGIN;
@@ -275,8 +275,8 @@ static rill_status error_status(rill_script *s, const char *message)
     return status;
 }
 
-/* Each coroutine.wrap() that an error passes through puts a place in front of it: a script whose coroutines call one another makes
- * kilobytes of them. The last of such a sequence of equal places, with the message; *place: the length of one. */
+/* Each coroutine.wrap() that an error passes prefixes a position; scripts whose coroutines call one another produce
+ * kilobytes of them. Returns the last of a run of equal positions, with the message; *place: the length of one. */
 static const char *last_place(const char *message, size_t *place)
 {
     const char *pos = message, *colon = strstr(message, ": ");
@@ -285,7 +285,7 @@ static const char *last_place(const char *message, size_t *place)
     return pos;
 }
 
-/* Lua shortens long paths; whoever reads the message wants the file. */
+/* Lua shortens long paths; restore the file's name. */
 static rill_status fail_message(rill_script *s, rill_status status, const char *message)
 {
     const size_t length = strlen(s->source);
@@ -326,7 +326,7 @@ static rill_status fail_memory(rill_script *s)
                      s->path, s->heap.used_at_failure, s->heap.failed_size, s->options.memory);
 }
 
-/* Record the failure of a call, whose message is on top of the stack, and pop that. */
+/* Record the failure of a call, whose message is on top of the stack, and pop it. */
 static rill_status fail_call(rill_script *s, int code)
 {
     const char *message = lua_tostring(s->L, -1);
@@ -360,15 +360,15 @@ rill_status script_call(rill_script *s, int arguments, int results)
         s->heap.failed_size = 0;
         s->caller_line = 0;
     }
-    /* Lua reads and writes numbers, compares texts and tells letters by the locale. */
+    /* Lua uses the locale to read and write numbers, compare texts and classify letters. */
     void *locale = rill_enter_plain_locale();
     int code = lua_pcall(L, arguments, results, base);
     rill_leave_plain_locale(locale);
-    s->L = L; /* an error leaves coroutines behind without a word */
+    s->L = L; /* an error may have left a coroutine as the current thread */
     s->has_hit_limit = code != LUA_OK && s->is_exhausted;
     if (code != LUA_OK && s->watch != NULL) s->watch_end(s, 0);
     if (--s->depth == 0) s->is_exhausted = 0;
-    /* What this thread had counted of its latest stride is lost with it. */
+    /* The count of this thread's unfinished stride is lost; charge a full one. */
     s->instructions = old_instructions - (s->depth > 0 ? SCRIPT_STRIDE : 0);
     s->cpu_start = old_cpu_start;
     s->next_clock_check = old_clock_check;
@@ -423,7 +423,7 @@ void script_destroy(rill_script *s)
 
 static int open_state(lua_State *L)
 {
-    /* Made now, so that setting them later needs no memory. */
+    /* Create the entries now: setting them later then needs no memory. */
     lua_pushboolean(L, 0);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     lua_pushboolean(L, 0);

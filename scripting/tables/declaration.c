@@ -1,6 +1,6 @@
-/* Declarations and calls; declaration.h says what they are.
+/* Declarations and calls; see declaration.h.
  *
- * Divisions: reading a declaration · tables · objects · functions alone · instances · calls · blame. */
+ * Divisions: reading a declaration · tables · objects · bare functions · instances · calls · attributing failures. */
 #include "declaration.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 static const char *const texts[] = {"name", "arguments", "summary"};
 enum { NAME, ARGUMENTS, SUMMARY, TEXTS };
-enum { MAX_DECLARATION_KEYS = TEXTS + 2 + SCRIPT_MAX_FUNCTIONS }; /* with create and a number */
+enum { MAX_DECLARATION_KEYS = TEXTS + 2 + SCRIPT_MAX_FUNCTIONS }; /* includes create and one number */
 
 static size_t list_keys(const script_declaration *d, const char **keys)
 {
@@ -23,7 +23,7 @@ static size_t list_keys(const script_declaration *d, const char **keys)
     return n;
 }
 
-/* A misspelt key would otherwise be a function that is never called. */
+/* A misspelt key would otherwise be a function that is never called: refuse it. */
 static void check_key(lua_State *L, const script_declaration *d, int index)
 {
     const char *keys[MAX_DECLARATION_KEYS];
@@ -58,7 +58,7 @@ static int raw_field(lua_State *L, const char *key)
     return lua_rawget(L, 1);
 }
 
-/* Pushes the text. Names are written on command lines, where ':' and ',' separate. */
+/* Read a name and push it. Names occur on command lines, where ':' and ',' separate. */
 static const char *read_name(lua_State *L, const script_declaration *d)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -72,7 +72,7 @@ static const char *read_name(lua_State *L, const script_declaration *d)
     return name;
 }
 
-/* Pushes the text. */
+/* Read a text and push it. */
 static const char *read_text(lua_State *L, const script_declaration *d, const char *key, const char *otherwise)
 {
     size_t length;
@@ -112,13 +112,13 @@ static int32_t read_number(lua_State *L, const script_declaration *d)
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* A table of the script with its texts, in its list already. */
+/* Make a plugin table with its texts, linked into the script's list. */
 static script_table *make_table(lua_State *L, const script_declaration *d, const char *const text[TEXTS])
 {
     rill_script *s = script_from_lua(L);
     int n = 0;
     for (const script_table *t = s->tables; t != NULL; t = t->next) n++;
-    /* They are not Lua's memory, whose limit does not see them. */
+    /* These tables are outside Lua's memory limit, so their number is limited. */
     if (n >= SCRIPT_MAX_TABLES)
         luaL_error(L, "rill.%s: a script may declare %d things; is this in a loop?", d->word, SCRIPT_MAX_TABLES);
     script_table *t = rill_calloc(s->ctx, 1, sizeof *t);
@@ -152,9 +152,9 @@ void script_tables_free(rill_script *s)
     }
 }
 
-/* --- objects: what rill.heuristic{} and its relatives return ---------------------------------------------------------- */
+/* --- objects: results of rill.heuristic{} and the like ---------------------------------------------------------------- */
 
-static const char object_key; /* its address is the metatable's place in the registry */
+static const char object_key; /* its address is the metatable's registry key */
 
 static int object_text(lua_State *L)
 {
@@ -230,7 +230,7 @@ void script_declaration_open(lua_State *L, const script_declaration *d)
     lua_setfield(L, -2, d->word);
 }
 
-/* --- functions alone ---------------------------------------------------------------------------------------------- */
+/* --- bare functions ----------------------------------------------------------------------------------------------- */
 
 const void *script_find(const rill_context *ctx, script_kind kind, const char *name)
 {
@@ -243,7 +243,7 @@ const void *script_find(const rill_context *ctx, script_kind kind, const char *n
     return NULL;
 }
 
-/* Two scripts of one context may both have functions alone. */
+/* Make a name that is unused in the context: several scripts may have bare functions. */
 static void make_unused_name(const rill_script *s, const script_declaration *d, char name[SCRIPT_NAME_MAX])
 {
     int n = 0;
@@ -268,7 +268,7 @@ static script_table *make_function_table(lua_State *L, int function, const scrip
     return t;
 }
 
-/* The registry keeps a table function -> object for every declaration, under its address. */
+/* For each declaration, the registry keeps a table function -> object, keyed by the declaration's address. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *d)
 {
     int function = lua_absindex(L, index);
@@ -290,7 +290,7 @@ script_table *script_declare_function(lua_State *L, int index, const script_decl
     return t;
 }
 
-/* Protected. */
+/* Runs in a protected call. */
 static int make_function_instance(lua_State *L)
 {
     script_table *t = script_declare_function(L, 1, lua_touserdata(L, 2));
@@ -324,7 +324,8 @@ typedef struct instance_creation {
     rill_status refused;
 } instance_creation;
 
-/* Protected: the value of an instance. A create that returns nil, or nil and a sentence, refuses. */
+/* Create an instance's value; runs in a protected call. A `create` that returns nil, or nil and a message, refuses the
+ * arguments. */
 static int make_value(lua_State *L)
 {
     instance_creation *m = lua_touserdata(L, 1);
@@ -399,7 +400,7 @@ typedef struct instance_call {
     void *out;
 } instance_call;
 
-/* Protected: pushing the view may fail too. */
+/* Runs in a protected call, since pushing the view may fail. */
 static int call_instance(lua_State *L)
 {
     const instance_call *v = lua_touserdata(L, 1);
@@ -430,18 +431,18 @@ void script_refuse_array(lua_State *L, void *instead)
     lua_error(L);
 }
 
-/* --- blame -------------------------------------------------------------------------------------------------------- */
+/* --- attributing failures ----------------------------------------------------------------------------------------- */
 
 typedef enum failing_inputs { NO_INPUT_FAILS, SOME_INPUT_FAILS, EVERY_INPUT_FAILS } failing_inputs;
 
-/* What fails alone; *id: the first of some inputs. */
+/* Find which inputs fail when called alone; *id: the first of several. */
 static failing_inputs find_failing_input(rill_script *s, int32_t n, int64_t *id,
                                          rill_status (*call_one)(void *, int32_t, int64_t *), void *user)
 {
     const rill_script_options limits = s->options;
     int failed = 0, passed = 0;
-    /* A call that met a limit is not made n times over: twice its share of the limit finds the endless loop, or an input that
-     * needs far more than the others, for twice the limit at most. */
+    /* After a call that met a limit, each input gets twice its share of the limit. That finds an endless loop, or an
+     * input that needs far more than the others, at twice the limit in total. */
     if (s->has_hit_limit && limits.instructions > 0) s->options.instructions = 2 * (limits.instructions / n) + 1;
     if (s->has_hit_limit && limits.seconds > 0) s->options.seconds = 2 * limits.seconds / n;
     for (int32_t i = 0; i < n && !(failed && passed); i++) {
@@ -464,7 +465,8 @@ rill_status script_locate_error(const script_instance *instance, rill_status sta
     rill_script *s = t->script;
     char message[SCRIPT_MESSAGE_MAX];
     int64_t id = first;
-    const int again = n > 1 && status != RILL_ERR_MEMORY; /* no input's fault, and would want memory again */
+    const int again = n > 1 &&
+                      status != RILL_ERR_MEMORY; /* no input causes RILL_ERR_MEMORY, and repeating would fail again */
     snprintf(message, sizeof message, "%s", rill_error(s->ctx));
     const failing_inputs found = again ? find_failing_input(s, n, &id, call_one, user) : NO_INPUT_FAILS;
     if (n == 1 || found == SOME_INPUT_FAILS)

@@ -1,9 +1,9 @@
-/* A row's choices, from a table of the script to the engine's arrays.
+/* Converts a row's choices from a script's table to the engine's arrays.
  *
- * Scripts give a map from actions to log-probabilities, which Lua walks in an order that depends on addresses. Nothing of
- * that order reaches the engine: rill_score_result_fill() sorts by log-probability and action, no two of which are equal.
+ * The script returns a map from actions to log-probabilities, which Lua traverses in an order that depends on
+ * addresses. The engine never sees this order: rill_score_result_fill() sorts by log-probability, then action.
  *
- * Divisions: actions · reading · giving. */
+ * Divisions: actions · reading · writing. */
 #include <math.h>
 
 #include "script_domain.h"
@@ -46,7 +46,7 @@ int32_t domain_read_action(lua_State *L, const script_model *m, int index, int i
     return action;
 }
 
-/* The action in words, for messages. */
+/* Describe an action for messages. */
 static const char *action_text(lua_State *L, const script_model *m, int32_t action)
 {
     domain_push_action(L, m, action);
@@ -55,7 +55,7 @@ static const char *action_text(lua_State *L, const script_model *m, int32_t acti
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Marks of the row before, that of a call which failed included. */
+/* Clear the marks of the previous row, even if its call failed. */
 static void clear_choices(script_model *m)
 {
     for (int32_t i = 0; i < m->n; i++) m->seen[m->action[i]] = 0;
@@ -74,7 +74,7 @@ static void reserve_row_choices(lua_State *L, script_model *m)
     if (status < 0) script_raise(L, status);
 }
 
-/* One entry of the table: key and value are on top. `last` is 0 or an index. */
+/* Read one entry; key and value are on top of the stack. `last` is 0 or an index. */
 static void read_choice(lua_State *L, script_model *m, int last, int ids)
 {
     int key = lua_gettop(L) - 1;
@@ -86,7 +86,7 @@ static void read_choice(lua_State *L, script_model *m, int last, int ids)
     if (isnan(logp) || logp == INFINITY || (logp == -INFINITY && lua_tonumber(L, key + 1) > -HUGE_VAL))
         luaL_error(L, "choices: action %s has the log-probability %f", action_text(L, m, action),
                    lua_tonumber(L, key + 1));
-    if (logp == -INFINITY) return; /* never to be chosen */
+    if (logp == -INFINITY) return; /* never chosen */
     if (m->seen[action])
         luaL_error(L, "choices: action %s is there twice: by name and by number", action_text(L, m, action));
     int ends = action == m->end_action, lasts = 0;
@@ -122,7 +122,7 @@ void domain_choices_read(lua_State *L, script_model *m, int scores, int last, in
     for (lua_pushnil(L); lua_next(L, scores); lua_pop(L, 1)) read_choice(L, m, last, ids);
 }
 
-/* --- giving ------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 void domain_choices_fill(const script_model *m, const domain_score_call *score_call, int32_t row)
 {

@@ -1,20 +1,20 @@
-/* Models of Lua domains: open and close, what a script says of a model, and the files it may read.
+/* Models of Lua domains: open, close, model information, and file access.
  *
- * What describes a model (actions, max_length ...) comes from the second result of open(), and where that is silent from the
- * declaration; so a domain that loads nothing needs no open().
+ * Model information (actions, max_length ...) comes from the second result of open(), with the declaration as fallback.
+ * So a domain that loads nothing needs no open().
  *
- * Files: scripts have no io. options.read(NAME) gives the text of a file inside the model's directory and of nothing else
+ * Scripts have no io. options.read(NAME) returns the text of a file inside the model's directory, and of no other
  * (rill_file_open_inside()).
  *
- * Divisions: files · options · actions · the rest of info · open and close. */
+ * Divisions: files · options · actions · model information · open and close. */
 #include <string.h>
 
 #include "rill/file.h"
 #include "script_domain.h"
 
-/* More than any script wants; tables of this length are made per model. */
+/* Generous limits; each model has tables of this length. */
 enum { MAX_ACTION_NAMES = 1 << 24, MAX_SCRIPT_PHASES = 8, DEFAULT_LENGTH = 200 };
-enum { OPEN_WORK = 2000 }; /* of a file, for script_charge() */
+enum { OPEN_WORK = 2000 }; /* charge for opening a file, in script_charge() */
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static int close_file(lua_State *L)
     return 0;
 }
 
-/* A file that an error cannot lose. */
+/* Push a file handle that is closed even if an error is raised. */
 static rill_file *push_file(lua_State *L)
 {
     rill_file *file = lua_newuserdatauv(L, sizeof *file, 0);
@@ -44,7 +44,7 @@ static void check_file(lua_State *L, rill_context *ctx, rill_status status)
     if (status < 0) script_raise(L, rill_fail(ctx, status, "options.read: %s", rill_error(ctx)));
 }
 
-/* read(NAME): a file of the model's directory; read(): the model itself when it is a file. Upvalue 1 is the model's path. */
+/* read(NAME): a file of the model's directory; read(): the model itself if it is a file. Upvalue 1 is the model's path. */
 static int read_file(lua_State *L)
 {
     const char *path = lua_tostring(L, lua_upvalueindex(1));
@@ -79,7 +79,7 @@ static void push_options(lua_State *L, const rill_option *rows, const rill_open_
     lua_createtable(L, 0, 7);
     domain_options_push(L, rows, options);
     lua_setfield(L, -2, "given");
-    lua_pushstring(L, options->path); /* NULL pushes nil */
+    lua_pushstring(L, options->path); /* pushes nil for NULL */
     lua_setfield(L, -2, "path");
     lua_pushstring(L, options->arguments != NULL ? options->arguments : "");
     lua_setfield(L, -2, "arguments");
@@ -94,10 +94,10 @@ static void push_options(lua_State *L, const rill_option *rows, const rill_open_
 
 /* --- actions ------------------------------------------------------------------------------------------------------ */
 
-/* Where info is looked up: open()'s second result (or nil), then the declaration. */
+/* Stack indexes: open()'s second result (or nil), then the declaration. */
 enum { STACK_CALL = 1, STACK_INFO, STACK_DECLARED };
 
-/* Push the field, nil when nobody gave it; its type. */
+/* Push the field from info or the declaration, nil if neither has it. Returns its type. */
 static int push_field(lua_State *L, const char *name)
 {
     if (!lua_isnil(L, STACK_INFO)) {
@@ -107,7 +107,7 @@ static int push_field(lua_State *L, const char *name)
     return lua_getfield(L, STACK_DECLARED, name);
 }
 
-/* A whole number from `least` to `most` at `index`; anything else is an error that shows it. */
+/* Read an integer in [min, max] at `index`; the error message shows any other value. */
 static lua_Integer read_integer_in(lua_State *L, int index, const char *what, lua_Integer min, lua_Integer max)
 {
     int is_integer;
@@ -126,7 +126,7 @@ static int32_t integer_field(lua_State *L, const char *name, int32_t otherwise, 
     return value;
 }
 
-/* The names at `list` into two tables: id + 1 -> name, name -> id. */
+/* Read the names at `list` into two tables: id + 1 -> name, name -> id. */
 static void read_names(lua_State *L, script_model *m, int list)
 {
     lua_Integer n = luaL_len(L, list);
@@ -185,7 +185,7 @@ static void read_end_action(lua_State *L, script_model *m)
     lua_pop(L, 1);
 }
 
-/* --- the rest of info --------------------------------------------------------------------------------------------- */
+/* --- model information -------------------------------------------------------------------------------------------- */
 
 static void read_state_need(lua_State *L, script_model *m)
 {
@@ -209,7 +209,7 @@ static int boolean_field(lua_State *L, const char *name)
     return value;
 }
 
-/* A list of phases becomes a set of bits. */
+/* Convert a list of phases to a bit set. */
 static void read_limited_phases(lua_State *L, script_model *m)
 {
     int type = push_field(L, "limited_phases");
@@ -223,7 +223,7 @@ static void read_limited_phases(lua_State *L, script_model *m)
     lua_pop(L, 1);
 }
 
-/* A reference to the text of that name, or to `otherwise`. */
+/* Registry reference of the named text, or of `otherwise`. */
 static int text_field(lua_State *L, const char *name, const char *otherwise)
 {
     int type = push_field(L, name);
@@ -275,7 +275,7 @@ static void read_info(lua_State *L, script_model *m)
     read_end_action(L, m);
     m->info.has_end_action = m->end_action >= 0;
     m->info.end_action = m->end_action;
-    m->info.terminals_by_flag = 1; /* a script may say so of any row */
+    m->info.terminals_by_flag = 1; /* a script may mark any row as terminal */
     m->info.phases = integer_field(L, "phases", 1, MAX_SCRIPT_PHASES);
     m->info.max_length = integer_field(L, "max_length", DEFAULT_LENGTH, INT32_MAX);
     m->info.node_bytes = integer_field(L, "node_bytes", 0, INT32_MAX);
@@ -287,7 +287,7 @@ static void read_info(lua_State *L, script_model *m)
     m->separator = text_field(L, "separator", " ");
     m->description = text_field(L, "description", NULL);
     domain_push(L, m->description);
-    m->info.description = lua_tostring(L, -1); /* the reference keeps it where it is */
+    m->info.description = lua_tostring(L, -1); /* the reference keeps it alive */
     lua_pop(L, 1);
 }
 
@@ -296,10 +296,10 @@ static void read_info(lua_State *L, script_model *m)
 typedef struct open_call {
     script_model *m;
     const rill_open_options *options;
-    rill_status refused; /* the script's own refusal: told without a traceback */
+    rill_status refused; /* the script refused the model: reported without a traceback */
 } open_call;
 
-/* Leaves self and info above the options. */
+/* Call open(); leaves self and info above the options. */
 static void call_open(lua_State *L, open_call *call)
 {
     const script_domain *d = call->m->domain;
@@ -324,8 +324,8 @@ static int new_table(lua_State *L)
     return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-/* The metatable of what step() and score() get: one method, which finds the model as long as there is one. Scripts do not see
- * it: with a __gc in it they would have finalizers. */
+/* Make the metatable of the rows objects that step() and score() get. It has one method, which finds the model while it
+ * exists. Scripts cannot access the metatable: its __gc would give them finalizers. */
 static void make_rows_type(lua_State *L, script_model *m)
 {
     m->handle_target = lua_newuserdatauv(L, sizeof *m->handle_target, 0);
@@ -350,7 +350,7 @@ static int open_model(lua_State *L)
     script_model *m = call->m;
     call_open(L, call);
     if (call->refused < 0) return 0;
-    lua_insert(L, -2); /* info below self */
+    lua_insert(L, -2); /* put info below self */
     m->self = luaL_ref(L, LUA_REGISTRYINDEX);
     m->opened = 1;
     read_info(L, m);
@@ -392,7 +392,7 @@ static int close_model(lua_State *L)
     return 0;
 }
 
-/* Forget the references; freeing one raises nothing and takes no memory. */
+/* Release the registry references. luaL_unref() raises nothing and allocates nothing. */
 static int release_references(lua_State *L)
 {
     const script_model *m = lua_touserdata(L, 1);
@@ -402,7 +402,7 @@ static int release_references(lua_State *L)
     return 0;
 }
 
-/* A failure that no call is left to return. */
+/* Log a failure that no later call can return. */
 static void log_late(script_model *m)
 {
     if (m->late_status < 0) rill_log(m->script->ctx, RILL_LOG_WARNING, "%s", m->late_message);

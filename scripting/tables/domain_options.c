@@ -1,7 +1,7 @@
-/* Options of a domain in Lua: options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... }
+/* Options of a Lua domain: options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ...
+ * }
  *
- * The rows that they become belong to the declaration, as its other texts do. open() gets what was given, and defaults for the rest, as
- * options.given. */
+ * The declaration owns the rows made from them. open() gets the values in options.given, defaults included. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,8 @@ const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX])
     return out;
 }
 
-/* A text of the entry on top of the stack, which goes to the list of texts at `kept`; `otherwise` is what is not there. */
+/* A text field of the entry on top of the stack, which is appended to the list of kept texts at `kept`; `otherwise` if
+ * it is missing. */
 static const char *entry_text(lua_State *L, int kept, const char *name, const char *otherwise)
 {
     size_t length;
@@ -40,7 +41,7 @@ static const char *entry_text(lua_State *L, int kept, const char *name, const ch
     return text;
 }
 
-/* A default is written as a value is, and checked as one. */
+/* A default is formatted and checked like a value. */
 static const char *entry_default(lua_State *L, int kept, const rill_option *row)
 {
     rill_context *ctx = script_from_lua(L)->ctx;
@@ -66,7 +67,7 @@ static rill_option_type entry_type(lua_State *L, int kept, const char *argument)
     return RILL_OPTION_TEXT;
 }
 
-/* The entry on top of the stack is a table with no keys but an option's. */
+/* Check that the entry on top of the stack is a table with no unknown keys. */
 static void check_keys(lua_State *L)
 {
     static const char *const keys[] = {"name", "argument", "type", "default", "help"};
@@ -82,7 +83,7 @@ static void check_keys(lua_State *L)
     }
 }
 
-/* The entry on top of the stack as a row. What its name may be is the registry's affair. */
+/* Convert the entry on top of the stack to a row. Registration checks the name. */
 static void read_entry(lua_State *L, int kept, rill_option *row)
 {
     check_keys(L);
@@ -96,7 +97,7 @@ static void read_entry(lua_State *L, int kept, rill_option *row)
     row->initial = entry_default(L, kept, row);
 }
 
-/* The list at this place: how long it is. */
+/* Length of the list at this stack index, checked. */
 static lua_Integer checked_length(lua_State *L, int list)
 {
     const lua_Integer n = (lua_Integer)lua_rawlen(L, list);
@@ -120,7 +121,7 @@ const rill_option *domain_options_read(lua_State *L, int declared)
         return NULL;
     }
     const lua_Integer n = checked_length(L, list);
-    lua_newtable(L); /* what the rows point at, and the rows */
+    lua_newtable(L); /* keeps alive the rows and what they point to */
     rill_option *rows = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *rows, 0);
     lua_rawseti(L, list + 1, 1);
     for (lua_Integer i = 0; i < n; i++) {
@@ -134,7 +135,7 @@ const rill_option *domain_options_read(lua_State *L, int declared)
     return rows;
 }
 
-/* As Lua likes it: a number, a boolean, a text. */
+/* Push a value with its Lua type: number, boolean or string. */
 static void push_value(lua_State *L, const rill_option *row, const char *value)
 {
     double number = 0;

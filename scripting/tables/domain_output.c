@@ -1,9 +1,9 @@
-/* A Lua domain's outputs, and what it hears of ends: finalize, canonical, measure, drop and free.
+/* A Lua domain's outputs and releases: finalize, canonical, measure, drop and free.
  *
- * Drop, free and measure cannot fail in the engine's eyes. An error of the script in one of them is kept and ends the run at
- * the next call that can.
+ * The engine's drop, free and measure return no status. A script error in one of them is recorded and fails the next
+ * call that returns one.
  *
- * Divisions: finalize · ends · measure and canonical · names · texts to actions. */
+ * Divisions: finalize · releases · measure and canonical · names · texts to actions. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ typedef struct finalize_call {
     rill_text *out;
 } finalize_call;
 
-/* Actions of the hypothesis without the end action. */
+/* Length of the hypothesis without the end action. */
 static int32_t text_length(const script_model *m, const rill_hypothesis *h)
 {
     return h->length > 0 && h->action[h->length - 1] == m->end_action ? h->length - 1 : h->length;
@@ -84,7 +84,7 @@ static void push_hypothesis(lua_State *L, const script_model *m, const rill_hypo
     if (m->info.state_need == RILL_STATE_PATH) set_nodes(L, h, n);
 }
 
-/* The actions' names or numbers with the separator between: what domains without finalize() print. */
+/* Push the actions' names or ids joined by the separator: the output of domains without finalize(). */
 static void push_joined(lua_State *L, const script_model *m, const rill_hypothesis *h)
 {
     int32_t n = text_length(m, h);
@@ -103,7 +103,7 @@ static void push_joined(lua_State *L, const script_model *m, const rill_hypothes
     luaL_pushresult(&joined);
 }
 
-/* The string on top goes to `out`; one line. */
+/* Append the string on top of the stack to `out`; it must be one line. */
 static void append_line(lua_State *L, const char *function, rill_text *out)
 {
     if (lua_type(L, -1) != LUA_TSTRING)
@@ -138,7 +138,7 @@ rill_status domain_finalize(void *self, const rill_hypothesis *hypothesis, rill_
     return domain_protect(self, "finalize", finalize_one, &(finalize_call){self, hypothesis, out});
 }
 
-/* --- ends --------------------------------------------------------------------------------------------------------- */
+/* --- releases ----------------------------------------------------------------------------------------------------- */
 
 typedef struct end_call {
     script_model *m;
@@ -172,7 +172,7 @@ void domain_drop(void *self, int32_t slot)
     domain_protect_deferred(self, "drop", drop_one, &(end_call){self, 1, &slot});
 }
 
-/* States are forgotten here; Lua's collector takes those that nothing else refers to. */
+/* Drop the references to states; Lua's collector frees them. */
 static int free_states(lua_State *L)
 {
     const end_call *call = lua_touserdata(L, 1);
@@ -209,8 +209,8 @@ void domain_free(void *self, int32_t n, const int32_t *nodes)
 /* --- measure and canonical ---------------------------------------------------------------------------------------- */
 
 typedef struct text_call {
-    script_model *m;        /* measure */
-    const script_domain *d; /* canonical */
+    script_model *m;        /* for measure */
+    const script_domain *d; /* for canonical */
     const char *text;
     size_t length;
     int64_t size;
@@ -310,12 +310,12 @@ typedef struct tokenize_call {
     script_model *m;
     const char *text;
     size_t length;
-    int32_t *action; /* [room] */
+    int32_t *action; /* [capacity] */
     int32_t capacity, n;
-    char refused[SCRIPT_MESSAGE_MAX]; /* why there are none; "": there are */
+    char refused[SCRIPT_MESSAGE_MAX]; /* why the text has no actions; "": it has */
 } tokenize_call;
 
-/* nil and a sentence: the text cannot be written. */
+/* The script returned nil and a message: the text cannot be written. */
 static void take_refusal(lua_State *L, tokenize_call *call)
 {
     if (lua_type(L, -1) != LUA_TSTRING)

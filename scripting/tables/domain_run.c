@@ -1,7 +1,7 @@
-/* A Lua domain at work: what the engine calls between open and close.
+/* Running a Lua domain: the engine's calls between open and close.
  *
- * Each call of the engine is one protected call, and the loop over rows runs inside it: entering Lua costs a few tens of
- * nanoseconds per row, and a script pays for its own work. What the loop needs lies at fixed places of the stack.
+ * Each engine call is one protected call, with the loop over rows inside it: entering Lua costs a few tens of
+ * nanoseconds. The loop's values are at fixed stack indexes.
  *
  * Divisions: failures · encode · step · score · whole timesteps. */
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { SHOWN_BYTES = 60 };
 
-/* " of input 3 ("the text")", or "" when no input is being worked on. */
+/* " of input 3 ("the text")", or "" if no input is being processed. */
 static void describe_input(const script_model *m, char *out, size_t size)
 {
     out[0] = '\0';
@@ -25,7 +25,8 @@ static void describe_input(const script_model *m, char *out, size_t size)
     size_t length = 0;
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &length) : "";
     int cut = length > SHOWN_BYTES ? SHOWN_BYTES : (int)length;
-    while (cut < (int)length && cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80) cut--; /* whole characters */
+    while (cut < (int)length && cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80)
+        cut--; /* cut at a character boundary */
     snprintf(out, size, " of input %lld (\"%.*s%s\")", (long long)m->inputs[m->slot], cut, text,
              cut < (int)length ? "..." : "");
     lua_pop(L, 2);
@@ -57,7 +58,7 @@ void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn
     m->late_status = RILL_OK;
     rill_status status = domain_protect(m, what, fn, call);
     if (late_status < 0) {
-        m->late_status = late_status; /* the first failure is the one to tell */
+        m->late_status = late_status; /* report the first failure */
     } else if (status < 0) {
         m->late_status = status;
         snprintf(m->late_message, sizeof m->late_message, "%s", rill_error(ctx));
@@ -71,12 +72,12 @@ void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn
 rill_status domain_reserve(void *self, int32_t nodes, int32_t slots)
 {
     script_model *m = self;
-    (void)nodes; /* tables grow as they are used */
+    (void)nodes; /* tables grow on demand */
     return rill_grow(m->script->ctx, (void **)&m->inputs, &m->inputs_capacity, (size_t)slots, sizeof *m->inputs,
                      "inputs");
 }
 
-/* A whole number of the details of an input at `details`; 0 when it is not there. */
+/* An integer field of the details table of an input; 0 if it is missing. */
 static lua_Integer detail(lua_State *L, const char *function, int details, const char *name, lua_Integer max)
 {
     int is_integer;
@@ -88,7 +89,7 @@ static lua_Integer detail(lua_State *L, const char *function, int details, const
     return value;
 }
 
-/* What the script wants the user to know about an input. */
+/* Read the warning that the script has for the user about an input. */
 static void read_note(lua_State *L, const char *function, int details, rill_input *input)
 {
     const int type = lua_getfield(L, details, "note");
@@ -98,7 +99,7 @@ static void read_note(lua_State *L, const char *function, int details, rill_inpu
     lua_pop(L, 1);
 }
 
-/* `size`, `max_length` and `note` of what the script said of an input; nothing said is nil. */
+/* Read `size`, `max_length` and `note` from the details of an input; nil means none. */
 static void read_details(lua_State *L, const char *function, int details, rill_input *input)
 {
     if (lua_isnil(L, details)) return;
@@ -127,7 +128,8 @@ static void push_input(lua_State *L, const rill_input *input, int text)
     lua_setfield(L, -2, "slot");
 }
 
-/* start() -> state [, details]; encode() -> nil or details; both: nil, message fails this input alone. */
+/* start() -> state [, details]; encode() -> nil or details. Either may return nil, message, which fails this input
+ * alone. */
 static void encode_one(lua_State *L, script_model *m, rill_input *input, int texts, int starts)
 {
     int by_rows = m->domain->by_rows, top = lua_gettop(L);
@@ -182,17 +184,17 @@ rill_status domain_encode(void *self, int32_t n, rill_input *inputs)
 typedef struct rows_call {
     script_model *m;
     const rill_rows *rows;
-    const domain_score_call *score_call; /* NULL in step */
+    const domain_score_call *score_call; /* NULL in step() */
 } rows_call;
 
-/* Places of the stack in loops over rows. */
+/* Stack indexes in loops over rows. */
 enum { STACK_CALL = 1, STACK_STATES, STACK_STARTS, STACK_NAMES, STACK_SELF, STACK_FUNCTION };
 
 static void push_call_values(lua_State *L, const script_model *m, domain_function function)
 {
     domain_push(L, m->states);
     domain_push(L, m->starts);
-    domain_push(L, m->names); /* nil when actions are numbers */
+    domain_push(L, m->names); /* nil if actions are numbers */
     domain_push(L, m->self);
     domain_push(L, m->domain->function[function]);
 }
@@ -228,7 +230,7 @@ static int advance_all(lua_State *L)
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-/* choices(self, state, depth, phase) of one row, read into the model. */
+/* Call choices(self, state, depth, phase) for one row; the result goes into the model. */
 static void read_row_choices(lua_State *L, script_model *m, const rill_rows *rows, int32_t row)
 {
     enum { STACK_SCORES = STACK_FUNCTION + 1, STACK_LAST };
@@ -248,7 +250,7 @@ static int score_all(lua_State *L)
     const rows_call *call = lua_touserdata(L, STACK_CALL);
     script_model *m = call->m;
     push_call_values(L, m, DOMAIN_CHOICES);
-    domain_push(L, m->ids); /* of the names only the way back is wanted here */
+    domain_push(L, m->ids); /* only the map from name to id is needed here */
     lua_replace(L, STACK_NAMES);
     for (int32_t row = 0; row < call->rows->n; row++) {
         read_row_choices(L, m, call->rows, row);
@@ -265,7 +267,7 @@ static void push_column(lua_State *L, const char *name, const int32_t *data, int
     lua_setfield(L, -2, name);
 }
 
-/* The rows of a call as the script's step() and score() get them: arrays over the engine's memory. */
+/* Push the rows of a call, as arrays over the engine's memory, for the script's step() or score(). */
 static void push_rows(lua_State *L, const script_model *m, const rill_rows *rows)
 {
     lua_createtable(L, 0, 8);

@@ -1,14 +1,14 @@
-/* What a script says about rows: the methods of `rows` that reach rill_ask_*().
+/* The methods of a scorer's `rows` that modify scores, through rill_modifiers_*().
  *
- * All have the form rows:word(row, ...). With nil for the row they speak about every row of the call, and their numbers may be
- * arrays over rows or items. Ranges are checked here, where rows count from 1. */
+ * All have the form rows:word(row, ...). If row is nil they apply to every row of the call, and their numbers may be
+ * arrays over rows or items. Ranges are checked here; row numbers count from 1. */
 #include "script_scorer.h"
 
 #include <math.h>
 
-enum { WORD_WORK = 10 }; /* what script_charge() is told of each statement about a row */
+enum { WORD_WORK = 10 }; /* charge per row and statement, in script_charge() */
 
-/* The number that a form takes behind the row, if any. */
+/* The integer argument that a method takes after the row, if any. */
 typedef enum number_kind { NO_NUMBER, ACTION, COUNT } number_kind;
 
 typedef struct modifier_form {
@@ -18,7 +18,7 @@ typedef struct modifier_form {
     rill_status (*modify)(rill_modifiers *modifiers, int32_t row, int32_t number, float value);
 } modifier_form;
 
-/* Numbers for the rows of a statement: an element per row, or with step 0 one for all. */
+/* Numbers for the rows of a statement: one element per row, or, with step 0, one for all. */
 typedef struct row_numbers {
     int step;
     const double *values;
@@ -27,7 +27,7 @@ typedef struct row_numbers {
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* 1 when the statement is about the one row at index 2, 0 when it is about all. */
+/* Returns 1 if the statement is about the one row at stack index 2, 0 if about all. */
 static int is_one_row(lua_State *L, const scorer_call *c, int32_t *row)
 {
     *row = 0;
@@ -43,7 +43,7 @@ static int32_t checked_action(lua_State *L, const scorer_call *c, lua_Integer ac
     return (int32_t)action;
 }
 
-/* The array at `index`, an element per row, in memory that is pushed. */
+/* The array at `index` with one element per row, in a userdata that is pushed. */
 static row_numbers push_row_values(lua_State *L, const scorer_call *c, int index)
 {
     double *memory = lua_newuserdatauv(L, (size_t)c->rows->n * sizeof *memory, 0);
@@ -75,10 +75,10 @@ static void read_values(lua_State *L, const scorer_call *c, const modifier_form 
         out->single = luaL_checknumber(L, index);
 }
 
-/* --- speaking ----------------------------------------------------------------------------------------------------- */
+/* --- statements --------------------------------------------------------------------------------------------------- */
 
-/* The number for a row: an action, below 0 for "none" (the action before an item's first, for instance), or a limit, where more than
- * there can be is as good as none. */
+/* Check the number for a row: an action, where a negative one means "none" (such as the action before an item's first),
+ * or a limit, where values above the maximum mean no limit. */
 static int32_t checked_number(lua_State *L, const scorer_call *c, const modifier_form *f, int32_t row, double x)
 {
     if (f->number == NO_NUMBER) return 0;
@@ -92,13 +92,15 @@ static int32_t checked_number(lua_State *L, const scorer_call *c, const modifier
     return x < 0 ? -1 : checked_action(L, c, (lua_Integer)x);
 }
 
-/* -inf is a way to forbid; +inf and NaN would leave no order among the choices. What is no float would become one of them. */
+/* Check a value that becomes a float. -inf is a ban; +inf and NaN are refused, since they would leave choices without
+ * an order, and so are numbers beyond a float's range. */
 static float checked_value(lua_State *L, const modifier_form *f, int32_t row, double value)
 {
     const float v = (float)value;
     if (isnan(v) || v == INFINITY || (v == -INFINITY && value > -HUGE_VAL))
         luaL_error(L, "rows:%s: the value for row %d is %f: a number below infinity, of 32 bits, expected", f->word,
-                   (int)row + 1, (LUAI_UACNUMBER)(isnan(v) ? fabs(value) : value)); /* a NaN's sign means nothing */
+                   (int)row + 1,
+                   (LUAI_UACNUMBER)(isnan(v) ? fabs(value) : value)); /* the sign of a NaN means nothing */
     return v;
 }
 
@@ -199,7 +201,7 @@ int scorer_limit(lua_State *L)
     return modify_rows(L, &(modifier_form){"limit", COUNT, 0, modify_limit});
 }
 
-/* rows:refuse(row, why): the row's input fails with that message. */
+/* rows:refuse(row, why): fail the row's input with that message. */
 int scorer_refuse(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
@@ -214,7 +216,7 @@ int scorer_refuse(lua_State *L)
 
 /* --- allowed sets ------------------------------------------------------------------------------------------------- */
 
-/* rows:allow(row, actions): a table of actions; none of them leaves the row nothing to do. */
+/* rows:allow(row, actions): allow only the actions in a table; an empty table allows none. */
 int scorer_allow(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);

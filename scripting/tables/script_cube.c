@@ -1,6 +1,7 @@
-/* Which hypotheses are alike for cube pruning, by a Lua function: search.cube_key and the `h` that it gets.
+/* Hypothesis classes for cube pruning, by a Lua function: search.cube_key and its argument `h`.
  *
- * One call per timestep and phase, with all live hypotheses. It returns a number for each. */
+ * Called once per timestep and phase with all live hypotheses. It returns a number for each; equal numbers are one
+ * class. */
 #include <math.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ typedef struct cube_keys {
     int64_t *key;
 } cube_keys;
 
-/* Equal numbers have equal bits: 0 is no longer below 0. */
+/* Make equal numbers have equal bits: -0 becomes 0. */
 static int64_t number_key(lua_State *L, double x)
 {
     int64_t key;

@@ -1,7 +1,7 @@
 /* rill.domain{}: domains written in Lua.
  *
- * A declaration is checked field by field, its functions go to the registry, and the rill_domain that the script_domain begins
- * with is registered. Members whose default is the engine's stay NULL.
+ * A declaration is checked field by field, its functions are referenced from the registry, and the rill_domain at the
+ * start of the script_domain is registered. Members that the engine has a default for stay NULL.
  *
  * Divisions: fields · declaration. */
 #include <string.h>
@@ -11,12 +11,12 @@
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 }; /* which way of writing a domain the field belongs to */
+enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 }; /* the style of domain, row by row or whole timesteps, that has the field */
 
-/* What a declaration may have. */
+/* A field of a declaration. */
 typedef struct field {
     const char *name;
-    int type;     /* LUA_TNIL: of a model, checked by open */
+    int type;     /* LUA_TNIL: a field of model information, which open checks */
     int function; /* -1: no function */
     int styles;
 } field;
@@ -79,11 +79,11 @@ static int unknown_field(lua_State *L, const char *name)
 
 /* --- declaration -------------------------------------------------------------------------------------------------- */
 
-enum { STACK_GIVEN = 1, STACK_DECLARED, STACK_DOMAIN }; /* places of the stack */
+enum { STACK_GIVEN = 1, STACK_DECLARED, STACK_DOMAIN }; /* stack indexes */
 
 static const char domain_type[] = "rill.domain";
 
-/* Take one field of the declaration: key and value are on top. */
+/* Read one field of the declaration; key and value are on top of the stack. */
 static void take_field(lua_State *L, script_domain *d, int *ways)
 {
     const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "rill.domain: a key") : NULL;
@@ -111,7 +111,7 @@ static const char *declared_text(lua_State *L, const char *name, const char *oth
         lua_setfield(L, STACK_DECLARED, name);
     }
     const char *text = script_text(L, -2, lua_pushfstring(L, "rill.domain: %s", name));
-    lua_pop(L, 2); /* the table of declared fields keeps the text where it is */
+    lua_pop(L, 2); /* the table of declared fields keeps the text alive */
     return text;
 }
 
@@ -160,7 +160,7 @@ static void fill_table(lua_State *L, script_domain *d)
                              .options = domain_options_read(L, STACK_DECLARED)};
 }
 
-/* rill.domain{name =, ...}: checks, makes the table and registers it. Returns an object that stands for the domain. */
+/* rill.domain{name =, ...}: check the declaration, create and register the table. Returns an object for the domain. */
 static int declare(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -178,13 +178,13 @@ static int declare(lua_State *L)
     fill_table(L, d);
     check_functions(L, d, ways);
 
-    /* The context's list of them is not Lua's memory, whose limit does not see it. */
+    /* The context's list of domains is outside Lua's memory limit, so their number is limited. */
     if (s->domains++ >= SCRIPT_MAX_TABLES)
         luaL_error(L, "rill.domain: a script may declare %d of them; is this in a loop?", SCRIPT_MAX_TABLES);
     lua_pushvalue(L, STACK_DECLARED);
     d->declared = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushvalue(L, STACK_DOMAIN);
-    (void)luaL_ref(L, LUA_REGISTRYINDEX); /* the context has the table: it stays until the script's end */
+    (void)luaL_ref(L, LUA_REGISTRYINDEX); /* the context refers to the table: keep it until the script ends */
     rill_status status = rill_register_domain(s->ctx, &d->table);
     if (status < 0) script_raise(L, status);
     lua_settop(L, STACK_DOMAIN);

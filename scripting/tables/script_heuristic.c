@@ -1,8 +1,8 @@
-/* Heuristics written in Lua: rill.heuristic{} and the `b` that they get.
+/* Heuristics written in Lua: rill.heuristic{} and their argument `b`.
  *
- * One call of the script per timestep, whatever the number of items: `b` is a view of the engine's rill_candidates, and its fields
- * are arrays over the engine's own memory. What the script leaves in the marks is brought into the form that the engine
- * documents: 0 or 1; a width below 0 is refused.
+ * The script is called once per timestep, whatever the number of items: `b` is a view of the engine's rill_candidates,
+ * and its fields are arrays over the engine's memory. Marks that the script sets are normalised to the documented 0 or
+ * 1; a negative width is an error.
  *
  * Divisions: fields · methods · calls · declaring. */
 #include "declaration.h"
@@ -104,13 +104,13 @@ static int method_range(lua_State *L)
     return 2;
 }
 
-/* Before anything else is put to index 2. */
+/* Require an argument before anything else is pushed to index 2. */
 static void require_value(lua_State *L)
 {
     luaL_argcheck(L, !lua_isnone(L, 2), 2, "a number, a boolean or an array expected, got no value");
 }
 
-/* The value at index 2 as a mask over n things. On the stack as long as it is needed. */
+/* The value at index 2 as a mask of n elements, valid while it is on the stack. */
 static const uint8_t *read_mask(lua_State *L, int32_t n, array_level level, const char *name)
 {
     require_value(L);
@@ -159,7 +159,8 @@ rill_candidates *script_candidates_check(lua_State *L, int index)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Assignments by the script are already checked, with their line; writes by a native function are not. */
+/* Check widths again: assignments by the script are checked with their line, but a native function may have written any
+ * value. */
 static rill_status check_widths(const script_instance *self, const rill_candidates *b)
 {
     const rill_script *s = self->table->script;
@@ -192,7 +193,7 @@ typedef struct failed_call {
     const rill_candidates *beams;
 } failed_call;
 
-/* The same call for item i alone. Marks are the engine's to forget: the run is over. */
+/* Repeat the call for item i alone, to attribute a failure. Marks need no reset: the run is over. */
 static rill_status call_script_for_item(void *user, int32_t i, int64_t *id)
 {
     const failed_call *c = user;

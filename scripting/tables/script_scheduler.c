@@ -1,7 +1,8 @@
-/* Policies and budgets written in Lua: rill.policy{} and the `flight` that their functions get.
+/* Schedulers and budget functions written in Lua: rill.policy{} and the argument `flight` of their functions.
  *
- * What a policy returns is a wish that the engine bends to its guarantees (scheduler.h); here it is only made sure that a wish is
- * one: indexes in range, numbers that are numbers. Divisions: fields · answers · failures · calls · budgets · declaring. */
+ * A scheduler's result is a request, which the engine adapts to its guarantees (scheduler.h). This file only checks
+ * that it is valid: indexes in range, numbers that are numbers. Divisions: fields · results · failures · calls ·
+ * budgets · declaring. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,7 +13,7 @@ enum { CHOOSE, REFILL, ENCODE_AHEAD };
 
 typedef struct scheduler_instance {
     script_instance base;
-    rill_status late_status; /* encode_ahead cannot fail: the next call does in its place, with this sentence */
+    rill_status late_status; /* encode_ahead returns no status: the next call fails in its place, with this message */
     char message[SCRIPT_MESSAGE_MAX];
 } scheduler_instance;
 
@@ -52,10 +53,10 @@ const rill_sched_view *script_sched_view_check(lua_State *L, int index)
     return script_view_check(L, index, &sched_view_class)->data;
 }
 
-/* --- answers: read from the top of the stack ------------------------------------------------------------------------- */
+/* --- results, on top of the stack ------------------------------------------------------------------------------------ */
 
 typedef struct order {
-    int32_t n; /* items there are to choose from */
+    int32_t n; /* number of items to choose from */
     int32_t *index;
     int32_t count;
 } order;
@@ -110,7 +111,7 @@ static void take_order(lua_State *L, void *out)
 typedef struct amount {
     const char *word;
     double value;
-    int is_given; /* nil is not */
+    int is_given; /* 0 for nil */
 } amount;
 
 static void take_amount(lua_State *L, void *out)
@@ -136,7 +137,8 @@ static int32_t clamp(double x)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Put into words where a call failed. A wrong answer comes when the function has returned, so its own place is told. */
+/* Report a failed call. An invalid result is noticed after the function has returned, so its definition is given as the
+ * position. */
 static rill_status fail_scheduler_call(const script_instance *self, rill_status status, int which,
                                        const rill_sched_view *f)
 {
@@ -188,7 +190,7 @@ static rill_status refill(void *self, const rill_sched_view *f, int32_t *admit)
     return status;
 }
 
-/* A policy that does not say when: new inputs come when at most a share of N is in flight. */
+/* Default refill: admit inputs when at most the share refill-threshold of max_items is in flight. */
 static rill_status default_refill(void *self, const rill_sched_view *f, int32_t *admit)
 {
     (void)self;
@@ -215,8 +217,8 @@ static const script_declaration budget_declaration = {
     .instance_size = sizeof(script_instance),
 };
 
-/* Between 0 and 1 lies the smallest budget, not none; an infinite one is none. One below 0 is refused here, where its place
- * can be told. */
+/* A budget between 0 and 1 means 1, not unlimited; an infinite one means unlimited. A negative one is refused here,
+ * where the script's position is known. */
 static rill_status call_budget(void *user, const rill_sched_view *f, int32_t *budget)
 {
     amount a = {"the budget function", 0, 0};

@@ -1,7 +1,7 @@
-/* Scorers written in Lua: rill.scorer{} and the `rows` that they get.
+/* Scorers written in Lua: rill.scorer{} and their argument `rows`.
  *
- * One call of the script per timestep and phase. Rows of one item stand together: their runs are the segments that arrays
- * reduce over and broadcast along. Divisions: fields · paths · what is kept of hypotheses · names · calls · declaring. */
+ * The script is called once per timestep and phase. The rows of an item are adjacent and form a segment, over which
+ * arrays reduce and broadcast. Divisions: fields · paths · hypothesis state · names · calls · declaring. */
 #include "script_scorer.h"
 
 #include <math.h>
@@ -9,11 +9,11 @@
 
 #include "rill/engine.h"
 
-/* What script_charge() is told: a step through the histories is a cache line that is often cold; a name is looked for;
- * a tokeniser looks at each letter several times. */
+/* Charges for script_charge(): a step to the parent node often misses the cache; a name is looked up; a tokenizer
+ * visits each letter several times. */
 enum { STEP_WORK = 10, NAME_WORK = 100, LETTER_WORK = 20 };
 
-enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* of the declaration's functions */
+enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* functions of the declaration */
 
 const scorer_call *scorer_self(lua_State *L)
 {
@@ -29,7 +29,7 @@ int32_t scorer_row(lua_State *L, const scorer_call *call, int index)
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-/* Pushes an array of the action `back` steps before each row's last: the root's, RILL_ACTION_START, when a path is shorter. */
+/* Push an array of the action `back` steps before each row's last one; RILL_ACTION_START if the hypothesis is shorter. */
 void scorer_push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Integer back, array_level level)
 {
     int32_t *action = script_array_make(L, ARRAY_I32, rows->n, level);
@@ -65,9 +65,9 @@ int scorer_history(lua_State *L)
     return 1;
 }
 
-/* --- what is kept of hypotheses ------------------------------------------------------------------------------------- */
+/* --- hypothesis state ----------------------------------------------------------------------------------------------- */
 
-/* Where number i of row r lies; r and i are at indices 2 and 3. Raises. */
+/* Address of number i of row r, which are at indexes 3 and 2. Raises if out of range. */
 static char *state_number(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
@@ -124,7 +124,8 @@ static void read_field(lua_State *L, const script_view *view, int field)
     }
 }
 
-/* Where the rows of the item begin whose number is at index 2; behind them those of the next do. Raises. */
+/* First row of the item whose number is at index 2; the next element is the first row of the next item. Raises if out
+ * of range. */
 static const int32_t *item_rows(lua_State *L, const scorer_call *c)
 {
     lua_Integer i = luaL_checkinteger(L, 2);
@@ -186,7 +187,8 @@ static int find(lua_State *L)
     return 1;
 }
 
-/* rows:tokenize(text): what cannot be written is for the script to deal with. Actions are in memory of Lua's, which no error loses. */
+/* rows:tokenize(text): returns an error to the script if the text cannot be tokenized. The ids are in a userdata, so an
+ * error cannot leak them. */
 static int tokenize(lua_State *L)
 {
     size_t length;
@@ -249,7 +251,7 @@ const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_modifier
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Find the runs of rows of one item. */
+/* Find each item's rows. */
 static rill_status find_items(scorer_call *c)
 {
     scorer_instance *self = c->self;
@@ -286,10 +288,10 @@ static rill_status call_script_scorer(scorer_call *c)
 
 typedef struct failed_call {
     const scorer_call *all;
-    int32_t first; /* row of the next item */
+    int32_t first; /* first row of the next item */
 } failed_call;
 
-/* The same call for the next item alone. What it says once more does not matter: the run is over. */
+/* Repeat the call for the next item alone, to attribute a failure. Its modifiers do not matter: the run is over. */
 static rill_status call_script_scorer_for_item(void *user, int32_t i, int64_t *id)
 {
     (void)i;
@@ -333,7 +335,7 @@ static void free_scorer_instance(script_instance *instance)
     if (self->text.ctx != NULL) rill_text_clear(&self->text);
 }
 
-/* A number below infinity; nothing is 0 where that may be. */
+/* A number below infinity; nil counts as 0 if `may_lack`. */
 static double check_bonus(lua_State *L, int index, int may_lack, const char *what)
 {
     if (may_lack && lua_isnil(L, index)) return 0;
@@ -345,7 +347,7 @@ static double check_bonus(lua_State *L, int index, int may_lack, const char *wha
     return value;
 }
 
-/* Protected: what the instance adds at most, which does not change from here on. */
+/* Compute the instance's maximum bonus, which is constant from here on; runs in a protected call. */
 static int find_max_bonus(lua_State *L)
 {
     scorer_instance *self = lua_touserdata(L, 1);

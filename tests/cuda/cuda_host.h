@@ -1,10 +1,11 @@
-/* cuda_host.h: the subset of CUDA that kernels/cuda is written in, for the host's C++ compiler. Included by cuda.cuh.
+/* cuda_host.h: the subset of CUDA that kernels/cuda uses, for the host's C++ compiler. Included by cuda.cuh.
  *
- * The threads of a block are fibres of one thread of the system (cuda_host.cc), which run one at a time and change places at barriers
- * and warp operations only. What CUDA leaves undefined fails the launch where it can be seen: a barrier or warp operation that not
- * all of its threads reach, lanes of a warp in different operations, a lane that a shuffle reads without having named it.
+ * The threads of a block are fibres of one system thread (cuda_host.cc). They run one at a time and switch at barriers
+ * and warp operations only. Undefined behaviour fails the launch if it can be detected: a barrier or warp operation
+ * that not all of its threads reach, lanes of a warp in different operations, a shuffle that reads a lane outside the
+ * mask.
  *
- * Overloads are CUDA's own, no more: what compiles here compiles there. */
+ * Only CUDA's own overloads exist: code that compiles here compiles with nvcc. */
 #ifndef TEST_CUDA_HOST_H
 #define TEST_CUDA_HOST_H
 
@@ -76,7 +77,7 @@ struct dim3 {
 
 /* --- launches ----------------------------------------------------------------------------------------------------- */
 
-/* One launch, as it waits in a queue. `call` calls the kernel with the arguments. */
+/* A queued launch. `call` calls the kernel with the arguments. */
 struct cuda_host_launch {
     const char *kernel;
     dim3 grid, block;
@@ -85,11 +86,12 @@ struct cuda_host_launch {
     void (*entry)();
 };
 
-/* gpu_host.cc: put it into the queue, arguments copied. */
+/* gpu_host.cc: queue it, with a copy of the arguments. */
 void cuda_host_put(gpu_stream *queue, const cuda_host_launch *launch, const void *args, size_t bytes);
-/* cuda_host.cc: run it; `number` and the seed make the order. Returns 0, or -1 with why. */
+/* cuda_host.cc: run it; `number` and the seed determine the order of threads. Returns 0, or -1 with the reason in
+ * `why`. */
 int cuda_host_run(const cuda_host_launch *launch, const void *args, uint64_t number, char why[GPU_ERROR_BYTES]);
-/* A number that the seed and another one make; without a seed 0. */
+/* A pseudo-random number from the seed and `number`; 0 without a seed. */
 uint64_t cuda_host_dice(uint64_t number);
 
 template <class Args>
@@ -109,12 +111,12 @@ static inline void cuda_host_make(gpu_stream *queue, dim3 grid, dim3 block, size
 #define GPU_LAUNCH(queue, grid, threads, shared, kernel, args) \
     cuda_host_make((queue), (grid), (threads), (shared), #kernel, kernel, args)
 
-/* --- where a thread is -------------------------------------------------------------------------------------------- */
+/* --- thread indices ----------------------------------------------------------------------------------------------- */
 
 #define CUDA_HOST_OWN __attribute__((tls_model("initial-exec")))
 extern __thread uint3 threadIdx CUDA_HOST_OWN, blockIdx CUDA_HOST_OWN, blockDim CUDA_HOST_OWN, gridDim CUDA_HOST_OWN;
 
-/* Exactly as many bytes as the launch says; poisoned with 0xFF for each block that asks. */
+/* Exactly as many bytes as the launch requested; filled with 0xFF for each block. */
 extern __thread char *cuda_host_shared CUDA_HOST_OWN;
 char *cuda_host_share(void);
 static inline char *gpu_shared(void)
@@ -122,7 +124,8 @@ static inline char *gpu_shared(void)
     return cuda_host_shared != nullptr ? cuda_host_shared : cuda_host_share();
 }
 
-/* Ascending order leaves out the other threads of a block whose first one leaves here; a seed's order looks whether all do. */
+/* In ascending order, if a block's first thread leaves here, its other threads are skipped; with a seed, all must
+ * leave. */
 void cuda_host_leave(void);
 static inline bool gpu_leave(bool all)
 {
@@ -134,7 +137,7 @@ static inline bool gpu_leave(bool all)
 
 int cuda_host_barrier(int any);
 enum cuda_host_kind { CUDA_HOST_SYNC, CUDA_HOST_SHUFFLE, CUDA_HOST_BALLOT };
-/* By all lanes that the mask names: what lane `from` gives, or the lanes that give something. */
+/* Called by all lanes in the mask: returns the value of lane `from`, or the lanes whose value is non-zero. */
 uint64_t cuda_host_exchange(cuda_host_kind kind, unsigned mask, uint64_t value, int from);
 
 static inline void __syncthreads(void)
@@ -194,7 +197,7 @@ template <class T> static inline T __shfl_up_sync(unsigned mask, T value, unsign
     return cuda_host_shuffle(mask, value, lane >= (int)by ? lane - (int)by : lane);
 }
 
-/* --- atomics: relaxed, as CUDA's ---------------------------------------------------------------------------------- */
+/* --- atomics: relaxed, as in CUDA --------------------------------------------------------------------------------- */
 
 #define CUDA_HOST_ATOMICS(T)                                                                  \
     static inline T atomicAdd(T *at, T by)                                                    \

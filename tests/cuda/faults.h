@@ -1,4 +1,4 @@
-/* faults.h: what tests of a whole module ask of the stand-in inside it. */
+/* faults.h: access to the stand-in inside a device module, for tests of the whole module. */
 #ifndef TEST_CUDA_FAULTS_H
 #define TEST_CUDA_FAULTS_H
 
@@ -16,7 +16,7 @@ typedef struct stand_in {
     void (*addresses)(size_t bytes);
 } stand_in;
 
-/* The module that a device of RILL_MODULES is of; the test is left out where there is none. */
+/* The stand-in of the device module in RILL_MODULES; the test is skipped if there is none. */
 static inline stand_in module_stand_in(void)
 {
     const char *folder = getenv("RILL_MODULES");
@@ -25,7 +25,7 @@ static inline stand_in module_stand_in(void)
     void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (module == NULL) {
         puts(dlerror());
-        exit(77); /* Meson's word for a test that is left out */
+        exit(77); /* Meson's exit code for a skipped test */
     }
     stand_in s;
     *(void **)&s.refuse = dlsym(module, "cuda_host_fail");

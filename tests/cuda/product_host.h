@@ -1,10 +1,11 @@
-/* product_host.h: the products of the stand-in. */
+/* product_host.h: the stand-in's matrix products. */
 #ifndef TEST_CUDA_PRODUCT_HOST_H
 #define TEST_CUDA_PRODUCT_HOST_H
 
 #include "gpu.h"
 
-/* As gpu_run_product() has it, each sum in fp32 with k ascending, or of many fast rows descending. Returns 0, or -1: there is no memory. */
+/* As gpu_run_product(). Each sum is in fp32 with k ascending; with `fast` and many rows, descending. Returns 0, or -1
+ * if out of memory. */
 int product_host(const gpu_matrix *matrix, const gpu_product *product);
 
 #endif

@@ -1,4 +1,4 @@
-/* test_attention.c: attention.cu against the plain C kernel, and each row against itself in other company. */
+/* test_attention.c: attention.cu against the plain C kernel, and each row against itself in other batches. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "support/dice.h"
 #include "support/harness.h"
 
-enum { MAX_ROWS = 16, TABLE = 2 * MAX_ROWS, MANY = 128 * 1000 }; /* MANY: more pieces than are shared out */
+enum { MAX_ROWS = 16, TABLE = 2 * MAX_ROWS, MANY = 128 * 1000 }; /* MANY: more parts than attention is split into */
 
 /* Rows of a table, [rows, ld]. */
 typedef struct table {
@@ -22,24 +22,24 @@ typedef struct problem {
     int32_t rows, heads, width, value_width;
     float scale, tolerance;
     table query, keys, values, additive, relative;      /* additive.at and relative.at may be NULL */
-    int32_t reach, placed, place[MAX_ROWS];             /* the rows' own places, or not said */
-    int32_t query_index[MAX_ROWS], out_index[MAX_ROWS]; /* negative: not there */
+    int32_t reach, placed, place[MAX_ROWS];             /* explicit positions of the rows, if `placed` */
+    int32_t query_index[MAX_ROWS], out_index[MAX_ROWS]; /* negative: absent */
     int32_t first[MAX_ROWS], length[MAX_ROWS], longest;
     int32_t *entry; /* or NULL */
     int32_t entries;
-    int watched; /* heads */
+    int watched; /* number of heads */
     dice d;
 } problem;
 
-/* What may differ between two calls for the same rows. */
+/* What may vary between two calls for the same rows. */
 typedef struct batch_layout {
     int32_t rows, order[MAX_ROWS];
-    int32_t more; /* rows that the grid is made for beyond them */
+    int32_t more; /* rows that the grid has beyond them */
     int32_t gap, off, longer;
-    int shared_out; /* there is memory for parts */
+    int shared_out; /* there is memory for split attention */
 } batch_layout;
 
-/* What comes back, row by row as in the company. */
+/* Results, in the order of the batch. */
 typedef struct answer {
     const float *out[MAX_ROWS], *watched[MAX_ROWS]; /* out NULL: not written */
     int32_t ld_watched;
@@ -68,7 +68,7 @@ static int32_t draw_length(dice *d, int32_t width)
     return dice_chance(d, 10) ? 0 : dice_range(d, 1, 70);
 }
 
-/* Numbers that are none, somewhere; queries and keys then reach a whole head, values a column. */
+/* Put NaNs or infinities somewhere; in queries and keys they reach a whole head, in values a column. */
 static void spoil(problem *p)
 {
     static const float odd[] = {NAN, INFINITY, -INFINITY};
@@ -110,7 +110,7 @@ static problem draw(uint64_t seed)
     p.value_width = dice_chance(d, 75) ? p.width : DICE_PICK(d, 1, 20, 100, 256, 400, 513);
     p.heads = p.width > 256 ? dice_range(d, 1, 2) : dice_range(d, 1, 5);
     p.rows = dice_range(d, 0, p.width > 128 ? 5 : 10);
-    const float size = dice_chance(d, 20) ? 40.0f : 1.0f; /* nearly all weight on one row */
+    const float size = dice_chance(d, 20) ? 40.0f : 1.0f; /* nearly all weight on one position */
     p.scale = dice_chance(d, 30) ? 1.0f : 1.0f / sqrtf((float)p.width);
     p.query = draw_table(d, TABLE, p.heads * p.width, size);
     draw_memory(&p);
@@ -176,7 +176,7 @@ static gpu_operand put_table(rig *g, const table *t, const batch_layout *c)
     return (gpu_operand){.data = rig_device_ptr(g, host), .ld = ld};
 }
 
-/* Rows beyond the company's have `beyond`, with which it would show if they were worked on. */
+/* Surplus rows get the value `beyond`, which would show if they were processed. */
 static const int32_t *put_column(rig *g, const batch_layout *c, const int32_t *column, int32_t beyond)
 {
     int32_t *host = rig_put(g, MAX_ROWS * sizeof *host);
@@ -222,7 +222,7 @@ static answer call(rig *g, const problem *p, const batch_layout *c)
     a.watched = rig_device_ptr(g, watched);
     const size_t part = gpu_attend_part_floats(a.rows.max, p->heads, p->value_width, a.max_length);
     if (c->shared_out && part > 0) a.part = rig_device_ptr(g, rig_out(g, part * sizeof(float)));
-    if (c->longer >= MANY) (void)rig_put(g, (size_t)8 << 20); /* which nobody writes */
+    if (c->longer >= MANY) (void)rig_put(g, (size_t)8 << 20); /* never written */
     const int32_t ld_panel = (p->heads * p->width + 15) / 16 * 16;
     const int rounds = gpu_attend_is_narrow((size_t)p->width, (size_t)p->value_width, a.additive != NULL);
     const size_t panel_bytes = rounds ? MAX_ROWS * (size_t)ld_panel * sizeof(uint16_t) : 0;
@@ -251,7 +251,7 @@ static answer call(rig *g, const problem *p, const batch_layout *c)
     return got;
 }
 
-/* --- looking at it ------------------------------------------------------------------------------------------------ */
+/* --- checks ------------------------------------------------------------------------------------------------------- */
 
 static int near(float x, float want, float tolerance)
 {
@@ -303,7 +303,7 @@ static void expect_row(const problem *p, const rill_kernels *k, int32_t r, const
     free(query);
 }
 
-/* Rows of `out` that nobody has are as they were. */
+/* Rows of `out` that belong to no row are unchanged. */
 static void expect_rest(const problem *p, const answer *got)
 {
     const float *out_table = NULL;
@@ -318,7 +318,7 @@ static void expect_rest(const problem *p, const answer *got)
             assert_true(isnan(out_table[r * (size_t)(p->heads * p->value_width) + j]));
 }
 
-/* Bits of NaNs aside. */
+/* Equal except for the bits of NaNs. */
 static int same(const float *a, const float *b, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -382,7 +382,7 @@ static void test_attend(void **state)
     rig_close(&g);
 }
 
-/* More rows need no less memory, however many heads there are: what is there for the most rows serves any. */
+/* Memory for the maximum number of rows is enough for fewer rows with any number of heads. */
 static void test_part(void **state)
 {
     (void)state;
@@ -412,7 +412,7 @@ typedef struct hyp_pool {
     int32_t above[NODES], depth[NODES], n_nodes;
 } hyp_pool;
 
-/* A long chain, or bushes. */
+/* A long chain, or many short branches. */
 static hyp_pool draw_forest(dice *d)
 {
     hyp_pool f = {.n_nodes = dice_range(d, 1, NODES - 2 * MAX_ROWS)};

@@ -1,7 +1,8 @@
-/* test_choices.c: choices.cu and mix.cu against definitions and the plain C kernel, and each row against itself in other company.
+/* test_choices.c: choices.cu and mix.cu against definitions and the plain C kernel, and each row against itself in
+ * other batches.
  *
- * log_norm has a tolerance. Everything else is exact: with the log_norm that came back, log-probabilities are made anew and sorted, and
- * symbols, counts and log-probabilities must be those, to the bit. */
+ * log_norm has a tolerance. All else is exact: log-probabilities are recomputed from the returned log_norm and sorted,
+ * and symbols, counts and log-probabilities must match to the bit. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ enum { MAX_ROWS = 301, SLOTS = 5, SETS = 3, TABLE = 4, MAX_PICKS = 400, MAX_MODE
 
 /* --- random problems ---------------------------------------------------------------------------------------------- */
 
-/* EIGHTHS: few values, exact. CLOSE: x that differ, most of which make one log-probability. */
+/* EIGHTHS: few values, exact sums. CLOSE: distinct logits, most of which have equal log-probabilities. */
 enum kind { PLAIN, EIGHTHS, MASKED, EXTREME, CLOSE, KINDS };
 
 static float number(dice *d, enum kind kind)
@@ -46,17 +47,16 @@ static float *numbers(dice *d, size_t n, enum kind kind)
     return x;
 }
 
-/* Rows as they are called with, in order and place; tables that they point into. */
+/* The rows, and the tables they point into. */
 typedef struct problem {
-    int32_t rows, symbols, vocabulary, max_choices, models; /* vocabulary: of ids; models: of a mixture */
+    int32_t rows, symbols, vocabulary, max_choices, models; /* vocabulary: number of ids; models: in a mixture */
     int32_t normalise, tag, first_action;
     float *logits[MAX_MODELS], *bias[MAX_MODELS]; /* [rows, symbols]; [vocabulary] or NULL */
     float *add;                                   /* [TABLE, symbols] or NULL */
     int32_t *add_index;                           /* [rows] */
-    int32_t lists, ids[SLOTS * 2], *id,
-        *slot;           /* lists: whether there are any; first of each slot, length of each; [rows] */
-    uint64_t *legal;     /* [SETS, words] or NULL */
-    int32_t words, *set; /* [rows], or NULL: no row is restricted */
+    int32_t lists, ids[SLOTS * 2], *id, *slot;    /* lists, if any: first element and length per slot; slot: [rows] */
+    uint64_t *legal;                              /* [SETS, words] or NULL */
+    int32_t words, *set;                          /* [rows], or NULL: no row is restricted */
 } problem;
 
 static void spoil(dice *d, float *x, int32_t n)
@@ -65,7 +65,7 @@ static void spoil(dice *d, float *x, int32_t n)
     if (dice_chance(d, 8))
         for (int32_t v = 0; v < n; v++) x[v] = -INFINITY;
     if (dice_chance(d, 8)) x[dice_range(d, 0, n - 1)] = dice_chance(d, 50) ? NAN : INFINITY;
-    if (dice_chance(d, 5)) { /* one thread has a NaN and no number */
+    if (dice_chance(d, 5)) { /* one thread gets a NaN and no number */
         for (int32_t v = 1; v < n; v++) x[v] = -INFINITY;
         x[n - 1] = NAN;
     }
@@ -193,7 +193,7 @@ static int same(float a, float b)
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
 }
 
-/* `from`: what a difference that it comes from was rounded at. */
+/* `from`: the magnitude at which the values compared were rounded. */
 static void expect_near(double is, double should, double from)
 {
     if (isnan(should) || isinf(should)) {
@@ -211,10 +211,11 @@ typedef struct answer {
     int32_t picks, pick_row[MAX_PICKS], pick_symbol[MAX_PICKS];
 } answer;
 
-/* How rows are called: which, in which order, and where they lie. */
+/* A call: which rows, in which order, and their memory layout. */
 typedef struct batch_layout {
-    int32_t rows, order[MAX_ROWS], beyond, row_gap, off; /* beyond: the grid is for more; apart: floats between rows */
-    int32_t longer; /* than all lists, where there are any: symbols that it says there are */
+    int32_t rows, order[MAX_ROWS], beyond, row_gap,
+        off;        /* beyond: surplus rows of the grid; row_gap: floats between rows */
+    int32_t longer; /* announced number of symbols beyond the longest list, if there are lists */
 } batch_layout;
 
 static void *put(rig *g, const void *from, size_t bytes)
@@ -322,7 +323,7 @@ static answer run_best(rig *g, dice *d, const problem *p, const batch_layout *c)
     rig_upload(g);
     gpu_run_best(g->queue, &best);
     gpu_run_picks(g->queue, &picks);
-    memset(&best, 0xFF, sizeof best); /* copied when launched */
+    memset(&best, 0xFF, sizeof best); /* it is copied at the launch */
     rig_download(g);
     return a;
 }
@@ -339,7 +340,7 @@ static int before(const void *a, const void *b)
     return x->v < y->v ? -1 : 1;
 }
 
-/* Row r of the problem, which is row i of the answer. */
+/* Check row r of the problem, row i of the answer. */
 static void expect_choices(const problem *p, const answer *a, int32_t r, int32_t i)
 {
     const float norm = a->log_norm[i];
@@ -363,7 +364,7 @@ static void expect_choices(const problem *p, const answer *a, int32_t r, int32_t
     free(all);
 }
 
-/* What the plain C kernel says of row r. It knows no lists and no shifted actions, so these are taken away. */
+/* Compare row r with the plain C kernel, which has no lists and no shifted actions: they are removed first. */
 static void expect_kernel(const problem *p, const answer *a, int32_t r, int32_t i)
 {
     const int32_t n = length_of(p, r), max_n = p->max_choices < 300 ? p->max_choices : 300;
@@ -429,7 +430,7 @@ static batch_layout draw_company(dice *d, int32_t rows)
     return c;
 }
 
-/* Row i of one run is row k of another. */
+/* Row i of one run equals row k of another. */
 static void expect_same(const problem *p, const answer *a, int32_t i, const answer *b, int32_t k)
 {
     const size_t n = (size_t)a->count[i], offset = (size_t)i * (size_t)p->max_choices,
@@ -442,7 +443,7 @@ static void expect_same(const problem *p, const answer *a, int32_t i, const answ
     assert_memory_equal(a->logp + offset, b->logp + to, n * sizeof *a->logp);
 }
 
-/* All rows, then some alone or among others. Answers lie in the rig's mirror: two rigs. */
+/* All rows, then some alone or among others. Answers stay in the rig's mirror, hence two rigs. */
 static void check_best(rig *g, rig *h, dice *d, const problem *p)
 {
     batch_layout all = {.rows = p->rows, .beyond = 1};
@@ -472,7 +473,7 @@ static void test_best(void **state)
     rig_open(&h, 24 << 20);
     for (int64_t i = 0; i < iterations; i++) {
         dice d = dice_seeded(harness_seed(1) + (uint64_t)i);
-        const int few = i % 2 != 0; /* what one warp does, which has to find the last of the best late */
+        const int few = i % 2 != 0; /* one warp does these; the last of the best must be found late */
         const int32_t symbols = few ? dice_range(&d, 1, 1500)
                                     : DICE_PICK(&d, 1, 2, 3, 31, 32, 33, 40, 100, 255, 256, 257, 1024, 1025, 2049, 4096,
                                                 4097, 5000, 16384, 16385, 20001, 40000, 70000);
@@ -505,7 +506,8 @@ static void test_company(void **state)
     rig_close(&h);
 }
 
-/* Of x that differ and have one log-probability the smaller symbol is chosen, wherever the best by x are cut. */
+/* Among distinct logits with equal log-probability the smaller symbol is chosen, even if the best logits are cut off
+ * between them. */
 static void test_rounded(void **state)
 {
     (void)state;
@@ -528,8 +530,8 @@ static void test_rounded(void **state)
     rig_close(&h);
 }
 
-/* A few large x, so that several of the others share a log-probability; some of the larger of two neighbours; then, at smaller symbols,
- * `most` of the smaller one, which is returned. The best by x end among these. */
+/* A few large logits, so that several of the others share a log-probability. Then some with the larger of two adjacent
+ * floats, and, at smaller symbols, n_ties with the smaller one, which is returned. The best logits end among these. */
 static float draw_cut(dice *d, float *x, int32_t symbols, int32_t n_ties)
 {
     const int32_t high = dice_range(d, 2, n_ties - 2), top = dice_range(d, 1, n_ties - high - 1);
@@ -541,7 +543,8 @@ static float draw_cut(dice *d, float *x, int32_t symbols, int32_t n_ties)
     return small;
 }
 
-/* The last of the best by x is the least of those that share its log-probability: what was cut and must come in equals it. */
+/* The last of the best logits is the smallest with its log-probability: what was cut off and must be considered equals
+ * it. */
 static void test_cut(void **state)
 {
     enum { ROWS = 32 };
@@ -613,7 +616,7 @@ static double mixed(const problem *p, const double *norm, int32_t r, int32_t v)
         if (!(norm[e] > -INFINITY)) return NAN;
         sum += exp((double)logit_at(p, e, r, v) - norm[e]);
     }
-    double max = -INFINITY, spread = 0.0; /* the same again where it is too small for that */
+    double max = -INFINITY, spread = 0.0; /* again, if too small for the tolerance */
     for (int32_t e = 0; e < p->models; e++) max = fmax(max, (double)logit_at(p, e, r, v) - norm[e]);
     if (max == -INFINITY) return max;
     for (int32_t e = 0; e < p->models; e++) spread += exp((double)logit_at(p, e, r, v) - norm[e] - max);

@@ -1,11 +1,11 @@
-/* test_f16.c: numbers of 16 bits against what their bits mean. */
+/* test_f16.c: 16-bit floats against the meaning of their bits. */
 #include "half.h"
 
 #include <math.h>
 
 #include "support/harness.h"
 
-/* What the bits of an fp16 number without a sign mean. */
+/* The value of an fp16 number's bits, without the sign. */
 static double meaning(uint32_t half)
 {
     const uint32_t exponent = half >> 10, rest = half & 1023;
@@ -18,7 +18,7 @@ static void check(float x, uint32_t half)
     assert_int_equal(gpu_float_to_f16(-x), half | 0x8000);
 }
 
-/* Each number is itself, and what lies between it and the next is the nearer, or the even one. */
+/* Each fp16 number converts to itself, and what is between two goes to the nearer, ties to even. */
 static void every_number_of_f16(void **state)
 {
     (void)state;

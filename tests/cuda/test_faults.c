@@ -1,5 +1,5 @@
-/* The executor where the stand-in has no memory, or opens nothing, at each place in turn: a call says so, and made once more it does what
- * it would have done. Nothing is left behind. */
+/* The executor when the stand-in runs out of memory or fails to open something, at each place in turn: a call reports
+ * it, and repeated does what it would have done. Nothing leaks. */
 #include "faults.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static int note_refusal(rill_status status)
     return 1;
 }
 
-/* A device, and the problem's plan on it. */
+/* A device with the problem's network. */
 typedef struct bench {
     rill_device *device;
     rill_network *plan;
@@ -42,7 +42,7 @@ static rill_status begin(rill_context *ctx, const problem *p, bench *b)
     return status;
 }
 
-/* Until nothing fails any more. */
+/* Repeat until nothing fails. */
 static void open_with_faults(rill_context *ctx, const problem *p, cuda_host_call call, uint64_t more)
 {
     bench b;
@@ -109,7 +109,7 @@ static void every_failing_call(void **state)
     HARNESS_ASSERT_COVERED(refused > 100);
 }
 
-/* Rows come back through memory that is there already. */
+/* Reading rows back uses memory that is already allocated. */
 static void reading_asks_for_no_memory(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void reading_asks_for_no_memory(void **state)
         assert_memory_equal(found, rows + (ptrdiff_t)3 * i, 9 * sizeof *rows);
     }
     assert_int_equal(gpu.count(CUDA_HOST_MEMORY), old_count);
-    gpu.refuse(CUDA_HOST_MEMORY, 1, 1); /* all at once take more, which there is not: one by one they do not */
+    gpu.refuse(CUDA_HOST_MEMORY, 1, 1); /* reading all at once would need more memory, and fails; row by row succeeds */
     assert_int_equal(rill_session_read(stream, host, 0, 0, ROWS, found), RILL_ERR_MEMORY);
     gpu.refuse(CUDA_HOST_MEMORY, 0, 0);
     assert_int_equal(rill_session_read(stream, host, 7, 0, 3, found), RILL_OK);

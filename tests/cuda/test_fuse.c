@@ -1,4 +1,4 @@
-/* test_fuse.c: how many launches the operations of a layer take, and that outputs are those of the processor. Environment:
+/* test_fuse.c: how many launches the operations of a layer take, and that outputs equal the CPU's. Environment:
  * RILL_TEST_DEVICE, else cuda-host. */
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ typedef struct layer {
     size_t used;
 } layer;
 
-/* --- programs ----------------------------------------------------------------------------------------------------- */
+/* --- graphs ------------------------------------------------------------------------------------------------------- */
 
 static float *numbers(layer *l, size_t n)
 {
@@ -75,8 +75,8 @@ static void normalise(layer *l)
     rill_op_normalise(l->plan, l->program, RILL_ROWS, &o);
 }
 
-/* As transformers have it: rows embedded, a product that an activation alone reads, one that adds to the rows, norms, products behind
- * each other, and one to a table. */
+/* A layer as in transformers: embeddings, a product read only by an activation, one added to the rows, norms,
+ * successive products, and one written to a table. */
 static void build_layer(layer *l)
 {
     const rill_view none = {0}, x = rill_view_value(l->x), context = rill_view_value(l->context),
@@ -101,7 +101,8 @@ static void product_to_table(layer *l)
             rill_view_table(l->table, l->node));
 }
 
-/* Two products of the same rows, one of them to a table, `turned` in the other order than their weights lie; then what they made. */
+/* Two products of the same rows, one of them to a table; `turned`: in the order opposite to their weights in memory.
+ * Then operations that read the results. */
 static void add_product_pair(layer *l, int turned, rill_activation activation)
 {
     const rill_view none = {0}, x = rill_view_value(l->x), gates = rill_view_value(l->gates),
@@ -120,14 +121,14 @@ static void build_pairs(layer *l)
     embed(l, l->context);
     add_product_pair(l, 0, RILL_LINEAR);
     add_product_pair(l, 1, RILL_LINEAR);
-    add_product_pair(l, 0, RILL_TANH); /* which is not the other's */
+    add_product_pair(l, 0, RILL_TANH); /* different from the other's */
     product(l, 32, WIDTH, rill_view_value(l->x), (rill_view){0}, RILL_LINEAR,
-            rill_view_value(l->gates)); /* nothing to finish */
+            rill_view_value(l->gates)); /* without an epilogue */
     product(l, 8, WIDTH, rill_view_value(l->x), (rill_view){0}, RILL_LINEAR, rill_view_value(l->part));
     product_to_table(l);
 }
 
-/* x, read by a product: what comes next writes some of it anew, which another product reads. */
+/* x is read by a product; the next operation overwrites part of it, which another product reads. */
 static void start_reuse(layer *l)
 {
     product(l, WIDTH, INNER, rill_view_value(l->inner), (rill_view){0}, RILL_LINEAR, rill_view_value(l->x));
@@ -153,7 +154,7 @@ static void build_masked(layer *l)
     product_to_table(l);
 }
 
-/* Values that are written in parts by each operation that can, or read in parts. */
+/* Values written in parts, by each operation that can, or read in parts. */
 static void build_parts(layer *l)
 {
     const rill_view none = {0}, x = rill_view_value(l->x), context = rill_view_value(l->context),
@@ -231,7 +232,7 @@ static void open_layer(layer *l, const char *device, rill_weight_type type)
     l->list = rill_network_vocab_subset(l->plan, RILL_NONE, RILL_NONE, RILL_WEIGHT_F32, "list");
 }
 
-/* The table's rows; what each operation took, and how many operations there are. */
+/* Run a layer: the table's rows, and the cost of each operation; returns the number of operations. */
 static int32_t run_layer(void (*build)(layer *), const char *device, rill_weight_type type, float *rows,
                          rill_op_profile *took)
 {
@@ -266,7 +267,7 @@ static int near(float x, float wanted, float tolerance)
     return isfinite(wanted) ? fabsf(x - wanted) <= tolerance * (1.0f + fabsf(wanted)) : !isfinite(x);
 }
 
-/* `launches`, `bytes`: of each operation; or NULL. */
+/* `launches`, `bytes`: expected for each operation, or NULL. */
 static void check_layer(void (*build)(layer *), rill_weight_type type, float tolerance, const int64_t *launches,
                         const double *bytes)
 {
@@ -287,7 +288,7 @@ static void check_layer(void (*build)(layer *), rill_weight_type type, float tol
             fail_msg("row %d, column %d: %.9g, not %.9g", i / WIDTH, i % WIDTH, (double)found[i], (double)wanted[i]);
 }
 
-/* Products but those with a swish or to a table are one launch. */
+/* Products take one launch each, except those with swish or to a table. */
 static void epilogues_are_fused(void **state)
 {
     static const int64_t launches[] = {1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 2};
@@ -295,8 +296,8 @@ static void epilogues_are_fused(void **state)
     check_layer(build_layer, RILL_WEIGHT_F32, 1e-4f, launches, NULL);
 }
 
-/* What is rounded is finished apart; nothing is gathered. Rows are read and written in two bytes, in four as well where others read them;
- * weights lie in columns by 16. */
+/* Products with rounded output have a separate epilogue; nothing is gathered. Rows are read and written in two bytes,
+ * and also in four if others read them; weights are padded to 16 columns. */
 static void rounding_is_fused(void **state)
 {
     enum { ROW = 4 * WIDTH, HALF = 2 * WIDTH, HALF_IN = 2 * INNER };
@@ -311,8 +312,8 @@ static void rounding_is_fused(void **state)
     check_layer(build_layer, RILL_WEIGHT_F16, 5e-3f, launches, bytes);
 }
 
-/* The second of two is done with the first, which has read the rows; in bf16 what only a product reads is rounded, so those are finished
- * apart. */
+/* The second product of a pair runs with the first, which has read the rows. In bf16 a value that only products read is
+ * rounded, so those have a separate epilogue. */
 static void product_pairs_are_merged(void **state)
 {
     enum { X = 4 * WIDTH, GATES = 4 * 32, WEIGHTS = 32 * 4 * WIDTH, BACK = 32 * 4 * 32 };
@@ -340,7 +341,7 @@ static void partial_rows_are_gathered(void **state)
     check_layer(build_wide, RILL_WEIGHT_BF16, 5e-2f, NULL, NULL);
 }
 
-/* Infinity is a number of f16; what would become one is not. */
+/* Infinity is a valid f16 number; a value that would overflow to it is not. */
 static void f16_ends(void **state)
 {
     static const float weights[] = {65504.0f, -INFINITY, NAN, 65505.0f};

@@ -1,8 +1,8 @@
-/* The executor of programs on a GPU, or, as long as RILL_TEST_DEVICE names no other, on the stand-in: random programs against the plain
+/* The GPU executor of graphs, on the device in RILL_TEST_DEVICE or the stand-in: random graphs against the reference
  * interpreter, and to the bit for any order of the rows, any split of a run, and any order of threads and blocks.
  *
- * Sums are taken in another order than the interpreter takes them. How much that may make is seen from what two of the processor's
- * sets of instructions make of the same problem: where they choose differently, nothing can be expected. */
+ * Sums are in another order than the interpreter's. The allowed difference is estimated by running the problem with two
+ * of the CPU's instruction sets; if those choose differently, the problem is not compared. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 static rill_kernels plain;
 
-/* A GPU multiplies by bf16 weights what is rounded to bf16 itself. */
+/* With bf16 weights a GPU rounds the activations to bf16, too. */
 static void multiply(const rill_gemm *g, rill_pool *pool)
 {
     if (g->w->dtype != RILL_DTYPE_BF16) {
@@ -46,7 +46,7 @@ static outcome interpret_with(problem *p, rill_isa_mask isa)
 
 static int64_t n_unstable;
 
-/* A last bit may make a whole one of bf16 or f16. */
+/* A difference in the last bit of fp32 may change a whole bit of bf16 or f16. */
 static float tolerance_for(rill_weight_type type)
 {
     return type == RILL_WEIGHT_BF16 ? 2e-2f : type == RILL_WEIGHT_F16 ? 3e-3f : 2e-4f;
@@ -61,7 +61,7 @@ static tolerance problem_tolerance(const problem *p)
     return (tolerance){.absolute = max, .relative = max};
 }
 
-/* The truth may be NULL, where it is not sure. */
+/* `truth` may be NULL if it is not certain. */
 static void check_variants(rill_context *ctx, problem *p, uint64_t seed, const rill_network *plan, rill_graph program,
                            const outcome *truth)
 {
@@ -105,7 +105,7 @@ static void check_problem(rill_context *ctx, uint64_t seed)
     rill_graph program;
     if (rill_device_open(&device, ctx, &options) != RILL_OK) {
         puts(rill_error(ctx));
-        if (strcmp(options.name, "cuda") == 0) exit(77); /* Meson's word for a test that is left out */
+        if (strcmp(options.name, "cuda") == 0) exit(77); /* Meson's exit code for a skipped test */
         fail();
     }
     assert_int_equal(rill_network_open(&plan, ctx, device), RILL_OK);
@@ -133,7 +133,7 @@ static void programs_mean_what_they_say(void **state)
     assert_true(n_unstable * 10 <= n);
 }
 
-/* A program that copies row which[r] of a constant to node node[r], beside so many ragged spaces. */
+/* A graph that copies row which[r] of a constant to node node[r], with a number of unrelated ragged spaces. */
 typedef struct copies {
     rill_device *device;
     rill_network *plan;
@@ -171,7 +171,7 @@ static void close_copies(copies *c)
     rill_device_close(c->device);
 }
 
-/* n rows, told from those of other runs by `shift`. */
+/* Check n rows; `shift` distinguishes them from those of other runs. */
 static void check_copies(const copies *c, int32_t n, int32_t shift)
 {
     const int32_t first[] = {10, 1, 10, 1}, second[] = {1, 10, 1, 10}, node[] = {3, 0, 2, 1};
@@ -187,7 +187,7 @@ static void check_copies(const copies *c, int32_t n, int32_t shift)
     }
 }
 
-/* Of two ragged spaces now the one is longer, now the other. */
+/* Of two ragged spaces, either may be the longer one. */
 static void ragged_lengths_alternate(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void ragged_lengths_alternate(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Runs that lie alike are recorded the second time and replayed from then on, with other columns and fewer rows. */
+/* Runs with equal layout are recorded the second time and replayed from then on, with other columns and fewer rows. */
 static void runs_are_replayed(void **state)
 {
     (void)state;
@@ -209,7 +209,7 @@ static void runs_are_replayed(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Slots are filled ahead of those who read them, but not before those who still read what was there. */
+/* Slots are filled ahead of their readers, but not before readers of the old contents are done. */
 typedef struct slots {
     rill_device *device;
     rill_network *plan;
@@ -218,8 +218,8 @@ typedef struct slots {
     rill_table nodes;
 } slots;
 
-/* `fill` puts row which[r] of a constant into slot[r], and answers with a tag if it is to be waited for; `read` copies slot[r] to
- * node[r]. Both through a value. */
+/* `fill` puts row which[r] of a constant into slot[r], with a tag as answer if it is to be waited for; `read` copies
+ * slot[r] to node[r]. Both go through a value. */
 static slots open_slots(rill_context *ctx, int tagged)
 {
     static const float rows[] = {10.0f, 11.0f, 12.0f, 13.0f};
@@ -287,8 +287,8 @@ static void slots_are_filled_in_order(void **state)
     rill_context_destroy(ctx);
 }
 
-/* What random programs hardly have: sums that go to an odd place of a value, and units that a column numbers which the run itself
- * writes. out [4, 16] of four inputs. */
+/* Cases rare in random graphs: sums written to an odd offset of a value, and units numbered by a column that the run
+ * itself writes. out [4, 16] of four inputs. */
 static void run_odd(rill_context *ctx, const char *name, float *out)
 {
     enum { N = 4, UNITS = 9 };

@@ -1,4 +1,5 @@
-/* test_host.c: the stand-in itself: its language against plain loops, in many orders, and what it finds wrong with kernels. */
+/* test_host.c: the stand-in itself: its CUDA subset against plain loops, in many orders, and the kernel errors it
+ * detects. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +14,13 @@
 #include "support/harness.h"
 
 #ifdef __SANITIZE_THREAD__
-enum { WATCHED = 1 }; /* flaws that it tells of end the program; and fibres are slow */
+enum { WATCHED = 1 }; /* detected errors abort the program; and fibres are slow */
 #else
 enum { WATCHED = 0 };
 #endif
 enum { SEEDS = WATCHED ? 3 : 20, NUMBERS = 100 * 128, OUTS = 8192 };
 
-/* Numbers on the device, and room for what a probe writes. */
+/* Numbers on the device, and memory for a probe's output. */
 typedef struct bench {
     rig g;
     int32_t *x, *out;
@@ -51,14 +52,14 @@ static void close_bench_rig(bench *b)
     rig_close(&b->g);
 }
 
-/* The queue fails with these words, and a new one takes its place. */
+/* The queue fails with this message, and a new one replaces it. */
 static void expect_failure(bench *b, const char *words)
 {
     char why[GPU_ERROR_BYTES] = "";
     assert_int_equal(gpu_stream_sync(b->g.queue, why), -1);
     if (strstr(why, words) == NULL) fail_msg("\"%s\" does not say \"%s\"", why, words);
     memset(why, 0, sizeof why);
-    assert_int_equal(gpu_stream_sync(b->g.queue, why), -1); /* and for good */
+    assert_int_equal(gpu_stream_sync(b->g.queue, why), -1); /* and permanently */
     assert_non_null(strstr(why, words));
     gpu_stream_close(b->g.queue);
     assert_int_equal(gpu_stream_open(&b->g.queue, b->g.device, why), 0);
@@ -170,7 +171,7 @@ static void test_atomics(void **state)
             assert_int_equal(b.out[2], min);
             assert_int_equal(b.out[3], or);
             assert_int_equal(b.out[4], and);
-            assert_int_equal(b.out[5] + b.out[7], sum); /* exchanges hand each number on but the last */
+            assert_int_equal(b.out[5] + b.out[7], sum); /* exchanges pass each number on, except the last */
             assert_int_equal(b.out[6] == sum, !flaw);
         }
     }
@@ -220,7 +221,7 @@ static void test_poison(void **state)
     close_bench_rig(&b);
 }
 
-/* --- what is told ------------------------------------------------------------------------------------------------- */
+/* --- detected errors ---------------------------------------------------------------------------------------------- */
 
 static void test_flaws(void **state)
 {
@@ -295,7 +296,7 @@ static void test_launches(void **state)
     close_bench_rig(&b);
 }
 
-/* Does a child process end badly when it runs this? */
+/* Whether a child process that runs this is aborted. */
 static int is_aborted(void (*run)(bench *b))
 {
     const pid_t child = fork();
@@ -346,7 +347,7 @@ static void lose_update(bench *b)
     gpu_stream_sync(b->g.queue, why);
 }
 
-/* What only a sanitizer sees. Without one the first writes past its memory, so it is not run. */
+/* Errors that only a sanitizer sees. Without one the first would corrupt memory, so it is not run. */
 static void test_sanitizers(void **state)
 {
     (void)state;
@@ -405,7 +406,7 @@ static void test_memory(void **state)
     assert_null(a.base);
     assert_int_equal(cuda_host_used(), 0);
     cuda_host_addresses(gpu_memory_bytes(device) + 3 * granule);
-    assert_int_equal(gpu_grow(device, &a, 1), 0); /* addresses for all memory */
+    assert_int_equal(gpu_grow(device, &a, 1), 0); /* addresses are reserved for all memory */
     b.reserved = 4 * granule;
     assert_int_equal(gpu_grow(device, &b, 1), GPU_NO_ADDRESSES);
     assert_null(b.base);
@@ -439,7 +440,7 @@ static void test_copies(void **state)
     gpu_copy_to_host(queue, back, device + 200, 100);
     gpu_copy_to_host(queue, NULL, NULL, 0);
     assert_int_equal(back[0], -1); /* not yet */
-    memset(pinned, 4, 100);        /* too early: this is what goes down */
+    memset(pinned, 4, 100);        /* too early: the upload copies this */
     assert_int_equal(gpu_stream_sync(queue, why), 0);
     for (int i = 0; i < 100; i++) assert_int_equal(back[i], 4);
 
@@ -454,7 +455,7 @@ static void test_copies(void **state)
     gpu_pinned_free(b.g.device, back);
     gpu_copy_to_host(b.g.queue, back, device, 1);
     memset(pinned, 5, 100);
-    gpu_copy_to_device(b.g.queue, device, pinned, 100); /* is not done after it */
+    gpu_copy_to_device(b.g.queue, device, pinned, 100); /* the upload is not done after it */
     expect_failure(&b, "a copy up of 1 bytes to memory that is not there");
     gpu_copy_to_host(b.g.queue, pinned, device, 100);
     assert_int_equal(gpu_stream_sync(b.g.queue, why), 0);
@@ -463,7 +464,7 @@ static void test_copies(void **state)
     close_bench_rig(&b);
 }
 
-/* Memory of one GPU is nothing to another. */
+/* One GPU cannot use another's memory. */
 static void test_two_devices(void **state)
 {
     bench b = open_bench_rig();
@@ -499,7 +500,8 @@ static float bf16(uint16_t x)
 static void check_product(rig *g, dice *d, gpu_type type)
 {
     const int32_t n = dice_range(d, 1, 70), k = dice_range(d, 1, 50), rows = dice_range(d, 0, 13),
-                  ldc = n + (n % 4 == 0 ? 4 * dice_range(d, 0, 1) : dice_range(d, 0, 3)), /* gpu.h says how it lies */
+                  ldc = n +
+                        (n % 4 == 0 ? 4 * dice_range(d, 0, 1) : dice_range(d, 0, 3)), /* alignment as gpu.h requires */
         lda = (k + 7) / 8 * 8;
     const size_t element = gpu_type_bytes(type);
     char why[GPU_ERROR_BYTES];
@@ -561,7 +563,7 @@ static void test_products(void **state)
     close_bench_rig(&b);
 }
 
-/* --- threads of the system ---------------------------------------------------------------------------------------- */
+/* --- system threads ----------------------------------------------------------------------------------------------- */
 
 static void *sum_often(void *arg)
 {
@@ -600,7 +602,7 @@ static void test_threads(void **state)
     }
 }
 
-/* What was recorded is done when it is replayed, with what memory holds then, and not before. */
+/* Recorded work runs at replay, with memory's contents at that time, and not before. */
 static void test_records(void **state)
 {
     (void)state;
@@ -634,7 +636,7 @@ static void test_records(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sanitizers), /* first: to the thread sanitizer fibres are threads, with which no child goes on */
+        cmocka_unit_test(test_sanitizers), /* first: under the thread sanitizer fibres are threads, and a forked child stops */
         cmocka_unit_test(test_places),     cmocka_unit_test(test_barriers),     cmocka_unit_test(test_warps),
         cmocka_unit_test(test_atomics),    cmocka_unit_test(test_bits),         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_flaws),      cmocka_unit_test(test_early_return), cmocka_unit_test(test_launches),

@@ -1,4 +1,4 @@
-/* test_index.c: indices that follow from columns, of rows.cu. */
+/* test_index.c: index lists computed from columns, in rows.cu. */
 #include "launch.h"
 #include "rig.h"
 #include "support/dice.h"

@@ -1,4 +1,4 @@
-/* test_lists.c: lists.cu against definitions, and each row against itself in other company. */
+/* test_lists.c: lists.cu against definitions, and each row against itself in other batches. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,7 @@ enum { MAX_ROWS = 20, SLOTS = 6, MAX_LISTED = 300, VOCABULARY = 400, TABLE = MAX
 typedef struct problem {
     int32_t rows, width, longest;
     int32_t first[SLOTS], length[SLOTS], ids[SLOTS * MAX_LISTED];
-    int32_t slot[MAX_ROWS], a_row[MAX_ROWS],
-        out_row[MAX_ROWS]; /* rows of the tables: of what is read; of what is written */
+    int32_t slot[MAX_ROWS], a_row[MAX_ROWS], out_row[MAX_ROWS]; /* rows of the tables read and written */
     gpu_type type;
     gpu_activation activation;
     float *w, *x; /* [VOCABULARY, width]; [TABLE, width] */
@@ -49,9 +48,9 @@ static problem draw(dice *d, int32_t width, int32_t vocabulary)
     p.longest += dice_range(d, 0, 40);
     for (int32_t r = 0; r < p.rows; r++) {
         p.slot[r] = r > 0 && dice_chance(d, 60) ? p.slot[r - 1]
-                                                : dice_range(d, 0, SLOTS - 1); /* several stand together */
+                                                : dice_range(d, 0, SLOTS - 1); /* several rows share a slot */
         p.a_row[r] = dice_range(d, -1, TABLE - 1);
-        p.out_row[r] = dice_chance(d, 10) ? -1 : (7 * r + 3) % TABLE; /* they differ */
+        p.out_row[r] = dice_chance(d, 10) ? -1 : (7 * r + 3) % TABLE; /* distinct */
     }
     p.type = dice_chance(d, 50) ? GPU_F32 : dice_chance(d, 50) ? GPU_BF16 : GPU_F16;
     p.activation = (gpu_activation)dice_range(d, GPU_LINEAR, GPU_GELU_SIGMOID);
@@ -71,7 +70,7 @@ static void *put(rig *g, const void *from, size_t bytes)
     return rig_device_ptr(g, memcpy(rig_put(g, bytes), from, bytes));
 }
 
-/* `off` floats from a multiple of 16 bytes. */
+/* Put a table `off` floats past a multiple of 16 bytes. */
 static float *put_table(rig *g, const float *from, size_t n, int32_t off)
 {
     float *to = (float *)rig_put(g, (n + (size_t)off) * sizeof *to) + off;
@@ -80,7 +79,7 @@ static float *put_table(rig *g, const float *from, size_t n, int32_t off)
 
 static gpu_subsets put_lists(rig *g, const problem *p)
 {
-    const size_t used = (size_t)(p->first[SLOTS - 1] + p->length[SLOTS - 1]) * sizeof *p->ids; /* nothing lies behind */
+    const size_t used = (size_t)(p->first[SLOTS - 1] + p->length[SLOTS - 1]) * sizeof *p->ids; /* nothing is after it */
     return (gpu_subsets){put(g, p->ids, used), put(g, p->first, sizeof p->first), put(g, p->length, sizeof p->length)};
 }
 
@@ -128,7 +127,7 @@ static void test_mask(void **state)
 
 /* --- product ------------------------------------------------------------------------------------------------------ */
 
-/* test_f16.c has every number of it. */
+/* test_f16.c covers all numbers. */
 static double rounded(float x, gpu_type type)
 {
     return (double)(type == GPU_F32 ? x : gpu_rounded_to_float(gpu_round_bits(x, type), type));
@@ -148,7 +147,7 @@ static double activated(double x, gpu_activation activation)
     }
 }
 
-/* Rows `order` of the problem; out [rows, longest], copied. */
+/* Run rows `order` of the problem; out [rows, longest], copied. */
 static float *run_product(rig *g, dice *d, const problem *p, int32_t rows, const int32_t *order)
 {
     const size_t n = (size_t)rows * (size_t)p->longest, ld = (size_t)p->longest + (size_t)dice_range(d, 0, 3);
@@ -180,7 +179,7 @@ static float *run_product(rig *g, dice *d, const problem *p, int32_t rows, const
         const float *row = out + (size_t)(rows - 1 - r) * ld;
         const size_t length = out_row[r] >= 0 ? (size_t)p->length[slot[r]] : 0;
         memcpy(result + (size_t)r * (size_t)p->longest, row, length * sizeof *row);
-        for (size_t i = length; i < ld; i++) assert_true(isnan(row[i])); /* nothing was written there */
+        for (size_t i = length; i < ld; i++) assert_true(isnan(row[i])); /* never written */
     }
     return result;
 }
@@ -235,7 +234,7 @@ static void test_product(void **state)
     rig_close(&g);
 }
 
-/* Four rows, of which any that follow each other may be of one slot: each number of rows together, at each place in a block. */
+/* Four rows, of which any adjacent ones may share a slot: each number of rows together, at each position in a block. */
 static void test_rows_together(void **state)
 {
     (void)state;
@@ -245,7 +244,7 @@ static void test_rows_together(void **state)
         dice d = dice_seeded(harness_seed(1) + i);
         problem p = draw(&d, i < 8 ? 130 : 128, VOCABULARY);
         p.rows = 4;
-        p.length[0] = 3; /* within what was drawn, or before the next */
+        p.length[0] = 3; /* shorter than drawn, so the memory exists */
         p.length[1] = 5;
         for (int32_t n = 0; n < 8; n++) p.ids[n] = 40 * n + (int32_t)i;
         p.first[1] = 3;

@@ -1,5 +1,5 @@
-/* Products, of the stand-in or, with ON_GPU, of cuBLASLt: that one algorithm sums alike for any number of rows is not written down
- * anywhere, so it is looked at here. */
+/* Matrix products of the stand-in or, with ON_GPU, of cuBLASLt. No documentation promises that one algorithm sums
+ * equally for any number of rows, so it is tested here. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { ROWS = 70 };
 
-/* What is added and cut off; `in_place`: what is added lies where the output goes. */
+/* Addend and activation; `in_place`: the addend is in the output's memory. */
 typedef struct shape {
     int32_t n, k;
     gpu_type type;
@@ -38,7 +38,7 @@ static void put_number(char *to, float value, gpu_type type)
     memcpy(to, type == GPU_F32 ? (const void *)&value : (const void *)&rounded, gpu_type_bytes(type));
 }
 
-/* Numbers that all types have, and sums of which are exact; where sums are fast, no such. */
+/* Numbers that all types represent and whose sums are exact; with `fast`, arbitrary ones. */
 static float draw_number(dice *d, const shape *s)
 {
     return (float)dice_range(d, -128, 128) / (s->fast ? 60.0f : 64.0f);
@@ -108,7 +108,7 @@ static double expected(const problem *p, size_t r, size_t j)
     return p->s->relu && x < 0.0 ? 0.0 : x;
 }
 
-/* A row's product is what it should be, and the same to the bit among any others; nothing is written between rows. */
+/* A row's product is right, and the same to the bit in any batch; nothing is written between rows. */
 static void rows_do_not_depend_on_the_batch(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void rows_do_not_depend_on_the_batch(void **state)
     rig_close(&g);
 }
 
-/* With `fast` rows are right too. On the stand-in they are then summed another way among many rows. */
+/* With `fast`, rows are right, too. The stand-in then sums in another order when there are many rows. */
 static void fast_rows_are_right(void **state)
 {
     static const shape wide = {.n = 64, .k = 700, .bias = 1, .fast = 1};
@@ -150,7 +150,7 @@ static void fast_rows_are_right(void **state)
     rig_download(&g);
     for (size_t r = 0; r < ROWS; r++)
         for (size_t j = 0; j < (size_t)wide.n; j++)
-            assert_true(fabs((double)p.all[r * p.ldc + j] - expected(&p, r, j)) < 0.1); /* of tf32 */
+            assert_true(fabs((double)p.all[r * p.ldc + j] - expected(&p, r, j)) < 0.1); /* tolerance of tf32 */
     for (size_t j = 0; j < (size_t)wide.n; j++) assert_true(fabs((double)p.one[j] - expected(&p, 0, j)) < 0.1);
 #ifndef ON_GPU
     assert_memory_not_equal(p.all, p.one, (size_t)wide.n * sizeof *p.all);

@@ -1,4 +1,4 @@
-/* test_rows.c: rows.cu, norm.cu and cells.cu against the plain C kernels, and each row against itself in other company. */
+/* test_rows.c: rows.cu, norm.cu and cells.cu against the plain C kernels, and each row against itself in other batches. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,17 +14,17 @@
 
 enum { MAX_ROWS = 40, TABLE = 2 * MAX_ROWS, VIEWS = GPU_SUM_TERMS + 2 };
 
-/* Rows of a table, through an index or not. */
+/* Rows of a table, with or without an index. */
 typedef struct view {
-    int32_t width, ld; /* width 0: there is none */
-    int output, off;   /* off: floats beyond a multiple of 16 bytes */
+    int32_t width, ld; /* width 0: absent */
+    int output, off;   /* off: floats past a multiple of 16 bytes */
     float *table;      /* [TABLE, ld] */
     int32_t *index;    /* [MAX_ROWS] or NULL */
 } view;
 
 typedef struct problem {
     const struct operation *op;
-    int32_t rows, width, extra; /* extra: the grid is for as many more */
+    int32_t rows, width, extra; /* extra: surplus rows of the grid */
     view view[VIEWS];
     int views;
     float *gain, *bias; /* [width] or NULL */
@@ -34,7 +34,7 @@ typedef struct problem {
     dice d;
 } problem;
 
-/* What a kernel is called with: the views' places on the device. */
+/* A kernel's arguments: the views' device addresses. */
 typedef struct kernel_arguments {
     gpu_rows rows;
     gpu_operand operands[VIEWS];
@@ -46,15 +46,15 @@ typedef struct operation {
     const char *name;
     void (*draw)(problem *p);
     void (*run)(gpu_stream *queue, const problem *p, const kernel_arguments *d);
-    /* One row: inputs (NULL: not there) to outputs, both in order of views. */
+    /* Computes one row: inputs (NULL: absent) to outputs, both in order of views. */
     void (*expect)(const problem *p, const rill_kernels *k, float *const *row);
-    float tolerance; /* relative to 1 + |what is expected| */
-    int panel;       /* it writes one, beside its last output or alone */
+    float tolerance; /* relative to 1 + |expected| */
+    int panel;       /* it writes a panel, beside its last output or alone */
 } operation;
 
 /* --- random problems ---------------------------------------------------------------------------------------------- */
 
-/* With `odd` some are such that a row is not much of a comparison. */
+/* With `odd`, some numbers are such that a row's comparison is weak. */
 static float number(dice *d, int odd)
 {
     static const float values[] = {0.0f, -0.0f, 1e-40f, 30.0f, -100.0f, INFINITY, -INFINITY, NAN};
@@ -71,7 +71,7 @@ static float *numbers(dice *d, size_t n)
     return x;
 }
 
-enum { INPUT = 0, OUTPUT = 1, MAYBE = 2, PLAIN = 4, SAME = 8 }; /* SAME: the index of the view before */
+enum { INPUT = 0, OUTPUT = 1, MAYBE = 2, PLAIN = 4, SAME = 8 }; /* SAME: with the index of the view before */
 
 static void add_view(problem *p, int32_t width, int kind)
 {
@@ -128,13 +128,13 @@ static uint16_t rounded(float x)
     return (uint16_t)((down >> 16) + (rest > 0x8000u || (rest == 0x8000u && (down >> 16 & 1) != 0)));
 }
 
-/* Of a NaN not the sign, which goes with the order in which a compiler multiplies. */
+/* The sign of a NaN is ignored: it depends on the order in which a compiler multiplies. */
 static void expect_rounded(uint16_t half, float x)
 {
     assert_true(half == rounded(x) || (isnan(x) && (half ^ rounded(x)) == 0x8000));
 }
 
-/* Rows order[0 .. n - 1] of the problem. `got`: where each of them is found in the mirror, by output. */
+/* Run rows order[0 .. n - 1] of the problem. `got`: their address in the mirror, by output. */
 static void call(rig *g, const problem *p, const int32_t *order, int32_t n, float *got[MAX_ROWS][VIEWS])
 {
     kernel_arguments d = {0};
@@ -220,7 +220,7 @@ static void compare(const problem *p, const rill_kernels *k, int32_t r, float *c
     }
 }
 
-/* Some of the rows in another order: the same bits, but for a NaN's. */
+/* Some of the rows in another order: the same bits, except NaNs'. */
 static void compare_again(rig *g, problem *p, float *const *first)
 {
     int32_t order[MAX_ROWS], n = dice_range(&p->d, 1, p->rows);
@@ -346,7 +346,7 @@ static void expect_finish(const problem *p, const rill_kernels *k, float *const 
         row[2][j] = activated(p, k, (value_at(p->bias, j) + value_at(row[1], j)) + row[0][j]);
 }
 
-/* Two outputs, whose sums lie side by side. */
+/* Two outputs whose sums are adjacent. */
 static void draw_finish_two(problem *p)
 {
     add_view(p, p->width + 8, INPUT | PLAIN);
@@ -586,7 +586,7 @@ OPERATION(sum, 0.0f, 1)
 OPERATION(lstm, 2e-6f, 0)
 OPERATION(gru, 2e-6f, 0)
 
-/* --- what the table does not fit ---------------------------------------------------------------------------------- */
+/* --- special cases ------------------------------------------------------------------------------------------------ */
 
 static void draw_gather(problem *p)
 {
@@ -641,7 +641,7 @@ static void test_gather(void **state)
     for (int64_t i = 0; i < harness_iterations(120); i++) {
         problem p = draw(&op, harness_seed(1) + (uint64_t)i);
         cuda_host_seed((uint64_t)i);
-        for (int32_t r = 0; r < 40; r++) { /* what is rounded to even */
+        for (int32_t r = 0; r < 40; r++) { /* ties, rounded to even */
             const uint32_t bits = r % 10 == 9 ? 0x7f800001u + 0x7ffffeu * (uint32_t)(r % 4 == 1)
                                               : 0x3f808000u + ((uint32_t)r << 15) + (uint32_t)(r % 3 - 1);
             memcpy(&p.view[0].table[r % p.width + p.view[0].ld * (r / p.width % TABLE)], &bits, sizeof bits);
@@ -652,7 +652,7 @@ static void test_gather(void **state)
     rig_close(&g);
 }
 
-/* Outputs that are inputs. */
+/* Outputs that are also inputs. */
 static void test_in_place(void **state)
 {
     enum { ROWS = 9 };

@@ -1,6 +1,6 @@
-/* Whole runs. On the device that RILL_TEST_DEVICE names, else the stand-in: answers do not depend on workers and bounds. On the stand-in
- * also: whatever call or work fails, the run says so, nothing is left, and the next is as if nothing had been; in
- * its stride a run asks for no memory; what --memory says is kept; and few addresses are reserved. */
+/* Whole runs. On the device in RILL_TEST_DEVICE, else the stand-in: results do not depend on workers and memory limits.
+ * On the stand-in also: whichever call or work fails, the run reports it, nothing leaks, and the next run is
+ * unaffected; in steady state a run allocates nothing; --memory is respected; and few addresses are reserved. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@ static const char *const lines[] = {"ein mann spielt", "zwei hunde laufen", "ein
                                     "ein kind und ein hund laufen und spielen ."};
 enum { LINES = sizeof lines / sizeof *lines, TEXT = 200 };
 
-/* Sanitizers make all many times as slow: the one of threads looks at several workers alone, and neither counts bytes and calls, which
- * are the same without. */
+/* Sanitizers slow everything down: the thread sanitizer runs only tests with several workers, and neither counts bytes
+ * and calls, which do not depend on it. */
 #ifdef __SANITIZE_THREAD__
 enum { RACES_ONLY = 1, COUNTS = 0 };
 #elif defined __SANITIZE_ADDRESS__
@@ -27,7 +27,7 @@ enum { RACES_ONLY = 0, COUNTS = 0 };
 enum { RACES_ONLY = 0, COUNTS = 1 };
 #endif
 
-static stand_in gpu; /* of a GPU: empty */
+static stand_in gpu; /* empty on a GPU */
 static const char *tested = "cuda-host";
 static rill_context *ctx;
 
@@ -63,15 +63,15 @@ static rill_workers *open_workers(const char *device, int32_t workers)
     return open_fast(device, workers, "false");
 }
 
-/* A stream of the lines over and over, and what comes of it. */
+/* A stream that repeats the lines, and its results. */
 typedef struct stream {
     int64_t inputs, n_read, written, next;
     int32_t n;               /* 0: 3 */
-    int bounded;             /* inputs may not fit */
-    int64_t failed;          /* and did not */
-    char first[LINES][TEXT]; /* outputs; all others are the same */
-    uint64_t asked;          /* for memory, when half was written */
-    size_t used;             /* by the end */
+    int bounded;             /* some inputs may not fit */
+    int64_t failed;          /* number that did not fit */
+    char first[LINES][TEXT]; /* outputs; all later ones must equal them */
+    uint64_t asked;          /* allocations, when half was written */
+    size_t used;             /* at the end */
 } stream;
 
 static rill_status read_line(void *user, int may_block, const char **text, size_t *length)
@@ -88,7 +88,7 @@ static rill_status write_line(void *user, const rill_result *result)
 {
     stream *s = user;
     char *first = s->first[result->id % LINES];
-    assert_true(result->id >= s->next); /* where a run fails, what is finished is written, and others are missing */
+    assert_true(result->id >= s->next); /* after a failure, finished results are written and others missing */
     s->next = result->id + 1;
     s->written++;
     if (s->bounded && result->status == RILL_ERR_INPUT) return s->failed++, RILL_OK;
@@ -119,7 +119,7 @@ static rill_status decode(rill_workers *workers, stream *s, int64_t memory)
     return status;
 }
 
-/* To the bit, by one worker or several, of one device named twice too, with a bound or without. */
+/* To the bit: with one worker or several, also with a device listed twice, with a memory limit or without. */
 static void answers_are_the_same(void **state)
 {
     (void)state;
@@ -174,7 +174,7 @@ static void run_survives_every_failure(void **state)
     }
 }
 
-/* The second half of a stream that repeats itself asks for nothing. */
+/* The second half of a repeating stream allocates nothing. */
 static void decoding_allocates_nothing(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void decoding_allocates_nothing(void **state)
     rill_workers_close(crew);
 }
 
-/* All that workers take on a device stays within the bound, what they take whatever they decode as well: here that is most of it. */
+/* All memory that workers take on a device stays within the limit, including fixed memory: here that is most of it. */
 static void memory_limit_is_kept(void **state)
 {
     static const struct {
@@ -221,7 +221,8 @@ static void memory_limit_is_kept(void **state)
     assert_true(refused_all > 0 && refused_rows > 0 && failed > 0);
 }
 
-/* Many workers have addresses enough, since each reserves few times what the device has memory; and it is said when there are none. */
+/* Addresses suffice for many workers, since each reserves a small multiple of the device's memory; an error reports
+ * when there are none. */
 static void few_addresses_are_reserved(void **state)
 {
     enum { WORKERS = 8, EACH = 7 }; /* tables of nodes, of slots, of units; `above`; values of both queues */
@@ -230,7 +231,7 @@ static void few_addresses_are_reserved(void **state)
     if (!COUNTS) skip();
     rill_workers *crew = open_workers("cuda-host", WORKERS);
     stream s = {.inputs = 4 * LINES};
-    gpu.addresses((1 + WORKERS * EACH) * memory); /* the model's as well */
+    gpu.addresses((1 + WORKERS * EACH) * memory); /* plus the model's */
     assert_int_equal(decode(crew, &s, 0), RILL_OK);
     gpu.addresses(3 * memory);
     assert_int_equal(decode(crew, &s, 0), RILL_ERR_MEMORY);
@@ -262,7 +263,7 @@ int main(void)
     if (getenv("RILL_TEST_DEVICE") != NULL) {
         tested = getenv("RILL_TEST_DEVICE");
         return can_open_device() ? cmocka_run_group_tests(anywhere, NULL, NULL)
-                                 : 77; /* Meson's word for a test that is left out */
+                                 : 77; /* Meson's exit code for a skipped test */
     }
     gpu = module_stand_in();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Tales as plans: each part by the function of device.h that makes it. */
+/* Builds a net_spec as a network, part by part with the functions of device.h. */
 #include "interpreter.h"
 
 static rill_view make_view(spec_view l)
@@ -86,7 +86,7 @@ rill_status build_network(const net_spec *t, rill_network *plan, rill_graph *pro
     for (int32_t i = 1; i <= t->lists; i++)
         (void)rill_network_vocab_subset(plan, t->list[i].rows, t->list[i].bias, t->list[i].type, "a list");
     const rill_graph p = *program = rill_graph_begin(plan, "tale");
-    /* Columns stand behind the space that they are of, spaces behind the column that they are made by. */
+    /* Columns follow the space they belong to; spaces follow the column that defines them. */
     for (int32_t s = 0, c = 1; s <= t->spaces; s++) {
         const rill_index_space parent = t->space[s].parent_space;
         if (t->space[s].kind == SPEC_SPACE_WHERE) (void)rill_index_space_where(plan, p, parent, t->space[s].column);

@@ -1,6 +1,6 @@
-/* The plain interpreter; interpreter.h says what it is for.
+/* The reference interpreter; see interpreter.h.
  *
- * Divisions: the run · views · products · cells and scans · attention · rows · the tale. */
+ * Divisions: the run · views · products · cells and scans · attention · rows · the whole. */
 #include "interpreter_internal.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ void *interpret_alloc(size_t count, size_t size)
     return memory;
 }
 
-/* The row of the space's root, the run's rows or a ragged space, that a row comes from. */
+/* Index of a row in its root space, which is the run's rows or a ragged space. */
 int32_t column_value(const interpretation *x, rill_index_space space, int32_t row, rill_column column)
 {
     for (; space != x->t->column[column].space; space = x->t->space[space].parent_space)
@@ -92,7 +92,7 @@ static size_t value_width(const interpretation *x, rill_tensor v)
     return x->t->value[v].width;
 }
 
-/* The floats that a view means for a row; NULL where there are none. */
+/* Address of a view's floats for a row; NULL if the row is absent. */
 float *view_data(const interpretation *x, spec_view l, rill_index_space space, int32_t row)
 {
     const net_spec *t = x->t;
@@ -132,7 +132,7 @@ static float *round_to_f16(const float *x, size_t n)
     return y;
 }
 
-/* One row times a matrix in f16, which no processor's kernel knows: both rounded, and then as fp32. */
+/* One row times a matrix in f16, which CPU kernels lack: round both, then multiply in fp32. */
 static void multiply_f16(const interpretation *x, size_t n, size_t k, const float *w, rill_gemm gemm)
 {
     const size_t k2 = gemm.a2.data != NULL ? k - gemm.k1 : 0;
@@ -146,7 +146,7 @@ static void multiply_f16(const interpretation *x, size_t n, size_t k, const floa
     free(rounded);
 }
 
-/* One row times a matrix that is packed for it. */
+/* One row times a matrix packed for this row. */
 static void multiply(const interpretation *x, rill_weight_type type, size_t n, size_t k, const float *w, rill_gemm gemm)
 {
     static const rill_dtype dtypes[] = {RILL_DTYPE_F32, RILL_DTYPE_BF16, RILL_DTYPE_U8S8};
@@ -257,7 +257,7 @@ static void interpret_gru(const interpretation *x, const spec_op *op, int32_t r)
              view_data(x, op->view[2], op->space, r), view_data(x, op->view[3], op->space, r));
 }
 
-/* The gates' inputs of unit u of input i. */
+/* Inputs of the gates for unit u of input i. */
 static float *scan_input(const interpretation *x, const spec_op *op, int32_t i, int32_t u)
 {
     const spec_view *l = &op->view[0];
@@ -328,7 +328,7 @@ static void interpret_path(interpretation *x, const spec_op *op, int32_t number)
     }
 }
 
-/* Row t of what a row attends to; how many there are. */
+/* Row t that row r attends to; *length: their number. */
 static const float *attended_row(const interpretation *x, const spec_op *op, int32_t r, int32_t t, spec_view l,
                                  int32_t *length)
 {
@@ -482,7 +482,7 @@ static void interpret_mask(const interpretation *x, const spec_op *op, int32_t r
         to[x->w->symbol[op->as.mask.vocab_subset][slot][i]] = -INFINITY;
 }
 
-/* --- the tale ----------------------------------------------------------------------------------------------------- */
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 void interpret(const net_spec *t, const rill_kernels *kernels, world *w, const answers *a)
 {

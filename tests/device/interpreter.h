@@ -1,8 +1,8 @@
-/* interpreter.h: what a device's programs mean, said once more and as plainly as can be.
+/* interpreter.h: a simple reference implementation of a device's graphs.
  *
- * A tale is a plan and a program written down by a test; it is built into a rill_network and, independently, told by tell(): whole run
- * by whole run, one row at a time, with neither blocks nor indices nor threads. Kernels are called with one row each.
- * A world is what outlives runs: tables, paths, lists. */
+ * A net_spec describes a network with one graph as data. A test builds it as a rill_network and, independently, runs it
+ * with interpret(): one row at a time, without blocks, index lists or threads. Kernels are called with one row each. A
+ * world is the state that outlives runs: tables, paths, lists. */
 #ifndef TEST_INTERPRETER_H
 #define TEST_INTERPRETER_H
 
@@ -43,12 +43,12 @@ typedef enum spec_op_kind {
     SPEC_MIX
 } spec_op_kind;
 
-/* An operation; its views stand in `view` in the order in which its struct has them, and are put into the struct by build_network(). */
+/* An operation. Its views are in the order of its struct's members; build_network() copies them there. */
 typedef struct spec_op {
     spec_op_kind kind;
     rill_index_space space;
     spec_view view[16];
-    rill_column node, parent, depth; /* SPEC_PATH */
+    rill_column node, parent, depth; /* for SPEC_PATH */
     union {
         rill_product product;
         rill_lstm_cell lstm;
@@ -73,7 +73,7 @@ typedef enum spec_space_kind {
     SPEC_SPACE_RAGGED
 } spec_space_kind;
 
-/* Arrays are addressed by handle: element 0 is not used, but for the space of rows. */
+/* Arrays are indexed by handle: element 0 is unused, except for the space of rows. */
 typedef struct net_spec {
     struct {
         float *data;
@@ -99,14 +99,14 @@ typedef struct net_spec {
     } space[SPEC_MAX_PARTS];
     struct {
         rill_index_space space;
-        int32_t *entry; /* of the run */
+        int32_t *entry; /* values in the run */
         size_t count;
     } column[SPEC_MAX_PARTS];
     struct {
         rill_index_space space;
         size_t width;
         rill_vocab_subset list;
-        int written; /* floats that are, for the maker */
+        int written; /* number of floats written so far, for the generator */
     } value[SPEC_MAX_PARTS];
     spec_op op[MAX_OPS];
     rill_table expected;
@@ -125,7 +125,7 @@ typedef struct world {
     int32_t symbols[SPEC_MAX_PARTS][SPEC_MAX_SLOTS];
 } world;
 
-/* What a run is asked and answers, for n rows. */
+/* Requests and answers of a run of n rows. */
 typedef struct answers {
     int32_t n;
     rill_selection selection;
@@ -133,10 +133,10 @@ typedef struct answers {
     size_t ld_watched;
 } answers;
 
-/* Build a tale as a plan with one program. */
+/* Build a net_spec as a network with one graph. */
 rill_status build_network(const net_spec *t, rill_network *plan, rill_graph *program);
 
-/* Tell what a run of n rows does; columns' entries are the tale's. */
+/* Compute a run of n rows; columns have the spec's entries. */
 void interpret(const net_spec *t, const rill_kernels *kernels, world *w, const answers *a);
 
 #endif

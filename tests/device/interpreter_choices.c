@@ -1,10 +1,10 @@
-/* The plain interpreter's choices: log-probabilities by the kernel's normaliser, then one symbol after the other. */
+/* The reference interpreter's choices: log-probabilities with the kernel's normaliser, then one symbol after the other. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "interpreter_internal.h"
 
-/* The row of the host that a row stands for. */
+/* The host row of a row. */
 static int32_t host_row(const interpretation *x, rill_index_space space, int32_t row)
 {
     while (space != RILL_ROWS && x->t->space[space].kind != SPEC_SPACE_RAGGED) {
@@ -14,8 +14,7 @@ static int32_t host_row(const interpretation *x, rill_index_space space, int32_t
     return row;
 }
 
-/* Log-probabilities of a row: x - log of the sum, or x where it is raw. Returns that logarithm, which is no number when they are
- * none. */
+/* Log-probabilities of a row: x - log sum exp, or x if raw. Returns that logarithm; NaN if there are no numbers. */
 static float log_probabilities(const interpretation *x, size_t n, const float *logits, const float *bias,
                                const float *add, int raw, float *logp)
 {
@@ -91,7 +90,7 @@ void interpret_best(const interpretation *x, const spec_op *op, int32_t r)
     const int sound = n == 0 || !isnan(log_probabilities(x, n, logits, from > 0 ? bias : NULL, add, o->raw, logp));
     if (o->tag_column == 0) {
         write_choices(x, host_row(x, op->space, r), n, action, logp, sound);
-    } else { /* by logits: equal ones may not differ in logarithms */
+    } else { /* order by logits: distinct ones may have equal logarithms */
         size_t best = n;
         for (size_t v = 0; sound && v < n; v++) {
             logp[v] = logits[v] + (from > 0 ? bias[v] : 0.0f);

@@ -1,4 +1,4 @@
-/* interpreter_internal.h: a tale while it is told. Inner header of the interpreter. */
+/* interpreter_internal.h: state of an interpretation. Private header of the interpreter. */
 #ifndef TEST_INTERPRETER_INTERNAL_H
 #define TEST_INTERPRETER_INTERNAL_H
 
@@ -11,21 +11,21 @@ typedef struct interpretation {
     const answers *a;
     struct {
         size_t rows;
-        int32_t *origin; /* row of `of`; of units the input */
-        int32_t *value;  /* of distinct rows */
-        int32_t *first;  /* ragged: [n] first units */
+        int32_t *origin; /* row of `of`; for units, the input */
+        int32_t *value;  /* for distinct rows */
+        int32_t *first;  /* for ragged spaces: [n] index of the first unit */
     } space[SPEC_MAX_PARTS];
     float *value[SPEC_MAX_PARTS];
     int32_t *path[SPEC_MAX_PARTS]; /* [n, MOST_NODES] */
     int32_t *path_length[SPEC_MAX_PARTS];
 } interpretation;
 
-/* Zeroed memory; the test ends where there is none. */
+/* Zeroed memory; fails the test if there is none. */
 void *interpret_alloc(size_t count, size_t size);
 
-/* The entry of a column for a row. */
+/* Value of a column for a row. */
 int32_t column_value(const interpretation *x, rill_index_space space, int32_t row, rill_column column);
-/* The floats that a view means for a row; NULL where there are none. */
+/* Address of a view's floats for a row; NULL if the row is absent. */
 float *view_data(const interpretation *x, spec_view l, rill_index_space space, int32_t row);
 
 void interpret_best(const interpretation *x, const spec_op *op, int32_t r);

@@ -1,7 +1,7 @@
-/* Random tales and worlds.
+/* Random networks and worlds.
  *
- * Rows of a run write nodes and slots of their own and read, besides these, only old ones that no row writes: so that any cut gives
- * the same. Divisions: the world · the skeleton · views · what is asked · the whole. */
+ * Each row of a run writes nodes and slots of its own, and otherwise reads only old ones that no row writes. So any
+ * split of the run gives the same results. Divisions: the world · the skeleton · views · requests · the whole. */
 #include "random_network_internal.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ float *random_floats(dice *d, size_t count, float scale)
     return x;
 }
 
-/* Now and then a number that is none. */
+/* Sometimes writes a NaN or an infinity. */
 static void poison(dice *d, float *x, size_t count)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY, -0.0f, 1e30f};
@@ -105,7 +105,7 @@ static rill_column add_column(problem *p, rill_index_space space, size_t count)
     return c;
 }
 
-/* One of random entries. */
+/* A column of random entries. */
 static rill_column random_column(problem *p, rill_index_space space, size_t count, int32_t low, int32_t high)
 {
     const rill_column c = add_column(p, space, count);
@@ -220,7 +220,7 @@ static int is_derived(const net_spec *t, rill_index_space space, rill_index_spac
     return space == from;
 }
 
-/* Whether rows of a space may read a value of another. */
+/* Whether rows of space `space` may read a value of space `to`. */
 static int can_read(const problem *p, rill_index_space space, rill_index_space to, int absent)
 {
     const net_spec *t = &p->t;
@@ -259,7 +259,7 @@ static void offer_values(problem *p, found *f, rill_index_space space, size_t wi
     }
 }
 
-/* A number of a constant's row, for rows of the space. */
+/* A column of row indexes of a constant, for rows of the space. */
 static rill_column symbol_column(problem *p, rill_index_space space, int absent)
 {
     const skeleton *s = &p->s;
@@ -272,7 +272,7 @@ static rill_column symbol_column(problem *p, rill_index_space space, int absent)
     return absent && dice_chance(&p->d, 60) ? s->unit_or_none : DICE_PICK(&p->d, s->unit_symbol, s->unit_tag);
 }
 
-/* RILL_OWN only where the space itself has numbers. */
+/* Sometimes RILL_OWN, if the space has its own numbers; else the column. */
 static rill_column own_column_or(problem *p, rill_index_space space, rill_column column, rill_column otherwise)
 {
     const int own = space != RILL_ROWS && (p->t.space[space].kind == SPEC_SPACE_RAGGED || is_distinct(&p->t, space));
@@ -311,7 +311,7 @@ static void offer_tables(problem *p, found *f, rill_index_space space, size_t wi
               width);
 }
 
-/* Something of `width` floats that rows of the space can read. */
+/* Find `width` floats that rows of the space can read. */
 spec_view find_view(problem *p, rill_index_space space, size_t width, int needs, const spec_view *but)
 {
     found f = {.n = 0};
@@ -349,7 +349,7 @@ spec_op *add_op(problem *p, spec_op_kind kind, rill_index_space space)
     return op;
 }
 
-/* Where an operation writes: a value of its own, or rows that belong to the row. */
+/* An output for an operation: a new value, or table rows that belong to the row. */
 spec_view place_output(problem *p, rill_index_space space, size_t width)
 {
     const skeleton *s = &p->s;
@@ -365,11 +365,11 @@ spec_view place_output(problem *p, rill_index_space space, size_t width)
             return (spec_view){SPEC_VIEW_RAGGED, p->ragged, RILL_OWN, s->own_slot, 0};
     }
     const rill_tensor v = add_value(p, space, width);
-    p->t.value[v].width += (size_t)dice_range(&p->d, 0, 3); /* which nothing is written to */
+    p->t.value[v].width += (size_t)dice_range(&p->d, 0, 3); /* the extra floats are never written */
     return (spec_view){SPEC_VIEW_VALUE, v, RILL_OWN, 0, 0};
 }
 
-/* place(), but nothing that is read. */
+/* As place_output(), but none of what the operation reads. */
 spec_view place_new_output(problem *p, rill_index_space space, size_t width, const spec_view *reads, int n)
 {
     const spec_view out = place_output(p, space, width);
@@ -380,7 +380,7 @@ spec_view place_new_output(problem *p, rill_index_space space, size_t width, con
     return out;
 }
 
-/* --- what is asked ------------------------------------------------------------------------------------------------ */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 static void make_selection(problem *p)
 {

@@ -1,11 +1,11 @@
-/* random_network.h: random tales and worlds for the executor's property test. Everything follows from the dice. */
+/* random_network.h: random networks and worlds for the executor's property test. Everything is determined by the dice. */
 #ifndef TEST_DEVICE_MAKER_H
 #define TEST_DEVICE_MAKER_H
 
 #include "interpreter.h"
 #include "support/dice.h"
 
-/* Columns and spaces that every tale has; those of units are 0 in one without ragged spaces. */
+/* Columns and spaces of every network; those of units are 0 if it has no ragged space. */
 typedef struct skeleton {
     rill_column node, old, old_or_none, slot, full_slot, unit, own_slot, symbol, symbol_or_none, chosen, depth,
         old_depth, tag;
@@ -24,18 +24,18 @@ typedef struct problem {
     rill_table nodes, states, slots, ragged, host;
     rill_constant rows, wide; /* [ROWS, hidden], [ROWS, 4 hidden] */
     rill_vocab_subset mask, list[2];
-    rill_selection selection; /* of all rows; answers are not there */
+    rill_selection selection; /* of all rows; its answer arrays are elsewhere */
     int32_t n_legal;
     rill_weight_type narrow;
 } problem;
 
 enum { CONSTANT_ROWS = 24 };
 
-/* Weights are in fp32, bf16 and one type more, which the device knows. */
+/* Weights are in fp32, bf16 and one more type, which the device must support. */
 problem *make_problem(uint64_t seed, rill_weight_type narrow);
 void free_problem(problem *p);
 
-/* A copy of the world that a run may change. */
+/* A copy of the world, for a run to change. */
 world *copy_world(const problem *p);
 void free_world(world *w);
 

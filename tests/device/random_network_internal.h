@@ -1,10 +1,10 @@
-/* random_network_internal.h: the maker's parts. Inner header. */
+/* random_network_internal.h: parts of the generator. Private header. */
 #ifndef TEST_MAKER_INTERNAL_H
 #define TEST_MAKER_INTERNAL_H
 
 #include "random_network.h"
 
-/* What a view must be: a value of the space itself; one whose rows may be absent; no value. */
+/* Requirements of a view: a value of the space itself; rows may be absent; not a value. */
 typedef enum view_need { ANY = 0, PLAIN = 1, ABSENT = 2, NO_VALUE = 4 } view_need;
 
 rill_index_space root_space(const net_spec *t, rill_index_space space);
@@ -16,12 +16,13 @@ rill_matrix add_matrix(problem *p, size_t n, size_t k, rill_weight_type type);
 rill_tensor add_value(problem *p, rill_index_space space, size_t width);
 spec_op *add_op(problem *p, spec_op_kind kind, rill_index_space space);
 
-/* Something of `width` floats that rows of the space can read, but not `but`. */
+/* Find `width` floats that rows of the space can read, other than `but`. */
 spec_view find_view(problem *p, rill_index_space space, size_t width, int needs, const spec_view *but);
-/* Where an operation writes: a value of its own, or rows that belong to the row; nothing that is read. */
+/* An output for an operation: a new value, or table rows that belong to the row; for place_new_output(), none of what
+ * it reads. */
 spec_view place_output(problem *p, rill_index_space space, size_t width);
 spec_view place_new_output(problem *p, rill_index_space space, size_t width, const spec_view *reads, int n);
-/* Whether there is room for one more operation and what it needs. */
+/* Whether the arrays have room for another operation and its parts. */
 int has_capacity(const problem *p);
 
 /* random_network_ops.c */

@@ -1,4 +1,5 @@
-/* Random operations of a tale. Each reads what there is and writes what is new, or rows that belong to the row. */
+/* Random operations of a network. Each reads existing parts and writes new values, or table rows that belong to the
+ * row. */
 #include <string.h>
 
 #include "random_network_internal.h"
@@ -13,12 +14,12 @@ static rill_activation random_activation(problem *p)
     return (rill_activation)dice_range(&p->d, RILL_LINEAR, RILL_GELU_SIGMOID);
 }
 
-/* A product of whatever there is. */
+/* A product of random operands. */
 static spec_view make_product(problem *p, rill_index_space space, size_t n, spec_view out)
 {
     const size_t k = (size_t)dice_range(&p->d, 1, (int32_t)p->hidden);
     const size_t k2 = dice_chance(&p->d, 30) ? (size_t)dice_range(&p->d, 1, (int32_t)p->hidden) : 0;
-    if (out.kind == SPEC_VIEW_VALUE) p->t.value[out.source].written = 0; /* not yet */
+    if (out.kind == SPEC_VIEW_VALUE) p->t.value[out.source].written = 0; /* not written yet */
     spec_view v[4] = {find_view(p, space, k, ANY, NULL)};
     const rill_matrix m = add_matrix(p, n, k + k2, random_type(p));
     if (k2 > 0) v[1] = find_view(p, space, k2, ANY, NULL);
@@ -36,7 +37,7 @@ static spec_view make_product(problem *p, rill_index_space space, size_t n, spec
     return v[3];
 }
 
-/* Rows of `width` floats in a value of the space itself. */
+/* A value of `width` floats in the space itself. */
 static spec_view own_value(problem *p, rill_index_space space, size_t width)
 {
     const spec_view l = find_view(p, space, width, PLAIN, NULL);
@@ -44,7 +45,7 @@ static spec_view own_value(problem *p, rill_index_space space, size_t width)
     return make_product(p, space, width, (spec_view){SPEC_VIEW_VALUE, add_value(p, space, width), RILL_OWN, 0, 0});
 }
 
-/* Query, key and value of one x: what int8 quantises once. */
+/* Query, key and value products of one x, which int8 quantises once. */
 static void make_siblings(problem *p)
 {
     const rill_index_space space = random_space(p);
@@ -320,7 +321,7 @@ void make_mix(problem *p)
     spec_op *op = add_op(p, SPEC_MIX, space);
     op->as.mix = o;
     memcpy(op->view, v, (size_t)o.models * sizeof *v);
-    for (int32_t i = 0; i < o.models; i++) p->t.value[v[i].source].written = 0; /* they are overwritten */
+    for (int32_t i = 0; i < o.models; i++) p->t.value[v[i].source].written = 0; /* the operation overwrites them */
     p->t.selects = 1;
 }
 

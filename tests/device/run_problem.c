@@ -1,4 +1,5 @@
-/* Problems told and run. Divisions: outcomes · the truth · the executor · comparing. */
+/* Runs problems with the interpreter and the executor. Divisions: outcomes · the interpreter · the executor ·
+ * comparing. */
 #include "run_problem.h"
 
 #include <math.h>
@@ -50,7 +51,7 @@ void free_outcome(outcome *o)
     free(o->tag[0]), free(o->tag[1]), free(o->count), free(o->action), free(o->logp), free(o->pick), free(o->watched);
 }
 
-/* --- the truth ---------------------------------------------------------------------------------------------------- */
+/* --- the interpreter ---------------------------------------------------------------------------------------------- */
 
 outcome interpret_problem(problem *p, const rill_kernels *kernels)
 {
@@ -74,7 +75,7 @@ outcome interpret_problem(problem *p, const rill_kernels *kernels)
 
 /* --- the executor ------------------------------------------------------------------------------------------------- */
 
-/* Rows of a table that lie `ld` apart in the stream and behind each other in the world, there or back. */
+/* Copy rows between a session's table, with leading dimension `ld`, and the world's dense one, in either direction. */
 static void copy_rows(float *inside, size_t ld, float *outside, size_t width, size_t rows, int into)
 {
     for (size_t r = 0; r < rows; r++)
@@ -82,7 +83,7 @@ static void copy_rows(float *inside, size_t ld, float *outside, size_t width, si
                width * sizeof *inside);
 }
 
-/* Rows of a table, there or back. */
+/* Copy rows of one table between session and world. */
 static void exchange_rows(rill_session *s, size_t table, size_t first, size_t n, float *rows, int into)
 {
     const dev_module *module = s->network->device->module;
@@ -95,7 +96,7 @@ static void exchange_rows(rill_session *s, size_t table, size_t first, size_t n,
                   ld, rows, table < s->network->n_tables ? s->network->table[table].width : 1, n, into);
 }
 
-/* Rows of tables go into the stream and come back by looking inside. */
+/* Copy all tables between session and world, reading the session's memory directly. */
 static void exchange(const problem *p, rill_session *s, world *w, int into)
 {
     for (int32_t i = 1; i <= p->t.tables; i++) {
@@ -126,17 +127,17 @@ static void open_stream(rill_context *ctx, const problem *p, const rill_network 
     exchange(p, s, w, 1);
 }
 
-/* Rows `order[0..n)` of the problem as one run, and what it is given and writes. */
+/* Rows `order[0..n)` of the problem as one run, with its inputs and outputs. */
 typedef struct piece {
     const int32_t *order;
     int32_t n;
     int32_t *columns[SPEC_MAX_PARTS];
     rill_selection selection;
-    int32_t *set, *pick, *row, *action; /* of the ask; pick: the problem's number of it */
+    int32_t *set, *pick, *row, *action; /* of the requests; pick: its index in the problem */
     float *watched;
 } piece;
 
-/* The first of each row's units among those of the problem. */
+/* For each row, the index of its first unit in the problem. */
 static void first_units(const problem *p, int32_t first[2][SPEC_MAX_SLOTS * 30])
 {
     const rill_column lengths[2] = {p->s.length, p->s.shorter};
@@ -192,7 +193,7 @@ static void make_ask(const problem *p, piece *x)
     ask->logp = alloc_poisoned(n * stride, sizeof *ask->logp);
 }
 
-/* late: see rill_run_arguments; what the caller may throw away is thrown away. */
+/* late: see rill_run_arguments; then clobbers everything that the caller may free. */
 static void begin_rows(const problem *p, rill_session *s, rill_graph program, int32_t late, const outcome *o, piece *x)
 {
     make_columns(p, o, x);
@@ -213,7 +214,7 @@ static void begin_rows(const problem *p, rill_session *s, rill_graph program, in
     memset(&ask, 0x5A, sizeof ask);
 }
 
-/* What the run made of its rows, to where the problem has them. */
+/* Copy the results of the run's rows to their places in the problem. */
 static void take_rows(const problem *p, const piece *x, outcome *o)
 {
     const size_t stride = (size_t)p->selection.stride;
@@ -277,7 +278,7 @@ static int is_near(float a, float b, tolerance t)
     return fabsf(a - b) <= t.absolute + t.relative * (fabsf(a) + fabsf(b)) && t.absolute > 0.0f;
 }
 
-/* The first entry that differs, or -1. */
+/* Index of the first entry that differs, or -1. */
 static int64_t differs(const float *a, const float *b, size_t n, tolerance t)
 {
     for (size_t i = 0; i < n; i++)

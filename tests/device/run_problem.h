@@ -1,4 +1,4 @@
-/* run_problem.h: random problems told by the interpreter and run by an executor, and what they come to. */
+/* run_problem.h: runs random problems with the interpreter and with an executor, and compares the outcomes. */
 #ifndef TEST_RUN_PROBLEM_H
 #define TEST_RUN_PROBLEM_H
 
@@ -7,16 +7,16 @@
 
 typedef struct variant {
     int threads;
-    size_t block, span, shares; /* 0: as the executor decides */
+    size_t block, span, shares; /* 0: the executor's default */
     int permuted;
     int32_t split; /* rows of the first run; 0: all */
-    int async;     /* 1: both runs are asked for before the answers of either are, which come in the other order */
+    int async;     /* 1: both runs are started before the answers of either are collected, in the opposite order */
 } variant;
 
-/* What a problem comes to. */
+/* Results of a problem. */
 typedef struct outcome {
     world *w;
-    int32_t *tag[2]; /* the columns that may be written */
+    int32_t *tag[2]; /* columns that operations may write */
     int32_t *count, *action;
     float *logp, *pick, *watched;
     size_t ld_watched;
@@ -24,18 +24,18 @@ typedef struct outcome {
 
 void free_outcome(outcome *o);
 
-/* What the interpreter makes of it, with these kernels. */
+/* Run the problem with the interpreter and these kernels. */
 outcome interpret_problem(problem *p, const rill_kernels *kernels);
 
-/* What the plan's device makes of it. */
+/* Run the problem on the network's device. */
 outcome run_problem(rill_context *ctx, problem *p, const rill_network *plan, rill_graph program, const variant *v);
 
-/* A call that fails is made again as long as this says so: its status is known, and the stream must be as good as before. NULL: no call may
- * fail. */
+/* Called with the status of a failed call: if it returns true, the status was expected, the call is repeated, and the
+ * session must be intact. NULL: no call may fail. */
 extern int (*should_retry)(rill_status status);
 
-/* How two outcomes may differ: floats x and y by absolute + relative * (|x| + |y|); all else must be the same. 0: to the bit, but that
- * all NaNs are alike. Returns what differs, or NULL. */
+/* Allowed differences: of floats, absolute + relative * (|x| + |y|); all else must be equal. 0: to the bit, with all
+ * NaNs equal. Returns what differs, or NULL. */
 typedef struct tolerance {
     float absolute, relative;
 } tolerance;

@@ -1,4 +1,4 @@
-/* Limits: what the machine is said to do at best, and the share of it that an operation is said to have reached. */
+/* Peak rates: the machine's measured maximum, and an operation's share of it. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -23,14 +23,14 @@ static double share(rill_arithmetic arithmetic, double seconds, double flops, do
 static void share_is_min_time_over_time_taken(void **state)
 {
     (void)state;
-    assert_true(share(RILL_ARITHMETIC_F32, 4, 200, 0) == 0.5);  /* 2 s of multiplying */
+    assert_true(share(RILL_ARITHMETIC_F32, 4, 200, 0) == 0.5);  /* 2 s of arithmetic */
     assert_true(share(RILL_ARITHMETIC_F32, 4, 0, 50) == 0.25);  /* 1 s of reading */
-    assert_true(share(RILL_ARITHMETIC_F32, 4, 200, 50) == 0.5); /* the longer of the two, not their sum */
+    assert_true(share(RILL_ARITHMETIC_F32, 4, 200, 50) == 0.5); /* the maximum of the two, not their sum */
     assert_true(share(RILL_ARITHMETIC_F32, 4, 50, 100) == 0.5);
     assert_true(share(RILL_ARITHMETIC_F32, 4, 100, 50) == 0.25);
     assert_true(share(RILL_ARITHMETIC_INT8, 4, 200, 0) == 0.125); /* the same in int8: 0.5 s */
     assert_true(share(RILL_ARITHMETIC_INT8, 4, 200, 50) == 0.25);
-    assert_true(share(RILL_ARITHMETIC_F32, 1, 0, 100) == 2); /* from caches: more than memory gives */
+    assert_true(share(RILL_ARITHMETIC_F32, 1, 0, 100) == 2); /* from caches: above the memory rate */
     assert_true(share(RILL_ARITHMETIC_F32, 4, 0, 0) == 0);
     assert_true(share(RILL_ARITHMETIC_F32, 0, 200, 50) == 0); /* nothing was timed */
 }
@@ -44,7 +44,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* At least a millisecond a pass, so at most a thousand passes a second. `sum` counts them. */
+/* At least a millisecond per pass, so at most a thousand passes per second. `sum` counts them. */
 static void take_a_millisecond(rill_peak_loop *loop)
 {
     const double begin = now();
@@ -58,12 +58,12 @@ static void rate_is_at_most_the_work_done(void **state)
     rill_peak_loop loop = {.run = take_a_millisecond, .work = 7};
     const double begin = now(), rate = rill_peak_loop_rate(&loop, 0.05), took = now() - begin;
     assert_true(rate <= 7 * 1000);
-    /* The fastest sample is no slower than the mean of all passes. */
+    /* The fastest sample is at least as fast as the mean of all passes. */
     assert_true(rate >= 7 * (double)loop.sum / took);
     assert_true(loop.sum >= 16 && took >= 0.05);
 }
 
-/* What a pass does follows from the width of vectors: of what this processor has, wider ones do more. */
+/* The work per pass follows from the vector width: among this processor's sets, wider ones do more. */
 static void wider_vectors_are_faster(void **state)
 {
     (void)state;
@@ -87,9 +87,9 @@ static void wider_vectors_are_faster(void **state)
 
 /* --- the machine -------------------------------------------------------------------------------------------------- */
 
-/* A runner that has a stream, as rill_runner_limits() wants it, and runs nothing. */
+/* A runner with a session, as rill_runner_limits() needs, which runs nothing. */
 typedef struct idler {
-    rill_session *stream; /* first */
+    rill_session *stream; /* first member */
     rill_network *plan;
     rill_device *device;
 } idler;
@@ -122,11 +122,12 @@ static rill_limits measure(rill_context *ctx, const char *kernels)
 
 static int is_rate(double x)
 {
-    return isfinite(x) && x > 1e6; /* a machine of the last forty years */
+    return isfinite(x) && x > 1e6; /* any machine of the last forty years */
 }
 
-/* The margins are wide. A vector of eight numbers does four times what plain C does, of which half is asked for; and no memory reads
- * numbers as fast as registers multiply them. One good measurement of three is enough, since a busy machine can disturb one. */
+/* Wide margins. Vectors of eight numbers are four times as fast as plain C, of which half is required; and memory reads
+ * are slower than arithmetic in registers. One good measurement of three suffices, since a busy machine can disturb
+ * one. */
 static void limits_are_plausible(void **state)
 {
     (void)state;
@@ -144,7 +145,7 @@ static void limits_are_plausible(void **state)
     rill_context_destroy(ctx);
 }
 
-/* There is one request, for what is read. Refused, it leaves the limits as they were. */
+/* There is one allocation, for the memory to be read. If it fails, the limits stay unchanged. */
 static void limits_without_memory(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
-/* Errors of networks: each mistake is reported once, in a sentence that names graph, operation and cause. */
+/* Errors in building networks: each mistake is reported once, in a message that names graph, operation and cause. */
 #include <string.h>
 
 #include "rill/device.h"
 #include "support/harness.h"
 
-/* A small sound plan that each mistake is added to. */
+/* A small valid network to which each mistake is added. */
 typedef struct sound {
     rill_network *plan;
     rill_graph program;
@@ -207,7 +207,7 @@ MISTAKE(memory_of_nodes)
                                   .values = rill_view_table(s->nodes, s->node),
                                   .out = rill_view_value(s->y)});
 }
-/* A memory of the slot, and numbers for distances: `constant` x of heads. */
+/* Attend to the slot's memory, with relative position biases: `constant` x of heads. */
 static void attend_to_slot(const sound *s, rill_constant relative)
 {
     rill_op_attend(s->plan, s->program, RILL_ROWS,
@@ -382,7 +382,7 @@ static void devices_are_chosen_by_name(void **state)
         const char *message;
     } wrong[] = {
         {{.name = "gpu"}, "expected cpu, cuda, cuda:NUMBER or auto, found \"gpu\""},
-        {{.name = "cuda:99"}, "device: "}, /* built without, no GPU, or not so many */
+        {{.name = "cuda:99"}, "device: "}, /* built without CUDA, no GPU, or fewer GPUs */
         {{.kernels = "sse"},
          "kernels: expected one of ref, avx2, avx512, avx512vnni, neon, neon-dotprod, neon-i8mm; found \"sse\""},
     };

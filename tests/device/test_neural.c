@@ -1,5 +1,5 @@
-/* examples/neural_domain.c, loaded as anybody's plugin into librill: its outputs' scores against the same network written out as
- * loops, and greedy outputs letter by letter. Only what is installed is used here. */
+/* examples/neural_domain.c, loaded as a plugin: its outputs' scores against the same network written as loops, and
+ * greedy outputs letter by letter. Uses only what is installed. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ enum { E = 7, H = 12, LETTERS = 26, END = 26, ACTIONS = 27, CAPACITY = 40 };
 
 static struct tensor {
     const char *name;
-    int rows, columns; /* columns 0: one dimension */
+    int rows, columns; /* columns 0: a vector */
     float *data;
 } tensors[] = {
     {"source.embedding", LETTERS, E, NULL},    {"target.embedding", ACTIONS + 1, E, NULL},
@@ -45,7 +45,7 @@ static size_t n_floats(const struct tensor *t)
     return (size_t)t->rows * (size_t)(t->columns > 0 ? t->columns : 1);
 }
 
-/* Numbers that make choices neither certain nor equal. `left_out`: a tensor that the file does not have, or -1. */
+/* Write random weights that make choices neither certain nor equal. `missing`: index of a tensor to leave out, or -1. */
 static void write_model(const char *path, int missing)
 {
     char header[4000];
@@ -80,7 +80,7 @@ static void write_model(const char *path, int missing)
     fclose(file);
 }
 
-/* --- the network as loops ----------------------------------------------------------------------------------------- */
+/* --- reference loops ---------------------------------------------------------------------------------------------- */
 
 static double sigmoid(double x)
 {
@@ -131,7 +131,7 @@ static reading read_word(const char *word)
     return r;
 }
 
-/* Log-probabilities in the decoder's state h. */
+/* Log-probabilities from the decoder state h. */
 static void look(const reading *r, const double *h, double *logp)
 {
     double share[CAPACITY], joined[2 * H] = {0}, a[H], sum = 0.0, max = -INFINITY;
@@ -152,7 +152,8 @@ static void look(const reading *r, const double *h, double *logp)
     for (int v = 0; v < ACTIONS; v++) logp[v] -= log(sum);
 }
 
-/* The log-probability of an output, ended unless it was cut short; or, greedy, the likeliest letters into `greedy`. */
+/* The log-probability of an output, with its end unless truncated; or, with `greedy`, writes the most probable letters
+ * there. */
 static double spell(const char *word, const char *output, int ended, char *greedy)
 {
     const reading r = read_word(word);

@@ -1,4 +1,4 @@
-/* Streams: rows that are given out and come back, memory that cannot be had, plans that several threads share, profiles. */
+/* Sessions: slots that are taken and released, allocations that fail, networks shared by several threads, profiles. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { OWNERS = 40, ROWS = 2000 };
 
-/* Free ranges are what nobody has, sorted, apart from each other and from the end. */
+/* Free ranges are exactly what is not taken: sorted, not adjacent, and not at the end. */
 static void check_ranges(const dev_ranges *r, const dev_range *owner)
 {
     static char used[ROWS];
@@ -60,7 +60,7 @@ static void freed_ranges_are_reused(void **state)
     assert_int_equal(dev_ranges_take(&full, 3), INT32_MAX - 3);
 }
 
-/* --- a small plan ------------------------------------------------------------------------------------------------- */
+/* --- a small network ---------------------------------------------------------------------------------------------- */
 
 typedef struct small {
     rill_device *device;
@@ -122,7 +122,7 @@ static void dropped_slots_are_reused(void **state)
     enum { SLOTS = 50, LONGEST = 30 };
     assert_int_equal(rill_session_open(&stream, ctx, s.plan, 1), RILL_OK);
     assert_int_equal(rill_session_reserve(stream, 0, SLOTS), RILL_OK);
-    /* Ten at a time, whichever slots they take: rows stay few, however many slots have been used. */
+    /* Ten at a time, in any slots: the number of rows stays small, however many slots were used. */
     for (int round = 0; round < 300; round++) {
         int32_t slot[10], units[10];
         for (int32_t i = 0; i < 10; i++) {
@@ -138,7 +138,7 @@ static void dropped_slots_are_reused(void **state)
         assert_int_equal(stream->ranges.end, 0);
     }
     assert_true(stream->table[s.memory - 1].capacity <= 2 * 10 * LONGEST);
-    /* A slot whose next item fits keeps its rows. */
+    /* A slot keeps its rows if the next item fits. */
     const int32_t slot = 3, longer = 9, shorter = 4;
     assert_int_equal(rill_session_set_slots(stream, 1, &slot, &longer), RILL_OK);
     const int32_t first = stream->first[slot];
@@ -150,7 +150,7 @@ static void dropped_slots_are_reused(void **state)
     rill_context_destroy(ctx);
 }
 
-/* --- what a caller can do wrong ----------------------------------------------------------------------------------- */
+/* --- caller errors ------------------------------------------------------------------------------------------------ */
 
 static void caller_errors_are_reported(void **state)
 {
@@ -186,7 +186,7 @@ static void caller_errors_are_reported(void **state)
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* Everything that a runner does, once. Returns what failed, or RILL_OK. */
+/* Everything a runner does, once. Returns the error, or RILL_OK. */
 static rill_status use_problem(rill_context *ctx, problem *p, int runs, const harness_memory *memory, int64_t *grown)
 {
     rill_device *device = NULL;
@@ -231,7 +231,7 @@ static rill_status use_problem(rill_context *ctx, problem *p, int runs, const ha
     return status;
 }
 
-/* Tags are written; the next try begins as the first did. */
+/* Tags are written: restore them before the next attempt. */
 static void each_allocation_may_fail(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* See driver.h. Failures here are failures of the test. */
+/* See driver.h. Errors fail the test. */
 #include "driver.h"
 
 #include <math.h>
@@ -104,9 +104,9 @@ rill_terminal answer_ends(const answer *a, int32_t r)
     return a->out.ends[r] == RILL_ENDS_LAST ? RILL_LAST : RILL_LIVE;
 }
 
-/* --- asking in many ways ------------------------------------------------------------------------------------------ */
+/* --- varied requests ---------------------------------------------------------------------------------------------- */
 
-enum { MANY_ROWS = 150, SETS = 3 }; /* more rows than a domain takes at once */
+enum { MANY_ROWS = 150, SETS = 3 }; /* more rows than a domain scores at once */
 
 typedef struct asked {
     rill_score_request ask;
@@ -123,7 +123,7 @@ static void draw_sets(asked *x, const rill_domain_info *info, int32_t n, uint64_
         x->legal[w] = w < words && info->legal != NULL ? info->legal[w] : some;
         if (info->legal != NULL) x->legal[w] &= info->legal[w % words];
     }
-    /* Whoever has a list of what is ever legal is given that set in place of none. */
+    /* With info.legal, a row without a set of its own gets that one. */
     for (int32_t r = 0; r < n; r++) x->legal_set[r] = (int32_t)random_below(state, SETS + 1) - (info->legal == NULL);
     for (int32_t r = 0; r < n; r++)
         if (x->legal_set[r] >= SETS) x->legal_set[r] = 0;
@@ -164,7 +164,7 @@ static void compare_row(const rill_score_request *ask, const rill_score_result *
     for (int32_t i = 0, j = 0; i < all->count[r] && n < max_n; i++) {
         const int32_t action = all->action[from + (size_t)i];
         if (!rill_score_request_allows(ask, r, action)) {
-            /* Only a row that gives all that it has may give it, too. */
+            /* A pick may only repeat a returned choice if the row returned all its choices. */
             if (j < n_found && found->action[from + (size_t)j] == action) assert_int_equal(n_found, all->count[r]), j++;
             continue;
         }

@@ -4,17 +4,17 @@
 
 #include "rill/domain.h"
 
-/* A model with a runner of its own; of a domain without runners both are the same. */
+/* A model with its own runner; for a domain without runners both are the same object. */
 typedef struct started {
     void *model, *self;
 } started;
 
-/* open() and start(), with as many threads as the options say; on failure there is nothing to close. */
+/* open() and start(), with the number of threads in the options. On failure there is nothing to close. */
 rill_status start_model(rill_context *ctx, const rill_domain *domain, const rill_open_options *options, started *out,
                         rill_domain_info *info);
 void stop_model(const rill_domain *domain, started *s);
 
-/* Room for the choices of some rows, of all actions each. */
+/* Buffers for the choices of some rows, with all actions for each. */
 typedef struct answer {
     rill_score_result out;
     int32_t actions;
@@ -23,25 +23,25 @@ typedef struct answer {
 answer answer_make(int32_t rows, int32_t actions);
 void answer_free(answer *a);
 
-/* step() and score() the rows, all actions asked for. */
+/* step() and score() the rows, requesting all actions. */
 void answer_rows(rill_context *ctx, const rill_domain *domain, void *self, const rill_rows *rows, answer *a);
 
-/* The same for one row by itself; the answer is freed by the caller. */
+/* The same for a single row; the caller frees the answer. */
 typedef struct one_row {
     int32_t phase, node, parent, action, slot, depth;
 } one_row;
 
 answer answer_row(rill_context *ctx, const rill_domain *domain, void *self, int32_t actions, one_row row);
 
-/* Log-probabilities of all actions of row r, -infinity where it has no such choice. Choices must come best first, the smaller action
- * first among equals. */
+/* Log-probabilities of all actions of row r, -infinity for actions that are no choice. Choices must be sorted best
+ * first, with the smaller action first among equals. */
 void answer_logp(const answer *a, int32_t r, float *logp);
 
-/* What the choices of row r do to their hypothesis, which must be the same for all but the end action. */
+/* How the choices of row r end their hypothesis; must be the same for all but the end action. */
 rill_terminal answer_ends(const answer *a, int32_t r);
 
-/* Ask in many ways about rows that have been stepped and are many times in each call: any M, 0 included, less of some rows, sets
- * of actions, picks. Every answer must be what the one on all actions says, to the bit. */
+/* Score stepped rows with varied requests, each row several times per call: any M including 0, different per row,
+ * allowed sets, picks. Every answer must equal the corresponding part of the answer for all actions, to the bit. */
 void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
                       const rill_rows *rows, int rounds);
 

@@ -1,5 +1,5 @@
-/* A context that knows the core and `domains` for each case, and proof behind it that nothing is left. Included by a test's one file,
- * after helpers.h and behind that array. */
+/* A context with the core and the test's `domains` for each case; checks afterwards that no memory is left. To be
+ * included by a test's only source file, after helpers.h and the definition of `domains`. */
 #ifndef TEST_DOMAINS_ENGINE_FIXTURE_H
 #define TEST_DOMAINS_ENGINE_FIXTURE_H
 

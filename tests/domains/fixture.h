@@ -1,4 +1,5 @@
-/* A context for each case, and proof behind it that nothing is left. Included by a test's one file, after helpers.h. */
+/* A context for each case; checks afterwards that no memory is left. To be included by a test's only source file, after
+ * helpers.h. */
 #ifndef TEST_DOMAINS_FIXTURE_H
 #define TEST_DOMAINS_FIXTURE_H
 

@@ -1,5 +1,6 @@
-/* A context and a folder with a model's files for each case, which spoils some of them, and proof behind it that nothing is left.
- * Included by a test's one file, after helpers.h and behind `domain`; the test says what a whole model is: fill_folder(). */
+/* A context and a directory with a model's files for each case, some of which damage them; checks afterwards that no
+ * memory is left. To be included by a test's only source file, after helpers.h and `domain`. The test's fill_folder()
+ * writes an intact model. */
 #ifndef TEST_DOMAINS_FOLDER_FIXTURE_H
 #define TEST_DOMAINS_FOLDER_FIXTURE_H
 
@@ -30,7 +31,7 @@ static int tear_down(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* Open the model and close it again. */
+/* Open the model and close it. */
 static rill_status open_folder(const char *path, int tokenized)
 {
     void *self = NULL;
@@ -44,7 +45,7 @@ static rill_status open_folder(const char *path, int tokenized)
     return status;
 }
 
-/* Opening must fail so; %s in the sentence is the folder. */
+/* Opening must fail with this status and message; %s in it stands for the directory. */
 static void refused(rill_status status, const char *sentence)
 {
     assert_int_equal(open_folder(folder, 0), status);
@@ -67,7 +68,7 @@ static inline void no_path(void **state)
     assert_string_equal(rill_error(ctx), expected);
 }
 
-/* Layers that the file has and config.json does not: it is another model's. */
+/* Layers in the file that config.json lacks: the file belongs to another model. */
 static inline void tensor_without_a_place(model_spec spec, void (*write)(const char *folder, const model_spec *spec))
 {
     spec.extra = "decoder.lstm2.weight_hh";
@@ -83,7 +84,7 @@ static void remove_one(const char *name)
     free(path);
 }
 
-/* Take files away one after the other: each is missed although those before it are missing too, so they are read last first. */
+/* Remove the files one by one, the last read first: each is reported although others are already missing. */
 static inline void each_missing_file_is_reported(const char *const *name, size_t n)
 {
     char sentence[200];

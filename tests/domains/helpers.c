@@ -1,4 +1,4 @@
-/* See helpers.h. Failures here are failures of the test. */
+/* See helpers.h. Errors fail the test. */
 #include <dirent.h>
 #include <math.h>
 #include <setjmp.h>

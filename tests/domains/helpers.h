@@ -1,4 +1,4 @@
-/* What the tests of domains/ share: contexts that count and refuse, folders that go away, copies of small models. */
+/* Shared by the tests of domains/: allocators that count and fail, temporary directories, copies of small models. */
 #ifndef TEST_DOMAINS_HELPERS_H
 #define TEST_DOMAINS_HELPERS_H
 
@@ -6,7 +6,7 @@
 
 #include "rill/domain.h"
 
-/* Under the thread sanitizer, which makes all ten times as slow, what one thread does alone has nothing to show. */
+/* The thread sanitizer is ten times as slow, and finds nothing in single-threaded tests: skip those. */
 #ifdef __SANITIZE_THREAD__
 enum { RACES_ONLY = 1 };
 #else
@@ -15,28 +15,28 @@ enum { RACES_ONLY = 0 };
 
 /* --- memory --- */
 
-/* An allocator that refuses from the `allowed`-th call for memory on (freeing always works) and counts what is out. */
+/* An allocator that fails from call `allowed` on (freeing always works) and counts live blocks. */
 typedef struct failing_allocator {
-    long allowed;   /* calls still granted; negative: all */
+    long allowed;   /* number of calls that succeed; negative: all */
     long calls;     /* made so far */
-    long out;       /* blocks not given back */
-    char log[1000]; /* warnings so far, each with a line feed */
+    long out;       /* live blocks */
+    char log[1000]; /* warnings so far, each followed by a line feed */
 } failing_allocator;
 
-/* A context over the miser; every block is its own malloc(), so that ASan sees its edges. */
+/* A context with the failing allocator; every block is a separate malloc(), so that ASan checks its bounds. */
 rill_context *failing_allocator_context(failing_allocator *m);
 
-/* The end of a context: of what was made with it nothing is left. */
+/* Destroy the context; no memory may be left. */
 void failing_allocator_finish(failing_allocator *m, rill_context *ctx);
 
-/* Grant life() no call for memory, then one, two, ... until it has all that it asks for. Each that is refused one must fail with
- * RILL_ERR_MEMORY and leave nothing behind. Returns how often it was tried. */
+/* Run life() with 0, 1, 2, ... successful allocations, until it succeeds. Each failure must be RILL_ERR_MEMORY and
+ * leave nothing behind. Returns the number of runs. */
 long refuse_each_call(failing_allocator *m, rill_context *ctx,
                       rill_status (*life)(rill_context *ctx, const char *folder), const char *folder);
 
 /* --- files --- */
 
-/* A fresh folder; its path is the caller's, freed by folder_remove(), which deletes the files in it as well. */
+/* A new directory. The caller owns the path; folder_remove() frees it and deletes the directory with its files. */
 char *folder_make(void);
 void folder_remove(char *folder);
 
@@ -45,28 +45,28 @@ char *join_path(const char *folder, const char *name);
 
 void write_bytes(const char *folder, const char *name, const void *bytes, size_t length);
 void write_string(const char *folder, const char *name, const char *text);
-/* The whole file, malloc()ed, with a NUL behind it. */
+/* The whole file followed by a NUL, malloc()ed. */
 char *read_bytes(const char *folder, const char *name, size_t *length);
 void copy_file(const char *from, const char *to, const char *name);
 
-/* tests/data/NAME, malloc()ed; the test is told where by the variable RILL_TEST_DATA. */
+/* tests/data/NAME, malloc()ed; the environment variable RILL_TEST_DATA is the path of tests/data. */
 char *data_path(const char *name);
 
 /* --- inputs and values --- */
 
-/* A number below `below`: the same ones from the same state everywhere. */
+/* A pseudo-random number below `below`; platform-independent. */
 uint32_t random_below(uint64_t *state, uint32_t below);
 
 rill_input make_input(const char *text, int32_t slot);
 
-/* Fails the test, naming value `at` of `what`, unless the difference is at most `slack` times the larger of the value and 1: of that
- * size are log-probabilities and states. */
+/* Fails the test, naming value i of `what`, unless the difference is at most `slack` * max(|value|, 1), the size of
+ * log-probabilities and states. */
 void assert_near(double found, double expected, double slack, const char *what, size_t i);
 
-/* Fails the test with the context's sentence. */
+/* Fails the test with the context's error message. */
 void assert_ok(const rill_context *ctx, rill_status status);
 
-/* Fails the test unless the context's last sentence is `expected`, in which %s stands for `folder`. */
+/* Fails the test unless the context's last error message is `expected`, in which %s stands for `folder`. */
 void assert_error(const rill_context *ctx, const char *expected, const char *folder);
 
 #endif

@@ -27,7 +27,7 @@ static size_t n_elements(const model_tensor *t)
     return (size_t)t->rows * (size_t)(t->columns ? t->columns : 1);
 }
 
-/* What of a file is there already. */
+/* A tensor file being written. */
 typedef struct writer {
     char header[32768];
     size_t header_length, n_written;
@@ -35,7 +35,7 @@ typedef struct writer {
     uint64_t random;
 } writer;
 
-/* The numbers of the tensor of that name among those before `end`. */
+/* The values of the tensor of this name, which comes before `end`. */
 static const float *tensor_values(const writer *w, const model_tensor *shapes, const model_tensor *end,
                                   const char *name)
 {

@@ -1,4 +1,4 @@
-/* A translation model with one runner, as an engine has them. Included by a test's one file. */
+/* Opens a translation model with one runner, as an engine does. To be included by a test's only source file. */
 #ifndef TEST_DOMAINS_MT_RUNNER_H
 #define TEST_DOMAINS_MT_RUNNER_H
 

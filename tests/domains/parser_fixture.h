@@ -1,4 +1,5 @@
-/* A parser with random weights for each case that asks for one. Included by a test's one file, after helpers.h. */
+/* A parser with random weights for each case that requests one. To be included by a test's only source file, after
+ * helpers.h. */
 #ifndef TEST_DOMAINS_PARSER_FIXTURE_H
 #define TEST_DOMAINS_PARSER_FIXTURE_H
 

@@ -1,5 +1,5 @@
-/* domains/text: codecs, and what those of FSMT models are made of. Moses' tokeniser and detokeniser and byte pair encoding give what
- * transformers and sacremoses give on the texts of tests/data/mt/moses, string by string; files they read are checked. */
+/* domains/text: tokenizers, and the parts of FSMT's. Moses' tokenizer and detokenizer and byte pair encoding give what
+ * transformers and sacremoses give on the texts of tests/data/mt/moses, string by string; invalid files are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -50,7 +50,7 @@ static rill_moses_bpe *open_language(const char *language)
     return fsmt;
 }
 
-/* --- as the reference --------------------------------------------------------------------------------------------- */
+/* --- against the reference ---------------------------------------------------------------------------------------- */
 
 static rill_status collect(void *user, const char *piece, size_t length)
 {
@@ -99,7 +99,7 @@ static void check_language(const char *language, const json_t *cases, const rill
     {
         const char *pieces = json_string_value(json_array_get(one, 0));
         const size_t length = strlen(pieces);
-        rill_text_reset(&out); /* blanks in pieces are nothing: all of them as one piece is the same */
+        rill_text_reset(&out); /* spaces in tokens are dropped: all tokens as one give the same text */
         assert_ok(ctx, rill_moses_bpe_join(fsmt, 1, &pieces, &length, &out));
         assert_same(language, pieces, &out, json_string_value(json_array_get(one, 1)));
     }
@@ -145,8 +145,8 @@ static void assert_tokens(rill_moses *moses, const char *text, int lower, const 
     rill_text_clear(&out);
 }
 
-/* Without files the lists are rill's own. */
-/* GPT-2's words: a contraction is one, also before a letter; in capitals it is none. */
+/* Without files, the built-in lists are used. */
+/* GPT-2's words: a contraction is a word, even before a letter, but not in capitals. */
 static void contractions_are_words(void **state)
 {
     (void)state;
@@ -223,7 +223,8 @@ static void lower_case(void **state)
     moses_close(&moses);
 }
 
-/* A comma stays in a number, whatever its digits are; fractions are marks, and the number signs of Chinese are no numbers. */
+/* A comma stays in a number, whatever its digits; fractions are punctuation, and ideographic number signs are no
+ * numbers. */
 static void numbers_of_all_kinds(void **state)
 {
     (void)state;
@@ -257,13 +258,13 @@ static void merges_by_rank(void **state)
     assert_pieces("b c</w>\na b\n", "abc", "a bc</w>");
     assert_pieces("a b\nb c</w>\nab c</w>", "abc", "abc</w>");
     assert_pieces("é é\n", "éééé", "éé é é</w>");
-    /* A pair that arises within a round waits for its end, although it stands earlier in the file: all ab are made
-     * before aba is. */
+    /* A pair that arises in a round waits for its end, although its line comes earlier in the file: all ab are merged
+     * before aba. */
     assert_pieces("ab a\na b\n", "abab", "aba b</w>");
     assert_pieces("ab a\na b\n", "ababx", "ab ab x</w>");
 }
 
-/* Of two cuts that are worth the same, as tokenizers does: the one whose last piece is longer. */
+/* Among segmentations of equal score, that of the tokenizers library: the one whose last token is longer. */
 static void cuts_that_are_worth_the_same(void **state)
 {
     (void)state;
@@ -303,7 +304,7 @@ static void merges_that_are_refused(void **state)
 
 /* --- long lines --------------------------------------------------------------------------------------------------- */
 
-/* A hundred thousand times the same, without a blank: time that went with the square of it would be noticed. */
+/* The same text a hundred thousand times without a space: quadratic time would show. */
 static void long_words_take_no_long(void **state)
 {
     (void)state;
@@ -375,7 +376,7 @@ static void missing_files(void **state)
     each_missing_file_is_reported(names, sizeof names / sizeof *names);
 }
 
-/* Neither merges nor languages are needed for pieces. */
+/* Tokenized input needs neither merges nor languages. */
 static void pieces_need_no_tokeniser(void **state)
 {
     (void)state;
@@ -384,7 +385,7 @@ static void pieces_need_no_tokeniser(void **state)
     assert_int_equal(open_folder(folder, 1), RILL_OK);
 }
 
-/* Several threads may use one: what was written before, and with which context, is nothing to it. */
+/* Several threads may share one tokenizer: earlier calls and their contexts do not affect it. */
 static void contexts_are_apart(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* domains/common: what the readers of model files take and what they refuse, sentence by sentence. */
+/* domains/common: what the readers of model files accept and refuse, with the exact messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -16,10 +16,10 @@
 #include "utf8.h"
 #include "vocabulary.h"
 
-/* Behind helpers.h, whose names it uses. */
+/* After helpers.h, whose names it uses. */
 #include "fixture.h"
 
-/* --- blocks, utf8 ------------------------------------------------------------------------------------------------- */
+/* --- arena, utf8 -------------------------------------------------------------------------------------------------- */
 
 static void blocks_are_aligned_and_freed_together(void **state)
 {
@@ -312,13 +312,13 @@ static void json_vocabulary_refuses_what_leaves_gaps(void **state)
     }
 }
 
-/* --- folders of others -------------------------------------------------------------------------------------------- */
+/* --- models of other programs ------------------------------------------------------------------------------------- */
 
 static void foreign_formats_are_named(void **state)
 {
     (void)state;
     static const struct {
-        const char *files[3], *file, *sentence; /* NULL: nothing is known of it */
+        const char *files[3], *file, *sentence; /* NULL: not recognised */
     } forms[] = {
         {{"pytorch_model.bin"}, "pytorch_model.bin", "expected model.safetensors beside it: rill convert bin "},
         {{"pytorch_model.bin.index.json"}, "pytorch_model.bin.index.json", "rill convert bin "},

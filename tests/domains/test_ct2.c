@@ -1,4 +1,4 @@
-/* CTranslate2's model.bin: what is read of it and what is refused, sentence by sentence. */
+/* CTranslate2's model.bin: what is read and what is refused, with the exact messages. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,10 +14,10 @@
 #include "kernels.h"
 #include "tensor_file.h"
 
-/* Behind helpers.h, whose names it uses. */
+/* After helpers.h, whose names it uses. */
 #include "fixture.h"
 
-/* --- images of files ---------------------------------------------------------------------------------------------- */
+/* --- file images -------------------------------------------------------------------------------------------------- */
 
 enum { F32, I8, I16, I32, F16, BF16 };
 
@@ -78,7 +78,7 @@ static const int32_t whole = -70000;
 static const int16_t heads = 8;
 static const int8_t flag = 1;
 
-/* One of each type, in no order, and three aliases. */
+/* One variable of each type, unsorted, and three aliases. */
 static image sample(void)
 {
     image f = head(12);
@@ -155,7 +155,7 @@ static void variables_of_all_types_are_read(void **state)
     rill_tensor_file_close(t);
 }
 
-/* Scales are read with what they scale; integers without are none that a weight could be. */
+/* Scales are read with the weights they scale; integers without scales are no weights. */
 static void what_is_no_weight_is_no_tensor(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ static void rows_can_have_names_of_their_own(void **state)
     rill_tensor_file_close(t);
 }
 
-/* More rows than scales are read at a time. */
+/* There are more rows than scales are read at a time. */
 static void scales_of_many_rows_are_found(void **state)
 {
     (void)state;
@@ -260,9 +260,10 @@ static void scales_of_many_rows_are_found(void **state)
     rill_tensor_file_close(t);
 }
 
-/* --- integers kept ------------------------------------------------------------------------------------------------ */
+/* --- exact integers ----------------------------------------------------------------------------------------------- */
 
-/* Of every element, times 127 and the output's unit, as one row of the gemm gives it: A's row is a one at k. */
+/* Every quantised element, as a row of an int8 GEMM gives it, times 127 and the output's unit: row k of A is 1 at k and
+ * 0 elsewhere. */
 static void gemm_integers(size_t n, size_t k, const float *w, int *out)
 {
     rill_kernels kernels;
@@ -287,7 +288,7 @@ static void gemm_integers(size_t n, size_t k, const float *w, int *out)
     free(mem), free(a), free(c), free(scratch);
 }
 
-/* Rows that were quantised as CTranslate2 does it, made numbers and quantised again as rill does it: the same integers, whatever the
+/* Rows quantised as CTranslate2 does, dequantised, and quantised again as rill does: the same integers, whatever the
  * scale. */
 static void eight_bits_stay_what_they_were(void **state)
 {
@@ -324,7 +325,7 @@ static void eight_bits_stay_what_they_were(void **state)
 
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
 
-/* The sample with bytes of its own at a place; -1: from the end. */
+/* The sample with some bytes replaced at an offset; a negative one counts from the end. */
 static image sample_with(long offset, const void *bytes, size_t n)
 {
     image f = sample();
@@ -339,7 +340,7 @@ static void heads_are_checked(void **state)
     refuses(
         &f,
         "m: expected version 6 of CTranslate2's form, found 5: convert the model again with CTranslate2 3.0 or later");
-    f = sample_with(26, "\377\377\377\177", 4); /* behind version, name and revision */
+    f = sample_with(26, "\377\377\377\177", 4); /* after version, name and revision */
     refuses(&f, "m: byte 30: the number of variables: more than the rest of the file can hold");
     f = sample_with(26, "\13", 1);
     refuses(&f, "m: byte 317: the number of aliases: more than the rest of the file can hold");
@@ -362,10 +363,10 @@ static void names_are_checked(void **state)
     }
     image f = head(1);
     put_number(&f, 4, 2);
-    put(&f, "a\0b\0", 4); /* a NUL within */
+    put(&f, "a\0b\0", 4); /* a NUL inside */
     put(&f, "\0\1\1\0\0\0\1\0\0\0\0", 11);
     refuses(&f, "m: byte 32: the name of a variable: expected a name of printable letters that ends with a NUL");
-    f.bytes[33] = 'x', f.bytes[35] = 'x'; /* none at the end */
+    f.bytes[33] = 'x', f.bytes[35] = 'x'; /* without a final NUL */
     refuses(&f, "m: byte 32: the name of a variable: expected a name of printable letters that ends with a NUL");
     f.bytes[30] = 1;
     refuses(&f, "m: byte 32: the name of a variable: expected a name of 1 to 511 bytes and a NUL");
@@ -470,7 +471,7 @@ static void files_that_are_cut_off_are_refused(void **state)
     }
 }
 
-/* Any byte may be any other: what opens is read, or says why not. */
+/* With any byte changed, the file is read or refused with a message. */
 static void damages_do_no_harm(void **state)
 {
     (void)state;

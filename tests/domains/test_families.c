@@ -1,6 +1,6 @@
-/* domains/text: texts of transformers' families. Each folder of tests/data/text, which tools/reference_text.py makes, says what
- * transformers, tokenizers or SentencePiece make of some texts with its files: numbers, and texts again. RILL_TEST_TEXTS names another
- * folder of such folders. */
+/* domains/text: tokenizers of transformers' families. Each directory of tests/data/text, made by
+ * tools/reference_text.py, has token ids and decoded texts from transformers, tokenizers or SentencePiece.
+ * RILL_TEST_TEXTS names another directory of such directories. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "helpers.h"
 #include "text_folder.h"
 
-/* --- as the reference --------------------------------------------------------------------------------------------- */
+/* --- against the reference ---------------------------------------------------------------------------------------- */
 
 static json_t *read_expected(const char *name)
 {
@@ -43,7 +43,7 @@ static rill_tokenizer_files codec_files(const json_t *expected, const char *path
     return files;
 }
 
-/* How many differ. */
+/* Number of differences. */
 static size_t check_case(const rill_tokenizer *codec, const char *name, const json_t *expected, const json_t *one)
 {
     const json_t *text = json_object_get(one, "text"), *ids = json_object_get(one, "ids");
@@ -113,7 +113,7 @@ static void texts_are_those_of_the_reference(void **state)
 }
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
-/* It opens, for its names, but nothing is read with it. */
+/* It opens, but refuses to encode anything with this message. */
 static void missing_file(const rill_tokenizer_files *files, const char *sentence)
 {
     rill_tokenizer *codec;
@@ -155,7 +155,7 @@ static void a_language_is_asked_for(void **state)
         "fra_Latn, zho_Hans, zul_Latn; did you mean \"deu_Latn\"?");
     rill_tokenizer *codec;
     files.target_language = NULL;
-    files.forced_bos = 5; /* the configuration says how outputs begin */
+    files.forced_bos = 5; /* the configuration determines how outputs begin */
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     assert_ok(ctx, rill_tokenizer_check_languages(codec, ctx));
     rill_tokenizer_close(codec);
@@ -185,7 +185,7 @@ static void folders_name_languages(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* A configuration that lets outputs start from a language names it. */
+/* A configuration whose outputs start with a language names the target language. */
 static void a_start_names_the_target(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void columns_name_languages(void **state)
     rill_tokenizer_files files = asked("m2m_100");
     rill_tokenizer *codec;
     files.language_columns = 1;
-    files.source_language = "__de__"; /* where a column is empty */
+    files.source_language = "__de__"; /* used if a column is empty */
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "en\tfr\ta",
           "__en__ \xE2\x96\x81"
@@ -253,7 +253,7 @@ static void columns_name_languages(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* Symbols stand around pieces as around texts; outputs keep theirs. */
+/* Special tokens surround tokenized input as they do texts; outputs keep theirs. */
 static void pieces_have_languages_too(void **state)
 {
     static const int32_t none[] = {0};
@@ -298,7 +298,7 @@ static void take_away(const char *name)
     free(path);
 }
 
-/* Pieces that vocab.json lists need nothing that cuts texts. */
+/* Tokens listed in vocab.json need no SentencePiece model. */
 static void listed_pieces_need_no_model_of_texts(void **state)
 {
     (void)state;
@@ -319,7 +319,7 @@ static void listed_pieces_need_no_model_of_texts(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* As transformers writes it where it knows no length, which is more than jansson's numbers go to. */
+/* As transformers writes an unknown length: a number too large for jansson's integers. */
 static void a_length_of_any_size(void **state)
 {
     (void)state;
@@ -334,7 +334,7 @@ static void a_length_of_any_size(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* Tokens for which a model has no symbol are text. */
+/* Tags that the vocabulary lacks are text. */
 static void tokens_without_a_symbol(void **state)
 {
     (void)state;
@@ -342,7 +342,7 @@ static void tokens_without_a_symbol(void **state)
     write_string(folder, "tokenizer_config.json", "{\"additional_special_tokens\": [\"<x>\", \"<y>\"]}");
     rill_tokenizer_files files = asked("t5");
     rill_tokenizer *codec;
-    files.source_vocab_size = files.target_vocab_size = 301; /* of 300 pieces */
+    files.source_vocab_size = files.target_vocab_size = 301; /* for 300 tokens */
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     assert_int_equal(rill_vocabulary_count(rill_tokenizer_source_vocab(codec)), 301);
     assert_int_equal(rill_vocabulary_id(rill_tokenizer_source_vocab(codec), "<x>", 3), 300);
@@ -351,7 +351,7 @@ static void tokens_without_a_symbol(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* MADLAD's tags are for those who want them. */
+/* MADLAD's language tags are optional. */
 static void tags_are_optional(void **state)
 {
     (void)state;

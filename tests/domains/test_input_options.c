@@ -1,5 +1,5 @@
-/* Options of one input (rill_request.options): its result is that of a model opened with them, whatever stands beside it, by one engine
- * and by workers; and what is none of its domain's fails that input alone, with a sentence. */
+/* Options of one input (rill_request.options): its result is that of a model opened with them, whatever the other
+ * inputs use, with one engine and with workers. An option that the domain lacks fails that input alone, with a message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ enum { CAPACITY = 32 };
 typedef struct run {
     const asked *input; /* [n] */
     int32_t n, read, written;
-    char *output[CAPACITY]; /* or, behind "!", the message */
+    char *output[CAPACITY]; /* or, after "!", the message */
     double logp[CAPACITY];
 } run;
 
@@ -90,7 +90,7 @@ static void forget(run *r)
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-/* Each line in each form, and what a model opened so makes of it. */
+/* Each line in each form, compared with a model opened with that form. */
 static void as_opened(const char *domain, const char *name, const char *const *line, int32_t lines,
                       const char *const *form, int32_t forms)
 {
@@ -140,7 +140,7 @@ static void questions(void **state)
     as_opened("semparse", "geo", line, 4, form, 2);
 }
 
-/* What the model was opened with is what an input without options has, and an input can have it otherwise. */
+/* An input without options uses those the model was opened with, and an input can override them. */
 static void other_way_round(void **state)
 {
     (void)state;
@@ -236,13 +236,13 @@ static void written_one_by_one(void **state)
     assert_string_equal(rill_domain_input_rows(parser)[1].name, "tokenized");
     assert_null(rill_domain_input_rows(parser)[2].name);
     assert_null(rill_domain_input_rows(&rill_mt_domain));
-    /* A plugin of an older header has no such member. */
+    /* A plugin compiled with an older header has no such member. */
     older.struct_size = offsetof(rill_domain, input_options);
     assert_null(rill_domain_input_rows(&older));
     assert_int_equal(rill_domain_input_option(&older, "tokenized", "1", &out), RILL_ERR_NOT_FOUND);
 }
 
-/* Nor has a caller of one; and behind what it has nothing is read. */
+/* Nor has a caller with an older header; nothing is read past its struct. */
 static void older_requests(void **state)
 {
     (void)state;
@@ -268,7 +268,7 @@ static void older_requests(void **state)
     free(path);
 }
 
-/* Whichever request is refused, nothing is kept. */
+/* Whichever allocation fails, nothing leaks. */
 static void memory_is_refused(void **state)
 {
     (void)state;

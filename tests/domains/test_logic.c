@@ -1,4 +1,4 @@
-/* Logical forms in canonical form: equal meanings become equal bytes, and nothing else changes. */
+/* Canonical logical forms: equivalent forms become equal bytes, and nothing else changes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "helpers.h"
 #include "logical_form.h"
 
-/* Behind helpers.h, whose names it uses. */
+/* After helpers.h, whose names it uses. */
 #include "fixture.h"
 
 static void expect(const char *form, const char *canonical)

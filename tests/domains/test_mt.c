@@ -1,6 +1,6 @@
-/* domains/mt: the values of transformers' own model, and of recurrent ones in NumPy, and the same values however rows are grouped.
+/* domains/mt: the values of transformers' own models, and of recurrent ones in NumPy, however rows are grouped.
  *
- * The domain is driven through its table alone, a row at a time or many, without an engine. */
+ * The tests drive the domain through its table, one row at a time or many, without an engine. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static const char *const models[] = {
     "mt/average-free", "mt/ensemble"};
 enum { MODELS = sizeof models / sizeof *models, FIRST_RECURRENT = 5, FIRST_FAMILY = 9, ENSEMBLE = MODELS - 1 };
 
-/* The domain opened on its own, and as the engine would; `also` is NULL or the second of an ensemble. */
+/* Open the domain as the engine would; `also` is the second model of an ensemble, or NULL. */
 static seq_runner *open_both(const char *path, const char *also, int threads, int tokenized, rill_domain_info *info)
 {
     rill_open_options options = {.struct_size = sizeof options,
@@ -51,7 +51,7 @@ static seq_runner *open_at(const char *path, int threads, int tokenized, rill_do
     return open_both(path, NULL, threads, tokenized, info);
 }
 
-/* The i-th of `models`, whose folder is `path`. */
+/* Open models[i], whose directory is `path`. */
 static seq_runner *open_ith(size_t i, const char *path, int threads, rill_domain_info *info)
 {
     char *first = data_path(models[0]);
@@ -60,17 +60,17 @@ static seq_runner *open_ith(size_t i, const char *path, int threads, rill_domain
     return self;
 }
 
-/* The pieces of case i between blanks, malloc()ed. */
+/* The tokens of case i joined by spaces, malloc()ed. */
 static char *case_subwords(const json_t *cases, int32_t i)
 {
     return reference_text(json_object_get(json_array_get(cases, (size_t)i), "pieces"));
 }
 
-/* --- a driver of rows --------------------------------------------------------------------------------------------- */
+/* --- driving rows ------------------------------------------------------------------------------------------------- */
 
 enum { MAX_ACTIONS = 600 };
 
-/* Make one node and give its log-probabilities. */
+/* Make one node and return its log-probabilities. */
 static void expand(void *self, int32_t actions, int32_t node, int32_t parent, int32_t action, int32_t slot, float *logp)
 {
     answer a = answer_row(ctx, domain, self, actions, (one_row){0, node, parent, action, slot, node});
@@ -85,8 +85,8 @@ static int is_recurrent(const seq_runner *m)
     return m->model->net[0]->arch->step == rnn_step;
 }
 
-/* What the last decoder layer reads of the input: encoder states, times that layer's key and value weights; of a recurrent model the
- * annotations. */
+/* What the last decoder layer reads of the input: encoder states times that layer's key and value weights; in a
+ * recurrent model, the annotations. */
 static void check_memory(const seq_runner *m, int32_t slot, const json_t *one)
 {
     const json_t *expected = json_object_get(one, "memory");
@@ -120,7 +120,7 @@ static void check_forced(seq_runner *m, int32_t slot, const json_t *one)
         expand(m, actions, (int32_t)t, (int32_t)t - 1, action, slot, logp);
         assert_int_equal(json_array_size(row), actions);
         for (int32_t a = 0; a < actions; a++) {
-            const int legal = (int)(m->model->legal[a / 64] >> (a % 64) & 1); /* the vocabulary has a piece */
+            const int legal = (int)(m->model->legal[a / 64] >> (a % 64) & 1); /* the vocabulary has this token */
             if (!legal || json_is_null(json_array_get(row, (size_t)a)))
                 assert_true(logp[a] == -INFINITY);
             else
@@ -131,7 +131,7 @@ static void check_forced(seq_runner *m, int32_t slot, const json_t *one)
     }
 }
 
-/* How many pairs PIECE-ACTION there are between blanks, and whether one is that of s and t. */
+/* Number of pairs SOURCE-TARGET in the text, separated by spaces; *found: whether s-t is one of them. */
 static size_t count_pairs(const rill_text *text, size_t s, size_t t, int *found)
 {
     size_t count = 0, piece, action;
@@ -143,7 +143,7 @@ static size_t count_pairs(const rill_text *text, size_t s, size_t t, int *found)
     return count;
 }
 
-/* Behind check_forced(): node t is where action t is chosen. */
+/* After check_forced(): node t is where action t is chosen. */
 static void check_alignment(seq_runner *m, int32_t slot, const json_t *one)
 {
     const json_t *forced = json_object_get(one, "forced"), *expected = json_object_get(one, "attention"), *row;
@@ -279,8 +279,8 @@ static void reference_ensemble(void **state)
 
 /* --- grouping ----------------------------------------------------------------------------------------------------- */
 
-/* A made-up search: item i has WIDTH nodes at each of its depths, children of random nodes of the depth before, and
- * starts i calls late, so that rows of a call differ in depth. */
+/* A synthetic search: item i has WIDTH nodes at each depth, children of random nodes of the depth before. It starts i
+ * calls late, so that the rows of a call differ in depth. */
 enum { ITEMS = 6, DEPTH = 7, WIDTH = 5, NODES = ITEMS * DEPTH * WIDTH, CALLS = DEPTH + ITEMS };
 
 typedef struct plan {
@@ -300,7 +300,7 @@ static void make_plan(plan *p, int32_t actions)
     }
 }
 
-/* The rows of a group of at most `most` nodes of the call, from the `skip`-th on; how many. */
+/* Gather up to `max_rows` nodes of the call, after the first `skip`, as rows; returns their number. */
 static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t max_rows, int32_t table[6][NODES],
                       rill_rows *rows)
 {
@@ -321,7 +321,7 @@ static int32_t gather(const plan *p, int32_t call, int32_t skip, int32_t max_row
     return n;
 }
 
-/* Log-probabilities of all actions of all nodes, `group` rows per call and `together` inputs per encode. */
+/* Log-probabilities of all actions of all nodes, with `group` rows per call and `together` inputs per encode. */
 static void run_plan(seq_runner *m, const rill_domain_info *info, const json_t *cases, int32_t group, int32_t together,
                      float *logp)
 {
@@ -361,7 +361,7 @@ static void results_do_not_depend_on_grouping(void **state)
     } ways[] = {{1, NODES, ITEMS}, {1, 5, 3}, {1, 17, 2}, {2, NODES, ITEMS}, {2, 13, 4}, {3, 64, 1}};
     const size_t bytes = (size_t)NODES * MAX_ACTIONS * sizeof(float);
     for (size_t i = 0; i < MODELS; i++) {
-        if (i >= FIRST_FAMILY && i < ENSEMBLE && i % 3 != 0) continue; /* one of each layout and form of positions */
+        if (i >= FIRST_FAMILY && i < ENSEMBLE && i % 3 != 0) continue; /* one model per layout and form of positions */
         reference r = reference_open(models[i]);
         rill_domain_info info;
         float *alone = calloc(1, bytes), *other = calloc(1, bytes);
@@ -379,7 +379,7 @@ static void results_do_not_depend_on_grouping(void **state)
     }
 }
 
-/* What has no pieces takes no slot, and is not in the way of what has some. */
+/* An input without tokens takes no slot and does not affect others. */
 static void nothing_is_encoded_of_nothing(void **state)
 {
     (void)state;
@@ -401,7 +401,7 @@ static void nothing_is_encoded_of_nothing(void **state)
     free(path);
 }
 
-/* The mean of equal probabilities is each of them. */
+/* An ensemble of a model with itself equals the model. */
 static void a_model_with_itself_is_the_model(void **state)
 {
     (void)state;
@@ -441,7 +441,7 @@ static void few_choices_are_the_best_of_all(void **state)
     answer all = answer_make(1, info.actions), few = answer_make(1, info.actions);
     assert_ok(ctx, domain->step(m, &rows));
     assert_ok(ctx, domain->score(m, &rows, &(rill_score_request){.max_choices = info.actions}, &all.out));
-    assert_int_equal(all.out.count[0], info.actions - 1); /* all but the padding symbol */
+    assert_int_equal(all.out.count[0], info.actions - 1); /* all but the padding token */
     double sum = 0;
     for (int32_t i = 0; i < all.out.count[0]; i++) sum += exp((double)all.out.logp[i]);
     assert_true(sum < 1.0 && sum > 0.1);
@@ -460,7 +460,8 @@ static void few_choices_are_the_best_of_all(void **state)
 
 enum { SHARING = 2 };
 
-/* What a thread does with a model that others use: text to pieces, a node of each input, its log-probabilities, pieces to text. */
+/* The work of a thread that shares a model: encode a text, make a node for each input, compute log-probabilities,
+ * decode tokens to text. */
 typedef struct sharer {
     const seq_model *model;
     float logp[3][MAX_ACTIONS];
@@ -497,7 +498,7 @@ static void *use_model(void *user)
     return s;
 }
 
-/* One after the other, and in two threads at once, each with a context of its own. */
+/* First sequentially, then in two threads at once, each with its own context. */
 static void runners_share_a_model(void **state)
 {
     (void)state;
@@ -559,7 +560,7 @@ static void check_texts(const char *name)
                                              json_string_length(text), &out, &opening));
         assert_int_equal(opening.decoder_start, -1);
         assert_int_equal(opening.forced_bos, -1);
-        /* The reference ends in </s> even when there is nothing before it. */
+        /* The reference ends in </s> even for an empty output. */
         assert_int_equal(out.n_ids, json_array_size(ids) > 1 ? json_array_size(ids) : 0);
         for (j = 0; j < out.n_ids; j++) assert_int_equal(found[j], json_integer_value(json_array_get(ids, j)));
         rill_free(ctx, found, capacity * sizeof *found);

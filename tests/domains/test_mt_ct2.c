@@ -1,5 +1,5 @@
-/* domains/mt: CTranslate2's folders that differ from what is known, and the sentence each of them gets; vocabularies in each of their
- * forms, marks of inputs, texts; and every allocation refused once. What is decoded with them: test_mt_like.c. */
+/* domains/mt: CTranslate2 directories that differ from the expected, with the message for each; all forms of
+ * vocabularies, special tokens of inputs, texts; and each allocation failing once. test_mt_like.c decodes with them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -34,9 +34,9 @@ static void fill_folder(void)
     copy_model("mt/ct2-marian-int8", files, 3);
 }
 
-/* --- damages ------------------------------------------------------------------------------------------------------ */
+/* --- defects ------------------------------------------------------------------------------------------------------ */
 
-/* In model.bin, other bytes in the place of some, as often as they are there. */
+/* Replace all occurrences of some bytes in model.bin. */
 static void replace(const void *from, size_t n, const void *to, size_t m)
 {
     size_t length, out = 0;
@@ -55,7 +55,7 @@ static void replace(const void *from, size_t n, const void *to, size_t m)
     free(bytes), free(edited);
 }
 
-/* A number's name with what is in front of its bytes. */
+/* A scalar variable's name and the header before its value. */
 static size_t head_of(const char *name, char type, char size, char *out)
 {
     const size_t n = strlen(name) + 1;
@@ -64,7 +64,7 @@ static size_t head_of(const char *name, char type, char size, char *out)
     return n + 6;
 }
 
-/* A whole number of so many bytes is another one. */
+/* Change a scalar of this size from one integer to another. */
 static void set_number(const char *name, char size, int from, int to)
 {
     char old[200], new[200];
@@ -83,7 +83,7 @@ static void set_float(const char *name, float from, float to)
     replace(old, n + 4, new, n + 4);
 }
 
-/* Give a key of config.json a value, itself JSON. */
+/* Set a key of config.json to a JSON value. */
 static void set_key(const char *key, const char *value)
 {
     char *path = join_path(folder, "config.json");
@@ -104,7 +104,7 @@ static void missing_files(void **state)
     each_missing_file_is_reported(names, sizeof names / sizeof *names);
 }
 
-/* Known by its file, whatever stands beside it; config.json's own word goes first. */
+/* The file model.bin identifies the format, unless config.json names another. */
 static void folder_kind_is_detected(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void folder_kind_is_detected(void **state)
     assert_string_equal(description.domain, "");
     assert_string_equal(description.type, "of no domain");
     rill_folder_clear(&description);
-    remove_one("config.json"); /* as in older folders, whose version is told then */
+    remove_one("config.json"); /* as in older directories, whose model.bin states the version */
     assert_ok(own, rill_folder_read(&description, own, folder, NULL));
     assert_string_equal(description.domain, "mt");
     rill_folder_clear(&description);
@@ -147,7 +147,7 @@ static void files_that_are_cut_off(void **state)
     free(bytes);
 }
 
-/* --- what is no translation model --------------------------------------------------------------------------------- */
+/* --- other models ------------------------------------------------------------------------------------------------- */
 
 static void other_specifications(void **state)
 {
@@ -214,7 +214,7 @@ static void t5_config_values(void **state)
             "first layer");
 }
 
-/* Names of the same length: a tensor is missing, and another is there. */
+/* A tensor is renamed to one of the same length: the name is missing, and an unknown one is present. */
 static void tensors_without_a_place(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void tensors_without_a_place(void **state)
     }
 }
 
-/* Shapes that bytes have room for, and which do not fit each other. */
+/* Shapes that match their bytes but not each other. */
 static void shapes_that_do_not_fit(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void symbols_that_are_not_known(void **state)
         refused(RILL_ERR_FORMAT, bad[i].sentence);
         copy_model("mt/ct2-marian-int8", files, 3);
     }
-    set_key("decoder_start_token", "null"); /* from zeros, whatever it is */
+    set_key("decoder_start_token", "null"); /* starts from zeros, whatever the token is */
     assert_int_equal(open_folder(folder, 1), RILL_OK);
     copy_model("mt/ct2-mbart", files, 3);
     set_key("decoder_start_token", "null");
@@ -312,7 +312,7 @@ static void vocabularies_of_lines(void **state)
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
 
-/* How many pieces an input has, marks counted; -1: it failed, -2: it is empty. */
+/* Number of tokens of an input, special ones included; -1: it failed, -2: it is empty. */
 static int input_size(const char *text, int tokenized)
 {
     rill_domain_info info;
@@ -328,7 +328,7 @@ static int input_size(const char *text, int tokenized)
     return size;
 }
 
-/* Pieces are taken as they are, but for what the folder has said of marks; a text has none of its own. */
+/* Tokens are taken unchanged, with the special tokens that the directory asks for; texts contain none. */
 static void marker_tokens_follow_the_config(void **state)
 {
     (void)state;
@@ -338,14 +338,14 @@ static void marker_tokens_follow_the_config(void **state)
     assert_int_equal(input_size(" ", 1), -2);
     set_key("add_source_eos", "true");
     assert_int_equal(input_size("a b", 1), 3);
-    assert_int_equal(input_size("a b", 0), 3); /* pieces all the same: there is nothing to cut texts with */
+    assert_int_equal(input_size("a b", 0), 3); /* still tokens: there is no tokenizer */
     remove_one("shared_vocabulary.json");
     copy_model("mt/ct2-opennmt", two, 4);
     assert_int_equal(input_size("q1 q2", 1), 4);
     assert_int_equal(input_size(" ", 1), -2);
 }
 
-/* Of 40 positions, the marks have theirs. */
+/* Of 40 positions, special tokens take some. */
 static void input_length_is_limited(void **state)
 {
     (void)state;
@@ -373,7 +373,7 @@ static size_t put_positions(char *out, const char *name, int rows, const char *v
     return 16 + n + size;
 }
 
-/* There are as many positions as the shorter table has. In the files the decoder's 40 are the encoder's too. */
+/* The shorter table limits the number of positions. In these files the encoder and the decoder share a table of 40. */
 static void tables_of_unequal_length(void **state)
 {
     static const char encoder[] = "encoder/position_encodings/encodings",
@@ -384,13 +384,14 @@ static void tables_of_unequal_length(void **state)
     for (int i = 0; i < 31; i++) strcat(text, "a ");
     for (int i = 0; i < 2; i++) {
         fill_folder();
-        replace("\3\0\0\0\32\0decoder/projection/weight", 31, "\2\0\0\0\32\0decoder/projection/weight", 31); /* names */
+        replace("\3\0\0\0\32\0decoder/projection/weight", 31, "\2\0\0\0\32\0decoder/projection/weight",
+                31); /* renames it */
         size_t length, offset = 0, out;
         char *bytes = read_bytes(folder, "model.bin", &length), *edited = malloc(length + 4000);
         assert_non_null(edited);
         while (memcmp(bytes + offset, decoder, sizeof decoder) != 0) offset++;
         const char *values = bytes + offset + sizeof decoder + 14;
-        length -= 2 + sizeof encoder + 2 + sizeof decoder; /* the last of the names */
+        length -= 2 + sizeof encoder + 2 + sizeof decoder; /* the last names */
         memcpy(edited, bytes, out = offset - 2);
         out += put_positions(edited + out, decoder, i == 0 ? 30 : 40, values);
         out += put_positions(edited + out, encoder, i == 0 ? 40 : 30, values);
@@ -405,7 +406,7 @@ static void tables_of_unequal_length(void **state)
     }
 }
 
-/* Of outputs any piece may be one that they begin with; inputs have theirs among their pieces. */
+/* An output may begin with any token; inputs contain their language as a token. */
 static void languages_are_tokens(void **state)
 {
     (void)state;
@@ -430,7 +431,7 @@ static void languages_are_tokens(void **state)
     }
 }
 
-/* With SentencePiece's models beside it, as --copy_files puts them there: the pieces of transformers' folder, and the end. */
+/* With SentencePiece models, as --copy_files adds them: the tokens of transformers' directory, and the end. */
 static void texts_need_tokenizer_files(void **state)
 {
     (void)state;
@@ -442,7 +443,7 @@ static void texts_need_tokenizer_files(void **state)
     assert_int_equal(input_size("", 0), -2);
 }
 
-/* What cuts texts numbers its pieces as the model does: of two that have changed places the first is named. */
+/* The tokenizer must number its tokens as the model does: of two swapped ones the message names the first. */
 static void subword_ids_equal_the_tokenizers(void **state)
 {
     (void)state;

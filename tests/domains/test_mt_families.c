@@ -1,5 +1,5 @@
-/* domains/mt: what families of transformers differ in: keys that contradict a type, tables that are tied or not, buckets of distances.
- * That each computes what transformers computes is test_mt.c's. */
+/* domains/mt: differences between transformers' families: keys that contradict the type, tied or separate tables,
+ * buckets of relative positions. test_mt.c checks that each computes what transformers does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ static void fill_folder(void)
 {
 }
 
-/* The folder holds the model, with `value`, itself JSON, at a key of config.json; NULL: without the key. */
+/* Fill the directory with the model and set a key of config.json to a JSON value; NULL removes the key. */
 static void take_model(const char *model, const char *key, const char *value)
 {
     static const char *const files[] = {"generation_config.json",  "model.safetensors", "vocab.json",
@@ -39,7 +39,7 @@ static void take_model(const char *model, const char *key, const char *value)
         if (access(origin, F_OK) == 0)
             copy_file(from, folder, files[i]);
         else
-            (void)unlink(copy); /* of the model before it */
+            (void)unlink(copy); /* of the previous model */
         free(origin);
         free(copy);
     }
@@ -118,7 +118,7 @@ static void keys_that_contradict_a_type(void **state)
     }
 }
 
-/* The sum of log-probabilities behind an input's first action, which may be given: a number that any choice changes. */
+/* The sum of log-probabilities after an input's first action, or after a forced one: a number that any option changes. */
 static const char *input_text = "a d";
 
 static double first_logp(const char *model, const char *key, const char *value)
@@ -145,7 +145,7 @@ static double first_logp(const char *model, const char *key, const char *value)
     return sum;
 }
 
-/* Of Marian's models the configuration may say where norms stand. */
+/* In Marian models the configuration decides where layer norms are. */
 static void marian_activation_is_read(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void marian_activation_is_read(void **state)
                  folder);
 }
 
-/* Keys that a file may leave out have the family's value, and where the default is another one it shows. */
+/* A missing key takes the family's value; a different value changes the result. */
 static void absent_keys(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void absent_keys(void **state)
     }
 }
 
-/* Each name of a function is that function's, and each function gives numbers of its own. */
+/* Each name of an activation selects that function, and each function gives different numbers. */
 static void activations_by_name(void **state)
 {
     (void)state;
@@ -213,7 +213,7 @@ static void activations_by_name(void **state)
     }
 }
 
-/* An input as long as distances that go to buckets of their own. */
+/* An input long enough to use all buckets. */
 static void max_distance_defaults_to_128(void **state)
 {
     (void)state;
@@ -231,7 +231,7 @@ static void max_distance_defaults_to_128(void **state)
         if (other[i] == absent) fail_msg("a reach of %s is the same as 128", others[i]);
 }
 
-/* Before version 5 of transformers T5 said that it is of version 1.1 by its tables, which are not one. */
+/* Versions of transformers before 5 mark T5 1.1 only by separate tables. */
 static void outputs_are_scaled_where_tables_are_tied(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* domains/mt: directories that differ from what is known, and the sentence each of them gets; tensors under their other
- * names; and every allocation refused once. */
+/* domains/mt: model directories that differ from the expected, with the message for each; tensors under alternative
+ * names; and each allocation failing once. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static void restore(const char *name)
     copy_model("mt/shared", &name, 1);
 }
 
-/* Give a key of a JSON file a value, itself JSON; NULL takes the key out. */
+/* Set a key of a JSON file to a JSON value; NULL removes the key. */
 static void set_key(const char *file, const char *key, const char *value)
 {
     char *path = join_path(folder, file);
@@ -59,8 +59,8 @@ static void set_key(const char *file, const char *key, const char *value)
     free(path);
 }
 
-/* Put `to` in the place of `from` in the header of the weights, and `n` more numbers behind the last of them. Offsets count
- * from the header's end, so that its length may change; `*end` is how many bytes of numbers there were, if not NULL. */
+/* Replace `from` by `to` in the header of the weights, and append n numbers after the last. Offsets count from the
+ * header's end, so its length may change. *end, if not NULL, = bytes of numbers before the call. */
 static void edit_weights(const char *from, const char *to, const float *more, size_t n, size_t *end)
 {
     size_t length, tail = n * sizeof *more;
@@ -92,7 +92,7 @@ static void rename_tensor(const char *from, const char *to)
     edit_weights(quoted, wanted, NULL, 0, NULL);
 }
 
-/* Put a tensor behind the others. */
+/* Append a tensor. */
 static void add_tensor(const char *name, const char *shape, const float *values, size_t n)
 {
     static const char anchor[] = "\"final_logits_bias\"";
@@ -159,7 +159,7 @@ static void vocabularies_that_do_not_fit(void **state)
             "generation_config.json: eos_token_id: expected one of the vocabulary's 2 symbols, found 2");
 }
 
-/* An empty piece is not a language tag, without which >>xx<< is text. */
+/* An empty token is no language tag; without tags >>xx<< is text. */
 static void empty_token_is_no_language_tag(void **state)
 {
     (void)state;
@@ -241,7 +241,7 @@ static void keys_that_are_refused(void **state)
     }
 }
 
-/* generation_config.json has the last word, so what is wrong in it is told of it. transformers takes several end symbols. */
+/* generation_config.json takes precedence, so messages name it. transformers accepts several end tokens. */
 static void generation_keys_that_are_refused(void **state)
 {
     (void)state;
@@ -266,7 +266,7 @@ static void special_tokens_are_required(void **state)
 {
     (void)state;
     set_key("config.json", "pad_token_id", NULL);
-    assert_int_equal(open_folder(folder, 0), RILL_OK); /* generation_config.json says it too */
+    assert_int_equal(open_folder(folder, 0), RILL_OK); /* generation_config.json has it too */
     set_key("generation_config.json", "pad_token_id", NULL);
     refused(RILL_ERR_FORMAT, "%s/config.json: pad_token_id: expected an integer, found nothing");
     set_key("generation_config.json", "pad_token_id", "0");
@@ -274,7 +274,7 @@ static void special_tokens_are_required(void **state)
             "%s/generation_config.json: eos_token_id and pad_token_id are both 0: outputs could not end");
 }
 
-/* Inputs end in the source's </s>, whose number the configuration, which speaks of the target's, does not say. */
+/* Inputs end in the source's </s>, whose id is not in the configuration: that describes the target's vocabulary. */
 static void inputs_need_an_end_symbol(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static void absent_keys_have_their_defaults(void **state)
 
 /* --- ensembles ---------------------------------------------------------------------------------------------------- */
 
-/* The folder's model behind that of tests/data. */
+/* Open the directory's model in an ensemble, after that of tests/data. */
 static rill_status open_ensemble_with(void)
 {
     seq_runner *self = NULL;
@@ -310,7 +310,7 @@ static rill_status open_ensemble_with(void)
     return status;
 }
 
-/* How weights are kept is told of one model and of several. */
+/* The weight type is reported for one model and for several. */
 static void ensembles_report_weights(void **state)
 {
     (void)state;
@@ -367,7 +367,7 @@ static void ensembles_share_their_symbols(void **state)
     assert_int_equal(open_ensemble_with(), RILL_ERR_NOT_FOUND);
 }
 
-/* An input may be no longer than any of the models can read. */
+/* An input may be no longer than the shortest limit among the models. */
 static void ensembles_read_what_all_can(void **state)
 {
     (void)state;
@@ -416,7 +416,7 @@ static void missing_tensors(void **state)
     }
 }
 
-/* A model that shares its table may have it under any of its names. */
+/* A shared embedding table may have any of its names. */
 static void shared_tables_have_four_names(void **state)
 {
     (void)state;
@@ -446,7 +446,7 @@ static void a_missing_bias_is_zero(void **state)
     assert_int_equal(open_folder(folder, 0), RILL_OK);
 }
 
-/* A terabyte is not asked for to find out that the file has none. */
+/* A shape of a terabyte is refused without allocating it. */
 static void sizes_beyond_the_file(void **state)
 {
     (void)state;
@@ -494,7 +494,7 @@ static void fsmt_directories(void **state)
         folder);
 }
 
-static size_t loaded_bytes; /* by the model below, when it is open */
+static size_t loaded_bytes; /* set when the model below is open */
 
 /* The best action of an input's first node, and its value. */
 static float first_step_best(const char *text, int32_t *action)
@@ -520,7 +520,7 @@ static float first_step_best(const char *text, int32_t *action)
     return logp;
 }
 
-/* An embedding that is the output layer, too, is in memory once, and gives the same numbers as two that are equal. */
+/* An embedding table that is also the output layer is in memory once, and gives the same numbers as two equal tables. */
 static void tied_tables_are_kept_once(void **state)
 {
     (void)state;
@@ -542,7 +542,7 @@ static void tied_tables_are_kept_once(void **state)
     free(path);
 }
 
-/* FSMT's positions count from config.json's padding symbol, whatever generation_config.json pads with. */
+/* FSMT's positions start from config.json's padding id, whatever generation_config.json says. */
 static void positions_are_the_configurations(void **state)
 {
     (void)state;
@@ -573,7 +573,7 @@ static void store_positions(double slowest)
 
 static const char LONG[] = "a b c d e f g h i k l m n o p r s t u w a b c d e f g h i k l m n";
 
-/* What is computed is what a file with the same tables says; "marian" divides by D / 2 - 1, "hf" by D / 2. */
+/* Computed positions equal stored ones; "marian" divides by D / 2 - 1, "hf" by D / 2. */
 static void positions_have_two_forms(void **state)
 {
     (void)state;
@@ -586,12 +586,12 @@ static void positions_have_two_forms(void **state)
     const float stored_marian = first_step_best(LONG, &action);
     assert_true(fabsf(stored_marian - marian) < 1e-5f);
     restore("model.safetensors");
-    store_positions(8.0); /* what is stored is taken, whatever the key says */
+    store_positions(8.0); /* a stored table is used, whatever the key says */
     const float stored_hf = first_step_best(LONG, &action);
     assert_true(fabsf(stored_hf - hf) < 1e-5f);
 }
 
-/* A million rows of 16 would take 64 MB, and none but the first 34 is asked for. */
+/* A million rows of 16 would take 64 MB; only the first 34 are used. */
 static void positions_cost_what_is_used(void **state)
 {
     (void)state;
@@ -605,7 +605,7 @@ static void positions_cost_what_is_used(void **state)
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* Open, admit two inputs, make and score a node of each; with an ensemble of two where `twice` is set. */
+/* Open, encode two inputs, make and score a node of each; with an ensemble of two if `twice`. */
 static rill_status use_model(int twice)
 {
     seq_runner *self = NULL;

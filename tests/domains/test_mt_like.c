@@ -1,6 +1,6 @@
-/* domains/mt with the presets `--like`: the n-best lists of transformers' own generate() and fairseq's own search, and of
- * searches written from the sources of marian-decoder and CTranslate2 (tools/reference_search.py, reference_fairseq.py),
- * whatever the method. */
+/* domains/mt with the presets `--like`: the n-best lists of transformers' generate() and fairseq's search, and of
+ * searches written from the sources of marian-decoder and CTranslate2 (tools/reference_search.py,
+ * reference_fairseq.py), for every method. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static const rill_domain *const domains[] = {&rill_mt_domain};
 
 static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/fsmt-tied"};
 
-/* As CTranslate2's converters leave them (tools/reference_ct2.py): of each architecture one, and of each kind of weights. */
+/* From CTranslate2's converters (tools/reference_ct2.py): one model per architecture and weight type. */
 static const char *const converted[] = {
     "mt/ct2-marian", "mt/ct2-marian-int8", "mt/ct2-marian-brain", "mt/ct2-bart",    "mt/ct2-bart-untied",
     "mt/ct2-m2m",    "mt/ct2-mbart",       "mt/ct2-pegasus",      "mt/ct2-t5",      "mt/ct2-t5-gated",
@@ -52,7 +52,7 @@ static rill_model *open_model(const char *path)
 typedef struct place {
     const char *model, *file, *method;
     size_t search, input, output;
-    long slips, lists; /* lists that may differ, and so far did; all lists */
+    long slips, lists; /* lists allowed to differ and that differed so far; all lists */
 } place;
 
 static void wrong(const place *where, const char *what)
@@ -113,7 +113,7 @@ static void check_search(place *where, rill_model *model, const json_t *pieces, 
     rill_engine_destroy(engine);
 }
 
-/* The model in `path` finds what the list `key` of the file says. */
+/* The model in `path` finds the n-best list `key` of the file. */
 static void check_model_searches(rill_model *model, place *where, const json_t *file, const char *key,
                                  size_t min_searches)
 {
@@ -162,8 +162,8 @@ static void ctranslate2s_own_searches(void **state)
     for (size_t i = 0; i < sizeof converted / sizeof *converted; i++) check_model(converted[i], "search.json", 6);
 }
 
-/* In French: from texts, cut by the tokenizer that lies in the folder, which need a language of their own, or from tokens that have
- * theirs among them. Outputs begin with their language, as with CTranslate2's target_prefix. */
+/* Translation to French: from texts, with the directory's tokenizer, which need a language option; or from tokens,
+ * which include the language. Outputs begin with their language, as with CTranslate2's target_prefix. */
 static void check_languages(const char *searches, int tokenized)
 {
     const rill_pair languages[] = {{"target-lang", "fra_Latn"}, {"source-lang", "eng_Latn"}};
@@ -189,8 +189,8 @@ static void ctranslate2s_own_languages(void **state)
     check_languages("prefix.json", 1);
 }
 
-/* Weights in int8 are the folder's own integers, and rows are made integers alike. A number halfway between two of them is one or the
- * other by its last bit, which is another in each order of additions: one list in ten may differ. */
+/* int8 weights are the directory's own integers, and activations are quantised as CTranslate2 does. A value halfway
+ * between two integers is rounded by its last bit, which depends on the order of summation: one list in ten may differ. */
 static void ctranslate2s_own_searches_in_int8(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void ctranslate2s_own_searches_in_int8(void **state)
     }
 }
 
-/* --- recommendations ---------------------------------------------------------------------------------------------- */
+/* --- default search ----------------------------------------------------------------------------------------------- */
 
 static char *folder;
 
@@ -255,7 +255,7 @@ static rill_settings recommended_settings(const char *generation, const char *li
     return s;
 }
 
-/* Lengths there count the start symbol and the end. */
+/* The maker's lengths count the start token and the end. */
 static void makers_recommend(void **state)
 {
     (void)state;
@@ -275,7 +275,7 @@ static void makers_recommend(void **state)
     assert_true(s.k == 5 && s.max_length == 12 && s.min_length == 4);
     s = recommended_settings("{\"max_new_tokens\": 12, \"forced_eos_token_id\": 2}", "hf");
     assert_true(s.max_length == 11 && s.min_length == 0);
-    s = recommended_settings("{\"num_beams\": 1}", "hf"); /* transformers searches greedily */
+    s = recommended_settings("{\"num_beams\": 1}", "hf"); /* transformers' default is greedy search */
     assert_true(s.k == 1 && s.stop == RILL_STOP_COUNT);
     s = recommended_settings("{\"no_repeat_ngram_size\": 3, \"repetition_penalty\": 1.2}", "hf");
     assert_true(s.no_repeat_ngram == 3 && s.repetition_penalty == 1.2);
@@ -292,7 +292,7 @@ static void advises(const char *generation, const char *expected)
     rill_text_clear(&text);
 }
 
-/* A folder that says nothing to rill is searched with its makers' beam and penalty, pruned. */
+/* A directory without a "rill" object is searched with its maker's beam size and length penalty, with pruning. */
 static void makers_are_asked_without_a_recommendation(void **state)
 {
     (void)state;
@@ -304,7 +304,7 @@ static void makers_are_asked_without_a_recommendation(void **state)
     advises("{\"min_length\": 2}", "n=32 k=5 length-penalty=1 absolute=2.5 max-candidates=3 min-length=1");
 }
 
-/* Folders from before there was a generation_config.json; FSMT's then have a forced end without saying so. */
+/* Directories without generation_config.json; FSMT's then have a forced end without a key for it. */
 static void older_folders_say_it_in_config(void **state)
 {
     (void)state;
@@ -327,7 +327,7 @@ static void nonsense_is_refused(void **state)
     assert_int_equal(rill_model_open(&model, ctx, "mt", &options), RILL_ERR_FORMAT);
 }
 
-/* A folder that says renormalize_logits; other folders find other scores. */
+/* A directory with renormalize_logits; scores differ without it. */
 static void padding_leaves(const char *name)
 {
     char *path = data_path(name);
@@ -350,7 +350,7 @@ static void padding_leaves_the_softmax_of_marian(void **state)
     padding_leaves("mt/odd");
 }
 
-/* A folder of the model `name` that forbids sequences finds what transformers finds with them. */
+/* A directory of the model `name` that forbids sequences gives what transformers finds with them. */
 static void sequences_are_left_out(const char *name)
 {
     char *path = data_path(name), text[2000];
@@ -376,7 +376,7 @@ static void forbidden_sequences_are_left_out_of_marian(void **state)
     sequences_are_left_out("mt/odd");
 }
 
-/* An empty line gives an empty line, whatever the least length. */
+/* An empty line gives an empty line, whatever the minimum length. */
 static void nothing_stays_nothing(void **state)
 {
     (void)state;

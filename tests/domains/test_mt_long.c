@@ -1,4 +1,4 @@
-/* domains/mt: lines of thousands of pieces, what they take, and that their neighbours do not notice. */
+/* domains/mt: lines of thousands of tokens: memory they take, and that other inputs are unaffected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ static const rill_domain *const domain = &rill_mt_domain;
 
 static char *folder;
 
-/* Put `to` in the place of `from` in the configuration. */
+/* Replace `from` by `to` in the configuration. */
 static void configure(const char *from, const char *to)
 {
     size_t length;
@@ -32,7 +32,7 @@ static void configure(const char *from, const char *to)
     free(bytes);
 }
 
-/* A model with room for 4,000 pieces. */
+/* A model with 4,000 positions. */
 static int fill_folder(void **state)
 {
     static const char *const files[] = {"config.json", "generation_config.json", "model.safetensors", "vocab.json"};
@@ -60,7 +60,7 @@ static char *make_line(size_t pieces)
     return line;
 }
 
-/* Memory as the C library's, but never more than a number of bytes at once. */
+/* Memory of the C library, limited in the size of one block. */
 static void *small_blocks(void *user, void *block, size_t old_size, size_t new_size)
 {
     const size_t *max_bytes = user;
@@ -81,7 +81,7 @@ static seq_runner *open_for(rill_context *owner, int32_t slots)
     return self;
 }
 
-/* Encode two lines and between them one of 3,000 pieces, in blocks of so many bytes at most; how that one fares. */
+/* Encode a line of 3,000 tokens between two short ones, in blocks of at most max_bytes; returns the long line's status. */
 static rill_status encode_long_line(size_t max_bytes)
 {
     rill_context_options context = {
@@ -103,7 +103,7 @@ static rill_status encode_long_line(size_t max_bytes)
     return inputs[1].status;
 }
 
-/* All its shares of attention at once would be 144 MB. */
+/* All its attention weights at once would be 144 MB. */
 static void a_line_too_long_for_the_memory_fails_alone(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void a_line_too_long_for_the_memory_fails_alone(void **state)
     assert_int_equal(encode_long_line(8 << 20), RILL_OK);
 }
 
-/* Rows attend a part at a time beside a long line, and all at once alone. */
+/* Beside a long line, rows compute attention in parts; alone, all at once. */
 static void long_neighbours_change_nothing(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* domains/mt with recurrent models of any width: what plain loops in double precision give; with a transformer beside it; what is
- * refused, by its key or tensor. The values of the NumPy reference are test_mt.c's. */
+/* domains/mt with recurrent models of any width: the values of plain loops in double precision; in ensembles with a
+ * transformer; and what is refused, naming the key or tensor. test_mt.c checks the values of the NumPy reference. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static void write_vocabulary(const char *where)
     write_string(where, "vocab.json", text);
 }
 
-/* config.json with another value for a key, or without it where the value is NULL. */
+/* config.json with another value for a key, or without it if the value is NULL. */
 static void write_config(const shape *s, const char *key, const char *value)
 {
     char number[4][12], text[700] = "{\"model_type\": \"rnnsearch\"";
@@ -127,11 +127,11 @@ static void fill_folder(void)
     write_rnn(&small, NULL);
 }
 
-/* --- the same, plainly -------------------------------------------------------------------------------------------- */
+/* --- reference loops ---------------------------------------------------------------------------------------------- */
 
 static rill_tensor_file *tensors;
 
-/* to[o] += x W, of the tensor [in, out]. */
+/* to[o] += x W, with W the tensor [in, out]. */
 static void multiply(const char *name, const double *x, int in, int out, double *to)
 {
     const int64_t sizes[] = {in, out};
@@ -157,7 +157,7 @@ static void embed(const char *name, int symbol, int E, double *to)
     for (int i = 0; i < E; i++) to[i] = (double)table[symbol * E + i];
 }
 
-/* input and hidden [3 n]: gates, biases included; h becomes the next state. */
+/* input and hidden [3 n]: the gates' terms with biases; h becomes the next state. */
 static void gru(int n, const double *input, const double *hidden, double *h)
 {
     for (int i = 0; i < n; i++) {
@@ -166,7 +166,7 @@ static void gru(int n, const double *input, const double *hidden, double *h)
     }
 }
 
-/* A GRU whose four matrices are called PREFIX_W, _Wx, _U, _Ux; `more` [3 n] is added to its input, or NULL. */
+/* A GRU whose four matrices are PREFIX_W, _Wx, _U, _Ux; `more` [3 n] is added to its input, or NULL. */
 static void plain_gru(const char *prefix, const double *x, int in, const double *more, int n, double *h)
 {
     static const char *const parts[] = {"W", "b", "Wx", "bx", "U", "Ux"};
@@ -214,7 +214,7 @@ static void plain_attend(const shape *s, double (*notes)[2 * WIDEST], int length
         for (int i = 0; i < 2 * s->H; i++) context[i] += share[t] / sum * notes[t][i];
 }
 
-/* One position: the state, and log-probabilities [V] behind it. y: the embedding of the word before. */
+/* One position: updates the state and computes log-probabilities [V]. y: the embedding of the previous word. */
 static void plain_step(const shape *s, double (*notes)[2 * WIDEST], int length, const double *y, double *h,
                        double *logp)
 {
@@ -252,7 +252,7 @@ static void plain_step(const shape *s, double (*notes)[2 * WIDEST], int length, 
     for (int v = 0; v < V; v++) logp[v] -= log(sum);
 }
 
-/* Log-probabilities [n][V] behind each beginning of n - 1 words. */
+/* Log-probabilities [n][V] after each prefix of n - 1 words. */
 static void plain(const shape *s, const int32_t *source, int length, const int32_t *target, int n, double (*logp)[V])
 {
     double notes[LONGEST][2 * WIDEST] = {{0}}, mean[2 * WIDEST] = {0}, h[WIDEST] = {0}, y[WIDEST] = {0};
@@ -272,13 +272,14 @@ static void plain(const shape *s, const int32_t *source, int length, const int32
     rill_tensor_file_close(tensors);
 }
 
-/* --- against it --------------------------------------------------------------------------------------------------- */
+/* --- comparison --------------------------------------------------------------------------------------------------- */
 
 enum { DEPTH = 4 };
 
 static const int32_t words[DEPTH] = {7, 2, 2, 9};
 
-/* The same of the model in `path`, and of the one in `also` beside it unless that is NULL, for the input "w3 w8 w3". */
+/* Log-probabilities of the model in `path`, in an ensemble with the one in `also` unless that is NULL, for the input
+ * "w3 w8 w3". */
 static void decode(const char *path, const char *also, float (*logp)[V])
 {
     started s;
@@ -335,7 +336,7 @@ static void equals_plain_loops(void **state)
     }
 }
 
-/* --- beside a transformer ----------------------------------------------------------------------------------------- */
+/* --- with a transformer ------------------------------------------------------------------------------------------- */
 
 enum { WIDTH = 8 };
 
@@ -377,7 +378,7 @@ static void write_transformer(const char *where)
     write_vocabulary(where);
 }
 
-/* Either may be the first, whose states are the others' too. */
+/* Either may be first, and each gives its own states. */
 static void architectures_mix(void **state)
 {
     (void)state;
@@ -428,7 +429,7 @@ static void keys_that_are_refused(void **state)
     }
 }
 
-/* A decoder's kind is what its tensors are of, so that neither can be taken for the other. */
+/* A decoder's kind is determined by its tensors, so neither can be taken for the other. */
 static void tensors_that_are_refused(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* domains/mt under the engine: the beams of the reference decoder, whatever the method and the threads. */
+/* domains/mt under the engine: the beams of the reference decoder, for every method and number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,9 +24,9 @@ enum { MODELS = sizeof models / sizeof *models, ENSEMBLE = MODELS - 1 };
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
-/* Everything a run says, in order: made to be compared to the bit. */
+/* All results of a run in order, for bitwise comparison. */
 typedef struct record {
-    float *number; /* per output: its actions, its score */
+    float *number; /* per output: its ids, its score */
     size_t used, capacity;
 } record;
 
@@ -92,7 +92,7 @@ static void decode_all(rill_model *model, const run *r, const json_t *cases)
     rill_engine_destroy(engine);
 }
 
-/* The i-th of `models`, whose folder is `path`. */
+/* Open models[i], whose directory is `path`. */
 static rill_model *open_model(size_t i, const char *path, int threads, const char *weights)
 {
     rill_model *model;
@@ -187,7 +187,7 @@ static void note(const rill_result *result, const json_t *one, record *to)
     }
 }
 
-/* With pruning, so that beams of many widths and items of many depths share the steps. An empty input is among them. */
+/* With pruning, so that beams of many widths and items of many depths share timesteps. One input is empty. */
 static void expect_agreement(const char *weights)
 {
     static const char *const methods[] = {"var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"};
@@ -249,7 +249,7 @@ static void note_scores(const rill_result *result, const json_t *one, record *to
     for (int32_t i = 0; i < result->n_outputs; i++) put(to, (float)result->outputs[i].path_score);
 }
 
-/* The scores of the best five first actions, whichever these are. */
+/* The scores of the best five first actions. */
 static record first_scores(size_t i, const char *path, const char *weights)
 {
     json_t *expected = reference_load(path, "expected.json");
@@ -269,7 +269,7 @@ static record first_scores(size_t i, const char *path, const char *weights)
     return found;
 }
 
-/* They went through the encoder and one step of the decoder: near those of fp32, and not the same. */
+/* They passed through the encoder and one decoder step: close to those of fp32, but not equal. */
 static void weights_of_less_precision_are_near(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* domains/mt with a shortlist: which symbols an input may be decoded with, that scores are relative to them, and that neither
+/* domains/mt with a shortlist: which tokens an input may be decoded with; scores are normalised over them; and neither
  * the other inputs of a call nor the method changes a bit. */
 #include <math.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 static failing_allocator memory;
 static rill_context *ctx;
 static char *folder;
-static const char *kind; /* of weights; NULL: f32 */
+static const char *kind; /* weight type; NULL: f32 */
 
 static int set_up(void **state)
 {
@@ -48,8 +48,8 @@ enum { CAPACITY = 64 };
 
 static const char *const models[] = {"mt/shared", "mt/odd", "mt/separate", "mt/fsmt", "mt/rnn", "mt/rnn-simple"};
 
-/* Open model `name`, with `also` behind it unless that is NULL, and a shortlist of the folder's file "lex" behind which `counts`
- * stands; NULL: without one. */
+/* Open model `name`, in an ensemble with `also` unless that is NULL, with a shortlist from the directory's file "lex"
+ * and these `counts`; NULL: without a shortlist. */
 static rill_status try_open(const char *name, const char *also, const char *counts, int threads, seq_runner **out)
 {
     char *path = data_path(name), *second = also != NULL ? data_path(also) : NULL, option[300];
@@ -86,7 +86,7 @@ static void encode(seq_runner *m, int32_t n, char *const *text)
     assert_ok(ctx, rill_mt_domain.encode(m, n, inputs));
 }
 
-/* A node for each of n slots, scored; log-probabilities [n][MOST], -infinity where there is no choice. */
+/* Make and score a node for each of n slots; log-probabilities [n][CAPACITY], -infinity for no choice. */
 static void start(seq_runner *m, int32_t n, float (*logp)[CAPACITY])
 {
     int32_t node[8], none[8], action[8], depth[8];
@@ -105,7 +105,8 @@ static void start(seq_runner *m, int32_t n, float (*logp)[CAPACITY])
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-/* What an input of so many of the source's pieces, from the fifth on, makes its list take, at most what is said of it. */
+/* Bytes of the list of an input with this many source tokens, from the fifth on; checks them against the announced
+ * maximum. */
 static size_t check_bytes(seq_runner *m, size_t pieces)
 {
     const size_t symbol = (size_t)rill_network_sizes(m->model->network).symbol;
@@ -131,7 +132,7 @@ static const char *piece(const seq_runner *m, int32_t action)
     return rill_vocabulary_token(rill_tokenizer_target_vocab(m->model->net[0]->tokenizer), action, NULL);
 }
 
-/* A lexicon over the model's own pieces, so that it fits any: source symbol 5 has three translations, 6 has one. */
+/* A lexicon over the model's own tokens, so that it fits any model: source token 5 has three translations, 6 has one. */
 static void write_lexicon(const seq_runner *m)
 {
     const rill_vocabulary *source = rill_tokenizer_source_vocab(m->model->net[0]->tokenizer);
@@ -142,7 +143,7 @@ static void write_lexicon(const seq_runner *m)
     write_string(folder, "lex", text);
 }
 
-/* The list of an input of one piece. */
+/* Check the list of an input of one token. */
 static void check_list(const char *name, const char *counts, int32_t source, const int32_t *expected, size_t n)
 {
     seq_runner *m = open_it(name, counts);
@@ -160,7 +161,7 @@ static void lists_are_what_the_lexicon_says(void **state)
     seq_runner *m = open_it("mt/shared", NULL);
     write_lexicon(m);
     runner_close(m);
-    check_list("mt/shared", ",0,0", 5, (const int32_t[]){0, 5}, 2); /* the end, and the piece itself */
+    check_list("mt/shared", ",0,0", 5, (const int32_t[]){0, 5}, 2); /* the end token, and the source token itself */
     check_list("mt/shared", ",0,1", 5, (const int32_t[]){0, 5, 11}, 3);
     check_list("mt/shared", ",0,2", 5, (const int32_t[]){0, 5, 11, 12}, 4);
     check_list("mt/shared", ",0,02", 5, (const int32_t[]){0, 5, 11, 12}, 4);
@@ -168,12 +169,12 @@ static void lists_are_what_the_lexicon_says(void **state)
     check_list("mt/shared", ",14", 5, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, 14);
     check_list("mt/shared", ",3", 5, (const int32_t[]){0, 1, 2, 5, 10, 11, 12}, 7);
     m = open_it("mt/shared", "");
-    assert_int_equal(m->model->net[0]->output_weight, RILL_NONE); /* the whole output layer is not kept */
+    assert_int_equal(m->model->net[0]->output_weight, RILL_NONE); /* the complete output layer is not kept */
     runner_close(m);
     m = open_it("mt/odd", NULL);
     write_lexicon(m);
     runner_close(m);
-    check_list("mt/odd", ",0,0", 0, (const int32_t[]){0, 26}, 2); /* the first piece is one like all others */
+    check_list("mt/odd", ",0,0", 0, (const int32_t[]){0, 26}, 2); /* the first token is not special here */
 }
 
 static void a_lists_memory_is_bounded(void **state)
@@ -188,7 +189,7 @@ static void a_lists_memory_is_bounded(void **state)
         kind = kinds[i];
         m = open_it("mt/shared", ",9,100");
         const size_t one = check_bytes(m, 1), two = check_bytes(m, 2), ten = check_bytes(m, 10);
-        assert_int_equal(ten - two, 8 * (two - one)); /* three translations at most, and the piece itself */
+        assert_int_equal(ten - two, 8 * (two - one)); /* at most three translations, and the token itself */
         assert_in_range(two - one, 4, 4 * (mt_from_seq(m->model->net[0])->width * sizeof(float) + 8));
         assert_true(ten < old_bytes);
         old_bytes = ten;
@@ -226,7 +227,7 @@ static void softmax_is_over_the_list(void **state)
     }
 }
 
-/* Alone and beside inputs with other lists; two models as one. */
+/* Alone and beside inputs with other lists; also in an ensemble of two. */
 static void a_list_is_the_inputs_alone(void **state)
 {
     (void)state;
@@ -259,7 +260,7 @@ static void a_list_is_the_inputs_alone(void **state)
 
 /* --- searching ---------------------------------------------------------------------------------------------------- */
 
-/* Decode the reference's cases; a digest of all outputs with their scores. */
+/* Decode the reference's cases; returns a hash of all outputs and their scores. */
 static uint64_t decode(const char *method, int32_t n, const json_t *cases)
 {
     char *path = data_path("mt/shared"), option[300];

@@ -1,5 +1,5 @@
-/* domains/mt: which tables of a model's file are the encoder's symbols, the decoder's and the output layer, against a transformer
- * written down here plainly, in 64 bits; what of a file has no place; symbols that are never chosen; positions without an end. */
+/* domains/mt: which tables of a model file are the encoder's embeddings, the decoder's, and the output layer, compared
+ * with a plain transformer in 64 bits; unknown tensors; tokens that are never chosen; positions without a maximum. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ enum { D = 8, HEADS = 2, F = 6, V = 12, END = 0, PAD = V - 1, CAPACITY = 200, LO
 #define TARGET "model.decoder.embed_tokens.weight"
 #define OUTPUT "lm_head.weight"
 
-/* The tensors of a file in the making. */
+/* The tensors of a file under construction. */
 typedef struct parts {
     model_tensor tensor[CAPACITY];
     char name[CAPACITY][80];
@@ -87,7 +87,7 @@ static void write_vocabulary(void)
     write_string(folder, "vocab.json", text);
 }
 
-/* Sides of one layer by the configuration, and so many in the file. `keys`: "\"key\": value, ...". */
+/* Write config.json for one layer per side. `keys`: "\"key\": value, ...". */
 static void write_config(const char *keys)
 {
     char text[900];
@@ -101,7 +101,7 @@ static void write_config(const char *keys)
     write_string(folder, "config.json", text);
 }
 
-/* `tables`: names of those that the file has, each with the one before it whose numbers it has, or NULL. */
+/* `tables`: names of the tables in the file, each with an earlier one whose values it copies, or NULL. */
 typedef struct table {
     const char *name, *like;
 } table;
@@ -127,13 +127,13 @@ static void fill_folder(void)
     write_model("", one_table, 1, 1, 1);
 }
 
-/* --- the same, plainly -------------------------------------------------------------------------------------------- */
+/* --- reference transformer ---------------------------------------------------------------------------------------- */
 
 static rill_tensor_file *weights;
 
 static const float *numbers(const char *prefix, const char *name)
 {
-    static float values[16][V * D]; /* the last few that were asked for */
+    static float values[16][V * D]; /* cache of the last few */
     static size_t n_used;
     char full[120];
     float *out = values[n_used++ % 16];
@@ -163,7 +163,7 @@ static void plain_norm(const char *prefix, double *x, const double *y)
     for (int i = 0; i < D; i++) x[i] = (x[i] - mean) / sqrt(variance + 1e-5) * gain[i] + bias[i];
 }
 
-/* x[t] = norm(x[t] + attention of x[t] to others[0 .. n - 1], or, with `past`, to what of it is not behind t). */
+/* x[t] = norm(x[t] + attention of x[t] to others[0 .. n - 1]); if `past`, only to positions up to t. */
 static void plain_attention(const char *layer, const char *name, double (*x)[D], int rows, double (*others)[D], int n,
                             int past)
 {
@@ -219,13 +219,13 @@ static void plain_embed(const char *name, const int *id, int n, double (*x)[D])
         }
 }
 
-/* Where symbols come from, and which of them are outside the softmax, as bits. */
+/* Tables for the embeddings, and a bit set of tokens outside the softmax. */
 typedef struct plain {
     const char *source, *target, *output;
     unsigned outside;
 } plain;
 
-/* Log-probabilities behind the last of n symbols of the output, the first of which is the start. */
+/* Log-probabilities after the last of n output tokens; the first is the start token. */
 static void plain_logp(const plain *m, const int *input, int length, const int *symbol, int n, double *logp)
 {
     double x[LONGEST][D], y[LONGEST][D], sum = 0;
@@ -245,9 +245,9 @@ static void plain_logp(const plain *m, const int *input, int length, const int *
     for (int a = 0; a < V; a++) logp[a] -= log(sum);
 }
 
-/* --- comparing ---------------------------------------------------------------------------------------------------- */
+/* --- comparison --------------------------------------------------------------------------------------------------- */
 
-/* The domain says what the plain transformer does for a few symbols of an output; those of `never`, as bits, it never chooses. */
+/* The domain equals the plain transformer for a few output tokens; it never chooses those in the bit set `never`. */
 static void is_like(const plain *m, unsigned never)
 {
     static const int input[] = {2, 5, 3, END}, symbol[] = {PAD, 4, 9, 2};
@@ -286,7 +286,7 @@ static void is_like(const plain *m, unsigned never)
 #define SEPARATE_TABLES "\"share_encoder_decoder_embeddings\": false"
 #define NEVER (1u << PAD)
 
-/* As transformers 4 stores models, and as transformers 5 does those that are not tied: each table, and `shared` that is no one's. */
+/* As transformers 4 stores models, and as transformers 5 stores untied ones: each table, plus an unused `shared`. */
 static void each_side_has_its_own_table(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void each_side_has_its_own_table(void **state)
     is_like(&(plain){SOURCE, OUTPUT, OUTPUT, 0}, NEVER);
 }
 
-/* Tables that the configuration ties may be stored several times, but not with several contents. */
+/* Tied tables may be stored several times, but only with equal values. */
 static void tied_tables_are_equal(void **state)
 {
     (void)state;
@@ -324,7 +324,7 @@ static void tied_tables_are_equal(void **state)
     assert_non_null(strstr(rill_error(ctx), "tensors \"" TARGET "\" and \"" OUTPUT "\" differ"));
 }
 
-/* A model of two layers is none of one. */
+/* A model file of two layers does not fit a configuration of one. */
 static void what_has_no_place_is_refused(void **state)
 {
     (void)state;
@@ -347,7 +347,7 @@ static void what_has_no_place_is_refused(void **state)
 
 /* --- generation_config.json --------------------------------------------------------------------------------------- */
 
-/* Single symbols that are forbidden are never chosen, but for the end; they count in the softmax where nothing else is said. */
+/* Forbidden single tokens are never chosen, except the end; they remain in the softmax by default. */
 static void forbidden_symbols_are_never_chosen(void **state)
 {
     (void)state;
@@ -357,7 +357,7 @@ static void forbidden_symbols_are_never_chosen(void **state)
     is_like(&m, NEVER | 1u << 5);
     write_string(folder, "generation_config.json",
                  "{\"bad_words_ids\": [[11], [3], [0], [99], [-1]], \"suppress_tokens\": [7]}");
-    is_like(&m, banned); /* and 5 may be: it is this file that speaks */
+    is_like(&m, banned); /* 5 is allowed: this file takes precedence */
     assert_string_equal(memory.log, "");
     write_string(folder, "generation_config.json",
                  "{\"bad_words_ids\": [[3]], \"suppress_tokens\": [7], \"renormalize_logits\": true}");
@@ -392,7 +392,7 @@ static void warns(const char *generation, const char *keys)
     assert_string_equal(memory.log, expected);
 }
 
-/* What would change outputs and is not done is told once, by its key; what means nothing is not. */
+/* A key that would change outputs and is not supported is reported once; a key without effect is not. */
 static void ignored_keys_are_reported(void **state)
 {
     (void)state;
@@ -418,7 +418,7 @@ static void ignored_keys_are_reported(void **state)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* The best action of an input's first node, and its value, or the input's failure in `why`. */
+/* The best action of an input's first node and its value, or the input's error in `why`. */
 static rill_status first_choice(const char *text, int32_t *action, float *logp, char *why)
 {
     seq_runner *self = NULL;
@@ -439,7 +439,7 @@ static rill_status first_choice(const char *text, int32_t *action, float *logp, 
     return input.status;
 }
 
-/* The number of positions of an FSMT model's configuration is changed in place. */
+/* Change the number of positions in an FSMT configuration. */
 static void set_positions(const char *from, const char *to)
 {
     size_t length;
@@ -450,7 +450,7 @@ static void set_positions(const char *from, const char *to)
     free(text);
 }
 
-/* transformers makes FSMT's sines for inputs of any length: what the configuration says is no end. */
+/* transformers computes FSMT's sinusoidal positions for inputs of any length: the configured number is no limit. */
 static void sines_go_on(void **state)
 {
     (void)state;

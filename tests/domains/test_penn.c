@@ -1,4 +1,4 @@
-/* domains/text/penn: text as people type it, words as the Penn Treebank writes them. */
+/* domains/text: the Penn Treebank tokenizer, from typed text to words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,10 +11,10 @@
 #include "helpers.h"
 #include "penn_tokenizer.h"
 
-/* Behind helpers.h, whose names it uses. */
+/* After helpers.h, whose names it uses. */
 #include "fixture.h"
 
-/* The words between blanks. */
+/* Checks the words; `expected` separates them by spaces. */
 static void assert_words(const char *text, int style, const char *expected)
 {
     rill_sentence s = {.bytes = {.ctx = ctx}};
@@ -189,7 +189,7 @@ static void endless_chunks_are_one_word(void **state)
     free(text);
 }
 
-/* Whatever the bytes are, none that is not blank is lost but for those that are respelled. */
+/* For any bytes: no non-space byte is lost, except respelled ones. */
 static void nothing_is_lost(void **state)
 {
     (void)state;
@@ -207,7 +207,7 @@ static void nothing_is_lost(void **state)
         assert_ok(ctx, rill_penn_split(&s, text, length, RILL_PENN_QUOTES | RILL_PENN_HYPHENS));
         assert_ok(ctx, rill_tree_unescape(&plain, s.bytes.data, s.bytes.length));
         kept = plain.length;
-        /* The one stop that may be added belongs to an abbreviation at the end. */
+        /* One stop may be added, for an abbreviation at the end. */
         if (kept != solid && kept != solid + 1) fail_msg("%.*s: %s", (int)length, text, s.bytes.data);
         for (int32_t i = 0; i < s.words; i++) assert_true(rill_sentence_word(&s, i).length > 0);
         rill_text_clear(&plain);

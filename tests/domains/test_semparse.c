@@ -1,6 +1,6 @@
-/* domains/semparse: right values, the same values however rows are grouped, and memory that comes to rest.
+/* domains/semparse: correct values, however rows are grouped, and bounded memory.
  *
- * The domain is driven through its table alone, a row at a time or many, without an engine. */
+ * The tests drive the domain through its table, one row at a time or many, without an engine. */
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
@@ -29,11 +29,11 @@ static rill_status open_at(rill_context *ctx, const char *path, int threads, int
     return start_model(ctx, domain, &options, out, info);
 }
 
-/* --- a driver of single rows -------------------------------------------------------------------------------------- */
+/* --- driving single rows ------------------------------------------------------------------------------------------ */
 
 enum { MAX_ACTIONS = 512 };
 
-/* Make one node and give the log-probabilities of all actions, -infinity where there is none. */
+/* Make one node and return the log-probabilities of all actions, -infinity for no choice. */
 static void expand(rill_context *ctx, void *self, int32_t actions, int32_t node, int32_t parent, int32_t action,
                    int32_t slot, int32_t depth, float *logp)
 {
@@ -58,7 +58,7 @@ static void assert_vector(const float *found, const json_t *expected, const char
     }
 }
 
-/* The tokens of case i between blanks, malloc()ed. */
+/* The tokens of case i joined by spaces, malloc()ed. */
 static char *case_question(const json_t *cases, int32_t i)
 {
     return reference_text(json_object_get(json_array_get(cases, (size_t)i), "tokens"));
@@ -164,7 +164,7 @@ static void reference_odd(void **state)
 
 /* --- grouping ----------------------------------------------------------------------------------------------------- */
 
-/* A made-up search: at each depth every item has WIDTH nodes, children of random nodes of the depth before. */
+/* A synthetic search: at each depth every item has WIDTH nodes, children of random nodes of the depth before. */
 enum { ITEMS = 7, DEPTH = 5, WIDTH = 6, NODES = ITEMS * DEPTH * WIDTH, ACTIONS = 300 };
 
 typedef struct plan {
@@ -172,7 +172,7 @@ typedef struct plan {
     char question[ITEMS][64];
 } plan;
 
-/* Nodes stand depth by depth; within a depth, items are mixed. */
+/* Nodes are ordered by depth; items are mixed within a depth. */
 static void make_plan(plan *p)
 {
     uint64_t state = 3;
@@ -194,7 +194,7 @@ static void make_plan(plan *p)
     }
 }
 
-/* Log-probabilities of all actions of all nodes, `group` rows per call and `questions` inputs per encode. */
+/* Log-probabilities of all actions of all nodes, with `group` rows per call and `questions` inputs per encode. */
 static void run_plan(const char *folder, const plan *p, int threads, int32_t group, int32_t questions, float *logp)
 {
     failing_allocator memory;
@@ -211,7 +211,7 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
     answer a = answer_make(NODES, ACTIONS);
     for (int32_t v = 0; v < NODES; v++) node[v] = v;
     for (int32_t from = 0, n; from < NODES; from += n) {
-        int32_t rest = (p->depth[from] + 1) * ITEMS * WIDTH - from; /* a call never reaches into the next depth */
+        int32_t rest = (p->depth[from] + 1) * ITEMS * WIDTH - from; /* a call stays within one depth */
         n = group < rest ? group : rest;
         rill_rows rows = {.n = n,
                           .node = node + from,
@@ -256,7 +256,7 @@ static void results_do_not_depend_on_grouping(void **state)
     folder_remove(folder);
 }
 
-/* --- asks --------------------------------------------------------------------------------------------------------- */
+/* --- varied requests ---------------------------------------------------------------------------------------------- */
 
 typedef struct fixture {
     failing_allocator memory;
@@ -344,7 +344,7 @@ static void bad_inputs_fail_alone(void **state)
     close_small(&f);
 }
 
-/* What stands for a word is its number, from the first on, in reverse between <s> and </s>. */
+/* Words become ids, in reverse order, between <s> and </s>. */
 static void words_have_their_numbers(void **state)
 {
     (void)state;
@@ -391,14 +391,14 @@ static void actions_are_words_of_the_vocabulary(void **state)
     assert_string_equal(text.data, "</s>a5");
     assert_int_equal(domain->find_action(f.model.model, "a5", 2), 8);
     assert_int_equal(domain->find_action(f.model.model, "a5 ", 3), RILL_NO_ACTION);
-    assert_int_equal(domain->find_action(f.model.model, "w1", 2), RILL_NO_ACTION); /* a word of questions */
+    assert_int_equal(domain->find_action(f.model.model, "w1", 2), RILL_NO_ACTION); /* a question word, not an action */
     rill_text_clear(&text);
     close_small(&f);
 }
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* Everything an item goes through, with `width` children of the first node. */
+/* The whole life of an item, with `width` children of the root. */
 static rill_status live(rill_context *ctx, void *self, int32_t width, rill_text *text)
 {
     rill_input input = make_input("w1 w2 w3", 0);

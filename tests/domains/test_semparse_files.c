@@ -1,4 +1,4 @@
-/* domains/semparse: damaged model directories, and the sentence each of them gets. */
+/* domains/semparse: damaged model directories, with the message for each. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

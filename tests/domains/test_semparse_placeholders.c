@@ -1,5 +1,5 @@
-/* Placeholders in domains/semparse: a typed question's rows never hold one that the question does not mention, what is left shares
- * their probability, and a question in token form is none of this business. */
+/* Placeholders in domains/semparse: choices for a typed question never include a placeholder that the question does not
+ * mention; the remaining actions share its probability. Tokenized questions are unaffected. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static const rill_domain *const domain = &rill_semparse_domain;
 
 /* --- a model with a lexicon --------------------------------------------------------------------------------------- */
 
-/* Types c, with numbers, and any, without. "c2x" and "d0" only look like placeholders, and c1 is one. */
+/* Types: c, numbered, and any, without numbers. "c2x" and "d0" only look like placeholders; c1 is one. */
 static char *make_model(void)
 {
     char *folder = folder_make();
@@ -65,7 +65,7 @@ static void encode(fixture *f, int32_t slot, const char *text)
     assert_int_equal(input.status, RILL_OK);
 }
 
-/* The log-probabilities of all actions of n first nodes, one per slot. */
+/* The log-probabilities of all actions of n root nodes, one per slot. */
 static void first_rows(fixture *f, int32_t n, const int32_t *slot, float (*logp)[ACTIONS])
 {
     int32_t parent[SLOTS], start[SLOTS], depth[SLOTS] = {0};
@@ -90,7 +90,7 @@ static void first_row(fixture *f, const char *text, float *logp)
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
-/* What the model says of `tokens` without any ban, with `banned` struck and the rest brought to one again. */
+/* Compare with the model's values for `tokens` without bans: set `banned` to zero and renormalise the rest. */
 static void expect(fixture *tokenized, const char *tokens, const char *banned, const float *found)
 {
     float all[ACTIONS];
@@ -108,13 +108,13 @@ static void unmentioned_placeholders_are_impossible(void **state)
 {
     (void)state;
     static const struct {
-        const char *typed, *tokens, *banned; /* of c0, c1, any behind the three specials */
+        const char *typed, *tokens, *banned; /* of c0, c1, any, after the three special tokens */
     } cases[] = {
         {"W0 w1?", "w0 w1", "...xxx..."},
         {"w0 Boston", "w0 c0", "....xx..."},
         {"Denver or Boston", "c0 or c1", ".....x..."},
         {"whatever w1", "any w1", "...xx...."},
-        {"w0 c1", "w0 c1", "...x.x..."}, /* typed as a placeholder: it stands for itself */
+        {"w0 c1", "w0 c1", "...x.x..."}, /* a placeholder typed literally counts as mentioned */
         {"boston whatever denver", "c0 any c1", "........."},
     };
     fixture typed, tokenized;
@@ -123,7 +123,7 @@ static void unmentioned_placeholders_are_impossible(void **state)
     open_model(&tokenized, folder, 1, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         float found[ACTIONS];
-        first_row(&typed, cases[i].typed, found); /* the same slot each time: the bans of the last one are gone */
+        first_row(&typed, cases[i].typed, found); /* the slot is reused: earlier bans are gone */
         expect(&tokenized, cases[i].tokens, cases[i].banned, found);
     }
     close_model(&typed);
@@ -131,7 +131,7 @@ static void unmentioned_placeholders_are_impossible(void **state)
     folder_remove(folder);
 }
 
-/* Nothing is struck from token form, and nothing moves by a bit when the lexicon is not there at all. */
+/* Nothing is banned for tokenized questions, and values are bit-identical without a lexicon. */
 static void token_form_is_left_alone(void **state)
 {
     (void)state;

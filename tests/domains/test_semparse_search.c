@@ -1,4 +1,4 @@
-/* domains/semparse under the engine: the beams of the reference decoder, whatever the method and the threads. */
+/* domains/semparse under the engine: the beams of the reference decoder, for every method and number of threads. */
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
@@ -33,7 +33,7 @@ static void check_output(const rill_output *found, const json_t *expected)
                      json_is_true(json_object_get(expected, "truncated")));
 }
 
-/* The reference decodes an empty question too; here it is an empty output. */
+/* The reference decodes an empty question; rill's output for it is empty. */
 static void check_result(const rill_result *result, const json_t *one)
 {
     const json_t *beam = json_object_get(one, "beam");

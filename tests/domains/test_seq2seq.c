@@ -1,7 +1,7 @@
-/* domains/seq2seq with an architecture that is no transformer: GRUs with attention, whose states are their parents'. One net, several and
- * a shortlist give what plain loops in double precision give; nothing is left of what failed.
+/* domains/seq2seq with an architecture other than a transformer: GRUs with attention. One network, ensembles and a
+ * shortlist give the values of plain loops in double precision; failures leave nothing behind.
  *
- * Weights come from the number "seed" of a directory's config.json, and so do those of the loops. */
+ * Weights are pseudo-random from "seed" in a directory's config.json, for the networks and the loops alike. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ enum { END = 0, PAD = 2, V = 9, H = 6, GATES = 3 * H, LONGEST = 12 };
 
 /* --- the architecture --------------------------------------------------------------------------------------------- */
 
-/* Gates of the source's and of the target's symbols, what states add to them, attention's layer, the output layer. */
+/* Gate tables of source and target tokens, recurrent matrices, attention's layer, the output layer. */
 typedef struct weights {
     float source[V * GATES], reads[GATES * H], target[V * GATES], writes[GATES * H], join[H * 2 * H], output[V * H],
         bias[V], none[GATES];
@@ -42,7 +42,7 @@ static void make_weights(weights *w, uint64_t seed)
 
 typedef struct gru_net {
     seq_net seq;
-    int64_t seed, first; /* the latter: what outputs begin with, -1: anything */
+    int64_t seed, first; /* first: the forced first token, -1: none */
     weights *w;
     rill_matrix writes, join;
     rill_constant none, target;
@@ -193,7 +193,7 @@ static const rill_domain domain = {
     .open = open_model,
 };
 
-/* --- the same in plain loops -------------------------------------------------------------------------------------- */
+/* --- reference loops ---------------------------------------------------------------------------------------------- */
 
 static double squash(double x)
 {
@@ -215,7 +215,7 @@ static void plain_gru_cell(const float *input, const float *recurrent, double *h
     memcpy(h, next, sizeof next);
 }
 
-/* Logits [V] behind n target symbols of an input of `length` symbols, its end counted. */
+/* Logits [V] after n target tokens, for an input of `length` tokens including its end. */
 static void plain_logits(uint64_t seed, const int32_t *source, int length, const int32_t *target, int n, double *logit)
 {
     weights w;
@@ -244,7 +244,7 @@ static void plain_logits(uint64_t seed, const int32_t *source, int length, const
     }
 }
 
-/* Log-probabilities of the mean of `nets` softmaxes over the symbols of `listed`. */
+/* Log-probabilities of the mean of `nets` softmaxes over the tokens in the bit set `listed`. */
 static void plain_logp(const uint64_t *seed, int nets, unsigned listed, const int32_t *source, int length,
                        const int32_t *target, int n, double *logp)
 {
@@ -278,7 +278,8 @@ static int set_up(void **nothing)
             folder[i], "vocab.json",
             "{\"</s>\": 0, \"<unk>\": 1, \"<pad>\": 2, \"a\": 3, \"b\": 4, \"c\": 5, \"d\": 6, \"e\": 7, \"f\": 8}");
     }
-    /* With FIRST = 4 and BEST = 2 the list of "a b" is </s>, a, b, and e and f of a; <unk> is among the first. */
+    /* With FIRST = 4 and BEST = 2 the shortlist of "a b" is </s>, a, b, and the translations e and f of a; <unk> is
+     * among the first. */
     write_string(folder[0], "lex", "d a 0.1\ne a 0.3\nf a 0.2\n");
     return 0;
 }
@@ -318,7 +319,7 @@ static void check_path(int nets, int listed)
 {
     static const int32_t source[] = {3, 4, END}, actions[DEPTH] = {RILL_ACTION_START, 7, 3, 8},
                          nodes[DEPTH] = {5, 3, 1, 0};
-    const int32_t target[DEPTH] = {PAD, 7, 3, 8}; /* the first symbol is what the decoder starts from */
+    const int32_t target[DEPTH] = {PAD, 7, 3, 8}; /* the decoder starts from the first one */
     const unsigned allowed = listed ? 1u << END | 1u << 1 | 1u << 3 | 1u << 4 | 1u << 7 | 1u << 8 : (1u << V) - 1;
     started s;
     rill_domain_info info;
@@ -363,7 +364,7 @@ static void with_a_shortlist(void **nothing)
     check_path(2, 1);
 }
 
-/* The first action of an output is given: the only one, at no cost, and in picks too; nothing is given behind it. */
+/* A forced first action is the only choice, at no cost, also in picks; nothing is forced after it. */
 static void forced_first_action(void **nothing)
 {
     enum { FIRST = 6 };
@@ -408,7 +409,7 @@ static void forced_first_action(void **nothing)
     }
 }
 
-/* The best output of "a b" under a scorer: its pieces with what is given first, and its log-probability. */
+/* The best output of "a b" under a scorer: its tokens including the forced one, and its log-probability. */
 static void search(rill_model *model, const char *scorer, const char *arguments, const char *expected, double *logp)
 {
     const rill_chain_entry chain = {scorer, arguments};
@@ -436,7 +437,7 @@ static rill_status write_trie(void *user, const void *bytes, size_t n)
     return rill_text_append(user, bytes, n);
 }
 
-/* Texts are without what is given first, in constraints and in outputs that are scored; pieces may have it. */
+/* Texts omit the forced token, in constraints and in forced decoding; tokenized ones may contain it. */
 static void texts_follow_the_prefix(void **nothing)
 {
     static const int32_t source[] = {3, 4, END}, target[] = {PAD, 6, 5, 3, END}; /* d, then c a */
@@ -475,7 +476,7 @@ static void texts_follow_the_prefix(void **nothing)
     search(model, "trie", path, "d c a", &logp);
     assert_near(logp, expected, 1e-5, "the score of what is in a set", 0);
     rill_model_close(model);
-    rill_context_destroy(ctx); /* what was registered goes with it */
+    rill_context_destroy(ctx); /* its registrations end with it */
     assert_int_equal(memory.out, 0);
     ctx = failing_allocator_context(&memory);
 }
@@ -495,7 +496,7 @@ static void model_description(void **nothing)
     assert_non_null(strstr(rill_error(ctx), "the models of an ensemble share their vocabularies"));
 }
 
-/* Two nets, a shortlist, an input and its first state. */
+/* Two networks, a shortlist, an input and its first state. */
 static rill_status open_use_close(rill_context *where, const char *unused)
 {
     started s;

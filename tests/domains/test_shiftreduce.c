@@ -1,6 +1,6 @@
-/* domains/shiftreduce: right values, the same values however rows are grouped, and memory that comes to rest.
+/* domains/shiftreduce: correct values, however rows are grouped, and bounded memory.
  *
- * The domain is driven through its table alone, a row at a time or many, without an engine. */
+ * The tests drive the domain through its table, one row at a time or many, without an engine. */
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
@@ -16,14 +16,15 @@
 #include "helpers.h"
 #include "reference.h"
 
-/* Behind helpers.h, whose names it uses. */
+/* After helpers.h, whose names it uses. */
 #include "parser_fixture.h"
 
-/* --- a driver of single rows -------------------------------------------------------------------------------------- */
+/* --- driving single rows ------------------------------------------------------------------------------------------ */
 
 enum { MAX_ACTIONS = 64 };
 
-/* Make one node and give the log-probabilities of all actions, -infinity where there is none; returns the terminal kind. */
+/* Make one node and return the log-probabilities of all actions, -infinity for no choice; the result is the terminal
+ * kind. */
 static int expand(rill_context *ctx, void *self, int32_t phase, int32_t node, int32_t parent, int32_t action,
                   int32_t slot, float *logp)
 {
@@ -39,7 +40,7 @@ static int expand(rill_context *ctx, void *self, int32_t phase, int32_t node, in
 
 /* --- reference vectors -------------------------------------------------------------------------------------------- */
 
-/* Suffixes that are not in the vocabulary are left out of the reference. */
+/* The reference leaves out suffixes that are not in the vocabulary. */
 static void check_features(const int32_t *feature, int32_t suffixes, const json_t *ids, size_t frame, size_t frames)
 {
     assert_int_equal(feature[0], json_integer_value(json_array_get(json_object_get(ids, "words"), frame)));
@@ -56,7 +57,7 @@ static void check_features(const int32_t *feature, int32_t suffixes, const json_
     assert_int_equal(found, json_array_size(expected));
 }
 
-/* The one sentence of a call. */
+/* Check the only sentence of a call. */
 static void check_reading(const parser_runner *r, const json_t *one)
 {
     int32_t feature[PARSER_MAX_FEATURES];
@@ -71,7 +72,7 @@ static void check_reading(const parser_runner *r, const json_t *one)
         assert_int_equal(r->sentence[r->slot[0]].tag[i], json_integer_value(json_array_get(predicted, i)));
 }
 
-/* Of `actions` actions from `first` on; the reference has null where nothing is legal, and null for all when one is forced. */
+/* Check `actions` actions from `first` on. The reference has null for illegal ones, and null for all if one is forced. */
 static void check_logp(const float *logp, int32_t first, int32_t actions, const json_t *expected, const char *what,
                        size_t i)
 {
@@ -114,7 +115,7 @@ static void check_forced(rill_context *ctx, void *self, int32_t slot, const json
     }
 }
 
-/* One sentence per call, since a model reads all lines in one form; that calls may hold many is tested below. */
+/* One sentence per call, because a model reads all lines in one form; batches are tested below. */
 static void check_case(rill_context *ctx, void *self, int32_t slot, const json_t *one)
 {
     const parser_runner *r = self;
@@ -164,7 +165,7 @@ static void reference_odd(void **state)
 
 /* --- grouping ----------------------------------------------------------------------------------------------------- */
 
-/* A made-up search: in each phase every item has WIDTH nodes, children of random nodes of the phase before. */
+/* A synthetic search: in each phase every item has WIDTH nodes, children of random nodes of the phase before. */
 enum {
     ITEMS = 7,
     TIMESTEPS = 7,
@@ -181,7 +182,7 @@ typedef struct plan {
     char sentence[ITEMS][128];
 } plan;
 
-/* A label node's action is a shift or a combination that is legal behind its parent; a structure node's a label. */
+/* A label node's action is a shift or combine legal after its parent; a structure node's is a label. */
 static void plan_action(plan *p, int32_t v, int32_t words, uint64_t *state)
 {
     const int32_t from = p->parent[v];
@@ -198,7 +199,8 @@ static void plan_action(plan *p, int32_t v, int32_t words, uint64_t *state)
     p->shifted[v] += shift;
 }
 
-/* Nodes stand phase by phase; within a phase, items are mixed. Sentences have so many words that none ends before the last phase. */
+/* Nodes are ordered by phase; items are mixed within a phase. Sentences are long enough that none ends before the last
+ * phase. */
 static void make_plan(plan *p)
 {
     uint64_t state = 3;
@@ -222,7 +224,7 @@ static void make_plan(plan *p)
     }
 }
 
-/* Log-probabilities of all actions of all nodes, `group` rows per call and `sentences` inputs per encode. */
+/* Log-probabilities of all actions of all nodes, with `group` rows per call and `sentences` inputs per encode. */
 static void run_plan(const char *folder, const plan *p, int threads, int32_t group, int32_t sentences, float *logp)
 {
     failing_allocator memory;
@@ -239,7 +241,7 @@ static void run_plan(const char *folder, const plan *p, int threads, int32_t gro
     answer a = answer_make(LAYER, ACTIONS);
     for (int32_t v = 0; v < NODES; v++) node[v] = v;
     for (int32_t from = 0, n; from < NODES; from += n) {
-        const int32_t rest = (from / LAYER + 1) * LAYER - from; /* a call never reaches into the next phase */
+        const int32_t rest = (from / LAYER + 1) * LAYER - from; /* a call stays within one phase */
         n = group < rest ? group : rest;
         rill_rows rows = {.n = n,
                           .phase = from / LAYER % 2,
@@ -285,7 +287,7 @@ static void results_do_not_depend_on_grouping(void **state)
     folder_remove(folder);
 }
 
-/* --- asks --------------------------------------------------------------------------------------------------------- */
+/* --- varied requests ---------------------------------------------------------------------------------------------- */
 
 enum { SMALL_ACTIONS = PARSER_FIRST_LABEL + 9 };
 
@@ -304,11 +306,11 @@ static void requests_are_heeded(void **state)
     expand(f.ctx, f.self, PARSER_PHASE_LABEL, 3, 2, PARSER_SHIFT, 0, all);
     expand(f.ctx, f.self, PARSER_PHASE_STRUCTURE, 4, 3, PARSER_FIRST_LABEL, 0, all);
     assert_true(all[PARSER_COMBINE] == 0.0f && all[PARSER_SHIFT] == -INFINITY);
-    /* The last timestep: every label ends, and all begin with the root. */
+    /* The last timestep: all labels are terminal and begin with the root. */
     assert_int_equal(expand(f.ctx, f.self, PARSER_PHASE_LABEL, 5, 4, PARSER_COMBINE, 0, last), RILL_LAST);
     for (int32_t i = PARSER_FIRST_LABEL; i < SMALL_ACTIONS; i++)
         assert_int_equal(last[i] > -INFINITY, i - PARSER_FIRST_LABEL > 4);
-    /* One with a choice of structure: two words of three are on the stack. */
+    /* A node with a choice of structure: two of three words are on the stack. */
     expand(f.ctx, f.self, PARSER_PHASE_STRUCTURE, 6, RILL_NO_NODE, RILL_ACTION_START, 1, all);
     expand(f.ctx, f.self, PARSER_PHASE_LABEL, 7, 6, PARSER_SHIFT, 1, all);
     expand(f.ctx, f.self, PARSER_PHASE_STRUCTURE, 8, 7, PARSER_FIRST_LABEL, 1, all);
@@ -337,7 +339,7 @@ static void no_rows_are_legal(void **state)
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* Everything an item goes through, its actions forced. */
+/* The whole life of an item, with forced actions. */
 static rill_status live(void *self, const char *line, rill_text *text)
 {
     static const int32_t action[] = {PARSER_SHIFT, 3, PARSER_SHIFT,   4, PARSER_COMBINE, 2,

@@ -1,4 +1,4 @@
-/* domains/shiftreduce: damaged model directories, and the sentence each of them gets. */
+/* domains/shiftreduce: damaged model directories, with the message for each. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -139,7 +139,7 @@ static void wrong_configurations(void **state)
     parser_write_config(folder, &spec, "");
     assert_int_equal(open_folder(folder, 0), RILL_ERR_FORMAT);
     assert_non_null(strstr(rill_error(ctx), " hidden_size: "));
-    /* Sizes that no file could hold are refused by the tensor's name, before they are memory. */
+    /* Impossible sizes are refused, naming the tensor, before memory is allocated. */
     spec = SMALL_PARSER;
     spec.hidden = 16384;
     parser_write_config(folder, &spec, "");

@@ -1,4 +1,5 @@
-/* domains/shiftreduce: what lines are taken for, which of them fail and how that is said, and what actions make of the others. */
+/* domains/shiftreduce: which form a line is detected as, which lines fail with which message, and the trees of action
+ * sequences. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -10,7 +11,7 @@
 
 #include "helpers.h"
 
-/* Behind helpers.h, whose names it uses. */
+/* After helpers.h, whose names it uses. */
 #include "parser_fixture.h"
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */
@@ -32,10 +33,10 @@ static void lines_say_what_they_are(void **state)
     (void)state;
     static const struct {
         const char *form, *line, *words;
-        int tokenized, given; /* tags come with the line */
+        int tokenized, given; /* given: the line has tags */
     } cases[] = {
         {NULL, "(TOP (X (T0 w1) (-LRB- -LRB-)))", "w1 -LRB-", 0, 1},
-        {NULL, "w1_T0 (_-LRB-", "w1_T0 -LRB- _-LRB-", 0, 0}, /* T0 has a digit: not what a tag looks like */
+        {NULL, "w1_T0 (_-LRB-", "w1_T0 -LRB- _-LRB-", 0, 0}, /* T0 has a digit, which typical tags do not */
         {"tagged", "w1_T0 a_b_T1 (_-LRB-", "w1 a_b -LRB-", 0, 1},
         {NULL, "(_-LRB- _w1_-LRB-", "-LRB- _w1", 0, 0},
         {NULL, "w1, (w2).", "w1 , -LRB- w2 -RRB- .", 0, 0},
@@ -45,7 +46,7 @@ static void lines_say_what_they_are(void **state)
         {"text", "(w1 w2).", "-LRB- w1 w2 -RRB- .", 0, 0},
         {"tree", " (T0 w1) ", "w1", 1, 1},
         {"auto", "snake_case", "snake_case", 0, 0},
-        /* Brackets that are none of a tree's, and tokens without one of the model's tags. */
+        /* Brackets that form no tree, and tokens without a tag of the model. */
         {NULL, "(T0 w1)", "-LRB- T0 w1 -RRB-", 0, 0},
         {NULL, "(Laughs loudly) w1.", "-LRB- Laughs loudly -RRB- w1 .", 0, 0},
         {NULL, "(see (w1 w2))", "-LRB- see -LRB- w1 w2 -RRB- -RRB-", 0, 0},
@@ -58,7 +59,7 @@ static void lines_say_what_they_are(void **state)
         {NULL, "()", "-LRB- -RRB-", 0, 0},
         {NULL, "(L1)", "-LRB- L1 -RRB-", 0, 0},
         {NULL, "MAX_LENGTH", "MAX_LENGTH", 0, 0},
-        /* Trees of all treebanks. */
+        /* Trees in the styles of various treebanks. */
         {NULL, " ( (L1-SBJ-1 (T0 w1)) )", "w1", 0, 1},
         {NULL, "(ROOT\t(NML (T0 w1) (L2|L1 (T1 w2))))", "w1 w2", 0, 1},
         {NULL, "(TOP (-NONE- *) (T0 w1))", "w1", 0, 1},
@@ -77,7 +78,7 @@ static void lines_say_what_they_are(void **state)
     }
 }
 
-/* What the setting `memory` counts is what there is. */
+/* The size reported for the setting `memory` is the actual size. */
 static void sizes_are_reported(void **state)
 {
     (void)state;
@@ -86,7 +87,7 @@ static void sizes_are_reported(void **state)
     rill_input input = make_input("w1 w2 w3 w4 w5", 3);
     assert_ok(f.ctx, domain->encode(f.self, 1, &input));
     const parser_runner *r = f.self;
-    /* Positions, whose rows begin on cache lines. */
+    /* Positions; each row begins on a cache line. */
     const size_t rows = 6, row = (5 * PARSER_MODEL_NET * sizeof(float) + 63) / 64 * 64;
     assert_int_equal(input.size, 5);
     assert_int_equal(rill_session_units(r->session, 3), rows);
@@ -174,7 +175,7 @@ static void actions_make_trees(void **state)
     static const int32_t deep[] = {S, NONE + 3, S, NONE, S, NONE + 1, C, NONE + 2, C, NONE + 8};
     assert_tree(&f, flat, 10, "(TOP (T0 a) (T1 b) (T0 -LRB-))");
     assert_tree(&f, deep, 10, "(TOP (L3 (M3 (L3 (M3 (T0 a))) (L2 (T1 b) (L1 (T0 -LRB-))))))");
-    /* Cut short: what there is stands under the root. */
+    /* An incomplete hypothesis: its spans are children of the root. */
     assert_tree(&f, deep, 4, "(TOP (L3 (M3 (T0 a))) (T1 b) (T0 -LRB-))");
     assert_tree(&f, deep, 8, "(TOP (L3 (M3 (T0 a))) (L2 (T1 b) (L1 (T0 -LRB-))))");
     assert_tree(&f, deep, 0, "(TOP (T0 a) (T1 b) (T0 -LRB-))");

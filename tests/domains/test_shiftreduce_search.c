@@ -1,5 +1,5 @@
-/* domains/shiftreduce under the engine: the beams of the reference decoder whatever the method and the threads, and trees over exactly
- * the words that came in, whatever the weights and the sentences. */
+/* domains/shiftreduce under the engine: the beams of the reference decoder, for every method and number of threads;
+ * trees have exactly the input's words, for any weights and sentences. */
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
@@ -42,14 +42,14 @@ typedef void (*seen_fn)(const rill_result *result, const void *user);
 
 typedef struct run {
     const char *method;
-    int32_t k, n, max_candidates, max_length; /* 0: as the settings have it */
+    int32_t k, n, max_candidates, max_length; /* 0: the settings' default */
     int64_t budget;
-    const char *absolute; /* NULL: no heuristic */
+    const char *absolute; /* argument of "absolute"; NULL: no heuristic */
     seen_fn seen;
     const void *user;
 } run;
 
-/* Decode the lines and show each result; returns the expansions. */
+/* Decode the lines and check each result; returns the expansions. */
 static int64_t decode(rill_model *model, const run *r, char *const *line, size_t lines)
 {
     rill_engine_setup setup;
@@ -94,7 +94,7 @@ typedef struct cases {
     size_t n;
 } cases;
 
-/* Those with tags, or those without. */
+/* The cases with tags, or those without. */
 static cases choose_cases(const json_t *all, int tagged)
 {
     cases c = {.n = 0};
@@ -198,7 +198,8 @@ static char *random_line(uint64_t *state, uint32_t words)
     return line;
 }
 
-/* Words of the tree with their brackets put back, between blanks; those of the line, whose brackets may have been names. */
+/* The tree's words with brackets unescaped, joined by spaces, equal the line's words, whose brackets may have been
+ * escaped. */
 static void check_words(const rill_tree *tree, const char *line)
 {
     rill_text found = {.ctx = ctx}, expected = {.ctx = ctx};
@@ -216,7 +217,7 @@ static void check_words(const rill_tree *tree, const char *line)
     rill_text_clear(&expected);
 }
 
-/* No bracket holds nothing but its like. */
+/* No bracket's only child is a bracket with the same label. */
 static void check_chains(const rill_tree *tree)
 {
     for (int32_t i = 0; i + 1 < tree->count; i++) {
@@ -245,7 +246,7 @@ static void check_trees(const rill_result *result, const void *user)
     rill_tree_clear(&tree);
 }
 
-/* What a run gave, for comparison to the bit. */
+/* Results of a run, for bitwise comparison. */
 typedef struct record {
     char *text;
     size_t used, capacity;

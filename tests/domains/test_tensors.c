@@ -1,4 +1,4 @@
-/* rill/safetensors.h: what the readers of tensors take and what they refuse, sentence by sentence; files alone and in several parts. */
+/* rill/safetensors.h: what the readers of tensors accept and refuse, with the exact messages; single files and shards. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "rill/safetensors.h"
 #include "support/resident.h"
 
-/* Behind helpers.h, whose names it uses. */
+/* After helpers.h, whose names it uses. */
 #include "fixture.h"
 
 #define REFUSED(call, sentence)                         \
@@ -21,7 +21,7 @@
         assert_int_equal((call), RILL_ERR_FORMAT);      \
         assert_string_equal(rill_error(ctx), sentence); \
     } while (0)
-/* --- images of files ---------------------------------------------------------------------------------------------- */
+/* --- file images -------------------------------------------------------------------------------------------------- */
 
 #define TENSOR(name, dtype, shape, offsets) \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
@@ -41,7 +41,7 @@ static char *image(const char *header, size_t data, size_t *length)
 
 /* --- one file ----------------------------------------------------------------------------------------------------- */
 
-/* The tensors of such an image, whose data may still be changed, since they are read where they lie. */
+/* Parse an image. Its data may still be changed, since tensors are read in place. */
 static rill_tensor_file *parse_image(const char *header, size_t n, char **bytes, char **data)
 {
     size_t length;
@@ -86,7 +86,7 @@ static void tensors_convert_all_float_types(void **state)
     free(bytes);
 }
 
-/* Of one type and shape, and byte by byte, however many there are. */
+/* Tensors are equal if their type, shape and bytes are; for any size. */
 static void tensors_are_compared(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void tensors_are_compared(void **state)
     char *bytes, *data;
     rill_tensor_file *t = parse_image(header, 25600, &bytes, &data);
     int same;
-    data[15360 - 1] ^= 1; /* c's last */
+    data[15360 - 1] ^= 1; /* last byte of c */
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(
             rill_tensor_file_same_values(t, rill_tensor_file_tensor(t, 0), rill_tensor_file_tensor(t, i), &same),
@@ -134,7 +134,7 @@ static void read_errors_name_the_expectation(void **state)
     free(bytes);
 }
 
-/* 64 MB of a file were read, and are not kept beside what was made of them. */
+/* 64 MB of a file are read; its pages are released afterwards. */
 static void file_pages_are_released(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static void file_pages_are_released(void **state)
     if (used_before >= 0 && after - used_before > 8) fail_msg("%.1f MB more are in use", after - used_before);
 }
 
-/* Of a model that is replaced while it is read. */
+/* A file that is truncated while a model is read. */
 static void truncated_tensors_are_errors(void **state)
 {
     (void)state;
@@ -249,9 +249,9 @@ static void tensors_refuse_bad_lengths(void **state)
     rill_tensor_file_close(t);
 }
 
-/* --- several files ------------------------------------------------------------------------------------------------ */
+/* --- shards ------------------------------------------------------------------------------------------------------- */
 
-/* A folder of two files and their index: "a" and "c" in the first, "b" in the second. */
+/* A directory with two shards and an index: "a" and "c" in the first, "b" in the second. */
 static char *make_shards(const char *index)
 {
     static const char *const headers[] = {
@@ -276,7 +276,7 @@ static char *make_shards(const char *index)
 #define INDEX(map) "{\"metadata\": {\"total_size\": 0}, \"weight_map\": " map "}"
 #define COMPLETE_INDEX INDEX("{\"b\": \"" SECOND "\", \"a\": \"" FIRST "\", \"c\": \"" FIRST "\"}")
 
-/* By the folder, by the file that there would be if it were one, and by the index. */
+/* Opened by the directory, by the name of a single file, or by the index. */
 static void several_files_are_one_set(void **state)
 {
     (void)state;
@@ -304,7 +304,7 @@ static void several_files_are_one_set(void **state)
     folder_remove(folder);
 }
 
-/* One file beside the parts is what is read, as elsewhere; and its absence is told as ever where there is no index. */
+/* A single file takes precedence over shards; if there is no index, a missing file is reported as usual. */
 static void single_file_takes_precedence(void **state)
 {
     (void)state;
@@ -369,7 +369,7 @@ static void shards_must_match_the_index(void **state)
     }
 }
 
-/* An index is a small text: what it names may be thousands of files. */
+/* A small index may name thousands of files. */
 static void number_of_shards_is_limited(void **state)
 {
     (void)state;
@@ -387,7 +387,7 @@ static void number_of_shards_is_limited(void **state)
     folder_remove(folder);
 }
 
-/* A part is read as strictly as a whole, and is the one that is named. */
+/* A shard is checked as strictly as a single file, and the message names it. */
 static void damage_names_the_shard(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* Questions to tokens and back, with the lexicons under examples/models and with small ones made here.
  *
- * The tables are questions of our own; each says what the model must see and what its placeholders stand for. */
+ * Each table lists questions, the tokens the model must see, and the values of its placeholders. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -14,10 +14,10 @@
 #include "lexicon.h"
 #include "question.h"
 
-/* Behind helpers.h, whose names it uses. */
+/* After helpers.h, whose names it uses. */
 #include "fixture.h"
 
-/* Tokens between single blanks, malloc()ed. */
+/* Tokens joined by spaces, malloc()ed. */
 static char *joined(const rill_slice *tokens, size_t count)
 {
     size_t length = 1;
@@ -45,7 +45,7 @@ static char *listed(const rill_mentions *mentions)
     return line;
 }
 
-/* One question object with its lexicon, and the result of its last line. */
+/* A question object with its lexicon, and the result of its last line. */
 typedef struct text_fixture {
     rill_lexicon *lexicon;
     rill_question *question;
@@ -134,7 +134,7 @@ static const example geo_examples[] = {
     {"name the states next to the rio grande", "name the state next to the r0", "r0=rio_grande:r"},
     {"Name the states next to the Río Grande.", "name the state next to the r0", "r0=rio_grande:r"},
     {"is the RI\xCC\x81O GR\u00c3NDE's mouth in TEXÄS", "is the r0 mouth in s0", "r0=rio_grande:r s0=texas:s"},
-    {"is Zürich in naïve señor's Łódź", "is zürich in naïv señor łódź", ""}, /* no words of the lexicon */
+    {"is Zürich in naïve señor's Łódź", "is zürich in naïv señor łódź", ""}, /* not words of the lexicon */
     {"Which states do the Missouri and the Colorado flow through?", "which state do the r0 and the r1 flow through",
      "r0=missouri_river:r r1=colorado_river:r"},
     {"How many states border Missouri and Colorado?", "how mani state border s0 and s1", "s0=missouri:s s1=colorado:s"},
@@ -323,7 +323,7 @@ static void atis_questions_take_the_form_of_the_data(void **state)
     examples_come_out("atis", atis_examples, sizeof atis_examples / sizeof *atis_examples);
 }
 
-/* --- a lexicon small enough to see through ------------------------------------------------------------------------ */
+/* --- a small lexicon ---------------------------------------------------------------------------------------------- */
 
 #define SMALL                                                                             \
     "@format\t1\n@stem\tenglish\n@apostrophe\tdrop\n@possessive\tkeep\n@afternoon\t1-6\n" \
@@ -377,7 +377,7 @@ static void placeholders_typed_literally_stay_and_keep_their_numbers(void **stat
     text_fixture d = text_fixture_open(SMALL);
     expect(&d, "p1 and ohio and P0", "p1 and p2 and p0", "p2=ohio:p");
     expect(&d, "p10 and ohio", "p10 and p11", "p11=ohio:p");
-    expect(&d, "q0 and the ohio", "q0 and the q1", "q1=ohio:q"); /* numbers are a type's own */
+    expect(&d, "q0 and the ohio", "q0 and the q1", "q1=ohio:q"); /* numbered per type */
     expect(&d, "pay and pay0 and p", "pay and pay0 and p", "");
     text_fixture_clear(&d);
 }
@@ -398,7 +398,8 @@ static void numbers_and_clocks_are_read(void **state)
     text_fixture_clear(&d);
 }
 
-/* What @rule's classes take: years in all their forms, zero where no range is given, the beginning of a question among others. */
+/* Classes in @rule: years in all forms, a class without a range matches 0, and the beginning of the question, among
+ * others. */
 static void rule_classes(void **state)
 {
     (void)state;
@@ -483,7 +484,7 @@ static void control_characters_are_spaces(void **state)
 {
     (void)state;
     text_fixture d = text_fixture_open(SMALL);
-    /* Marks of the direction of writing too: U+200E, U+202A, U+2066, U+061C. */
+    /* Also bidirectional control characters: U+200E, U+202A, U+2066, U+061C. */
     static const char line[] = "\xe2\x80\x8enew\x07york\0\xe2\x80\xaaohio\xe2\x81\xa6\x7f"
                                "a\xd8\x9c";
     assert_int_equal(text_fixture_read(&d, line, sizeof line - 1, 0), RILL_OK);
@@ -569,7 +570,7 @@ static void every_refused_allocation_is_an_error_and_leaks_nothing(void **state)
     assert_int_equal(status, RILL_OK);
 }
 
-/* --- files that are refused --------------------------------------------------------------------------------------- */
+/* --- invalid lexicons --------------------------------------------------------------------------------------------- */
 
 #define START "@format\t1\n@type\tp\n"
 
@@ -627,7 +628,7 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
     }
 }
 
-/* As many as the sentence shows, the one in brackets or not. */
+/* All numbers of columns that the message lists, including the optional one. */
 static void directives_have_their_columns(void **state)
 {
     (void)state;

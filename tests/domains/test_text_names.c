@@ -1,4 +1,5 @@
-/* Names in questions: which tokens are told as written like one, and how much of a line rules take for a surface. */
+/* Names in questions: which tokens count as typed like a name, and how much of a line a class in a rule takes for a
+ * surface. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,8 +12,8 @@
 #include "helpers.h"
 #include "question.h"
 
-/* Read the line with a lexicon of these lines, or none, and have its tokens, those written as names in brackets: "[London] to". Constants
- * of mentions stand behind. */
+/* Read the line, with a lexicon of these lines or none. `out`: its tokens, with names in brackets, "[London] to",
+ * followed by the constants of mentions. */
 static void read_line(const char *lexicon_lines, const char *line, int tokenized, char *out, size_t size)
 {
     failing_allocator memory;
@@ -87,7 +88,7 @@ static void capitals_and_quotes_make_names(void **state)
     EXPECT(NULL, samples);
 }
 
-/* What the lexicon takes, or puts there, is no name; nor is anything of a line in token form. */
+/* A token that the lexicon matches or inserts is no name; nor is any token of tokenized input. */
 static void the_lexicon_comes_first(void **state)
 {
     (void)state;
@@ -104,7 +105,8 @@ static void the_lexicon_comes_first(void **state)
 
 /* --- surfaces in rules -------------------------------------------------------------------------------------------- */
 
-/* A class takes the longest surface of its type, in what is replaced and in a context; a longer one of another type does not count. */
+/* A class takes the longest surface of its type, in the body and in contexts; a longer one of another type does not
+ * count. */
 static void rules_take_the_longest_surface(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Texts to actions (rill_domain.tokenize), with the models that come with rill: the actions of an output write that output, in
- * several threads at once; and what cannot be written is refused in a sentence. */
+/* Texts to actions (rill_domain.tokenize) with the example models: the actions of an output write that output, in
+ * several threads at once; texts that cannot be tokenized are refused with a message. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static const rill_domain *const domains[] = {&rill_mt_domain, &rill_semparse_dom
 
 #include "engine_fixture.h"
 
-enum { CAPACITY = 512 }; /* actions of a text here */
+enum { CAPACITY = 512 }; /* longest text here */
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
@@ -38,7 +38,7 @@ static rill_model *open_example(const char *domain, const char *name, int tokeni
     return open_at(domain, join_path(getenv("RILL_TEST_EXAMPLES"), name), tokenized);
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
+/* --- tokenize calls ----------------------------------------------------------------------------------------------- */
 
 static int32_t actions_of(const rill_model *model, const char *text, int32_t *action)
 {
@@ -56,7 +56,8 @@ static void refused(const rill_model *model, const char *text, const char *why)
     if (strstr(rill_error(ctx), why) == NULL) fail_msg("%s: %s", text, rill_error(ctx));
 }
 
-/* Less room than actions: as many are written, and no more; their number is told all the same. No action at all for no text. */
+/* With too small a capacity, that many actions are written, and the full number is still returned. An empty text has no
+ * actions. */
 static void capacity_is_kept(const rill_model *model, const char *text)
 {
     int32_t all[CAPACITY], some[CAPACITY], n = actions_of(model, text, all);
@@ -74,7 +75,7 @@ static void capacity_is_kept(const rill_model *model, const char *text)
     assert_int_equal(n, 0);
 }
 
-/* What the names of actions say together, `between` them. */
+/* Join the names of actions, with `between` as the separator. */
 static void join_names(const rill_model *model, const int32_t *action, int32_t n, const char *between, rill_text *out)
 {
     rill_text_reset(out);
@@ -85,7 +86,7 @@ static void join_names(const rill_model *model, const int32_t *action, int32_t n
     if (n == 0) assert_ok(ctx, rill_text_append(out, "", 0));
 }
 
-/* Pieces to text: a boundary is a blank, none stands in front. */
+/* Join tokens to text: the boundary mark becomes a space, except at the start. */
 static void join_pieces(rill_text *pieces)
 {
     char *to = pieces->data;
@@ -124,7 +125,7 @@ static void decode(rill_model *model, const char *const *inputs, output_fn fn, v
 }
 
 typedef struct tally {
-    int32_t outputs, same; /* in which the actions are those that the model had taken */
+    int32_t outputs, same; /* number of outputs whose text gives the same actions again */
 } tally;
 
 static int is_same(const rill_output *output, int32_t end, const int32_t *action, int32_t n)
@@ -151,7 +152,7 @@ static void writes_sentence(const rill_model *model, const rill_output *output, 
     t->same += is_same(output, rill_model_info(model)->end_action, action, n);
 }
 
-/* A model may cut a word otherwise than its tokeniser, but mostly does as it was taught. */
+/* A model may segment a word differently from its tokenizer, but mostly it does as trained. */
 static void sentences(void **state)
 {
     (void)state;
@@ -166,7 +167,7 @@ static void sentences(void **state)
     rill_model_close(model);
 }
 
-/* In the model's own form pieces stand between blanks; marks write nothing. */
+/* Tokenized text separates tokens by spaces; special tokens write nothing. */
 static void pieces(void **state)
 {
     (void)state;
@@ -186,7 +187,7 @@ static void pieces(void **state)
     refused(model, "<unk>", "\"<unk>\"");
     refused(model, "<pad>", "\"<pad>\"");
     rill_model_close(model);
-    /* as the target's tokeniser cuts them, where there are two */
+    /* segmented by the target's tokenizer, if there are two */
     model = open_at("mt", data_path("mt/separate"), 0);
     n = actions_of(model, "a man.", action);
     join_names(model, action, n, "", &names);
@@ -196,7 +197,7 @@ static void pieces(void **state)
     rill_model_close(model);
 }
 
-/* The target's language and vocabulary, where those of the source are others. */
+/* The target's language and vocabulary, which differ from the source's. */
 static void byte_pairs(void **state)
 {
     (void)state;
@@ -323,7 +324,7 @@ static void threads(void **state)
     ask_in_threads(open_at("shiftreduce", data_path("shiftreduce/tiny"), 0), "shift combine");
 }
 
-/* Whichever request is refused, nothing is kept. */
+/* Whichever allocation fails, nothing leaks. */
 static void memory_is_refused(void **state)
 {
     (void)state;

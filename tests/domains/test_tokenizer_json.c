@@ -13,7 +13,7 @@
 #include "helpers.h"
 #include "text_folder.h"
 
-/* The folder's tokenizer.json with another value in one of its parts, or in the last of a list of parts. */
+/* Change a key of one part of the directory's tokenizer.json, or of the last in a list of parts. */
 static void change_pipeline(const char *name, const char *key, json_t *value)
 {
     char *path = join_path(folder, "tokenizer.json");
@@ -25,7 +25,7 @@ static void change_pipeline(const char *name, const char *key, json_t *value)
     free(path);
 }
 
-/* A token that is one only as a word of its own, as tokenizers before version 5 of transformers say it, and as tokenizer.json does. */
+/* single_word tokens, as transformers before version 5 writes them and as tokenizer.json does. */
 static void tokens_that_stand_alone(void **state)
 {
     (void)state;
@@ -57,7 +57,7 @@ static void tokens_that_stand_alone(void **state)
             free(gone);
         }
         copy_folder("bart-5");
-        change_pipeline("added_tokens", "single_word", json_true()); /* of <mask> */
+        change_pipeline("added_tokens", "single_word", json_true()); /* for <mask> */
         files = asked("bart");
     }
 }
@@ -73,7 +73,7 @@ static void nllb_reads(const char *text, const char *pieces)
     rill_tokenizer_close(codec);
 }
 
-/* Characters without a piece that stand side by side are one unknown or several; a text behind a token has a mark or not. */
+/* Adjacent unknown characters become one unknown token or several; text after an added token gets a word mark or not. */
 static void runs_and_marks_are_as_tokenizer_json_says(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static void runs_and_marks_are_as_tokenizer_json_says(void **state)
                       "b </s>");
 }
 
-/* A text is read as these pieces and written as this text. */
+/* Check that a text encodes to these tokens and decodes to `back`. */
 static void reads_and_writes(const char *model_type, const char *text, const char *pieces, const char *back)
 {
     rill_tokenizer *codec;
@@ -123,7 +123,7 @@ static void reads_and_writes(const char *model_type, const char *text, const cha
     rill_tokenizer_close(codec);
 }
 
-/* A character without a token of its own is made of those of its bytes, where the model has these. */
+/* A character without a token is encoded as byte tokens, if the model has them. */
 static void bytes_stand_for_characters(void **state)
 {
     static const char *const spare[] = {"Z", "V", "N"}, *const bytes[] = {"<0xC3>", "<0xA9>", "<0xBC>"};
@@ -149,10 +149,10 @@ static void bytes_stand_for_characters(void **state)
     reads_and_writes("m2m_100", "a\xC3\xA8",
                      "eng_Latn \xE2\x96\x81"
                      "a <unk> </s>",
-                     "a"); /* one of its bytes has none */
+                     "a"); /* one of its bytes has no token */
 }
 
-/* Spaces at both ends go where a normaliser says so; marks lose the space before them where the folder asks for it. */
+/* A Strip normalizer removes spaces at both ends; punctuation loses the space before it if the directory asks for that. */
 static void spaces_go_as_the_folder_says(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void spaces_go_as_the_folder_says(void **state)
     rill_tokenizer_close(codec);
 }
 
-/* A key that asks for what is not done, in a tokenizer.json that is whole but for it. */
+/* An unsupported value of a key in an otherwise valid tokenizer.json. */
 static void tokenizer_json_is_refused_by_key(void **state)
 {
     static const char model[] =

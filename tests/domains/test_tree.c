@@ -1,4 +1,4 @@
-/* domains/text/tree: what is read, what is refused and where, and that what is written reads back the same. */
+/* domains/text: trees: what is read, what is refused and where, and that written trees read back unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,10 +11,10 @@
 #include "helpers.h"
 #include "tree.h"
 
-/* Behind helpers.h, whose names it uses. */
+/* After helpers.h, whose names it uses. */
 #include "fixture.h"
 
-/* The tree of a line as it is written again, which the caller frees. */
+/* The line's tree, written again; the caller frees it. */
 static char *rewritten(const char *line, int flags, int indented)
 {
     rill_tree tree = {.ctx = ctx};
@@ -156,7 +156,7 @@ static void a_file_goes_on_behind_a_bad_line(void **state)
     rill_tree_clear(&tree);
 }
 
-/* A million brackets, which no stack of calls would hold. */
+/* A million brackets, which would overflow a recursive reader's stack. */
 static void depth_is_bounded_by_memory_alone(void **state)
 {
     (void)state;

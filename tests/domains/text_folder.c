@@ -1,4 +1,4 @@
-/* Folders of tokenisers for tests; text_folder.h. */
+/* Directories with tokenizers for tests; see text_folder.h. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ void copy_folder(const char *name)
     free(entry);
 }
 
-/* What a model of the type, with so many words, would ask of the copied folder. */
+/* The files that a model of this type and vocabulary size would need from the copied directory. */
 rill_tokenizer_files asked(const char *model_type)
 {
     rill_tokenizer_files files = {
@@ -68,7 +68,7 @@ void refuse(const rill_tokenizer_files *files, rill_status status, const char *s
     assert_error(ctx, sentence, folder);
 }
 
-/* The pieces of an input, with blanks between, and how its output begins: by names. */
+/* Check the tokens of an input, joined by spaces, and the first token of its output. */
 void reads(const rill_tokenizer *codec, const char *text, const char *pieces, const char *start, const char *first)
 {
     int32_t *ids = NULL;

@@ -1,6 +1,6 @@
-/* A domain that answers later: results are those of the naive search under every schedule, with two groups under way and with one;
- * whatever is cancelled, late or failed meanwhile leaves nothing behind. See framework/decode_loop.c. The tests "..._late" run
- * whole other programs this way. */
+/* Asynchronous domains: results are those of the naive search under every schedule, with two groups in progress and
+ * with one. Cancelled, late or failed inputs leave nothing behind. See framework/decode_loop.c. The tests "..._late"
+ * run other test programs this way. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void draw(problem *p, schedule *s, problem_group group, dice *d)
     draw_async(s, d);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 static void answers(void **state)
 {
@@ -48,7 +48,7 @@ static void answers(void **state)
     HARNESS_ASSERT_COVERED(two > 300 && one > 300 && meanwhile > 300);
 }
 
-/* Several engines on one model, all of whose calls wait. */
+/* Several engines on one model, all calls asynchronous. */
 static void workers(void **state)
 {
     (void)state;
@@ -69,7 +69,7 @@ static void workers(void **state)
 
 /* --- choosing ----------------------------------------------------------------------------------------------------- */
 
-/* A policy that names one item, in the middle of those that it is shown; and which it was. */
+/* A scheduler that names one of the items it sees, from the middle; and the ids it named. */
 static int64_t chosen_items[10000];
 static int64_t n_chosen_items, min_shown, max_shown;
 
@@ -99,7 +99,7 @@ static rill_status register_naming(rill_context *ctx)
     return rill_register_scheduler(ctx, &naming_scheduler);
 }
 
-/* Twenty inputs, all the same, of a model that the seed makes. */
+/* Twenty equal inputs, of a model drawn from the seed. */
 static void draw_even(problem *p, uint64_t seed)
 {
     dice d = dice_seeded(seed);
@@ -108,7 +108,7 @@ static void draw_even(problem *p, uint64_t seed)
     for (p->n_inputs = 0; p->n_inputs < 20; p->n_inputs++) snprintf(p->input[p->n_inputs], sizeof p->input[0], "in 1");
 }
 
-/* Where one group is answered at once, the other one has its turn all the same: those that came first are done first. */
+/* With one group answered synchronously, the other still gets its turns: inputs finish in order of arrival. */
 static void synchronous_answers_starve_nobody(void **state)
 {
     (void)state;
@@ -124,14 +124,14 @@ static void synchronous_answers_starve_nobody(void **state)
     engine_record_clear(&r);
 }
 
-/* What the next refill takes is encoded while an answer is worked out, also where there is one group. */
+/* Inputs of the next refill are encoded while a result is computed, even with one group. */
 static void refills_are_encoded_meanwhile(void **state)
 {
     (void)state;
     problem p;
     engine_record r;
     const schedule s = {.method = "stream-all", .n = 4, .max_items = 4, .refill = 1, .async_rows = 1000};
-    draw_even(&p, 6); /* of several timesteps */
+    draw_even(&p, 6); /* with several timesteps */
     engine_run(&p, &s, NULL, &r);
     assert_int_equal(r.status, RILL_OK);
     assert_int_equal(r.async.max_queued, 1);
@@ -140,7 +140,7 @@ static void refills_are_encoded_meanwhile(void **state)
     engine_record_clear(&r);
 }
 
-/* Policies see the idle items, and what they name of these is what is expanded, in turn. */
+/* Schedulers see the idle items; those they name are expanded, in this order. */
 static void policies_choose_idle_items(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void policies_choose_idle_items(void **state)
     assert_int_equal(n_chosen_items, r.n_timesteps);
     int64_t alone = 0;
     for (int64_t t = 0; t < n_chosen_items; t++) {
-        /* Others only because they were left waiting too long. */
+        /* Items not named are expanded only because they are overdue. */
         int found = 0;
         for (int32_t i = 0; i < r.timestep[t].n; i++) found |= r.timestep[t].item[i] == chosen_items[t];
         assert_true(found);
@@ -176,13 +176,13 @@ static void policies_choose_idle_items(void **state)
     engine_record_clear(&r);
 }
 
-/* --- leaving meanwhile -------------------------------------------------------------------------------------------- */
+/* --- cancelling during a call ------------------------------------------------------------------------------------- */
 
 typedef struct random_quitter {
     dice d;
     int32_t n_inputs;
     int cancelled[PROBLEM_MAX_INPUTS];
-    double now; /* by which deadlines come */
+    double now; /* the time that deadlines are compared with */
 } random_quitter;
 
 static double read_clock(void *user)
@@ -211,7 +211,7 @@ static void cancel_some(void *user, rill_engine *engine)
     }
 }
 
-/* What inputs that left early had found is not counted any more. */
+/* Statistics do not count the outputs of inputs that left early. */
 static void expect_outputs(const problem *p, const engine_record *r)
 {
     int64_t found = 0, truncated = 0, n_outputs = 0;
@@ -265,8 +265,8 @@ static void cancelled_and_late_inputs(void **state)
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-/* What fails when its answer is collected ends the run with its sentence; what the other group has submitted is collected, and nothing
- * is left. The same where memory fails. */
+/* A failure at collect ends the run with its message. The other group's call is collected, too, and nothing leaks. The
+ * same when memory runs out. */
 static void failures(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static void failures(void **state)
     HARNESS_ASSERT_COVERED(ended > 100 && starved > 30);
 }
 
-/* A domain that says "later" and cannot be asked again is refused. */
+/* A domain that returns "later" but has no collect() is refused. */
 static rill_status score_without_answer(void *self, const rill_rows *rows, const rill_score_request *ask,
                                         rill_score_result *out)
 {
@@ -326,7 +326,7 @@ static rill_status register_without_collect(rill_context *ctx)
 static rill_status register_never_ready(rill_context *ctx)
 {
     rill_status status = register_without_collect(ctx);
-    never_ready_domain.collect = collect_nothing; /* tables are not copied */
+    never_ready_domain.collect = collect_nothing; /* after registration: tables are not copied */
     return status;
 }
 

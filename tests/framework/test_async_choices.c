@@ -1,7 +1,8 @@
-/* What an engine does while items are busy: in a timestep that was submitted to a domain that answers later. See framework/decode_loop.c.
- * What comes of it is test_async.c's; here a run is followed by its trace, its policy and its domain, and what is chosen is foretold.
+/* What an engine does while items are busy, that is, in a timestep submitted to an asynchronous domain. See
+ * framework/decode_loop.c. test_async.c checks results. Here a simulation follows a run through its trace, scheduler
+ * and domain, and predicts each choice.
  *
- * Divisions: what is followed · watching · choosing · the choice foretold · random runs · giving up. */
+ * Divisions: state of the simulation · following the trace · predicting · checking choices · random runs · cancelling. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "support/tables.h"
 #include "support/toy_domain.h"
 
-/* --- what is followed --------------------------------------------------------------------------------------------- */
+/* --- state of the simulation -------------------------------------------------------------------------------------- */
 
 enum { MAX_INPUTS = 64, PATIENCE = 8, ROUNDS = 4 };
 
@@ -21,7 +22,7 @@ typedef enum input_state {
     INPUT_WAITING,
     INPUT_ENCODED,
     INPUT_IN_FLIGHT
-} input_state; /* ready: encoded, and not in flight */
+} input_state; /* ready: encoded, but not in flight */
 
 typedef struct model_of_engine {
     rill_context *ctx;
@@ -29,34 +30,34 @@ typedef struct model_of_engine {
     rill_engine *engine;
     async_table late;
     toy_model toy;
-    rill_status (*step)(void *self, const rill_rows *rows); /* the late domain's own */
+    rill_status (*step)(void *self, const rill_rows *rows); /* the asynchronous domain's own function */
     rill_status (*encode)(void *self, int32_t m, rill_input *inputs);
     void (*free)(void *self, int32_t n, const int32_t *nodes);
     rill_engine_setup setup;
-    int32_t refill; /* inputs admitted when so many have gone; 1: whenever there is room */
+    int32_t refill; /* inputs are admitted when this many have left; 1: as soon as one has */
 
     input_state state[MAX_INPUTS];
     int64_t n_inputs, size[MAX_INPUTS], wave[MAX_INPUTS], waves, in_slot[MAX_INPUTS], expanded[MAX_INPUTS];
     int32_t timesteps[MAX_INPUTS], width[MAX_INPUTS], passed_over[MAX_INPUTS];
-    int64_t flight[MAX_INPUTS]; /* ids, in order of admission */
+    int64_t flight[MAX_INPUTS]; /* ids in order of admission */
     int32_t n;
     int refilled, finished[MAX_INPUTS];
-    int64_t nodes; /* states that the domain keeps */
+    int64_t nodes; /* states kept by the domain */
     int64_t expansions, next_check, n_overdue, sent_back;
 
-    /* The choice at hand: made by the policy's call, carried out by the domain's. */
+    /* A choice in progress: made in the scheduler's call, carried out in the domain's. */
     int is_choosing, fits;
     int64_t chosen[MAX_INPUTS];
     int32_t n_chosen, n_skipped, n_overtook, n_first;
     int64_t skipped[MAX_INPUTS];
     int64_t submitted[2][MAX_INPUTS]; /* by group */
     int32_t n_submitted[2];
-    int64_t budget_left, budget; /* room: what is left of most */
+    int64_t budget_left, budget; /* remaining budget, and the whole */
 } model_of_engine;
 
-static model_of_engine *sim; /* that of the run at hand: policies and domains have no user of a test's */
+static model_of_engine *sim; /* of the running test: schedulers and domains have no user pointer for tests */
 
-/* Of all runs. */
+/* Totals over all runs. */
 static struct {
     int64_t overtook_busy, waited, waited_first, firsts, oldest, sent_back, cancelled_ready[3];
 } all_runs;
@@ -92,9 +93,9 @@ static int64_t live_width(void)
     return sum;
 }
 
-/* --- watching ----------------------------------------------------------------------------------------------------- */
+/* --- following the trace ------------------------------------------------------------------------------------------ */
 
-/* Inputs come in in order, those that begin anew before those that wait; whoever has been given up meanwhile. */
+/* Inputs are admitted in order, restarted ones before new ones, whatever was cancelled. */
 static void watch_admitted(const rill_trace_event *event)
 {
     const int64_t id = event->item_id;
@@ -112,7 +113,8 @@ static void watch_admitted(const rill_trace_event *event)
     sim->flight[sim->n++] = id;
 }
 
-/* Those of a timestep were as the policy saw them, and they are all that it did not see when the other one was chosen. */
+/* The items of a timestep were in the state that the scheduler saw. They are exactly those it did not see when the
+ * other group was chosen. */
 static void watch_timestep(const rill_trace_event *event)
 {
     assert_int_equal(event->n, sim->n_submitted[event->group]);
@@ -134,7 +136,7 @@ static void watch(void *user, const rill_trace_event *event)
     case RILL_TRACE_TIMESTEP: watch_timestep(event); break;
     case RILL_TRACE_FINISHED:
         sim->finished[event->item_id] = 1;
-        /* Its timestep is told behind it. */
+        /* The event of its timestep follows. */
         leave_flight(event->item_id, INPUT_NONE);
         break;
     case RILL_TRACE_RESTARTED:
@@ -157,9 +159,9 @@ static void free_watched(void *self, int32_t n, const int32_t *nodes)
     sim->free(self, n, nodes);
 }
 
-/* --- choosing ----------------------------------------------------------------------------------------------------- */
+/* --- predicting --------------------------------------------------------------------------------------------------- */
 
-/* As the engine is to do it (scheduler.h, "an item wider than the budget is expanded alone"). */
+/* The engine's rule (scheduler.h, "an item wider than the budget is expanded alone"). */
 static void choose_or_skip(int64_t id)
 {
     if (is_busy(id)) return;
@@ -191,7 +193,7 @@ static void begin_choice(int64_t budget)
     sim->budget_left = sim->budget = budget;
 }
 
-/* Half of all where these are enough for two groups. */
+/* Half of the budget if there are enough items for two groups. */
 static int64_t submit_budget(int64_t all)
 {
     const int64_t budget = sim->setup.settings.budget,
@@ -204,7 +206,7 @@ static int64_t free_nodes(void)
     return sim->setup.settings.max_nodes > 0 ? sim->setup.settings.max_nodes - sim->nodes : INT64_MAX;
 }
 
-/* Overdue ones, then the newest first, as the policy says. */
+/* Overdue items first, then the newest, as the scheduler asks. */
 static void predict_choice(void)
 {
     int64_t wanted = 0;
@@ -222,7 +224,7 @@ static void predict_choice(void)
     sim->is_choosing = 1;
 }
 
-/* Where nodes are too few for that. */
+/* When nodes are short: the oldest only. */
 static void predict_oldest(void)
 {
     int64_t n_free = free_nodes();
@@ -237,12 +239,12 @@ static void predict_oldest(void)
     all_runs.oldest++;
 }
 
-/* What is seen is the idle items, as they are, in order of admission. */
+/* The scheduler must see the idle items, with their current state, in order of admission. */
 static rill_status check_choice(void *self, const rill_sched_view *seen, int32_t *order, int32_t *count)
 {
     int32_t place = 0;
     (void)self;
-    if (sim->is_choosing) { /* nothing came of the choice before, for which the other group had to be over */
+    if (sim->is_choosing) { /* the last choice was discarded: it needed the other group to finish */
         assert_false(sim->fits);
         all_runs.waited++;
         all_runs.waited_first += sim->n_first > 0;
@@ -258,7 +260,7 @@ static rill_status check_choice(void *self, const rill_sched_view *seen, int32_t
         const int differs = seen->width[i] != sim->width[other] && seen->timestep[i] != sim->timesteps[other] &&
                             seen->size[i] != sim->size[other] && seen->refill_index[i] != sim->wave[other];
         all_runs.overtook_busy += place > i && differs;
-        sim->width[id] = seen->width[i]; /* of which the timestep will tell */
+        sim->width[id] = seen->width[i]; /* to be compared with the timestep's event */
         order[seen->n - 1 - i] = i;
     }
     while (place < sim->n && is_busy(sim->flight[place])) place++;
@@ -279,9 +281,9 @@ static rill_status admit_some(void *self, const rill_sched_view *seen, int32_t *
 
 static const rill_scheduler following_scheduler = TEST_POLICY("follows", .choose = check_choice, .refill = admit_some);
 
-/* --- the choice foretold ------------------------------------------------------------------------------------------ */
+/* --- checking choices --------------------------------------------------------------------------------------------- */
 
-/* The choice stands: those that were overtaken have been passed over, and those that go have not any more. */
+/* Carry out the choice: items that others overtook count as passed over; chosen ones no longer do. */
 static void commit_group(int32_t group)
 {
     for (int32_t i = 0; i < sim->n_overtook; i++) sim->passed_over[sim->skipped[i]]++;
@@ -296,7 +298,7 @@ static void commit_group(int32_t group)
     sim->is_choosing = 0;
 }
 
-/* With an overdue one that had to wait since nodes were too few, it still goes first. */
+/* An overdue item that waited because nodes were short still goes first. */
 static rill_status step_watched(void *self, const rill_rows *rows)
 {
     int32_t row = 0;
@@ -333,7 +335,7 @@ static void submit(void)
     assert_int_equal(rill_engine_submit(sim->engine, text, strlen(text)), RILL_OK);
 }
 
-/* The settings of f->setup and f->refill are there. */
+/* Start a run; f->setup and f->refill are already set. */
 static void begin(model_of_engine *run, const char *arguments, int32_t group_rows)
 {
     static const rill_chain_entry policy = {"follows", ""};
@@ -372,7 +374,7 @@ static void end(void)
     rill_context_destroy(sim->ctx);
 }
 
-/* Give up some that are ready, wherever they stand among these, and some in flight. */
+/* Cancel some ready inputs, anywhere in the queue, and some in flight. */
 static void cancel_waiting(dice *d)
 {
     int64_t ready[MAX_INPUTS];
@@ -406,8 +408,9 @@ static void decode_all(int64_t n_inputs, dice *d)
     assert_int_equal(taken, n_inputs);
 }
 
-/* The policy sees the idle items as they are, and its choice is carried out by the rules; an item that is overdue stays so when nodes are
- * too few for a second group, where nothing is chosen and nothing counted; whoever is given up, those who wait keep their order. */
+/* The scheduler sees the idle items with their current state, and its choice is carried out by the rules. An overdue
+ * item stays overdue if nodes are too few for a second group; then nothing is chosen or counted. Cancelling keeps the
+ * order of those that wait. */
 static void choices_are_as_predicted(void **state)
 {
     (void)state;
@@ -433,7 +436,7 @@ static void choices_are_as_predicted(void **state)
     for (int where = 0; where < 3; where++) HARNESS_ASSERT_COVERED(all_runs.cancelled_ready[where] > 10);
 }
 
-/* Of a toy whose first four inputs are long. */
+/* Arguments of a toy whose first four inputs are long. */
 static const char *long_arguments(void)
 {
     static char arguments[80];
@@ -447,10 +450,11 @@ static const char *long_arguments(void)
     return arguments;
 }
 
-/* --- giving up ---------------------------------------------------------------------------------------------------- */
+/* --- cancelling --------------------------------------------------------------------------------------------------- */
 
-/* An item, at any place in flight and at any time, that is given up is not here to be given up once more. A busy one leaves behind its
- * timestep, any other one at once; the others never hear of it. Returns whether it was busy, -1 when there is none at that place. */
+/* After so many steps, cancel the item at this place in flight; a second cancel must find nothing. A busy item leaves
+ * after its timestep, any other at once; other items are unaffected. Returns whether it was busy, -1 if there is no
+ * such item. */
 static int cancel_at_step(int32_t steps, int32_t place)
 {
     model_of_engine run = {.refill = 1};

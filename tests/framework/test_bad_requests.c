@@ -1,5 +1,5 @@
-/* What one request decides and cannot be fails its input alone, with a sentence: the inputs beside it come to what they come to without
- * it, and the run goes on. */
+/* An invalid request fails only its own input, with a message. Other inputs have the same results as without it, and
+ * the run continues. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +23,14 @@ typedef struct answer {
     char text[120], message[300];
 } answer;
 
-/* Inputs 1 and 3 want something, the others want nothing. */
+/* Inputs 1 and 3 have request options, the others none. */
 typedef struct bench {
     rill_context *ctx;
     rill_model *model;
     rill_engine_setup setup;
     rill_chain_entry scorer[2], heuristic;
-    const char *request_arguments[2]; /* scorers' arguments of the inputs that want something */
-    const char *request_heuristic;    /* the heuristic's; NULL: the setup's */
+    const char *request_arguments[2]; /* scorer arguments of the inputs with requests */
+    const char *request_heuristic;    /* heuristic of the request; NULL: the setup's */
     rill_settings settings;
     rill_status status;
     answer answer[INPUTS], plain_answer[INPUTS];
@@ -72,7 +72,7 @@ static void take_results(bench *b, rill_engine *engine)
     }
 }
 
-/* `some`: inputs 1 and 3 come as requests; else all are plain. */
+/* `some`: inputs 1 and 3 are requests; else all are plain inputs. */
 static void decode(bench *b, int some)
 {
     rill_engine *engine;
@@ -96,7 +96,7 @@ static void decode(bench *b, int some)
     rill_engine_destroy(engine);
 }
 
-/* Inputs `first` and on by two have failed so; all others are what they were. */
+/* Every second input from `first` on has failed with this status and message; all others are unchanged. */
 static void expect_failed_alone(bench *b, rill_status status, const char *word)
 {
     decode(b, 0);
@@ -116,7 +116,7 @@ static void expect_failed_alone(bench *b, rill_status status, const char *word)
     }
 }
 
-/* --- what cannot be combined -------------------------------------------------------------------------------------- */
+/* --- invalid combinations ----------------------------------------------------------------------------------------- */
 
 static void banks_exclude_other_beams(void **state)
 {
@@ -153,8 +153,8 @@ static rill_status create_scripted(const rill_scorer *table, rill_context *ctx, 
     return RILL_OK;
 }
 
-/* What it does depends on its arguments: f fails in the second timestep, 3 about input 3 alone, b names banks twice, d different ones,
- * w one action that there is not. */
+/* Its argument decides: f fails in the second timestep; 3 fails about input 3 only; b divides banks twice; d does so
+ * with different numbers; w names an action that does not exist. */
 static rill_status score_scripted(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     const scripted_scorer *m = self;
@@ -196,7 +196,7 @@ static void scorers_fail_requests(void **state)
     }
 }
 
-/* Of two inputs that share an instance the one that it fails about. */
+/* Two inputs share an instance, and only the one that it fails about fails. */
 static void shared_scorer_fails_one_input(void **state)
 {
     (void)state;
@@ -213,7 +213,7 @@ static void shared_scorer_fails_one_input(void **state)
     close_bench(&b);
 }
 
-/* What is the run's ends it: the setup's own arguments, and memory. */
+/* Errors of the run end it: the setup's own arguments, and memory. */
 static void errors_that_end_the_run(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void errors_that_end_the_run(void **state)
     }
 }
 
-/* It is as if the others had not been named. */
+/* The last call replaces earlier ones. */
 static void last_bank_call_wins(void **state)
 {
     (void)state;
@@ -315,9 +315,9 @@ static void heuristics_fail_requests(void **state)
     }
 }
 
-/* --- settings of another size ------------------------------------------------------------------------------------- */
+/* --- settings of another struct_size ------------------------------------------------------------------------------ */
 
-static int n_requests_read; /* requests with them */
+static int n_requests_read; /* number of requests read with such settings */
 
 static rill_status read_old_settings(void *user, int may_block, rill_request *out)
 {
@@ -337,7 +337,7 @@ static rill_status expect_refused(void *user, const rill_result *r)
     return RILL_OK;
 }
 
-/* Nothing is read behind their end, as the sanitizers see. */
+/* Nothing is read past their end; the sanitizers check it. */
 static void settings_of_another_struct_size(void **state)
 {
     (void)state;
@@ -380,7 +380,7 @@ static void step_to_the_end(bench *b, rill_engine *engine)
     take_results(b, engine);
 }
 
-/* Wherever it comes in the second search, the first one's outputs are there, as a run without the scorer gives them. */
+/* At whatever point of the second search the deadline comes, the outputs are the first search's, as without the scorer. */
 static void deadline_in_the_second_search(void **state)
 {
     (void)state;
@@ -417,7 +417,7 @@ static void deadline_in_the_second_search(void **state)
     assert_true(first >= 3 && second == 1);
 }
 
-/* --- a run is once ------------------------------------------------------------------------------------------------ */
+/* --- a run can be started once ------------------------------------------------------------------------------------ */
 
 static rill_status read_few(void *user, int may_block, const char **text, size_t *length)
 {
@@ -463,7 +463,7 @@ static void workers_run_once_per_begin(void **state)
     }
 }
 
-/* --- who has gone is not looked at -------------------------------------------------------------------------------- */
+/* --- callbacks for inputs that have left -------------------------------------------------------------------------- */
 
 static void count_calls(void *user, const rill_progress *p)
 {
@@ -471,7 +471,7 @@ static void count_calls(void *user, const rill_progress *p)
     ++*(int *)user;
 }
 
-/* An input that is cancelled while its answer is worked out, beside one that is watched, as the sanitizers see. */
+/* An input is cancelled while its result is computed, beside one with a progress callback; the sanitizers check it. */
 static void cancelled_next_to_progress_callback(void **state)
 {
     (void)state;

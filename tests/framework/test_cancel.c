@@ -1,8 +1,8 @@
-/* Inputs leave early wherever they are: waiting, set aside for want of memory, in another's hands; cancelled, or at their deadlines. What
- * is finished cannot leave, and nobody leaves twice. Of several workers each is where its input's domain says, by stages that its
- * calls wait for. Meant for the thread sanitizer too.
+/* Inputs leave early, cancelled or at their deadlines, wherever they are: queued, set aside for lack of memory, held by
+ * another worker. Finished inputs cannot leave, and none leaves twice. With several workers, the domain's calls wait
+ * for numbered stages, which puts each input where the test needs it. Meant for the thread sanitizer too.
  *
- * Divisions: one engine · stages · set aside · finished · given up twice. */
+ * Divisions: one engine · stages · set aside · finished · cancelled twice. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void count_admitted(void *user, const rill_trace_event *event)
     *(int *)user += event->kind == RILL_TRACE_ADMITTED;
 }
 
-/* One in flight and two that wait: when their deadlines have come, none of them is taken in any more. */
+/* One input in flight and two queued: when the queued ones' deadlines have passed, they are never admitted. */
 static void cancelled_while_queued(void **state)
 {
     (void)state;
@@ -78,7 +78,7 @@ static struct {
     pthread_cond_t changed;
     int stage, steps;
     int64_t slow;            /* the input whose worker waits */
-    const void *slow_runner; /* the runner that has it */
+    const void *slow_runner; /* the runner that decodes it */
     _Atomic int *test_clock;
 } stages = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -90,7 +90,7 @@ static void set_stage(int stage)
     pthread_mutex_unlock(&stages.lock);
 }
 
-/* Not for ever: what is broken is to fail, not to hang. The lock is held. */
+/* Wait for a stage, with a timeout, so that an error fails the test instead of hanging it. The lock is held. */
 static void await_stage(int stage)
 {
     struct timespec until;
@@ -125,7 +125,7 @@ static rill_status encode_and_note_runner(void *self, int32_t m, rill_input *inp
     return toy_domain.encode(self, m, inputs);
 }
 
-/* The slow input's worker stops in its n-th timestep until the stage is n. */
+/* The slow input's worker waits in its n-th timestep until the stage is n. */
 static rill_status step_in_stages(void *self, const rill_rows *rows)
 {
     static const struct timespec a_moment = {.tv_nsec = 5000000};
@@ -134,7 +134,8 @@ static rill_status step_in_stages(void *self, const rill_rows *rows)
         const int step = stages.steps++;
         if (step < LAST_STAGE) await_stage(step + 1);
         if (stages.test_clock != NULL && step < LAST_STAGE - 1) {
-            nanosleep(&a_moment, NULL); /* in which the other one begins to wait; if it does not, the test shows less */
+            nanosleep(&a_moment,
+                      NULL); /* gives the other worker time to start waiting; if it does not, the test shows less */
             ++*stages.test_clock;
         }
     }
@@ -144,7 +145,7 @@ static rill_status step_in_stages(void *self, const rill_rows *rows)
 
 #define ARGUMENTS "seed=1 depth=8 actions=8 ending=0 legal=100"
 
-/* Two workers with a domain of that table's calls, whose inputs "in 0" are long enough for all stages. */
+/* Two workers with this domain. The slow input "in 0" has enough timesteps for all stages. */
 typedef struct stage_set {
     rill_context *ctx;
     rill_workers *workers;
@@ -184,18 +185,20 @@ static rill_domain staged_toy(void)
 
 /* --- set aside ---------------------------------------------------------------------------------------------------- */
 
-/* Input 0 is the slow one, and input 1 the other worker's: when it is written, that one waits for more. It takes half of all there are
- * then: WIDE ones, which want more states than its share, so that it waits for the first to finish, and one that takes little waits with
- * it. How the wide ones leave: the reader cancels one of them, then moves the clock past their deadlines; or to one after the other; or
- * it has ended by then, and the slow one's worker moves the clock so. Then the last can be decoded.
- * The youngest in flight give their states up for the oldest, which then is set aside: so the n-th does so n times. */
+/* Input 0 is slow; input 1 belongs to the other worker. When input 1 is written, that worker goes on to the wide
+ * inputs. They need more states than its share, so it waits for input 0 to finish, and so does one small input after
+ * them. Ways in which the wide ones leave: the reader cancels one, then moves the clock past their deadlines; or past
+ * one deadline after the other; or the reader has ended, and input 0's worker moves the clock. Then the last input can
+ * be decoded.
+ * The youngest in flight gives up its states for the oldest, which is then set aside; so the n-th input restarts n
+ * times. */
 enum { N_WIDE = LAST_STAGE - 1, N_INPUTS = 2 + N_WIDE + 1, SENT_BACK = N_WIDE * (N_WIDE + 1) / 2, START = 10 };
 typedef enum cancel_kind { BY_CANCEL, BY_DEADLINE, BY_DEADLINE_ALONE } cancel_kind;
 
 typedef struct restart_case {
     stage_set set;
     cancel_kind kind;
-    int64_t first; /* is cancelled */
+    int64_t first; /* the first wide input is cancelled */
     _Atomic int now;
     int sent_back, n_read, cancelled, written;
     rill_settings settings[N_INPUTS];
@@ -225,7 +228,7 @@ static void count_restarts(void *user, const rill_trace_event *event)
     if (c->sent_back == SENT_BACK && c->kind == BY_DEADLINE_ALONE) set_stage(N_WIDE);
 }
 
-/* All wide ones are set aside, and their worker waits. */
+/* Called when all wide ones are set aside and their worker waits. */
 static void cancel_wide(restart_case *c)
 {
     if (c->kind == BY_CANCEL && !c->cancelled) {
@@ -308,7 +311,7 @@ static void cancelled_while_set_aside(void **state)
 
 /* --- finished ----------------------------------------------------------------------------------------------------- */
 
-/* Inputs in rounds, the first of each slow. The next round begins when all are written. */
+/* Inputs in rounds; the first of each round is slow. A round begins when the previous one is written. */
 enum { ROUNDS = 3, ROUND = 300 };
 
 typedef struct rounds {
@@ -351,7 +354,7 @@ static rill_status write_rounds(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-/* What has its result cannot leave, however many inputs come behind one that is slow, which can; once that is done there is room as
+/* Finished inputs cannot be cancelled, however many follow a slow one, which can be. After that there are free slots as
  * before. */
 static void finished_inputs_cannot_be_cancelled(void **state)
 {
@@ -370,14 +373,14 @@ static void finished_inputs_cannot_be_cancelled(void **state)
     }
 }
 
-/* --- given up twice ----------------------------------------------------------------------------------------------- */
+/* --- cancelled twice ---------------------------------------------------------------------------------------------- */
 
-/* Of a domain that answers later. All are given up in the first timestep; while a worker gives up an idle input, the busy one that it has
- * given up just before is given up again. */
+/* With an asynchronous domain. All inputs are cancelled in the first timestep. While a worker cancels an idle input,
+ * the busy one that it has just cancelled is cancelled again. */
 typedef struct double_cancel {
     stage_set set;
     int64_t n_read, written;
-    int backwards; /* since which of two is busy is the policy's affair */
+    int backwards; /* cancel in reverse order: the scheduler decides which of two is busy */
 } double_cancel;
 
 static rill_status step_at_stage(void *self, const rill_rows *rows)

@@ -1,6 +1,6 @@
-/* Certificates against enumeration: no certified output of place j is outranked by any output of the whole space that is not before
- * it. On random problems small enough to enumerate, with every combination of settings, heuristics and scorers; and certificates that
- * must be there. */
+/* Certificates against enumeration: no output of the whole space outranks a certified output of rank j, except the j
+ * before it. On random problems small enough to enumerate, with all combinations of settings, heuristics and scorers.
+ * Also cases in which outputs must be certified. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* `wide`: few timesteps of many actions. */
+/* `wide`: few timesteps, many actions. */
 static void draw_small(problem *p, problem_group group, int wide, dice *d)
 {
     char message[128];
@@ -30,7 +30,7 @@ static void draw_small(problem *p, problem_group group, int wide, dice *d)
     for (int32_t i = 0; i < p->n_scorers; i++) {
         test_random *r = &p->random_scorer[i];
         if (strcmp(p->scorer[i].name, "test-random") != 0) continue;
-        r->flags &= ~TEST_USE_RANK; /* a hypothesis's rank is not its own */
+        r->flags &= ~TEST_USE_RANK; /* a hypothesis's rank depends on the beam, not only on the hypothesis */
         r->actions = p->model.actions;
         snprintf(p->scorer[i].arguments, sizeof p->scorer[i].arguments, "%d,%d", (int)r->seed, (int)r->flags);
     }
@@ -41,7 +41,7 @@ static void draw_small(problem *p, problem_group group, int wide, dice *d)
     if (p->n_inputs > 6) p->n_inputs = 6;
 }
 
-/* How many outputs of the input are certified; fails the test where one should not be. */
+/* Number of certified outputs of the input. Fails the test if a certificate is false. */
 static int64_t check_input(const problem *p, const schedule *s, uint64_t seed, const engine_record *record, int32_t i)
 {
     const record_result *r = &record->result[i];
@@ -80,7 +80,7 @@ static void no_certificate_is_false(void **state)
         if (i % 5 == 0) s.async_rows = 2;
         problem_solve(&p);
         engine_run(&p, &s, NULL, &record);
-        problem_expect(&p, &s, seed, &record); /* and nothing else has changed */
+        problem_expect(&p, &s, seed, &record); /* and certifying changes nothing else */
         int64_t best = 0;
         for (int32_t input = 0; input < p.n_inputs; input++) {
             const int64_t found = check_input(&p, &s, seed, &record, input);
@@ -95,7 +95,7 @@ static void no_certificate_is_false(void **state)
     HARNESS_ASSERT_COVERED(certified > 0 && others > 0);
 }
 
-/* A beam that holds the whole space certifies all that it gives. */
+/* A beam that holds the whole space certifies all its outputs. */
 static void wide_beams_certify_all(void **state)
 {
     (void)state;
@@ -132,20 +132,20 @@ static void draw_exact(problem *p, problem_group group, dice *d)
     p->naive.at_limit = p->settings.at_limit > 0 ? p->settings.at_limit - RILL_LIMIT_OPEN : 0;
     const int32_t scorers = p->n_scorers;
     if (dice_chance(d, 30)) problem_draw_constraints(p, d);
-    for (int32_t i = scorers; i < p->n_scorers; i++) /* of which some do not say what they add at most */
+    for (int32_t i = scorers; i < p->n_scorers; i++) /* some scorers declare no maximum bonus */
         if (p->phrases[i].kind == TEST_REQUIRE) p->n_scorers = scorers;
     p->settings.certify = 0;
     p->settings.exact = 1;
     p->settings.n_best = DICE_PICK(d, 1, 1, 2, 5, 200);
 }
 
-/* The input's outputs are the best of the whole space, and as many as are asked for as far as there are. */
+/* The input's outputs are the best of the whole space; as many as requested, or all there are. */
 static void check_exact(const problem *p, const schedule *s, uint64_t seed, const record_result *r, int32_t i)
 {
     const int64_t all = problem_count_above(p, i, -INFINITY), n_best = p->settings.n_best;
     char message[200];
     int32_t wrong = r->n != (all < n_best ? all : n_best) ? r->n : -1;
-    /* The model has none: what a heuristic's wish cut short stays, uncertified. */
+    /* The space has no output. A hypothesis truncated by a heuristic's stop remains, uncertified. */
     if (all == 0 && r->n > 0 && is_truncated(&r->output[0].value) && !r->output[0].value.certified) return;
     for (int32_t j = 0; j < r->n && wrong < 0; j++) {
         const double rank = r->output[j].value.score;
@@ -193,14 +193,14 @@ static void exact_finds_the_best(void **state)
     HARNESS_ASSERT_COVERED(further > 0);
 }
 
-/* What a heuristic's wish cut short does not count: it goes for the first output that is whole. */
+/* Hypotheses truncated by a heuristic's stop do not count: compares the first complete outputs. */
 static int is_worse(const record_result *found, const record_result *beam)
 {
     if (beam->n == 0 || is_truncated(&beam->output[0].value)) return beam->n > 0 && found->n == 0;
     return found->n == 0 || found->output[0].value.score < beam->output[0].value.score;
 }
 
-/* Whatever ends the search, the outputs do not depend on the schedule, and no certificate is false. */
+/* Whatever ends the search, outputs do not depend on the schedule, and no certificate is false. */
 static void exact_under_every_schedule(void **state)
 {
     (void)state;
@@ -244,7 +244,7 @@ static void exact_under_every_schedule(void **state)
     HARNESS_ASSERT_COVERED(certified > 0 && limited > 0);
 }
 
-/* A clock that is looked at once in a timestep. */
+/* A clock that is read once per timestep. */
 static double tick(void *user)
 {
     return ++*(double *)user;
@@ -256,7 +256,7 @@ static void request_with_timeout(void *user, const problem *p, int32_t i, rill_r
     out->timeout = 2 + i % 9;
 }
 
-/* A deadline ends the search, with what was found and no certificate. */
+/* A deadline ends the search: the outputs found so far, without certificates. */
 static void deadlines_end_exact(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void deadlines_end_exact(void **state)
     HARNESS_ASSERT_COVERED(late > 0);
 }
 
-/* Settings of a request that leave nothing to prove are refused, too. */
+/* Request settings with which nothing can be proved are refused, too. */
 static void request_cube(void *user, const problem *p, int32_t i, rill_request *out)
 {
     rill_settings *own = user;
@@ -341,7 +341,7 @@ static void exact_without_memory(void **state)
 
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
 
-/* What leaves nothing to prove is refused. */
+/* Settings with which nothing can be proved are refused. */
 static void refused(void **state)
 {
     (void)state;

@@ -1,12 +1,12 @@
-/* The checking mode: honest heuristics and scorers pass it, ones that mix items or carry state fail it with their name; and
- * checking changes no answer and no counter of the search. */
+/* Checking mode: valid heuristics and scorers pass; those that mix items or keep state between calls fail, and the
+ * message names them. Checking changes no result and no search counter. */
 #include <stdio.h>
 #include <string.h>
 
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* A problem with enough going on in each timestep that a cheat must show: eight inputs, wide beams, no pruning. */
+/* A problem busy enough in each timestep to expose an invalid plugin: eight inputs, wide beams, no pruning. */
 static void busy_problem(problem *p, int32_t seed)
 {
     dice d = dice_seeded((uint64_t)seed);
@@ -40,12 +40,12 @@ static void expect_caught(int scorer, const char *name, const char *arguments)
     *(scorer ? &p.n_scorers : &p.n_heuristics) = 1;
     engine_run(&p, &checked, NULL, &r);
     if (r.status != RILL_ERR_CHECK) fail_msg("%s: %s: %s", name, rill_status_name(r.status), r.message);
-    /* Scorers speak together, so only the chain can be blamed. */
+    /* Scorers are checked as a chain, so the message can only name the chain. */
     const char *blamed = scorer ? "scorer" : name;
     if (strstr(r.message, blamed) == NULL) fail_msg("\"%s\" does not name %s", r.message, blamed);
     assert_int_equal(r.toy.violations, 0);
     engine_record_clear(&r);
-    schedule unchecked = checked; /* and without checking nobody notices */
+    schedule unchecked = checked; /* without checking it passes */
     unchecked.check = 0;
     engine_run(&p, &unchecked, NULL, &r);
     assert_int_equal(r.status, RILL_OK);
@@ -63,10 +63,10 @@ static void cheats_are_caught(void **state)
     expect_caught(1, "test-remembering", "0");
     expect_caught(1, "test-cheating", "0");
     expect_caught(1, "test-cheating", "1");
-    expect_caught(1, "test-cheating", "2"); /* where each item has one row */
+    expect_caught(1, "test-cheating", "2"); /* only one row per item */
 }
 
-/* A cheat behind honest ones in the chain is caught as well. */
+/* An invalid plugin after valid ones in the chain is caught as well. */
 static void cheats_in_a_chain_are_caught(void **state)
 {
     (void)state;

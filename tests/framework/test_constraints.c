@@ -1,5 +1,5 @@
-/* Constraints, repetition and given outputs against the naive search, on random problems under random schedules: same outputs, same
- * scores to the last bit. And what is said of inputs that they leave nothing. */
+/* Constraints, n-gram blocking and forced decoding against the naive search, on random problems under random schedules:
+ * same outputs, same scores to the last bit. Also messages about inputs whose constraints leave no output. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,9 +71,9 @@ static void conventions(void **state)
     constrained(PROBLEM_PRUNED, 700, 1);
 }
 
-/* --- given outputs ------------------------------------------------------------------------------------------------ */
+/* --- forced decoding ---------------------------------------------------------------------------------------------- */
 
-/* Each output of a run is given to one that allows nothing else. */
+/* Each output of a run is scored again by a search that allows nothing else. */
 typedef struct rescoring {
     const engine_record *found;
     char arguments[PROBLEM_MAX_INPUTS][NAIVE_MAX_LENGTH * 4];
@@ -216,7 +216,7 @@ static void write_trie(const sequences *set, int32_t actions, FILE *file)
     rill_context *ctx = harness_begin(&counted);
     rill_trie *trie;
     assert_int_equal(rill_trie_create(&trie, ctx, actions), RILL_OK);
-    assert_int_equal(rill_trie_write(trie, write_piece, file), RILL_ERR_ARGUMENT); /* nothing is in it */
+    assert_int_equal(rill_trie_write(trie, write_piece, file), RILL_ERR_ARGUMENT); /* it is empty */
     assert_int_equal(rill_trie_add(trie, &actions, 1), RILL_ERR_ARGUMENT);
     for (int32_t i = 0; i < set->n; i++) assert_int_equal(rill_trie_add(trie, set->action[i], set->length[i]), RILL_OK);
     assert_int_equal(rill_trie_write(trie, write_piece, file), RILL_OK);
@@ -224,7 +224,7 @@ static void write_trie(const sequences *set, int32_t actions, FILE *file)
     harness_end(ctx, &counted);
 }
 
-/* The file that p's last scorer names. */
+/* Draw the trie file that p's last scorer names. */
 static void draw_trie(problem *p, sequences *set, const char *path, dice *d)
 {
     FILE *file = fopen(path, "wb");
@@ -238,7 +238,7 @@ static void draw_trie(problem *p, sequences *set, const char *path, dice *d)
     p->n_scorers++;
 }
 
-/* A file whose last action is the model's last is read, one whose last is one more is refused as it is read. */
+/* A trie file that contains the model's last action is read; one with the next higher action is refused when read. */
 static void tries_have_the_models_actions(void **state)
 {
     (void)state;

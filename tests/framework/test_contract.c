@@ -1,5 +1,5 @@
-/* Slips of callers and of plugins at each boundary: an error that names who slipped, or what was meant, and never a crash, a hang or
- * wrong answers. */
+/* Mistakes of callers and plugins at each interface: each yields an error that names the culprit or the likely
+ * intention, and never a crash, a hang or a wrong result. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 typedef struct fixture_engine {
     rill_context *ctx;
     rill_model *model;
-    rill_engine_setup setup; /* of the engine to come */
-    rill_chain_entry entry;  /* of it, where it has one */
+    rill_engine_setup setup; /* of the engine to be created */
+    rill_chain_entry entry;  /* its plugin, if it has one */
     rill_engine *engine;
     harness_memory memory;
 } fixture_engine;
@@ -53,7 +53,7 @@ static rill_status make_engine(fixture_engine *h)
     return rill_engine_create(&h->engine, h->ctx, h->model, &h->setup);
 }
 
-/* An engine with one input, as far as that goes. */
+/* Decode one input, as far as that succeeds. */
 static rill_status decode_one(fixture_engine *h)
 {
     rill_status status = RILL_OK;
@@ -148,7 +148,7 @@ static rill_workers *open_workers(rill_context *ctx, int32_t n)
     return workers;
 }
 
-/* A run, too, with one engine and with several, goes on behind an input that is NULL. */
+/* A run continues after an input that is NULL, with one engine and with several. */
 static void runs_with_null_inputs(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ static void runs_with_null_inputs(void **state)
     }
 }
 
-/* Workers that have no engines, before they begin and once they have finished, run nothing and have counted nothing. */
+/* Workers without engines, before they start and after they end, run nothing and count nothing. */
 static void workers_without_engines(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static rill_status encode_faulty(void *self, int32_t m, rill_input *inputs)
     case 3: inputs[m - 1].length = 1 << 30; break;
     case 4: inputs[m - 1].size = -1; break;
     case 5: inputs[m - 1].max_length = -1; break;
-    default: memset(inputs[m - 1].message, 'x', sizeof inputs[m - 1].message); break; /* no NUL; harmless */
+    default: memset(inputs[m - 1].message, 'x', sizeof inputs[m - 1].message); break; /* no NUL: harmless */
     }
     return status;
 }
@@ -271,7 +271,7 @@ static rill_status finalize_faulty(void *self, const rill_hypothesis *h, rill_te
     rill_status status = toy_domain.finalize(self, h, out);
     if (fault_case == 2) out->length = out->capacity + 1;
     if (fault_case == 3) out->length = SIZE_MAX;
-    if (fault_case == 4 && h->slot >= 0) out->length = 0; /* of the second output it takes the first along */
+    if (fault_case == 4 && h->slot >= 0) out->length = 0; /* finalizing the second output drops the first */
     return status;
 }
 
@@ -283,11 +283,11 @@ static rill_status add_one_half(void *self, const rill_scorer_rows *rows, rill_m
     return status;
 }
 
-/* What is no number, and what is no text. */
+/* Invalid numbers and invalid text. */
 static void domains_return_nonsense(void **state)
 {
     (void)state;
-    static const rill_scorer adder = TEST_SCORER("adder", .score = add_one_half); /* has the domain asked for picks */
+    static const rill_scorer adder = TEST_SCORER("adder", .score = add_one_half); /* makes the engine request picks */
     for (fault_case = 0; fault_case < 6; fault_case++) {
         fixture_engine h;
         rill_domain domain = toy_domain;
@@ -312,7 +312,7 @@ static void domains_return_nonsense(void **state)
     }
 }
 
-/* The last choice of the last row, which no merge comes to. */
+/* The last choice of the last row, which merging never reaches. */
 static rill_status score_bad_last_choice(void *self, const rill_rows *rows, const rill_score_request *ask,
                                          rill_score_result *out)
 {
@@ -322,7 +322,7 @@ static rill_status score_bad_last_choice(void *self, const rill_rows *rows, cons
     return status;
 }
 
-/* Choices that nothing comes of are not looked at, but under --check. */
+/* Unused choices are only checked with --check. */
 static void checks_read_every_choice(void **state)
 {
     (void)state;
@@ -372,7 +372,7 @@ static void heuristics_overwrite_candidates(void **state)
     }
 }
 
-/* --- what fails without a word ------------------------------------------------------------------------------------ */
+/* --- failures without a message ----------------------------------------------------------------------------------- */
 
 static rill_status refuse_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
@@ -419,7 +419,7 @@ static void silent_failures_are_named(void **state)
     for (int i = 0; i < 2; i++) {
         fixture_engine h;
         open_fixture_engine(&h, NULL);
-        use_heuristic(&h, i == 0 ? &mute : &grumbler); /* and what that one said is not the policy's */
+        use_heuristic(&h, i == 0 ? &mute : &grumbler); /* and the earlier message is not attributed to the scheduler */
         assert_int_equal(rill_register_scheduler(h.ctx, &policy), RILL_OK);
         h.setup.scheduler = i == 1 ? &entry : NULL;
         assert_int_equal(make_engine(&h), RILL_ERR_INPUT);
@@ -440,7 +440,7 @@ static rill_status tokenize_faulty(void *self, rill_context *ctx, const char *te
     return RILL_OK;
 }
 
-/* What a text's actions are said to be is looked at, as far as there was room for them. */
+/* The actions that tokenize() returns are checked, as far as they fit. */
 static void domains_tokenize_badly(void **state)
 {
     (void)state;
@@ -508,11 +508,11 @@ static void scorers_add_no_number(void **state)
         }
 }
 
-/* --- what a domain says about inputs ------------------------------------------------------------------------------ */
+/* --- warnings of a domain about inputs ---------------------------------------------------------------------------- */
 
 static int empty_texts_seen, inputs_seen;
 
-/* The second input has nothing in it; the third has a note of two-byte characters, too long by far. */
+/* The second input is empty; the third has a warning of two-byte characters that is far too long. */
 static rill_status encode_with_warnings(void *self, int32_t m, rill_input *inputs)
 {
     for (rill_input *in = inputs; in < inputs + m; in++) {
@@ -535,7 +535,8 @@ static rill_status encode_with_warnings(void *self, int32_t m, rill_input *input
 static void warnings_and_empty_inputs(void **state)
 {
     (void)state;
-    /* Characters that end too early, before an end, a letter or a sign, are no blanks. Marks at a beginning are no part of a text. */
+    /* Truncated UTF-8 before the end, a letter or a sign is no white space. A byte order mark at the start is not part
+     * of the text. */
     static const char *const texts[] = {" \xe3\x80",
                                         "\xef\xbb\xbfin 2",
                                         "\xef\xbb\xbf\xef\xbb\xbfin 3",
@@ -566,7 +567,7 @@ static void warnings_and_empty_inputs(void **state)
         if (empty)
             assert_int_equal(r.outputs[0].text_bytes + (size_t)r.outputs[0].n_ids + (size_t)r.outputs[0].length, 0);
         if (empty) assert_string_equal(r.outputs[0].text, "");
-        if (i == 2) assert_int_equal(strlen(r.warning), 246); /* 123 whole ones */
+        if (i == 2) assert_int_equal(strlen(r.warning), 246); /* 123 whole characters */
         if (i != 2) assert_string_equal(r.warning, i == 0 ? "so and 7" : "");
     }
     assert_int_equal(empty_texts_seen, 0);
@@ -574,7 +575,7 @@ static void warnings_and_empty_inputs(void **state)
     close_fixture_engine(&h);
 }
 
-/* Two numbers whose sum is none. It is not the domain who is blamed; and the run goes on. */
+/* Two finite numbers whose sum is infinite. The message does not blame the domain, and the run continues. */
 static void scorers_sum_to_infinity(void **state)
 {
     (void)state;
@@ -592,11 +593,12 @@ static void scorers_sum_to_infinity(void **state)
     close_fixture_engine(&h);
 }
 
-/* Wherever a message or what it quotes is cut, no half character is left; what was no UTF-8 before stays, so that names of files do. */
+/* Wherever a message or a quotation is cut, no partial character remains. Bytes that were no UTF-8 before stay, for the
+ * sake of file names. */
 static void messages_are_cut_at_characters(void **state)
 {
     (void)state;
-    static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"; /* 1, 2, 3 and 4 bytes */
+    static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"; /* characters of 1, 2, 3 and 4 bytes */
     static const int kept_bytes[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10};
     rill_context *ctx;
     char wanted[64], small_buffer[16];

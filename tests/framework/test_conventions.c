@@ -1,5 +1,5 @@
-/* The settings that other decoders' conventions are made of, against the naive search: the same answers under every
- * schedule. And the presets, which do nothing but fill them. */
+/* The settings for other decoders' conventions against the naive search: same results under every schedule. And the
+ * presets, which only set these settings. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static void presets_fill(void **state)
     assert_int_equal(ct2.stop_after, 1);
 }
 
-/* What is given stays, in whatever order it came and even where it is the default's value; greedy search keeps its beam. */
+/* Explicit settings win over a preset, in any order and even if they equal the default; greedy search keeps its beam. */
 static void given_settings_stay(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void given_settings_stay(void **state)
     assert_true(strstr(rill_error(ctx), "keep") != NULL);
 }
 
-/* The model's makers stand between the user and the preset. */
+/* A model's default search overrides the preset, and the user overrides both. */
 static void models_recommend(void **state)
 {
     (void)state;

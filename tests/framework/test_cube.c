@@ -1,12 +1,12 @@
-/* Cube pruning against the naive search's, on random problems: same outputs and scores to the last bit under every method and
- * schedule, with workers and with a domain that answers later; and what it is by its definition. */
+/* Cube pruning against the naive search's, on random problems: same outputs and scores to the last bit under every
+ * method and schedule, with workers and with an asynchronous domain. Also properties that follow from its definition. */
 #include <stdio.h>
 #include <string.h>
 
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* What is alike by a function of the user's. */
+/* Classes by a user's function. */
 static int64_t naive_key(int32_t last_action)
 {
     return last_action / 2;
@@ -83,7 +83,7 @@ static void accelerated_cube(void **state)
     search_group(PROBLEM_FIXED, RILL_CUBE_ACCELERATED, 300);
 }
 
-/* Under a bound on states items wait and begin anew; what is found for those that fit is the same. */
+/* With a limit on states, items wait and restart; those that fit have the same results. */
 static void cube_under_memory_limit(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void cube_under_memory_limit(void **state)
     HARNESS_ASSERT_COVERED(sent_back > 0 && fit > 0);
 }
 
-/* A beam in which nothing is alike is the plain one. */
+/* If every hypothesis is a class, the search is plain beam search. */
 static rill_status own_key(void *user, const rill_scorer_rows *rows, int64_t *key)
 {
     (void)user;
@@ -142,7 +142,7 @@ static void distinct_keys_are_plain_search(void **state)
         engine_record record;
         char message[600];
         engine_run(&p, &s, NULL, &record);
-        p.settings.cube = 0; /* the judge counts no classes */
+        p.settings.cube = 0; /* the reference counts no classes */
         if (problem_compare(&p, &s, &record, message, sizeof message)) problem_fail(&p, &s, seed, message);
         engine_record_clear(&record);
         problem_clear(&p);

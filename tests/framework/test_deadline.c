@@ -1,6 +1,5 @@
-/* Work of a request whose time is over: a deadline, a cancelling or a stop comes in the middle of a search whose settings are extreme, each
- * setting in turn, and the engine's counters tell what is expanded from then on. Before it, no search does more than rill_settings_cost()
- * says. */
+/* Work after a deadline, a cancel or a stop in the middle of a search with extreme settings, each setting in turn:
+ * engine counters show what is expanded afterwards. Before that, no search does more than rill_settings_cost() says. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +22,7 @@ static double read_test_clock(void *user)
     return clock_seconds;
 }
 
-/* Texts of the values that a setting may have at its ends. Returns how many. */
+/* Values at the ends of a setting's range, as texts. Returns their number. */
 static int32_t extreme_values(const rill_option *row, char text[VALUES][40])
 {
     const double number[] = {row->min, row->max, row->max < 65536 ? row->max : 65536, 1e-6, 1};
@@ -40,11 +39,10 @@ static int32_t extreme_values(const rill_option *row, char text[VALUES][40])
 }
 
 typedef struct counts {
-    int64_t finished_early, cut_short,
-        refused; /* searches that were over before their time, that were not, that are refused */
+    int64_t finished_early, cut_short, refused; /* searches that ended early, that did not, that were refused */
 } counts;
 
-/* What is asked together with a setting that is nothing by itself. */
+/* Enable the setting that this one needs to have an effect. */
 static void enable_setting(const rill_option *row, rill_settings *s)
 {
     static const char *const drawn[] = {"temperature", "top-k", "top-p", "seed", "distinct"};
@@ -66,7 +64,7 @@ static void end_searches(rill_engine *engine, end_kind how, const int64_t id[INP
     if (how == END_STOPPED) rill_engine_stop(engine);
     for (int32_t i = 0; i < INPUTS && how == END_CANCELLED; i++) {
         const rill_status status = rill_engine_cancel(engine, id[i]);
-        assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND); /* which has its result */
+        assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND); /* it had its result already */
     }
 }
 
@@ -150,7 +148,7 @@ static void every_setting_is_cut_short(void **state)
     harness_end(ctx, &memory);
 }
 
-/* By hand: of 10 timesteps and the end of 3 hypotheses, each of which has 4 choices at the most. */
+/* By hand: 10 timesteps plus the end, 3 hypotheses, at most 4 choices each. */
 static void cost_by_hand(void **state)
 {
     (void)state;
@@ -170,10 +168,10 @@ static void cost_by_hand(void **state)
     rill_settings_cost(&s, &info, 1, &old);
     assert_float_equal(old.rows, 33, 0);
     assert_float_equal(old.bytes, -1, 0);
-    /* What multiplies work multiplies it here. */
+    /* Settings that multiply the work must multiply the cost. */
     static const struct {
         const char *name, *value;
-        double rows, bytes; /* at least so many times as much */
+        double rows, bytes; /* minimal factor */
     } more[] = {{"k", "300", 100, 90},         {"max-length", "1000", 91, 40}, {"max-length-factor", "1000", 90, 40},
                 {"n-best", "300", 1, 1},       {"sample", "300", 100, 20},     {"cube", "naive", 2, 1},
                 {"max-candidates", "4", 1, 1}, {"exact", "1", 300, 900},       {"groups", "300", 100, 90},

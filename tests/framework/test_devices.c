@@ -1,5 +1,5 @@
-/* The option `device` as a list: which models are opened, who decodes with which, how the bound is divided, and what is refused. That
- * answers do not change is looked at in tests/cli/device.sh. */
+/* The option `device` with a list: which models are opened, which workers use which, how the memory limit is divided,
+ * and what is refused. tests/cli/device.sh checks that results stay the same. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@ enum { MODELS = 8 };
 
 static struct {
     char name[MODELS][64];
-    int32_t max_rows;                  /* of a call */
-    int opened, closed, failing_model; /* failing_model: the number of the model that cannot be opened, from 1 */
+    int32_t max_rows;                  /* of one call */
+    int opened, closed, failing_model; /* failing_model: number, from 1, of the model that fails to open */
 } seen;
 
 static int64_t runner_bytes;
@@ -54,7 +54,7 @@ typedef struct bench {
     harness_memory memory;
     rill_context *ctx;
     rill_workers *workers;
-    int64_t refuse; /* the request for memory, from 1 on; 0: none */
+    int64_t refuse; /* number of the allocation that fails, from 1; 0: none */
 } bench;
 
 static rill_status open_with(bench *b, const char *device, int32_t workers, int alone)
@@ -96,7 +96,7 @@ static void workers_are_spread_over_devices(void **state)
     static const struct {
         const char *device;
         int32_t workers, found;
-        int models; /* that are shared */
+        int models; /* number of shared models */
         const char *worker_device[5];
     } cases[] = {
         {"gpu:0,gpu:1", 0, 2, 2, {"gpu:0", "gpu:1"}},
@@ -123,7 +123,7 @@ static void workers_are_spread_over_devices(void **state)
         }
 }
 
-/* Each device has the whole bound, and its workers divide it. */
+/* Each device has the whole memory limit, divided among its workers. */
 static void bound_by_device(void **state)
 {
     static const struct {
@@ -191,7 +191,7 @@ static void refused(void **state)
     end(&b);
 }
 
-/* What was opened before is closed. */
+/* Models opened before the failure are closed. */
 static void a_device_fails_to_open(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ typedef struct stream {
     int64_t n_read, written, cancelled;
 } stream;
 
-/* The third last of each ten is given up as soon as three more are read. */
+/* After three more inputs are read, the third last of each ten is cancelled. */
 static rill_status read_one(void *user, int may_block, const char **text, size_t *length)
 {
     stream *s = user;
@@ -259,7 +259,7 @@ static void cancelled_inputs(void **state)
     end(&b);
 }
 
-/* A quarter of the memory is for the rows of timesteps, and divided as all of it is. */
+/* A quarter of the memory is for the rows of timesteps, divided like the rest. */
 static void rows_fit(void **state)
 {
     static const struct {
@@ -295,7 +295,7 @@ static void rows_fit(void **state)
     }
 }
 
-/* Every other request is wider than a worker's timestep: those fail, and no others. */
+/* Every other request is wider than a worker's timestep can be: those fail, and no others. */
 static rill_status read_wide(void *user, int may_block, rill_request *request)
 {
     static rill_settings wide;
@@ -338,7 +338,7 @@ static void wide_requests_fail_alone(void **state)
     }
 }
 
-/* What runners take whatever they decode is not there to be shared. */
+/* A runner's fixed memory is subtracted from the limit. */
 static void runner_memory_is_counted(void **state)
 {
     static const struct {

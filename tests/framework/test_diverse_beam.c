@@ -1,5 +1,6 @@
-/* Diverse beams against the naive search's, on random problems: same outputs and scores to the last bit under every method and schedule,
- * with workers and with a domain that answers later; what they are by their definition; and what is refused. */
+/* Diverse beam search against the naive search's, on random problems: same outputs and scores to the last bit under
+ * every method and schedule, with workers and with an asynchronous domain. Also properties that follow from its
+ * definition, and what is refused. */
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@ static void groups_equal_naive_search(problem_group group, int64_t iterations)
         problem_draw(&p, group, &d);
         if (dice_chance(&d, 30)) problem_draw_constraints(&p, &d);
         for (int32_t j = 0; j < p.n_scorers; j++)
-            if (p.phrases[j].n > 0 && p.phrases[j].kind == TEST_REQUIRE) p.n_scorers = j; /* it has banks */
+            if (p.phrases[j].n > 0 && p.phrases[j].kind == TEST_REQUIRE) p.n_scorers = j; /* it uses banks */
         draw_groups(&p, &d);
         problem_solve(&p);
         for (int32_t j = 0; j < p.n_inputs; j++) outputs += p.expected[j].n;
@@ -67,7 +68,8 @@ static void in_batches(void **state)
     groups_equal_naive_search(PROBLEM_FIXED_TOP, 300);
 }
 
-/* Groups of one that lose all for a choice that was made: no two hypotheses have the same first action, as far as there are some. */
+/* With groups of one and a prohibitive penalty, no two hypotheses have the same first action, as far as there are
+ * enough actions. */
 static void groups_begin_differently(void **state)
 {
     problem p = {.n_inputs = 1};
@@ -104,7 +106,7 @@ static void refused(void **state)
         {"sample=2", "beam-groups cannot be combined with num-samples"},
         {"method=greedy", "method greedy cannot be combined with beam-groups"},
         {"diversity=-1", "diversity"},
-        {"diversity=0", "diversity"}, /* which would mean what nothing said means */
+        {"diversity=0", "diversity"}, /* equal to the default, so it would have no effect */
     };
     (void)state;
     harness_memory memory;

@@ -1,5 +1,5 @@
-/* The interface itself: submit, step, next as rill/engine.h shows them, rill_run() with readers and writers of all kinds, and
- * engines destroyed at any moment. */
+/* The engine interface: submit, step, next as rill/engine.h shows, rill_run() with readers and writers of all kinds,
+ * and engines destroyed at any moment. */
 #include <stdio.h>
 #include <string.h>
 
@@ -137,7 +137,7 @@ static void failed_inputs_can_be_submitted(void **state)
     end(&b);
 }
 
-/* A model with runners serves several engines at once, one without serves one. */
+/* A model with runners serves several engines at once, one without only one. */
 static void engines_of_a_model(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void runners_that_do_not_start(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Destroying an engine drops what is unfinished, at whatever moment. */
+/* Destroying an engine at any moment drops unfinished inputs. */
 static void destroyed_midway(void **state)
 {
     (void)state;
@@ -220,7 +220,7 @@ static void destroyed_midway(void **state)
         }
 }
 
-/* One engine after another may use a model, whatever state the one before was left in. */
+/* Engines may use a model one after another, in whatever state the previous one ended. */
 static void a_model_serves_again(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void a_model_serves_again(void **state)
     for (int round = 0; round < 4; round++) {
         assert_int_equal(rill_engine_submit(b.engine, "in", 2), RILL_OK);
         rill_engine_close_input(b.engine);
-        int steps = 0, max_steps = round % 2 ? 2 : 1000; /* every other one is left unfinished */
+        int steps = 0, max_steps = round % 2 ? 2 : 1000; /* every other one is destroyed unfinished */
         while (steps++ < max_steps && rill_engine_step(b.engine) == RILL_OK) continue;
         if (max_steps == 1000) {
             assert_int_equal(rill_engine_next(b.engine, &result), RILL_OK);
@@ -286,7 +286,7 @@ static void settings_are_shown(void **state)
     end(&b);
 }
 
-/* A scorer that knows an action by its name only: it is told which model it speaks to. */
+/* A scorer that knows an action by name only; the rows give it the model. */
 static rill_status ban_a1(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     (void)self;
@@ -331,7 +331,8 @@ static void scorers_know_names(void **state)
     end(&b);
 }
 
-/* The toy domain, but its text is how often action 0 was taken: many hypotheses share one. Its field is the text of the toy's. */
+/* The toy domain, except that its text is the number of times action 0 occurs, so many hypotheses share a text. Its
+ * field is the toy's text. */
 static rill_status count_zeros(void *self, const rill_hypothesis *h, rill_text *out)
 {
     int32_t zeros = 0;
@@ -377,7 +378,7 @@ static void list_outputs(rill_context *ctx, rill_model *model, int distinct, int
     rill_engine_destroy(engine);
 }
 
-/* Strike out what comes behind its like. */
+/* Remove an output whose text occurred before. */
 static void remove_repeats(listed *list)
 {
     int32_t kept = 0;
@@ -422,7 +423,7 @@ static void repeated_texts_are_left_out(void **state)
     rill_context_destroy(ctx);
 }
 
-/* A caller built before members were appended gets those that it knows, and nothing behind them is touched. */
+/* A caller compiled before members were appended gets the members it knows, and nothing past them is written. */
 static void statistics_for_old_callers(void **state)
 {
     (void)state;
@@ -441,9 +442,9 @@ static void statistics_for_old_callers(void **state)
 /* --- rill_run ------------------------------------------------------------------------------------------------------- */
 
 typedef struct script {
-    const char *turns; /* i: an input, b: a bad one, a: nothing now, x: a failure; then the end */
+    const char *turns; /* i: an input, b: an invalid one, a: none available, x: a failure; then the end */
     int64_t taken, stop_id;
-    int blocked; /* the reader was told it may block while it had said "nothing now" */
+    int blocked; /* calls in which the reader was allowed to block but returned "none available" */
 } script;
 
 static rill_status read_script(void *user, int may_block, const char **text, size_t *length)
@@ -500,12 +501,12 @@ static void readers_and_writers(void **state)
     assert_int_equal(run_script("iiiiii", 3, &taken), RILL_ERR_STOPPED);
     assert_int_equal(taken, 3);
     assert_int_equal(run_script("iiix", 0, &taken), RILL_ERR_IO);
-    assert_int_equal(taken, 3); /* what was read before is decoded and written */
+    assert_int_equal(taken, 3); /* inputs read before are decoded and written */
     assert_int_equal(run_script("x", 0, &taken), RILL_ERR_IO);
     assert_int_equal(taken, 0);
 }
 
-/* What a writer does to the error record does not hide why the run ended. */
+/* An error recorded by the writer does not replace the message of the run. */
 static rill_status write_and_fail(void *user, const rill_result *result)
 {
     bench *b = user;

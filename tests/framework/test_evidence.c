@@ -1,4 +1,5 @@
-/* Evidence: posteriors by hand, lattices against the list of their paths, and files that are damaged or another model's. */
+/* Evidence: n-gram posteriors computed by hand, lattices against the list of their paths, and files that are damaged or
+ * belong to another model. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static void posteriors_by_hand(void **state)
     rill_context *ctx = harness_begin(&memory);
     rill_ngrams *g = make(ctx, &KIND);
     fill(g);
-    /* What occurs twice in an output counts once. */
+    /* An n-gram that occurs twice in an output counts once. */
     assert_float_equal(posterior_of_ngram(g, 0, 1, 1, 0, 0, 0), 0.75F, 1e-6F);
     assert_float_equal(posterior_of_ngram(g, 0, 2, 1, 2, 0, 0), 0.75F, 1e-6F);
     assert_float_equal(posterior_of_ngram(g, 0, 1, 3, 0, 0, 0), 0.5F, 1e-6F);
@@ -60,7 +61,7 @@ static void posteriors_by_hand(void **state)
     assert_float_equal(posterior_of_ngram(g, 0, 1, 5, 0, 0, 0), 0.0F, 1e-6F);
     assert_float_equal(posterior_of_ngram(g, 1, 1, 1, 0, 0, 0), 0.0F, 1e-6F);
     assert_float_equal(posterior_of_ngram(g, 0, 5, 1, 0, 0, 0), 0.0F, 1e-6F);
-    /* With a scale of 2 masses are 4/6, 1/6 and 1/6. */
+    /* With scale 2 the masses are 4/6, 1/6 and 1/6. */
     rill_ngrams_begin(g);
     const int32_t one[] = {1}, two[] = {2};
     assert_int_equal(rill_ngrams_entry(g, one, 1, log(2)), RILL_OK);
@@ -72,7 +73,7 @@ static void posteriors_by_hand(void **state)
     harness_end(ctx, &memory);
 }
 
-/* Phases do not see one another. */
+/* Phases are independent. */
 static void phases(void **state)
 {
     (void)state;
@@ -120,7 +121,7 @@ static void refused(void **state)
     assert_int_equal(rill_ngrams_edge(g, 0, INT32_MAX, 1, 0), RILL_ERR_INPUT);
     assert_int_equal(rill_ngrams_edge(g, 1, 2, 1, 0), RILL_OK);
     assert_int_equal(rill_ngrams_entry(g, good, 2, 0), RILL_ERR_INPUT);
-    assert_int_equal(rill_ngrams_finish(g, 1), RILL_ERR_INPUT); /* nothing leads from node 0 */
+    assert_int_equal(rill_ngrams_finish(g, 1), RILL_ERR_INPUT); /* node 0 has no outgoing edge */
     rill_ngrams_free(g);
     harness_end(ctx, &memory);
 }
@@ -149,11 +150,11 @@ static void draw_lattice(lattice *l, int32_t phases, dice *d)
         e.score = 0.25 * (double)dice_range(d, -8, 8);
         l->edge[l->n++] = e;
     }
-    l->edge[l->n++] = (edge){0, 1, 0, 0}; /* there is a path */
+    l->edge[l->n++] = (edge){0, 1, 0, 0}; /* ensures a path */
     for (int32_t node = 1; node < l->nodes - 1; node++) l->edge[l->n++] = (edge){node, node + 1, 1, -1};
 }
 
-/* Every path is an output. */
+/* Each path becomes an output. */
 static void list_paths(const lattice *l, rill_ngrams *g, int32_t node, int32_t *action, int32_t n, double score)
 {
     if (node == l->nodes - 1) assert_int_equal(rill_ngrams_entry(g, action, n, score), RILL_OK);
@@ -236,7 +237,7 @@ static size_t write_evidence(rill_context *ctx)
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(rill_evidence_writer_create(&w, ctx, &KIND, write_file, file), RILL_OK);
-    assert_int_equal(rill_evidence_put(w, 0, g), RILL_ERR_ARGUMENT); /* it is not finished */
+    assert_int_equal(rill_evidence_put(w, 0, g), RILL_ERR_ARGUMENT); /* not finished */
     for (size_t i = 0; i < 4; i++) {
         fill(g);
         assert_int_equal(rill_evidence_put(w, ids[i], g), RILL_OK);
@@ -307,7 +308,7 @@ static void write_evidence_file(const char *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Read all that can be read; returns whether anything was wrong. */
+/* Read as much as possible; returns whether there was an error. */
 static int is_damaged(rill_context *ctx)
 {
     rill_evidence *e;
@@ -324,7 +325,7 @@ static int is_damaged(rill_context *ctx)
     return bad;
 }
 
-/* Cut anywhere, a file is refused. With a byte changed it is read, with other numbers at most, or refused. */
+/* A truncated file is refused, wherever it is cut. A file with one byte changed is refused, or read with other numbers. */
 static void damaged_files_are_refused(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The examples do what they say: hello_beam's output, the template domain and heuristic as loaded plugins.
- * HELLO_BEAM and EXAMPLES_FOLDER are where the build puts them. */
+/* The examples do what their documentation says: hello_beam's output; the template domain and heuristic, loaded as
+ * plugins. The build sets HELLO_BEAM and EXAMPLES_FOLDER. */
 #include <stdio.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ static void template_domain(void **state)
     static const char *const words[] = {"th_", "Fox", "__", "qu_ck", "a1", ""};
     answers narrow = {0}, wide = {0};
     decode(ctx, NULL, 4, words, 6, &narrow);
-    decode(ctx, NULL, 1000, words, 6, &wide); /* wider than any of these spaces */
+    decode(ctx, NULL, 1000, words, 6, &wide); /* wider than any of these search spaces */
     for (int i = 0; i < 4; i++) {
         assert_int_equal(wide.status[i], RILL_OK);
         assert_int_equal(strlen(wide.best[i]), strlen(words[i]));
@@ -86,7 +86,7 @@ static void template_domain(void **state)
     assert_string_equal(wide.best[3], "quick");
     assert_int_equal(wide.status[4], RILL_ERR_INPUT);
     assert_string_equal(wide.message[4], "byte 2 is neither a letter nor _");
-    assert_int_equal(wide.status[5], RILL_OK); /* a blank line, which no domain sees */
+    assert_int_equal(wide.status[5], RILL_OK); /* a blank line, which no domain receives */
     assert_string_equal(wide.best[5], "");
     rill_model *model;
     rill_open_options open = {.struct_size = sizeof open, .threads = 1, .path = "no/such/file"};

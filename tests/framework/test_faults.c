@@ -1,5 +1,5 @@
-/* Failures of the domain: one that fails in each of its calls ends the run with its status and sentence and leaves nothing
- * behind; one that answers nonsense is refused; bad inputs fail alone. */
+/* Failures of the domain: an error in any call ends the run with its status and message, without leaks; an invalid
+ * result is refused; an invalid input fails alone. */
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void injected_failures(void **state)
                 engine_run(&p, &s, NULL, &r);
                 if (r.toy.violations != 0) fail_msg("%s: %s", extra, r.toy.first_violation);
                 assert_int_equal(r.toy.opened, r.toy.closed);
-                if (r.status != RILL_OK) { /* else there were fewer calls */
+                if (r.status != RILL_OK) { /* else the run needed fewer calls */
                     assert_int_equal(r.status, RILL_ERR_IO);
                     if (strstr(r.message, sentence) == NULL) fail_msg("%s: \"%s\"", extra, r.message);
                     assert_true(r.n_results < p.n_inputs);
@@ -54,7 +54,7 @@ static void injected_failures(void **state)
     HARNESS_ASSERT_COVERED(ended > 50);
 }
 
-/* Results that were finished before the failure can still be taken, and are right. */
+/* Results finished before the failure can still be taken, and are right. */
 static void finished_results_survive(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void finished_results_survive(void **state)
     engine_record_clear(&baseline);
 }
 
-/* Fails in its fail_at-th call, counted over the run. */
+/* Fails in call number `failing_call` of the run. */
 static int32_t calls, failing_call;
 
 static rill_status fail_at_call(void *self, rill_candidates *beams)
@@ -100,7 +100,7 @@ static void run_until(const problem *p, const schedule *s, int32_t call, engine_
     engine_run_with(p, s, NULL, register_failing, r);
 }
 
-/* What a run that broke off gave must be all that it had finished, right, and in order. Returns the ids it skipped. */
+/* An aborted run must have returned all finished results, right and in order. Returns the number of ids it skipped. */
 static int check_broken_run(const schedule *s, const engine_record *r, const engine_record *baseline)
 {
     int skipped = 0, missing = 0;
@@ -123,7 +123,7 @@ static int check_broken_run(const schedule *s, const engine_record *r, const eng
     return skipped;
 }
 
-/* Whatever call of a heuristic ends the run, all that is finished comes out, what waited for its turn too. */
+/* Whichever call of a heuristic ends the run, all finished results are returned, including those held back by order. */
 static void results_that_waited_survive(void **state)
 {
     (void)state;
@@ -149,10 +149,10 @@ static void results_that_waited_survive(void **state)
             run_until(&p, &s, call, &r);
             if (r.status == RILL_OK) {
                 engine_record_clear(&r);
-                break; /* there were fewer calls */
+                break; /* the run needed fewer calls */
             }
             assert_int_equal(r.status, RILL_ERR_PLUGIN);
-            assert_non_null(strstr(r.message, "heuristic late")); /* the reason is still there after the results */
+            assert_non_null(strstr(r.message, "heuristic late")); /* the message is still there after the results */
             if (r.toy.violations != 0) fail_msg("%s: %s", s.method, r.toy.first_violation);
             int gaps = check_broken_run(&s, &r, &baseline);
             if (!s.unordered) skipped += gaps;

@@ -1,4 +1,4 @@
-/* Files that are read: what is taken in a file's place and what is refused, and what is known of it later. */
+/* Reading files: which kinds of file are accepted and refused, and how opened files are identified later. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 static rill_context *ctx;
 static char folder[40];
 
-/* "folder/name", until the tenth call behind it. */
+/* "folder/name"; valid until the tenth call after this one. */
 static const char *path_in_folder(const char *name)
 {
     static char path[10][100];
@@ -77,19 +77,19 @@ static void files_are_read_and_refused(void **state)
                          "a\xef\xbb\xbf");
     assert_int_equal(rill_file_read(&out, text, 7), RILL_OK);
     assert_int_equal(out.length, 4);
-    assert_string_equal(out.data, "a\xef\xbb\xbf"); /* the mark at the beginning alone */
+    assert_string_equal(out.data, "a\xef\xbb\xbf"); /* only a mark at the start is removed */
     assert_int_equal(rill_file_read(&out, none, 5), RILL_ERR_NOT_FOUND);
     EXPECT_ERROR("cannot open %s: No such file or directory", none);
     assert_int_equal(rill_file_read(&out, folder, 5), RILL_ERR_IO);
     EXPECT_ERROR("cannot open %s: it is a directory, a regular file was expected", folder);
     assert_int_equal(rill_file_read(&out, "/dev/null", 5), RILL_ERR_IO);
     EXPECT_ERROR("cannot open %s: it is a device, a regular file was expected", "/dev/null");
-    assert_int_equal(rill_file_read(&out, "/proc/self/stat", 1 << 20), RILL_OK); /* which says that it is empty */
+    assert_int_equal(rill_file_read(&out, "/proc/self/stat", 1 << 20), RILL_OK); /* it reports size 0 */
     assert_true(out.length > 0);
     rill_text_clear(&out);
 }
 
-/* What errno was before is no interruption: where a file ends, reading ends. */
+/* A stale errno is not taken for an interruption: reading ends where the file ends. */
 static void stale_errno_is_ignored(void **state)
 {
     (void)state;
@@ -110,7 +110,7 @@ static void stale_errno_is_ignored(void **state)
     assert_string_equal(bytes, "hello");
 }
 
-/* A file that says that it is empty, and is far from that, is read no further than it may go. */
+/* A file of reported size 0 that is far longer is read only up to the limit. */
 static void reads_stop_at_the_limit(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void reads_stop_at_the_limit(void **state)
     rill_text_clear(&out);
 }
 
-/* A pipe with a name is waited for by streams alone; one without a name, as a shell's <(command), has somebody who writes. */
+/* Only streams wait for a named pipe. An unnamed pipe, as of a shell's <(command), always has a writer. */
 static void pipes_are_taken_where_they_are_wanted(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void pipes_are_taken_where_they_are_wanted(void **state)
     assert_int_equal(rill_file_open(&file, ctx, unnamed, RILL_FILE_PIPED), RILL_OK);
     assert_int_equal(file.regular, 0);
     rill_file_close(&file);
-    const int writer = open(named, O_RDWR); /* so that nobody waits here */
+    const int writer = open(named, O_RDWR); /* so that opening does not block */
     assert_int_equal(rill_file_open(&file, ctx, named, RILL_FILE_STREAM), RILL_OK);
     rill_file_close(&file);
     close(writer), close(ends[0]), close(ends[1]);
@@ -152,7 +152,7 @@ static void pipes_are_taken_where_they_are_wanted(void **state)
     EXPECT_ERROR("cannot open %s: it is a directory, a file was expected", folder);
 }
 
-/* Whatever was opened is known by all of its names, to all contexts of the same workers. */
+/* An opened file is recognised by all of its names, in all contexts of the same workers. */
 static void opened_files_are_known(void **state)
 {
     (void)state;
@@ -174,7 +174,7 @@ static void opened_files_are_known(void **state)
     rill_context_destroy(worker);
 }
 
-/* What is gone is told, and the process lives: a map of it would end it. */
+/* A file truncated after opening is an error; a memory map of it would kill the process. */
 static void truncated_files_are_errors(void **state)
 {
     (void)state;
@@ -204,11 +204,11 @@ static void paths_are_joined_with_one_slash(void **state)
     rill_text_clear(&path);
 }
 
-/* Of a folder's own files alone, by names that lead nowhere else. */
+/* Only files inside a directory; names that lead outside are refused. */
 static void files_inside_a_folder(void **state)
 {
     static const struct {
-        const char *name, *message; /* NULL: it is taken */
+        const char *name, *message; /* NULL: accepted */
     } cases[] = {
         {"a", NULL},
         {"./a", NULL},
@@ -244,7 +244,7 @@ static void files_inside_a_folder(void **state)
     }
 }
 
-/* Every allocation refused in turn: told as such, and nothing is left behind. */
+/* Each allocation fails in turn: reported as an out-of-memory error, without leaks. */
 static void files_survive_every_refusal(void **state)
 {
     (void)state;

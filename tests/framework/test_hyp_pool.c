@@ -1,6 +1,6 @@
-/* Histories and their arenas (framework/hyp_pool.h): random trees of several items, grown at random leaves and let go of at random,
- * against a list of who holds what. Histories are no one else's while they are held, room that was reserved is enough, and what is
- * let go of is used again before there is more. */
+/* The hypothesis pool and its arenas (framework/hyp_pool.h): random trees of several items, grown and released at
+ * random leaves, against a list of references. A held node belongs to one item only, reserved capacity suffices, and
+ * released nodes are reused before the pool grows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { ARENAS = 4, CAPACITY = 2000, MAX_GROWN = 12 };
 
-/* A history that is held: by the test, as a beam entry would hold it, or by children. */
+/* A node with a reference: held by the test, as a beam entry would, or by children. */
 typedef struct held_node {
     int32_t id, parent; /* parent: index in the list, or -1 */
     int32_t action, children;
@@ -37,7 +37,7 @@ static int is_in_use(const held_node *h)
     return h->is_held || h->children > 0;
 }
 
-/* All that is held is what it was made as, and no two are one. */
+/* All held nodes have their original contents, and no two are the same. */
 static void check(const world *w)
 {
     static uint8_t seen[ARENAS * CAPACITY * 2];
@@ -69,7 +69,7 @@ static void add(world *w, int a, int32_t parent)
     w->n[a]++;
 }
 
-/* What letting go of entry i means. */
+/* Release entry i, and parents that nothing else holds. */
 static void release_entry(world *w, int a, int32_t i)
 {
     held_node *h = &w->list[a][i];
@@ -80,7 +80,7 @@ static void release_entry(world *w, int a, int32_t i)
     }
 }
 
-/* Some of any arena's entries grow. */
+/* Grow some entries of any arena. */
 static void grow(world *w, dice *d)
 {
     const int32_t n = dice_range(d, 1, MAX_GROWN);
@@ -96,7 +96,7 @@ static void grow(world *w, dice *d)
     }
 }
 
-/* Some of all arenas' entries go, together or each alone. */
+/* Release some entries of all arenas, together or one at a time. */
 static void release(world *w, dice *d)
 {
     hyp_release leaving[ARENAS * CAPACITY];
@@ -147,7 +147,7 @@ static void random_trees(void **state)
     harness_problems(200, check_world);
 }
 
-/* An arena that holds no more than some histories at a time takes no more chunks than these fill, however long that goes on. */
+/* An arena with a bounded number of live nodes needs a bounded number of chunks, however long it runs. */
 static void histories_are_used_again(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-/* The scorer `lmbr` against dense posteriors: the naive search adds to each of all actions what a scan of the whole evidence finds, on
- * random problems, phases, schedules, bounds and numbers of workers. The evidence comes from a file, or from a first search. */
+/* The scorer `lmbr` against dense posteriors: for each action the naive search scans the whole evidence. On random
+ * problems, phases, schedules, memory limits and numbers of workers. The evidence comes from a file, or from a first
+ * search. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +22,10 @@ typedef struct entry {
 
 typedef struct evidence {
     entry items[MAX_ENTRIES];
-    int32_t n; /* 0: nothing is said */
+    int32_t n; /* 0: no evidence */
 } evidence;
 
-/* What the naive search adds. */
+/* Bonuses for the naive search. */
 typedef struct dense_posteriors {
     evidence input[PROBLEM_MAX_INPUTS];
     double theta[1 + RILL_NGRAM_MAX];
@@ -93,7 +94,7 @@ static void score_dense(void *user, int64_t item, int32_t timestep, int32_t phas
 static const struct {
     const char *text;
     double lambda, T, p, r;
-    double theta[5]; /* where T is 0 */
+    double theta[5]; /* value where T is 0 */
 } PARAMETERS[] = {{"T=1,p=.5,r=.5", 1, 1, 0.5, 0.5, {0}},
                   {"lambda=.5,p=1", 0.5, 10, 1, 0.7, {0}},
                   {"theta=1/-2/.5/0/3", 1, 0, 0, 0, {1, -2, 0.5, 0, 3}}};
@@ -186,7 +187,7 @@ static void solve_again(problem *p)
     problem_solve(p);
 }
 
-/* Both searches together are what an input is expected to take. */
+/* The expected work of an input is that of both searches. */
 static void add_first_search(const problem *p, naive_result *first)
 {
     for (int32_t i = 0; i < p->n_inputs; i++) {
@@ -216,7 +217,7 @@ static void solve_self(problem *p, dense_posteriors *all, int32_t max_entries, d
     p->expected = NULL;
     problem_solve(p);
     for (int32_t i = 0; i < p->n_inputs; i++)
-        if (all->input[i].n == 0) { /* nothing was searched again */
+        if (all->input[i].n == 0) { /* no second search */
             p->expected[i].expansions = p->expected[i].candidates = p->expected[i].pruned = 0;
         }
     add_first_search(p, first);
@@ -288,7 +289,7 @@ static void evidence_from_a_first_search(void **state)
 
 /* --- memory ------------------------------------------------------------------------------------------------------------ */
 
-/* Refused anywhere, memory fails the run or an input, and all comes back. */
+/* Whichever allocation fails, the run or an input fails with it, and nothing leaks. */
 static void without_memory(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Memory: every allocation of a whole decode failed in turn, once and for ever; nothing leaked, no size given back wrongly;
- * and a stream of a million inputs in the memory of a short one. */
+/* Memory: each allocation of a whole run fails in turn, once and from then on; nothing leaks, and sizes passed to free
+ * are right. A stream of a million inputs needs as much memory as a short one. */
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "support/problem.h"
 #include "support/resident.h"
 
-/* A request for what the engine does anyway, with all that a request may have. */
+/* A request with all members set, to the engine's own settings. */
 static rill_status submit_request(void *user, rill_engine *engine, const problem *p, int32_t i)
 {
     const char *heuristics[NAIVE_MAX_CHAIN], *scorers[NAIVE_MAX_CHAIN];
@@ -30,7 +30,7 @@ static rill_status submit_request(void *user, rill_engine *engine, const problem
     return rill_engine_submit_request(engine, &r, NULL);
 }
 
-/* A problem that makes use of everything that allocates: chains, two phases, bad inputs, order, several windows. */
+/* A problem that uses everything that allocates: chains, two phases, invalid inputs, order, several windows. */
 static void full_problem(problem *p, schedule *s, int variant)
 {
     dice d = dice_seeded(900 + (uint64_t)variant);
@@ -88,7 +88,7 @@ static void fail_each(int persistent)
             engine_run(&p, &s, &options, &r);
             expect_clean_memory(&m, &r, variant, n);
             done = m.refused == 0;
-            /* Refused or not, what is not an error is the right answer. */
+            /* Whatever failed, a result that is no error is right. */
             if (r.status == RILL_OK && problem_compare(&p, &s, &r, message, sizeof message))
                 fail_msg("variant %d, request %lld: %s", variant, (long long)n, message);
             if (done)
@@ -137,7 +137,7 @@ static void worker_contexts_without_memory(void **state)
 
 /* --- pages ---------------------------------------------------------------------------------------------------------- */
 
-/* Blocks a little larger than a power of two, as packed weights are, do not take whole huge pages for that little. */
+/* Blocks slightly larger than a power of two, such as packed weights, do not waste a huge page. */
 static void blocks_use_little_more(void **state)
 {
     (void)state;
@@ -146,9 +146,9 @@ static void blocks_use_little_more(void **state)
     FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
     if (file != NULL && fgets(word, sizeof word, file) == NULL) word[0] = '\0';
     if (file != NULL) fclose(file);
-    if (strstr(word, "[always]") != NULL) skip(); /* it makes them by itself */
+    if (strstr(word, "[always]") != NULL) skip(); /* the system uses huge pages everywhere */
 #if defined(M_PERTURB)
-    mallopt(M_PERTURB, 0); /* which would touch more than is asked for */
+    mallopt(M_PERTURB, 0); /* it would touch more memory than requested */
 #endif
     const size_t size[] = {(1 << 20) + 64, (2 << 20) + 64, (4 << 20) + 64};
     rill_context *ctx;
@@ -168,7 +168,7 @@ static void blocks_use_little_more(void **state)
     if (used_before >= 0 && after - used_before > 1.3 * held) fail_msg("%.1f MB for %.1f", after - used_before, held);
 }
 
-/* Freed large blocks are the system's again, even beside one that is kept; what a block holds goes along as it grows. */
+/* Freed large blocks return to the system, even beside a live one; growing a block keeps its contents. */
 static void large_blocks_are_returned(void **state)
 {
     (void)state;
@@ -194,7 +194,7 @@ static void large_blocks_are_returned(void **state)
         for (size_t i = 0; i + 1 < COUNT; i++) rill_free(ctx, block[i], size);
         const double kept = resident() - used_before;
         rill_free(ctx, block[COUNT - 1], size);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* there all blocks are the C library's */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* else all are the C library's */
         if (used_before >= 0 && kept > 20) fail_msg("%.1f MB stay of one block of 9", kept);
 #else
         (void)kept;
@@ -203,7 +203,7 @@ static void large_blocks_are_returned(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Blocks side by side that grow in turn keep what they hold, and what was not written is not touched. */
+/* Adjacent blocks that grow in turn keep their contents, and unwritten memory stays untouched. */
 static void growing_blocks_touch_little(void **state)
 {
     (void)state;
@@ -268,7 +268,7 @@ static rill_status write_result(void *user, const rill_result *result)
     return RILL_OK;
 }
 
-/* Decode `inputs` inputs; returns the most memory that the context held. */
+/* Decode `inputs` inputs; returns the peak memory of the context. */
 static size_t peak_memory(int64_t inputs, const char *method, const char *policy, rill_stats *stats)
 {
     rill_context *ctx = harness_context(NULL);
@@ -323,8 +323,8 @@ static void methods_hold_constant_memory(void **state)
     }
 }
 
-/* A policy that never expands the first item while there are others: its result holds all later ones back, so the engine must
- * stop taking inputs, or take the matter into its own hands, before memory follows the stream. */
+/* A scheduler that never expands the first item while others exist. Its result holds all later ones back, so the engine
+ * must stop admitting inputs or override the scheduler before memory grows with the stream. */
 static void starving_policies_hold_constant_memory(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Bounds on memory: with any bound every run ends, answers are those of the run without one, no more states are alive than
- * allowed, and what fails is exactly the inputs whose own search needs more. See framework/memory_limit.c. */
+/* Memory limits: with any limit every run ends, results are those of the run without one, no more states are alive than
+ * allowed, and exactly the inputs whose own search needs more fail. See framework/memory_limit.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* The most states that one of the inputs needs. */
+/* The largest number of states that one input needs. */
 static int32_t max_states(const problem *p)
 {
     int64_t max = 1;
@@ -21,7 +21,7 @@ static void set_memory_limit(schedule *s, int32_t bound, dice *d)
     s->bound = bound;
     if (dice_chance(d, 70)) {
         s->max_nodes = bound;
-    } else { /* a quarter of the memory is for inputs, which never is too little for one here */
+    } else { /* a quarter of the memory is for inputs, which is always enough here */
         int64_t min = 4 * (TOY_SLOT_BYTES + 64 * TOY_UNIT_BYTES),
                 wanted = ((int64_t)bound * TOY_NODE_BYTES * 4 + 2) / 3;
         s->memory = wanted < min ? min : wanted;
@@ -79,7 +79,8 @@ static void greedy(void **state)
     check_limits(PROBLEM_GREEDY, 300);
 }
 
-/* At the least bound that holds each item alone nothing fails, whatever the method; one less, and something does. */
+/* At the smallest limit that fits each item alone nothing fails, whatever the method; with one state less, something
+ * does. */
 static void minimal_limit(void **state)
 {
     (void)state;
@@ -106,7 +107,7 @@ static void minimal_limit(void **state)
     HARNESS_ASSERT_COVERED(sent_back > 0);
 }
 
-/* Room for a tenth of what all items together would like: slower, and no more than that. */
+/* With a tenth of the memory that all items together would use, the run is slower, within a bound. */
 static void little_is_wasted(void **state)
 {
     (void)state;
@@ -136,7 +137,7 @@ static void little_is_wasted(void **state)
     problem_clear(&p);
 }
 
-/* Encoding stops when the inputs' share of the memory is used. */
+/* Encoding stops when the inputs' share of the memory is used up. */
 static void inputs_take_memory(void **state)
 {
     (void)state;
@@ -158,12 +159,13 @@ static void inputs_take_memory(void **state)
     s.workers = 4;
     engine_run(&p, &s, NULL, &record);
     problem_expect(&p, &s, 9, &record);
-    assert_in_range(record.toy.slots_peak, 1, 4); /* of a worker */
+    assert_in_range(record.toy.slots_peak, 1, 4); /* per worker */
     engine_record_clear(&record);
     s.workers = s.own_thread = 1;
     engine_run(&p, &s, NULL, &record);
     problem_expect(&p, &s, 9, &record);
-    assert_in_range(record.toy.slots_peak, 2, 10); /* as many as their lengths promise, and not as if they had none */
+    assert_in_range(record.toy.slots_peak, 2,
+                    10); /* as many as their known lengths allow; more than if lengths were unknown */
     engine_record_clear(&record);
     s.workers = s.own_thread = 0;
     s.memory = 4 * (TOY_SLOT_BYTES - 1);
@@ -177,7 +179,7 @@ static void inputs_take_memory(void **state)
     problem_clear(&p);
 }
 
-static int64_t input_bytes, unit_bytes; /* bytes of an input of the domain below */
+static int64_t input_bytes, unit_bytes; /* bytes per input and per unit of input size, of the domain below */
 
 static rill_status open_costing(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                                 void **self, rill_domain_info *info)
@@ -188,7 +190,7 @@ static rill_status open_costing(const rill_domain *table, rill_context *ctx, con
     return status;
 }
 
-/* A quarter is theirs where they take any at all, each or by their size. */
+/* Inputs get a quarter of the memory if they take any, per input or by size. */
 static void memory_is_shared_with_inputs(void **state)
 {
     (void)state;
@@ -218,7 +220,7 @@ static void memory_is_shared_with_inputs(void **state)
     }
 }
 
-/* More memory than a double can count in bytes, and less than one state. */
+/* More memory than a double counts exactly in bytes, and less than one state. */
 static void extremes(void **state)
 {
     (void)state;
@@ -239,7 +241,7 @@ static void extremes(void **state)
     problem_clear(&p);
 }
 
-/* Room for states is made for the inputs that there are, however many the budget would pay for. */
+/* States are reserved for the existing inputs, not for the whole budget. */
 static void large_budgets_reserve_nothing(void **state)
 {
     (void)state;

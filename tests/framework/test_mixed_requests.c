@@ -1,6 +1,6 @@
-/* Inputs that each want settings and arguments of their own, in one run: each comes to what a whole engine made with its own says of it,
- * whatever the others want, under several schedules, with workers and with a domain that answers later; and what such an engine refuses
- * is refused of the request. Settings are drawn from the table of options, so that one that is added is drawn too. */
+/* Inputs with different settings and arguments in one run: each has the result of an engine created with its own,
+ * whatever the others use, under several schedules, with workers and with an asynchronous domain. What such an engine
+ * refuses, the request is refused for. Settings are drawn from the table of options, so new options are covered. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +13,13 @@ enum { VARIANTS = 5, INPUTS = 10, SCORERS = 7, ANSWER_BYTES = 1500, RUNS = 4 };
 
 static const char *const SCORER[SCORERS] = {"require", "prefix", "ban", "allow", "word_reward", "word_reward", "lmbr"};
 
-/* What some of a mix's inputs want. */
+/* Settings that some inputs of a mix share. */
 typedef struct variant {
     rill_settings settings;
     char describes[1200];
     char argument[SCORERS][40];
     char heuristic[16];
-    rill_status refused; /* no engine is made with this */
+    rill_status refused; /* an engine with these is refused with this status */
 } variant;
 
 typedef struct mix {
@@ -29,16 +29,16 @@ typedef struct mix {
     int32_t n, n_scorers, n_heuristics;
     rill_chain_entry scorers[SCORERS], heuristic;
     variant variants[VARIANTS];
-    int32_t variant_index[INPUTS], next; /* of input i; the next one to be read */
+    int32_t variant_index[INPUTS], next; /* of input i; index of the next input to be read */
     char alone[VARIANTS][INPUTS][ANSWER_BYTES], mixed[INPUTS][ANSWER_BYTES];
-    char (*answers)[ANSWER_BYTES]; /* where answers of the run go */
+    char (*answers)[ANSWER_BYTES]; /* receives the run's results */
 } mix;
 
 static int64_t n_compared, n_refused, failed_alone;
 
 /* --- drawing ------------------------------------------------------------------------------------------------------ */
 
-/* A value that the row allows; mostly a small one, since what is searched is small. */
+/* A value that the row allows, mostly small, since the search spaces are small. */
 static void draw_value(const rill_option *o, dice *d, char *out, size_t size)
 {
     static const double numbers[] = {-1, 0.2, 0.5, 0.9, 1, 1.2, 2, 3, 4, 5, 7, 20};
@@ -57,7 +57,7 @@ static void draw_value(const rill_option *o, dice *d, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)strcspn(word, "|"), word);
 }
 
-/* Some settings that go together, and now and then some that do not. */
+/* Some compatible settings, and sometimes incompatible ones. */
 static void draw_settings(mix *m, variant *v)
 {
     dice *d = &m->d;
@@ -74,7 +74,7 @@ static void draw_settings(mix *m, variant *v)
     }
 }
 
-/* What contradicts each other mostly: the rest is more likely to be searched. */
+/* Choose among mostly incompatible kinds of search, so that the rest is more likely to be valid. */
 static void draw_kind(mix *m, variant *v)
 {
     static const char *const kinds[] = {"sample=3",         "groups=2", "cube=naive",
@@ -138,7 +138,7 @@ static void draw(mix *m)
     for (int32_t i = 0; i < m->n; i++) m->variant_index[i] = dice_range(d, 0, VARIANTS - 1);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 static rill_status take(void *user, const rill_result *r)
 {
@@ -164,7 +164,7 @@ static rill_status read_plain(void *user, int may_block, const char **text, size
     return RILL_OK;
 }
 
-static const char *arguments[SCORERS], *heuristics[1]; /* of the request that was read last */
+static const char *arguments[SCORERS], *heuristics[1]; /* of the request read last */
 
 static rill_status read_request(void *user, int may_block, rill_request *out)
 {
@@ -192,7 +192,7 @@ static void set_up(mix *m, rill_engine_setup *setup)
     setup->n_heuristics = m->n_heuristics;
 }
 
-/* All inputs with the settings and arguments of one variant: one after the other, by an engine that knows nothing else. */
+/* Decode all inputs with one variant's settings and arguments, one after the other, by an engine created with them. */
 static void run_alone(mix *m, rill_model *model, int32_t k)
 {
     variant *v = &m->variants[k];
@@ -202,12 +202,12 @@ static void run_alone(mix *m, rill_model *model, int32_t k)
     set_up(m, &setup);
     setup.settings = v->settings;
     setup.settings.n = setup.settings.max_items = 1;
-    /* It is the run's, also where a preset says otherwise. */
+    /* A setting of the run only, even where a preset sets another value. */
     assert_int_equal(rill_settings_set(m->ctx, &setup.settings, "unknown-penalty", "0"), RILL_OK);
     for (int32_t i = 0; i < m->n_scorers; i++) own[i] = (rill_chain_entry){m->scorers[i].name, v->argument[i]};
     setup.scorers = own;
     setup.heuristics = &heuristic;
-    if (v->settings.sample > 0 || v->settings.groups > 1) setup.n_heuristics = 0; /* which prune nothing of it */
+    if (v->settings.sample > 0 || v->settings.groups > 1) setup.n_heuristics = 0; /* they do not prune these searches */
     v->refused = rill_engine_create(&engine, m->ctx, model, &setup);
     if (v->refused < 0) return;
     m->answers = m->alone[k];

@@ -1,4 +1,4 @@
-/* Layers of settings: who overrides whom, what is left out of defaults, and what is refused. */
+/* Option sources: precedence, which defaults are dropped, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Three empty layers of these origins. */
+/* Three empty option sources of these origins. */
 static void make_sources(rill_origin high_origin, rill_origin low_origin)
 {
     free_sources();
@@ -65,7 +65,7 @@ static rill_status make_config(void)
     return rill_search_config_make(&made_config, ctx, request_source, soft, 2);
 }
 
-/* A model's defaults as they usually are. */
+/* Typical defaults of a model. */
 static void set_typical(rill_option_source *layer)
 {
     set(layer, "k", "12");
@@ -92,7 +92,7 @@ static void higher_source_wins(void **state)
     assert_string_equal(made_config->setup.heuristics[0].arguments, "10");
 }
 
-/* Whoever asks for a list gets the search that the model recommends for one output. */
+/* If the user asks for an n-best list, the model's default search for one output is dropped as a whole. */
 static void chains_come_from_one_source(void **state)
 {
     static const char *const lists[] = {"2", "5", "20", "131072"};
@@ -118,7 +118,7 @@ static void chains_come_from_one_source(void **state)
     }
 }
 
-/* A preset shapes the search, and says nothing of which outputs are given. */
+/* A preset sets search options, not which outputs are returned. */
 static void preset_keeps_set_options(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void option_texts(void **state)
     set(high_source, "weights", "f32");
     set(high_source, "policy", "all");
     assert_false(
-        rill_option_source_sets_search(high_source)); /* how it is opened and scheduled is not how it is searched */
+        rill_option_source_sets_search(high_source)); /* how a model is opened or scheduled is not part of the search */
     assert_int_equal(rill_option_source_set_all(high_source, "  k=7 absolute=2  min_length=3 "), RILL_OK);
     assert_true(rill_option_source_sets_search(high_source));
     assert_true(rill_option_source_has_chain(high_source, RILL_CHAIN_HEURISTICS) &&
@@ -254,7 +254,7 @@ static void option_texts(void **state)
     assert_int_equal(rill_option_source_check(low_source), RILL_OK);
 }
 
-/* Of domains that share an option, each may know words that another does not: what one of them takes is taken. */
+/* Domains that share an option may accept different words; a value that one of them accepts is accepted. */
 static void values_of_several_domains(void **state)
 {
     static const rill_option options[] = {
@@ -276,7 +276,7 @@ static void values_of_several_domains(void **state)
     rill_registry_restore(ctx, mark);
 }
 
-/* Options of domains are a layer's like any other; the nearest layer's value comes to the model. */
+/* Domain options follow the same precedence; the model gets the value of the source with highest precedence. */
 static void domain_values(void **state)
 {
     const rill_option_source *const layers[] = {request_source, NULL, high_source, low_source};
@@ -302,7 +302,7 @@ static void domain_values(void **state)
     assert_non_null(strstr(rill_error(ctx), "\"weights\""));
 }
 
-/* What differs in schedule alone is the same search; one whose answers may differ is another. */
+/* Configurations that differ only in scheduling are the same search; those with possibly different results are not. */
 static void equal_searches(void **state)
 {
     static const char *const same[][2] = {{"n", "3"}, {"budget", "50"}, {"sort", "length"}, {"n-best", "2"}};
@@ -354,7 +354,7 @@ static rill_status budget_of_seven(void *user, const rill_sched_view *flight, in
     return RILL_OK;
 }
 
-/* What a file of the user's cannot have its way with is told; a model's defaults are not. */
+/* Options of the user's file that have no effect are reported; those of a model's defaults are not. */
 static void ignored_options_are_reported(void **state)
 {
     (void)state;
@@ -385,13 +385,13 @@ static void consistent_sources_are_taken(void **state)
     (void)state;
     make_sources(RILL_FROM_USER, RILL_FROM_FILE);
     set(low_source, "method", "fixed");
-    set(low_source, "max-candidates", "5"); /* is what it must be only under the k and finish behind it */
+    set(low_source, "max-candidates", "5"); /* fixed by k and finish, which come after it */
     set(low_source, "finish", "top");
     set(low_source, "k", "5");
     assert_int_equal(make_config(), RILL_OK);
     assert_int_equal(made_config->resolved.k, 5);
     assert_string_equal(made_config->ignored, "");
-    set(request_source, "sort", "length"); /* nothing to do with them */
+    set(request_source, "sort", "length"); /* independent of them */
     set(low_source, "flush-every", "3");
     assert_int_equal(make_config(), RILL_OK);
     assert_int_equal(made_config->resolved.k, 5);
@@ -434,7 +434,7 @@ static void budget_function(void **state)
     assert_true(made_config->setup.budget == budget_of_seven && made_config->setup.budget_user == high_source);
     assert_int_equal(made_config->setup.settings.budget, 0);
     assert_int_equal(made_config->resolved.budget, 0);
-    assert_int_equal(made_config->resolved.max_items, 1000); /* as under any budget */
+    assert_int_equal(made_config->resolved.max_items, 1000); /* 1000, as with any budget */
     set(request_source, "budget", "9");
     assert_int_equal(make_config(), RILL_OK);
     assert_true(made_config->setup.budget == NULL);

@@ -1,14 +1,14 @@
-/* Tables that share their functions: a member without an instance is given the table it was registered as, by which it finds the
- * struct around it. Each kind is registered twice, with a number of its own behind the public table. */
+/* Tables that share their functions. A function called without an instance gets the table it was registered with,
+ * through which it finds the enclosing struct. Each kind is registered twice, with a number after the public table. */
 #include "rill/engine.h"
 #include "rill/plugin.h"
 #include "support/harness.h"
 #include "support/toy_domain.h"
 
-/* How often each number's table was asked to make an instance or a model, and how many instances are left. */
+/* Instances or models made from each numbered table, and instances still alive. */
 static int made[11], n_alive[11];
 
-/* --- what they share ---------------------------------------------------------------------------------------------- */
+/* --- shared functions --------------------------------------------------------------------------------------------- */
 
 typedef struct numbered_heuristic {
     rill_heuristic table;
@@ -30,7 +30,7 @@ typedef struct numbered_domain {
     int number;
 } numbered_domain;
 
-/* What the instance is: the number of the table that made it. */
+/* An instance is the number of the table that made it. */
 static rill_status make(const int *number, const char *arguments, void **self)
 {
     assert_string_equal(arguments, "");
@@ -89,7 +89,7 @@ static rill_status admit_none(void *self, const rill_sched_view *flight, int32_t
     return RILL_OK;
 }
 
-/* As many actions as its number says. */
+/* As many actions as the table's number. */
 static rill_status open_numbered(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
                                  void **self, rill_domain_info *info)
 {
@@ -100,7 +100,7 @@ static rill_status open_numbered(const rill_domain *table, rill_context *ctx, co
     return status;
 }
 
-/* --- who is asked for what ---------------------------------------------------------------------------------------- */
+/* --- which table is called ---------------------------------------------------------------------------------------- */
 
 static const numbered_heuristic heuristics[] = {
     {{RILL_ABI_VERSION, sizeof(rill_heuristic), "h5", "", "a test", make_heuristic, keep_all, drop_instance}, 5},

@@ -1,4 +1,4 @@
-/* How many processors a process may use: quotas of control groups, as files say them. */
+/* The number of processors a process may use: CPU quotas of control groups, read from files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void put(const char *root, const char *path, const char *text)
     fclose(file);
 }
 
-#define A "/a" /* a group */
+#define A "/a" /* a control group */
 
 static void quotas(void **state)
 {
@@ -51,9 +51,9 @@ static void quotas(void **state)
     assert_int_equal(rill__quota_processors(root), 3);
     put(root, "/sys/fs/cgroup/cpu.max", "nonsense\n");
     assert_int_equal(rill__quota_processors(root), 3);
-    put(root, "/sys/fs/cgroup/cpu" A "/cpu.cfs_period_us", "100000\n"); /* where other controllers have this process */
+    put(root, "/sys/fs/cgroup/cpu" A "/cpu.cfs_period_us", "100000\n"); /* where other controllers place this process */
     put(root, "/sys/fs/cgroup/cpu" A "/cpu.cfs_quota_us", "100000\n");
-    put(root, "/sys/fs/cgroup/cpu/elsewhere/cpu.cfs_quota_us", "100000\n"); /* of a period that is not told */
+    put(root, "/sys/fs/cgroup/cpu/elsewhere/cpu.cfs_quota_us", "100000\n"); /* without a period */
     assert_int_equal(rill__quota_processors(root), 3);
     assert_true(rill_processors() >= 1);
     snprintf(command, sizeof command, "rm -r %s", root);

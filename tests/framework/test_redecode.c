@@ -1,5 +1,5 @@
-/* What scorers hear of inputs: each that begins is done once, whatever way it leaves, rows come in between only, and one that wants
- * every input decoded again changes no answer. */
+/* What scorers learn about inputs: each begin is followed by one end, however the input leaves, with its rows only in
+ * between; and a scorer that has every input decoded again changes no result. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* One run's, of all inputs. */
+/* Totals of one run over all inputs. */
 static struct {
     int begun[PROBLEM_MAX_INPUTS], done[PROBLEM_MAX_INPUTS], found[PROBLEM_MAX_INPUTS];
-    int refuse; /* every input of this remainder by 3; -1: none */
+    int refuse; /* refuses inputs with this remainder modulo 3; -1: none */
     int wrong, searches;
 } scorer_log;
 
@@ -81,7 +81,7 @@ static void reset_log(int refuse, int searches)
     scorer_log.searches = searches;
 }
 
-/* Nothing is begun and not done. */
+/* Every begun input has ended. */
 static void check_balance(const problem *p, const schedule *s, uint64_t seed)
 {
     for (int32_t i = 0; i < p->n_inputs; i++) scorer_log.wrong += scorer_log.begun[i] != scorer_log.done[i];
@@ -145,7 +145,7 @@ static void refused_inputs_fail_alone(void **state)
     }
 }
 
-/* Give up what a die says. */
+/* Cancels inputs at random. */
 typedef struct random_canceller {
     dice d;
     int32_t n;

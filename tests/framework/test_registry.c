@@ -1,5 +1,5 @@
-/* Registration: tables that do not fit are refused with both numbers in the sentence, names are taken once, and a plugin is
- * loaded whole or not at all. PLUGIN_FOLDER is where the build puts the test plugins. */
+/* Registration: unfit tables are refused with both numbers in the message, names are unique, and a plugin is loaded
+ * completely or not at all. The build sets PLUGIN_FOLDER. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,11 +58,11 @@ static void wrong_abi_version(void **state)
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     expect_mention("987");
     expect_mention_of_number(RILL_ABI_VERSION);
-    expect_mention("domain"); /* the name of a table of another ABI may lie elsewhere */
+    expect_mention("domain"); /* a table of another ABI may have its name elsewhere */
     d.abi_version = 1;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     expect_mention("was built for ABI version 1, this rill has 3: rebuild it with this rill's headers");
-    expect_mention("score() answers with the model's own best choices"); /* what there is to change */
+    expect_mention("score() answers with the model's own best choices"); /* says what to change */
     d.abi_version = 2;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     expect_mention(
@@ -88,7 +88,7 @@ static void wrong_struct_size(void **state)
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     expect_mention("24");
     expect_mention_of_number(offsetof(rill_domain, split));
-    d.struct_size = sizeof d + 64; /* from a newer header: optional members that this librill does not read */
+    d.struct_size = sizeof d + 64; /* a newer header: optional members unknown to this librill */
     assert_int_equal(rill_register_domain(ctx, &d), RILL_OK);
     rill_heuristic h = heuristic("h");
     h.struct_size = 16;
@@ -96,11 +96,11 @@ static void wrong_struct_size(void **state)
     expect_mention("16");
     expect_mention_of_number(sizeof(rill_heuristic));
     assert_null(rill_find_heuristic(ctx, "h"));
-    h.struct_size = sizeof(rill_heuristic) + 8; /* from an older header, whose tables had a member more */
+    h.struct_size = sizeof(rill_heuristic) + 8; /* an older header, whose table had one member more */
     assert_int_equal(rill_register_heuristic(ctx, &h), RILL_OK);
 }
 
-/* One mandatory member after the other is taken away; the sentence names it. */
+/* Each mandatory member is removed in turn; the message names it. */
 static void missing_members(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void missing_members(void **state)
     WITHOUT(finalize);
     WITHOUT(close);
     d = toy_domain;
-    d.drop = NULL; /* optional ones may be missing */
+    d.drop = NULL; /* optional members may be missing */
     d.free = NULL;
     d.measure = NULL;
     d.canonical = NULL;
@@ -157,7 +157,7 @@ static void names_are_taken_once(void **state)
     expect_mention("same");
     assert_ptr_equal(rill_find_heuristic(ctx, "same"), &a);
     assert_null(rill_find_heuristic(ctx, "other"));
-    assert_null(rill_find_scheduler(ctx, "same")); /* kinds have name spaces of their own */
+    assert_null(rill_find_scheduler(ctx, "same")); /* each kind has its own namespace */
     assert_ptr_equal(rill_heuristic_at(ctx, 0), &a);
     assert_null(rill_heuristic_at(ctx, 1));
 }
@@ -201,7 +201,7 @@ static void models_are_found_by_name(void **state)
     rill_model_close(NULL);
 }
 
-/* What is said of an option must reach the domain, so no other may have its name. */
+/* An option must reach its domain, so its name must not be in use. */
 static void options_are_checked(void **state)
 {
     static const rill_option good = {"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL};
@@ -255,7 +255,7 @@ static rill_status note_options(const rill_domain *table, rill_context *c, const
     return toy_domain.open(table, c, options, self, info);
 }
 
-/* What a caller of an older header does not know was not given: what lies behind its struct is another's. */
+/* For a caller with an older header, later members count as not set; what follows its struct is not read. */
 static void options_of_old_callers(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void options_of_old_callers(void **state)
     }
 }
 
-static rill_domain_info reported_info; /* by a domain of itself */
+static rill_domain_info reported_info; /* what this domain returns about itself */
 
 static rill_status open_with_info(const rill_domain *table, rill_context *c, const rill_open_options *options,
                                   void **self, rill_domain_info *info)
@@ -296,13 +296,13 @@ static rill_status open_with_info(const rill_domain *table, rill_context *c, con
     return status;
 }
 
-/* What makes no sense is refused with what it is, and what was opened is closed. */
+/* Invalid domain info is refused with a message that names it, and the opened model is closed. */
 static void domain_info_is_checked(void **state)
 {
     (void)state;
     static const struct {
         rill_domain_info info;
-        const char *message; /* NULL: it is taken */
+        const char *message; /* NULL: accepted */
     } cases[] = {
         {{.actions = 1, .max_length = 1}, NULL},
         {{.actions = 3, .max_length = 9, .phases = 8, .has_end_action = 1, .end_action = 2}, NULL},
@@ -358,7 +358,7 @@ static void actions_have_names(void **state)
         rill_text_reset(&text);
         assert_int_equal(rill_text_append(&text, "is ", 3), RILL_OK);
         assert_int_equal(rill_model_action_name(model, action, &text), RILL_OK);
-        assert_memory_equal(text.data, "is ", 3); /* appended */
+        assert_memory_equal(text.data, "is ", 3); /* the name is appended */
         assert_int_equal(rill_model_find_action(model, text.data + 3, text.length - 3), action);
         ends += strcmp(text.data, "is end") == 0;
     }
@@ -368,7 +368,7 @@ static void actions_have_names(void **state)
     assert_int_equal(rill_model_action_name(model, 7, &text), RILL_ERR_NOT_FOUND);
     expect_mention("7");
     assert_int_equal(rill_model_action_name(model, -1, &text), RILL_ERR_NOT_FOUND);
-    assert_int_equal(toy_report_get()->violations, 0); /* a domain is asked for actions of its own only */
+    assert_int_equal(toy_report_get()->violations, 0); /* a domain is asked only about actions it has */
     rill_text_reset(&text);
     assert_string_equal(text.data, "");
     rill_text_clear(&text);
@@ -404,7 +404,7 @@ static rill_status open_with_end(const rill_domain *table, rill_context *context
     return RILL_OK;
 }
 
-/* Where a domain has an end action it is one of the actions; what it leaves behind without one is not read. */
+/* A domain's end action must be one of its actions; without one the member is not read. */
 static void end_actions(void **state)
 {
     (void)state;
@@ -438,7 +438,7 @@ static int32_t wild_action(void *self, const char *text, size_t length)
     return text[0] == 'x' ? 7 : -5;
 }
 
-/* What a careless domain does stays within bounds. */
+/* A domain that returns bad names causes no access out of bounds. */
 static void bad_names_of_actions(void **state)
 {
     (void)state;
@@ -460,7 +460,7 @@ static void bad_names_of_actions(void **state)
 
 /* --- plugins ------------------------------------------------------------------------------------------------------ */
 
-/* Where a bare name leads: to a file that is here; the folder of installed plugins is tried by tests/cli/kit.sh. */
+/* A bare name resolves to a file in the working directory; tests/cli/kit.sh covers the directory of installed plugins. */
 static void plugins_are_found(void **state)
 {
     (void)state;
@@ -518,10 +518,10 @@ static void refused_plugins(void **state)
     assert_null(rill_find_domain(ctx, "toy"));
     assert_int_equal(load("not-there"), RILL_ERR_NOT_FOUND);
     expect_mention("rill-not-there.so");
-    assert_int_equal(load("test-good"), RILL_OK); /* refusals leave the context in order */
+    assert_int_equal(load("test-good"), RILL_OK); /* refusals leave the context usable */
 }
 
-/* A table that is forgotten can be registered again; those before the mark stay. */
+/* An unregistered table can be registered again; tables before the mark stay. */
 static void registrations_are_taken_back(void **state)
 {
     (void)state;
@@ -543,11 +543,11 @@ static void registrations_are_taken_back(void **state)
     assert_int_equal(later.heuristics, mark.heuristics + 1);
 }
 
-/* --- what a context does at its end ------------------------------------------------------------------------------- */
+/* --- end of a context --------------------------------------------------------------------------------------------- */
 
 typedef struct deferral {
     rill_context *ctx;
-    void *block; /* held until the call */
+    void *block; /* allocated until the callback */
     int number;
 } deferral;
 
@@ -603,7 +603,7 @@ static void deferral_that_finds_no_memory(void **state)
     assert_int_equal(memory.blocks, 0);
 }
 
-/* A script's traceback fits; what is longer is cut, never written beyond the record. */
+/* A script's traceback fits; a longer message is truncated, and never written past the record. */
 static void long_messages_are_cut(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Requests: an input with settings and arguments of its own gets what a whole engine with these gives, and leaves the others'
- * results as they are; cancelled inputs give everything back; at a deadline an input gives what it has; scorers see texts and keep
- * states. All under every schedule. */
+/* Requests: an input with its own settings and arguments has the result of an engine created with them, and leaves
+ * other results unchanged. Cancelled inputs release everything; at a deadline an input returns what it has found;
+ * scorers see texts and keep states. All under every schedule. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "support/problem.h"
 #include "support/tables.h"
 
-/* --- limits of their own ------------------------------------------------------------------------------------------ */
+/* --- settings of requests ----------------------------------------------------------------------------------------- */
 
-enum { VARIANTS = 4 }; /* the first is the engine itself */
+enum { VARIANTS = 4 }; /* the first is the engine's own */
 
 typedef struct variants {
     problem p[VARIANTS];
@@ -94,7 +94,7 @@ typedef struct canceller {
     dice d;
     int32_t n_inputs, percent;
     int cancelled[PROBLEM_MAX_INPUTS];
-    int64_t steps, cancel_all_step; /* step at which everything is cancelled; 0: never */
+    int64_t steps, cancel_all_step; /* step after which everything is cancelled; 0: never */
 } canceller;
 
 static void cancel_some(void *user, rill_engine *engine)
@@ -159,11 +159,11 @@ static void cancelled(void **state)
 
 /* --- progress ----------------------------------------------------------------------------------------------------- */
 
-/* What an input's watcher was told. */
+/* What an input's progress callback received. */
 typedef struct watched {
     int32_t calls, timestep, final_actions;
     char final[2000];
-    int wrong; /* a timestep that was told already, or something final that is not so any more */
+    int wrong; /* a timestep was reported twice, or a final prefix changed */
 } watched;
 
 typedef struct watchers {
@@ -181,7 +181,7 @@ static void check_progress(void *user, const rill_progress *p)
     watched *w = user;
     w->wrong |= p->final_actions > p->draft_actions || !begins_with(p->draft_text, p->final_text);
     w->wrong |= strlen(p->final_text) != p->final_length || strlen(p->draft_text) != p->draft_length;
-    w->wrong |= p->timestep <= w->timestep; /* one that was sent back does not tell of its first ones again */
+    w->wrong |= p->timestep <= w->timestep; /* a restarted input does not report its first timesteps again */
     w->wrong |= p->final_actions < w->final_actions || !begins_with(p->final_text, w->final);
     w->timestep = p->timestep;
     w->final_actions = p->final_actions;
@@ -200,7 +200,7 @@ static rill_status submit_watched(void *user, rill_engine *engine, const problem
     return rill_engine_submit_request(engine, &r, NULL);
 }
 
-/* Who watches changes nothing; what is final begins all outputs. */
+/* Progress callbacks change no result, and the final prefix begins all outputs. */
 static void progress(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void progress(void **state)
 
 enum { MAX_TIMESTEPS = 64 };
 
-/* A clock that stands still until step `at`, after which all deadlines have passed. */
+/* A clock that stands still until a step; after it, all deadlines have passed. */
 typedef struct step_deadline {
     int64_t steps, deadline;
 } step_deadline;
@@ -267,7 +267,7 @@ static void count_step(void *user, rill_engine *engine)
     ((step_deadline *)user)->steps++;
 }
 
-/* stop-at:T asks every item to stop that has had T timesteps. */
+/* stop-at:T asks each item to stop after T timesteps. */
 static int32_t stop_timestep;
 
 static rill_status apply_stop(void *self, rill_candidates *beams)
@@ -283,7 +283,7 @@ static rill_status register_stop(rill_context *ctx)
     return rill_register_heuristic(ctx, &stop);
 }
 
-/* What the problem gives when all items are asked to stop after `timesteps`. */
+/* The problem's results if all items stop after `timesteps`. */
 static void run_stopped(const problem *p, const schedule *s, int32_t timesteps, engine_record *out)
 {
     problem with = *p;
@@ -333,7 +333,7 @@ static void deadlines(void **state)
             const record_result *expected = &baseline.result[input];
             int32_t t = finished_timesteps(&urgent, input);
             if (r->status == RILL_ERR_DEADLINE) {
-                if (!p.settings.require_end) assert_int_equal(t, 0); /* else live hypotheses are nothing */
+                if (!p.settings.require_end) assert_int_equal(t, 0); /* else live hypotheses are no outputs */
                 assert_int_not_equal(input % 4, 3);
                 n_nothing++;
                 continue;
@@ -361,14 +361,14 @@ static void deadlines(void **state)
 
 /* --- what scorers see --------------------------------------------------------------------------------------------- */
 
-/* What the scorer keeps of a hypothesis: its actions and whose it is. */
+/* The state that the scorer keeps per hypothesis: its actions and the input. */
 typedef struct kept {
     uint64_t hash;
-    int32_t actions; /* the start counted */
-    char first;      /* of the input's text, + 1 */
+    int32_t actions; /* start included */
+    char first;      /* first byte of the input's text, + 1 */
 } kept;
 
-static const problem *known_problem; /* whose texts the scorer knows */
+static const problem *known_problem; /* the texts that the scorer expects */
 static int64_t rows_seen;
 
 static uint64_t history_hash(const rill_scorer_rows *rows, int32_t history)
@@ -380,7 +380,7 @@ static uint64_t history_hash(const rill_scorer_rows *rows, int32_t history)
     return hash;
 }
 
-/* The state must be that of the row's parent, the text that of its input; `self` tells instances apart. */
+/* The state must be that of the row's parent, the text that of its input; `self` distinguishes instances. */
 static rill_status score_remembered(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     kept *state = rows->state;
@@ -436,7 +436,7 @@ static rill_status submit_salted(void *user, rill_engine *engine, const problem 
     return rill_engine_submit_request(engine, &r, NULL);
 }
 
-/* Two scorers keep states side by side, under every schedule, sent back under a bound or not, checked or not. */
+/* Two scorers keep separate states, under every schedule, with restarts under a memory limit or not, checked or not. */
 static void scorer_states_are_kept(void **state)
 {
     (void)state;
@@ -477,7 +477,7 @@ static void scorer_states_are_kept(void **state)
     HARNESS_ASSERT_COVERED(sent_back > 0);
 }
 
-/* Counts its calls in its state: what it keeps of an item depends on the others. */
+/* Counts its calls in its state, so what it keeps for an item depends on other items. */
 static rill_status count_calls(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
 {
     (void)self, (void)ask;
@@ -498,7 +498,7 @@ static rill_status register_counting(rill_context *ctx)
     return rill_register_scorer(ctx, &mixing);
 }
 
-/* A state that depends on the rows of a call is found by the checking mode. */
+/* Checking mode finds a state that depends on the rows of a call. */
 static void states_are_checked(void **state)
 {
     (void)state;
@@ -538,7 +538,7 @@ static void tokenized_texts(void **state)
     assert_int_equal(rill_model_tokenize(model, ctx, "a1 b", 4, action, 2, &n), RILL_ERR_INPUT);
     assert_non_null(strstr(rill_error(ctx), "b"));
     rill_model_close(model);
-    /* Of a domain without tokenize: names between blanks; and a number is no name. */
+    /* A domain without tokenize: names separated by spaces; a number is no name. */
     rill_domain plain = toy_domain, mute = toy_domain;
     plain.name = "plain";
     plain.tokenize = NULL;

@@ -1,6 +1,6 @@
-/* Sampling against the naive search's, on random problems: same outputs and scores to the last bit under every method and schedule, with
- * workers and with a domain that answers later, by requests with seeds of their own; that what is drawn is as likely as it should be; and
- * what is refused. */
+/* Sampling against the naive search's, on random problems: same outputs and scores to the last bit under every method
+ * and schedule, with workers and with an asynchronous domain, and for requests with their own seeds. Also sampling
+ * frequencies, and what is refused. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 static void draw_sample(problem *p, dice *d)
 {
@@ -48,7 +48,7 @@ static void samples_equal_naive_search(problem_group group, int64_t iterations)
         problem_draw(&p, group, &d);
         if (dice_chance(&d, 30)) problem_draw_constraints(&p, &d);
         for (int32_t j = 0; j < p.n_scorers; j++)
-            if (p.phrases[j].n > 0 && p.phrases[j].kind == TEST_REQUIRE) p.n_scorers = j; /* it has banks */
+            if (p.phrases[j].n > 0 && p.phrases[j].kind == TEST_REQUIRE) p.n_scorers = j; /* it uses banks */
         draw_sample(&p, &d);
         problem_solve(&p);
         for (int32_t j = 0; j < p.n_inputs; j++) {
@@ -91,8 +91,8 @@ static void ask(void *user, const problem *p, int32_t i, rill_request *request)
     if (i % 3 > 0) request->settings = &sample_settings[i % 3 - 1];
 }
 
-/* Inputs that are searched, drawn, and drawn by another seed, beside each other; each is as in a run of its kind alone, though heuristics
- * are there. */
+/* Inputs with beam search, with sampling, and with sampling from another seed in one batch: each has the result of a
+ * run of its kind alone, although there are heuristics. */
 static void samples_mixed_in_a_batch(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void samples_mixed_in_a_batch(void **state)
         schedule s;
         problem_draw(&p, PROBLEM_PRUNED, &d);
         schedule_draw(&s, PROBLEM_PRUNED, &d);
-        for (int32_t j = 0; j < p.n_heuristics; j++) /* a wish to stop is heeded */
+        for (int32_t j = 0; j < p.n_heuristics; j++) /* a request to stop is honoured */
             if (p.naive.heuristic[j].rule == NAIVE_CUSTOM) p.n_heuristics = p.naive.n_heuristics = 0;
         for (int j = 0; j < 3; j++) {
             kind[j] = p;
@@ -132,12 +132,11 @@ static void samples_mixed_in_a_batch(void **state)
     }
 }
 
-/* --- how likely --------------------------------------------------------------------------------------------------- */
+/* --- frequencies -------------------------------------------------------------------------------------------------- */
 
 enum { DRAWS = 20000 };
 
-/* The statistic of a chi-squared test of outputs of one action against what the model says of them: how far they are from it, for `n`
- * kinds. */
+/* Chi-squared statistic of outputs of one action against the model's probabilities; *n = number of categories. */
 static double distance(const char *arguments, int32_t seed, double temperature, int32_t top_k, double top_p, int *n)
 {
     problem p = {.n_inputs = 1, .n_scorers = 0};
@@ -162,7 +161,7 @@ static double distance(const char *arguments, int32_t seed, double temperature, 
     for (int32_t i = 0; i < DRAWS; i++) counted[r.result[0].output[i].action[0]]++;
     const toy_input input = toy_input_read(&p.model, p.input[0], strlen(p.input[0]));
     const int32_t legal = toy_expand(&p.model, &input, input.start, 0, 0, all);
-    /* By hand: the best top_k, of these the fewest that have top_p. */
+    /* By hand: the best top_k actions, and of these the fewest with total probability top_p. */
     for (int32_t i = 0; i < legal; i++)
         for (int32_t j = i + 1; j < legal; j++)
             if (all[j].logp > all[i].logp) {
@@ -184,7 +183,8 @@ static double distance(const char *arguments, int32_t seed, double temperature, 
     return squares;
 }
 
-/* With n - 1 degrees of freedom the statistic is n - 1 on average, with a deviation of sqrt(2 (n - 1)); five of these are far. */
+/* With n - 1 degrees of freedom the statistic has mean n - 1 and standard deviation sqrt(2 (n - 1)); five deviations
+ * are improbable. */
 static void frequencies_match_probabilities(void **state)
 {
     static const struct {
@@ -205,7 +205,7 @@ static void frequencies_match_probabilities(void **state)
     assert_true(all > 60);
 }
 
-/* --- what does not go together ------------------------------------------------------------------------------------ */
+/* --- invalid combinations ----------------------------------------------------------------------------------------- */
 
 static void refused(void **state)
 {
@@ -253,7 +253,7 @@ static void refused(void **state)
     s.seed = 2;
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
     assert_non_null(strstr(rill_error(ctx), "seed is for sampling: set num-samples too"));
-    rill_settings_default(&s); /* 0 is a seed like others, once it is given */
+    rill_settings_default(&s); /* an explicit seed 0 is a seed like any other */
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
     assert_int_equal(rill_settings_set(ctx, &s, "seed", "0"), RILL_OK);
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
@@ -267,7 +267,7 @@ static void refused(void **state)
     assert_string_equal(rill_settings_get(&s, rill_option_find(rill_setting_table(), "top-k"), shown), "0");
     rill_settings_default(&s);
     s.sample = 4;
-    s.like = RILL_LIKE_HF; /* whose beam search is not wanted */
+    s.like = RILL_LIKE_HF; /* its beam search conflicts with sampling */
     for (int twice = 0; twice < 2; twice++) {
         assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
         assert_int_equal(s.k, 4);

@@ -1,5 +1,6 @@
-/* What every schedule owes, read off the trace: the budget, the passed-over rule, flushes, wave sizes, order, counters; and
- * that no policy, however perverse, starves an input or changes an answer. Budget rules are those of rill/scheduler.h. */
+/* What every schedule guarantees, verified from the trace: budget, the passed-over rule, flushes, batch sizes, order,
+ * counters. And no scheduler, however bad, starves an input or changes a result. Budget rules are those of
+ * rill/scheduler.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 /* --- counters ----------------------------------------------------------------------------------------------------- */
 
-/* Timesteps, expansions, the depth bound and the peaks are what the trace says. */
+/* Timesteps, expansions, the depth bound and the peaks match the trace. */
 static const char *counters_wrong(const schedule *s, const engine_record *r)
 {
     int64_t rows = 0, peak = 0, depth_width[64] = {0}, bound = 0;
@@ -40,7 +41,7 @@ static const char *counters_wrong(const schedule *s, const engine_record *r)
     return NULL;
 }
 
-/* Every input is admitted and finished once; how long it took is what the timesteps say. */
+/* Every input is admitted and finished once; its duration matches its timesteps. */
 static const char *events_wrong(const problem *p, const engine_record *r)
 {
     int admitted[PROBLEM_MAX_INPUTS] = {0}, finished[PROBLEM_MAX_INPUTS] = {0}, had[PROBLEM_MAX_INPUTS] = {0};
@@ -51,7 +52,7 @@ static const char *events_wrong(const problem *p, const engine_record *r)
             if (had[r->timestep[t].item[i]]++ != r->timestep[t].depth[i]) return "an item skipped a timestep";
     for (int64_t e = 0; e < r->n_events; e++) {
         const record_event *event = &r->event[e];
-        /* All that comes in between two timesteps is one refill. */
+        /* All admissions between two timesteps are one refill. */
         if (event->kind == RILL_TRACE_TIMESTEP) refilled = 0;
         if (event->kind == RILL_TRACE_ADMITTED && !refilled) refilled = 1, refills++;
         if (event->kind == RILL_TRACE_ADMITTED && admitted[event->item]++ > 0) return "an item was admitted twice";
@@ -66,12 +67,13 @@ static const char *events_wrong(const problem *p, const engine_record *r)
     return r->stats.refills != refills ? "the count of refills is wrong" : NULL;
 }
 
-/* What a timestep leaves of an item, live and waiting, is what its next one finds; nothing is left of one that ends. */
+/* The width that a timestep leaves an item, live and ended, is what its next one starts with; a finished item leaves
+ * none. */
 static const char *widths_wrong(const problem *p, const engine_record *r)
 {
     int32_t width[PROBLEM_MAX_INPUTS];
     int64_t merged = 0;
-    for (int32_t i = 0; i < p->n_inputs; i++) width[i] = 1; /* the first node */
+    for (int32_t i = 0; i < p->n_inputs; i++) width[i] = 1; /* the root */
     for (int64_t t = 0; t < r->n_timesteps; t++) {
         const record_timestep *step = &r->timestep[t];
         for (int32_t i = 0; i < step->n; i++) {
@@ -91,11 +93,11 @@ static const char *widths_wrong(const problem *p, const engine_record *r)
 
 /* --- selection and refills ---------------------------------------------------------------------------------------- */
 
-/* Which items were in flight at a timestep: those that came in before it and are expanded in it or later. */
+/* Items in flight at a timestep: those admitted before it and expanded in it or later. */
 typedef struct flight_state {
     int32_t n;
     int in_flight[PROBLEM_MAX_INPUTS], depth[PROBLEM_MAX_INPUTS];
-    int64_t last[PROBLEM_MAX_INPUTS]; /* timestep of the run */
+    int64_t last[PROBLEM_MAX_INPUTS]; /* index of the timestep in the run */
 } flight_state;
 
 static void note_last_timesteps(flight_state *f, const engine_record *r)
@@ -121,7 +123,7 @@ static const char *selection_wrong(const schedule *s, const record_timestep *ste
         if (f->in_flight[i] && f->depth[i] < min_depth) min_depth = f->depth[i];
     for (int32_t i = 0; i < PROBLEM_MAX_INPUTS; i++) n_min += f->in_flight[i] && f->depth[i] == min_depth;
     if (step->in_flight != f->n) return "in_flight is not what the events say";
-    if (s->budget > 0) return NULL; /* an overdue item may go before */
+    if (s->budget > 0) return NULL; /* an overdue item may go first */
     if (min_only && step->n != n_min) return "not all of the least advanced items are expanded";
     if (!min_only && step->n != f->n) return "not all items are expanded";
     for (int32_t i = 0; i < step->n && min_only; i++)
@@ -129,7 +131,7 @@ static const char *selection_wrong(const schedule *s, const record_timestep *ste
     return NULL;
 }
 
-/* Inputs come in when at most the share `refill` of N is in flight; then up to N, or all that there are. */
+/* Inputs are admitted when at most the share refill-threshold of N is in flight; then up to N, or all there are. */
 static const char *admission_wrong(const schedule *s, int32_t n_before, int32_t n_after, int32_t n_waiting)
 {
     int streaming = strcmp(s->method, "var-batch") != 0 && strcmp(s->method, "fixed") != 0 &&
@@ -161,7 +163,7 @@ static const char *choices_wrong(const problem *p, const schedule *s, const engi
         for (; e < r->n_events && r->event[e].kind == RILL_TRACE_ADMITTED; e++)
             f.in_flight[r->event[e].item] = 1, f.n++, admitted++;
         e--;
-        /* A reader that has nothing to give, windows of inputs, and bad inputs let a refill come short. */
+        /* A refill may fall short if the reader has no input available, or because of sort windows or invalid inputs. */
         int may_lack_inputs = s->by_run || s->sort != RILL_SORT_NONE || bad > 0;
         wrong = admission_wrong(s, n_before, f.n, may_lack_inputs ? 0 : p->n_inputs - admitted);
     }
@@ -177,7 +179,8 @@ static int word_count(const char *text)
     return words;
 }
 
-/* Within windows of consecutive inputs they come in by size, equal ones in their own order; windows one after the other. */
+/* Within windows of consecutive inputs, admission is by size, in input order for equal sizes; windows follow one
+ * another. */
 static const char *order_wrong(const problem *p, const schedule *s, const engine_record *r)
 {
     int64_t prev = -1, window = s->sort_window > 0 ? s->sort_window : 1000;
@@ -206,8 +209,8 @@ static const char *budget_wrong(const schedule *s, const engine_record *r)
 
 /* --- flushes ------------------------------------------------------------------------------------------------------ */
 
-/* With flush_every = T no admission joins items that have been in flight for T timesteps without a pause: at the latest after
- * T timesteps everything in flight is finished before more is admitted. */
+/* With flush_every = T no input is admitted to items that have been in flight for T timesteps without a pause: after at
+ * most T timesteps everything in flight is finished before more is admitted. */
 static const char *flush_wrong(const schedule *s, const engine_record *r)
 {
     int64_t in_flight = 0, timesteps = 0;
@@ -226,12 +229,12 @@ static const char *flush_wrong(const schedule *s, const engine_record *r)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* With state=parent a beam holds its own states and those of its children at most, so rows are bounded by twice what the
- * items in flight can have; histories do not count here. */
+/* With state=parent a beam holds at most its own states and its children's, so rows are at most twice the maximum of
+ * the items in flight. Hypothesis nodes do not count here. */
 static const char *rows_wrong(const problem *p, const engine_record *r)
 {
     int64_t bound = 2 * (int64_t)p->settings.k * r->stats.items_peak;
-    /* The engine may tell the domain of freed rows a little later than it counts them. */
+    /* The engine may report freed rows to the domain later than it counts them. */
     if (r->stats.nodes_peak > r->toy.nodes_peak || r->toy.nodes_peak > r->stats.nodes_capacity)
         return "nodes_peak is not what the domain counts";
     if (!p->model.path && r->toy.nodes_peak > bound + r->stats.items_peak) return "rows are not recycled";
@@ -270,8 +273,8 @@ static void traces_obey_the_rules(void **state)
 
 /* --- the passed-over rule ----------------------------------------------------------------------------------------- */
 
-/* A policy that writes down what it saw and asked for: newest first, so that under a budget older, wider items are passed
- * over again and again. The test then replays the engine's choice. */
+/* A scheduler that records what it saw and requested: newest first, so that under a budget older, wider items are
+ * passed over repeatedly. The test then replays the engine's choices. */
 enum { MAX_SEEN = 4000, MAX_ITEMS = 64 };
 
 typedef struct policy_view {
@@ -319,16 +322,16 @@ static int selected(const record_timestep *step, int64_t item)
     return 0;
 }
 
-/* What is known of the run so far, by item. */
+/* State of the replay, by item. */
 typedef struct memory {
     int32_t passed[PROBLEM_MAX_INPUTS];
-    int64_t expanded[PROBLEM_MAX_INPUTS]; /* expansions of the run when it last was, or came in */
+    int64_t expanded[PROBLEM_MAX_INPUTS]; /* the run's expansions when the item was last expanded, or admitted */
     int known[PROBLEM_MAX_INPUTS];
     int64_t expansions, next_check;
     int32_t n_overdue;
 } memory;
 
-/* Once in a round: an item that waited for four rounds is overdue. */
+/* Once per round: an item that has waited for four rounds is overdue. */
 static void find_overdue(memory *m, const policy_view *now)
 {
     int64_t live = 0;
@@ -343,8 +346,8 @@ static void find_overdue(memory *m, const policy_view *now)
     m->next_check = m->expansions + live;
 }
 
-/* Replay one timestep: overdue items in order of admission, then newest first, while it fits. Returns 0 if the engine chose
- * otherwise. What is known is updated as the rules say. */
+/* Replay one timestep: overdue items in order of admission, then newest first, within the budget. Returns 0 if the
+ * engine chose otherwise. Updates the state by the rules. */
 static int replay_matches(const policy_view *now, const record_timestep *step, int32_t budget, memory *m)
 {
     int32_t *passed = m->passed;
@@ -423,7 +426,7 @@ static void passed_over(void **state)
     HARNESS_ASSERT_COVERED(went_first > 0);
 }
 
-/* One that comes late, to a slot that nobody had, has waited since it came. */
+/* An item that enters an unused slot late has waited only since its admission. */
 static void newcomers_are_not_overdue(void **state)
 {
     (void)state;
@@ -466,13 +469,13 @@ enum { MAX_BUDGETS = 20000 };
 
 typedef struct budgets {
     uint64_t seed;
-    int32_t setting;                  /* what it is shown */
-    int32_t returned[MAX_BUDGETS];    /* by the function */
-    int32_t items_shown[MAX_BUDGETS]; /* items it was shown */
+    int32_t setting;                  /* the setting it sees */
+    int32_t returned[MAX_BUDGETS];    /* its results */
+    int32_t items_shown[MAX_BUDGETS]; /* number of items it sees */
     int32_t n, errors;
 } budgets;
 
-/* Anything, none included; it depends on the timestep, as a user's may. */
+/* Any budget, including none; it depends on the timestep, as a user's may. */
 static rill_status draw_budget(void *user, const rill_sched_view *flight, int32_t *budget)
 {
     budgets *b = user;
@@ -534,7 +537,7 @@ static void budgets_by_function(void **state)
         problem_clear(&p);
     }
     free(b);
-    /* The function overrules the setting, and its presence alone widens the flight. */
+    /* The function overrides the setting, and its presence alone allows more items in flight. */
     HARNESS_ASSERT_COVERED(exceeded_setting > 0);
     HARNESS_ASSERT_COVERED(many > 0);
 }
@@ -577,7 +580,7 @@ static void bad_budgets(void **state)
     engine_record_clear(&r);
 }
 
-/* --- perverse policies -------------------------------------------------------------------------------------------- */
+/* --- bad schedulers ----------------------------------------------------------------------------------------------- */
 
 static void perverse_schedulers(void **state)
 {

@@ -1,5 +1,5 @@
-/* The engine against the naive search, on random problems: same outputs, same order, same scores to the last bit, for all
- * methods and under all schedules; pools empty at the end; contract of the domain kept. See support/problem.h. */
+/* The engine against the naive search, on random problems: same outputs, same order, same scores to the last bit, for
+ * all methods and schedules; pools empty at the end; the domain's contract kept. See support/problem.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +59,8 @@ static void greedy(void **state)
     search_group(PROBLEM_GREEDY, 500, 2);
 }
 
-/* Every method of the group, batch size, budget, refill share, flush and sort on a few problems: the promise that a
- * schedule never changes an answer, one grid point at a time. */
+/* All combinations of the group's methods, batch size, budget, refill threshold, flush and sort on a few problems: no
+ * schedule changes a result. */
 static void every_schedule(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void every_schedule(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* A beam of one is greedy search, by any streaming method. */
+/* Beam size 1 is greedy search, with any streaming method. */
 static void one_is_greedy(void **state)
 {
     (void)state;
@@ -114,8 +114,8 @@ static void one_is_greedy(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* A limit that a scorer sets for every row is the setting max_candidates: the same answers, and to the domain the same calls, with
- * nothing more asked than without. */
+/* A limit that a scorer sets for every row equals the setting max_candidates: the same results, and the same calls to
+ * the domain, requesting no more than without it. */
 static int limits_of_each_parent(problem *p, const schedule *s, int32_t limit, char *message, size_t size)
 {
     engine_record by_setting, by_scorer;
@@ -156,7 +156,7 @@ static void limits_are_the_setting(void **state)
         char message[600], description[2000];
         problem_draw(&p, PROBLEM_PRUNED, &d);
         schedule_draw(&s, PROBLEM_PRUNED, &d);
-        if (p.model.phases > 1 || p.settings.k < 2) continue; /* the setting holds in some phases only */
+        if (p.model.phases > 1 || p.settings.k < 2) continue; /* the setting applies to some phases only */
         if (i % 2 == 0) p.n_scorers = 0;
         plain += p.n_scorers == 0;
         if (limits_of_each_parent(&p, &s, dice_range(&d, 1, p.settings.k - 1), message, sizeof message)) {
@@ -170,7 +170,7 @@ static void limits_are_the_setting(void **state)
     HARNESS_ASSERT_COVERED(plain > 0);
 }
 
-/* More choices of a parent than its item keeps are none, and nobody looks for them. */
+/* A maximum of choices above what an item can keep has no effect and costs nothing. */
 static void wide_limits_cost_nothing(void **state)
 {
     (void)state;
@@ -211,8 +211,9 @@ static int results_differ(const problem *p, const engine_record *a, const engine
     return a->stats.expansions != b->stats.expansions;
 }
 
-/* What a row gets depends on what is said of that row alone: not on the longest list and the largest limit of the call, which
- * decide how many raw choices the domain gives. It shows where rounding makes scores tie and not all actions are asked for. */
+/* A row's choices depend only on the modifiers of that row, not on the longest list and largest limit of the call,
+ * which determine how many raw choices the domain returns. Visible where rounding makes scores tie and not all actions
+ * are requested. */
 static void rows_are_selected_alone(void **state)
 {
     (void)state;
@@ -249,7 +250,8 @@ static void rows_are_selected_alone(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* A domain that tells which choices end is asked for all its actions under rules; of very many, for a few rows at a time. */
+/* With end rules, a domain that reports which choices are terminal is asked for all its actions; with very many
+ * actions, for a few rows at a time. */
 static void many_actions_in_parts(void **state)
 {
     (void)state;
@@ -278,7 +280,7 @@ static void many_actions_in_parts(void **state)
     HARNESS_ASSERT_COVERED(parts > 0);
 }
 
-/* A beam as wide as the space, without pruning, finds what enumeration finds. */
+/* A beam as wide as the space, without pruning, finds the optimum of enumeration. */
 static void wide_is_optimal(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-/* Selection (framework/topk.h) against enumeration: random rows of random models, random words of random scorers, and the
- * engine's choices are those that looking at every action gives, to the bit; and a row's are the same alone as among others.
+/* Top-k selection (framework/topk.h) against enumeration: random rows of random models with random modifiers. The
+ * engine's choices are those of an exhaustive scan, to the bit; and a row's choices do not depend on other rows.
  *
- * The truth is taken from what was said, not from how the engine lays it out: the test keeps its own record. */
+ * The reference works from the modifiers as the scorer set them, in the test's own record. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { ROWS = 5, CAPACITY = 420, SCORERS = 3 };
 
-/* What one scorer said of a row. */
+/* One scorer's modifiers of a row. */
 typedef struct row_modifiers {
     uint8_t ban[CAPACITY], allow[CAPACITY], restricted;
     float add[CAPACITY];
@@ -24,7 +24,7 @@ typedef struct row_modifiers {
 } row_modifiers;
 
 typedef struct row {
-    toy_choice choice[CAPACITY]; /* legal, in order of action */
+    toy_choice choice[CAPACITY]; /* legal ones, in order of action */
     int32_t n;
     rill_row_ends ends;
     row_modifiers modifiers[SCORERS];
@@ -39,7 +39,7 @@ typedef struct world {
 
 /* --- drawing ------------------------------------------------------------------------------------------------------ */
 
-/* Multiples of 2^-10, and rewards of 2^-3: no sum is rounded, so what ties and what does not is no accident. */
+/* Multiples of 2^-10, and rewards of 2^-3: sums are exact, so ties are never accidental. */
 static float draw_logp(dice *d, int32_t levels)
 {
     if (levels > 0) return -0.25f * (float)dice_range(d, 0, levels);
@@ -118,7 +118,7 @@ static void draw_world(world *w, dice *d)
     }
 }
 
-/* --- the truth ---------------------------------------------------------------------------------------------------- */
+/* --- reference ---------------------------------------------------------------------------------------------------- */
 
 typedef struct scored {
     toy_choice choice;
@@ -170,7 +170,7 @@ static void enumerate(const world *w, const row *r, truth *t)
     if (t->n > max_n) t->n = max_n;
 }
 
-/* --- the engine's way --------------------------------------------------------------------------------------------- */
+/* --- the engine --------------------------------------------------------------------------------------------------- */
 
 static void expect_ok(rill_status status)
 {
@@ -197,10 +197,11 @@ typedef struct bench {
     rill_context *ctx;
     rill_modifiers asks;
     topk selector;
-    int64_t sets, picks, legal_sets, plain, shared; /* calls of each kind; with fewer sets than rows that have one */
+    int64_t sets, picks, legal_sets, plain,
+        shared; /* calls of each kind; shared: with fewer sets than rows that have one */
 } bench;
 
-/* How much of the contract an ask uses. A domain must be told no more than it may have to heed. */
+/* Check which parts of the contract a request uses: a domain must get no more than necessary. */
 static void check_contract(bench *b, const world *w, const rill_score_request *ask, int32_t n)
 {
     int32_t largest = 0, rows = 0;
@@ -220,7 +221,7 @@ static void check_contract(bench *b, const world *w, const rill_score_request *a
     b->shared += largest + 1 < rows;
 }
 
-/* Rows [first, first + n) in one call. */
+/* Select for rows [first, first + n) in one call. */
 static void select_rows(bench *b, const world *w, int32_t first, int32_t n)
 {
     modifier_table rules;
@@ -236,7 +237,8 @@ static void select_rows(bench *b, const world *w, int32_t first, int32_t n)
     assert_int_equal(topk_request_part(&b->selector, 0, &ask, &out), n);
     check_contract(b, w, &ask, n);
     b->plain += rules.limits_only;
-    if (w->rows[first].n % 2 == 0) ask.row_max_choices = NULL; /* a row may be given as many as the largest */
+    if (w->rows[first].n % 2 == 0)
+        ask.row_max_choices = NULL; /* a row may get as many choices as the largest maximum */
     for (int32_t r = 0; r < n; r++)
         toy_answer_slowly(&ask, r, w->rows[first + r].n, w->rows[first + r].choice, w->rows[first + r].ends, &out);
     const char *wrong = topk_take_result(&b->selector, 0, n, 1);
@@ -291,9 +293,9 @@ static void choices_equal_enumeration(void **state)
     rill_context_destroy(b.ctx);
 }
 
-/* --- cases that can be read --------------------------------------------------------------------------------------- */
+/* --- readable cases ----------------------------------------------------------------------------------------------- */
 
-/* Nine actions of 300 that are legal, one of them picked from far behind, one banned, the end without reward. */
+/* Nine legal actions of 300: one of them a low-ranked pick, one banned, the end without reward. */
 static void one_row(void **state)
 {
     (void)state;
@@ -317,7 +319,7 @@ static void one_row(void **state)
     expect_ok(modifiers_build(&b, 3, &rules));
     expect_ok(topk_begin(&s, &rules, 1));
     assert_int_equal(topk_request_part(&s, 0, &ask, &out), 1);
-    assert_int_equal(ask.max_choices, 6); /* three, a ban, an addition below zero, the end */
+    assert_int_equal(ask.max_choices, 6); /* three, plus a ban, a negative addition, the end */
     assert_null(ask.legal);
     assert_int_equal(ask.n_picks, 3);
     assert_int_equal(ask.pick_action[0], 0);
@@ -327,7 +329,7 @@ static void one_row(void **state)
     assert_null(topk_take_result(&s, 0, 1, 1));
     const choice_table *c = &s.choices;
     assert_int_equal(c->count[0], 3);
-    assert_int_equal(c->action[0], 3); /* -0.5 + 0.25 ties with action 4 and is smaller */
+    assert_int_equal(c->action[0], 3); /* -0.5 + 0.25 ties with action 4, and the smaller id wins */
     assert_int_equal(c->action[1], 4);
     assert_int_equal(c->action[2], 0); /* the end action has no reward */
     assert_true(c->score[0] == -0.25f && c->score[1] == -0.25f && c->score[2] == -1.0f);
@@ -339,7 +341,7 @@ static void one_row(void **state)
     rill_context_destroy(ctx);
 }
 
-/* What scorers say of limits: the largest is what the domain is asked for, and alone they are no rules. */
+/* Scorers' limits: the domain is asked for the largest one, and limits alone are no rules. */
 static void limits(void **state)
 {
     (void)state;
@@ -368,7 +370,7 @@ static void limits(void **state)
     assert_int_equal(rill_modifiers_limit_children(&b, 0, 0), RILL_ERR_PLUGIN);
     assert_int_equal(rill_modifiers_limit_children(&b, 3, 1), RILL_ERR_PLUGIN);
     assert_int_equal(rill_modifiers_limit_children(&b, -1, 1), RILL_ERR_PLUGIN);
-    assert_int_equal(modifiers_begin(&b, 3), RILL_OK); /* a new timestep knows nothing of it */
+    assert_int_equal(modifiers_begin(&b, 3), RILL_OK); /* a new timestep starts without it */
     assert_int_equal(modifiers_build(&b, 6, &rules), RILL_OK);
     assert_null(rules.limit);
     assert_int_equal(rules.max_choices, 6);
@@ -376,7 +378,7 @@ static void limits(void **state)
     rill_context_destroy(ctx);
 }
 
-/* All actions of all rows can be more than memory should hold: then a call is made of parts. */
+/* All actions of all rows may exceed memory; the call is then split. */
 static void in_parts(void **state)
 {
     (void)state;
@@ -419,7 +421,7 @@ static void in_parts(void **state)
 
 /* --- rill_score_result_fill() ------------------------------------------------------------------------------------------ */
 
-/* An ask of one row as somebody may write it who is not the engine: any M, none at all included, with sets and picks. */
+/* A request for one row as another caller might write it: any M, even 0, with sets and picks. */
 static rill_score_request draw_ask(dice *d, int32_t actions, int32_t n_picks, const int32_t *pick, uint64_t *set)
 {
     static const int32_t zeros[TOY_MAX_ACTIONS], wanted[] = {3};
@@ -470,7 +472,7 @@ static void logits_to_choices(void **state)
     }
 }
 
-/* A pick that is no number, or dead, is as one that the row does not have. */
+/* A pick whose score is NaN or dead counts as one that the row lacks. */
 static void picks_with_nan_scores(void **state)
 {
     (void)state;

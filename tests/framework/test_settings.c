@@ -1,5 +1,5 @@
-/* Settings: what each field accepts from text, what it refuses and how it says so, what presets fill in, and which
- * combinations contradict a method. */
+/* Settings: which texts each field accepts, how refusals read, what presets set, and which combinations contradict a
+ * method. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void expect_set(const char *name, const char *value)
     if (rill_settings_set(ctx, &s, name, value) != RILL_OK) fail_msg("%s=%s: %s", name, value, rill_error(ctx));
 }
 
-/* Refused with the option's name and the value in the sentence, and without a trace in the settings. */
+/* Refused: the message has the option's name and value, and the settings are unchanged. */
 static void expect_refused_value(const char *name, const char *value)
 {
     rill_settings s, old;
@@ -45,7 +45,7 @@ static void expect_refused_value(const char *name, const char *value)
     memcpy(&old, &s, sizeof s);
     if (rill_settings_set(ctx, &s, name, value) != RILL_ERR_OPTION) fail_msg("%s=%s is accepted", name, value);
     expect_mention(rill_option_find(rill_setting_table(), name)->name);
-    if (strchr(value, ':') == NULL) expect_mention(value); /* else its half behind the colon */
+    if (strchr(value, ':') == NULL) expect_mention(value); /* else the part after the colon */
     assert_memory_equal(&old, &s, sizeof s);
 }
 
@@ -112,7 +112,7 @@ static void ranges(void **state)
     }
     size_t rows = 0;
     while (rill_setting_table()[rows].name != NULL) rows++;
-    assert_int_equal(rows, sizeof fields / sizeof *fields); /* a new field wants a row above */
+    assert_int_equal(rows, sizeof fields / sizeof *fields); /* a new field needs a row above */
 }
 
 static void bytes_have_units(void **state)
@@ -393,7 +393,7 @@ static void contradictions_between_settings(void **state)
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
 }
 
-/* A caller built with another header: nothing behind its struct is written, and it is refused. */
+/* A caller compiled with another header: nothing past its struct is written, and it is refused. */
 static void structs_of_other_sizes(void **state)
 {
     (void)state;
@@ -418,7 +418,7 @@ static void structs_of_other_sizes(void **state)
     }
 }
 
-/* Fields may be set without rill_settings_set(); what is out of range is then found by resolving. */
+/* Fields may be set without rill_settings_set(); resolving then refuses values out of range. */
 static void fields_out_of_range(void **state)
 {
     (void)state;
@@ -455,7 +455,7 @@ static void fields_out_of_range(void **state)
     assert_int_equal(accepted, 0);
 }
 
-/* A value of the row: an end of its range, or one between. */
+/* A value that the row allows: an end of its range, or one between. */
 static void draw_value(const rill_option *o, dice *d, char *out, size_t size)
 {
     const int32_t words = o->type == RILL_OPTION_WORD ? dice_range(d, 0, 4) : 0;
@@ -474,7 +474,7 @@ static void draw_value(const rill_option *o, dice *d, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)strcspn(word, "|"), word);
 }
 
-/* Whatever was resolved is resolved: of every setting of the table, at the ends of its range too, and of many together. */
+/* Resolving is idempotent: for every setting of the table, at the ends of its range too, and for many at once. */
 static void resolving_twice_changes_nothing(void **state)
 {
     (void)state;
@@ -492,7 +492,7 @@ static void resolving_twice_changes_nothing(void **state)
             if (row != i % rows && !dice_chance(&d, percent)) continue;
             draw_value(&table[row], &d, value, sizeof value);
             if (rill_settings_set(ctx, &once, table[row].name, value) < 0)
-                continue; /* a method without such a number */
+                continue; /* the method does not use this number */
             const size_t length = strlen(all_pairs);
             snprintf(all_pairs + length, sizeof all_pairs - length, " %s=%s", table[row].name, value);
         }

@@ -1,6 +1,6 @@
-/* Figures of a run, each against an independent count: widths, candidates and what was pruned against the naive search; how full
- * timesteps are, in which order stream-all fills them and what top-up encodes ahead against the trace; what was sent back; seconds of
- * each stage against stages that are made slow. */
+/* Statistics of a run, each against an independent count. Against the naive search: widths, candidates, pruned ones.
+ * Against the trace: how full timesteps are, stream-all's order, top-up's encoding ahead, restarts. Seconds per stage:
+ * against stages that are made slow. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* --- widths ------------------------------------------------------------------------------------------------------- */
 
-/* What the trace says of each item in each timestep is what its search alone finds and leaves. */
+/* The trace of each item in each timestep matches the item's own search. */
 static void check_widths(const problem *p, const schedule *s, uint64_t seed, const engine_record *r)
 {
     char what[160];
@@ -31,7 +31,7 @@ static void check_widths(const problem *p, const schedule *s, uint64_t seed, con
 
 /* --- fullness ----------------------------------------------------------------------------------------------------- */
 
-/* The items in flight, at one timestep after the other. */
+/* The items in flight, timestep by timestep. */
 typedef struct flight_state {
     int in_flight[PROBLEM_MAX_INPUTS], chosen[PROBLEM_MAX_INPUTS];
     int32_t depth[PROBLEM_MAX_INPUTS], refill_index[PROBLEM_MAX_INPUTS], n_refills;
@@ -42,7 +42,7 @@ static int32_t item_width(const problem *p, const flight_state *f, int32_t i)
     return p->expected[i].width[f->depth[i]].live;
 }
 
-/* Whether the policy names item i: the least-advanced one only items of the least depth, the others all. */
+/* Whether the scheduler names item i: the least-advanced one only items of minimal depth, the others all. */
 static int is_eligible(const schedule *s, const flight_state *f, int32_t i)
 {
     if (strcmp(s->method, "var-stream") != 0 && strcmp(s->method, "fixed-stream") != 0) return 1;
@@ -51,8 +51,8 @@ static int is_eligible(const schedule *s, const flight_state *f, int32_t i)
     return 1;
 }
 
-/* An item is left out only where its live candidates are more than the room left when its turn came. That room is what the budget
- * leaves behind all that was taken, at the least; with stream-all, behind what was taken of its own refill and those before. */
+/* An item is left out only if its live candidates exceeded the remaining budget at its turn. That is at least the
+ * budget minus all items taken; with stream-all, minus those of its own and earlier refills. */
 static const char *check_fullness(const problem *p, const schedule *s, const engine_record *r, const flight_state *f,
                                   const record_timestep *step)
 {
@@ -125,7 +125,7 @@ static void timesteps_are_full(void **state)
 
 /* --- encoding ahead ----------------------------------------------------------------------------------------------- */
 
-/* The calls of encode() that the refills of a run need, when each brings up to `ahead` inputs more of those that wait: at most
+/* Number of encode() calls that the refills of a run need, if each encodes up to `ahead` extra waiting inputs, at most
  * `window`. */
 static int64_t expected_encode_calls(const engine_record *r, int32_t n_inputs, int32_t window, int32_t ahead)
 {
@@ -174,9 +174,9 @@ static void top_up_encodes_ahead(void **state)
     }
 }
 
-/* --- sent back ---------------------------------------------------------------------------------------------------- */
+/* --- restarts ----------------------------------------------------------------------------------------------------- */
 
-/* An item that is sent back was in flight, had the timesteps that the event says, and comes in again. */
+/* A restarted item was in flight, had as many timesteps as the event says, and is admitted again. */
 static const char *check_restarts(const engine_record *r)
 {
     int in[PROBLEM_MAX_INPUTS] = {0}, again[PROBLEM_MAX_INPUTS] = {0};
@@ -238,7 +238,7 @@ static void restarts_are_traced(void **state)
 
 /* --- seconds ------------------------------------------------------------------------------------------------------ */
 
-/* Each of these takes PAUSE longer than it has to; so its stage has that much for each call, at the least. */
+/* Each of these calls takes PAUSE longer, so its stage takes at least that much per call. */
 static const double PAUSE = 0.0005;
 static int64_t paused;
 
@@ -307,7 +307,7 @@ static const rill_scheduler slow_policy = TEST_POLICY("slow", .choose = slow_cho
 static const rill_heuristic slow_heuristic = TEST_HEURISTIC("slow", .apply = slow_apply);
 static const rill_scorer slow_scorer = TEST_SCORER("slow", .score = slow_modifiers);
 
-/* The stages that a test can make slow. */
+/* Stages that the test can slow down. */
 typedef enum stage { ENCODE, STEP, SCORE, FINALIZE, CHOOSE, PRUNE, SCORERS, STAGES } stage;
 static rill_domain slow_domain;
 
@@ -341,7 +341,7 @@ static void stage_seconds(rill_seconds *s, double *out[9])
     memcpy(out, all, sizeof all);
 }
 
-/* All stages together are no more than the whole; what timesteps say of a stage adds up to what the run says. */
+/* The stages' sum does not exceed the total; the timesteps' seconds of a stage add up to the run's. */
 static const char *check_sums(engine_record *r)
 {
     double *run_seconds[9], *step_seconds[9], sum = 0;
@@ -386,8 +386,8 @@ static void seconds_by_stage(void **state)
     }
 }
 
-static int in_step;          /* an engine's step, behind the first call of score() */
-static double slept_seconds; /* there */
+static int in_step;          /* inside an engine step, after the first call of score() */
+static double slept_seconds; /* during such steps */
 
 static double now(void)
 {
@@ -420,7 +420,7 @@ static void note_step_end(void *user, rill_engine *engine)
     in_step = 0;
 }
 
-/* Whatever takes time in a step is some stage's: memory is asked for in all of them. */
+/* All time within a step belongs to some stage; allocations happen in all of them. */
 static void all_seconds_are_counted(void **state)
 {
     (void)state;

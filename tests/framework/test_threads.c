@@ -1,5 +1,5 @@
-/* Two contexts share nothing, and two engines on one model share nothing but that: in two threads at once they give what they
- * give alone. Meant for the thread sanitizer. */
+/* Two contexts share nothing; two engines on one model share only the model. In two threads at once they give the same
+ * results as alone. Meant for the thread sanitizer. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

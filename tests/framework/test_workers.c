@@ -1,6 +1,6 @@
-/* Workers: however many there are, on whatever schedule, results, order and counters are those of the naive search; a failure of one,
- * of the reader, the writer or the allocator ends the run cleanly; a slow one holds nobody back. Meant for the thread
- * sanitizer too. */
+/* Workers: for any number, on any schedule, results, order and counters are those of the naive search. A failure of a
+ * worker, the reader, the writer or the allocator ends the run cleanly. A slow worker delays no other. Meant for the
+ * thread sanitizer too. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,9 +13,10 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
-/* A bound that holds each input's search, or one that may not; and each input's own memory, though not in every worker's share. */
+/* A memory limit that fits each input's search, or one that may not; each input's own memory fits, but not in every
+ * worker's share. */
 static void set_node_bound(const problem *p, schedule *s, dice *d)
 {
     int64_t max = 1, cost = 0;
@@ -79,7 +80,8 @@ static void any_schedule(void **state)
     any_number_of_workers(PROBLEM_GREEDY, 0, 40);
 }
 
-/* What does not fit into a worker's share fits into the whole, and what fails is what fails with one. */
+/* An input that exceeds a worker's share uses the whole limit; the inputs that fail are those that fail with one
+ * worker. */
 static void shared_memory(void **state)
 {
     (void)state;
@@ -89,7 +91,7 @@ static void shared_memory(void **state)
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
-/* Which outputs are left out since their texts are there already is the same wherever texts are written. */
+/* Outputs with duplicate texts are left out identically, wherever texts are written. */
 static void distinct_texts(void **state)
 {
     (void)state;
@@ -128,7 +130,7 @@ static void distinct_texts(void **state)
     HARNESS_ASSERT_COVERED(n_repeats > 20);
 }
 
-/* Of the runners that were started: the threads of each; and how long a text takes to write. */
+/* Threads of each started runner; and the time it takes to write a text. */
 static int runner_threads[8];
 static _Atomic int n_started;
 static const struct timespec finalize_pause = {.tv_nsec = 20000000};
@@ -160,7 +162,8 @@ static rill_status write_nothing(void *user, const rill_result *result)
     return result->status;
 }
 
-/* What writes texts in the caller's thread computes nothing, so its runner has one thread; and its time is part of the whole. */
+/* A runner that only finalizes in the caller's thread computes nothing, so it has one thread; its time is part of the
+ * total. */
 static void finalize_in_the_callers_thread(void **state)
 {
     (void)state;
@@ -228,7 +231,7 @@ static void traces_name_workers(void **state)
     problem_clear(&p);
 }
 
-/* --- a bench for single runs -------------------------------------------------------------------------------------- */
+/* --- fixture for single runs -------------------------------------------------------------------------------------- */
 
 typedef struct bench {
     rill_context *ctx;
@@ -325,7 +328,7 @@ static void wait_ms(long ms)
     nanosleep(&time, NULL);
 }
 
-/* Whether stop_soon() has asked: however late its thread comes, nothing ends before. */
+/* Whether stop_soon() has requested the stop; nothing ends before, however late its thread starts. */
 static atomic_int asked_to_stop;
 
 static rill_status step_slowly(void *self, const rill_rows *rows)
@@ -342,7 +345,7 @@ static void *stop_soon(void *user)
     return NULL;
 }
 
-/* Nobody calls back meanwhile, since the first inputs take long; or there is always one more. */
+/* No callback runs meanwhile, because the first inputs are slow; or the reader always has another input. */
 static void stopped_from_another_thread(void **state)
 {
     static const struct {
@@ -364,13 +367,13 @@ static void stopped_from_another_thread(void **state)
             assert_int_equal(pthread_create(&stopper, NULL, stop_soon, &b), 0);
             assert_int_equal(rill_workers_run(b.workers, read_some, &b, write_some, &b), RILL_ERR_STOPPED);
             assert_string_equal(rill_error(b.ctx), "the run was stopped");
-            assert_int_equal(b.last, b.written - 1); /* in order, without holes */
+            assert_int_equal(b.last, b.written - 1); /* in order, without gaps */
             assert_int_equal(pthread_join(stopper, NULL), 0);
             end(&b);
         }
 }
 
-/* What was read before is decoded and written. */
+/* Inputs read before are decoded and written. */
 static void reader_fails(void **state)
 {
     (void)state;
@@ -384,7 +387,7 @@ static void reader_fails(void **state)
     }
 }
 
-/* Results that were finished come out in order; what failed is told, whatever the writer recorded. */
+/* Finished results are returned in order; the failure is reported, whatever error the writer records. */
 static void domain_fails(void **state)
 {
     (void)state;
@@ -439,7 +442,7 @@ static void refusals(void **state)
     end(&b);
 }
 
-/* Whichever request is refused, wherever the threads are then. */
+/* Whichever allocation fails, and wherever the threads are. */
 static void memory_is_refused(void **state)
 {
     (void)state;
@@ -460,7 +463,7 @@ static void memory_is_refused(void **state)
     HARNESS_ASSERT_COVERED(failed > 50);
 }
 
-/* --- who waits for whom ------------------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 static struct {
     pthread_mutex_t lock;
@@ -502,7 +505,7 @@ static void results_arrive_one_by_one(rill_settings *s)
     s->unordered = 1;
 }
 
-/* The worker with the first input is as slow as can be: all others' results come before it is done. */
+/* The worker of the first input is as slow as possible: all other results come before it finishes. */
 static void a_slow_worker_delays_only_its_own(void **state)
 {
     (void)state;
@@ -520,9 +523,9 @@ static void a_slow_worker_delays_only_its_own(void **state)
     end(&b);
 }
 
-enum { MAX_AHEAD = 2 * 4096 }; /* of the oldest unfinished input, for two workers */
+enum { MAX_AHEAD = 2 * 4096 }; /* distance from the oldest unfinished input, for two workers */
 
-/* The gate opens when the other worker has come as far as it may. */
+/* The gate opens when the other worker has advanced as far as it may. */
 static rill_status encode_ahead(void *self, int32_t m, rill_input *inputs)
 {
     for (int32_t i = 0; i < m; i++)
@@ -543,7 +546,7 @@ static void ordered_one_by_one(rill_settings *s)
     s->n = s->max_items = 1;
 }
 
-/* Inputs of each call of encode, which waits until all are in some worker's hands. */
+/* Inputs of each encode call, which waits until all inputs are held by some worker. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -566,7 +569,7 @@ static void admit_forty(rill_settings *s)
     s->n = s->max_items = 40;
 }
 
-/* At the end of a stream nobody has more than the others, though one would admit all that there is. */
+/* At the end of a stream inputs are divided evenly, even if one worker could admit all. */
 static void inputs_are_shared_evenly(void **state)
 {
     (void)state;
@@ -587,7 +590,7 @@ static void inputs_are_shared_evenly(void **state)
     }
 }
 
-/* In order, the stream runs ahead of the slow one only so far: memory does not follow it. */
+/* With ordered output, the stream advances only a bounded distance past the slow input, so memory is bounded. */
 static void a_slow_item_bounds_the_stream(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Requests through rill_run() and through workers: each gets what an engine of its own with its wishes gives; those that are refused
- * fail alone; inputs leave early wherever they are, waiting or held by a worker. Meant for the thread
- * sanitizer too. */
+/* Requests through rill_run() and through workers: each has the result of an engine created with its settings; refused
+ * ones fail alone; inputs leave early wherever they are, queued or held by a worker. Meant for the thread sanitizer
+ * too. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* Through one engine, or so many workers. */
+/* With one engine, or with several workers. */
 static void run_by(int32_t workers, const problem *p, schedule *s, const hooks *h, engine_record *out)
 {
     s->hooks = h;
@@ -21,9 +21,9 @@ static void run_by(int32_t workers, const problem *p, schedule *s, const hooks *
     s->by_run = s->workers = 0;
 }
 
-/* --- wishes ------------------------------------------------------------------------------------------------------- */
+/* --- settings of requests ----------------------------------------------------------------------------------------- */
 
-enum { VARIANTS = 4 }; /* the first wants nothing */
+enum { VARIANTS = 4 }; /* the first has none */
 
 typedef struct variants {
     problem p[VARIANTS];
@@ -40,7 +40,7 @@ static void *request_user(variants *all, int32_t i)
     return i % 3 == 0 ? NULL : &all->p[i % VARIANTS];
 }
 
-/* The arrays are used again for the next request: what is to last must have been copied. */
+/* The arrays are reused for the next request: the workers must have copied them. */
 static void ask_variant(void *user, const problem *p, int32_t i, rill_request *out)
 {
     variants *all = user;
@@ -176,10 +176,10 @@ static void cancelled_anywhere(void **state)
 
 /* --- deadlines at random ------------------------------------------------------------------------------------------ */
 
-/* A clock that all threads read; it goes on with each call of reader and writer, and with each look. */
+/* A clock read by all threads; it advances with each call of reader and writer, and each time it is read. */
 typedef struct tick_clock {
     _Atomic int64_t ticks;
-    int64_t tick_step; /* per look */
+    int64_t tick_step; /* per reading */
 } tick_clock;
 
 static double read_ticks(void *user)
@@ -206,7 +206,8 @@ static void tick(void *user, test_cancel cancel, void *runner, const engine_reco
     ((tick_clock *)user)->ticks++;
 }
 
-/* Which are late depends on the threads; what is not is as ever, and what has no deadline never is. */
+/* Which inputs are late depends on the threads. Others have their usual results, and inputs without a deadline are
+ * never late. */
 static void deadlines_anywhere(void **state)
 {
     (void)state;
@@ -247,15 +248,15 @@ static void deadlines_anywhere(void **state)
     HARNESS_ASSERT_COVERED(n_late > 20 && n_nothing > 100 && n_others > 100 && sent_back > 0);
 }
 
-/* --- a bench for single runs -------------------------------------------------------------------------------------- */
+/* --- fixture for single runs -------------------------------------------------------------------------------------- */
 
 typedef struct bench {
     rill_context *ctx;
     rill_workers *workers;
     harness_memory memory;
     int32_t inputs, n_read, written;
-    int32_t window;       /* of inputs that are sorted; 0: none */
-    int64_t results[512]; /* the status of each, and when it came */
+    int32_t window;       /* of sorted inputs; 0: none */
+    int64_t results[512]; /* status of each, and its position in order of arrival */
     int64_t order[512];
     char message[512][80];
     pthread_t caller;
@@ -277,7 +278,7 @@ static void set_gate(int open)
     pthread_mutex_unlock(&gate.lock);
 }
 
-/* Both workers are at the gate. */
+/* Wait until both workers are at the gate. */
 static void await_both(void)
 {
     pthread_mutex_lock(&gate.lock);
@@ -298,7 +299,7 @@ static rill_status encode_when_gate_opens(void *self, int32_t m, rill_input *inp
     return toy_domain.encode(self, m, inputs);
 }
 
-/* The caller's thread lives in the past: by the workers' clock all that it read with a deadline is late. */
+/* The caller's thread has an earlier clock: by the workers' clock, everything it read with a deadline is late. */
 static double clock_by_thread(void *user)
 {
     const bench *b = user;
@@ -362,7 +363,7 @@ static void note(bench *b, const rill_result *result)
     snprintf(b->message[result->id], sizeof b->message[0], "%s", result->message);
 }
 
-/* Run the toy's inputs through so many workers; end() comes behind what is to be seen of it. */
+/* Decode the toy's inputs with so many workers; call end() after checking the run. */
 static rill_status run_through(bench *b, int32_t workers, rill_clock_fn clock, rill_read_request_fn read,
                                rill_write_fn write)
 {
@@ -388,7 +389,7 @@ static rill_status encode_and_count(void *self, int32_t m, rill_input *inputs)
     return status;
 }
 
-/* None of a window is asked for before all of the one before it is taken: it comes to the domain without the reader's help. */
+/* A window is read only after all of the previous one was taken: its inputs reach the domain without another read. */
 static rill_status read_windows(void *user, int may_block, rill_request *out)
 {
     static const struct timespec moment = {.tv_nsec = 1000000};
@@ -424,9 +425,10 @@ static void windows_have_the_set_size(void **state)
     end(&b);
 }
 
-/* --- cancelling in its place -------------------------------------------------------------------------------------- */
+/* --- cancelling in order ------------------------------------------------------------------------------------------ */
 
-/* Input 50 waits, since the reader's first turn is not over when it is given up; none that is not there is. */
+/* Input 50 is queued, since the reader's first call has not returned when it is cancelled. Ids that do not exist cannot
+ * be. */
 static rill_status read_and_cancel(void *user, int may_block, rill_request *out)
 {
     bench *b = user;
@@ -440,8 +442,8 @@ static rill_status read_and_cancel(void *user, int may_block, rill_request *out)
     return read_text(b, out);
 }
 
-/* The first result is 50's, while both workers stand at the gate: it waited for none of them. Then inputs 0 and 1 are given up,
- * which the workers hold, and the gate opens. */
+/* The first result is input 50's, while both workers wait at the gate: it waited for neither. Then inputs 0 and 1,
+ * which the workers hold, are cancelled, and the gate opens. */
 static rill_status write_and_open(void *user, const rill_result *result)
 {
     bench *b = user;
@@ -465,7 +467,7 @@ static void cancelled_while_queued_or_held(void **state)
     toy_model model;
     char message[100];
     assert_int_equal(toy_model_parse(&model, ARGUMENTS, message, sizeof message), RILL_OK);
-    assert_true(toy_input_read(&model, "in 0", 4).depth > 2); /* they are not finished in one timestep */
+    assert_true(toy_input_read(&model, "in 0", 4).depth > 2); /* they need more than one timestep */
     assert_true(toy_input_read(&model, "in 1", 4).depth > 2);
     prepare(&b);
     assert_int_equal(begin_with(&b, "gated", 2, NULL), RILL_OK);
@@ -488,7 +490,7 @@ static rill_status write_one(void *user, const rill_result *result)
     return RILL_ERR_STOPPED;
 }
 
-/* A run that the writer has ended gives nothing up any more. */
+/* After the writer has ended a run, cancelling has no effect. */
 static void cancelling_after_the_end(void **state)
 {
     (void)state;
@@ -511,7 +513,7 @@ static rill_status read_urgent(void *user, int may_block, rill_request *out)
     return read_text(b, out);
 }
 
-/* Deadlines count from when inputs were read, so all are late before anybody takes them; those without one are decoded. */
+/* Deadlines count from reading, so all are late before a worker takes them; inputs without one are decoded. */
 static void late_while_they_wait(void **state)
 {
     (void)state;
@@ -527,13 +529,13 @@ static void late_while_they_wait(void **state)
     }
 }
 
-/* For the workers a second goes by with each input that is encoded. */
+/* For the workers, a second passes with each encoded input. */
 static double clock_by_work(void *user)
 {
     return clock_by_thread(user) == 10 ? 10 : 10 + encoded;
 }
 
-/* The last hundred have deadlines of their own, in any order, before any of them is taken. */
+/* The last hundred have deadlines, in any order, all before a worker takes them. */
 static int32_t timeout_of_input(int32_t i)
 {
     return i < 100 ? 0 : 1 + i * 37 % 90;
@@ -547,8 +549,8 @@ static rill_status read_half_urgent(void *user, int may_block, rill_request *out
     return read_text(b, out);
 }
 
-/* A late one does not wait for its turn, whichever were late before it: a worker's next timestep is enough, and a hundred inputs are
- * before it. */
+/* A late input does not wait for its turn, even if others were late before it: it ends with a worker's next timestep,
+ * and a hundred inputs are before it. */
 static void deadlines_do_not_queue(void **state)
 {
     (void)state;
@@ -570,9 +572,9 @@ static void deadlines_do_not_queue(void **state)
     end(&b);
 }
 
-/* --- inputs that are bad ------------------------------------------------------------------------------------------ */
+/* --- invalid inputs ----------------------------------------------------------------------------------------------- */
 
-/* Of ten inputs: number 3 could not be read, 5 has bad settings, 7 arguments, 8 seconds. */
+/* Of ten inputs, 3 could not be read; 5 has invalid settings, 7 invalid arguments, 8 an invalid timeout. */
 static rill_status read_bad(void *user, int may_block, rill_request *out)
 {
     static rill_settings narrow;
@@ -620,7 +622,7 @@ static void bad_requests_fail_alone(void **state)
     }
 }
 
-/* Whichever piece of memory is refused, wherever the threads are then. */
+/* Whichever allocation fails, and wherever the threads are. */
 static void memory_is_refused(void **state)
 {
     (void)state;

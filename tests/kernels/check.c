@@ -1,11 +1,11 @@
-/* check.c: dice, guarded buffers, verdicts and the stopwatch of the kernel checks. */
+/* check.c: random numbers, guarded buffers, failure reports and timing of the kernel checks. */
 #include "check.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <time.h>
 
-/* ---- dice ---- */
+/* --- random numbers */
 
 uint64_t dice_next(check *c)
 {
@@ -69,7 +69,7 @@ void dice_choose(check *c, int32_t *p, size_t n, size_t upper)
 
 #define CANARY 16u /* words at each end */
 #define CANARY_WORD 0x5ca1ab1eu
-#define PATTERN_WORD 0x7fc0beefu /* a NaN no operation makes */
+#define PATTERN_WORD 0x7fc0beefu /* a NaN that no operation produces */
 #define MAX_BUFFERS 128
 
 static struct guarded {
@@ -136,7 +136,7 @@ void buffers_finish(check *c)
     buffer_count = 0;
 }
 
-/* ---- verdicts ---- */
+/* --- failure reports */
 
 void case_name(check *c, const char *format, ...)
 {
@@ -171,7 +171,7 @@ int near(double x, double y, double tolerance)
     return fabs(x - y) <= tolerance;
 }
 
-/* ---- stopwatch ---- */
+/* --- timing */
 
 static double now(void)
 {
@@ -180,7 +180,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The minimum over short samples: on a machine that others use too, the only figure that repeats. */
+/* The minimum over short samples: on a shared machine the only reproducible figure. */
 double bench_seconds(bench_fn fn, void *arg)
 {
     double best = 1e30;

@@ -1,9 +1,9 @@
-/* check.h: shared by the kernel checks: random numbers, guarded buffers, tables for a mask, failure reports.
+/* check.h: shared by the kernel checks: random numbers, guarded buffers, the kernel table of an ISA, failure reports.
  *
  * A check generates random and worst cases, runs an operation of the table under test and compares it with an oracle,
- * which is independent of the reference kernel if possible (sums in double, a full sort), and with itself: each row
- * alone, in other batches, gathered, on several threads, to the last bit. Every output lies between canaries and has
- * gaps (leading dimensions) that must not change.
+ * which is independent of the reference kernel if possible (sums in double, a full sort). It also compares the
+ * operation with itself, to the last bit: each row alone, in other batches, gathered, on several threads. Every output
+ * has canaries around it and gaps (leading dimensions) that must not change.
  *
  * Order of use: see check_kernels.c. One thread; the helpers exit the program on failure, with the case on stderr. */
 #ifndef RILL_CHECK_H
@@ -22,7 +22,7 @@ typedef struct check {
     uint64_t dice;        /* state */
     unsigned rounds;      /* random cases per check */
     const char *op, *isa; /* for messages */
-    char what[256];       /* the case, for messages */
+    char what[256];       /* description of the case, for messages */
 } check;
 
 typedef struct check_op {
@@ -49,7 +49,7 @@ void bench_rows(check *c);
 void bench_math(check *c);
 void bench_pool(check *c);
 
-/* ---- dice ---- */
+/* --- random numbers */
 uint64_t dice_next(check *c);
 size_t dice_below(check *c, size_t n);               /* 0..n-1; n >= 1 */
 size_t dice_from(check *c, size_t low, size_t high); /* low..high */
@@ -57,22 +57,22 @@ float dice_normal(check *c);                         /* about N(0, 1) */
 void dice_fill(check *c, float *x, size_t n, float scale);
 /* As dice_fill, then some entries become huge, tiny, denormal, zero or minus zero. */
 void dice_fill_hard(check *c, float *x, size_t n, float scale);
-/* A random permutation of 0..n-1, and n different numbers below `of`. */
+/* A random permutation of 0..n-1; and n distinct numbers below `of`. */
 void dice_permutation(check *c, int32_t *p, size_t n);
 void dice_choose(check *c, int32_t *p, size_t n, size_t upper);
 
-/* ---- buffers: zeros at first, canaries at both ends, 4 bytes off alignment; freed together ---- */
+/* --- buffers: zeroed, canaries at both ends, 4 bytes off alignment; freed together */
 float *buffer(check *c, size_t n);
 int32_t *buffer_int(check *c, size_t n);
 uint64_t *buffer_words(check *c, size_t n);
-void *buffer_aligned(check *c, size_t bytes); /* 64 */
-/* A buffer full of a pattern that no kernel writes; buffer_kept says whether entry i still has it. */
+void *buffer_aligned(check *c, size_t bytes); /* 64-byte aligned */
+/* A buffer filled with a pattern that no kernel writes; buffer_kept tells whether entry i still has it. */
 float *buffer_patterned(check *c, size_t n);
 int buffer_kept(const float *x, size_t i);
 /* Check all canaries and free everything. Called at the end of every case. */
 void buffers_finish(check *c);
 
-/* ---- verdicts ---- */
+/* --- failure reports */
 void case_name(check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void check_fail(const check *c, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5), noreturn));

@@ -1,8 +1,8 @@
-/* check_attention.c: attention against softmax in double, and against itself in other company and order.
+/* check_attention.c: attention against softmax in double, and against itself with other rows and in other order.
  *
- * Tolerance: a score's error (H + 2 roundings of sum |q||k|) is an absolute error of the log-weight, so a weight
- * is off by twice the row's worst score error, relative, plus the exponential's and the sum's T + 8 roundings; a context
- * element by that times sum p|v|, plus T roundings. */
+ * Tolerance: a score's error (H + 2 roundings of sum |q||k|) is an absolute error of the log-weight. So a weight's
+ * relative error is twice the row's worst score error, plus the T + 8 roundings of the exponential and the sum. A
+ * context element's error is that times sum p|v|, plus T roundings. */
 #include <math.h>
 
 #include "check.h"
@@ -12,24 +12,24 @@
 typedef struct problem {
     size_t rows, slots, key, longest, ldq, ldp, ldo;
     size_t value;           /* width of a head's values */
-    size_t heads, ldk, ldv; /* ldk, ldv: of all heads, with gaps of 2 and 1 */
+    size_t heads, ldk, ldv; /* ldk, ldv: over all heads, with gaps of 2 and 1 */
     float *additive;        /* [heads * key], or NULL */
     float *relative;        /* [heads, 2 reach + 1], or NULL */
     size_t reach;
-    int32_t *place;          /* [rows], or NULL: the last */
+    int32_t *place;          /* [rows], or NULL: the last position */
     float *query;            /* [table, heads * key] */
     float *memory, *other;   /* [rows of all slots, ldk], [.., ldv]: keys, values */
-    int32_t first[8], *path; /* where a slot's rows begin; or, with walk, its entries of the path */
+    int32_t first[8], *path; /* first row of each slot; or, with walk, its entries of the path */
     int32_t length[8], *slot, *query_index;
     float scale;
-    int walk; /* memory rows lie where paths say */
+    int walk; /* paths give the memory rows */
 } problem;
 
 static problem draw(check *c)
 {
     problem p = {.rows = dice_from(c, 0, 40), .slots = dice_from(c, 1, 8), .key = dice_from(c, 1, 90)};
     p.heads = dice_below(c, 2) ? dice_from(c, 1, 4) : 1;
-    if (dice_below(c, 3) == 0) /* narrow heads have a kernel of their own */
+    if (dice_below(c, 3) == 0) /* narrow heads have a separate kernel */
         p.key = 32u << dice_below(c, 2), p.heads = 2u << dice_below(c, 3);
     p.value = dice_below(c, 3) == 0 ? dice_from(c, 1, 150) : p.key;
     p.additive = dice_below(c, 3) == 0 ? buffer(c, p.heads * p.key) : NULL;
@@ -63,7 +63,7 @@ static problem draw(check *c)
     p.slot = buffer_int(c, p.rows);
     p.query_index = buffer_int(c, p.rows);
     for (size_t r = 0; r < p.rows; r++) {
-        const int same = r > 0 && dice_below(c, 5) > 0; /* runs of rows of one slot */
+        const int same = r > 0 && dice_below(c, 5) > 0; /* consecutive rows of one slot */
         p.slot[r] = same ? p.slot[r - 1] : (int32_t)dice_below(c, p.slots);
         p.query_index[r] = (int32_t)dice_below(c, p.rows + 2);
     }
@@ -106,7 +106,7 @@ static size_t key_row(const problem *p, size_t s, size_t t)
     return p->walk ? (size_t)p->path[pos] : pos;
 }
 
-/* Head h of row r; weights and out are where that head's begin. */
+/* Check head h of row r; `weights` and `out` point to that head's. */
 static void expect_head(check *c, const problem *p, size_t r, size_t h, const float *weights, const float *out)
 {
     const size_t s = (size_t)p->slot[r], n = (size_t)p->length[s];
@@ -148,7 +148,7 @@ static void expect_head(check *c, const problem *p, size_t r, size_t h, const fl
     }
 }
 
-/* The heads of two rows have equal weights. */
+/* Whether the weights of all heads of two rows are equal. */
 static int same_weights(const problem *p, size_t r, const float *a, const float *b)
 {
     int same = 1;
@@ -183,7 +183,7 @@ static void expect_same(check *c, const problem *p, const float *weights, const 
     }
 }
 
-/* A NaN in one query reaches all of that head's weights and context, and no other head or row. */
+/* A NaN in one query reaches that head's weights and context, and no other head or row. */
 static void expect_contained(check *c, const problem *p, const float *weights, const float *out)
 {
     if (p->rows == 0) return;

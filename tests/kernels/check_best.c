@@ -1,8 +1,8 @@
-/* check_best.c: bias + log-softmax + best B against a double-precision normaliser and a full sort.
+/* check_best.c: bias + log-softmax + best B against a normaliser in double and a full sort.
  *
- * log_norm has a tolerance: the roundings of a sum by pieces of 512 symbols (V/512 + 64 at worst) and of an
- * exponential, and one of its own size. Everything else is exact: from the returned log_norm the scores are recomputed
- * as kernels.h says, all symbols are sorted by score and id, and ids, scores and counts must be those, to the bit. */
+ * log_norm has a tolerance: the roundings of a sum in blocks of 512 symbols (V/512 + 64 at worst) and of an
+ * exponential, and one of its own magnitude. All else is exact: scores are recomputed from the returned log_norm as
+ * kernels.h states, all symbols are sorted by score and id, and ids, scores and counts must match to the bit. */
 #include <math.h>
 
 #include "check.h"
@@ -15,7 +15,8 @@ typedef struct problem {
     int scores; /* 0: ids only; 1: log_norm too; 2: logp too */
 } problem;
 
-/* CLOSE: x that differ, most of them not as logp. FALLING: the best stand side by side, as in vocabularies by frequency. */
+/* CLOSE: distinct logits, most of them with equal log-probabilities. FALLING: the best are adjacent, as in vocabularies
+ * ordered by frequency. */
 enum kind { PLAIN, TIES, MASKED, EXTREME, CLOSE, FALLING, KINDS };
 
 static void fill(check *c, float *x, size_t n, enum kind kind)
@@ -37,7 +38,8 @@ static problem draw(check *c, unsigned round)
     problem p = {.symbols = sizes[dice_below(c, sizeof sizes / sizeof *sizes)], .scores = (int)dice_below(c, 3)};
     p.rows = p.symbols > 1000 ? dice_from(c, 0, 2) : dice_from(c, 0, 20);
     p.best = dice_below(c, 3) ? dice_from(c, 1, 24) : dice_from(c, 1, 160);
-    if (p.symbols > 1000 && !dice_below(c, 3)) p.best = dice_from(c, 200, p.symbols + 10); /* counted by digits */
+    if (p.symbols > 1000 && !dice_below(c, 3))
+        p.best = dice_from(c, 200, p.symbols + 10); /* selected by radix counting */
     p.ldl = p.symbols + dice_below(c, 3);
     p.ldo = p.best + dice_below(c, 3);
     p.table = 3;
@@ -176,7 +178,7 @@ static void expect_row(check *c, const problem *p, const result *out, size_t r)
     free(all);
 }
 
-/* ---- company ---- */
+/* --- other rows in the call */
 
 static void expect_same(check *c, const problem *p, const result *all, const int32_t *order, size_t count,
                         rill_pool *pool)

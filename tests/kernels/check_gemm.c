@@ -1,13 +1,13 @@
-/* check_gemm.c: gemm against sums in double over the unpacked weights, and against itself in other company.
+/* check_gemm.c: gemm against sums in double over the unpacked weights, and against itself with other rows.
  *
- * Tolerance: K + 3 roundings of 2^-24 each, relative to bias + add + sum |a||w|: the bound of any order of summation.
+ * Tolerance: K + 3 roundings of 2^-24 each, relative to bias + add + sum |a||w|, a bound for any order of summation.
  * Tanh adds its own few ulp, swish and gelu those of their factor. With bf16 the weights are the rounded ones. With
- * int8 a and w are what they are quantised to, and before an epilogue nothing at all is tolerated: whatever the
- * instruction set, it finds the integers that are found here one by one; what quantising itself costs is bounded apart.
- * Three statements are checked to the bit: a row alone equals the row in any batch (gathered, permuted, on threads), a
- * row of A given in two parts equals the row given in one, and bf16 weights equal fp32 weights of the same values.
+ * int8, a and w are the quantised values, and the integers before an epilogue must be exact on every instruction set;
+ * the quantisation error is bounded separately. Checked to the bit: a row alone equals the row in any batch (gathered,
+ * permuted, on threads); a row of A in two parts equals the row in one; bf16 weights equal fp32 weights of the same
+ * values.
  *
- * Divisions: drawing, values, company, corners, bench. */
+ * Divisions: drawing, values, other rows in the call, corner cases, bench. */
 #include <math.h>
 
 #include "check.h"
@@ -73,7 +73,7 @@ static rill_gemm call(check *c, const problem *p, size_t rows, float *out)
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
-/* To bf16 and back, by the definition: the nearer of the two neighbours, the even one when both are as near. */
+/* To bf16 and back, by definition: the nearest value, ties to even. */
 static float rounded(float x)
 {
     uint32_t bits, low;
@@ -88,7 +88,7 @@ static float rounded(float x)
     return below < above ? down : up;
 }
 
-/* Numbers as int8: nearest to x / unit in the way that the header states it. */
+/* Numbers as int8: the nearest to x / unit, with ties as the header states. */
 typedef struct quantised {
     float unit, inverse;
 } quantised;
@@ -101,7 +101,7 @@ static quantised quantise(const float *x, size_t n)
     return (quantised){max / 127.0f, 127.0f / max};
 }
 
-/* Element (r, n) of an int8 product before its epilogue: exact. *size: how far quantising may lead from the sum. */
+/* Exact element (r, n) of an int8 product before its epilogue. *size: bound of the quantisation error. */
 static float value_u8s8(const problem *p, size_t r, size_t n, double *size)
 {
     const float *a = p->a + (size_t)p->a_index[r] * p->lda, *w = p->w + n * p->k;
@@ -119,7 +119,7 @@ static float value_u8s8(const problem *p, size_t r, size_t n, double *size)
     return start + product;
 }
 
-/* What x is multiplied with, in its exact form. */
+/* The factor that the epilogue multiplies x with, exactly. */
 static double gate(double x, rill_epilogue epilogue)
 {
     switch (epilogue) {
@@ -158,7 +158,7 @@ static void expect_value(check *c, const problem *p, size_t r, size_t n, float g
     if (p->epilogue == RILL_EPILOGUE_TANH) sum = tanh(sum), tolerance = fmin(tolerance, 2.0) + 3e-7;
     if (p->epilogue == RILL_EPILOGUE_RELU) sum = fmax(sum, 0.0);
     if (p->epilogue >= RILL_EPILOGUE_SWISH) {
-        /* Slopes of up to 1.13, then a few ulp of the value and the tail's absolute error, times |x|. */
+        /* Slopes up to 1.13, then a few ulp of the value, and the absolute error of the tail times |x|. */
         tolerance = 1.15 * tolerance + 4e-7 * fabs(sum);
         sum *= gate(sum, p->epilogue);
     }
@@ -166,7 +166,7 @@ static void expect_value(check *c, const problem *p, size_t r, size_t n, float g
            tolerance);
 }
 
-/* ---- company --------------------------------------------------------------------------------------------- */
+/* --- other rows in the call ------------------------------------------------------------------------------- */
 
 static void expect_gaps(check *c, const problem *p, const float *out)
 {
@@ -178,7 +178,7 @@ static void expect_gaps(check *c, const problem *p, const float *out)
     }
 }
 
-/* The rows of a call, taken anew: `count` of them in the given order, contiguous or gathered, give the same bits. */
+/* `count` rows of the call, repeated in this order, contiguous or gathered, give the same bits. */
 static void expect_same(check *c, const problem *p, const float *all, const int32_t *order, size_t count,
                         int contiguous, rill_pool *pool)
 {
@@ -216,7 +216,7 @@ static void expect_invariant(check *c, const problem *p, const float *all)
     for (size_t r = 0; r < p->rows && r < 12; r++) expect_same(c, p, all, order + r, 1, (int)dice_below(c, 2), NULL);
 }
 
-/* A in two parts, weights packed from rows with gaps: the same bits as in one. */
+/* A in two parts, or weights packed from rows with gaps: the same bits. */
 static void expect_parts(check *c, const problem *p, const float *all)
 {
     if (p->k < 2) return;
@@ -238,7 +238,7 @@ static void expect_parts(check *c, const problem *p, const float *all)
         expect_value(c, p, i / p->n, i % p->n, out[(size_t)p->c_index[i / p->n] * p->ldc + i % p->n]);
 }
 
-/* Weights rounded to bf16 beforehand and stored as fp32: the same bits. */
+/* Weights rounded to bf16 beforehand and packed as fp32: the same bits. */
 static void expect_as_rounded(check *c, const problem *p, const float *all)
 {
     float *w = buffer(c, p->n * p->k), *out = buffer_patterned(c, p->table * p->ldc);
@@ -251,7 +251,7 @@ static void expect_as_rounded(check *c, const problem *p, const float *all)
     EXPECT(c, same_bits(out, all, p->table * p->ldc), "bf16 differs from fp32 with the same weights");
 }
 
-/* ---- corners --------------------------------------------------------------------------------------------- */
+/* --- corner cases ----------------------------------------------------------------------------------------- */
 
 /* A NaN or infinity in one row stays in that row. */
 static void expect_contained(check *c, const problem *p, const float *all)
@@ -287,7 +287,7 @@ static void expect_in_place(check *c, const problem *p)
     EXPECT(c, same_bits(out, separate, p->rows * p->n), "in place differs");
 }
 
-/* A product whose rows another one, of the same K, has left quantised. */
+/* A product whose rows were already quantised by another with the same K. */
 static void expect_quantised_once(check *c)
 {
     const size_t rows = dice_from(c, 1, RILL_GEMM_QUANT_ROWS), k = dice_from(c, 2, 90), k1 = dice_from(c, 1, k - 1);
@@ -302,7 +302,7 @@ static void expect_quantised_once(check *c)
     }
     void *scratch = buffer_aligned(c, rill_gemm_scratch_size(&w[0], rows));
     for (int i = 0; i < 3; i++) {
-        const int which = i == 0 ? 1 : i - 1; /* the second alone, then the first and behind it the second */
+        const int which = i == 0 ? 1 : i - 1; /* the second alone, then the first followed by the second */
         out[i] = buffer(c, rows * n[which]);
         c->k.gemm(&(rill_gemm){.w = &w[which],
                                .rows = rows,
@@ -319,7 +319,7 @@ static void expect_quantised_once(check *c)
     buffers_finish(c);
 }
 
-/* The largest sums there can be, and rows and columns that have no unit: all of the sign that saturates 16 bits. */
+/* The largest possible sums, with the sign that saturates 16 bits; and rows and columns without a unit. */
 static void expect_extremes(check *c)
 {
     enum { K = 1024, N = 20, ROWS = 4 };

@@ -1,7 +1,7 @@
-/* check_gru.c: the cell against the formula in double, and against itself in other company.
+/* check_gru.c: the cell against the formula in double, and against itself with other rows.
  *
- * Tolerance: gates are sums of numbers below 2 and come through functions of slope at most 1, so h is off by 40 units of 2^-24
- * of (1 + |h_n| + |h before|). */
+ * Tolerance: gates are sums of numbers below 2 passed through functions of slope at most 1, so h is off by at most 40
+ * units of 2^-24 of (1 + |h_n| + |previous h|). */
 #include <math.h>
 
 #include "check.h"
@@ -67,7 +67,7 @@ static void expect_row(check *c, const problem *p, size_t r, const float *h)
     }
 }
 
-/* `count` rows in the given order, written over the states that they continue: each its own. */
+/* `count` rows in this order, each writing over the state it continues. */
 static void expect_same(check *c, const problem *p, const float *h, const int32_t *order, size_t count, rill_pool *pool)
 {
     const size_t width = 3 * p->hidden;

@@ -12,7 +12,7 @@ const check_op check_ops[] = {
     {"math", check_math, bench_math}, {NULL, NULL, NULL},
 };
 
-/* The table holds what was asked for, under every mask, and has no hole. */
+/* The table has the requested set, under every mask, and no NULL. */
 void check_table(check *c)
 {
     for (rill_isa_mask mask = 0; mask < 64; mask++) {

@@ -1,4 +1,4 @@
-/* check_lstm.c: the cell against the formula in double, and against itself in other company.
+/* check_lstm.c: the cell against the formula in double, and against itself with other rows.
  *
  * Tolerance: 6 units of 2^-24 relative to |sigmoid(f) c| + |sigmoid(i) tanh(g)| for c; for h the error of c passes
  * through tanh (slope at most 1) and 6 units of |h| are added. */
@@ -64,7 +64,7 @@ static void expect_row(check *c, const problem *p, size_t r, const float *cell, 
     }
 }
 
-/* `count` rows in the given order, written to rows 0.. of fresh tables. */
+/* `count` rows in this order, written to rows 0.. of fresh tables. */
 static void expect_same(check *c, const problem *p, const float *cell, const float *h, const int32_t *order,
                         size_t count, rill_pool *pool)
 {
@@ -91,7 +91,7 @@ static void expect_same(check *c, const problem *p, const float *cell, const flo
     }
 }
 
-/* c written over c_prev: the same node's row, as when a row is stepped in place. */
+/* c overwrites c_prev: the same row of the table, as when a node is stepped in place. */
 static void expect_in_place(check *c, const problem *p, const float *cell)
 {
     float *states = buffer(c, p->rows * p->hidden), *h = buffer(c, p->rows * p->hidden);

@@ -1,14 +1,14 @@
-/* check_pool.c: every chunk runs exactly once, whatever the number of threads, chunks and the naps in between; what
- * chunks wrote is seen by the caller. Under the thread sanitizer this is also the pool's proof of order. */
+/* check_pool.c: every chunk runs exactly once, for any number of threads and chunks and any pauses in between; the
+ * caller sees what chunks wrote. Under the thread sanitizer this also verifies the pool's synchronisation. */
 #include <stdatomic.h>
 #include <time.h>
 
 #include "check.h"
 
 typedef struct job {
-    uint32_t *seen; /* by chunk; plain memory, on purpose */
+    uint32_t *seen; /* count per chunk; not atomic, on purpose */
     atomic_uint calls;
-    unsigned busy; /* turns of a loop per chunk */
+    unsigned busy; /* loop iterations per chunk */
 } job;
 
 static void chunk(void *arg, size_t i)
@@ -40,13 +40,13 @@ static void run_many(check *c, rill_pool *pool)
 {
     for (unsigned i = 0; i < 300 * c->rounds / 60 + 5; i++)
         run_once(c, pool, dice_below(c, 20), 50u * (unsigned)dice_below(c, 50));
-    for (int i = 0; i < 20; i++) { /* long enough for the workers to fall asleep */
+    for (int i = 0; i < 20; i++) { /* long enough for the workers to go to sleep */
         nap(i % 4 ? 30 : 300);
         run_once(c, pool, 8, 2000);
     }
 }
 
-/* As many chunks as were asked for, unless some thread would have one more than others. */
+/* The requested number of chunks, unless threads would get unequal numbers. */
 static void even_chunks(check *c, const rill_pool *pool)
 {
     const size_t threads = rill_pool_threads(pool);
@@ -73,7 +73,7 @@ void check_pool(check *c)
         EXPECT(c, rill_pool_threads(pool) == (threads ? threads : 1), "threads %u", rill_pool_threads(pool));
         even_chunks(c, pool);
         if (threads % 2 == 0)
-            run_many(c, pool); /* the others are finished unused or at once */
+            run_many(c, pool); /* the other pools are destroyed unused or at once */
         else
             run_once(c, pool, 3, 0);
         rill_pool_finish(pool);

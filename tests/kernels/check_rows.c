@@ -1,8 +1,8 @@
 /* check_rows.c: gather, embedding, layer norm, and the elementwise functions.
  *
- * Tolerances: gather is exact; embedding one rounding per operation, so it is recomputed in float and compared to the
- * bit (no operation of it may be fused); layer norm (H + 10) roundings against double; exp, tanh and sigmoid a number
- * of ulp against double, over every 997th float there is (--rounds 4000: over all). */
+ * Tolerances: gather is exact. Embedding has one rounding per operation, so it is recomputed in float and compared to
+ * the bit (none of its operations may be fused). Layer norm: (H + 10) roundings against double. exp, tanh and sigmoid:
+ * a number of ulp against double, over every 997th float (--rounds 4000: over all). */
 #include <math.h>
 
 #include "check.h"
@@ -137,10 +137,10 @@ typedef struct function {
     const char *name;
     void (*run)(size_t n, const float *x, float *y);
     double (*truth)(double x);
-    double ulps; /* allowed; docs/measurements/kernels.md has what was measured */
+    double ulps; /* tolerance; docs/measurements/kernels.md has the measured errors */
 } function;
 
-/* Distance of y from the truth in units of the truth's last place (denormals: of the smallest denormal). */
+/* Distance of y from the true value, in ulps of that (denormals: in units of the smallest denormal). */
 static double ulp_error(float y, double truth)
 {
     const float rounded = (float)truth;
@@ -178,7 +178,7 @@ static void check_function(check *c, const function *f, uint32_t stride)
     EXPECT(c, worst <= f->ulps, "%.2f ulp at %.9g", worst, (double)worst_x);
 }
 
-/* Every length of tail, at canaries. */
+/* Every length of a tail, next to canaries. */
 static void check_tails(check *c, const function *f)
 {
     for (size_t n = 0; n < 70; n++) {
@@ -191,7 +191,7 @@ static void check_tails(check *c, const function *f)
     }
 }
 
-/* What a product's epilogue makes of a number: x times 1. */
+/* The function as a product's epilogue, applied to x times 1. */
 static void check_epilogue(check *c, const function *f, rill_epilogue epilogue)
 {
     enum { N = 300 };
@@ -224,7 +224,7 @@ void check_math(check *c)
         {"tanh", c->k.tanh, tanh, 3.0},
         {"sigmoid", c->k.sigmoid, true_sigmoid, 3.0},
     };
-    /* --rounds 4000 or more: every float there is */
+    /* --rounds 4000 or more: every float */
     const uint32_t stride = c->rounds >= 4000 ? 1 : 997 * 60 / (c->rounds ? c->rounds : 1) | 1;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         check_function(c, &functions[i], stride);

@@ -1,7 +1,7 @@
-/* digest.c: `digest SET` prints a number for each operation, made of all bits of its results on a few hundred random calls.
+/* digest.c: `digest SET` prints a hash for each operation, over all bits of its results on a few hundred random calls.
  *
- * Two sets of instructions that round alike print the same, on whatever processors they run: AVX2 and the sets of AArch64 do
- * (tests/aarch64/run.sh compares them). Exits with 77 where the processor lacks the set. */
+ * Instruction sets with the same rounding print the same on any processor: AVX2 and the AArch64 sets do
+ * (tests/aarch64/run.sh compares them). Exits with 77 if the processor lacks the set. */
 #include <math.h>
 
 #include "check.h"
@@ -27,7 +27,7 @@ static uint64_t digest_gemm(check *c, uint64_t h)
     float *w = numbers(c, n * k, 0.3f), *a = numbers(c, rows * k, 1.0f), *bias = numbers(c, n, 1.0f),
           *out = buffer(c, rows * n);
     const rill_epilogue epilogue = (rill_epilogue)dice_below(c, 5);
-    if (dice_below(c, 4) == 0) { /* sums of minus zero, of which sets may take the larger of two zeros in two ways */
+    if (dice_below(c, 4) == 0) { /* sums of minus zero: sets may choose either zero as the larger */
         for (size_t i = 0; i < rows * k; i++) a[i] = -fabsf(a[i]);
         for (size_t i = 0; i < n; i++) bias[i] = -0.0f;
         memset(w, 0, n * k * sizeof *w);
@@ -48,7 +48,7 @@ static uint64_t digest_gemm(check *c, uint64_t h)
     return h;
 }
 
-/* Narrow heads and others, dot products and sums of tanh. */
+/* Narrow and other heads, dot-product and additive scores. */
 static uint64_t digest_attention(check *c, uint64_t h)
 {
     const size_t rows = dice_from(c, 1, 9),

@@ -26,7 +26,7 @@ static const char *const types[] = {"float64", "float32", "int32", "int64", "mas
 static const char *const levels[] = {"plain", "items", "cells", NULL};
 static const size_t sizes[] = {sizeof(double), sizeof(float), sizeof(int32_t), sizeof(int64_t), sizeof(uint8_t)};
 
-/* --- memory of a call --------------------------------------------------------------------------------------------- */
+/* --- memory of an engine call ------------------------------------------------------------------------------------- */
 
 static void write_value(lua_State *L, const view *v, int32_t i)
 {
@@ -92,7 +92,7 @@ static void read_call(lua_State *L, call *c)
     }
 }
 
-/* run(arrays) with the arrays of the call at upvalue 1. */
+/* run(arrays) with the call's arrays at upvalue 1. */
 static int run_views(lua_State *L)
 {
     const call *c = lua_touserdata(L, lua_upvalueindex(1));
@@ -138,7 +138,7 @@ static int engine(lua_State *L)
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, free_call);
     lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2); /* whatever happens now */
+    lua_setmetatable(L, -2); /* from here on, memory is freed whatever happens */
     read_call(L, c);
     lua_pushvalue(L, -1);
     lua_pushcclosure(L, run_views, 1);
@@ -147,7 +147,7 @@ static int engine(lua_State *L)
     int code = lua_pcall(L, 1, 1, 0);
     script_end(s, frame);
     if (code == LUA_OK) push_contents(L, c);
-    lua_pushcfunction(L, free_call); /* now, so that a stale array reads freed memory if it reads at all */
+    lua_pushcfunction(L, free_call); /* now, so that a stale array would read freed memory */
     lua_pushvalue(L, 5);
     lua_call(L, 1, 0);
     if (code != LUA_OK) return lua_error(L);

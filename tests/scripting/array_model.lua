@@ -1,11 +1,11 @@
--- The naive model of arrays: an array is a table {level=, type=, n=, v={...}}, an operation a loop over elements.
+-- A simple model of arrays: an array is a table {level=, type=, n=, v={...}}, an operation a loop over elements.
 local inf, nan = math.huge, 0 / 0
 
 -- --- calls and levels ----------------------------------------------------------------------------------------------------
 
-local frame -- lengths of the call in progress, and item[i]: whose cell i is
+local frame -- of the call in progress: segment lengths, and item[i], the item of cell i
 
--- Begin a call; returns how many cells it has.
+-- Begin a call; returns its number of cells.
 local function open_frame(lengths)
   frame = { lengths = lengths, item = {}, segments = {} }
   for i, n in ipairs(lengths) do
@@ -26,7 +26,7 @@ local function segments(m)
   return m.level == "cells" and frame.segments or { { 1, m.n } }
 end
 
--- The level and length of what operands make; raises where they do not fit.
+-- Level and length of an operation's result; raises if the operands do not fit.
 local function join(operands)
   local height = { plain = 1, items = 2, cells = 3 }
   local level, n
@@ -41,7 +41,7 @@ end
 
 local function to_float(x) return math.type(x) == "integer" and x + 0.0 or x end -- (-0.0 + 0.0 is 0.0)
 
--- Element i of an operand in an operation at a level, as a float.
+-- Element i of an operand in an operation at this level, as a float.
 local function element(o, i, level)
   if o == true then return 1.0 elseif o == false then return 0.0 end
   if is_number(o) then return to_float(o) end
@@ -85,7 +85,7 @@ local function assign(m, x)
   return make(m.level, m.type, v, m.n)
 end
 
-local function before(x, j, i) -- whether element j comes before element i from the greatest on
+local function before(x, j, i) -- whether element j precedes element i in descending order
   if x[i] ~= x[i] then return x[j] == x[j] or j < i end
   return x[j] > x[i] or x[j] == x[i] and j < i
 end
@@ -149,7 +149,7 @@ local walks = {
   index = function(x) local out = {} for i = 1, #x do out[i] = i end return out end,
 }
 
--- f over each segment of the values of m, as floats.
+-- Apply f to each segment of m's values, as floats.
 local function each_segment(m, f)
   for j, s in ipairs(segments(m)) do
     local x = {}

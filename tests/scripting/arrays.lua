@@ -1,5 +1,5 @@
--- Tests of arrays. engine() and dice() are in array_lab.c, the model that arrays are compared with in array_model.lua. Each function
--- of the table that is returned is a test.
+-- Tests of arrays. engine() and dice() are in array_lab.c, the model for comparison in array_model.lua. Each function
+-- of the returned table is a test.
 local model = ...
 local make, is_model, narrow, greater, lesser = model.make, model.is_model, model.narrow, model.greater, model.lesser
 local binary, unary, elementwise = model.binary, model.unary, model.elementwise
@@ -47,7 +47,7 @@ local function random_value(kind)
   local x = random_number()
   if kind == "int64" and dice(0, 3) == 0 then return 9007199254740993 + dice(0, 8) end
   if x ~= x and kind ~= "float64" and kind ~= "float32" then x = 7 end
-  if kind == "mask" then return ({ 0, 1, 0, 1, 0, 1, 2, 255 })[dice(1, 8)] end -- not all memory is the engine's
+  if kind == "mask" then return ({ 0, 1, 0, 1, 0, 1, 2, 255 })[dice(1, 8)] end -- native code may write other values than 0 and 1
   return narrow(kind, x + 0.0)
 end
 
@@ -66,7 +66,7 @@ local function random_lengths()
   return lengths
 end
 
--- Operand pairs: something a script has, and its model.
+-- An operand pair: a script's value, and its model.
 local function random_operand(pool)
   if dice(0, 3) == 0 then
     local x = dice(0, 7) == 0 and dice(0, 1) == 1 or random_number()
@@ -75,7 +75,7 @@ local function random_operand(pool)
   return pool[dice(1, #pool)]
 end
 
--- One operation: both are done, both fail or neither; the results are equal and may be operands later.
+-- One operation on both: both succeed or both fail. The results are equal and may be operands later.
 local function random_step(pool)
   local a, b, c = pool[dice(1, #pool)], random_operand(pool), random_operand(pool)
   local how, what, real, naive = dice(0, 12)
@@ -140,7 +140,7 @@ local function random_step(pool)
   if is_model(m) then pool[#pool + 1] = { x, m } end
 end
 
--- Random operations on random arrays; afterwards plain arrays are as they were and the others refuse everything.
+-- Random operations on random arrays; afterwards plain arrays are unchanged and the others refuse everything.
 function tests.random()
   local lengths, views = random_lengths(), {}
   local cells = model.open_frame(lengths)
@@ -155,7 +155,7 @@ function tests.random()
       compare(pool[i][1], pool[i][2], "view " .. v.name)
     end
     for _ = 1, dice(1, 30) do random_step(pool) end
-    for i, v in ipairs(views) do -- nothing above wrote to memory of the engine
+    for i, v in ipairs(views) do -- nothing above wrote to the engine's memory
       compare(pool[i][1], pool[i][2], "view " .. v.name .. " at the end")
       local x = random_operand(pool)
       local works, m = pcall(model.assign, pool[i][2], x[2])
@@ -184,7 +184,7 @@ end
 
 -- --- one by one ----------------------------------------------------------------------------------------------------------
 
--- Two items of three candidates and one of none.
+-- Three items with three, no and two candidates.
 local function small(run)
   local lengths = { 3, 0, 2 }
   model.open_frame(lengths)
@@ -370,7 +370,7 @@ function tests.tables_and_text()
   end)
 end
 
--- What a script keeps of a call: copies made by rill.array() and plain results, and nothing else.
+-- Only copies by rill.array() and plain results outlive a call.
 function tests.lifetime()
   local kept = {}
   small(function(b)
@@ -378,7 +378,7 @@ function tests.lifetime()
     kept.sum, kept.mask, kept.copy = b.score + 1, b.score:gt(0), b.score:copy()
     kept.iterate = { pairs(b.score) }
     local plain, id = rill.array(b.score), rill.array(b.id)
-    small(function(inner) -- a call within the call: each has its own arrays
+    small(function(inner) -- a nested call: each has its own arrays
       assert(inner.score[1] == -1)
       fails("a call that is over, or interrupted", function() return b.score[1] end)
       fails("a call that is over, or interrupted", function() return inner.score + b.score end)
@@ -425,7 +425,7 @@ function tests.sorting()
   end
 end
 
--- Keys of every kind: few, many, negative, fractions, beyond any table.
+-- Keys of all kinds: few, many, negative, fractional, too large for a table of counts.
 function tests.counting()
   for _, case in ipairs({ { 3, 0, 1 }, { 100000, 0, 1 }, { 5, -3, 1 }, { 5, 0, 0.5 }, { 4, 2 ^ 40, 1 }, { 3, 0, 1e9 } }) do
     local keys, seen, expected = {}, {}, {}
@@ -436,7 +436,7 @@ function tests.counting()
     end
     local a = rill.array(keys)
     is(a:count_by(a), table.unpack(expected))
-    if a:abs():max() < 2 ^ 30 then is(a:count_by(a:order():set(a * 2)), table.unpack(expected)) end -- keys of int32
+    if a:abs():max() < 2 ^ 30 then is(a:count_by(a:order():set(a * 2)), table.unpack(expected)) end -- int32 keys
   end
   is(rill.array({ nan, nan, 0.0, -0.0, nan }):count_by(rill.array({ nan, nan, 0.0, -0.0, nan })), 0, 0, 0, 1, 0)
   is(rill.zeros(3):count_by(7), 0, 1, 2)

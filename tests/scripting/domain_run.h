@@ -1,4 +1,4 @@
-/* Decoding with a domain that a Lua text declares: what the tests of Lua domains share. */
+/* Decoding with a domain that a Lua text declares: shared by the tests of Lua domains. */
 #ifndef TEST_DOMAIN_RUN_H
 #define TEST_DOMAIN_RUN_H
 
@@ -6,7 +6,7 @@
 #include "rill/script.h"
 #include "support/harness.h"
 
-/* What to do, and what came of it. */
+/* Parameters and results. */
 typedef struct domain_run {
     const char *path;             /* of the model; may be NULL */
     const char *arguments;        /* of the domain; may be NULL */
@@ -16,25 +16,25 @@ typedef struct domain_run {
     int32_t k;                    /* 0: 3 */
     rill_script_options options;
 
-    rill_status status; /* of loading, opening, running: the first that failed */
+    rill_status status; /* first error of loading, opening, running */
     int loaded, opened;
     char message[4000];
-    char out[2000]; /* a line per input: outputs with | between, or ! and a message; what does not fit is left out */
+    char out[2000]; /* a line per input: outputs separated by |, or ! and a message; truncated if too long */
     char last[200]; /* the last input's best output */
 } domain_run;
 
 /* Inputs for rill_run(). */
 typedef struct domain_lines {
-    const char *const *input; /* NULL-ended */
+    const char *const *input; /* NULL-terminated */
     domain_run *run;
 } domain_lines;
 
 rill_status domain_read(void *lines, int may_block, const char **text, size_t *length);
 
-/* Decode the inputs with an open model; what comes out is appended to run->out. */
+/* Decode the inputs with an open model; results are appended to run->out. */
 rill_status domain_decode(domain_run *run, rill_context *ctx, rill_model *model, const char *const *input);
 
-/* Load `lua`, which declares the domain "d", open it and decode the inputs, all in a context with these options. */
+/* Load `lua`, which declares the domain "d", open a model and decode the inputs, all in a context with these options. */
 void domain_try(domain_run *run, const char *lua, const char *const *input, const rill_context_options *memory);
 
 #endif

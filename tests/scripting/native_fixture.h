@@ -1,4 +1,4 @@
-/* Running Lua text with rill.ffi open and the functions of native_functions.c at hand. */
+/* Runs Lua text with rill.ffi enabled and the functions of native_functions.c. */
 #ifndef NATIVE_FIXTURE_H
 #define NATIVE_FIXTURE_H
 
@@ -8,8 +8,8 @@
 #include "rill/script.h"
 #include "support/harness.h"
 
-/* Chunks begin with this, on their first line: `lib`, bind(name, signature), and refused(words, f, ...), which calls f
- * and wants an error that contains the words. */
+/* Prefix of each chunk, on its first line: `lib`, bind(name, signature), and refused(words, f, ...), which calls f and
+ * expects an error that contains the words. */
 #define NATIVE_PRELUDE                                                           \
     "local lib = rill.ffi.open(\"" NATIVE_FUNCTIONS "\") "                       \
     "local function bind(...) return lib:bind(...) end "                         \
@@ -23,7 +23,7 @@ static inline rill_status load_native(rill_context *ctx, const char *text, rill_
     return rill_script_load_text(out, ctx, "test.lua", text, strlen(text), &options);
 }
 
-/* Run the chunk in a context of its own, which must be left without memory. */
+/* Run the chunk in its own context; checks that no memory is left. */
 static inline void run_native(const char *text)
 {
     harness_memory memory;

@@ -1,4 +1,4 @@
-/* A shared object to be bound by scripts: functions of every type, made so that a wrong call gives a wrong answer. */
+/* A shared object for scripts to bind: functions of every type whose results expose a wrong call. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ ECHO(bool, _Bool)
 
 /* --- many arguments ----------------------------------------------------------------------------------------------- */
 
-/* More of both kinds than registers hold; each counts by its place. */
+/* More integer and floating-point arguments than registers hold; the weight depends on the position. */
 RILL_API double weigh(int8_t a, float b, double c, int64_t d, float e, uint16_t f, double g, _Bool h, float i, double j,
                       uint8_t k, double l, float m, int16_t n, double o, uint32_t p, double q, int32_t r, double s,
                       uint64_t t);
@@ -96,7 +96,7 @@ RILL_API void scale(double *x, size_t n, double by)
     for (size_t i = 0; i < n; i++) x[i] *= by;
 }
 
-/* All at once, so that one taken for another is seen. */
+/* All types at once, so that confusing two is noticed. */
 RILL_API double sum_all(const float *f, const int32_t *i, const int64_t *l, const uint8_t *b);
 RILL_API double sum_all(const float *f, const int32_t *i, const int64_t *l, const uint8_t *b)
 {
@@ -205,7 +205,7 @@ RILL_API int through_mixed(void *f)
     return ((address){.pointer = f}).of_mixed(-1, 0.5f, 2.25, "three", 4, -5, 6.5, 1, -7, 255);
 }
 
-/* How many of n calls were made until one returned something else than 1. */
+/* Number of calls, of at most n, until one returns something other than 1. */
 RILL_API int count_calls(void *f, int n);
 RILL_API int count_calls(void *f, int n)
 {
@@ -228,7 +228,7 @@ RILL_API void note(void *f)
     noted = f;
 }
 
-/* A heuristic that calls what was noted. */
+/* A heuristic that calls the noted callback. */
 RILL_API void call_noted(rill_candidates *b);
 RILL_API void call_noted(rill_candidates *b)
 {

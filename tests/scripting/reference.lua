@@ -1,5 +1,5 @@
--- Prints "KIND NAME" for everything that the reference of docs/scripting.md has to list: what rill.names says, what tables hold that
--- scripts can walk, and what the tables that callbacks get hold. reference.sh compares. Run by `rill run` and `rill tune`.
+-- Prints "KIND NAME" for everything that docs/scripting.md has to list: rill.names, the contents of tables that scripts
+-- can traverse, and of the tables that callbacks get. reference.sh compares. Run by `rill run` and `rill tune`.
 local function keys(kind, t)
   for name in pairs(t) do print(kind .. " " .. name) end
 end

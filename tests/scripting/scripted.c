@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What load() works on: engine_run_with() has no place for it. */
+/* Argument of load(): engine_run_with() has no parameter for it. */
 static _Thread_local const char *script_text;
 static _Thread_local const rill_script_options *script_options;
 

@@ -1,4 +1,4 @@
-/* Engine runs in which a script is loaded first: what the tests of heuristics, scorers and policies written in Lua share. */
+/* Engine runs with a script: shared by the tests of heuristics, scorers and schedulers written in Lua. */
 #ifndef TEST_SCRIPTED_H
 #define TEST_SCRIPTED_H
 
@@ -6,27 +6,28 @@
 #include "support/harness.h"
 #include "support/problem.h"
 
-/* Run the problem with the script `text` loaded; an optional allocator and options. Nothing is asserted. */
+/* Run the problem with the script `text` loaded; allocator and options may be NULL. Asserts nothing. */
 void scripted_run(const char *text, const rill_script_options *options, const problem *p, const schedule *s,
                   const rill_context_options *memory, engine_record *out);
 
-/* A problem that is not over at once: inputs, no heuristics or scorers, beams of `k`. The toy has 8 actions. */
+/* A problem of some length: no heuristics or scorers, beams of `k`. The toy has 8 actions. */
 void scripted_problem(problem *p, int seed, int32_t inputs, int32_t k);
 
 /* One entry of the problem's chain. */
 void scripted_entry(problem_name *entry, const char *name, const char *arguments);
 
-/* Fails the test unless the two runs gave the same results, to the last bit. */
+/* Fails the test unless both runs gave the same results, to the last bit. */
 void scripted_same(const problem *p, const engine_record *a, const engine_record *b);
 
-/* Load `text`, run the problem with the entries it has, and expect a failure whose message has all of these; NULL-ended. */
+/* Load `text`, run the problem with its chains, and expect a failure whose message has all of these words;
+ * NULL-terminated. */
 void scripted_fails(const char *text, const problem *p, const schedule *s, rill_status status, ...);
 
 /* Load `text` in a context with the core registered, and expect a failure whose message has `words`. */
 void scripted_refused(const char *text, const char *words);
 
-/* The mixing of test-random (test_plugins.c) in Lua: mix(h, integer), mix_double(h, number); divide(h, d), unsigned, gives the
- * quotient and the rest. */
+/* The mixing function of test-random (test_plugins.c) in Lua: mix(h, integer), mix_double(h, number); divide(h, d),
+ * unsigned, returns quotient and remainder. */
 #define SCRIPTED_MIX                                                                                    \
     "local function mix(a, b)\n"                                                                        \
     "  local z = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019\n"                                     \

@@ -1,10 +1,10 @@
--- What examples/lua/spelling.lua should find, the slow way: every line of words up to a length, each judged as a whole, and the best
--- printed as "SCORE TEXT". The program that runs this puts two locals before it: WORDS, the text to learn from, and TYPED.
+-- Reference for examples/lua/spelling.lua: scores every line of words up to a length as a whole and prints the best as
+-- "SCORE TEXT". The caller prepends two locals: WORDS, the text to learn from, and TYPED.
 
 local EXTRA, MISSING, SWAPPED, WRONG, NEIGHBOUR, BLANK = -6.0, -6.0, -4.5, -7.0, -5.0, -2.0
 local ROWS = " qwertyuiop asdfghjkl zxcvbnm "
 
--- Counting, by word and by pair of words.
+-- Counts of words and word pairs.
 local uni, total, pairs_of, heads = {}, 0, {}, {}
 for sentence in WORDS:gmatch("[^.]+") do
   local before = ""
@@ -23,7 +23,7 @@ local function word_logp(before, word)
   return math.log(0.4 * alone + 0.6 * (pairs_of[before .. " " .. word] or 0) / heads[before])
 end
 
--- The best way to have typed TYPED from its letter j on, with `meant` from its letter i on in mind.
+-- Log-probability of typing TYPED when `meant` was intended, by memoised recursion over the two positions.
 local function typing_logp(meant)
   local memory = {}
   local function slip(a, b)

@@ -1,4 +1,4 @@
-/* Arrays of scripts: what arrays.lua tests, the functions that other files call, and what happens when memory runs out. */
+/* Arrays of scripts: the tests of arrays.lua, the functions for other C files, and out-of-memory errors. */
 #include "array_lab.h"
 #include "support/harness.h"
 
@@ -41,7 +41,7 @@ static void random_operations_equal_the_model(void **unused)
     rill_context_destroy(ctx);
 }
 
-/* --- what other files call ---------------------------------------------------------------------------------------- */
+/* --- functions for other files ------------------------------------------------------------------------------------ */
 
 /* A script, and a call in progress with segments {2, 0, 1}. */
 typedef struct fixture {
@@ -67,13 +67,13 @@ static void close_fixture(fixture *f)
     rill_context_destroy(f->ctx);
 }
 
-/* Protected functions get what to do as a struct. */
+/* Argument of protected functions. */
 typedef struct job {
     array_type type;
     array_level level;
     int32_t n;
     int writable;
-    const char *expression; /* of the value to store or to look at */
+    const char *expression; /* its value is stored or examined */
     void *data;
     int32_t length;
 } job;
@@ -208,13 +208,13 @@ static void stores_broadcast_and_convert(void **unused)
     close_fixture(&f);
 }
 
-/* --- memory runs out ---------------------------------------------------------------------------------------------- */
+/* --- out of memory ------------------------------------------------------------------------------------------------ */
 
 static void memory_limit_holds(void **unused)
 {
     (void)unused;
     static const char text[] = "local a = rill.zeros(1000)\n"
-                               "for i = 1, 200 do a = a + 1 end\n" /* garbage is none of the limit's business */
+                               "for i = 1, 200 do a = a + 1 end\n" /* garbage does not count against the limit */
                                "assert(not pcall(rill.zeros, 1e6))\n"
                                "assert(not pcall(rill.zeros, 2147483647))\n"
                                "assert(a:max() == 200)\n"
@@ -227,7 +227,7 @@ static void memory_limit_holds(void **unused)
     rill_context_destroy(ctx);
 }
 
-/* From some request on there is no memory: the call then says so, and the next one works again. */
+/* From some allocation on memory runs out: the call reports it, and the next one works again. */
 static void failing_allocations_are_errors(void **unused)
 {
     (void)unused;

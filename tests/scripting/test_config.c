@@ -1,4 +1,5 @@
-/* Configurations: what a script's table becomes, what is refused and where, sweeps, and searches of a script's own. */
+/* Configurations: the struct made from a script's table, what is refused with which position, sweeps, and searches by
+ * scripts. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 static rill_context *ctx;
 
-/* A domain whose options are keys of configurations, read as their types say. */
+/* A domain whose options are keys of configurations, read by their type. */
 static const rill_option told[] = {{"weights", "f32|bf16", "", "", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, NULL},
                                    {"origin", "NAME", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0, NULL},
                                    {"shortlist", "FILE", "", "", RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0, NULL},
@@ -50,7 +51,7 @@ static rill_script_config *read(const char *text)
     return config;
 }
 
-/* --- what is said ------------------------------------------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------------------------------------------------- */
 
 static const char *setting(const rill_script_config *config, const char *name)
 {
@@ -144,7 +145,7 @@ static void config_nothing(void **state)
     rill_script_config_free(NULL);
 }
 
-/* Beside the script, wherever that is; a bare name of a plugin would be looked for along the loader's path. */
+/* Relative to the script's directory; a bare plugin name must not be searched along the loader's path. */
 static void config_paths(void **state)
 {
     (void)state;
@@ -180,7 +181,7 @@ static void config_functions(void **state)
     rill_script_config_free(c);
 }
 
-/* --- what is refused ---------------------------------------------------------------------------------------------- */
+/* --- refusals ----------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *text, *message;
@@ -257,7 +258,7 @@ static void config_refused(void **state)
     }
 }
 
-/* A heuristic given as a function must say how its arguments went wrong; here are too many entries instead. */
+/* Refusing a bare function must name the invalid part; here there are too many entries. */
 static void config_too_long(void **state)
 {
     (void)state;
@@ -267,7 +268,7 @@ static void config_too_long(void **state)
     assert_non_null(strstr(rill_error(ctx), "at most 32"));
 }
 
-/* --- where it stands ---------------------------------------------------------------------------------------------- */
+/* --- positions ---------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *text, *path;
@@ -344,13 +345,13 @@ static void config_sweep(void **state)
         rill_script_config_free(point);
     }
     rill_script_config_free(base);
-    assert_int_equal(rill_script_config_read(script, &base), RILL_OK); /* points were made of copies */
+    assert_int_equal(rill_script_config_read(script, &base), RILL_OK); /* sweep points were made of copies */
     assert_string_equal(setting(base, "k"), "4");
     assert_string_equal(base->heuristics.entry[1].arguments, "9");
     rill_script_config_free(base);
 }
 
-/* What a script does with a grid, or with metatables, changes neither it nor the base. */
+/* A script's changes to a grid, or to metatables, affect neither the grid nor the base. */
 static void config_sweep_is_closed(void **state)
 {
     (void)state;
@@ -377,7 +378,7 @@ static void config_sweep_is_closed(void **state)
     rill_script_config_free(base);
 }
 
-/* What rill.names says of grids is what they take. */
+/* rill.names lists the parameters that grids accept. */
 static void config_sweep_names(void **state)
 {
     (void)state;
@@ -403,7 +404,7 @@ static void config_sweep_in_order(void **state)
     rill_script_config_free(point);
 }
 
-/* With a function the chains are its business, settings are applied all the same. */
+/* With an edit function the chains are left to it; settings are still applied. */
 static void config_sweep_function(void **state)
 {
     (void)state;
@@ -474,14 +475,14 @@ static void config_sweep_refused(void **state)
     assert_non_null(strstr(rill_error(ctx), "more than 1000000 points"));
 }
 
-/* --- searches of a script's own ----------------------------------------------------------------------------------- */
+/* --- searches by scripts ------------------------------------------------------------------------------------------ */
 
 typedef struct notes {
     char log[512];
     int calls, failing_call;
 } notes;
 
-/* Pretends that quality is k, and that k == 9 contradicts something. */
+/* A fake measurement: quality is k, and k == 9 is an invalid combination. */
 static rill_status attempt(void *user, const rill_script_config *config, rill_script_measures *out)
 {
     notes *n = user;
@@ -541,7 +542,7 @@ static void config_tune(void **state)
     assert_int_equal(n.calls, 1);
 }
 
-/* An attempt that fails ends the search, whatever the script makes of it. */
+/* A failed attempt ends the search, even if the script catches the error. */
 static void config_tune_fails(void **state)
 {
     (void)state;
@@ -556,7 +557,7 @@ static void config_tune_fails(void **state)
     n.failing_call = 0;
 }
 
-/* The function outlives its search and is then only an error. */
+/* The function outlives its search and then raises an error. */
 static void config_tune_over(void **state)
 {
     (void)state;
@@ -572,7 +573,7 @@ static void config_tune_over(void **state)
     assert_int_equal(n.calls, 0);
 }
 
-/* Each stretch between two attempts has the whole limit; no stretch has more. */
+/* Each stretch between two attempts has the full limit. */
 static void config_tune_limit(void **state)
 {
     (void)state;
@@ -606,12 +607,12 @@ static rill_status whole_life(rill_context *context)
     if (status == RILL_OK) status = rill_script_config_read(script, &config);
     if (status == RILL_OK) status = rill_script_sweep_point(script, 1, &point);
     if (status == RILL_OK) status = rill_script_tune(script, attempt, &n);
-    rill_script_config_free(point); /* the other goes with the script */
+    rill_script_config_free(point); /* the other is freed with the script */
     return status;
 }
 
-/* Every request for memory is refused once, alone and with all behind it. Alone it may do no harm: Lua then collects its garbage
- * and asks again. */
+/* Each allocation fails once, alone and with all later ones. A single failure is harmless: Lua collects its garbage and
+ * tries again. */
 static void config_memory(void **state)
 {
     (void)state;

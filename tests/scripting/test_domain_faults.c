@@ -1,4 +1,4 @@
-/* Domains in Lua that are wrong: what is refused when, with which words, and that nothing is left behind. */
+/* Faulty Lua domains: what is refused, when, with which message, and that nothing leaks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void bad_declarations(void **state)
     }
 }
 
-/* What a script declared before it failed is forgotten, and the name is free for another. */
+/* Declarations of a script that fails later are removed, and their names are free again. */
 static void failures_register_nothing(void **unused)
 {
     (void)unused;
@@ -118,7 +118,7 @@ static void bad_openings(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         domain_run run = {.k = 2};
         char lua[600];
-        /* close() hears of what open() had made. */
+        /* close() is called with what open() returned. */
         snprintf(lua, sizeof lua, "rill.domain{ name = 'd', open = function() return %s end, close = print, %s}",
                  cases[i].returned, THREE);
         domain_try(&run, lua, words, NULL);
@@ -135,7 +135,7 @@ static void bad_openings(void **state)
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* A domain that is right but for what `wrong` puts in place of one of its functions. What is wrong is so for the input x. */
+/* A valid domain, with one function replaced by `wrong`. It misbehaves for the input x. */
 static const char good_domain[] =
     "local d = { name = 'd', actions = {'p', 'q', '.'}, end_action = '.', max_length = 4,\n"
     "start = function(self, input) return {text = input.text} end,\n"
@@ -145,7 +145,7 @@ static const char good_domain[] =
     "local function wrong(name, f) local right = d[name]\n"
     "  d[name] = function(self, s, ...) if (s.text or s.input) == 'x' then return f() end return right(self, s, ...) end end\n";
 
-/* The same by rows; `on` makes the answers to rows of the input x. */
+/* The same with whole timesteps; `on` returns the choices for rows of the input x. */
 static const char good_rows[] =
     "local x, on\n"
     "local choices = {p = -1, q = -2, ['.'] = -3}\n"
@@ -266,7 +266,7 @@ static void wrong_rows(void **state)
     try_all(good_rows, anywhere, sizeof anywhere / sizeof *anywhere, 1);
 }
 
-/* A bad input fails alone, and so does one whose hypotheses all die. */
+/* An invalid input fails alone, and so does one whose hypotheses all die. */
 static void bad_inputs_fail_alone(void **state)
 {
     (void)state;
@@ -288,7 +288,7 @@ static void bad_inputs_fail_alone(void **state)
     assert_string_equal(run.out, "p p p p\n!again\np p p p\n");
 }
 
-/* What was finished before a script failed is given out. */
+/* Results finished before a script failed are returned. */
 static void finished_results_stay(void **state)
 {
     (void)state;
@@ -302,7 +302,7 @@ static void finished_results_stay(void **state)
     assert_string_equal(run.out, "pppp\npppp\npppp\npppp\n");
 }
 
-/* A long input is shortened between characters. */
+/* A long input is truncated at a character boundary. */
 static void long_inputs_are_cut(void **state)
 {
     (void)state;
@@ -323,7 +323,7 @@ static void keep_log(void *user, rill_log_level level, const char *message)
     if (level == RILL_LOG_WARNING) snprintf(user, 400, "%s", message);
 }
 
-/* What fails when nothing is left to fail is a warning. */
+/* An error in close() is logged as a warning. */
 static void close_failures_are_warnings(void **unused)
 {
     (void)unused;
@@ -360,7 +360,7 @@ static void write_file(const char *folder, const char *name, const char *text)
     fclose(file);
 }
 
-/* options.read(name) as a domain sees it: "ok TEXT" or the error. */
+/* The result of options.read(name) in a domain: "ok TEXT" or the error. */
 static void read_as_domain(const char *path, const char *call, char *out, size_t size)
 {
     domain_run run = {.k = 1, .path = path};
@@ -439,8 +439,8 @@ static void files(void **state)
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* Every request for memory refused in turn, from loading to closing: the run fails for want of memory or is what it would have
- * been, and nothing is lost. Lua collects garbage and asks again, so that a single refusal often passes. */
+/* Each allocation fails in turn, from loading to closing: the run reports an out-of-memory error or has its usual
+ * result, and nothing leaks. Lua collects garbage and tries again, so a single failure often has no effect. */
 static void out_of_memory(const char *lua, int persistent)
 {
     char undisturbed[2000] = "";
@@ -466,13 +466,13 @@ static void out_of_memory(const char *lua, int persistent)
     assert_true(refused > (persistent ? requests / 2 : 5));
 }
 
-/* Limits from far too little to enough: each lets the script come a little further. */
+/* Memory limits from far too low to sufficient: each lets the script get a little further. */
 static void little_memory(const char *lua)
 {
     harness_memory memory = {0};
     rill_context_options options = harness_memory_options(&memory);
     domain_run run = {.k = 2};
-    int refused[3] = {0}; /* while loading, opening, running */
+    int refused[3] = {0}; /* in loading, opening, running */
     for (size_t limit = 5000; limit == 5000 || run.status != RILL_OK; limit += 23) {
         run.options.memory = limit;
         domain_try(&run, lua, words, &options);

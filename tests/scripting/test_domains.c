@@ -1,5 +1,5 @@
-/* Domains in Lua: the toy in both ways of writing one against the naive search, what a domain is told and may say, and models
- * side by side. What goes wrong is in test_domain_faults.c. */
+/* Lua domains: the toy in both styles against the naive search, what a domain receives and may return, and several
+ * models. Errors are in test_domain_faults.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static rill_status load_toy(rill_context *ctx)
     return rill_script_load(&script, ctx, SCRIPTS_FOLDER "/toy.lua", NULL);
 }
 
-/* Random problems, solved by the naive search with the toy's own mathematics and decoded with the toy in Lua. */
+/* Random problems, solved by the naive search with the C toy and decoded with the Lua toy. */
 static void random_problems(const char *domain, int64_t iterations)
 {
     uint64_t first = harness_seed(1);
@@ -82,7 +82,7 @@ static void all_methods(void **state)
     }
 }
 
-/* --- what a domain is told and may say ------------------------------------------------------------------------------- */
+/* --- arguments and results ------------------------------------------------------------------------------------------- */
 
 static const char *const words[] = {"ab", "_", "b", NULL};
 
@@ -93,7 +93,7 @@ static void expect(domain_run *run, const char *lua, const char *out)
     assert_string_equal(run->out, out);
 }
 
-/* Names everywhere, an end by name, a default for what is printed: the shortest domain there is. */
+/* Names everywhere, an end action by name, default output: the shortest possible domain. */
 #define SHORTEST                                                                       \
     "rill.domain{ name = 'd', actions = {'yes', 'no', '.'}, end_action = '.',\n"       \
     "  start = function(self, input) return {text = input.text, at = 1} end,\n"        \
@@ -122,7 +122,7 @@ static void names_and_defaults(void **state)
     expect(&run, SHORTEST "}", "yes no|yes yes\nno|yes\nno|yes\n");
 }
 
-/* What finalize learns of scores; a scorer adds to the score and not to the log-probability. */
+/* The scores that finalize receives: scorers change the score, not the log-probability. */
 static void hypotheses(void **state)
 {
     (void)state;
@@ -138,7 +138,7 @@ static void hypotheses(void **state)
            "0.5 -0.5 0.25,0.25 -0.25,-0.25\n0.25 -0.25 0.25 -0.25\n0.25 -0.25 0.25 -0.25\n");
 }
 
-/* The last actions: all, some by name, none; an end action stays one. */
+/* Terminal actions: all, some by name, none; an end action always is one. */
 static void last_actions(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void last_actions(void **state)
     }
 }
 
-/* What open is given, and what it may return instead of a table. */
+/* Arguments of open, and what it may return instead of a table. */
 static void options(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static void sizes_and_canonical(void **unused)
     rill_context_destroy(ctx);
 }
 
-/* Log-probabilities of given actions and none besides, through the table itself: both ways of writing answer alike. */
+/* Log-probabilities of picks only, through the domain table: both styles agree. */
 static void picks(void **state)
 {
     (void)state;
@@ -268,7 +268,7 @@ static void picks(void **state)
 
 /* --- texts to actions --------------------------------------------------------------------------------------------- */
 
-/* Two or more of five letters; "5" is the name of action 3, and action 5 is called otherwise. What `rest` has comes behind. */
+/* Two or more of five letters; "5" is the name of action 3, and action 5 has another name. `rest` is appended. */
 #define LETTERS                                                                                              \
     "rill.domain{ name = 'd', actions = {'a', 'b', 'c', '5', '.', 'f'}, end_action = '.', max_length = 4,\n" \
     "  start = function() return 0 end, advance = function(self, n) return n + 1 end,\n"                     \
@@ -286,9 +286,9 @@ static void texts_to_actions(void **state)
     (void)state;
     static const char *const one[] = {"_", NULL};
     static const struct {
-        const char *lua, *scorer, *text, *out; /* what comes out, or a message */
+        const char *lua, *scorer, *text, *out; /* out: the outputs, or a message */
     } cases[] = {
-        /* names with blanks between, where there is no tokenize */
+        /* without tokenize: names separated by spaces */
         {LETTERS "}", "ban", "", "5 5\n"},
         {LETTERS "}", "ban", "5", "a a\n"},
         {LETTERS "}", "ban", "5 5", "5 a\n"},
@@ -296,7 +296,7 @@ static void texts_to_actions(void **state)
         {LETTERS "}", "require", "b f", "b f\n"},
         {LETTERS "}", "ban", "3", "\"3\" is the name of no action"},
         {LETTERS "}", "ban", "bf", "\"bf\" is the name of no action"},
-        /* what tokenize makes of them */
+        /* with tokenize */
         {LETTERS BY_LETTERS "}", "ban", "5", "a a\n"},
         {LETTERS BY_LETTERS "}", "ban", "55", "5 a\n"},
         {LETTERS BY_LETTERS "}", "ban", "5 ||| A", "b b\n"},
@@ -308,7 +308,7 @@ static void texts_to_actions(void **state)
         {LETTERS BY_LETTERS "}", "require", "b", "b 5\n"},
         {LETTERS BY_LETTERS "}", "require", "bz",
          "domain d: tokenize: script test.lua: tokenize: \"z\" is not among the names"},
-        /* wrong ones */
+        /* invalid results */
         {LETTERS ", tokenize = function() end }", "ban", "a",
          "tokenize returned nil: it returns a list of actions, or nil"},
         {LETTERS ", tokenize = function() return nil, 3 end }", "ban", "a", "tokenize returned nil"},
@@ -323,7 +323,7 @@ static void texts_to_actions(void **state)
         {LETTERS ", tokenize = function() error('burst') end }", "ban", "a", "domain d: tokenize: test.lua:3: burst"},
         {LETTERS ", tokenize = function() while true do end end }", "ban", "a", "instructions in one call"},
         {LETTERS ", tokenize = 3 }", "ban", "a", "tokenize is a number; a function was expected"},
-        /* numbers */
+        /* action numbers */
         {"rill.domain{ name = 'd', actions = 3, max_length = 2,\n"
          "start = function() return 0 end, advance = function(self, n) return n + 1 end,\n"
          "choices = function() return {[0] = -3, [1] = -2, [2] = -1} end,\n"
@@ -344,7 +344,7 @@ static void texts_to_actions(void **state)
     }
 }
 
-/* A list longer than what it is asked for first, and one in the plain form that scorers ask for. */
+/* A list longer than the initial capacity, and one through the plain function that scorers use. */
 static void long_texts_to_actions(void **state)
 {
     (void)state;
@@ -363,9 +363,9 @@ static void long_texts_to_actions(void **state)
     if (run.status != RILL_OK) fail_msg("%s", run.message);
 }
 
-/* --- models side by side -------------------------------------------------------------------------------------------- */
+/* --- several models ------------------------------------------------------------------------------------------------- */
 
-/* Two models of one domain share nothing, and closing one leaves the other whole. */
+/* Two models of one domain share nothing, and closing one leaves the other intact. */
 static void two_models(void **unused)
 {
     (void)unused;
@@ -391,7 +391,7 @@ static void two_models(void **unused)
     rill_context_destroy(ctx);
 }
 
-/* A table of rows that outlives its model is an error to use, not a way into memory that is gone. */
+/* Using a rows object after its model was closed raises an error. */
 static void rows_outlive_their_model(void **unused)
 {
     (void)unused;
@@ -422,7 +422,7 @@ static void keep_warning(void *user, rill_log_level level, const char *message)
     if (level == RILL_LOG_WARNING) snprintf(user, 400, "%s", message);
 }
 
-/* States go when the engine is done with them: when the run is over none is left but what the closing script makes itself. */
+/* States are released when the engine frees them: after the run, only those that the closing script makes exist. */
 static void states_are_forgotten(void **unused)
 {
     (void)unused;
@@ -434,7 +434,7 @@ static void states_are_forgotten(void **unused)
         "  start = new, advance = new, choices = function() return {[0] = -0.1, [1] = -3, [2] = -0.2} end,\n"
         "  finalize = function() return made < 20000 and 'early' or count() < made / 4 and 'few' or 'many' end,\n"
         "  close = function()\n"
-        "    for i = 1, 50000 do local garbage = {} end\n" /* so that garbage is collected */
+        "    for i = 1, 50000 do local garbage = {} end\n" /* makes the collector run */
         "    error(count() .. ' of ' .. made // 1000 .. ' thousand')\n"
         "  end }";
     static const char *many[1001];

@@ -1,5 +1,5 @@
-/* Decodes with a heuristic, a scorer and a policy in Lua in which every request for memory is refused in turn, once and for ever:
- * the run fails with a sentence or gives the right answers, and nothing is lost either way. */
+/* Runs with a heuristic, a scorer and a scheduler in Lua in which each allocation fails in turn, once and from then on:
+ * the run fails with a message or has the right results, and nothing leaks. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static void name_everything(problem *p)
     p->n_heuristics = p->n_scorers = 1;
 }
 
-/* Returns whether the n-th request was made at all. */
+/* Returns whether the n-th allocation was reached. */
 static int refuse(const problem *p, int64_t n, int persistent, const engine_record *baseline, int64_t *failed)
 {
     harness_memory m = {.failing_request = n, .persistent = persistent};
@@ -75,7 +75,7 @@ static void refuse_each(int persistent)
     print_message("%lld requests, %lld of them needed\n", (long long)n, (long long)failed);
     assert_true(n > 90); /* columns are carved out of few blocks */
     assert_true(failed > 80);
-    /* Memory that is gone for good ends the run, but where Lua collects once more and finds room in a block that it has. */
+    /* Permanent failure ends the run, unless Lua's second collection frees enough in its blocks. */
     if (persistent) assert_in_range(failed, n - 3, n - 1);
     engine_record_clear(&baseline);
 }
@@ -92,7 +92,7 @@ static void for_ever(void **state)
     refuse_each(1);
 }
 
-/* A script's own limit is met in the middle of a run: an error, and all is given back. */
+/* The script reaches its memory limit in the middle of a run: an error, and everything is freed. */
 static void own_limit(void **state)
 {
     (void)state;
@@ -117,8 +117,8 @@ static void own_limit(void **state)
     engine_record_clear(&r);
 }
 
-/* Lua gets its small blocks out of large ones, so most of its requests never reach the context. The script's own limit does
- * see each of them: with every limit that is too low, one more of them is met. */
+/* Lua's small blocks are carved from large ones, so most of its requests never reach the context. The script's limit
+ * sees each; every limit that is too low makes one more of them fail. */
 static void every_limit(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Values that name a heuristic, a scorer or a policy in a configuration, in all the forms they may be written in. */
+/* Configuration entries for a heuristic, scorer or scheduler, in all forms. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct reading {
     entry entry;
 } reading;
 
-/* The value on top of the stack. */
+/* Read the value on top of the stack. */
 static void read_value(lua_State *L, const char *kind, entry *out)
 {
     lua_pushvalue(L, -1);
@@ -36,7 +36,7 @@ static int read_result(lua_State *L)
     return 0;
 }
 
-/* Read what `text` returns as an entry of `kind`; the context stays open for the caller. */
+/* Read the result of `text` as an entry of `kind`; the caller destroys the context. */
 static rill_context *read_entry(const char *text, const char *kind, reading *r, rill_status *status)
 {
     rill_context *ctx = harness_context(NULL);
@@ -132,7 +132,7 @@ static void refusals(void **state)
     refuses("heuristic", "return { 10, 'x' }", "a number where a heuristic is expected");
 }
 
-/* The same function is registered once; others beside it; and what is read can be run. */
+/* A function is registered only once, separately from others, and the entry can be used. */
 static int read_twice(lua_State *L)
 {
     entry *entries = lua_touserdata(L, 1);

@@ -1,13 +1,13 @@
-/* Heuristics written in Lua: the built-in ones a second time and random ones against the naive search, what `b` offers and
- * refuses, and what is said when a script fails. */
+/* Heuristics written in Lua: the built-in ones in Lua and random ones against the naive search, fields and errors of
+ * `b`, and messages when a script fails. */
 #include <stdio.h>
 #include <string.h>
 
 #include "scripted.h"
 
-/* --- the same answers ----------------------------------------------------------------------------------------------- */
+/* --- same results --------------------------------------------------------------------------------------------------- */
 
-/* The built-in heuristics three times: by whole arrays, by methods, and element by element. */
+/* The built-in heuristics in three styles: by whole arrays, by methods, and element by element. */
 static const char *const built_in =
     "local function ratio(text) return -math.log(tonumber(text)) end\n"
     "local function sums(b, least) b.keep = b.score:ge(b.best - least) end\n"
@@ -36,7 +36,7 @@ static const char *const built_in =
     "rill.heuristic{ name = 'each-relative_local', arguments = 'R', create = ratio,\n"
     "  apply = each('action_logp', 'k') }\n";
 
-/* test-random once more: every field of `b` goes into a hash, which decides. */
+/* test-random in Lua: a hash of all fields of `b` decides. */
 static const char *const random_one = SCRIPTED_MIX
     "rill.heuristic{ name = 'lua-random', arguments = 'SEED,PERCENT',\n"
     "  create = function(text)\n"
@@ -64,7 +64,7 @@ static const char *const random_one = SCRIPTED_MIX
     "    end\n"
     "  end }\n";
 
-/* Name the script's heuristics in place of the problem's; returns how many. */
+/* Replace the problem's heuristics by the script's; returns how many. */
 static int rename_heuristics(problem *p, const char *prefix, const char *random)
 {
     int renamed = 0;
@@ -136,7 +136,7 @@ static void random_decisions(void **state)
 static const schedule plain = {.method = "stream-all", .n = 8, .refill = -1};
 static const schedule checked = {.method = "stream-all", .n = 8, .refill = -1, .check = 1};
 
-/* A script with one heuristic "mine", whose apply is `body`. */
+/* A script with one heuristic "mine", with `body` as its apply function. */
 static const char *apply_text(const char *body)
 {
     static char text[4000];
@@ -171,7 +171,7 @@ static void same_marks(const char *body, const char *other)
 static void marks(void **state)
 {
     (void)state;
-    /* widths: numbers, arrays, broadcasting, narrowing twice, and what no width can be */
+    /* widths: numbers, arrays, broadcasting, narrowing twice, and invalid widths */
     same_marks("b.width = 2", "for i = 1, b.n do b.width[i] = 2 end");
     same_marks("b.width = b.k - 2", "b.width = 2");
     same_marks("b:narrow(3) b:narrow(b.k - 1) b:narrow(2.9)", "b.width = 2");
@@ -191,13 +191,13 @@ static void marks(void **state)
     same_marks("b:halt(b.item_id:eq(2)) b:halt(b.item_id:eq(4))", "b.stop = b.item_id:eq(2) | b.item_id:eq(4)");
     same_marks("b:halt(true)", "b.stop = 1");
     same_marks("b:halt(b.outputs:gt(0))", "for i = 1, b.n do b.stop[i] = b.outputs[i] > 0 end");
-    /* what is returned means nothing, but for arrays; the arguments are the text itself without create */
+    /* results are ignored; without create the argument is the text itself */
     same_marks("return 17", "return nil, nil, {}");
     same_marks("assert(x == '2' and b.n > 0 and b.size >= 0) b.width = tonumber(x)", "b.width = 2");
     same_marks("local first, last = b:range(b.n) assert(last == b.size and #b.score == b.size and #b.k == b.n)", "");
 }
 
-/* --- refusals: a script that misuses `b` ------------------------------------------------------------------------------ */
+/* --- errors in using `b` ---------------------------------------------------------------------------------------------- */
 
 static void refuses(const char *body, const char *words)
 {
@@ -208,7 +208,7 @@ static void refuses(const char *body, const char *words)
                    NULL);
 }
 
-/* The same for what is found when the function has returned: it is the function that is named. */
+/* The same for errors noticed after the function has returned: the message names the function. */
 static void refuses_after(const char *body, const char *words)
 {
     problem p;
@@ -285,7 +285,7 @@ static void used_after_the_call(void **state)
     kept_too_long("b", "return old.score", "beams of a call that is over");
     kept_too_long("b", "old.width = 1", "beams of a call that is over");
     kept_too_long("b", "old:drop(true)", "beams of a call that is over");
-    kept_too_long("b.drop", "old(b, 'x')", "number"); /* methods themselves are everyone's */
+    kept_too_long("b.drop", "old(b, 'x')", "number"); /* methods themselves may be kept */
     kept_too_long("b.score", "return old[1]", "call that is over");
     kept_too_long("b.keep", "old[1] = 0", "call that is over");
     kept_too_long("b.keep", "b.keep = old", "call that is over");
@@ -301,7 +301,7 @@ static void names_the_input(void **state)
     problem p;
     scripted_problem(&p, 4, 12, 4);
     one_heuristic(&p, "mine", "2");
-    /* one input, wherever it stands in the call */
+    /* one input, at any position in the call */
     for (int32_t input = 0; input < 12; input += 5) {
         char body[200], words[60];
         snprintf(body, sizeof body, "for i = 1, b.n do if b.item_id[i] == %d then error('no luck') end end",
@@ -310,21 +310,21 @@ static void names_the_input(void **state)
         scripted_fails(apply_text(body), &p, &plain, RILL_ERR_PLUGIN, "heuristic mine", words, "test.lua:2: no luck",
                        "stack traceback", NULL);
     }
-    /* none alone */
+    /* no input fails alone */
     scripted_fails(apply_text("if b.n > 1 then error('together') end"), &p, &plain, RILL_ERR_PLUGIN,
                    "in a timestep of 8 inputs, the first is input 7 (line 8), none fails alone: ", "together", NULL);
-    /* an error in a nested function keeps its traceback; one that is not a string is told too */
+    /* an error in a nested function has a traceback; an error value that is no string is shown, too */
     scripted_fails(apply_text("local function inner() local x = nil + 1 end\ninner()"), &p, &plain, RILL_ERR_PLUGIN,
                    "arithmetic on a nil", "inner",
                    "in a timestep of 8 inputs, the first is input 7 (line 8), each fails alone: ", NULL);
     scripted_fails(apply_text("error(setmetatable({}, {__tostring = function() return 'an object' end}))"), &p, &plain,
                    RILL_ERR_PLUGIN, "an object", "the first is input 7 (line 8), each fails alone: ", NULL);
-    /* the first of some */
+    /* the first of several */
     scripted_fails(apply_text("for i = 1, b.n do if b.item_id[i] % 3 == 1 then error('a third') end end"), &p, &plain,
                    RILL_ERR_PLUGIN, "while decoding input 7 (line 8): ", "a third", NULL);
 }
 
-/* An endless loop is found by its input without being waited for as often as there are inputs. */
+/* An endless loop is attributed to its input without the time limit for each input. */
 static void endless_loops(void **state)
 {
     (void)state;
@@ -340,14 +340,14 @@ static void endless_loops(void **state)
     assert_non_null(strstr(r.message, "while decoding input 5 (line 6)"));
     assert_non_null(strstr(r.message, "2000000 instructions"));
     engine_record_clear(&r);
-    /* work that is too much only together blames none */
+    /* work that is excessive only in total is attributed to no input */
     scripted_run(apply_text("for i = 1, b.n * 140000 do local x = i * i end"), &options, &p, &plain, NULL, &r);
     assert_int_equal(r.status, RILL_ERR_PLUGIN);
     assert_non_null(strstr(r.message, "in a timestep of 8 inputs"));
     engine_record_clear(&r);
 }
 
-/* One input that needs far more than its share is told, though it would do alone. */
+/* An input that needs far more than its share is named, though it would pass alone. */
 static void heavy_inputs(void **state)
 {
     (void)state;
@@ -365,7 +365,7 @@ static void heavy_inputs(void **state)
     engine_record_clear(&r);
 }
 
-/* What is finished before a failure is given out, and is right. */
+/* Results finished before a failure are returned, and are right. */
 static void finished_outputs_are_kept(void **state)
 {
     (void)state;
@@ -387,7 +387,7 @@ static void finished_outputs_are_kept(void **state)
     engine_record_clear(&cut);
 }
 
-/* --- cheats ------------------------------------------------------------------------------------------------------------- */
+/* --- invalid heuristics in checking mode -------------------------------------------------------------------------------- */
 
 static void cheats_are_caught(void **state)
 {
@@ -402,7 +402,7 @@ static void cheats_are_caught(void **state)
     scripted_fails(apply_text("if b.n > 1 then b.width = 1 end"), &p, &checked, RILL_ERR_CHECK, "mine", NULL);
     scripted_fails(apply_text("calls = (calls or 0) + 1 b.stop = calls % 3 == 0"), &p, &checked, RILL_ERR_CHECK, "mine",
                    NULL);
-    /* What it answers of an item is the same however often and in whatever company it is asked. */
+    /* Its result for an item does not depend on the number of calls or on the other items. */
     scripted_fails("rill.heuristic{ name = 'mine', arguments = 'N', create = function() return {} end,\n"
                    "  apply = function(b, seen)\n"
                    "    for i = 1, b.n do\n"
@@ -486,7 +486,7 @@ static void arguments(void **state)
     created_with(script, "17", RILL_ERR_PLUGIN, "with arguments \"17\": test.lua:2: bad 17");
 }
 
-/* Two instances of one heuristic keep their own values; so do two scripts in one chain. */
+/* Two instances of a heuristic have separate values; so do two scripts in one chain. */
 static void instances_are_independent(void **state)
 {
     (void)state;

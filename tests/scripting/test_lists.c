@@ -1,13 +1,13 @@
-/* Functions on lists against those of the library: results, what is left of the arguments, the order in which metamethods are asked,
- * and messages. */
+/* Functions on lists against the library's: results, changes to the arguments, the order of metamethod calls, and
+ * messages. */
 #include <stdio.h>
 #include <string.h>
 
 #include "state/state.h"
 #include "support/harness.h"
 
-/* Defines run(): a line for each call. Lists are plain, have metamethods that note what they are asked for, or lie about their
- * length; and so that each function meets each kind of argument, all pairs are tried. */
+/* Defines run(): a line for each call. Lists are plain, have metamethods that record calls, or report a false length.
+ * All pairs of functions and kinds of arguments are tried. */
 static const char text[] =
     "local lines = {}\n"
     "local noted\n"
@@ -73,7 +73,7 @@ static const char text[] =
     "end\n"
     "return lines\n";
 
-/* A state of Lua's own, or a script's. */
+/* A plain Lua state, or a script's. */
 static lua_State *plain_state(void)
 {
     lua_State *L = luaL_newstate();

@@ -1,5 +1,5 @@
-/* A host whose locale writes "0,6": numbers are read and written with a point all the same, by the library and by scripts, and the
- * host's locale is what it was. Where there is no such locale and localedef makes none, the test is skipped. */
+/* A host whose locale writes "0,6": the library and scripts still read and write numbers with a point, and the host's
+ * locale is unchanged afterwards. Skipped if the system has no such locale and localedef cannot make one. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ static void numbers_that_are_written(void **state)
     harness_end(ctx, &memory);
 }
 
-/* Letters and the order of texts are the locale's as well. */
+/* Character classes and collation depend on the locale, too. */
 static void scripts(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Everything that calls hand to scripts, used at random: fields, methods, operators and functions with the arguments that come, views
- * and arrays of earlier calls among them. Whatever a script does with them, a run ends with answers or with an error; the
- * address sanitizer watches. */
+/* Random use of everything that calls pass to scripts: fields, methods, operators and functions with arbitrary
+ * arguments, including views and arrays of earlier calls. Every run ends with results or an error; the address
+ * sanitizer watches. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const char text[] =
     "local fixed, kept = #pool, 60\n"
     "local function any() return pool[random(fixed + kept)] end\n" /* often nil */
     "local function keep(x) if x ~= nil then pool[fixed + random(kept)] = x end end\n"
-    "local function name(kind)\n" /* now and then a wrong one */
+    "local function name(kind)\n" /* sometimes a wrong one */
     "  local names = rill.names[random(9) == 1 and kinds[random(4)] or kind]\n"
     "  return names[random(#names)]\n"
     "end\n"
@@ -63,7 +63,7 @@ static const char text[] =
 static void count(void *user, const char *line)
 {
     long long *counts = user;
-    if (sscanf(line, "%lld of %lld", &counts[0], &counts[1]) != 2) counts[2]++; /* the script's own, random */
+    if (sscanf(line, "%lld of %lld", &counts[0], &counts[1]) != 2) counts[2]++; /* the script's own random error */
 }
 
 static void anything_goes(void **state)

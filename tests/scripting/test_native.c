@@ -1,4 +1,4 @@
-/* rill.ffi: values of every type to C and back, what is refused, and Lua functions as C function pointers. */
+/* rill.ffi: values of every type to C and back, refused values, and Lua functions as C function pointers. */
 #include "native_fixture.h"
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
@@ -17,7 +17,7 @@ static void integers(void **state)
         "  for _, x in ipairs{w[2], w[3], 0, 1, 77, w[2] < 0 and -1 or 2, w[2] < 0 and -100 or 100} do\n"
         "    assert(f(x) == x, name .. ' ' .. x)\n"
         "    assert(math.type(f(x)) == 'integer')\n"
-        "    if name ~= 'i64' then\n" /* what lies above the type's bits is not part of the result */
+        "    if name ~= 'i64' then\n" /* bits above the type's are not part of the result */
         "      local low, high = math.tointeger(w[2]), math.tointeger(w[3])\n"
         "      local stray = (math.tointeger(x) & (high - low)) | (0x5a5a << 48) | ((high - low + 1) * 3)\n"
         "      assert(cut(stray) == x, name .. ' cut ' .. x)\n"
@@ -33,7 +33,7 @@ static void integers(void **state)
         "refused('not string', bind('echo_i8', 'int8(int8)'), '3')\n");
 }
 
-/* Numbers from 2^63 on are floats in Lua. */
+/* From 2^63 on, numbers are floats in Lua. */
 static void unsigned_64(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void opening_and_binding(void **state)
         "assert(type(getmetatable(a)) == 'string')\n");
 }
 
-/* Functions outlive the names of their library, and copies their origin. */
+/* Functions stay valid without a reference to their library, and copies without one to the original. */
 static void fixed_arguments(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void fixed_arguments(void **state)
         "refused(\"argument 1 is the engine's\", lib.bind(lib, 'candidates', 'int(beams*)').with,"
         " lib:bind('candidates', 'int(beams*)'), 1)\n"
         "many, last, all, lib = nil\n"
-        "for i = 1, 20 do local fresh = {} for j = 1, 20000 do fresh[j] = ('%015d'):format(j) end end\n" /* collects */
+        "for i = 1, 20 do local fresh = {} for j = 1, 20000 do fresh[j] = ('%015d'):format(j) end end\n" /* makes the collector run */
         "assert(longer() == ('long '):rep(3) and sum() == 7)\n");
 }
 
@@ -242,7 +242,7 @@ static void callbacks(void **state)
         "for i = 1, 100 do assert(double(plus[i], 0.5) == i + 0.5) end\n");
 }
 
-/* A comparison function of the C library's, with elements seen as arrays of one. */
+/* The C library's qsort, whose elements are seen as arrays of one. */
 static void sorting(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void sorting(void **state)
         "  sort(x, #x, descending)\n"
         "  assert(table.concat(x:table(), ' ') == table.concat({9.0, 6.0, 4.0, 3.0, 2.0, 1.0, -1.0, -5.0}, ' '))\n"
         "end\n"
-        "refused('', function() return kept[1] end)\n" /* it ended with its call */
+        "refused('', function() return kept[1] end)\n" /* it was valid during its call only */
         "local writing = rill.ffi.callback('int(double*, double*)', function(a, b) a[1] = 7 return 0 end)\n"
         "local pair = rill.array{1, 2}\n"
         "bind('sort', 'void(double*, size_t, void*)')(pair, 2, writing)\n"
@@ -271,7 +271,7 @@ static void sorting(void **state)
         "refused('', bind('sort', 'void(double*, size_t, void*)'), pair, 2, reading)\n");
 }
 
-/* An error waits until the native function has returned; callbacks in between do nothing. */
+/* An error is raised when the native function has returned; callbacks in between do nothing. */
 static void failing_callbacks(void **state)
 {
     (void)state;
@@ -287,7 +287,7 @@ static void failing_callbacks(void **state)
         "assert(count(failing, 2) == 2 and calls == 2)\n"
         "refused('at three', count, failing, 10)\n"
         "assert(calls == 6, calls)\n"
-        "assert(count(failing, 3) == 3)\n" /* and it is over */
+        "assert(count(failing, 3) == 3)\n" /* and later calls work again */
         "local late = rill.ffi.callback('int(const double*, const double*)',"
         " function() calls = calls + 1 error'once' end)\n"
         "local x = rill.array{1, 2, 3, 4, 5, 6, 7, 8}\n"
@@ -324,7 +324,7 @@ static void failing_callbacks(void **state)
         " while true do rill.ffi.callback('void()', print) end end)\n");
 }
 
-/* An endless loop in a callback ends the call that it is part of, whatever catches errors in between. */
+/* An endless loop in a callback ends the enclosing call, whatever catches errors in between. */
 static void endless_callback(void **state)
 {
     (void)state;
@@ -340,7 +340,7 @@ static void endless_callback(void **state)
     rill_context_destroy(ctx);
 }
 
-/* --- want of memory ----------------------------------------------------------------------------------------------- */
+/* --- out of memory ------------------------------------------------------------------------------------------------ */
 
 static const char ample[] = NATIVE_PRELUDE
     "local f = bind('many', 'int(int, int, int, int, int, int, int, int, int, int, int, int)'):with(9, 10, 11, 12)\n"
@@ -350,7 +350,7 @@ static const char ample[] = NATIVE_PRELUDE
     "assert(longer('some text') == 'some text' and f(1, 2, 3, 4, 5, 6, 7, 8) == 650)\n"
     "assert(#rill.ffi.array('int32', 3) == 3 and rill.ffi.open('libm.so.6'))\n";
 
-/* One load under an allocator that fails or a limit: an error of memory or none, and nothing is left. */
+/* One load under a failing allocator or a limit: an out-of-memory error or none, and nothing leaks. */
 static rill_status load_short(int64_t failing_request, size_t limit)
 {
     harness_memory memory;
@@ -371,7 +371,7 @@ static void memory_fails(void **state)
     enum { STEP = 512, BASE = 16 << 10 };
     int64_t n = 1, steps = 0;
     while (load_short(n, 0) != RILL_OK) n++;
-    /* Chunks, a closure and what is bound; far more under the address sanitizer, where each block is a request. */
+    /* Chunks, a closure and what is bound; far more under the address sanitizer, where each block is an allocation. */
     assert_in_range(n, 4, INT32_MAX);
     while (load_short(0, BASE + (size_t)steps * STEP) != RILL_OK) steps++;
     assert_true(steps > 20);

@@ -1,4 +1,4 @@
-/* Bound functions in the engine's chains, and with the engine's structs from Lua. */
+/* Native functions in the engine's chains, and Lua calls with the engine's structs. */
 #include "native/native.h"
 #include "native_fixture.h"
 #include "state/state.h"
@@ -7,7 +7,7 @@
 /* --- registering from C, as configurations do
  * ------------------------------------------------------------------------ */
 
-/* What the next run loads: a chunk that leaves bound functions in globals, and their kinds and names. */
+/* A chunk for the next run, which leaves native functions in globals; their kinds and names. */
 typedef struct plan {
     const char *text;
     script_kind kind;
@@ -30,7 +30,7 @@ static int read_global(lua_State *L)
     return 0;
 }
 
-/* Collect, and write over what was freed. */
+/* Collect garbage, and overwrite what was freed. */
 static int collect(lua_State *L)
 {
     lua_gc(L, LUA_GCCOLLECT);
@@ -45,7 +45,7 @@ static rill_status load_plan(rill_context *ctx)
     rill_script *script;
     rill_status status = load_native(ctx, current->text, &script);
     if (status == RILL_OK) status = script_protect(script, read_global, NULL);
-    /* Nothing of Lua's refers to the function or its library any more. */
+    /* Lua holds no more reference to the function or its library. */
     if (status == RILL_OK) status = script_protect(script, collect, NULL);
     return status;
 }
@@ -85,7 +85,7 @@ static void draw(problem *p, schedule *s, uint64_t seed)
     memset(p->naive.heuristic, 0, sizeof p->naive.heuristic);
 }
 
-/* Nothing may be left of the script when the context is gone. */
+/* Nothing of the script may be left when the context is destroyed. */
 static void run_plan(const plan *how, const problem *p, const schedule *s, engine_record *out)
 {
     harness_memory memory = {0};
@@ -98,7 +98,7 @@ static void run_plan(const plan *how, const problem *p, const schedule *s, engin
 
 /* --- chains ------------------------------------------------------------------------------------------------------- */
 
-/* The built-in absolute, by its twin and by the naive search; `name` from what the text declares. */
+/* The built-in absolute, against the native function and the naive search; `chain` names what the text declares. */
 static void equals_absolute(const plan *how, const char *chain, int64_t iterations)
 {
     uint64_t seed = harness_seed(1);
@@ -132,7 +132,7 @@ static void heuristic_equals_builtin(void **state)
     equals_absolute(&how, "native-keep_near", 60);
 }
 
-/* Called by Lua with the `b` of the call. */
+/* Called from Lua with the call's `b`. */
 static void heuristic_through_lua(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void scorer_equals_builtin(void **state)
     }
 }
 
-/* Any order gives the same answers; that it is this order is seen in the trace. */
+/* Any order gives the same results; the trace shows that it is this order. */
 static void policy_orders(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void negative_results(void **state)
           RILL_ERR_PLUGIN, "returned -1099511627776");
     fails(&(plan){NATIVE_PRELUDE "f = bind('fail_row', 'rill_status(rows*, ask*)')", SCRIPT_SCORER, "native-fail_row"},
           RILL_ERR_PLUGIN, "names row");
-    /* Positive numbers, and all that is no signed integer, say nothing. */
+    /* Positive results, and types other than signed integers, are ignored. */
     static const char *const quiet[] = {
         NATIVE_PRELUDE "f = bind('fail_with', 'int64(beams*, int64)'):with(3)",
         NATIVE_PRELUDE "f = bind('fail_with', 'uint64(beams*, int64)'):with(-8)",
@@ -260,7 +260,7 @@ static void negative_results(void **state)
     for (int i = 0; i < 3; i++) fails(&(plan){quiet[i], SCRIPT_HEURISTIC, "native-fail_with"}, RILL_OK, "");
 }
 
-/* With no bound call of Lua's around it, a callback's error waits for the chain. */
+/* Without an enclosing native call from Lua, a callback's error fails the chain's call. */
 static void callback_fails_run(void **state)
 {
     (void)state;

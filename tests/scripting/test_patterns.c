@@ -1,4 +1,4 @@
-/* Patterns against the library's own matcher: random patterns and subjects give the same results, captures and complaints. */
+/* Patterns against the library's matcher: random patterns and subjects give the same results, captures and errors. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "support/dice.h"
 #include "support/harness.h"
 
-/* Leaves one text with all that find, match, gmatch and gsub say. s and p are set before. */
+/* Makes one text of the results of find, match, gmatch and gsub on s and p. */
 static const char probe[] =
     "local out = {}\n"
     "local function say(...)\n"
@@ -25,7 +25,7 @@ static const char probe[] =
     "say(pcall(function() for a in s:gmatch(p, 2) do say(a) end end))\n"
     "return table.concat(out, '\\n')\n";
 
-/* A text as a literal of Lua. */
+/* Append a text as a Lua string literal. */
 static void add_literal(char *out, size_t size, const char *name, const char *text, size_t length)
 {
     size_t used = strlen(out);
@@ -91,7 +91,7 @@ static void random_patterns_agree(void **state)
     lua_close(library);
 }
 
-/* Where one looks at more than random texts are long for. */
+/* Cases longer than random texts are. */
 static void known_patterns_agree(void **state)
 {
     (void)state;
@@ -121,7 +121,7 @@ static void known_patterns_agree(void **state)
     lua_close(library);
 }
 
-/* Every character against every class, sets at the edge of what is one, arguments, replacements, and counts. */
+/* Every character against every class, edge cases of sets, arguments, replacements, and counts. */
 static const char *const edges[] = {
     "for i = 0, 255 do for c = 0, 255 do\n"
     "  if not ('bf%0123456789'):find(string.char(i), 1, true) then\n"
@@ -178,7 +178,7 @@ static void edges_agree(void **state)
     lua_close(library);
 }
 
-/* The library refuses these: its matcher calls itself for each choice. */
+/* The library refuses these, because its matcher recurses for each choice. */
 static void patterns_may_be_long(void **state)
 {
     (void)state;

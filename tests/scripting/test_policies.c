@@ -1,19 +1,19 @@
-/* Policies and budgets written in Lua: no policy, however bad, changes an answer or keeps a run from ending; good ones schedule
- * as those in C do; faulty ones fail the run cleanly, with what is finished kept. */
+/* Schedulers and budget functions written in Lua: none, however bad, changes a result or keeps a run from ending; good
+ * ones schedule as those in C do; faulty ones fail the run, and finished results are kept. */
 #include <stdio.h>
 #include <string.h>
 
 #include "scripted.h"
 #include "tables/tables.h"
 
-/* --- answers never change ----------------------------------------------------------------------------------------------- */
+/* --- results never change ----------------------------------------------------------------------------------------------- */
 
 static const char *const odd_schedulers =
     "local function reversed(f) local order = {} for i = f.n, 1, -1 do order[#order + 1] = i end return order end\n"
     "local none = function() return 0 end\n"
     "rill.policy{ name = 'p-nothing', choose = function() return {} end, refill = none }\n"
     "rill.policy{ name = 'p-reverse', choose = reversed, refill = function() return math.huge end }\n"
-    "rill.policy{ name = 'p-share', choose = reversed }\n" /* the default share rule */
+    "rill.policy{ name = 'p-share', choose = reversed }\n" /* the default refill */
     "rill.policy{ name = 'p-widest', choose = function(f) return { f.width:argmax() } end }\n"
     "rill.policy{ name = 'p-widest-first', choose = function(f) return f.width:order('descending') end }\n"
     "rill.policy{ name = 'p-floats', choose = function(f) return rill.array(f.size:order():table()) end }\n"
@@ -58,7 +58,7 @@ static void schedulers_change_no_answer(void **state)
     }
 }
 
-/* --- the built-in ones, a second time ------------------------------------------------------------------------------------ */
+/* --- the built-in ones in Lua -------------------------------------------------------------------------------------------- */
 
 static const char *const built_in =
     "local function all(f) local order = {} for i = 1, f.n do order[i] = i end return order end\n"
@@ -121,7 +121,7 @@ static const schedule faulty = {.method = "stream-all",
                                 .scheduler = "mine",
                                 .policy_arguments = ""};
 
-/* One policy whose functions are given as text; what is not given is sound. */
+/* A scheduler with these functions as text; the others are valid. */
 static const char *policy_text(const char *choose, const char *refill, const char *encode_ahead)
 {
     static char text[2000];
@@ -175,14 +175,14 @@ static void garbage(void **state)
     fails(NULL, NULL, "error(('x'):rep(1500) .. ' ends here')", "x ends here\nstack traceback:");
     fails(NULL, NULL, "return 0/0", "encode_ahead returned a number that is none");
     fails(NULL, NULL, "error('ahead')", "ahead");
-    /* with nothing left to refill the next choice says so */
+    /* with nothing left to refill, the next choice reports the error */
     problem p;
     scripted_problem(&p, 3, 2, 3);
     scripted_fails(policy_text(NULL, NULL, "error('ahead')"), &p, &faulty, RILL_ERR_PLUGIN,
                    "policy mine, encode_ahead()", "ahead", NULL);
 }
 
-/* What a run that broke off gave is what the whole run gives, in order. */
+/* The results of an aborted run begin those of the whole run, in order. */
 static void is_a_beginning(const problem *p, const engine_record *cut, const engine_record *all)
 {
     for (int32_t i = 0; i < p->n_inputs; i++) {
@@ -259,7 +259,7 @@ static void declarations(void **state)
                    NULL);
 }
 
-/* What a flight shows, under a budget and a window that is larger than what is in flight. */
+/* The fields of `flight`, under a budget and with a sort window larger than what is in flight. */
 static void sched_view_fields(void **state)
 {
     (void)state;
@@ -313,11 +313,11 @@ static void watch(void *user, const rill_trace_event *e)
     if (e->kind != RILL_TRACE_TIMESTEP) return;
     b->timesteps++;
     b->rows += e->rows;
-    /* an item wider than the budget goes alone */
+    /* an item wider than the budget runs alone */
     if (e->n > 1 && e->rows > b->widest) b->widest = e->rows;
 }
 
-/* Decode 20 inputs under the budget function that `text` returns, and the setting. */
+/* Decode 20 inputs with the budget function that `text` returns, and the setting. */
 static budgeted decode_budgeted(const char *text, int32_t setting)
 {
     budgeted b = {0};
@@ -366,7 +366,7 @@ static void budgets(void **state)
     assert_int_equal(seven.rows, none.rows);
     budgeted endless = decode_budgeted("return function(f) return math.huge end", 5);
     assert_int_equal(endless.timesteps, none.timesteps);
-    /* between 0 and 1 is the smallest, not none */
+    /* a budget between 0 and 1 is the smallest, not unlimited */
     budgeted small = decode_budgeted("return function(f) return 0.25 end", 5);
     assert_int_equal(small.status, RILL_OK);
     assert_int_equal(small.widest, 0);

@@ -1,8 +1,9 @@
-/* What scripts may not do. Each file of tests/fuzz/corpora/script is an attempt; its first line says how it must end:
- *   -- ok                 it runs to its end, where it has looked for itself
+/* What scripts must not be able to do. Each file of tests/fuzz/corpora/script is an attempt; its first line states how
+ * it must end:
+ *   -- ok                 it runs to its end and checks itself
  *   -- memory             RILL_ERR_MEMORY
  *   -- fails: WORDS       RILL_ERR_PLUGIN with these words in the message
- * and whatever it is, it ends soon, nothing of it stays registered if it failed, and all memory comes back. */
+ * Each ends soon, leaves nothing registered if it failed, and all memory is freed. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,9 @@
 #include "support/harness.h"
 
 enum { MAX_FILE_BYTES = 16 << 10, MIN_FILES = 100, MAX_SECONDS = 6 };
-enum { REGISTRY = 32 << 10 }; /* its lists may have grown, and do not shrink */
+enum { REGISTRY = 32 << 10 }; /* the registry's lists may have grown, and do not shrink */
 
-/* A script that was stopped must not get to printing this. */
+/* A stopped script must not reach the statement that prints this. */
 static void note_line(void *user, const char *line)
 {
     if (strcmp(line, "went on") == 0) (*(int *)user)++;
@@ -32,7 +33,7 @@ static const rill_script_options small = {.print = note_line,
                                           .instructions = 20000000,
                                           .seconds = 4};
 
-/* Of this thread: a busy machine is no reason to fail. */
+/* CPU time of this thread, independent of the machine's load. */
 static double now(void)
 {
     struct timespec t;
@@ -117,7 +118,7 @@ static void hostile_scripts_are_stopped(void **state)
     assert_true(files >= MIN_FILES);
 }
 
-/* --- what the options open ---------------------------------------------------------------------------------------- */
+/* --- effects of the options --------------------------------------------------------------------------------------- */
 
 static rill_status load(rill_context *ctx, const rill_script_options *options, const char *text)
 {
@@ -150,7 +151,7 @@ static void unsafe_allows_files_only(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Gathers lines, each with a bar behind it. */
+/* Collects lines, each followed by a bar. */
 static void gather(void *user, const char *line)
 {
     char *all = user;
@@ -191,11 +192,11 @@ static void limits_are_those_asked_for(void **state)
     assert_int_equal(load(ctx, &options, "for i = 1, 20000 do end"), RILL_OK);
     assert_int_equal(load(ctx, &options, "for i = 1, 200000 do end"), RILL_ERR_PLUGIN);
     assert_non_null(strstr(rill_error(ctx), "stopped after 100000 instructions in one call"));
-    /* Looking for a global that is not there is work in C. */
+    /* Searching the nearest name of a missing global is charged. */
     assert_int_equal(load(ctx, &options, "for i = 1, 500 do local x = missing end"), RILL_OK);
     assert_int_equal(load(ctx, &options, "for i = 1, 2000 do local x = missing end"), RILL_ERR_PLUGIN);
     options.instructions = -1;
-    assert_int_equal(load(ctx, &options, "for i = 1, 300000000 do end"), RILL_OK); /* over the default */
+    assert_int_equal(load(ctx, &options, "for i = 1, 300000000 do end"), RILL_OK); /* exceeds the default limit */
     options.memory = 200000;
     assert_int_equal(load(ctx, &options, "local s = ('x'):rep(50000)"), RILL_OK);
     assert_int_equal(load(ctx, &options, "local s = ('x'):rep(300000)"), RILL_ERR_MEMORY);

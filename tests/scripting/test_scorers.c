@@ -1,13 +1,13 @@
-/* Scorers written in Lua: random ones against the naive search, every statement row by row and by whole arrays against the
- * same in C, the paths and names that rows show, and what is refused. */
+/* Scorers written in Lua: random ones against the naive search, every method row by row and by whole arrays against C,
+ * the paths and names of rows, and refused arguments. */
 #include <stdio.h>
 #include <string.h>
 
 #include "scripted.h"
 
-/* --- random statements ------------------------------------------------------------------------------------------------ */
+/* --- random modifiers ------------------------------------------------------------------------------------------------- */
 
-/* test-random once more, but for end rules, of which scripts do not have all. */
+/* test-random in Lua, without end rules, which scripts have only in part. */
 static const char *const random_one = SCRIPTED_MIX
     "local function rest(h, by, d) local _, r = divide((divide(h, by)), d) return r end\n"
     "local function eighth(h) return 0.125 * (rest(h, 1, 17) - 8) end\n"
@@ -44,7 +44,7 @@ static const char *const random_one = SCRIPTED_MIX
     "    end\n"
     "  end }\n";
 
-/* Put the script's scorer in place of the problem's; returns how many. */
+/* Replace the problem's scorers by the script's; returns how many. */
 static int rename_scorers(problem *p)
 {
     int renamed = 0;
@@ -83,7 +83,7 @@ static void random_statements(void **state)
     }
 }
 
-/* --- every statement, three times --------------------------------------------------------------------------------------- */
+/* --- every method, in three styles -------------------------------------------------------------------------------------- */
 
 typedef rill_status (*statement)(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions);
 
@@ -155,7 +155,7 @@ static rill_status statement_limit(rill_modifiers *ask, int32_t row, int32_t x, 
     return rill_modifiers_limit_children(ask, row, x + 1);
 }
 
-/* What a row is told depends on this number in 0..4, which the scripts compute as `x`, for each row or as an array. */
+/* The modifiers of a row depend on this number in 0..4, which the scripts compute as `x`, per row or as an array. */
 static const char *const scripts[][2] = {
     {"if x > 0 then rows:add(r, x, 0.5 * x - 1) end", "rows:add(nil, x - x:eq(0), 0.5 * x - 1)"},
     {"rows:add(r, rows.actions - 1, -0.75)", "rows:add(nil, rows.actions - 1, -0.75)"},
@@ -230,7 +230,7 @@ static void statement_by_statement(void **state)
             schedule s = {
                 .method = seed % 2 ? "var-stream" : "var-batch", .n = 4, .refill = -1, .check = seed % 3 == 0};
             scripted_problem(&p, seed, 9, 4);
-            p.settings.max_candidates = seed % 4 == 1 ? 8 : 0; /* more than some limits */
+            p.settings.max_candidates = seed % 4 == 1 ? 8 : 0; /* larger than some limits */
             p.n_scorers = 1;
             scripted_entry(&p.scorer[0], "in-c", "");
             c_statement = statements[which];
@@ -247,7 +247,7 @@ static void statement_by_statement(void **state)
     }
 }
 
-/* --- what rows show --------------------------------------------------------------------------------------------------- */
+/* --- fields of rows --------------------------------------------------------------------------------------------------- */
 
 static const schedule plain = {.method = "stream-all", .n = 6, .refill = -1};
 
@@ -279,7 +279,7 @@ static void rows_show(void **state)
             "assert(#rows.score == rows.size and #rows.item_id == rows.n)\n"
             "local first, last = rows:range(rows.n) assert(last == rows.size and first <= last)\n"
             "assert(rows:range(1) == 1)");
-    /* paths, whichever way they are read */
+    /* paths, read in each way */
     accepts(
         "local one, two, far = rows:previous(1), rows:previous(2), rows:previous(1 << 40)\n"
         "for r = 1, rows.size do\n"
@@ -290,7 +290,7 @@ static void rows_show(void **state)
         "  local some = rows:history(r, 2)\n"
         "  assert(#some == math.min(2, #h) and some[1] == h[1] and some[2] == h[2] and #rows:history(r, 0) == 0)\n"
         "end");
-    /* reductions and broadcasting run along the rows of an item */
+    /* reductions and broadcasting are over an item's rows */
     accepts("local least = rows.rank:min()\n"
             "assert(#least == rows.n)\n"
             "local same = (rows.timestep - rows.timestep:max()):eq(0)\n"
@@ -299,7 +299,7 @@ static void rows_show(void **state)
     /* names */
     accepts("assert(rows:name(0) == 'a0' and rows:name(7) == 'end' and rows:name(8) == nil and rows:name(-1) == nil)\n"
             "assert(rows:find('a3') == 3 and rows:find('end') == 7 and rows:find('nothing') == nil)");
-    /* texts, as they came and as actions */
+    /* texts of inputs, as text and as actions */
     accepts("for i = 1, rows.n do assert(rows:text(i) == 'in ' .. rows.item_id[i]) end\n"
             "local three = rows:tokenize('a1  a3 end')\n"
             "assert(#three == 3 and three[1] == 1 and three[2] == 3 and three[3] == 7)\n"
@@ -308,7 +308,7 @@ static void rows_show(void **state)
             "assert(#many == 1000 and many[1] == 2 and many[1000] == 2)\n"
             "local none, why = rows:tokenize('a1 nothing')\n"
             "assert(none == nil and why == 'toy: no action is named nothing')");
-    /* a value may be dead, which forbids; all rows at once may be no statement at all */
+    /* a value may be rill.dead, which bans; a call for all rows may affect none */
     accepts("rows:add(nil, 0, rill.dead) rows:ban(nil, rows.last * 0 - 1)");
 }
 
@@ -405,7 +405,7 @@ static void cheats_are_caught(void **state)
                    NULL);
     scripted_fails(score_text("calls = (calls or 0) + 1 if calls % 2 == 0 then rows:limit(nil, 1) end"), &p, &checked,
                    RILL_ERR_CHECK, "scorer mine", NULL);
-    /* What it says of an item is the same however often and in whatever company it is asked. */
+    /* Its result for an item does not depend on the number of calls or on the other items. */
     scripted_fails("rill.scorer{ name = 'mine', arguments = 'N', create = function() return {} end,\n"
                    "  score = function(rows, seen)\n"
                    "    for i = 1, rows.n do\n"
@@ -417,7 +417,7 @@ static void cheats_are_caught(void **state)
                    &p, &checked, RILL_ERR_CHECK, "scorer mine treats input", NULL);
 }
 
-/* --- what is kept of hypotheses ----------------------------------------------------------------------------------- */
+/* --- hypothesis state --------------------------------------------------------------------------------------------- */
 
 static const char keeping[] = "rill.scorer{ name = 'mine', arguments = 'X', state = 3, score = function(rows)\n"
                               "  for r = 1, rows.size do\n"
@@ -435,7 +435,7 @@ static const char keeping[] = "rill.scorer{ name = 'mine', arguments = 'X', stat
                               "  end\n"
                               "end }\n";
 
-/* Numbers go along the tree, in every phase, checked and not; what is kept of one row is no other's. */
+/* State is inherited along the tree, in every phase, checked or not; rows do not share it. */
 static void states_go_along(void **state)
 {
     (void)state;
@@ -465,9 +465,9 @@ static void states_go_along(void **state)
                      "state must be a whole number from 0 to 256");
 }
 
-/* --- what is added at most ---------------------------------------------------------------------------------------- */
+/* --- maximum bonus ------------------------------------------------------------------------------------------------ */
 
-/* A scorer that rewards words by its argument; `most`: the body of that function, or NULL for none. */
+/* A scorer that rewards words by its argument; `max_bonus`: the body of the function `most`, or NULL for none. */
 static const char *rewarding(const char *max_bonus)
 {
     static char text[700];
@@ -479,7 +479,7 @@ static const char *rewarding(const char *max_bonus)
     return text;
 }
 
-/* With what it adds at most a Lua scorer has the certificates that the same has in C. */
+/* With a maximum bonus a Lua scorer yields the certificates of its C counterpart. */
 static void certificates(void **state)
 {
     (void)state;
@@ -528,18 +528,18 @@ static void max_bonus_is_heeded(void **state)
     scripted_fails(rewarding("return 1/0"), &p, &plain, RILL_ERR_PLUGIN, "most returned inf for actions", NULL);
     scripted_fails(rewarding("return w, 0/0"), &p, &plain, RILL_ERR_PLUGIN, "most returned nan for the end", NULL);
     scripted_fails(rewarding("return missing.w"), &p, &plain, RILL_ERR_PLUGIN, "attempt to index a nil value", NULL);
-    /* what is not true */
+    /* a false maximum */
     static const char more[] = "adds more to an action of input";
     scripted_fails(rewarding("return 0.4, 0.25"), &p, &checked, RILL_ERR_CHECK, "scorer mine", more, NULL);
     scripted_fails(rewarding("return 0.5, 0.2"), &p, &checked, RILL_ERR_CHECK, "scorer mine", more, NULL);
     scripted_fails("rill.scorer{ name = 'mine', arguments = 'W', score = function(rows) rows:add(nil, 3, 0.1) end,\n"
                    "  most = function() return 0 end }",
                    &p, &checked, RILL_ERR_CHECK, "scorer mine", more, NULL);
-    scripted_entry(&p.scorer[1], "word_reward", "0.5"); /* of several the sum counts */
+    scripted_entry(&p.scorer[1], "word_reward", "0.5"); /* the sum over several scorers counts */
     p.n_scorers = 2;
     scripted_fails(rewarding("return 0.4, 0.25"), &p, &checked, RILL_ERR_CHECK, "begins with mine", more, NULL);
     p.n_scorers = 1;
-    /* what is, and what nobody says */
+    /* true ones, and none */
     static const char *const good[] = {"return 0.5, 0.25", "return 1, 1", NULL};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         engine_record run;

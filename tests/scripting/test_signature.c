@@ -1,4 +1,4 @@
-/* Signatures of native functions: what they mean, and where they are wrong. */
+/* Signatures of native functions: their meaning, and the positions of errors. */
 #include "native/signature.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void good_signatures(void **state)
     }
 }
 
-/* Types whose width is the machine's. */
+/* Types whose width depends on the platform. */
 static void c_types(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void bad_signatures(void **state)
     }
 }
 
-/* A NUL ends no signature, it is wrong in one; and the length is what counts. */
+/* A NUL does not end a signature but is an error in it; only the length counts. */
 static void lengths(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static void lengths(void **state)
     assert_int_equal(error.column, 6);
 }
 
-/* The longest text there is fits, and a small buffer is not overrun. */
+/* The longest possible text fits, and a small buffer is not overrun. */
 static void writing(void **state)
 {
     (void)state;

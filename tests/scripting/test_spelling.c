@@ -1,5 +1,5 @@
-/* The spelling corrector of examples/lua: a beam wide enough to hold every hypothesis finds what trying every line of words finds,
- * on a language of a few short words. spelling_truth.lua judges whole lines, without tries, rows or steps. */
+/* The spelling corrector of examples/lua: a beam wide enough for all hypotheses finds what enumerating all lines of
+ * words finds, in a language of a few short words. spelling_truth.lua scores whole lines, without tries, rows or steps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct ranking {
     char text[COMPARED][40];
 } ranking;
 
-/* --- the truth ---------------------------------------------------------------------------------------------------- */
+/* --- reference ---------------------------------------------------------------------------------------------------- */
 
 static void take_line(void *user, const char *line)
 {
@@ -96,7 +96,7 @@ static void compare(const char *typed, const ranking *truth, const ranking *foun
 {
     assert_int_equal(found->n, COMPARED);
     for (int32_t i = 0; i < COMPARED; i++) {
-        /* The engine adds floats; equal scores may stand in either order. */
+        /* The engine adds floats; equal scores may be in either order. */
         int same = 0;
         for (int32_t j = 0; j < COMPARED; j++)
             same |= strcmp(truth->text[j], found->text[i]) == 0 && fabs(truth->score[j] - found->score[i]) < 1e-4;

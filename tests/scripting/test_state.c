@@ -1,4 +1,4 @@
-/* States: loading, failures and what they say, calls inside calls. The scripts return the function to be called. */
+/* Script states: loading, failures and their messages, nested calls. The scripts return the function to be called. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void push_result(rill_script *script)
     lua_rawgeti(script->L, LUA_REGISTRYINDEX, script->result);
 }
 
-/* Call what the script returned, which gives one whole number. */
+/* Call the function that the script returned; it returns an integer. */
 static rill_status call(rill_script *script, int64_t *out)
 {
     push_result(script);
@@ -102,7 +102,7 @@ static void files_that_cannot_be_read_are_named(void **state)
     assert_int_equal(load_file(ctx, folder), RILL_ERR_IO);
     expect_error(ctx, "it is a directory, a regular file was expected");
     const char *path = written("shut.lua", "return 1", 8);
-    if (geteuid() != 0) { /* root reads everything */
+    if (geteuid() != 0) { /* root can read everything */
         chmod(path, 0);
         assert_int_equal(load_file(ctx, path), RILL_ERR_IO);
         expect_error(ctx, "Permission denied");
@@ -160,7 +160,7 @@ static void tracebacks_name_the_script_s_functions(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Each coroutine.wrap() puts its place before the message. */
+/* Each coroutine.wrap() prefixes the message with its position. */
 static void coroutine_positions_appear_once(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void coroutine_positions_appear_once(void **state)
     }
 }
 
-/* What a script registered goes when it fails, and stays when it does not. */
+/* A script's registrations are removed if it fails, and stay otherwise. */
 static void registrations_are_all_or_nothing(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void registrations_are_all_or_nothing(void **state)
     rill_context_destroy(ctx);
 }
 
-/* The status of a failure inside rill is the call's, unless the script takes it for its own. */
+/* The status of a failure inside rill becomes the call's, unless the script catches it and raises another error. */
 static void statuses_pass_through_scripts(void **state)
 {
     (void)state;
@@ -251,11 +251,11 @@ static void each_call_has_its_own_instructions(void **state)
     assert_int_equal(call(script, &sum), RILL_OK);
     assert_int_equal(call(script, &sum), RILL_ERR_PLUGIN);
     expect_error(ctx, "test.lua:4: stopped after 100000 instructions in one call");
-    assert_int_equal(call(script, &sum), RILL_ERR_PLUGIN); /* n is what it was */
+    assert_int_equal(call(script, &sum), RILL_ERR_PLUGIN); /* n is unchanged */
     rill_context_destroy(ctx);
 }
 
-/* Whatever takes the time is ended, in its middle if need be. */
+/* Whatever takes the time is interrupted. */
 static void seconds_end_a_call(void **state)
 {
     (void)state;
@@ -272,7 +272,7 @@ static void seconds_end_a_call(void **state)
         "(('a'):rep(40)):find(('a*'):rep(40) .. 'b')",
         "load(('local function f() local a, b, c, d, e, f, g '):rep(150) .. ('x = y '):rep(500000))",
         "local a = rill.zeros(1000000) while true do a = a % 1e-300 end",
-        /* fewer instructions than are counted at once */
+        /* fewer instructions than one counting interval */
         "local s = ('x'):rep(16000000) load('local s, t = ... ' .. ('t = s .. 1 '):rep(180))(s)",
     };
     rill_script_options options = {.struct_size = sizeof options, .instructions = INT64_MAX / 2, .seconds = 0.05};
@@ -286,7 +286,7 @@ static void seconds_end_a_call(void **state)
     }
 }
 
-/* Of the thread, not of the day: a busy machine stops no script, nor does waiting. Each call has its own. */
+/* CPU time of the thread, not wall time: a busy machine or waiting does not stop a script. Each call has its own limit. */
 static void seconds_count_per_call_and_thread(void **state)
 {
     (void)state;
@@ -314,7 +314,7 @@ static void seconds_count_per_call_and_thread(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Each coroutine begins a stride of its own; many that end within it are no way around the limit. */
+/* Each coroutine begins a new counting interval; many that end within one do not evade the limit. */
 static void short_coroutines_are_counted(void **state)
 {
     (void)state;
@@ -336,7 +336,7 @@ static void short_coroutines_are_counted(void **state)
     rill_context_destroy(ctx);
 }
 
-/* A coroutine that was stopped is dead for good, one that only waited goes on. */
+/* A stopped coroutine is dead; one that was suspended continues. */
 static void coroutines_outlive_a_stopped_call(void **state)
 {
     (void)state;
@@ -375,7 +375,7 @@ static void coroutines_outlive_a_stopped_call(void **state)
     rill_context_destroy(ctx);
 }
 
-/* Memory that small blocks had is there for large ones, and the context never gave much more than the limit. */
+/* Memory of freed small blocks is reused for large ones, and the context never provided much more than the limit. */
 static void memory_is_used_again(void **state)
 {
     (void)state;
@@ -408,9 +408,9 @@ static void memory_is_used_again(void **state)
     harness_end(ctx, &memory);
 }
 
-/* --- calls inside calls ------------------------------------------------------------------------------------------- */
+/* --- nested calls ------------------------------------------------------------------------------------------------- */
 
-/* again(f): what an engine called by a script does when it calls back. */
+/* again(f): simulates an engine that a script called and that calls back. */
 static int call_back(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -476,9 +476,9 @@ static void calls_nest(void **state)
     rill_context_destroy(ctx);
 }
 
-/* --- want of memory ----------------------------------------------------------------------------------------------- */
+/* --- out of memory ------------------------------------------------------------------------------------------------ */
 
-/* Something of everything that needs memory. */
+/* Uses everything that allocates. */
 static const char busy[] =
     "rill.heuristic{name = 'mine', arguments = 'D', create = tonumber, apply = function(b, d) b.keep = b.score:ge(b.best - d) end}\n"
     "local t = {}\n"
@@ -493,7 +493,7 @@ static const char busy[] =
     "  return f(n) + #co() + #tostring({}):sub(1, 1)\n"
     "end";
 
-/* RILL_OK with the right answer, or RILL_ERR_MEMORY. */
+/* RILL_OK with the right result, or RILL_ERR_MEMORY. */
 static rill_status be_busy(rill_context *ctx, const rill_script_options *options)
 {
     rill_script *script;
@@ -521,7 +521,7 @@ static void each_allocation_fails(int persistent)
         if (persistent) assert_true((status < 0) == (refused > 0));
         if (refused == 0) break;
     }
-    assert_true(failed >= 4); /* the script, its path, its state, its list of tables at the least */
+    assert_true(failed >= 4); /* at least the script, its path, its state, its list of tables */
 }
 
 static void each_allocation_fails_once(void **state)
@@ -536,7 +536,7 @@ static void each_allocation_fails_for_ever(void **state)
     each_allocation_fails(1);
 }
 
-/* The limit makes every single allocation of Lua's fail, whatever rill asks of the context for several together. */
+/* The limit makes each of Lua's allocations fail in turn, also those that share a block of the context. */
 static void every_memory_limit_is_survived(void **state)
 {
     (void)state;

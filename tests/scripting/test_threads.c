@@ -1,4 +1,4 @@
-/* Two contexts with a script each in two threads: states, their limits, coroutines and callbacks share nothing. */
+/* Two contexts with a script each in two threads: states, limits, coroutines and callbacks are independent. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +16,13 @@ static const char text[] =
 
 typedef struct worker {
     int32_t number;
-    int64_t sum;       /* of what the script's function gave */
-    int32_t stopped;   /* endless loops that were */
-    const char *error; /* NULL: all went well */
+    int64_t sum;       /* of the script function's results */
+    int32_t stopped;   /* number of endless loops that were stopped */
+    const char *error; /* NULL: success */
     char message[200];
 } worker;
 
-/* What a callback of a script of the thread's own answers. */
+/* Result of a callback of this thread's script. */
 static int32_t number_by_callback(rill_context *ctx, const worker *w)
 {
     rill_script_options options = {.struct_size = sizeof options, .unsafe = 1};

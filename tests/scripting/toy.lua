@@ -1,5 +1,5 @@
--- The toy of tests/support/toy_model.c once more, in Lua, in both ways of writing a domain: what the engine makes of either must
--- equal what the naive search makes of the original, to the last bit. Every decision is a hash of the input and the actions.
+-- The toy of tests/support/toy_model.c in Lua, in both styles of domain. The engine's results with either must equal
+-- the naive search's with the C toy, to the last bit. Every decision is a hash of the input and the actions.
 
 -- One step of the 64-bit hash of tests/support/dice.h; Lua's integers wrap as C's unsigned ones do.
 local function mix(a, b)
@@ -108,7 +108,7 @@ local function finalize(model, hypothesis)
   return table.concat(words, " ")
 end
 
--- The plain way: a state is the hash and the input it belongs to.
+-- Row by row: a state is the hash and its input.
 rill.domain{
   name = "toy-plain",
   open = function(options)
@@ -125,7 +125,8 @@ rill.domain{
   finalize = finalize,
 }
 
--- The other way: tables of our own by node, which with state=path hold one action each and are read along the path.
+-- Whole timesteps: the domain has its own tables by node, which with state=path hold one action each and are read along
+-- the path.
 rill.domain{
   name = "toy-rows",
   open = function(options)

@@ -1,8 +1,8 @@
 /* See async_domain.h.
  *
- * Invariant: entries of the queue are run in order of submission, and all of them before any call that is not queued.
+ * Invariant: queued calls run in order of submission, and all of them run before any synchronous call.
  *
- * Divisions: the queue · calls that wait · collecting · calls that do not wait · life. */
+ * Divisions: the queue · asynchronous calls · collecting · synchronous calls · life. */
 #include "support/async_domain.h"
 
 #include <stdio.h>
@@ -15,12 +15,12 @@ typedef struct call {
     int is_score, done;
     rill_status status;
     char message[300];
-    rill_rows rows; /* a step call's own copy, the engine's of a score call */
+    rill_rows rows; /* of a step call: a copy; of a score call: the engine's own */
     int32_t *copy;
     const rill_rows *engine_rows;
     const rill_score_request *ask;
-    rill_score_result *out, answer; /* where it goes, and what it is */
-    uint64_t request_hash;          /* a hash of what was given */
+    rill_score_result *out, answer; /* the engine's result, and the one computed here */
+    uint64_t request_hash;          /* hash of the arguments, to detect changes */
 } call;
 
 typedef struct async_model {
@@ -47,7 +47,7 @@ static uint64_t hashed(uint64_t hash, const void *data, size_t n)
     return hash;
 }
 
-/* Of all that a submitted call was given, the pointers included. */
+/* Hash of everything a submitted call was passed, pointers included. */
 static uint64_t hash_request(const call *c)
 {
     const rill_rows *r = c->engine_rows;
@@ -76,7 +76,7 @@ static void make_answer(call *c)
 
 static void run_call(async_model *l, call *c)
 {
-    c->done = 1; /* what is recorded stays: this may be called by an engine that ends for that */
+    c->done = 1; /* its error stays recorded: an engine that ends because of the error may call this */
     c->status = c->is_score ? l->inner->score(l->self, &c->rows, c->ask, &c->answer)
                             : l->inner->step(l->self, &c->rows);
     if (c->status < 0) snprintf(c->message, sizeof c->message, "%s", rill_error(l->ctx));
@@ -93,7 +93,7 @@ static void clear_request(call *c)
     free(c->answer.pick_logp);
 }
 
-/* Run all that waits; what nobody has to collect goes. The first failure of a step call. */
+/* Run all queued calls; free those that need no collect. Returns the first failure of a step call. */
 static rill_status run_queue(async_model *l)
 {
     int kept = 0;
@@ -111,7 +111,7 @@ static rill_status run_queue(async_model *l)
     return status;
 }
 
-/* Before a call that does not wait. */
+/* Called before a synchronous call. */
 static rill_status flush_queue(async_model *l)
 {
     for (int i = 0; i < l->n; i++) l->table->forced_early += l->queue[i].is_score;
@@ -127,7 +127,7 @@ static call *enqueue(async_model *l, const rill_rows *rows)
     return c;
 }
 
-/* --- calls that wait ---------------------------------------------------------------------------------------------- */
+/* --- asynchronous calls ------------------------------------------------------------------------------------------- */
 
 static rill_status step(void *self, const rill_rows *rows)
 {
@@ -179,9 +179,9 @@ static void copy_answer(const call *c)
     const size_t n = (size_t)c->rows.n;
     memcpy(c->out->count, c->answer.count, n * sizeof(int32_t));
     memcpy(c->out->ends, c->answer.ends, n);
-    for (size_t r = 0; r < n; r++) { /* entries behind count are not read */
+    for (size_t r = 0; r < n; r++) { /* entries past the count are not read */
         const size_t offset = r * (size_t)c->out->stride, n_copied = (size_t)c->answer.count[r];
-        if (n_copied > (size_t)c->out->stride) continue; /* the engine finds out */
+        if (n_copied > (size_t)c->out->stride) continue; /* the engine detects this error */
         memcpy(c->out->action + offset, c->answer.action + offset, n_copied * sizeof(int32_t));
         memcpy(c->out->logp + offset, c->answer.logp + offset, n_copied * sizeof(float));
         if (c->answer.ends[r] == RILL_ENDS_BY_FLAG)
@@ -208,7 +208,7 @@ static rill_status collect(void *self, int32_t group)
     return status < 0 || c.status >= 0 ? status : rill_fail(l->ctx, c.status, "%s", c.message);
 }
 
-/* --- calls that do not wait --------------------------------------------------------------------------------------- */
+/* --- synchronous calls -------------------------------------------------------------------------------------------- */
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
@@ -254,7 +254,7 @@ static int64_t measure(void *self, const char *text, size_t length)
     return l->inner->measure(l->self, text, length);
 }
 
-/* --- names, which the model is asked for -------------------------------------------------------------------------- */
+/* --- names of actions --------------------------------------------------------------------------------------------- */
 
 static rill_status action_name(void *self, int32_t action, rill_text *out)
 {
@@ -326,7 +326,7 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
     return status;
 }
 
-/* Whatever is submitted must have been collected. */
+/* Everything submitted must have been collected. */
 static void end(async_model *l)
 {
     run_queue(l);

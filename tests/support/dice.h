@@ -1,6 +1,6 @@
-/* Decisions for random tests: the same calls are answered from a seed or from a fuzzer's bytes.
+/* Random decisions of tests, drawn from a seed or from a fuzzer's bytes.
  *
- * Bytes that run out answer with the lower bound, so a short input is a small problem. */
+ * When the bytes run out, every draw is its lower bound, so a short input is a small problem. */
 #ifndef TEST_DICE_H
 #define TEST_DICE_H
 
@@ -13,7 +13,7 @@ typedef struct dice {
     size_t n, pos;
 } dice;
 
-/* One step of a 64-bit hash: what every pseudo-random number of these tests is made of. */
+/* One step of a 64-bit hash: all pseudo-random numbers of these tests are made with it. */
 static inline uint64_t dice_mix(uint64_t a, uint64_t b)
 {
     uint64_t z = a * 0x9e3779b97f4a7c15u + b + 0x632be59bd9b4e019u;
@@ -38,7 +38,7 @@ static inline dice dice_from_bytes(const uint8_t *bytes, size_t n)
     return (dice){.bytes = bytes, .n = n};
 }
 
-/* A whole number in [low, high]. */
+/* An integer in [low, high]. */
 static inline int32_t dice_range(dice *d, int32_t low, int32_t high)
 {
     uint64_t span = (uint64_t)((int64_t)high - low) + 1, value = 0;
@@ -51,13 +51,13 @@ static inline int32_t dice_range(dice *d, int32_t low, int32_t high)
     return low + (int32_t)(value % span);
 }
 
-/* 1 in about `percent` of a hundred cases. */
+/* True with a probability of `percent`/100. */
 static inline int dice_chance(dice *d, int32_t percent)
 {
     return dice_range(d, 0, 99) >= 100 - percent;
 }
 
-/* One of the n numbers given. */
+/* One of the n values. */
 static inline int32_t dice_pick(dice *d, int32_t n, const int32_t *values)
 {
     return values[dice_range(d, 0, n - 1)];

@@ -1,7 +1,7 @@
-/* Running the engine on a problem and copying all it says; see problem.h.
+/* Runs the engine on a problem and copies everything it returns; see problem.h.
  *
- * The loop is the one that rill/engine.h shows, or rill_run() on request. Results are borrowed from the engine, so
- * everything is copied with the C library's allocator, which no test makes fail. */
+ * The loop is that of rill/engine.h, or rill_run() on request. Results are borrowed from the engine, so everything is
+ * copied, into memory of the C library, which no test makes fail. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +120,7 @@ static rill_status submit(const problem *p, const hooks *h, rill_engine *engine,
     return rill_engine_submit(engine, p->input[i], strlen(p->input[i]));
 }
 
-/* All that are finished; each says whether another one follows. */
+/* Take all finished results; check that each announces correctly whether another follows. */
 static void take_finished(rill_engine *engine, engine_record *out)
 {
     rill_result result;
@@ -138,7 +138,8 @@ static rill_status step_loop(const problem *p, const hooks *h, rill_engine *engi
     for (;;) {
         while (next < p->n_inputs && rill_engine_free_slots(engine) > 0) {
             rill_status status = submit(p, h, engine, next);
-            /* The engine goes on after a failed submission; an allocator that fails for ever must not hold us here. */
+            /* The engine continues after a failed submission; stop after three, because an allocator that always fails
+             * would loop here for ever. */
             if (status == RILL_ERR_MEMORY && refused++ < 3) continue;
             if (status != RILL_OK) return status;
             next++;
@@ -152,7 +153,7 @@ static rill_status step_loop(const problem *p, const hooks *h, rill_engine *engi
         if (out->stats.inputs - out->n_results > out->max_held) out->max_held = out->stats.inputs - out->n_results;
         if (status < 0) return status;
         if (status == RILL_AGAIN && next == p->n_inputs && rill_engine_idle(engine)) return RILL_OK;
-        if (status == RILL_AGAIN && next == p->n_inputs) return RILL_ERR_ARGUMENT; /* it would never end */
+        if (status == RILL_AGAIN && next == p->n_inputs) return RILL_ERR_ARGUMENT; /* it would loop for ever */
     }
 }
 
@@ -211,7 +212,7 @@ static rill_status cancel_in_workers(void *workers, int64_t id)
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
-/* G + 1, or 0: it answers at once. */
+/* group_rows + 1, or 0: a synchronous domain */
 static int32_t async_option(const schedule *s)
 {
     return s->async_rows > 0 ? s->async_rows : (int32_t)harness_async();

@@ -1,5 +1,5 @@
-/* See harness.h. The allocator puts its own header in front of each block, because the one thing it is there to find is a
- * caller that does not know its own sizes. */
+/* See harness.h. The allocator puts its own header before each block, because it must find callers that pass a wrong
+ * size. */
 #include "support/harness.h"
 
 #include <stdio.h>
@@ -34,7 +34,8 @@ int harness_options(int argc, char **argv)
     return 0;
 }
 
-/* Sanitizers make each problem three to six times as slow, and what they look for is not one in a thousand: they get a third. */
+/* Sanitizers make each problem three to six times as slow, and errors they find show in nearly every problem: run a
+ * third. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SHARE = 3 };
 #else
@@ -113,7 +114,7 @@ static void *allocate(void *user, void *block, size_t old_size, size_t new_size)
     m->bytes += new_size;
     m->blocks++;
     if (m->bytes > m->peak) m->peak = m->bytes;
-    /* New memory is never zero by luck. */
+    /* Fill new memory, so that it is never zero by chance. */
     memset(fresh, 0xa5, new_size);
     if (block != NULL) memcpy(fresh, block, old_size < new_size ? old_size : new_size);
     check_and_free(m, block, old_size);

@@ -1,19 +1,19 @@
-/* What is wished of a hypothesis's children, and which of them are drawn, for the naive search. */
+/* The naive search's modifiers of a hypothesis's children, and sampling among them. */
 #include <math.h>
 #include <string.h>
 
 #include "support/naive_search.h"
 
-/* --- wishes ------------------------------------------------------------------------------------------------------- */
+/* --- modifiers ---------------------------------------------------------------------------------------------------- */
 
-/* Whether the n actions that end at `end` are those that end at `other`. */
+/* Whether the n actions before `end` equal the n actions before `other`. */
 static int same_run(const naive_hypothesis *h, int32_t end, int32_t other, int32_t n)
 {
     return end >= n && other >= n &&
            memcmp(h->action + end - n, h->action + other - n, (size_t)n * sizeof *h->action) == 0;
 }
 
-/* No n-gram twice; what is there already costs more. */
+/* Block repeated n-grams, and penalise actions that occur already. */
 static void ban_repeats(const naive_problem *p, const naive_hypothesis *h, naive_modifiers *all)
 {
     const int32_t n = p->no_repeat_ngram;
@@ -35,9 +35,9 @@ void naive_ban_runs(const naive_problem *p, const naive_hypothesis *h, uint8_t b
     }
 }
 
-/* The chain's wishes: additions and rewards add up, bans unite, allowed sets intersect, the smallest limit holds, the
- * stricter end rule wins, and forbidden together with required leaves nothing (rule 3). The minimum length forbids the end
- * action alone (4). */
+/* Merge the modifiers of the scorer chain. Additions and rewards add up, bans unite, allowed sets intersect, the
+ * smallest limit holds, the stricter end rule wins; forbidden and required together leave nothing (rule 3). A minimum
+ * length bans only the end action (4). */
 naive_modifiers naive_merge_modifiers(const naive_problem *p, int32_t timestep, int32_t phase, int32_t rank,
                                       const naive_hypothesis *parent)
 {
@@ -84,7 +84,7 @@ int naive_is_forbidden(const naive_modifiers *w, const naive_choice *c)
 
 /* --- draws -------------------------------------------------------------------------------------------------------- */
 
-/* Steele, Lea and Flood's splitmix64: its next number when its state is this. */
+/* The next output of splitmix64 (Steele, Lea and Flood) in this state. */
 static uint64_t splitmix(uint64_t state)
 {
     uint64_t z = state + UINT64_C(11400714819323198485);

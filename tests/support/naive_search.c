@@ -1,13 +1,13 @@
-/* See naive_search.h. The functions follow the seven steps and carry their numbers.
+/* See naive_search.h. The functions follow the seven steps of the description and carry their numbers.
  *
- * What the description leaves open, and how it was decided:
- *   - an ended candidate carries its terminal action's log-probability as "the last action's own";
- *   - length counts timesteps, an end action not included, and 0 counts as 1 where it divides;
- *   - an item that stops because it has `stop_after` outputs gives out nothing more; one without live candidates gives
- *     out the ended ones of its beam in rank order; at max_length the live ones are ended at no cost and all go out in
- *     rank order; asked to stop by a heuristic it gives out the ended ones, and only if it then has none at all the live;
+ * Decisions where the description leaves a choice:
+ *   - for an ended candidate, "the last action's own" log-probability is that of its terminal action;
+ *   - length counts timesteps, without the end action, and 0 counts as 1 in divisions;
+ *   - outputs of an item when it stops: with `stop_after` outputs reached, no further ones; without live candidates, the ended
+ *     ones of its beam in rank order; at max_length, the live ones end at no cost and all are output in rank order; when a
+ *     heuristic stops it, the ended ones, and the live ones only if there is none;
  *   - steps 4 and 7 come after the last phase of a timestep only;
- *   - where max_candidates does not apply to a phase, its default (k or 2k) does;
+ *   - in a phase that max_candidates does not apply to, its default (k or 2k) does;
  *   - an action's score is a float, log-probability + additions + reward in that order; sums of scores are doubles. */
 #include "support/naive_search.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A list of hypotheses that grows. */
+/* A growing list of hypotheses. */
 typedef struct list {
     naive_hypothesis *items;
     int32_t n, capacity;
@@ -27,14 +27,15 @@ typedef struct search {
     naive_output *output;
     int32_t n_outputs, output_capacity, orders;
     double best_output;
-    int stop;      /* a heuristic asked for it */
-    int top_ended; /* the best of some timestep has ended */
-    /* The limit 4: what ended in this timestep, what of all was dropped, and the best that came up before there was an output. */
+    int stop;      /* a heuristic requested it */
+    int top_ended; /* the best candidate of some timestep has ended */
+    /* For at_limit 4: what ended in this timestep, everything that was dropped, and the best candidate before there was
+     * an output. */
     list ended;
     naive_output dropped, best_ended;
     int has_dropped, has_best_ended;
     int64_t serials;
-    int32_t banks; /* the beam is divided into; 0: it is not */
+    int32_t banks; /* number of banks of the beam; 0: not divided */
     naive_result result;
 } search;
 
@@ -48,7 +49,7 @@ static void push(list *l, const naive_hypothesis *h)
     l->items[l->n++] = *h;
 }
 
-/* Score, then parent rank, then smaller action id. */
+/* By score, then parent rank, then smaller action id. */
 static int by_rank(const void *a, const void *b)
 {
     const naive_hypothesis *x = a, *y = b;
@@ -64,7 +65,7 @@ static void sort_and_cut(list *l, int64_t max_n)
     if (l->n > max_n) l->n = max_n < 0 ? 0 : (int32_t)max_n;
 }
 
-/* The best `most` and, with them, all that are kept. */
+/* Keep the best `max_n`, plus all that are exempt. */
 static void cut_children(list *l, int64_t max_n)
 {
     int32_t n = 0;
@@ -107,7 +108,8 @@ static int is_taken(const list *taken, int32_t rank, int32_t action)
     return 0;
 }
 
-/* The best of the parent's children, as they are by the state and the wishes of `from`. `taken`: of these alone; NULL: of all. */
+/* The best children of a parent. Scores come from the state and modifiers of `from`, which differs from the parent in
+ * cube pruning. `taken`: only these children; NULL: all. */
 static list expand_parent(const naive_problem *p, const naive_hypothesis *parent, int32_t rank,
                           const naive_hypothesis *from, int32_t from_rank, const list *taken, int32_t timestep,
                           int32_t phase, int32_t *banks)
@@ -127,7 +129,7 @@ static list expand_parent(const naive_problem *p, const naive_hypothesis *parent
     return children;
 }
 
-/* --- steps 2 and 3: the best children of each parent, the best of them all ------------------------------------------ */
+/* --- steps 2 and 3: the best children of each parent, then of all parents ------------------------------------------- */
 
 static int32_t max_children(const naive_problem *p, int32_t phase)
 {
@@ -149,7 +151,7 @@ static int same_runs(const naive_problem *p, const naive_hypothesis *a, const na
     return memcmp(x, y, sizeof x) == 0;
 }
 
-/* Rank of the best live hypothesis that is like the one of this rank. */
+/* Rank of the best live hypothesis in the same class as the one of this rank. */
 static int32_t representative(const search *s, int32_t rank)
 {
     const naive_problem *p = s->p;
@@ -163,8 +165,8 @@ static int32_t representative(const search *s, int32_t rank)
     return rank;
 }
 
-/* Naive cube pruning: what was taken, with the scores that it has by its own parents' states; what these make illegal goes. What has
- * ended takes part whether it was taken or not, since its score is no guess. */
+/* Naive cube pruning: rescore the children taken with their own parents' states; illegal ones are dropped. Ended
+ * hypotheses always take part, because their scores are exact. */
 static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
 {
     list exact = {0};
@@ -195,7 +197,7 @@ static void rescore(search *s, list *taken, int32_t timestep, int32_t phase)
     sort_and_cut(taken, merge_limit(s->p));
 }
 
-/* Those of the best that can have a place. */
+/* Record ended candidates among the best that fit into the beam. */
 static void note_ended(search *s, list *children)
 {
     const int32_t max_n = s->p->immediate ? 2 * s->p->k : s->p->k;
@@ -206,8 +208,8 @@ static void note_ended(search *s, list *children)
     }
 }
 
-/* Places for each bank: as many for one as for another, what remains for the last; a bank with fewer candidates leaves the others to the
- * one before it, the first to the last. Written one place after another. */
+/* Divide the beam among banks: an equal share each, and the remainder for the last. A bank with fewer candidates passes
+ * places on to the bank before it, the first to the last. Done one place at a time. */
 static void divide_among_banks(list *all, int32_t banks, int64_t places)
 {
     int32_t *want = calloc((size_t)banks, sizeof *want), *available = calloc((size_t)banks, sizeof *available), n = 0;
@@ -215,7 +217,7 @@ static void divide_among_banks(list *all, int32_t banks, int64_t places)
     sort_and_cut(all, all->n);
     for (int32_t i = 0; i < all->n; i++) available[all->items[i].bank]++;
     for (int32_t b = 0; b < banks; b++) want[b] = (int32_t)(places / banks + (b == banks - 1 ? places % banks : 0));
-    for (int moved = 1; moved;) { /* settle: a place too many goes to the bank before, from the last one down */
+    for (int moved = 1; moved;) { /* move surplus places to the bank before, starting from the last bank */
         moved = 0;
         for (int32_t b = banks - 1; b >= 0; b--)
             while (want[b] > available[b]) {
@@ -234,7 +236,7 @@ static void divide_among_banks(list *all, int32_t banks, int64_t places)
     free(available);
 }
 
-/* In place of the best children those that are drawn. */
+/* Sampling: children are drawn instead of taken by rank. */
 static void draw_children(const naive_problem *p, list *children, list *merged, int32_t timestep, int32_t phase,
                           int32_t rank)
 {
@@ -254,7 +256,7 @@ static int by_group_score(const void *a, const void *b)
     return by_rank(a, b);
 }
 
-/* The groups choose in turn, each among the children of its own, all of the first hypothesis's. */
+/* Groups choose in turn, each among its own children; in the first timestep among all children of the root. */
 static void divide_among_groups(search *s, list *all, int first)
 {
     const naive_problem *p = s->p;
@@ -289,7 +291,7 @@ static void expand_and_merge(search *s, int32_t timestep, int32_t phase)
     s->banks = 0;
     for (int32_t rank = 0; rank < s->beam.n; rank++) {
         naive_hypothesis *parent = &s->beam.items[rank];
-        if (parent->ended) { /* its one child is itself, at no cost */
+        if (parent->ended) { /* its only child is itself, at no cost */
             naive_hypothesis same = *parent;
             same.parent_rank = rank;
             push(&merged, &same);
@@ -343,7 +345,7 @@ static int by_output_score(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Whether the end is counted in the length. */
+/* Whether the length counts the end action. */
 static int counts_end_action(const naive_problem *p, const naive_hypothesis *h)
 {
     return p->count_end && (h->truncated ? p->at_limit == 3 : h->by_end);
@@ -398,7 +400,7 @@ static void output_immediately(search *s, int32_t timesteps)
     s->beam = live;
 }
 
-/* --- the limit 4 ---------------------------------------------------------------------------------------------------- */
+/* --- at_limit 4 ----------------------------------------------------------------------------------------------------- */
 
 static void keep_better(const search *s, naive_output *best, int *any, const naive_hypothesis *h)
 {
@@ -416,7 +418,7 @@ static int is_in_beam(const search *s, const naive_hypothesis *h)
     return 0;
 }
 
-/* Of all that ended: what is neither in the beam any more nor among the outputs. */
+/* Record ended candidates that are neither in the beam nor outputs any more. */
 static void note_dropped(search *s)
 {
     int32_t kept = 0;
@@ -449,7 +451,7 @@ static void apply_threshold(const naive_heuristic *h, naive_beam *b)
     }
 }
 
-/* `best` is s_1: of what the timestep's step 4 left, whatever heuristics before this one have dropped, or of the outputs. */
+/* `best` is s_1: over what step 4 of this timestep left, and the outputs. Earlier heuristics do not change it. */
 static void apply_heuristic(search *s, const naive_heuristic *h, double best, int32_t timestep, int32_t phase)
 {
     uint8_t *keep = malloc((size_t)s->beam.n + 1);
@@ -529,7 +531,7 @@ static int has_enough(const search *s, int32_t timesteps)
     return 1;
 }
 
-/* Whether the best that was dropped is the output. */
+/* Whether the best dropped candidate becomes the output. */
 static int output_dropped(search *s)
 {
     if (s->n_outputs > 0 || !s->has_dropped) return 0;
@@ -590,7 +592,7 @@ static void run_phase(search *s, int32_t timestep, int32_t phase)
 
 /* --- states ----------------------------------------------------------------------------------------------------------- */
 
-/* Later phases may have a full beam. */
+/* A beam may be full in later phases. */
 static void count_states(search *s)
 {
     int64_t states = naive_count_states(s->p, s->beam.items, s->beam.n, s->output, s->n_outputs,
@@ -640,7 +642,7 @@ void naive_result_free(naive_result *result)
     *result = (naive_result){0};
 }
 
-/* --- the whole space -------------------------------------------------------------------------------------------------- */
+/* --- enumeration ------------------------------------------------------------------------------------------------------ */
 
 static void enumerate_from(const naive_problem *p, const naive_hypothesis *h, naive_hypothesis *best, int *found)
 {

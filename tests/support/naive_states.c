@@ -1,4 +1,4 @@
-/* The states that a search keeps, by the naive search's lists: each prefix of what is there, once. */
+/* Counts the states that a search keeps, from the naive search's lists: each distinct prefix counts once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static int by_actions(const void *a, const void *b)
     return memcmp(x->hypothesis->action, y->hypothesis->action, (size_t)x->n * sizeof *x->hypothesis->action);
 }
 
-/* A state belongs to a history; that of a beam's candidate is made when it is expanded, so what is kept is those before. */
+/* A candidate's own state is made when it is expanded, so a beam keeps the states of all its proper prefixes. */
 int64_t naive_count_states(const naive_problem *p, const naive_hypothesis *beam, int32_t n_beam,
                            const naive_output *output, int32_t n_outputs, const naive_output *seen)
 {

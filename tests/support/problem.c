@@ -1,4 +1,5 @@
-/* See problem.h. Divisions: the space · drawing · solving · comparing · describing and failing. Running is in engine_run.c. */
+/* See problem.h. Divisions: the space · drawing · solving · comparing · describing and failing. engine_run.c runs the
+ * engine. */
 #include "support/problem.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 
 #include "support/harness.h"
 
-/* --- the space, as the naive search sees it ----------------------------------------------------------------------- */
+/* --- the space for the naive search ------------------------------------------------------------------------------- */
 
 typedef struct space {
     const toy_model *model;
@@ -40,8 +41,8 @@ const char *const *problem_methods(problem_group group)
     return groups[group];
 }
 
-/* One statement per throw: C does not say in which order arguments are evaluated, and a seed must mean the same problem to
- * every compiler. */
+/* One statement per draw: C leaves the order in which arguments are evaluated open, and a seed must mean the same
+ * problem with every compiler. */
 static void draw_toy(problem *p, dice *d)
 {
     int phases = DICE_PICK(d, 1, 1, 1, 2, 2, 3), few = phases > 1 ? 4 : 2;
@@ -81,7 +82,7 @@ static void draw_inputs(problem *p, dice *d)
         snprintf(p->input[i], sizeof p->input[i], "%s%d%.*s", mark, (int)dice_range(d, 0, 99999), (int)(2 * words),
                  " a b c d");
     }
-    /* A blank line has an empty output, whatever the domain. */
+    /* The output for a blank line is empty, whatever the domain. */
     if (dice_chance(d, 5)) strcpy(p->input[0], p->n_inputs % 2 ? "" : " \t\xe3\x80\x80");
 }
 
@@ -100,7 +101,7 @@ static void draw_settings(problem *p, problem_group group, dice *d)
     s->min_length = DICE_PICK(d, 0, 0, 0, 1, 2, 3);
     if (dice_chance(d, 40)) s->max_length = dice_range(d, s->min_length > 0 ? s->min_length : 1, 8);
     s->length_penalty = 0.1 * (double)DICE_PICK(d, 0, 0, 10, 5, 6, 10);
-    s->n_best = dice_chance(d, 60) ? 200 : dice_range(d, 1, 4); /* mostly all that there are */
+    s->n_best = dice_chance(d, 60) ? 200 : dice_range(d, 1, 4); /* mostly more than there are */
 }
 
 static void draw_heuristic(problem *p, dice *d)
@@ -243,13 +244,13 @@ void schedule_draw(schedule *s, problem_group group, dice *d)
 
 /* --- solving ------------------------------------------------------------------------------------------------------ */
 
-/* Of the inputs drawn here, the first alone. */
+/* Whether the input is blank; of the inputs drawn here only the first can be. */
 static int is_empty_input(const char *input)
 {
     return strcmp(input, "") == 0 || input[0] == ' ';
 }
 
-/* The naive search's view of input i; 0 if the input is bad or blank. `at` must outlive `naive`. */
+/* Set up the naive search for input i; returns 0 if the input is invalid or blank. `toy` must outlive `naive`. */
 static int setup_naive(const problem *p, int32_t i, space *toy, naive_problem *naive)
 {
     *toy = (space){&p->model, toy_input_read(&p->model, p->input[i], strlen(p->input[i]))};
@@ -271,14 +272,14 @@ static int setup_naive(const problem *p, int32_t i, space *toy, naive_problem *n
         if (wanted < 1) wanted = 1;
         naive->max_length = p->model.own_max_length && wanted > toy->input.depth ? toy->input.depth : wanted;
     }
-    /* A forced end takes one of the timesteps that the input allows. */
+    /* A forced end takes one of the input's timesteps. */
     if (p->settings.at_limit == RILL_LIMIT_END && p->model.own_max_length && naive->max_length == toy->input.depth)
         naive->max_length--;
     naive->min_length = p->settings.min_length;
     return toy->input.status >= 0 && !is_empty_input(p->input[i]);
 }
 
-/* What a blank line gives: an output of nothing, which no search has made. */
+/* Expected result of a blank line: one empty output, made without a search. */
 static naive_result empty_output(void)
 {
     naive_result r = {.n = 1, .output = calloc(1, sizeof *r.output)};
@@ -476,7 +477,7 @@ static int compare_result(words *w, const problem *p, const schedule *s, int32_t
     return 0;
 }
 
-/* Each of several workers may have had all to itself, after a share whose room is 8 at least and grows by half. */
+/* Each worker may in turn have had all memory, after a share whose capacity is at least 8 and grows by half. */
 static int64_t max_node_capacity(const schedule *s)
 {
     if (s->workers <= 1) return s->bound > 8 ? s->bound : 8;
@@ -507,7 +508,7 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
     if (t->inputs != p->n_inputs || t->failed != failed)
         return note_difference(w, "inputs %lld, failed %lld of %lld", (long long)t->inputs, (long long)t->failed,
                                (long long)failed);
-    /* What began anew, or failed half-way, was expanded too. */
+    /* Restarted and half-finished searches were expanded, too. */
     if (s->bound == 0 && t->expansions != expansions)
         return note_difference(w, "expansions %lld, engine %lld", (long long)expansions, (long long)t->expansions);
     if (s->bound == 0 && (t->candidates != candidates || t->pruned != pruned))
@@ -529,7 +530,7 @@ static int compare_counters(words *w, const problem *p, const schedule *s, const
     if (t->nodes_in_use != 0 || t->histories_in_use != 0)
         return note_difference(w, "%lld rows and %lld histories are in use at the end", (long long)t->nodes_in_use,
                                (long long)t->histories_in_use);
-    const int64_t min_peak = expansions > 0; /* of whatever there was at once */
+    const int64_t min_peak = expansions > 0; /* at least one of them existed at a time */
     if (t->histories_peak < min_peak || t->histories_peak > t->histories_capacity || t->nodes_peak < min_peak ||
         t->nodes_peak > t->nodes_capacity || t->items_peak < min_peak || t->refills < min_peak ||
         t->timesteps < min_peak)

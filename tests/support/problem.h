@@ -1,8 +1,8 @@
-/* A random search problem, the engine's answer to it under any schedule, and the naive search's.
+/* A random search problem, and its results by the naive search and by the engine under any schedule.
  *
  * Order of use: problem_draw(), problem_solve() once, then per schedule: engine_run(), problem_compare(),
- * engine_record_clear(); problem_clear() at the end. Everything is printable by problem_describe(), so that a failure can be
- * repeated from its seed. */
+ * engine_record_clear(); problem_clear() at the end. problem_describe() prints everything, so a failure can be repeated
+ * from its seed. */
 #ifndef TEST_PROBLEM_H
 #define TEST_PROBLEM_H
 
@@ -23,9 +23,9 @@ typedef struct problem_name {
     char arguments[160];
 } problem_name;
 
-/* What is decoded, and with which search settings. The schedule is apart. */
+/* What is decoded, and the search settings. Scheduling settings are in `schedule`. */
 typedef struct problem {
-    const char *domain;  /* that is opened with the toy's arguments; NULL: the toy itself */
+    const char *domain;  /* opened with the toy's arguments; NULL: the toy */
     char arguments[320]; /* of the toy */
     toy_model model;
     char input[PROBLEM_MAX_INPUTS][32];
@@ -38,13 +38,13 @@ typedef struct problem {
     int32_t n_scorers;
     /* the same for the naive search */
     naive_problem naive;
-    rill_key_fn cube_key; /* of both searches; naive.key is the other form */
+    rill_key_fn cube_key; /* class function for cube pruning in both searches; naive.key is its other form */
     test_random random_heuristic[NAIVE_MAX_CHAIN], random_scorer[NAIVE_MAX_CHAIN];
-    test_phrases phrases[NAIVE_MAX_CHAIN]; /* of scorers that are constraints */
+    test_phrases phrases[NAIVE_MAX_CHAIN]; /* for scorers that are constraints */
     naive_result *expected;                /* [n_inputs], after problem_solve() */
 } problem;
 
-/* Which family of methods a problem is for: those with equal search settings. */
+/* Groups of methods that have equal search settings. */
 typedef enum problem_group {
     PROBLEM_PRUNED,    /* var-batch, var-stream, var-stream-fifo, top-up, stream-all */
     PROBLEM_FIXED_TOP, /* fixed with finish top, fixed-stream */
@@ -52,76 +52,77 @@ typedef enum problem_group {
     PROBLEM_GREEDY
 } problem_group;
 
-/* The methods of a group, NULL-ended. */
+/* Names of the methods of a group, NULL-terminated. */
 const char *const *problem_methods(problem_group group);
 
 void problem_draw(problem *p, problem_group group, dice *d);
-/* Add conventions of other decoders: finish, keep, stop, at-limit, what counts as length, penalties. */
+/* Draw settings that follow other decoders' conventions: finish, keep, stop, at-limit, what length counts, penalties. */
 void problem_draw_conventions(problem *p, problem_group group, dice *d);
-/* Add constraints, behind the scorers that are there, and what may not be repeated. */
+/* Draw constraints, appended to the scorers, and n-gram blocking. */
 void problem_draw_constraints(problem *p, dice *d);
-/* Have the model forbid some sequences of actions. */
+/* Draw sequences of actions that the model forbids. */
 void problem_forbid(problem *p, dice *d);
-/* Other arguments for its heuristics and scorers. */
+/* Draw other arguments for the problem's heuristics and scorers. */
 void problem_draw_arguments(problem *p, dice *d);
-/* The first of n as problem_draw() makes it is there: others of the same model and inputs, with what a request may want of its own,
- * conventions included. */
+/* Given p[0] from problem_draw(), draw n - 1 variants: same model and inputs, other per-request settings, including
+ * conventions. */
 void problem_draw_variants(problem *p, int n, problem_group group, dice *d);
 void problem_solve(problem *p);
 void problem_clear(problem *p);
 
-/* Whether input i becomes an item: it is neither bad nor blank. */
+/* Whether input i is searched: it is neither invalid nor blank. */
 int problem_is_searched(const problem *p, int32_t i);
 
-/* The best score of input i over its whole space; 0 when nothing is complete or the input is bad or blank. */
+/* The best score of input i over its whole space; returns 0 if there is no complete output or the input is invalid or
+ * blank. */
 int problem_optimum(const problem *p, int32_t i, double *score);
 
-/* naive_count_above() of input i, which is searched. */
+/* naive_count_above() for input i, which must be searched. */
 int64_t problem_count_above(const problem *p, int32_t i, double rank);
 
 typedef struct engine_record engine_record;
 
-/* Give an input up where it is decoded. */
+/* Cancels an input, in the engine or the workers. */
 typedef rill_status (*test_cancel)(void *runner, int64_t id);
 
-/* A test's own doings with a running engine. */
+/* Callbacks of a test in a run. */
 typedef struct hooks {
     void *user;
     rill_clock_fn clock;
-    /* Submit input i instead of the loop; NULL: it does. */
+    /* Submits input i; NULL: the loop does. */
     rill_status (*submit)(void *user, rill_engine *engine, const problem *p, int32_t i);
-    /* After each step and the taking of its results. */
+    /* Called after each step and after its results were taken. */
     void (*on_step)(void *user, rill_engine *engine);
-    /* What input i wants: the run is one of requests. Through rill_run() and workers only, as what follows. */
+    /* Request options of input i. This and the next member: through rill_run() and workers only. */
     void (*ask)(void *user, const problem *p, int32_t i, rill_request *out);
-    /* At each call of the reader, and behind the writer's. */
+    /* Called by each read, and after each write. */
     void (*on_call)(void *user, test_cancel cancel, void *runner, const engine_record *so_far);
 } hooks;
 
-/* Everything that says how, but not what, to decode. */
+/* All settings that say how to decode, without effect on the results. */
 typedef struct schedule {
     const char *method;
     int32_t n, max_items, budget;
-    int32_t max_nodes; /* 0: no bound */
+    int32_t max_nodes; /* 0: no limit */
     int64_t memory;
-    int32_t bound; /* in states, of the two; inputs that need more are expected to fail */
+    int32_t bound; /* both limits in states, 0: none; inputs that need more are expected to fail */
     double refill; /* < 0: default */
     rill_sort sort;
     int32_t sort_window, flush_every, unordered, check;
     const char *scheduler, *policy_arguments; /* NULL: the method's */
-    rill_budget_fn budget_fn;                 /* NULL: none; never drawn */
+    rill_budget_fn budget_fn;                 /* NULL: none; not drawn at random */
     void *budget_user;
-    /* What a test does with the engine otherwise than by submitting texts and taking results. NULL: nothing. */
+    /* The test's callbacks; NULL: none. */
     const struct hooks *hooks;
-    int by_run;      /* through rill_run() */
-    int32_t workers; /* several: through rill_workers_run(); never drawn */
-    int own_thread;  /* through it with one worker, too, in a thread of its own */
+    int by_run;      /* use rill_run() */
+    int32_t workers; /* more than one: use rill_workers_run(); not drawn at random */
+    int own_thread;  /* use it also for one worker, in its own thread */
     int32_t
-        async_rows; /* G + 1: the domain answers later, with group_rows G; 0: as the option --late says, else at once. Never drawn */
-    int32_t fail_collect; /* the collect call that fails, 0: none does */
-    int32_t sync_group;   /* late: 1 + the group that is answered at once, 0: none is */
-    int reader_blocks;    /* by_run: the reader often has nothing to give now */
-    int untraced;         /* there is no trace, which changes no answer. Never drawn */
+        async_rows; /* group_rows + 1 of an asynchronous domain; 0: that of the option --late, else synchronous. Not drawn at random */
+    int32_t fail_collect; /* number of the collect call that fails, 0: none */
+    int32_t sync_group;   /* 1 + the group answered synchronously, 0: none */
+    int reader_blocks;    /* with rill_run(): the reader often has no input available */
+    int untraced;         /* without a trace, which changes no result. Not drawn at random */
 } schedule;
 
 void schedule_draw(schedule *s, problem_group group, dice *d);
@@ -131,7 +132,7 @@ typedef struct record_output {
     char *text;
     int32_t *action;
     float *logps;
-    rill_output value; /* its pointers are not valid */
+    rill_output value; /* its pointers are invalid */
 } record_output;
 
 /* An output of the same hypothesis may be cut short for another reason in another run. */
@@ -141,7 +142,7 @@ static inline int is_truncated(const rill_output *o)
 }
 
 typedef struct record_result {
-    int taken; /* how often this id was given out */
+    int taken; /* how often this id was returned */
     rill_status status;
     char message[160];
     int32_t n, outputs_found, timed_out;
@@ -150,7 +151,7 @@ typedef struct record_result {
     record_output *output;
 } record_result;
 
-/* One timestep as traced. */
+/* One timestep in the trace. */
 typedef struct record_timestep {
     int32_t n, in_flight;
     int64_t rows;
@@ -161,7 +162,7 @@ typedef struct record_timestep {
     int32_t *merged; /* [n] candidates before pruning */
     int32_t *kept;   /* [n] candidates of the new beam, live and waiting */
     rill_seconds seconds;
-    int64_t event_index; /* place among all events */
+    int64_t event_index; /* index among all events */
 } record_timestep;
 
 typedef struct record_event {
@@ -176,8 +177,8 @@ struct engine_record {
     int64_t n_results;
     record_result result[PROBLEM_MAX_INPUTS];
     rill_stats stats;  /* at the end */
-    async_table async; /* where the domain answered later */
-    int64_t max_held;  /* finished results that order held back after a step; not counted by rill_run() */
+    async_table async; /* if the domain was asynchronous */
+    int64_t max_held;  /* most finished results held back by input order after a step; not counted by rill_run() */
     toy_report toy;
 
     record_timestep *timestep;
@@ -186,36 +187,36 @@ struct engine_record {
     int64_t n_events, event_capacity;
 };
 
-/* Run the engine. `memory` may be NULL. Nothing is asserted: look at the record. */
+/* Run the engine. `memory` may be NULL. Asserts nothing: check the record. */
 void engine_run(const problem *p, const schedule *s, const rill_context_options *memory, engine_record *out);
-/* The same with more registered first: `more` gets the context before the model is opened. */
+/* The same, with `more` called before the model is opened, to register more plugins. */
 void engine_run_with(const problem *p, const schedule *s, const rill_context_options *memory,
                      rill_status (*more)(rill_context *ctx), engine_record *out);
 void engine_record_clear(engine_record *record);
-/* Whether results that must be equal to the last bit differ; where[size]: in what. */
+/* Whether two results that must be bit-identical differ; where[size]: in what. */
 int record_differ(const record_result *a, const record_result *b, char *where, size_t size);
 
-/* 0 if the record is what the naive search expects, pool empty and contract kept; else 1 with a message. */
+/* 0 if the record matches the naive search, the pool is empty and the contract was kept; else 1 with a message. */
 int problem_compare(const problem *p, const schedule *s, const engine_record *record, char *message, size_t size);
 
-/* A problem with a schedule of the loop, under which nodes are too few at times, and what comes of it when nobody meddles. */
+/* Draw a problem, a schedule of the loop in which nodes are sometimes short, and its result without interference. */
 void problem_draw_undisturbed(problem *p, schedule *s, problem_group group, dice *d, engine_record *baseline);
 
 /* One line that repeats the problem. */
 void problem_describe(const problem *p, const schedule *s, char *out, size_t size);
 
-/* Fail the test: what is wrong, and the seed and the line that repeat the problem. */
+/* Fail the test, reporting what is wrong, the seed, and the line that repeats the problem. */
 void problem_fail(const problem *p, const schedule *s, uint64_t seed, const char *what);
 
-/* Fail the test so unless problem_compare() finds the record right. */
+/* Fail the test unless problem_compare() accepts the record. */
 void problem_expect(const problem *p, const schedule *s, uint64_t seed, const engine_record *record);
 
-/* The same unless the result of an input is equal to `expected`, to the last bit. */
+/* Fail the test unless an input's result equals `expected`, to the last bit. */
 void problem_expect_same(const problem *p, const schedule *s, uint64_t seed, int32_t input, const record_result *found,
                          const record_result *expected);
 
-/* Run the engine under one schedule; 1 when problem_compare() finds a difference, unless `quiet` with everything on standard
- * error that is needed to repeat it. The run's counters in *stats, which may be NULL. */
+/* Run the engine under one schedule. Returns 1 if problem_compare() finds a difference and, unless `quiet`, prints all
+ * that is needed to repeat it to standard error. *stats receives the run's counters; it may be NULL. */
 int problem_differs(const problem *p, const schedule *s, uint64_t seed, int quiet, rill_stats *stats);
 
 #endif

@@ -1,11 +1,11 @@
-/* What this process holds of memory, for tests that watch it. */
+/* Resident memory of this process, for tests that measure it. */
 #ifndef TEST_RESIDENT_H
 #define TEST_RESIDENT_H
 
 #include <stdio.h>
 #include <unistd.h>
 
-/* Megabytes of this process's memory that are in use; negative where the system does not say. */
+/* Resident set size in megabytes; negative if the system does not report it. */
 static inline double resident(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");

@@ -1,8 +1,9 @@
-/* The tables of a test's own heuristics, scorers and policies: initialisers with a name, and what the test says of it:
+/* Initialisers for the tables of a test's own heuristics, scorers and schedulers: the name and the members that the
+ * test sets:
  *
  *     static const rill_scorer adder = TEST_SCORER("adder", .score = add);
  *
- * What a stranger would write in full is in tests/framework/plugins/ and in examples/. */
+ * tests/framework/plugins/ and examples/ show complete tables. */
 #ifndef TEST_TABLES_H
 #define TEST_TABLES_H
 

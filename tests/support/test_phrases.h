@@ -1,4 +1,4 @@
-/* Constraints of random phrases, as the naive search sees them: each is said of whole histories, without any state. */
+/* Constraints of random phrases for the naive search: each is evaluated on the whole hypothesis, without state. */
 #ifndef TEST_PHRASES_H
 #define TEST_PHRASES_H
 
@@ -21,17 +21,17 @@ enum { TEST_MAX_PHRASES = 4, TEST_MAX_PHRASE_LENGTH = 4 };
 typedef struct test_phrases {
     test_phrases_kind kind;
     int32_t actions; /* of the model */
-    int32_t end;     /* its end action, or -1; after test_phrases_write() */
+    int32_t end;     /* its end action, or -1; set by test_phrases_write() */
     int32_t n;
     int32_t length[TEST_MAX_PHRASES];
     int32_t action[TEST_MAX_PHRASES][TEST_MAX_PHRASE_LENGTH];
 } test_phrases;
 
-/* `unbanked`: not TEST_REQUIRE. */
+/* `unbanked`: no TEST_REQUIRE. */
 void test_phrases_draw(test_phrases *c, int32_t actions, int unbanked, dice *d);
-/* The scorer's arguments, in the toy's names. */
+/* Write the scorer's arguments with the toy's action names. */
 void test_phrases_write(test_phrases *c, int32_t end, char *out, size_t size);
-/* naive_scorer.wish; user is a test_phrases. */
+/* naive_scorer.score; user is a test_phrases. */
 void test_phrases_score(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
                         const naive_hypothesis *parent, naive_modifiers *modifiers);
 

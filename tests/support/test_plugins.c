@@ -1,4 +1,4 @@
-/* See test_plugins.h. Divisions: random decisions · heuristics · scorers · policies · registration. */
+/* See test_plugins.h. Divisions: random decisions · heuristics · scorers · schedulers · registration. */
 #include "support/test_plugins.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ void test_random_apply(void *user, naive_beam *b)
     b->stop = stop_for(hash);
 }
 
-/* Additions are multiples of 1/8, so that the order in which they are added up cannot matter. */
+/* Multiples of 1/8, so that sums of additions are exact in any order. */
 static float eighth(uint64_t hash)
 {
     return 0.125f * (float)((int32_t)(hash % 17) - 8);
@@ -156,8 +156,8 @@ static rill_status apply_counting(void *self, rill_candidates *b)
 
 enum { REMEMBERED = 64 };
 
-/* What it answers of an item is the same however often it is asked, and in whatever company: only one that did not see the item's first
- * timestep answers otherwise. */
+/* Its decision for an item does not depend on the number of calls or on other items, unless it missed the item's first
+ * timestep. */
 static rill_status apply_remembering(void *self, rill_candidates *b)
 {
     test_random *r = self;
@@ -207,11 +207,11 @@ static rill_status send_modifiers(const test_random *r, const naive_modifiers *w
     if (status == RILL_OK && w->end_reward != 0) status = rill_modifiers_end_reward(ask, row, w->end_reward);
     if (status == RILL_OK && w->limit > 0) status = rill_modifiers_limit_children(ask, row, w->limit);
     if (status == RILL_OK && w->limit > 0)
-        status = rill_modifiers_limit_children(ask, row, w->limit + 3); /* the smaller one holds */
+        status = rill_modifiers_limit_children(ask, row, w->limit + 3); /* the smaller limit holds */
     return status;
 }
 
-/* The scores of a hypothesis' actions are its score, and its first node has none. */
+/* Whether the scores of a hypothesis's actions add up to its score; the root has none. */
 static int scores_add_up(const rill_scorer_rows *rows, int32_t row)
 {
     const rill_hyp_node *h = &rows->hyp_nodes[rows->hyp_node[row]];
@@ -321,7 +321,7 @@ static const rill_scorer scorers[] = {
      destroy_random, .state_bytes = 0},
 };
 
-/* --- policies ----------------------------------------------------------------------------------------------------- */
+/* --- schedulers --------------------------------------------------------------------------------------------------- */
 
 static rill_status choose_nothing(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
 {
@@ -352,7 +352,7 @@ static rill_status choose_reverse(void *self, const rill_sched_view *flight, int
     return RILL_OK;
 }
 
-/* Starves all but the newest item. */
+/* Always chooses the newest item, so all others starve. */
 static rill_status choose_newest(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
 {
     (void)self;
@@ -390,9 +390,9 @@ static rill_status choose_garbage(void *self, const rill_sched_view *flight, int
     *count = flight->n;
     for (int32_t i = 0; i < flight->n; i++) order[i] = i;
     if (flight->n == 0) return RILL_OK;
-    if (r->seed == 0) order[0] = flight->n;            /* behind the last */
-    if (r->seed == 1) order[0] = -1;                   /* before the first */
-    if (r->seed == 2) order[0] = order[flight->n - 1]; /* twice; needs two items */
+    if (r->seed == 0) order[0] = flight->n;            /* past the last item */
+    if (r->seed == 1) order[0] = -1;                   /* a negative index */
+    if (r->seed == 2) order[0] = order[flight->n - 1]; /* the same index twice; needs two items */
     if (r->seed == 3) *count = -1;
     if (r->seed == 4) *count = flight->n + 1;
     return RILL_OK;

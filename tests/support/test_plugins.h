@@ -1,19 +1,19 @@
-/* Heuristics, scorers and policies that only tests want: random ones that keep the contract, and ones that break it.
+/* Heuristics, scorers and schedulers for tests: random ones that keep the contract, and ones that break it.
  *
- * A random one's decision is a hash of what it is shown of one item or row, and is written once, on the naive search's
- * types; the engine's tables are thin wrappers, so that both searches ask the same oracle.
+ * A random plugin's decision is a hash of what it sees of one item or row. It is written once, with the naive search's
+ * types; the engine's tables are thin wrappers, so both searches get the same decisions.
  *
  *   heuristic  test-random:SEED,PERCENT   drops, narrows and stops at random, per item
- *              test-mixing:KIND           cheats: what it narrows (0), drops (1) or stops (2) depends on how many items
- *                                         are in the call
- *              test-counting:0            cheats: carries a counter from call to call
- *              test-remembering:0         cheats: knows items whose first timestep it saw
+ *              test-mixing:KIND           invalid: what it narrows (0), drops (1) or stops (2) depends on the number of
+ *                                         items in the call
+ *              test-counting:0            invalid: keeps a counter between calls
+ *              test-remembering:0         invalid: remembers items whose first timestep it saw
  *   scorer     test-random:SEED,FLAGS     TEST_ADD ... below
- *              test-cheating:KIND         cheats: rewards (0) or limits (1) depend on the number of rows in the call
+ *              test-cheating:KIND         invalid: rewards (0) or limits (1) depend on the number of rows in the call
  *              test-limit:M               limits every row to M choices
- *              test-flood:SEED            rewards so large that scores tie which did not, and limits and lists that differ
- *                                         from row to row; item-local, and not in the naive search, which ranks exactly
- *   policy     test-nothing · test-reverse · test-newest · test-random:SEED · test-garbage:KIND · test-huge */
+ *              test-flood:SEED            rewards so large that distinct scores become ties, and limits and lists that
+ *                                         differ from row to row; item-local; not in the naive search, which ranks exactly
+ *   scheduler  test-nothing · test-reverse · test-newest · test-random:SEED · test-garbage:KIND · test-huge */
 #ifndef TEST_PLUGINS_H
 #define TEST_PLUGINS_H
 
@@ -35,12 +35,12 @@ enum {
 
 typedef struct test_random {
     uint64_t seed;
-    int32_t percent; /* heuristic */
-    int32_t flags;   /* scorer */
-    int32_t actions; /* scorer */
+    int32_t percent; /* of a heuristic */
+    int32_t flags;   /* of a scorer */
+    int32_t actions; /* of a scorer */
 } test_random;
 
-/* naive_heuristic.apply and naive_scorer.wish; user is a test_random. */
+/* naive_heuristic.apply and naive_scorer.score; user is a test_random. */
 void test_random_apply(void *user, naive_beam *beam);
 void test_random_score(void *user, int64_t item, int32_t timestep, int32_t phase, int32_t rank,
                        const naive_hypothesis *parent, naive_modifiers *modifiers);

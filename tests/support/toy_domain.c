@@ -1,16 +1,17 @@
 /* See toy_domain.h.
  *
- * Invariant: a node is made by exactly one step() and ended by exactly one free(); while it is alive its slot is in use by
- * the same item. Every birth gets a serial number, and a child remembers its parent's, so that an id recycled too early is
- * noticed even though the id itself is in use again.
+ * Invariant: a node is made by exactly one step() and ended by exactly one free(); while it is alive, the same item
+ * uses its slot. Every node gets a serial number, and a child stores its parent's. So an id recycled too early is
+ * noticed even if it is in use again.
  *
- * With state=parent a node keeps the hash of its whole history, as a recurrent net keeps its vector. With state=path it keeps
- * its action only, and the hash is computed from all ancestors at each use, as attention reads their keys: an ancestor freed
- * too early is then missed.
+ * With state=parent a node keeps the hash of its whole hypothesis, as a recurrent network keeps its state vector. With
+ * state=path it keeps only its action, and the hash is computed from all ancestors at each use, as attention reads
+ * their keys. That detects ancestors freed too early.
  *
- * open() makes what could decode by itself, so that a copy of the table without start and stop is a domain without runners.
+ * open() makes an object that can decode without a runner, so a copy of the table without start and stop is a domain
+ * without runners.
  *
- * Divisions: violations · life · encode · step · score · finalize · names · end of life · table. */
+ * Divisions: violations · life · encode · states · step · score · finalize · names · end of life · table. */
 #include "support/toy_domain.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@
 
 typedef struct toy_slot {
     int used;
-    int64_t generation; /* counts the items this slot has had */
+    int64_t generation; /* number of items that have used this slot */
     toy_input input;
 } toy_slot;
 
@@ -32,26 +33,26 @@ typedef struct toy_node {
     int64_t birth, parent_birth;
     int64_t generation; /* of the slot */
     int32_t slot, parent, action, depth, phase;
-    uint64_t state; /* state=parent only */
+    uint64_t state; /* with state=parent only */
 } toy_node;
 
-/* A model, of which only `model` is looked at once it has runners, or a runner. */
+/* A model, or a runner. A model that has runners uses only the member `model`. */
 typedef struct toy {
     rill_context *ctx;
     rill_sequence forbidden[TOY_MAX_FORBIDDEN];
     int32_t forbidden_action[TOY_MAX_FORBIDDEN][TOY_MAX_FORBIDDEN_LENGTH];
     toy_model model;
-    toy_report report; /* added to the thread's when it ends */
+    toy_report report; /* added to the thread's report when this ends */
     toy_node *nodes;
     size_t node_capacity;
     toy_slot *slots;
     size_t slot_capacity;
-    int32_t n_nodes, n_slots; /* ids below may be used */
+    int32_t n_nodes, n_slots; /* ids below these may be used */
     int64_t births;
     uint64_t legal[(TOY_MAX_ACTIONS + TOY_MAX_SPARE) / 64 + 1];
-    int32_t stepped; /* rows of the last call */
+    int32_t stepped; /* rows of the last step call */
     int32_t encode_calls, step_calls, score_calls, finalize_calls;
-    int failed; /* a call of ours has failed: the engine may give up midway */
+    int failed; /* a call here has failed: the engine may stop midway */
     char pending_error[512];
 } toy;
 
@@ -60,7 +61,7 @@ static int32_t total_actions(const toy *t)
     return t->model.actions + t->model.spare;
 }
 
-/* A row's choices may end in different ways. */
+/* Whether the choices of one row may differ in how they end. */
 static int flags_terminals(const toy *t)
 {
     return t->model.last && t->model.phases == 1;
@@ -69,7 +70,7 @@ static int flags_terminals(const toy *t)
 /* --- violations --------------------------------------------------------------------------------------------------- */
 
 static _Thread_local toy_report report;
-static _Atomic int64_t all_nodes, all_nodes_peak; /* of all threads' */
+static _Atomic int64_t all_nodes, all_nodes_peak; /* over all threads */
 
 static void count_node(int more)
 {
@@ -104,7 +105,7 @@ __attribute__((format(printf, 2, 3))) static rill_status violation(toy *t, const
     return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "toy: %s", t->pending_error);
 }
 
-/* At the start of every call that can fail: misuse noticed by one that cannot is reported now, and injected failures. */
+/* Begins every call that can fail: reports misuse noticed by calls that cannot, and injects failures. */
 static rill_status begin_call(toy *t, const char *what, int32_t *calls, int32_t failing_number)
 {
     if (t->pending_error[0] != '\0') return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "toy: earlier: %s", t->pending_error);
@@ -234,7 +235,7 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     toy *t = self;
     if (nodes < t->n_nodes || slots < t->n_slots) return violation(t, "capacity shrinks");
-    t->failed = 1; /* until both have grown */
+    t->failed = 1; /* until both arrays have grown */
     rill_status status = grow_zeroed(t, (void **)&t->nodes, &t->node_capacity, (size_t)nodes, sizeof *t->nodes);
     if (status == RILL_OK)
         status = grow_zeroed(t, (void **)&t->slots, &t->slot_capacity, (size_t)slots, sizeof *t->slots);
@@ -275,7 +276,8 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
-/* The hash of a node's history; with state=path every ancestor must be alive still. Returns 0 and complains otherwise. */
+/* The hash of a node's hypothesis; with state=path every ancestor must be alive. Otherwise reports a violation and
+ * returns 0. */
 static int read_node_state(toy *t, int32_t id, uint64_t *state)
 {
     const toy_node *node = &t->nodes[id];
@@ -370,7 +372,7 @@ static void make(toy *t, const rill_rows *rows, int32_t i)
     if (++t->report.nodes > t->report.nodes_peak) t->report.nodes_peak = t->report.nodes;
 }
 
-/* All rows are checked before any is made, so a row cannot continue another one of the same call. */
+/* All rows are checked before any is made, so a row cannot use a parent from the same call. */
 static rill_status step(void *self, const rill_rows *rows)
 {
     toy *t = self;
@@ -441,7 +443,7 @@ static rill_status check_scored(toy *t, const rill_rows *rows, int32_t i)
     return RILL_OK;
 }
 
-/* Choices that must never be taken, behind the real ones. */
+/* Append choices with score RILL_SCORE_DEAD, which must never be taken. */
 static void add_dead_choices(const toy *t, const rill_score_request *ask, int32_t row, rill_score_result *out)
 {
     for (int32_t a = 0; a < t->model.actions && out->count[row] < ask->max_choices; a++) {
@@ -456,7 +458,7 @@ static void add_dead_choices(const toy *t, const rill_score_request *ask, int32_
     }
 }
 
-/* Where several forms can say how a row's choices end, `state` settles which one does. */
+/* Choose how to report which choices of a row are terminal, by `state` where several forms are valid. */
 static rill_row_ends choose_row_ends(const toy *t, int32_t n, const toy_choice *legal, uint64_t state)
 {
     int32_t lasts = 0;
@@ -478,7 +480,7 @@ static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill
     int32_t n = toy_expand(&t->model, &t->slots[node->slot].input, state, node->depth, node->phase, legal);
     rill_row_ends ends = choose_row_ends(t, n, legal, state);
     rill_score_request more = *ask;
-    if (state % 2 == 0) more.row_max_choices = NULL; /* a row may be given as many as the largest */
+    if (state % 2 == 0) more.row_max_choices = NULL; /* a row may get as many choices as the largest maximum */
     ask = &more;
     if (t->model.select != TOY_SELECT_RILL) toy_answer_slowly(ask, row, n, legal, ends, out);
     if (t->model.select == TOY_SELECT_BOTH) toy_row_copy(ask, row, out, &slow);
@@ -492,7 +494,7 @@ static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill
     return RILL_OK;
 }
 
-/* Answers that no domain may give; the engine must refuse them. */
+/* Make an answer that violates the contract; the engine must refuse it. */
 static void garble(toy *t, const rill_score_request *ask, rill_score_result *out)
 {
     switch (t->model.garble_kind) {
@@ -504,10 +506,10 @@ static void garble(toy *t, const rill_score_request *ask, rill_score_result *out
     case 5: out->count[0] = -1; break;
     case 6: out->logp[0] = INFINITY; break;
     case 7:
-        out->ends[0] = RILL_ENDS_BY_FLAG; /* by a domain that does not say so, or otherwise than there is */
+        out->ends[0] = RILL_ENDS_BY_FLAG; /* not announced in domain info, or unknown */
         out->terminal[0] = 9;
         break;
-    default: /* twice the same, or more than there may be */
+    default: /* a duplicate, or more than allowed */
         out->count[0] = 2;
         if (ask->max_choices < 2) break;
         out->action[1] = out->action[0];
@@ -538,7 +540,8 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
 
 /* --- finalize ----------------------------------------------------------------------------------------------------- */
 
-/* Replay the hypothesis: every action legal, every log-probability ours, rows alive, only the last action terminal. */
+/* Replay the hypothesis: every action must be legal, every log-probability the toy's, rows alive, and only the last
+ * action terminal. */
 static rill_status check_hypothesis(toy *t, const rill_hypothesis *h)
 {
     const toy_slot *slot = slot_in_use(t, h->slot);
@@ -549,7 +552,7 @@ static rill_status check_hypothesis(toy *t, const rill_hypothesis *h)
     for (int32_t i = 0; i < h->length; i++) {
         toy_choice all[TOY_MAX_ACTIONS];
         const toy_choice *choice = legal_choice(t, &current, state, h->action[i], all);
-        const int own = t->model.mixed == 0; /* else another hypothesis's state says what is legal */
+        const int own = t->model.mixed == 0; /* otherwise another hypothesis's state decides what is legal */
         if (own && (choice == NULL || choice->logp != h->action_logp[i]))
             return violation(t, "finalize: action %d at %d is illegal or has another log-probability",
                              (int)h->action[i], (int)i);
@@ -616,7 +619,7 @@ static int32_t find_action(void *self, const char *text, size_t length)
     return action < t->model.actions && action != end ? action : RILL_NO_ACTION;
 }
 
-/* Names with blanks between. */
+/* Names separated by spaces. */
 static rill_status tokenize(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n)
 {
@@ -650,7 +653,7 @@ static void drop(void *self, int32_t slot)
     t->report.dropped++;
 }
 
-/* After a failure of ours the engine may give back ids that it had set aside and that were never made. */
+/* After an injected failure the engine may free ids that it reserved and that were never made. */
 static void free_nodes(void *self, int32_t n, const int32_t *nodes)
 {
     toy *t = self;
@@ -674,7 +677,7 @@ static int32_t unknown_action(void *self)
     return ((const toy *)self)->model.actions > 1 ? TOY_UNKNOWN : RILL_NO_ACTION;
 }
 
-/* One that its makers like small, and only where they were asked to follow a convention that they know. */
+/* Default search of the model: only for the preset hf. */
 static rill_status recommend(void *self, const char *like, rill_text *out)
 {
     (void)self;

@@ -1,8 +1,8 @@
-/* A toy domain that knows its own optimum and that watches the engine.
+/* A toy domain with a known optimum, which checks the engine's calls.
  *
- * Order of use: rill_register_domain(ctx, &toy_domain), rill_model_open(&model, ctx, "toy", options) with the arguments of
- * toy_model.h, decode, close, then read toy_report_get(). Every breach of the contract in rill/domain.h makes the running or
- * the next call fail with a message and is counted. Outputs are the actions as numbers with blanks between. */
+ * Order of use: rill_register_domain(ctx, &toy_domain), rill_model_open(&model, ctx, "toy", options) with the arguments
+ * of toy_model.h, decode, close, then read toy_report_get(). Each violation of rill/domain.h's contract is counted, and
+ * fails the running or the next call with a message. Outputs are the actions as numbers separated by spaces. */
 #ifndef TEST_TOY_DOMAIN_H
 #define TEST_TOY_DOMAIN_H
 
@@ -11,30 +11,31 @@
 extern const rill_domain toy_domain;
 extern const rill_domain toy_without_runners; /* "toy-alone": the same without runners */
 
-/* What the toy says that memory costs. */
-/* And which action stands for what it does not know, where there are others. */
+/* Memory sizes in bytes that the toy reports. */
+/* The toy's unknown token, if it has one. */
 enum { TOY_UNKNOWN = 0 };
-/* What the toy recommends for the preset hf. */
+/* The toy's default search for the preset hf. */
 #define TOY_RECOMMENDED "k=3 length-penalty=0 stop=bound-max"
 enum { TOY_NODE_BYTES = 100, TOY_SLOT_BYTES = 150, TOY_UNIT_BYTES = 10 };
 
-/* What happened since toy_report_reset() to models and runners that ended in this thread. */
+/* Events since toy_report_reset(), of models and runners that ended in this thread. */
 typedef struct toy_report {
     int64_t opened, closed;    /* models */
     int64_t started, stopped;  /* runners */
-    int64_t nodes, nodes_peak; /* alive at the end; the most at once, in one of them */
+    int64_t nodes, nodes_peak; /* alive at the end; peak within one model or runner */
     int64_t slots, slots_peak;
     int64_t encoded, made, scored, finalized, dropped, freed; /* inputs, nodes, rows, outputs, slots, nodes */
-    int64_t encode_calls;                                     /* of one input or more */
-    int64_t max_rows;                                         /* in one score call */
-    int64_t max_choices;                                      /* asked for in one score call */
-    int64_t set_calls, pick_calls, part_calls; /* score calls with sets, with picks, with some of what was stepped */
-    int64_t finalized_anywhere;                /* outputs finalized where no state is */
+    int64_t encode_calls;                                     /* calls with at least one input */
+    int64_t max_rows;                                         /* of one score call */
+    int64_t max_choices;                                      /* requested in one score call */
+    int64_t set_calls, pick_calls,
+        part_calls;             /* score calls with allowed sets, with picks, with only some of the stepped rows */
+    int64_t finalized_anywhere; /* outputs finalized without a state */
     int64_t violations;
     char first_violation[512]; /* the first violation */
 } toy_report;
 
-/* The most nodes alive at once, in all models and runners of all threads, since it was asked last. */
+/* Peak number of nodes alive in all models and runners of all threads, since the last call. */
 int64_t toy_nodes_peak(void);
 
 toy_report *toy_report_get(void);

@@ -119,7 +119,7 @@ uint64_t toy_extend(uint64_t state, int32_t action)
 
 int32_t toy_end_action(const toy_model *model)
 {
-    /* Anywhere among the actions, so that nothing can rely on its being the first or the last. */
+    /* At a pseudo-random place among the actions, so that no code can rely on its being the first or the last. */
     return model->last ? -1 : (int32_t)(dice_mix((uint64_t)model->seed, 5) % (uint64_t)model->actions);
 }
 
@@ -149,7 +149,7 @@ static int32_t add(toy_choice *out, int32_t n, int32_t action, rill_terminal ter
     return n + 1;
 }
 
-/* Structure: two or three choices, of which often only one is legal. */
+/* Structure phases have two or three actions, often with only one legal. */
 static int32_t list_structure(uint64_t state, toy_choice *out)
 {
     int32_t n = 0, forced = (int32_t)(dice_mix(state, 3) % 6);
@@ -161,7 +161,7 @@ static int32_t list_structure(uint64_t state, toy_choice *out)
 static int32_t list_actions(const toy_model *m, const toy_input *input, uint64_t state, int32_t depth, toy_choice *out)
 {
     int32_t n = 0, end = toy_end_action(m);
-    int over = depth >= input->depth; /* only possible with terminal=end */
+    int over = depth >= input->depth; /* possible with terminal=end only */
     int final = depth == input->depth - 1;
     for (int32_t a = 0; a < m->actions; a++) {
         uint64_t h = dice_mix(state, 100 + (uint64_t)a);
@@ -182,11 +182,11 @@ int32_t toy_expand(const toy_model *m, const toy_input *input, uint64_t state, i
     if (input->dead || (m->last && depth >= input->depth)) return 0;
     if (!structure && below(state, 6, m->dead_ends)) return 0;
     int32_t n = structure ? list_structure(state, out) : list_actions(m, input, state, depth, out);
-    if (n == 0 && m->dead_ends == 0) { /* an input without dead ends always has something to do */
+    if (n == 0 && m->dead_ends == 0) { /* an input without dead ends always has a legal action */
         int32_t a = m->last ? (int32_t)(state % (uint64_t)m->actions) : toy_end_action(m);
         n = add(out, 0, a, !m->last ? RILL_END : depth == input->depth - 1 ? RILL_LAST : RILL_LIVE);
     }
-    if (structure && n == 1) return 1; /* forced: costs 0 */
+    if (structure && n == 1) return 1; /* a single legal action costs 0 */
     double logits[TOY_MAX_ACTIONS], sum = 0;
     for (int32_t i = 0; i < n; i++) {
         uint64_t h = dice_mix(state, 1000 + (uint64_t)out[i].action);

@@ -1,4 +1,4 @@
-/* See toy_select.h. Nothing here is shared with the engine, and nothing is clever. */
+/* See toy_select.h. Simple code that shares nothing with the engine. */
 #include "support/toy_select.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static int permitted(const rill_score_request *ask, int32_t row, int32_t action)
     return (word & (uint64_t)1 << action % 64) != 0;
 }
 
-/* The best one behind `before` (NULL: of all), or NULL. */
+/* The best choice that ranks after `prev` (NULL: the best of all), or NULL. */
 static const toy_choice *next_best(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
                                    const toy_choice *prev)
 {
@@ -53,7 +53,7 @@ void toy_answer_slowly(const rill_score_request *ask, int32_t row, int32_t n, co
     }
 }
 
-/* Choices that are to be left out, of the actions that a row does not have; returns how many there are then. */
+/* Add choices with score RILL_SCORE_DEAD for actions that the row lacks; returns the new number of choices. */
 static int32_t add_dead(toy_choice *choices, int32_t n, uint64_t state)
 {
     uint64_t used = 0;

@@ -1,5 +1,5 @@
-/* Answers to a rill_score_request, exact and slow, to judge rill_score_result_fill() by: it looks at every legal
- * action, again and again. */
+/* Exact, slow answers to a rill_score_request, to check rill_score_result_fill(). Scans all legal actions for every
+ * choice. */
 #ifndef TEST_TOY_SELECT_H
 #define TEST_TOY_SELECT_H
 
@@ -13,22 +13,22 @@ typedef struct toy_row {
     uint8_t ends;
     int32_t action[TOY_MAX_ACTIONS];
     float logp[TOY_MAX_ACTIONS];
-    uint8_t terminal[TOY_MAX_ACTIONS]; /* valid where the row tells */
+    uint8_t terminal[TOY_MAX_ACTIONS]; /* valid if the row reports it */
     float pick_logp[TOY_MAX_PICKS];
 } toy_row;
 
-/* Answer row `row` from all n legal choices, in any order. `ends` says which form is to tell how they end. */
+/* Answer row `row` from all n legal choices, in any order. `ends`: how to report terminal choices. */
 void toy_answer_slowly(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
                        rill_row_ends ends, rill_score_result *out);
 
-/* The same through rill_score_result_fill(), in an order that `state` gives; n <= TOY_MAX_ACTIONS. */
+/* The same through rill_score_result_fill(), with the choices in an order derived from `state`; n <= TOY_MAX_ACTIONS. */
 void toy_answer_by_rill(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
                         rill_row_ends ends, uint64_t state, rill_score_result *out);
 
 /* Copy a row of at most TOY_MAX_ACTIONS choices and TOY_MAX_PICKS picks. */
 void toy_row_copy(const rill_score_request *ask, int32_t row, const rill_score_result *out, toy_row *copy);
 
-/* 0, or 1 with a message when they differ. */
+/* Returns 0 if equal, else 1 with a message. */
 int toy_row_differs(const toy_row *a, const toy_row *b, char *message, size_t size);
 
 #endif

@@ -1,9 +1,9 @@
-/* Plain C functions for native.lua to bind: no registration, no tables, nothing of Lua.
+/* Plain C functions for native.lua to bind, without registration, tables or Lua.
  *
  *   cc -O2 -shared -fPIC -I framework/include -o native.so native.c
  *
- * The first two take rill's own structs and stand in a chain, where nothing of Lua is between the engine and them.
- * Failing is a negative result, best a rill_status. The others know nothing of rill. */
+ * The first two take rill's structs and are part of a chain: the engine calls them without Lua in between. They fail by
+ * returning a negative number, preferably a rill_status. The others do not depend on rill. */
 #include <stddef.h>
 
 #include "rill/heuristic.h"
@@ -15,9 +15,9 @@ RILL_API void prune(rill_candidates *candidates, double delta);
 /* A scorer, int(rows*, ask*, float): every action but the end action gains `value`, as with the built-in
  * `word_reward`. */
 RILL_API int reward(const rill_scorer_rows *rows, rill_modifiers *modifiers, float value);
-/* void(uint8*, const double*, size_t, double): clear marks of values below `least`. */
+/* void(uint8*, const double*, size_t, double): clear the marks of values below `min_value`. */
 RILL_API void clear_below(unsigned char *mark, const double *value, size_t n, double min_value);
-/* double(void*, double, double): where f, which falls from `low` to `high`, is 0. */
+/* double(void*, double, double): the zero of f, which decreases from `low` to `high`. */
 RILL_API double root(double (*f)(double), double low, double high);
 
 void prune(rill_candidates *candidates, double delta)

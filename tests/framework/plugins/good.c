@@ -1,4 +1,4 @@
-/* A plugin that brings one heuristic, one scorer and one policy, as a stranger would write it. */
+/* A plugin with one heuristic, one scorer and one scheduler, written as an outside author would. */
 #include "rill/plugin.h"
 
 static rill_status keep_first(void *self, rill_candidates *beams)

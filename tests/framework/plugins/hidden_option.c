@@ -1,4 +1,4 @@
-/* A plugin with a domain, the toy of the program that loads it, one of whose options has the name of a setting. */
+/* A plugin with a domain, the toy of the loading program, that has an option with the name of a setting. */
 #include "rill/plugin.h"
 
 extern const rill_domain toy_domain;

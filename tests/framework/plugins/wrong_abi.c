@@ -1,6 +1,5 @@
-/* A plugin from another time: compiled once as a table of another ABI (WRONG == 0), once as a good table that carries a
- * heuristic of another ABI behind a good one (1), once without the function that plugins export (2), once with a function
- * that returns nothing (3). */
+/* Invalid plugins, compiled once per value of WRONG. 0: the plugin table has another ABI. 1: a valid heuristic, then
+ * one of another ABI. 2: no exported plugin function. 3: the function returns NULL. */
 #include "rill/plugin.h"
 
 static rill_status keep_all(void *self, rill_candidates *beams)
