@@ -121,13 +121,48 @@ exits 1; says "line 2"; says "NUL"
 
 # --- info
 run "$rill" info "$tiny"
-exits 0; silent; prints "semparse"; prints "actions"; prints "max_children 3"; prints "config.json"; prints "parameters"
+exits 0; silent; prints "semparse"; prints "actions"; prints "max-children 3"; prints "config.json"; prints "parameters"
 prints "absolute:10"
+# The search is told in options: the settings that are in effect, with which a search is the default one, and no others.
+in_effect() { # in_effect SETTINGS: info's lines of the search of a model with these in its config.json
+  rm -rf model && cp -r "$tiny" model
+  sed -zi "s/\"search\": {[^}]*}/\"search\": {$1}/" model/config.json
+  run "$rill" info model
+  exits 0; silent
+  sed -n '/^search/,/^files/p' out | grep -v '^files' | cut -c14- >options
+}
+settings_of() { sed -n '/"settings": {/,/}/p' "$1"; }
+repeats() { # those options make the same search of a model that recommends none
+  mapfile -t words < <(sed 's/^\([^ ]*\) true$/--\1/; t; s/^\([^ ]*\) /--\1=/' options)
+  run "$rill" decode -m model -q --stats default.json
+  exits 0
+  sed -zi 's/"search": {[^}]*}/"search": {"n_best": 1}/' model/config.json
+  run "$rill" decode -m model -q --stats given.json "${words[@]}"
+  exits 0; verdict "$(good [ "$(settings_of given.json)" = "$(settings_of default.json)" ])" "options: ${words[*]}"
+}
+in_effect '"k": 4, "heuristics": ["absolute:10"]'
+verdict "$(good [ "$(tr '\n' ',' <options)" = "method stream-all,beam-size 4,batch-size 10,max-in-flight 10,refill-threshold 1/6,\
+max-children 4,finish top,stop-after 4,n-best 1,keep all,stop count,at-limit open,heuristic absolute:10," ])" "the lines of the search"
+repeats
+in_effect '"num_samples": 3, "seed": 0, "temperature": 0.7'
+for line in "num-samples 3" "seed 0" "temperature 0.7" "top-k 50" "top-p 1"; do
+  verdict "$(good grep -qx -- "$line" options)" "of a search that samples: $line"
+done
+repeats
+in_effect '"method": "fixed", "beam_groups": 2, "diversity_penalty": 0.3, "certify": false, "min_width": 0'
+for option in beam-groups diversity-penalty; do verdict "$(good grep -q "^$option " options)" "of groups: $option"; done
+verdict "$(good [ "$(grep -cE '^(certify|min-width|temperature|top-k|max-in-flight|refill-threshold) ' options)" = 0 ])" "others are off"
+repeats
+in_effect '"exact": true, "distinct": true, "policy": "most-advanced", "scorers": ["word_reward:0.2"]'
+for line in "exact true" "exact-rows 10000" "certify true" "distinct true" "policy most-advanced" "scorer word_reward:0.2"; do
+  verdict "$(good grep -qx -- "$line" options)" "in effect: $line"
+done
+repeats
 # Without what text is read with the rest of the model is described; without more its configuration and files are.
 cp -r "$tiny" lacking && rm lacking/source.vocab
 run "$rill" info lacking
 exits 1; says "lacking/source.vocab"; prints "problem      cannot open lacking/source.vocab"; prints "domain       semparse: "
-prints "hidden_size"; prints "max_children 3"; prints "parameters"
+prints "hidden_size"; prints "max-children 3"; prints "parameters"
 cp -r "$data/mt/shared" speechless && rm -f speechless/source.spm
 run "$rill" info speechless
 exits 1; says "source.spm"; prints "problem      cannot open speechless/source.spm"
@@ -145,7 +180,7 @@ run "$rill" info no/such
 exits 1; says "no/such"
 cp -r "$tiny" broken && : >broken/model.safetensors
 run "$rill" info broken
-exits 1; says "rill: "; prints "config.json"; prints "max_children 3"
+exits 1; says "rill: "; prints "config.json"; prints "max-children 3"
 run "$rill" info "$tiny" "$odd"
 exits 1; says "second"
 
