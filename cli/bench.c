@@ -363,13 +363,16 @@ int cli_bench(int argc, char **argv)
     b->session.hidden_option = "method"; /* --methods is the one here */
     const cli_group groups[] = {
         {"Bench", bench_options}, {"Model", cli_model_options}, CLI_OPTION_ROW_GROUPS(b->session), {NULL, NULL}};
-    const cli_syntax syntax = {"rill bench -m DIR {-i FILE [--refs FILE] | --tsv FILE} [options]",
-                               about,
-                               groups,
-                               epilogue,
-                               take_option,
-                               NULL,
-                               b};
+    const cli_syntax syntax = {
+        "rill bench -m DIR {-i FILE [--refs FILE] | --tsv FILE} [options]",
+        about,
+        groups,
+        epilogue,
+        take_option,
+        NULL,
+        b,
+        "input refs tsv methods metric repeat json plot model threads weights device beam-size batch-size "
+        "max-length length-penalty"};
     int code = cli_session_start(&b->session);
     if (code == CLI_OK) code = cli_session_parse(&b->session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(b);

@@ -284,7 +284,14 @@ static int parse(tune *t, int argc, char **argv, int *helped)
         {NULL, NULL},
     };
     const cli_syntax syntax = {
-        "rill tune FILE.lua --dev FILE [options]", about, groups, epilogue, take_option, take_argument, t};
+        "rill tune FILE.lua --dev FILE [options]",
+        about,
+        groups,
+        epilogue,
+        take_option,
+        take_argument,
+        t,
+        "dev metric plot json quiet model threads weights device beam-size batch-size max-length length-penalty"};
     return cli_session_parse(&t->session, &syntax, argc, argv, helped);
 }
 

@@ -131,6 +131,10 @@ static int take_config(void *user, const char *value)
     return CLI_OK;
 }
 
+static const char main_options[] =
+    "model threads input jsonl output weights device source-lang target-lang beam-size batch-size "
+    "max-length length-penalty n-best num-samples";
+
 /* The command under one of its names. */
 typedef struct command_variant {
     const char *usage, *about, *epilogue;
@@ -223,7 +227,7 @@ static int parse(decode *d, const command_variant *variant, int argc, char **arg
         {NULL, NULL},
     };
     const cli_syntax syntax = {variant->usage, variant->about,    groups, variant->epilogue,
-                               take_option,    variant->argument, d};
+                               take_option,    variant->argument, d,      main_options};
     int code = cli_session_parse(&d->session, &syntax, argc, argv, helped);
     if (code != CLI_OK || *helped) return code;
     if (d->n_inputs && d->input_path)

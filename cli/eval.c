@@ -291,7 +291,8 @@ int cli_eval(int argc, char **argv)
                                epilogue,
                                take_option,
                                take_argument,
-                               e};
+                               e,
+                               "refs tsv metric json model domain plugin"};
     int code = cli_session_start(&e->session);
     if (code == CLI_OK) code = cli_session_parse(&e->session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(e);

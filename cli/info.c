@@ -332,7 +332,8 @@ int cli_info(int argc, char **argv)
                                "Examples:\n  rill info model\n  rill info model --domain mt\n",
                                take_option,
                                take_argument,
-                               &session};
+                               &session,
+                               "model domain plugin verbose weights device"};
     int code = cli_session_start(&session);
     if (code == CLI_OK) code = cli_session_parse(&session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = describe(&session);

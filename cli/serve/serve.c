@@ -138,6 +138,7 @@ int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *
         take,
         NULL,
         user,
+        "model threads host port token-file max-waiting max-width request-timeout cache device beam-size batch-size n-best",
     };
     return cli_session_parse(session, &syntax, argc, argv, helped);
 }

@@ -27,6 +27,25 @@ for command_name in decode run tune evidence eval bench check info list; do
   cp out first
   run "$rill" help "$command_name"
   exits 0; same out first
+done
+# -h has the main options, on one screen
+short() { # short COMMAND N: N options that --help has too
+  run "$rill" "$1" --help
+  grep -oE '^  (-., )?--[a-z-]+' out >all
+  run "$rill" "$1" -h
+  exits 0; silent; prints "Usage: rill $1"; prints "\`rill $1 --help\` shows all options"
+  grep -oE '^  (-., )?--[a-z-]+' out >main
+  verdict "$(good [ "$(wc -l <main)" = "$2" ])" "-h has $2 options"
+  verdict "$(good [ -z "$(grep -vxFf all main)" ])" "-h has options that --help has"
+  verdict "$(good [ -z "$(awk 'length($0) > 80' out)" ])" "lines of 80 columns at most"
+  verdict "$(good [ "$(wc -l <out)" -le 40 ])" "-h fits one screen"
+}
+short decode 15; short run 15; short score 13; short tune 13; short evidence 7; short eval 7; short bench 16; short check 13; short info 6
+if "$rill" --help | grep -q '^  serve '; then short serve 13; fi
+for command_name in trie trace list; do
+  run "$rill" "$command_name" --help
+  exits 0; cp out first
+  verdict "$(good [ "$(wc -l <out)" -le 40 ])" "--help fits one screen"
   run "$rill" "$command_name" -h
   exits 0; same out first
 done
