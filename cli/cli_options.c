@@ -58,7 +58,7 @@ static int refuse_unknown_option(const cli_syntax *syntax, const char *name, siz
     rill_option_nearer(&(rill_option){.name = "help"}, word, &near);
     for (const cli_group *g = syntax->groups; g->title; g++)
         for (const cli_option *o = cli_group_options(g); o->name; o++)
-            rill_option_nearer(&(rill_option){.name = o->name, .aliases = o->aliases}, word, &near);
+            if (!o->refused) rill_option_nearer(&(rill_option){.name = o->name, .aliases = o->aliases}, word, &near);
     if (near.name[0]) return cli_fail("unknown option --%s; did you mean --%s?", word, near.name);
     return cli_fail("unknown option --%s; --help lists all", word);
 }
@@ -81,8 +81,9 @@ static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *arg_
         return CLI_OK;
     }
     const cli_option *option = find(syntax, name, length, 0);
-    if (!option && !helped) return CLI_OK;
+    if ((!option || option->refused) && !helped) return CLI_OK;
     if (!option) return refuse_unknown_option(syntax, name, length);
+    if (option->refused) return cli_fail("unknown option --%s: %s", option->name, option->refused);
     if (cli_option_is_switch(option)) {
         if (value) return cli_fail("option --%s takes no value, but \"%s\" was given", option->name, value);
         return syntax->take_option(syntax->user, option, "");
@@ -109,8 +110,9 @@ static int parse_letters(const cli_syntax *syntax, int argc, char **argv, int *a
             return CLI_OK;
         }
         const cli_option *option = find(syntax, NULL, 0, *p);
-        if (!option && !helped) return CLI_OK;
+        if ((!option || option->refused) && !helped) return CLI_OK;
         if (!option) return cli_fail("unknown option -%c; --help lists all", *p);
+        if (option->refused) return cli_fail("unknown option -%c: %s", *p, option->refused);
         const char *value = "";
         if (!cli_option_is_switch(option)) {
             if (p[1] == '=') return cli_fail("option -%c takes its value without \"=\": -%c %s", *p, *p, p + 2);
@@ -179,7 +181,7 @@ static void print_groups(const cli_syntax *syntax, const char *names)
     for (const cli_group *g = syntax->groups; g->title; g++) {
         int n_printed = 0;
         for (const cli_option *o = cli_group_options(g); o->name; o++) {
-            if (names && !has_word(names, o->name)) continue;
+            if (o->refused || (names && !has_word(names, o->name))) continue;
             if (n_printed++ == 0) cli_print("\n%s:\n", g->title);
             print_option(o, names != NULL);
         }

@@ -20,6 +20,7 @@ typedef struct cli_option {
     const char *initial; /* the default, where help does not tell it; NULL or "": there is none to tell */
     const char *domains; /* whose it is, where not everybody's: "mt, semparse"; NULL: there is nothing to tell */
     const char *aliases; /* other names, with blanks between; of one letter: "-k" too; NULL: none */
+    const char *refused; /* of a name that is no option: what to use instead, which the refusal says; NULL: an option */
     const struct cli_option *table; /* of a first row: the table, which has grown since, is there; else NULL */
 } cli_option;
 

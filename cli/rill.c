@@ -48,7 +48,7 @@ static int print_help(void)
               "  rill score -m model --outputs others.nbest < inputs.txt > rescored.nbest\n"
               "  rill tune run.lua --dev dev.tsv --plot front.html\n"
               "  rill eval -m model --refs references.txt outputs.txt\n"
-              "  rill bench -m model --tsv test.tsv --methods greedy,fixed,var-stream\n"
+              "  rill bench -m model --test-set test.tsv --methods greedy,fixed,var-stream\n"
               "  rill serve -m model\n"
               "  rill check --plugin ./rill-mine.so\n"
               "  rill info model\n"

@@ -51,7 +51,7 @@ for command_name in trie trace list; do
 done
 run "$rill" decode --help
 for setting in method beam-size batch-size max-in-flight max-batch-hypotheses refill-threshold max-children \
-  finish stop-after patience min-length max-length length-penalty n-best distinct sort flush-every unordered check max-nodes memory \
+  finish stop-after patience min-length max-length length-penalty n-best distinct sort flush-every unordered max-nodes memory \
   like keep stop at-limit count-end max-length-factor word-penalty unknown-penalty; do
   prints "--$setting"
 done
@@ -271,6 +271,9 @@ refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' -
 refused "unknown option --max-len-b: fairseq's b of ax + b: set max-length-factor to a and max-length to b" --max-len-b 200
 refused 'unknown option --int8: set weights to int8' --int8
 refused 'unknown option --do_sample: set num-samples to the number of outputs to draw' --do_sample
+refused 'unknown option --refs: `rill eval` compares outputs with references' --refs file
+refused 'unknown option -r: `rill eval` compares outputs with references' -r file
+refused 'unknown option --check: `rill check` checks heuristics, scorers and policies' --check
 refused '--beam-size cannot be combined with --num-samples' -k 3 --num-samples 5
 run "$rill" bench -m "$tiny" --gpus 0
 exits 1; says "rill: unknown option --gpus: set device to cuda:0,cuda:1 and so on"
