@@ -14,10 +14,10 @@ import tempfile
 
 # name, inputs, where references are, options of the model, the domain's metric
 SETS = [
-    ("geo", "test", ["--tsv", "semparse/geo/test.tsv"], ["--tokenized"]),
-    ("jobs", "test", ["--tsv", "semparse/jobs/test.tsv"], ["--tokenized"]),
-    ("atis", "dev", ["--tsv", "semparse/atis/dev.tsv"], ["--tokenized"]),
-    ("atis", "test", ["--tsv", "semparse/atis/test.tsv"], ["--tokenized"]),
+    ("geo", "test", ["--test-set", "semparse/geo/test.tsv"], ["--tokenized"]),
+    ("jobs", "test", ["--test-set", "semparse/jobs/test.tsv"], ["--tokenized"]),
+    ("atis", "dev", ["--test-set", "semparse/atis/dev.tsv"], ["--tokenized"]),
+    ("atis", "test", ["--test-set", "semparse/atis/test.tsv"], ["--tokenized"]),
     ("de-en", "val", ["-i", "mt/multi30k/val.de", "--refs", "mt/multi30k/val.en"], []),
     ("de-en", "test", ["-i", "mt/multi30k/test_2016_flickr.de", "--refs", "mt/multi30k/test_2016_flickr.en"], []),
     ("gum", "dev", ["-i", "treebank/gum/dev.ptb", "--refs", "treebank/gum/dev.ptb"], []),

@@ -42,7 +42,7 @@ def main():
     parser.add_argument("--least", type=float, default=1.2)
     args = parser.parse_args()
     models = args.models.split(",")
-    command = [args.rill, "serve", "--port", "0", "--drain", "2"]
+    command = [args.rill, "serve", "--port", "0", "--shutdown-timeout", "2"]
     for name in models:
         command += ["-m", os.path.join("examples", "models", name)]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

@@ -29,7 +29,7 @@ SETS = [
     ("de-en-rnn", *MULTI30K, "de-en-rnn"),
     ("de-en", *MULTI30K, "de-en-rnn"),
     ("de-en-rnn", *MULTI30K, "de-en"),
-    ("atis", ["--tokenized", "--tsv", "semparse/atis/dev.tsv"], ["--tokenized", "--tsv", "semparse/atis/test.tsv"], 1, "atis"),
+    ("atis", ["--tokenized", "--test-set", "semparse/atis/dev.tsv"], ["--tokenized", "--test-set", "semparse/atis/test.tsv"], 1, "atis"),
     ("gum", ["-i", "treebank/gum/dev.ptb", "--refs", "treebank/gum/dev.ptb"],
      ["-i", "treebank/gum/test.ptb", "--refs", "treebank/gum/test.ptb"], 1, "gum"),
 ]
@@ -64,7 +64,7 @@ class Bench:
         if model == "gum":
             return ["--lmbr-self", f"10,scale={scale}"], WIDE
         files, source, lists, evidence = self.files(files), *(os.path.join(self.folder, name) for name in ("in", "list", "evidence"))
-        with open(files[-1] if "--tsv" in files else files[1], encoding="utf-8") as given, open(source, "w", encoding="utf-8") as out:
+        with open(files[-1] if "--test-set" in files else files[1], encoding="utf-8") as given, open(source, "w", encoding="utf-8") as out:
             out.writelines(line.rstrip("\n").split("\t")[0] + "\n" for line in given)
         tokenized = [o for o in files if o == "--tokenized"]
         self.run("decode", of, *tokenized, "-i", source, "-k", "10", "--n-best", "10", "-o", lists)

@@ -25,7 +25,7 @@ done
 bench_set() { # bench_set NAME: the JSON goes to $work
   local name=$1 input
   questions_of "$name" "$work/$name.txt"
-  if [ -n "$tokenized" ]; then input=(--tsv "$data/$source" --tokenized); else input=(-i "$source"); fi
+  if [ -n "$tokenized" ]; then input=(--test-set "$data/$source" --tokenized); else input=(-i "$source"); fi
   set -- build/rill bench -m "examples/models/$name" "${input[@]}" --plugin examples/lua/builtin.lua --methods "${methods#,}" \
     -k 10 -n 10 --budget 100 --repeat "$repeat" --quiet --verbose --json "$work/$name.json"
   echo "+ $*" | sed "s|$data/|RILL_DATA/|; s|$work/||"

@@ -45,7 +45,7 @@ run_set() { # run_set NAME: $work/NAME-*.json, twelve chains each
   local name=$1 chain methods= n=0
   for chain in $curve $tried last; do
     if [ $n = 12 ] || [ "$chain" = last ]; then
-      build/rill bench -m "examples/models/$name" --tsv "$data/semparse/$name/test.tsv" --tokenized "${plugins[@]}" -k 10 -n 10 \
+      build/rill bench -m "examples/models/$name" --test-set "$data/semparse/$name/test.tsv" --tokenized "${plugins[@]}" -k 10 -n 10 \
         --budget 100 --max-candidates 3 --repeat 1 --quiet --methods "${methods#,}" --json "$work/$name-$((++file)).json" >/dev/null
       methods= n=0
     fi

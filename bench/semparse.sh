@@ -19,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
 bench_set() {
   local name=$1 input
   questions_of "$name" "$work/$name.txt"
-  if [ -n "$tokenized" ]; then input=(--tsv "$data/$source" --tokenized); else input=(-i "$source"); fi
+  if [ -n "$tokenized" ]; then input=(--test-set "$data/$source" --tokenized); else input=(-i "$source"); fi
   set -- build/rill bench -m "examples/models/$name" "${input[@]}" --methods $methods -k 10 -n 10 --budget 100 \
     --absolute 10 --max-candidates 3 "${hands[@]}" --repeat "$repeat" --quiet --verbose --json "$work/$name.json"
   echo

@@ -70,7 +70,7 @@ def servers(args):
     def translate(text):
         return "/translate", {"q": text}
 
-    yield lambda: Server(args, "rill serve", [args.rill, "serve", "--port", "0", "--workers", "1", "--cache", "0", "-m", args.model,
+    yield lambda: Server(args, "rill serve", [args.rill, "serve", "--port", "0", "--workers", "1", "--cache-size", "0", "-m", args.model,
                                               *plain.format("stream-all").split()], v1)
     yield lambda: Server(args, "rill, batches of 10 ms", [*python, "--engine", "rill", "--rill", args.rill, "--port", "8291",
                                                           "--options", plain.format("var-batch")], translate, 8291)

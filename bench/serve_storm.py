@@ -3,7 +3,7 @@
 or write slowly, some are no requests. Whoever asks properly gets what `rill decode` gives; the server's memory and descriptors are told
 as it goes. Exit code 1: an answer was lost or wrong, or the server is not as it was.
 
-usage: bench/serve_storm.py [--rill build/rill] [--model examples/models/de-en] [--requests 10000] [--lines FILE] [--cache MB]
+usage: bench/serve_storm.py [--rill build/rill] [--model examples/models/de-en] [--requests 10000] [--lines FILE] [--cache SIZE]
 """
 
 import argparse
@@ -34,7 +34,7 @@ else:
     lines = [" ".join(rng.choice(WORDS) for _ in range(rng.randint(3, 14))) for _ in range(1000)]
 right = subprocess.run([args.rill, "decode", "-q", "-m", args.model], input="".join(line + "\n" for line in lines), text=True,
                        stdout=subprocess.PIPE, check=True).stdout.splitlines()
-server = subprocess.Popen([args.rill, "serve", "--port", "0", "-m", args.model, "--cache", args.cache, "--request-timeout", "5"],
+server = subprocess.Popen([args.rill, "serve", "--port", "0", "-m", args.model, "--cache-size", args.cache, "--request-timeout", "5"],
                           stderr=subprocess.PIPE, text=True)
 port = int(re.search(r":(\d+)$", server.stderr.readline().strip()).group(1))
 told = {"answered": 0, "streamed": 0, "slow": 0, "cut": 0, "given up": 0, "broken": 0, "lost": 0, "wrong": 0}

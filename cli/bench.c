@@ -182,8 +182,9 @@ static int parse_methods(bench *b)
 
 static int check_files(const bench *b)
 {
-    cli_file files[7] = {{"input", b->input_path ? b->input_path : b->tsv_path, 0}, {"the table", NULL, 1}};
-    int n = 2;
+    cli_file files[7] = {{"input", b->input_path ? b->input_path : b->tsv_path, 0}};
+    int n = 1;
+    if (!cli_json_replaces_table(b->json_path)) files[n++] = (cli_file){"the table", NULL, 1};
     if (b->runfile.path) files[n++] = (cli_file){"the configuration", b->runfile.path, 0};
     if (b->references_path) files[n++] = (cli_file){"--refs", b->references_path, 0};
     if (b->json_path) files[n++] = (cli_file){"--json", b->json_path, 1};
@@ -193,9 +194,10 @@ static int check_files(const bench *b)
 
 static int load_data(bench *b)
 {
-    if (!b->input_path && !b->tsv_path) return cli_fail("no inputs: -i FILE or --tsv FILE names them");
-    if (b->input_path && b->tsv_path) return cli_fail("-i and --tsv both name inputs; give one of them");
-    if (b->references_path && b->tsv_path) return cli_fail("--refs and --tsv both name references; give one of them");
+    if (!b->input_path && !b->tsv_path) return cli_fail("no inputs: -i FILE or --test-set FILE names them");
+    if (b->input_path && b->tsv_path) return cli_fail("-i and --test-set both name inputs; give one of them");
+    if (b->references_path && b->tsv_path)
+        return cli_fail("--refs and --test-set both name references; give one of them");
     if (check_files(b) != CLI_OK) return CLI_FAILED;
     return cli_testset_load(&b->test_set, b->session.ctx,
                             &(cli_testset_files){b->input_path, b->references_path, b->tsv_path});
@@ -266,13 +268,14 @@ static const cli_option bench_options[] = {
     {"config", 0, "FILE.lua", "a run described in Lua: model, files and search as defaults", STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line", STORED(input_path)},
     {"refs", 'r', "FILE", "references, one per line; without them there is no quality", STORED(references_path)},
-    {"tsv", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(tsv_path)},
+    {"test-set", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(tsv_path)},
+    CLI_REFUSED_TSV,
     {"methods", 0, "A,B,...",
      "methods, each NAME or NAME:KEY=VALUE:... with settings of its own (default greedy,fixed,var-batch,stream-all)",
      .id = TAKE_METHODS},
     {"metric", 0, "NAME", "metric of quality, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
     {"repeat", 0, "R", "timed runs of every method (default 3)", .id = TAKE_REPEAT},
-    {"json", 0, "FILE", "write everything as JSON too", STORED(json_path)},
+    {"json", 0, "FILE", "write everything as JSON; - is standard output, instead of the table", STORED(json_path)},
     {"plot", 0, "FILE.html", "write a page that draws how fast each method was and how many rows its timesteps had",
      STORED(plot_path)},
     {"profile", 0, "", "print what each operation of the model cost in the first run of each method, and in --json too",
@@ -295,9 +298,9 @@ static const char epilogue[] = "Exit code: 0 all fine; 1 failure, or outputs tha
                                "2 finished, but some inputs failed.\n"
                                "\n"
                                "Examples:\n"
-                               "  rill bench -m model --tsv test.tsv\n"
+                               "  rill bench -m model --test-set test.tsv\n"
                                "  rill bench -m model -i test.de --methods fixed,fixed:finish=top,fixed-stream\n"
-                               "  rill bench -m model --tsv test.tsv --max-batch-hypotheses 100 \\\n"
+                               "  rill bench -m model --test-set test.tsv --max-batch-hypotheses 100 \\\n"
                                "    --methods var-stream,stream-all --json bench.json\n";
 
 static int take_methods(bench *b, const char *value)
@@ -326,7 +329,7 @@ static int run(bench *b)
     if (code == CLI_OK) code = run_all(b);
     if (code != CLI_OK) return code;
     int compared = compare_all(b);
-    code = bench_print(b);
+    if (!cli_json_replaces_table(b->json_path)) code = bench_print(b);
     if (code == CLI_OK) code = bench_write(b);
     if (code == CLI_OK) code = compared;
     int64_t missing = 0;
@@ -363,13 +366,16 @@ int cli_bench(int argc, char **argv)
     b->session.hidden_option = "method"; /* --methods is the one here */
     const cli_group groups[] = {
         {"Bench", bench_options}, {"Model", cli_model_options}, CLI_OPTION_ROW_GROUPS(b->session), {NULL, NULL}};
-    const cli_syntax syntax = {"rill bench -m DIR {-i FILE [--refs FILE] | --tsv FILE} [options]",
-                               about,
-                               groups,
-                               epilogue,
-                               take_option,
-                               NULL,
-                               b};
+    const cli_syntax syntax = {
+        "rill bench -m DIR {-i FILE [--refs FILE] | --test-set FILE} [options]",
+        about,
+        groups,
+        epilogue,
+        take_option,
+        NULL,
+        b,
+        "input refs test-set methods metric repeat json plot model threads weights device beam-size batch-size "
+        "max-length length-penalty"};
     int code = cli_session_start(&b->session);
     if (code == CLI_OK) code = cli_session_parse(&b->session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(b);

@@ -429,7 +429,8 @@ int cli_check(int argc, char **argv)
         "  rill check run.lua\n",
         take_option,
         take_argument,
-        c};
+        c,
+        "heuristic scorer policy input runs seed model domain threads workers plugin weights device"};
     c->seed = 1;
     int code = cli_session_start(&c->session);
     if (code == CLI_OK) code = register_tables(c);

@@ -42,6 +42,8 @@ double cli_now(void);
 /* Read a whole number between `least` and `most` from `text`, the value of `option`. */
 int cli_parse_int(const char *option, const char *text, int min, int max, int *out);
 int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
+/* A number of bytes, also with K, M, G or T as powers of 1024: "500M". */
+int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
 
 /* One command: argv[0] is the command's own name. */
 typedef struct cli_command {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { HELP_COLUMN = 28, LAST_COLUMN = 79 };
+enum { HELP_ALL = 1, HELP_SHORT };
 
 int cli_option_is_switch(const cli_option *option)
 {
@@ -57,7 +58,7 @@ static int refuse_unknown_option(const cli_syntax *syntax, const char *name, siz
     rill_option_nearer(&(rill_option){.name = "help"}, word, &near);
     for (const cli_group *g = syntax->groups; g->title; g++)
         for (const cli_option *o = cli_group_options(g); o->name; o++)
-            rill_option_nearer(&(rill_option){.name = o->name, .aliases = o->aliases}, word, &near);
+            if (!o->refused) rill_option_nearer(&(rill_option){.name = o->name, .aliases = o->aliases}, word, &near);
     if (near.name[0]) return cli_fail("unknown option --%s; did you mean --%s?", word, near.name);
     return cli_fail("unknown option --%s; --help lists all", word);
 }
@@ -76,12 +77,13 @@ static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *arg_
     size_t length = strcspn(name, "=");
     const char *value = name[length] ? name + length + 1 : NULL;
     if (length == 4 && !memcmp(name, "help", 4)) {
-        if (helped) *helped = 1;
+        if (helped) *helped = HELP_ALL;
         return CLI_OK;
     }
     const cli_option *option = find(syntax, name, length, 0);
-    if (!option && !helped) return CLI_OK;
+    if ((!option || option->refused) && !helped) return CLI_OK;
     if (!option) return refuse_unknown_option(syntax, name, length);
+    if (option->refused) return cli_fail("unknown option --%s: %s", option->name, option->refused);
     if (cli_option_is_switch(option)) {
         if (value) return cli_fail("option --%s takes no value, but \"%s\" was given", option->name, value);
         return syntax->take_option(syntax->user, option, "");
@@ -104,12 +106,13 @@ static int parse_letters(const cli_syntax *syntax, int argc, char **argv, int *a
         return cli_fail("unknown option -%.*s; did you mean --%.*s?", (int)length, word, (int)length, word);
     for (const char *p = word; *p; p++) {
         if (*p == 'h') {
-            if (helped) *helped = 1;
+            if (helped) *helped = HELP_SHORT;
             return CLI_OK;
         }
         const cli_option *option = find(syntax, NULL, 0, *p);
-        if (!option && !helped) return CLI_OK;
+        if ((!option || option->refused) && !helped) return CLI_OK;
         if (!option) return cli_fail("unknown option -%c; --help lists all", *p);
+        if (option->refused) return cli_fail("unknown option -%c: %s", *p, option->refused);
         const char *value = "";
         if (!cli_option_is_switch(option)) {
             if (p[1] == '=') return cli_fail("option -%c takes its value without \"=\": -%c %s", *p, *p, p + 2);
@@ -121,6 +124,93 @@ static int parse_letters(const cli_syntax *syntax, int argc, char **argv, int *a
         if (code != CLI_OK) return code;
     }
     return CLI_OK;
+}
+
+void cli_print_wrapped(const char *text, int column, int indent)
+{
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (column > indent && column + 1 + (int)word > LAST_COLUMN) {
+            cli_print("\n");
+            column = 0;
+        }
+        if (column < indent)
+            column += cli_print("%*s", indent - column, "");
+        else
+            column += cli_print(" ");
+        column += cli_print("%.*s", (int)word, text);
+        text += word;
+        text += strspn(text, " ");
+    }
+    cli_print("\n");
+}
+
+static void print_option(const cli_option *option, int is_short)
+{
+    int column = cli_print("  ");
+    if (option->letter) column += cli_print("-%c", option->letter);
+    if (option->letter && option->name[1]) column += cli_print(", ");
+    if (option->name[1]) column += cli_print("--%s", option->name);
+    if (!cli_option_is_switch(option)) column += cli_print(is_optional(option) ? "%s" : " %s", option->argument);
+    if (column > HELP_COLUMN - 2) {
+        cli_print("\n");
+        column = 0;
+    }
+    char help[512];
+    const char *initial = option->initial ? option->initial : "";
+    const char *domains = option->domains && !is_short ? option->domains : "";
+    const int length = (int)(is_short ? strcspn(option->help, ";") : strlen(option->help));
+    snprintf(help, sizeof help, "%.*s%s%s%s%s%s%s", length, option->help, initial[0] || domains[0] ? " (" : "",
+             initial[0] ? "default " : "", initial, initial[0] && domains[0] ? "; " : "", domains,
+             initial[0] || domains[0] ? ")" : "");
+    cli_print_wrapped(help, column, HELP_COLUMN);
+}
+
+/* Whether the words have this one. */
+static int has_word(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *p = words; (p = strstr(p, word)); p += length)
+        if ((p == words || p[-1] == ' ') && (p[length] == ' ' || !p[length])) return 1;
+    return 0;
+}
+
+/* `names`: of options to print; NULL: all. */
+static void print_groups(const cli_syntax *syntax, const char *names)
+{
+    for (const cli_group *g = syntax->groups; g->title; g++) {
+        int n_printed = 0;
+        for (const cli_option *o = cli_group_options(g); o->name; o++) {
+            if (o->refused || (names && !has_word(names, o->name))) continue;
+            if (n_printed++ == 0) cli_print("\n%s:\n", g->title);
+            print_option(o, names != NULL);
+        }
+    }
+}
+
+/* The first sentence. */
+static int sentence_length(const char *text)
+{
+    size_t length = 0;
+    while (text[length] && !(text[length] == '.' && strchr(" \n", text[length + 1]))) length++;
+    return (int)(text[length] ? length + 1 : length);
+}
+
+static int print_short_help(const cli_syntax *syntax)
+{
+    const size_t program = strcspn(syntax->usage, " ") + 1, command = strcspn(syntax->usage + program, " ");
+    cli_print("Usage: %s\n\n%.*s\n", syntax->usage, sentence_length(syntax->about), syntax->about);
+    print_groups(syntax, syntax->main_options);
+    cli_print("\n`%.*s --help` shows all options, and examples.\n", (int)(program + command), syntax->usage);
+    return cli_flush_stdout();
+}
+
+static int print_help(const cli_syntax *syntax)
+{
+    cli_print("Usage: %s\n\n%s\n", syntax->usage, syntax->about);
+    print_groups(syntax, NULL);
+    if (syntax->epilogue) cli_print("\n%s", syntax->epilogue);
+    return cli_flush_stdout();
 }
 
 int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped)
@@ -144,54 +234,6 @@ int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped)
             code = parse_letters(syntax, argc, argv, &arg_index, helped);
         }
     }
-    return code == CLI_OK && helped && *helped ? cli_print_help(syntax) : code;
-}
-
-void cli_print_wrapped(const char *text, int column, int indent)
-{
-    while (*text) {
-        size_t word = strcspn(text, " ");
-        if (column > indent && column + 1 + (int)word > LAST_COLUMN) {
-            cli_print("\n");
-            column = 0;
-        }
-        if (column < indent)
-            column += cli_print("%*s", indent - column, "");
-        else
-            column += cli_print(" ");
-        column += cli_print("%.*s", (int)word, text);
-        text += word;
-        text += strspn(text, " ");
-    }
-    cli_print("\n");
-}
-
-static void print_option(const cli_option *option)
-{
-    int column = cli_print("  ");
-    if (option->letter) column += cli_print("-%c", option->letter);
-    if (option->letter && option->name[1]) column += cli_print(", ");
-    if (option->name[1]) column += cli_print("--%s", option->name);
-    if (!cli_option_is_switch(option)) column += cli_print(is_optional(option) ? "%s" : " %s", option->argument);
-    if (column > HELP_COLUMN - 2) {
-        cli_print("\n");
-        column = 0;
-    }
-    char help[512];
-    const char *initial = option->initial ? option->initial : "", *domains = option->domains ? option->domains : "";
-    snprintf(help, sizeof help, "%s%s%s%s%s%s%s", option->help, initial[0] || domains[0] ? " (" : "",
-             initial[0] ? "default " : "", initial, initial[0] && domains[0] ? "; " : "", domains,
-             initial[0] || domains[0] ? ")" : "");
-    cli_print_wrapped(help, column, HELP_COLUMN);
-}
-
-int cli_print_help(const cli_syntax *syntax)
-{
-    cli_print("Usage: %s\n\n%s\n", syntax->usage, syntax->about);
-    for (const cli_group *g = syntax->groups; g->title; g++) {
-        cli_print("\n%s:\n", g->title);
-        for (const cli_option *o = cli_group_options(g); o->name; o++) print_option(o);
-    }
-    if (syntax->epilogue) cli_print("\n%s", syntax->epilogue);
-    return cli_flush_stdout();
+    if (code != CLI_OK || !helped || !*helped) return code;
+    return *helped == HELP_SHORT && syntax->main_options ? print_short_help(syntax) : print_help(syntax);
 }

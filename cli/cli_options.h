@@ -3,7 +3,7 @@
  * Accepted: --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc in one word, "--" before arguments that begin with
  * a dash. An option has aliases, and "_" is "-" in a name. Names are matched whole: an abbreviation that works today would mean something
  * else when an option is added. An
- * unknown name is answered with the nearest known one. -h and --help print the tables and need no entry in them. */
+ * unknown name is answered with the nearest known one. --help prints the tables and -h the main options of them; neither needs an entry. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -20,6 +20,7 @@ typedef struct cli_option {
     const char *initial; /* the default, where help does not tell it; NULL or "": there is none to tell */
     const char *domains; /* whose it is, where not everybody's: "mt, semparse"; NULL: there is nothing to tell */
     const char *aliases; /* other names, with blanks between; of one letter: "-k" too; NULL: none */
+    const char *refused; /* of a name that is no option: what to use instead, which the refusal says; NULL: an option */
     const struct cli_option *table; /* of a first row: the table, which has grown since, is there; else NULL */
 } cli_option;
 
@@ -49,15 +50,13 @@ typedef struct cli_syntax {
     /* Take one argument that is no option. NULL: there are none. */
     int (*take_argument)(void *user, const char *value);
     void *user;
+    const char *main_options; /* names of those that -h shows, with spaces between; NULL: -h shows what --help does */
 } cli_syntax;
 
 /* Parse argv[1..argc).
  *   helped: NULL for a first look, which passes over unknown options and --help: the second will know more
- *   returns CLI_OK, or the exit code after a message; *helped = 1 when --help was printed and nothing else is to be done */
+ *   returns CLI_OK, or the exit code after a message; *helped != 0 when help was printed and nothing else is to be done */
 int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped);
-
-/* Print the help text on stdout. */
-int cli_print_help(const cli_syntax *syntax);
 
 /* Print `text` on stdout, wrapped between columns `indent` and 78; the cursor stands in column `column`. */
 void cli_print_wrapped(const char *text, int column, int indent);

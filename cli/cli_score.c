@@ -92,6 +92,7 @@ static int parse(score *s, int argc, char **argv, int *helped)
         take_option,
         NULL,
         s,
+        "input outputs output ids model threads batch-size length-penalty word-scores weights device source-lang target-lang",
     };
     return cli_session_parse(&s->session, &syntax, argc, argv, helped);
 }

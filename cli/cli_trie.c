@@ -183,6 +183,7 @@ int cli_trie(int argc, char **argv)
         take_option,
         take_argument,
         t,
+        NULL,
     };
     t->input.fd = -1;
     int code = cli_session_start(&t->session);

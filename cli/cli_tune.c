@@ -96,6 +96,7 @@ static int print_front(tune *t, size_t marked)
 static int print_points(tune *t)
 {
     size_t n = cli_points_mark_front(&t->trials.points, t->oracle);
+    if (cli_json_replaces_table(t->json_path)) return CLI_OK;
     t->table.metric = t->set.kind;
     t->table.has_quality = t->set.has_references;
     t->table.has_certified = cli_trials_have_certified(&t->trials);
@@ -160,8 +161,9 @@ static int load_set(tune *t)
 static int check_files(const tune *t)
 {
     const rill_script_config *config = t->runfile.config;
-    cli_file files[7] = {{"the configuration", t->runfile.path, 0}, {"the table", NULL, 1}};
-    int n = 2;
+    cli_file files[7] = {{"the configuration", t->runfile.path, 0}};
+    int n = 1;
+    if (!cli_json_replaces_table(t->json_path)) files[n++] = (cli_file){"the table", NULL, 1};
     if (t->dev_path) files[n++] = (cli_file){"--dev", t->dev_path, 0};
     if (!t->dev_path && config->input) files[n++] = (cli_file){"input", config->input, 0};
     if (!t->dev_path && config->references) files[n++] = (cli_file){"references", config->references, 0};
@@ -202,13 +204,14 @@ enum { TAKE_METRIC = 1 };
 
 #define STORED(of) .member = offsetof(tune, of)
 static const cli_option tune_options[] = {
-    {"dev", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(dev_path)},
+    {"dev", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(dev_path),
+     .aliases = "test-set"},
     {"metric", 0, "NAME[:oracle]",
      "what quality is: a metric of `rill list metrics` (default: what suits the domain) over first outputs, or with "
      ":oracle over each input's best",
      .id = TAKE_METRIC},
     {"plot", 0, "FILE.html", "write a page that draws quality against expansions, with the front", STORED(plot_path)},
-    {"json", 0, "FILE", "write every point as JSON: quality, counters, seconds, settings", STORED(json_path)},
+    {"json", 0, "FILE", "write every point as JSON; - is standard output, instead of the table", STORED(json_path)},
     {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
     {.name = NULL},
 };
@@ -284,7 +287,14 @@ static int parse(tune *t, int argc, char **argv, int *helped)
         {NULL, NULL},
     };
     const cli_syntax syntax = {
-        "rill tune FILE.lua --dev FILE [options]", about, groups, epilogue, take_option, take_argument, t};
+        "rill tune FILE.lua --dev FILE [options]",
+        about,
+        groups,
+        epilogue,
+        take_option,
+        take_argument,
+        t,
+        "dev metric plot json quiet model threads weights device beam-size batch-size max-length length-penalty"};
     return cli_session_parse(&t->session, &syntax, argc, argv, helped);
 }
 

@@ -73,9 +73,9 @@ static const cli_option file_options[] = {
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", STORED(input_path)},
     {"shard", 0, "I/N", "decode part I of N, from 1: outputs of all parts, joined in order, are those of the whole",
      .id = TAKE_SHARD},
-    {"tsv", 0, "[=COLUMN]",
-     "inputs are rows with tabs between columns; one is decoded (the first), and outputs are columns behind them",
-     .id = TAKE_TSV},
+    {"tsv-column", 0, "N",
+     "inputs are rows with tabs between columns: decode column N, from 1, and write outputs as further columns",
+     .id = TAKE_TSV, .aliases = "tsv"},
     {"jsonl", 0, "[=KEY]",
      "inputs are JSON objects, one per line; the member text (or input) is decoded, and outputs are members behind theirs",
      .id = TAKE_JSONL},
@@ -83,7 +83,6 @@ static const cli_option file_options[] = {
      "what each output has to keep to, a line for each input: \"prefix:TEXT ||| ban:TEXT ||| allow:TEXT ||| require:TEXT\"",
      STORED(constraints_path)},
     {"output", 'o', "FILE", "where results go (default: standard output)", STORED(output_path)},
-    {"refs", 'r', "FILE", "references, one per line: a sweep then tells quality", STORED(references_path)},
     {"stats", 0, "FILE", "write counters, seconds and settings as JSON; - is standard output, where -o names a file",
      STORED(stats_path)},
     {"profile", 0, "", "measure each operation of the model: print a table on standard error, and add it to --stats",
@@ -96,13 +95,29 @@ static const cli_option file_options[] = {
     {.name = NULL},
 };
 
+/* Of `rill run`, and of `rill decode`. */
+static const cli_option sweep_options[] = {
+    {"refs", 'r', "FILE", "references, one per line, by which a sweep measures quality", STORED(references_path)},
+    {.name = NULL},
+};
+static const cli_option refused_options[] = {
+    {"refs", 'r', "FILE", "", .refused = "`rill eval` compares outputs with references"},
+    {.name = NULL},
+};
+
+static int take_tsv_column(decode *d, const char *value)
+{
+    d->tsv = value;
+    return value[0] ? CLI_OK : cli_fail("--tsv-column: \"\" is not a whole number");
+}
+
 static int take_option(void *user, const cli_option *option, const char *value)
 {
     decode *d = user;
     if (cli_session_owns_option(option)) return cli_session_take_option(&d->session, option, value);
     switch (option->id) {
     case TAKE_SHARD: return cli_shard_read(value, &d->shard);
-    case TAKE_TSV: d->tsv = value; return CLI_OK;
+    case TAKE_TSV: return take_tsv_column(d, value);
     case TAKE_JSONL: d->jsonl = value; return CLI_OK;
     default: return cli_option_store(d, option, value);
     }
@@ -130,6 +145,10 @@ static int take_config(void *user, const char *value)
     d->argument = value;
     return CLI_OK;
 }
+
+static const char main_options[] =
+    "model threads input jsonl output weights device source-lang target-lang beam-size batch-size "
+    "max-length length-penalty n-best num-samples";
 
 /* The command under one of its names. */
 typedef struct command_variant {
@@ -191,8 +210,8 @@ static const command_variant run_variant = {
     "Further entries: domain, domain_args, weights, input_format, shortlist,\n"
     "source_lang, target_lang, language_columns, tokenized, threads, workers,\n"
     "plugins, policy, alignment, unknown_names, word_scores, ids, split, pretty,\n"
-    "unordered, output, tsv, jsonl, stats, trace, references, constraints, sweep,\n"
-    "tune.\n"
+    "unordered, output, tsv_column, jsonl, stats, trace, references, constraints,\n"
+    "sweep, tune.\n"
     "A script writes files and loads native plugins only where an option names the\n"
     "same file, or with --unsafe-scripts. search holds the settings of\n"
     "`rill decode --help` with _ for -; its budget may be a function of the step.\n"
@@ -218,12 +237,13 @@ static int parse(decode *d, const command_variant *variant, int argc, char **arg
     const cli_group groups[] = {
         {"Model", cli_model_options},
         {"Input and output", file_options},
+        {"Sweeps", variant->argument == take_config ? sweep_options : refused_options},
         {"Outputs", d->session.rows.output_options},
         CLI_OPTION_ROW_GROUPS(d->session),
         {NULL, NULL},
     };
     const cli_syntax syntax = {variant->usage, variant->about,    groups, variant->epilogue,
-                               take_option,    variant->argument, d};
+                               take_option,    variant->argument, d,      main_options};
     int code = cli_session_parse(&d->session, &syntax, argc, argv, helped);
     if (code != CLI_OK || *helped) return code;
     if (d->n_inputs && d->input_path)
@@ -405,7 +425,8 @@ static int make_search_config(decode *d)
         return cli_fail("--pretty shows one tree per input, in order: leave out --n-best, --unordered, --alignment, "
                         "--unknown-names, --word-scores and --ids");
     if (code == CLI_OK && d->wants_pretty && (d->tsv || d->jsonl))
-        return cli_fail("--pretty shows one tree per input, and no rows or objects: leave out --tsv and --jsonl");
+        return cli_fail(
+            "--pretty shows one tree per input, and no rows or objects: leave out --tsv-column and --jsonl");
     d->records.field = d->fields.name;
     d->records.run_options = d->search_config;
     cli_pretty_start(&d->pretty, d->session.ctx);
@@ -594,7 +615,8 @@ static int sweep(decode *d)
                              .stats = d->stats_path,
                              .quiet = d->quiet};
     if (d->n_inputs > 1 || d->shard.n_parts || d->tsv || d->jsonl)
-        return cli_fail("a sweep decodes one file of lines: leave out further files, --shard, --tsv and --jsonl");
+        return cli_fail(
+            "a sweep decodes one file of lines: leave out further files, --shard, --tsv-column and --jsonl");
     if (d->constraints_path) return cli_fail("a sweep takes no constraints: leave one of them out");
     if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
     for (const rill_option *row = rill_output_table(); row->name; row++)

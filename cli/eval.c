@@ -18,14 +18,16 @@
 #include "cli_output.h"
 #include "files.h"
 #include "nbest.h"
+#include "report.h"
 #include "session.h"
 #include "trial.h"
 
 typedef struct eval {
     cli_session session;
     const rill_domain *domain;
-    const char *references_path, *hypotheses_path;
-    int two_columns, as_json, have_hypotheses, begun;
+    const char *references_path, *test_set_path, *hypotheses_path, *json_path;
+    cli_output json;
+    int have_hypotheses, begun;
     cli_lines references;
     cli_metric metric;
     cli_input input;
@@ -35,6 +37,11 @@ typedef struct eval {
     cli_output_format form;
     cli_counts counts;
 } eval;
+
+static const char *references_name(const eval *e)
+{
+    return e->test_set_path ? e->test_set_path : e->references_path;
+}
 
 /* --- reading hypotheses ------------------------------------------------------------------------------------------- */
 
@@ -78,7 +85,7 @@ static int check_id(const eval *e, int64_t id)
     if (id >= e->metric.n)
         return cli_fail("%s: line %" PRId64 ": id %" PRId64 " is beyond the %" PRId64
                         " references of %s (ids count from 0)",
-                        e->input.name, e->input.lines, id, e->metric.n, e->references_path);
+                        e->input.name, e->input.lines, id, e->metric.n, references_name(e));
     return CLI_OK;
 }
 
@@ -143,7 +150,7 @@ static int read_hypotheses(eval *e)
     }
     if (code == CLI_OK && e->form != CLI_FORMAT_NBEST && e->input.lines != e->metric.n)
         return cli_fail("%s has %" PRId64 " lines, but %s has %" PRId64 ": they must correspond one to one",
-                        e->input.name, e->input.lines, e->references_path, e->metric.n);
+                        e->input.name, e->input.lines, references_name(e), e->metric.n);
     return code;
 }
 
@@ -159,24 +166,19 @@ static int count(eval *e)
 
 /* --- reporting ---------------------------------------------------------------------------------------------------- */
 
-static int report_json(const eval *e)
+static int report_json(eval *e)
 {
     const cli_counts *c = &e->counts;
     json_t *object = json_pack("{s:I,s:I,s:b,s:s?}", "inputs", (json_int_t)c->inputs, "missing", (json_int_t)c->missing,
                                "nbest", e->form == CLI_FORMAT_NBEST, "domain", e->domain ? e->domain->name : NULL);
     if (object) cli_quality_json(e->metric.kind, c, object);
-    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
-    json_decref(object);
-    if (!text) return cli_fail_memory("the report");
-    cli_print("%s\n", text);
-    free(text);
-    return cli_flush_stdout();
+    const int code = cli_json_write(&e->json, object), closed = cli_output_close(&e->json);
+    return code != CLI_OK ? code : closed;
 }
 
-static int report(const eval *e)
+static int report_text(const eval *e)
 {
     const cli_counts *c = &e->counts;
-    if (e->as_json) return report_json(e);
     cli_print("inputs   %8" PRId64 "\n", c->inputs);
     rill_text text = {.ctx = e->session.ctx};
     const rill_status status = e->metric.kind->report(c, &text);
@@ -184,8 +186,14 @@ static int report(const eval *e)
     rill_text_clear(&text);
     if (status != RILL_OK) return cli_fail_context(e->session.ctx);
     if (c->missing) cli_print("missing  %8" PRId64 "\n", c->missing);
-    const int code = cli_flush_stdout();
-    if (code == CLI_OK && !e->kind && !e->domain)
+    return cli_flush_stdout();
+}
+
+static int report(eval *e)
+{
+    int code = cli_json_replaces_table(e->json_path) ? CLI_OK : report_text(e);
+    if (code == CLI_OK && e->json_path) code = report_json(e);
+    if (code == CLI_OK && !e->json_path && !e->kind && !e->domain)
         cli_message("no model was named, and lines were compared as they are: --metric bleu judges translations, "
                     "--metric bracket trees");
     return code;
@@ -198,9 +206,10 @@ enum { TAKE_METRIC = 1 };
 #define STORED(of) .member = offsetof(eval, of)
 static const cli_option eval_options[] = {
     {"refs", 'r', "FILE", "references, one per line", STORED(references_path)},
-    {"tsv", 0, "", "references are the second of two columns with a tab between them", STORED(two_columns)},
+    {"test-set", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(test_set_path)},
+    CLI_REFUSED_TSV,
     {"metric", 0, "NAME", "one of those below (default: what suits the domain; else exact)", .id = TAKE_METRIC},
-    {"json", 0, "", "report as JSON", STORED(as_json)},
+    {"json", 0, "FILE", "write the report as JSON; - is standard output, instead of the text", STORED(json_path)},
     {.name = NULL},
 };
 
@@ -224,7 +233,7 @@ static const char epilogue[] = "Examples:\n"
                                "  rill eval -m model --refs forms.txt decoded.txt\n"
                                "  rill decode -m model -i questions.txt --n-best 10 |\n"
                                "    rill eval -m model --refs forms.txt\n"
-                               "  rill eval --domain semparse --refs test.tsv --tsv decoded.txt --json\n"
+                               "  rill eval --domain semparse --test-set test.tsv decoded.txt --json -\n"
                                "  rill decode -m model -i test.de | rill eval --metric bleu --refs test.en\n";
 
 static int take_option(void *user, const cli_option *option, const char *value)
@@ -246,18 +255,30 @@ static int take_argument(void *user, const char *value)
 static int load_references(eval *e)
 {
     cli_lines inputs;
-    if (!e->two_columns) return cli_lines_load(&e->references, e->session.ctx, e->references_path);
-    int code = cli_lines_load_columns(&inputs, &e->references, e->session.ctx, e->references_path);
+    if (!e->test_set_path) return cli_lines_load(&e->references, e->session.ctx, e->references_path);
+    int code = cli_lines_load_columns(&inputs, &e->references, e->session.ctx, e->test_set_path);
     cli_lines_free(&inputs);
     return code;
 }
 
+static int check_files(const eval *e)
+{
+    cli_file files[5] = {{"references", references_name(e), 0}, {"outputs", e->hypotheses_path, 0}};
+    int n = 2;
+    if (!references_name(e)) return cli_fail("no references: --refs FILE or --test-set FILE names them");
+    if (e->references_path && e->test_set_path)
+        return cli_fail("--refs and --test-set both name references; give one of them");
+    if (cli_file_is_standard(references_name(e)) && cli_file_is_standard(e->hypotheses_path))
+        return cli_fail("references and outputs cannot both be standard input");
+    if (!cli_json_replaces_table(e->json_path)) files[n++] = (cli_file){"the report", NULL, 1};
+    if (e->json_path) files[n++] = (cli_file){"--json", e->json_path, 1};
+    return cli_files_check(files);
+}
+
 static int run(eval *e)
 {
-    if (!e->references_path) return cli_fail("no references: --refs FILE names them");
-    if (cli_file_is_standard(e->references_path) && cli_file_is_standard(e->hypotheses_path))
-        return cli_fail("references and outputs cannot both be standard input");
-    int code = cli_session_configure(&e->session);
+    int code = check_files(e);
+    if (code == CLI_OK) code = cli_session_configure(&e->session);
     if (code != CLI_OK) return code;
     if (e->session.open.path || e->session.domain) {
         const char *name = cli_session_domain(&e->session);
@@ -269,6 +290,7 @@ static int run(eval *e)
         code = cli_exit_code(e->session.ctx, cli_metric_open(&e->metric, e->session.ctx, e->kind, e->domain,
                                                              &e->references, cli_message));
     if (code == CLI_OK) code = cli_input_open(&e->input, e->session.ctx, e->hypotheses_path, RILL_FILE_STREAM);
+    if (code == CLI_OK && e->json_path) code = cli_output_open(&e->json, e->session.ctx, e->json_path, CLI_REPORT);
     if (code != CLI_OK) return code;
     e->verdict = calloc((size_t)e->metric.n + 1, sizeof *e->verdict);
     e->numbered = calloc((size_t)e->metric.n + 1, 1);
@@ -285,17 +307,19 @@ int cli_eval(int argc, char **argv)
     eval *e = calloc(1, sizeof *e);
     if (!e) return cli_fail_memory("the command");
     e->input.fd = -1;
-    const cli_syntax syntax = {"rill eval [-m DIR | --domain NAME] --refs FILE [--tsv] [HYPOTHESES]",
+    const cli_syntax syntax = {"rill eval [-m DIR] {--refs FILE | --test-set FILE} [options] [HYPOTHESES]",
                                about,
                                groups,
                                epilogue,
                                take_option,
                                take_argument,
-                               e};
+                               e,
+                               "refs test-set metric json model domain plugin"};
     int code = cli_session_start(&e->session);
     if (code == CLI_OK) code = cli_session_parse(&e->session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = run(e);
     cli_input_close(&e->input);
+    cli_output_discard(&e->json);
     cli_metric_close(&e->metric);
     cli_lines_free(&e->references);
     free(e->verdict);

@@ -346,7 +346,8 @@ static int parse(evidence *e, int argc, char **argv, int *helped)
         "  rill decode -m model --lmbr evidence,T=10,p=0.8,r=0.7 < in > out\n",
         take_option,
         take_argument,
-        e};
+        e,
+        "output scale ids lattice model domain tokenized"};
     const int code = cli_session_parse(&e->session, &syntax, argc, argv, helped);
     if (code != CLI_OK || *helped || !e->scale_text) return code;
     const cli_field scale = {e->scale_text, strlen(e->scale_text)};

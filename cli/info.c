@@ -2,6 +2,8 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,25 +217,68 @@ static int print_recommended(cli_session *session)
     return CLI_OK;
 }
 
-/* The default search, as `rill decode` without options would run it. */
+static int is_streaming(const rill_settings *settings)
+{
+    for (const rill_method_info *m = rill_method_table(); m->name; m++)
+        if (!strcmp(m->name, settings->method)) return m->streaming;
+    return 0;
+}
+
+/* Whether a resolved setting changes the search. Settings of a part of the search that is off are 0, as are limits that do not limit. */
+static int is_in_effect(const rill_search_config *config, const rill_option *row)
+{
+    const rill_settings *s = &config->resolved;
+    char value[RILL_OPTION_MAX], unset[RILL_OPTION_MAX];
+    rill_settings defaults;
+    rill_settings_default(&defaults);
+    switch (row->offset) {
+    case offsetof(rill_settings, method): return 1;
+    case offsetof(rill_settings, seed): return s->sample > 0; /* 0 is a seed */
+    case offsetof(rill_settings, cube): return s->cube > RILL_CUBE_NONE;
+    case offsetof(rill_settings, groups): return s->groups > 1;
+    case offsetof(rill_settings, repetition_penalty): return s->repetition_penalty != 0 && s->repetition_penalty != 1;
+    case offsetof(rill_settings, min_width): return s->min_width > 0 && config->setup.n_heuristics > 0;
+    case offsetof(rill_settings, max_items):
+    case offsetof(rill_settings, refill): return is_streaming(s);
+    default: break;
+    }
+    return strcmp(rill_settings_get(s, row, value), rill_settings_get(&defaults, row, unset)) != 0;
+}
+
+/* A value that the option accepts: "true", "0.5", "1/6". */
+static const char *write_value(const rill_settings *settings, const rill_option *row, char out[RILL_OPTION_MAX])
+{
+    enum { LONGEST_EXACT = 8 };
+    rill_settings_get(settings, row, out);
+    if (row->type == RILL_OPTION_SWITCH) return out[0] == '1' ? "true" : "false";
+    if (row->type != RILL_OPTION_REAL || strlen(out) <= LONGEST_EXACT) return out;
+    const double value = rill_read_number(out, NULL), divisor = round(1 / value);
+    if (1 / divisor == value) rill_print(out, RILL_OPTION_MAX, "1/%.0f", divisor);
+    return out;
+}
+
+static void print_chain_in_effect(const char *option, const rill_chain_entry *entry, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        cli_print("%-12s %s %s%s%s\n", "", option, entry[i].name, entry[i].arguments[0] ? ":" : "", entry[i].arguments);
+}
+
+/* The default search, as `rill decode` without options would run it: the settings that are in effect, each as an option accepts it. */
 static int print_search(cli_session *session)
 {
     const rill_option_source *defaults[] = {session->folder.search};
     rill_search_config *search_config;
+    char value[RILL_OPTION_MAX];
     if (rill_search_config_make(&search_config, session->ctx, session->command_line, defaults, 1) < 0)
         return cli_fail_context(session->ctx);
-    json_t *settings = cli_settings_json(&search_config->resolved, search_config);
-    const char *name;
-    json_t *value;
-    int first = 1;
-    json_object_foreach(settings, name, value)
-    {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        if (text) cli_print("%-12s %s %s\n", first ? "search" : "", name, text);
-        first = 0;
-        free(text);
-    }
-    json_decref(settings);
+    const rill_engine_setup *setup = &search_config->setup;
+    for (const rill_option *row = rill_setting_table(); row->name; row++)
+        if (is_in_effect(search_config, row))
+            cli_print("%-12s %s %s\n", row == rill_setting_table() ? "search" : "", row->name,
+                      write_value(&search_config->resolved, row, value));
+    print_chain_in_effect("heuristic", setup->heuristics, setup->n_heuristics);
+    print_chain_in_effect("scorer", setup->scorers, setup->n_scorers);
+    print_chain_in_effect("policy", setup->scheduler, setup->scheduler ? 1 : 0);
     rill_search_config_free(search_config);
     return CLI_OK;
 }
@@ -287,7 +332,8 @@ int cli_info(int argc, char **argv)
                                "Examples:\n  rill info model\n  rill info model --domain mt\n",
                                take_option,
                                take_argument,
-                               &session};
+                               &session,
+                               "model domain plugin verbose weights device"};
     int code = cli_session_start(&session);
     if (code == CLI_OK) code = cli_session_parse(&session, &syntax, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = describe(&session);

@@ -239,7 +239,8 @@ int cli_list(int argc, char **argv)
         "  rill list heuristics --plugin mine.lua\n  rill list actions -m model | grep cat\n",
         take_option,
         take_argument,
-        &l};
+        &l,
+        NULL};
     int helped = 0;
     int code = cli_session_start(&l.session);
     if (code == CLI_OK) code = cli_session_parse(&l.session, &syntax, argc, argv, &helped);

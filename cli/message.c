@@ -92,3 +92,18 @@ int cli_parse_int(const char *option, const char *text, int min, int max, int *o
     if (code == CLI_OK) *out = (int)value;
     return code;
 }
+
+int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
+{
+    static const char units[] = "KkMmGgTt";
+    char *end;
+    double value = rill_read_number(text, &end);
+    const char *unit = end != text && *end ? strchr(units, *end) : NULL;
+    if (unit) value *= (double)(INT64_C(1) << (10 * ((unit - units) / 2 + 1)));
+    const int is_number = end != text && (unit ? !end[1] : !*end);
+    if (!is_number || !(value >= (double)min && value <= (double)max))
+        return cli_fail("%s: \"%s\" is not a number of bytes from %" PRId64 " to %" PRId64 ", as in 500K, 64M or 2G",
+                        option, text, min, max);
+    *out = (int64_t)value;
+    return CLI_OK;
+}

@@ -80,6 +80,12 @@ void cli_option_rows_free(cli_option_rows *rows)
     memset(rows, 0, sizeof *rows);
 }
 
+void cli_option_rows_refuse(cli_option_rows *rows, const char *name, const char *instead)
+{
+    for (cli_option *option = rows->settings; option->name; option++)
+        if (!strcmp(option->name, name)) option->refused = instead;
+}
+
 void cli_option_rows_drop(cli_option_rows *rows, const char *name)
 {
     cli_option *option = rows->settings;

@@ -29,5 +29,7 @@ void cli_option_rows_free(cli_option_rows *rows); /* accepts zeroed ones */
 
 /* Leave a setting out: a command has an option of its own for it. */
 void cli_option_rows_drop(cli_option_rows *rows, const char *name);
+/* Refuse a setting as an option, and say what to use instead. */
+void cli_option_rows_refuse(cli_option_rows *rows, const char *name, const char *instead);
 
 #endif

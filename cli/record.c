@@ -40,9 +40,9 @@ int cli_records_start(cli_records *r, rill_context *ctx, const char *tsv, const 
 {
     int column = 1;
     *r = (cli_records){.ctx = ctx, .text.ctx = ctx, .options.ctx = ctx};
-    if (tsv && jsonl) return cli_fail("an input has rows or objects: leave out --tsv or --jsonl");
+    if (tsv && jsonl) return cli_fail("an input has rows or objects: leave out --tsv-column or --jsonl");
     if (tsv && tsv[0] && !(column = cli_records_column(tsv)))
-        return cli_fail("--tsv: \"%s\" is not a whole number from 1 to %d", tsv, MAX_COLUMNS);
+        return cli_fail("--tsv-column: \"%s\" is not a whole number from 1 to %d", tsv, MAX_COLUMNS);
     r->kind = tsv ? CLI_RECORD_TSV : jsonl ? CLI_RECORD_JSONL : CLI_RECORD_NONE;
     r->column = column - 1;
     r->key = jsonl && jsonl[0] ? jsonl : NULL;

@@ -37,7 +37,7 @@ typedef struct cli_records {
 /* The column that a text names, from 1; 0: it names none. */
 int cli_records_column(const char *text);
 
-/* What --tsv[=COLUMN] and --jsonl[=KEY] ask for; NULL: not given, "": given without a value. CLI_OK, or CLI_FAILED after a message. */
+/* What --tsv-column=N and --jsonl[=KEY] ask for; NULL: not given, "": given without a value. CLI_OK, or CLI_FAILED after a message. */
 int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, const char *jsonl);
 
 /* Have the request's text, a line that was read with `status`, become the text in it, valid until the next call. It gets the settings and

@@ -1,6 +1,8 @@
 /* The summary line and the JSON of --stats. Every number of rill_stats is here under the name it has there. */
 #include "report.h"
 
+#include "files.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -293,6 +295,11 @@ json_t *cli_report_json(const cli_report *report)
     if (report->profile) json_object_set_new(object, "profile", cli_profile_json(report->profile));
     json_object_set_new(object, "version", json_string(RILL_VERSION_STRING));
     return object;
+}
+
+int cli_json_replaces_table(const char *path)
+{
+    return path && cli_file_is_standard(path);
 }
 
 int cli_json_write(cli_output *output, json_t *value)

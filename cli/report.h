@@ -68,4 +68,7 @@ json_t *cli_json_text(const char *text, size_t length);
 /* Write `value` and a newline; takes the reference, NULL is out of memory. CLI_OK or CLI_FAILED after a message. */
 int cli_json_write(cli_output *output, json_t *value);
 
+/* Whether --json writes on standard output, where no table is printed then. `path`: its file, or NULL. */
+int cli_json_replaces_table(const char *path);
+
 #endif

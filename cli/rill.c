@@ -38,7 +38,8 @@ static int print_help(void)
     cli_print("rill " RILL_VERSION_STRING
               ": streaming batched beam search\n\nUsage: rill COMMAND [options]\n\nCommands:\n");
     for (const cli_command *c = commands; c->name; c++) cli_print("  %-8s %s\n", c->name, c->summary);
-    cli_print("\n`rill COMMAND --help` explains a command; `man rill` explains all of them.\n"
+    cli_print("\n`rill COMMAND -h` shows the main options of a command, `rill COMMAND --help`\n"
+              "all of them; `man rill` explains all commands.\n"
               "\n"
               "Examples:\n"
               "  rill decode -m model < inputs.txt > outputs.txt\n"
@@ -47,7 +48,7 @@ static int print_help(void)
               "  rill score -m model --outputs others.nbest < inputs.txt > rescored.nbest\n"
               "  rill tune run.lua --dev dev.tsv --plot front.html\n"
               "  rill eval -m model --refs references.txt outputs.txt\n"
-              "  rill bench -m model --tsv test.tsv --methods greedy,fixed,var-stream\n"
+              "  rill bench -m model --test-set test.tsv --methods greedy,fixed,var-stream\n"
               "  rill serve -m model\n"
               "  rill check --plugin ./rill-mine.so\n"
               "  rill info model\n"

@@ -124,13 +124,13 @@ int cli_runfile_input_format(const cli_runfile *file, const char **tsv, const ch
     const char *why = NULL;
     if (!config || *tsv || *jsonl) return CLI_OK;
     if (config->tsv && config->jsonl)
-        why = "inputs are rows or objects: leave out tsv or jsonl";
+        why = "inputs are rows or objects: leave out tsv_column or jsonl";
     else if (config->tsv && config->tsv[0] && !cli_records_column(config->tsv))
         why = "true or the number of a column, from 1, was expected";
     *tsv = config->tsv;
     *jsonl = config->jsonl;
     if (!why) return CLI_OK;
-    rill_script_config_refuse(file->script, "tsv", why);
+    rill_script_config_refuse(file->script, "tsv_column", why);
     return cli_fail_context(file->session->ctx);
 }
 
@@ -139,7 +139,7 @@ int cli_runfile_check_plain(const cli_runfile *file)
     const rill_script_config *config = file->config;
     const char *key = !config               ? NULL
                       : config->constraints ? "constraints"
-                      : config->tsv         ? "tsv"
+                      : config->tsv         ? "tsv_column"
                       : config->jsonl       ? "jsonl"
                                             : NULL;
     if (!key) return CLI_OK;

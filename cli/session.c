@@ -243,6 +243,7 @@ void cli_session_add_script(cli_session *session, rill_script *script)
 static int fill_rows(cli_session *session)
 {
     const int code = cli_option_rows_fill(&session->rows, session->ctx);
+    cli_option_rows_refuse(&session->rows, "check", "`rill check` checks heuristics, scorers and policies");
     if (session->hidden_option) cli_option_rows_drop(&session->rows, session->hidden_option);
     return code;
 }

@@ -81,6 +81,7 @@ static int parse(trace_page *v, int argc, char **argv, int *helped)
         take_option,
         take_argument,
         v,
+        NULL,
     };
     int code = cli_parse(&syntax, argc, argv, helped);
     if (code != CLI_OK || *helped) return code;

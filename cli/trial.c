@@ -195,7 +195,7 @@ static const char *changed_key(const rill_script_config *point, const rill_scrip
                  {"output", point->output, script->output},
                  {"references", point->references, script->references},
                  {"constraints", point->constraints, script->constraints},
-                 {"tsv", point->tsv, script->tsv},
+                 {"tsv_column", point->tsv, script->tsv},
                  {"jsonl", point->jsonl, script->jsonl},
                  {"stats", point->stats, script->stats},
                  {"trace", point->trace, script->trace}};

@@ -16,6 +16,12 @@ typedef struct cli_testset_files {
     const char *input, *references, *tsv;
 } cli_testset_files;
 
+/* A row of commands that have --test-set FILE. */
+#define CLI_REFUSED_TSV                                                                              \
+    {                                                                                                \
+        "tsv", 0, "FILE", "", .refused = "--test-set FILE has inputs and references, in two columns" \
+    }
+
 /* Read the files. One of `input` and `tsv` is there. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files);
 

@@ -23,15 +23,15 @@
 enum {
     TAKE_HOST = 1,
     TAKE_PORT,
-    TAKE_TOKEN,
-    TAKE_WAITING,
+    TAKE_KEY,
+    TAKE_QUEUE,
     TAKE_INPUTS,
-    TAKE_BYTES,
+    TAKE_BODY,
     TAKE_CONNECTIONS,
     TAKE_TIMEOUT,
-    TAKE_DRAIN,
+    TAKE_SHUTDOWN,
     TAKE_CACHE,
-    TAKE_WIDTH,
+    TAKE_BEAM_SIZE,
     TAKE_ORIGIN,
     TAKE_REQUEST
 };
@@ -39,33 +39,34 @@ enum {
 static const cli_option server_options_rows[] = {
     {"host", 0, "H", "the address to listen at: a name, a number, or * for all (default 127.0.0.1: this machine alone)",
      .id = TAKE_HOST},
-    {"port", 'p', "P", "the port; 0: any that is free (default 8190)", .id = TAKE_PORT},
-    {"token-file", 0, "FILE", "clients have to show the first line of this file: \"Authorization: Bearer LINE\"",
-     .id = TAKE_TOKEN},
-    {"max-waiting", 0, "N",
-     "inputs that wait for each model; a request that would make them more is refused with 503 (default 10000)",
-     .id = TAKE_WAITING},
+    {"port", 'p', "P", "the port (default 8190); 0: any that is free", .id = TAKE_PORT},
+    {"api-key-file", 0, "FILE", "clients must send the first line of this file; as \"Authorization: Bearer LINE\"",
+     .id = TAKE_KEY, .aliases = "token-file"},
+    {"queue-size", 0, "N",
+     "inputs that may wait for each model (default 10000); a request that exceeds this number is refused with 503",
+     .id = TAKE_QUEUE, .aliases = "max-waiting"},
     {"max-inputs", 0, "N", "inputs of a request (default 1000)", .id = TAKE_INPUTS},
-    {"max-body", 0, "KB", "size of a request (default 1024)", .id = TAKE_BYTES},
-    {"max-width", 0, "N",
-     "most that a request's k, n-best, max-candidates, min-width, stop-after, sample and groups may come to (default "
-     "1000)",
-     .id = TAKE_WIDTH},
+    {"max-body-size", 0, "SIZE", "bytes of a request's body, as in 500K or 2M (default 1M)", .id = TAKE_BODY},
+    {"max-body", 0, "KB", "", .refused = "--max-body-size SIZE is a number of bytes, as in 1M"},
+    {"max-beam-size", 0, "N",
+     "the largest beam-size of a request, and of its n-best, max-children, min-width, stop-after, num-samples and "
+     "beam-groups (default 1000)",
+     .id = TAKE_BEAM_SIZE, .aliases = "max-width"},
     {"max-request", 0, "MB",
-     "memory that a request's settings may have its search take, by an estimate, states excepted (default 512)",
-     .id = TAKE_REQUEST},
-    {"cache", 0, "MB",
-     "answers that are kept for each model, so that what is asked again is not decoded again; 0: none (default 64)",
+     "memory that the search of a request may take by an estimate, states excepted (default 512)", .id = TAKE_REQUEST},
+    {"cache-size", 0, "SIZE", "bytes of each model's cache of responses, as in 64M (default 64M); 0: none",
      .id = TAKE_CACHE},
+    {"cache", 0, "MB", "", .refused = "--cache-size SIZE is a number of bytes, as in 64M"},
     {"max-connections", 0, "N",
-     "connections at a time; where all are taken, those of the address with most that idle longest make room (default 1000)",
+     "connections at a time (default 1000); when all are in use, the longest idle ones of the busiest address are closed",
      .id = TAKE_CONNECTIONS},
-    {"request-timeout", 0, "S", "seconds in which a request has to arrive, and its answer to be fetched (default 30)",
+    {"request-timeout", 0, "S", "seconds in which a request must arrive, and its response be read (default 30)",
      .id = TAKE_TIMEOUT},
     {"allow-origin", 0, "ORIGIN",
-     "web pages that may ask, and read the answers: https://example.org; repeated; * for all (default: the server's own)",
+     "web pages that may send requests and read responses: https://example.org; repeated; * for all (default: the server's own)",
      .id = TAKE_ORIGIN},
-    {"drain", 0, "S", "seconds for what was accepted, when the server is asked to stop (default 30)", .id = TAKE_DRAIN},
+    {"shutdown-timeout", 0, "S", "seconds in which accepted requests are finished when the server stops (default 30)",
+     .id = TAKE_SHUTDOWN, .aliases = "drain"},
     {.name = NULL},
 };
 
@@ -85,18 +86,18 @@ int serve_take_option(serve_options *o, const cli_option *option, const char *va
 {
     switch (option->id) {
     case TAKE_HOST: o->pages.host = value; return CLI_OK;
-    case TAKE_TOKEN: o->api_key_path = value; return CLI_OK;
+    case TAKE_KEY: o->api_key_path = value; return CLI_OK;
     case TAKE_PORT: return cli_parse_int("--port", value, 0, 65535, &o->port);
-    case TAKE_WAITING: return cli_parse_int("--max-waiting", value, 1, 1 << 28, &o->queue_size);
+    case TAKE_QUEUE: return cli_parse_int("--queue-size", value, 1, 1 << 28, &o->queue_size);
     case TAKE_INPUTS: return cli_parse_int("--max-inputs", value, 1, 1 << 24, &o->max_inputs);
-    case TAKE_BYTES: return cli_parse_int("--max-body", value, 1, 1 << 20, &o->max_body_kilobytes);
+    case TAKE_BODY: return cli_parse_size("--max-body-size", value, 1, INT64_C(1) << 30, &o->max_body_bytes);
     case TAKE_CONNECTIONS: return cli_parse_int("--max-connections", value, 1, 1 << 20, &o->max_connections);
-    case TAKE_WIDTH: return cli_parse_int("--max-width", value, 1, 65536, &o->max_beam_size);
+    case TAKE_BEAM_SIZE: return cli_parse_int("--max-beam-size", value, 1, 65536, &o->max_beam_size);
     case TAKE_REQUEST: return cli_parse_int("--max-request", value, 1, 1 << 20, &o->request_megabytes);
-    case TAKE_CACHE: return cli_parse_int("--cache", value, 0, 1 << 20, &o->cache_megabytes);
+    case TAKE_CACHE: return cli_parse_size("--cache-size", value, 0, INT64_C(1) << 40, &o->cache_bytes);
     case TAKE_TIMEOUT: return cli_parse_int("--request-timeout", value, 1, 86400, &o->request_timeout);
     case TAKE_ORIGIN: return take_origin(o, value);
-    case TAKE_DRAIN: return cli_parse_int("--drain", value, 0, 86400, &o->shutdown_timeout);
+    case TAKE_SHUTDOWN: return cli_parse_int("--shutdown-timeout", value, 0, 86400, &o->shutdown_timeout);
     default: return CLI_OK;
     }
 }
@@ -121,8 +122,8 @@ int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *
         "GET /openapi.json describes all paths.\n"
         "\n"
         "The server listens at this machine's own address alone. Others are for a\n"
-        "network that is trusted, or behind a proxy that does TLS; --token-file asks\n"
-        "clients for a word.\n"
+        "network that is trusted, or behind a proxy that does TLS; --api-key-file asks\n"
+        "clients for a key.\n"
         "\n"
         "SIGTERM and Ctrl-C have what was accepted answered, and nothing more taken.",
         groups,
@@ -134,10 +135,11 @@ int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *
         "  rill serve -m de-en=models/first -m en-fr=models/second --port 8080\n"
         "  curl -s localhost:8190/v1/decode -d '{\"input\": \"ein hund .\"}'\n"
         "  curl -s localhost:8190/v1/decode \\\n"
-        "    -d '{\"inputs\": [\"ein hund .\"], \"settings\": {\"k\": 10, \"n-best\": 3}}'\n",
+        "    -d '{\"inputs\": [\"ein hund .\"], \"settings\": {\"beam_size\": 10, \"n_best\": 3}}'\n",
         take,
         NULL,
         user,
+        "model threads host port api-key-file queue-size max-beam-size request-timeout cache-size device beam-size batch-size n-best",
     };
     return cli_session_parse(session, &syntax, argc, argv, helped);
 }
@@ -277,7 +279,7 @@ static int run(serve *s)
                                     .token = s->token,
                                     .max_connections = o->max_connections,
                                     .max_inputs = o->max_inputs,
-                                    .max_body_bytes = (int64_t)o->max_body_kilobytes << 10,
+                                    .max_body_bytes = o->max_body_bytes,
                                     .request_timeout = o->request_timeout,
                                     .pages = o->pages};
     cli_interrupt_catch();
@@ -308,11 +310,11 @@ int cli_serve(int argc, char **argv)
                            .port = 8190,
                            .queue_size = 10000,
                            .max_inputs = 1000,
-                           .max_body_kilobytes = 1024,
+                           .max_body_bytes = 1 << 20,
                            .max_connections = 1000,
                            .request_timeout = 30,
                            .shutdown_timeout = 30,
-                           .cache_megabytes = 64,
+                           .cache_bytes = 64 << 20,
                            .max_beam_size = 1000,
                            .request_megabytes = 512},
                .argc = argc,

@@ -15,8 +15,9 @@ typedef struct serve_pages {
 
 typedef struct serve_options {
     const char *api_key_path;
-    int port, queue_size, max_inputs, max_body_kilobytes, max_connections, request_timeout, shutdown_timeout,
-        cache_megabytes, max_beam_size, request_megabytes;
+    int port, queue_size, max_inputs, max_connections, request_timeout, shutdown_timeout, max_beam_size,
+        request_megabytes;
+    int64_t max_body_bytes, cache_bytes;
     serve_pages pages;
 } serve_options;
 

@@ -32,9 +32,6 @@ static int check_command_line(const service *s)
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (rill_option_source_get(s->session.command_line, foreign[i]))
             return cli_fail("--%s is for files of inputs: a server answers requests, leave it out", foreign[i]);
-    const char *patience = rill_option_source_get(s->session.command_line, "patience");
-    if (patience && rill_read_number(patience, NULL) > 2)
-        cli_message("--patience %s is the search's; seconds for a request to arrive are --request-timeout", patience);
     return CLI_OK;
 }
 
@@ -88,7 +85,7 @@ static int prepare(service *s)
     s->max_beam_size = s->options->max_beam_size;
     s->max_search_megabytes = s->options->request_megabytes;
     s->in_flight = calloc((size_t)s->max_in_flight, sizeof(decoding *));
-    s->cache = cache_create((size_t)s->options->cache_megabytes << 20);
+    s->cache = cache_create((size_t)s->options->cache_bytes);
     s->settings_key = queue_settings_key(&s->search_config->resolved);
     return s->in_flight && s->cache && s->settings_key ? CLI_OK : cli_fail_memory("the inputs under way");
 }
@@ -212,7 +209,7 @@ static rill_status check_width(service *s, const rill_option_source *source, con
         const int32_t own = *(const int32_t *)((const char *)&s->search_config->resolved + row->offset);
         const int is_requested = rill_option_source_get(source, row->name) != NULL;
         if (value <= s->max_beam_size || (!is_requested && (!widths[i].follows || value <= own))) continue;
-        return rill_fail(s->request_ctx, RILL_ERR_OPTION, "%s%s %d: a request may have %d here (--max-width)",
+        return rill_fail(s->request_ctx, RILL_ERR_OPTION, "%s%s %d: a request may have %d here (--max-beam-size)",
                          row->name, is_requested ? ":" : " comes to", value, s->max_beam_size);
     }
     return RILL_OK;

@@ -23,8 +23,8 @@
     {"device",                                                                                                    \
      "NAME",                                                                                                      \
      "cpu",                                                                                                       \
-     "what runs a model: cpu; cuda or cuda:NUMBER, a GPU, or several as in cuda:0,cuda:1, each with workers of "  \
-     "its own; auto, a GPU if one can be used, else cpu",                                                         \
+     "what runs the model: cpu, cuda (a GPU) or auto; cuda:NUMBER is one GPU of several, cuda:0,cuda:1 are two "  \
+     "that decode side by side, auto is a GPU if one can be used, else cpu",                                      \
      RILL_OPTION_TEXT,                                                                                            \
      RILL_OPTION_MODEL,                                                                                           \
      0,                                                                                                           \

@@ -35,7 +35,7 @@ static const field FIELDS[] = {
     {"output", "path", TEXT, CONFIG_OFFSET(output), 0},
     {"references", "path", TEXT, CONFIG_OFFSET(references), 0},
     {"constraints", "path", TEXT, CONFIG_OFFSET(constraints), 0},
-    {"tsv", "form", TEXT, CONFIG_OFFSET(tsv), 0},
+    {"tsv_column", "form", TEXT, CONFIG_OFFSET(tsv), 0},
     {"jsonl", "form", TEXT, CONFIG_OFFSET(jsonl), 0},
     {"stats", "path", TEXT, CONFIG_OFFSET(stats), 0},
     {"trace", "path", TEXT, CONFIG_OFFSET(trace), 0},

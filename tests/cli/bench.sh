@@ -8,7 +8,7 @@ printf '%s\n' "w0 w1 w2" "w3" "w4 w5 w6 w7 w8" "w1" "w2 w2 w2" "w9 w0" >six
 paste six refs >six.tsv
 bench() { run "$rill" bench -m "$tiny" "$@"; }
 
-bench --tsv six.tsv --repeat 2 --json b.json
+bench --test-set six.tsv --repeat 2 --json b.json
 exits 0; silent
 for word in method exact oracle seconds exp/step inputs/s greedy fixed var-batch stream-all; do prints "$word"; done
 # letters METHOD...: the letters of their outputs
@@ -31,7 +31,7 @@ verdict "$(good [ "$(grep -c '^ .* a$' out)" = 1 ])" "a long name has a line of 
 verdict "$(good [ "$(wc -L <out)" -le 80 ])" "the table fits 80 columns with long names too"
 json 7 methods.0.run.settings.max_batch_hypotheses b.json; json 3 methods.1.run.settings.sort_window b.json
 # One model serves them all: what a method leaves behind changes nothing for the next.
-bench --tsv six.tsv --repeat 1 -q --methods fixed,fixed:k=40:n=6,fixed,stream-all:max-items=6,var-batch --json b.json
+bench --test-set six.tsv --repeat 1 -q --methods fixed,fixed:k=40:n=6,fixed,stream-all:max-items=6,var-batch --json b.json
 exits 0
 json true methods.2.identical b.json; json true methods.4.identical b.json; json fixed methods.2.compared_with b.json
 bench -i six --repeat 1 -q --methods greedy,var-stream --absolute 4 -k 6 --json b.json
@@ -55,7 +55,7 @@ bench -i six --repeat 1 -q --methods var-stream --policy nonsense
 exits 1; says 'unknown policy "nonsense"'
 
 # The page of pictures has what --json has; the timesteps by rows are the run's. How it looks is trace_page.sh's affair.
-bench --tsv six.tsv --repeat 2 -q --methods fixed,stream-all:n=3,greedy --plot page.html --json b.json
+bench --test-set six.tsv --repeat 2 -q --methods fixed,stream-all:n=3,greedy --plot page.html --json b.json
 exits 0; silent
 pictured bench page.html >p.json
 for path in methods.0.method methods.2.method inputs repeat hardware methods.1.timesteps_by_rows methods.2.run.expansions; do
@@ -69,27 +69,27 @@ for i in 0 1 2; do
   json "$(awk '{ n += $2 } END { print n }' rows)" methods.$i.run.timesteps b.json
   json "$(awk '{ n += $1 * $2 } END { print n }' rows)" methods.$i.run.expansions b.json
 done
-bench --tsv six.tsv --repeat 1 -q --methods greedy --plot rows.svg
+bench --test-set six.tsv --repeat 1 -q --methods greedy --plot rows.svg
 exits 1; says "--plot rows.svg: it writes an HTML page, which saves its pictures as SVG in a browser: name it rows.html"
 verdict "$(good [ ! -e rows.svg ])" "nothing is written"
-bench --tsv six.tsv --repeat 1 -q --plot six.tsv
+bench --test-set six.tsv --repeat 1 -q --plot six.tsv
 exits 1; says "six.tsv"
-bench --tsv six.tsv --repeat 1 -q --methods greedy --plot missing/page.html
+bench --test-set six.tsv --repeat 1 -q --methods greedy --plot missing/page.html
 exits 1; says "missing/page.html"
 
 bench
 exits 1; says "no inputs"
-bench --tsv six
+bench --test-set six
 exits 1; says "two columns"
 printf 'one\n' >one
 bench -i six --refs one
 exits 1; says "6 inputs"; says "1 references"
-bench -i six --refs refs --tsv six.tsv
-exits 1; says "--tsv"
-bench -i six --tsv six.tsv
-exits 1; says "-i and --tsv both name inputs"
-bench --refs refs --tsv six.tsv
-exits 1; says "--refs and --tsv both name references"
+bench -i six --refs refs --test-set six.tsv
+exits 1; says "--test-set"
+bench -i six --test-set six.tsv
+exits 1; says "-i and --test-set both name inputs"
+bench --refs refs --test-set six.tsv
+exits 1; says "--refs and --test-set both name references"
 bench -i six --methods var-steam
 exits 1; says '"var-stream"'
 bench -i six --methods greedy:k=5
@@ -108,26 +108,65 @@ exits 1; says "no inputs"
 bench -i six --repeat 1 -q --methods greedy --json no/such.json
 exits 1; says "no/such.json"
 cp six.tsv kept.tsv
-bench --tsv six.tsv --json six.tsv
+bench --test-set six.tsv --json six.tsv
 exits 1; says "six.tsv: input and --json are the same file"; same six.tsv kept.tsv
 cp refs kept_refs
 bench -i six --refs refs --json ./refs
 exits 1; says "./refs: --refs and --json are the same file"; same refs kept_refs
-bench -i six --json -
+bench -i six --repeat 1 -q --json -
+exits 0; silent; cp out b.json; has_json b.json methods.3.run; verdict "$(good [ "$(head -c 1 out)" = "{" ])" "JSON instead of the table"
+bench -i six --json - --plot -
 exits 1; says "standard output"; prints_nothing
+bench --tsv six.tsv
+exits 1; says "unknown option --tsv: --test-set FILE has inputs and references, in two columns"
 printf 'w0\nw\0w\n' >nul
 bench -i nul
 exits 1; says "line 2"; says "NUL"
 
 # --- info
 run "$rill" info "$tiny"
-exits 0; silent; prints "semparse"; prints "actions"; prints "max_children 3"; prints "config.json"; prints "parameters"
+exits 0; silent; prints "semparse"; prints "actions"; prints "max-children 3"; prints "config.json"; prints "parameters"
 prints "absolute:10"
+# The search is told in options: the settings that are in effect, with which a search is the default one, and no others.
+in_effect() { # in_effect SETTINGS: info's lines of the search of a model with these in its config.json
+  rm -rf model && cp -r "$tiny" model
+  sed -zi "s/\"search\": {[^}]*}/\"search\": {$1}/" model/config.json
+  run "$rill" info model
+  exits 0; silent
+  sed -n '/^search/,/^files/p' out | grep -v '^files' | cut -c14- >options
+}
+settings_of() { sed -n '/"settings": {/,/}/p' "$1"; }
+repeats() { # those options make the same search of a model that recommends none
+  mapfile -t words < <(sed 's/^\([^ ]*\) true$/--\1/; t; s/^\([^ ]*\) /--\1=/' options)
+  run "$rill" decode -m model -q --stats default.json
+  exits 0
+  sed -zi 's/"search": {[^}]*}/"search": {"n_best": 1}/' model/config.json
+  run "$rill" decode -m model -q --stats given.json "${words[@]}"
+  exits 0; verdict "$(good [ "$(settings_of given.json)" = "$(settings_of default.json)" ])" "options: ${words[*]}"
+}
+in_effect '"k": 4, "heuristics": ["absolute:10"]'
+verdict "$(good [ "$(tr '\n' ',' <options)" = "method stream-all,beam-size 4,batch-size 10,max-in-flight 10,refill-threshold 1/6,\
+max-children 4,finish top,stop-after 4,n-best 1,keep all,stop count,at-limit open,heuristic absolute:10," ])" "the lines of the search"
+repeats
+in_effect '"num_samples": 3, "seed": 0, "temperature": 0.7'
+for line in "num-samples 3" "seed 0" "temperature 0.7" "top-k 50" "top-p 1"; do
+  verdict "$(good grep -qx -- "$line" options)" "of a search that samples: $line"
+done
+repeats
+in_effect '"method": "fixed", "beam_groups": 2, "diversity_penalty": 0.3, "certify": false, "min_width": 0'
+for option in beam-groups diversity-penalty; do verdict "$(good grep -q "^$option " options)" "of groups: $option"; done
+verdict "$(good [ "$(grep -cE '^(certify|min-width|temperature|top-k|max-in-flight|refill-threshold) ' options)" = 0 ])" "others are off"
+repeats
+in_effect '"exact": true, "distinct": true, "policy": "most-advanced", "scorers": ["word_reward:0.2"]'
+for line in "exact true" "exact-rows 10000" "certify true" "distinct true" "policy most-advanced" "scorer word_reward:0.2"; do
+  verdict "$(good grep -qx -- "$line" options)" "in effect: $line"
+done
+repeats
 # Without what text is read with the rest of the model is described; without more its configuration and files are.
 cp -r "$tiny" lacking && rm lacking/source.vocab
 run "$rill" info lacking
 exits 1; says "lacking/source.vocab"; prints "problem      cannot open lacking/source.vocab"; prints "domain       semparse: "
-prints "hidden_size"; prints "max_children 3"; prints "parameters"
+prints "hidden_size"; prints "max-children 3"; prints "parameters"
 cp -r "$data/mt/shared" speechless && rm -f speechless/source.spm
 run "$rill" info speechless
 exits 1; says "source.spm"; prints "problem      cannot open speechless/source.spm"
@@ -145,7 +184,7 @@ run "$rill" info no/such
 exits 1; says "no/such"
 cp -r "$tiny" broken && : >broken/model.safetensors
 run "$rill" info broken
-exits 1; says "rill: "; prints "config.json"; prints "max_children 3"
+exits 1; says "rill: "; prints "config.json"; prints "max-children 3"
 run "$rill" info "$tiny" "$odd"
 exits 1; says "second"
 

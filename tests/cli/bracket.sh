@@ -7,7 +7,7 @@ set -eu
 tally() {
   printf '%s\n' "$1" >refs
   printf '%s\n' "$2" >hyp
-  run "$rill" eval --metric bracket --refs refs hyp --json
+  run "$rill" eval --metric bracket --refs refs hyp --json -
   cp out r.json
   exits 0; silent
   json "$3" matched r.json; json "$4" reference_constituents r.json; json "$5" output_constituents r.json
@@ -62,7 +62,7 @@ tally '(TOP (NP (NP (NN x)) (: (NN y))))' '(TOP (NP (, (NN x)) (NP (. (NN y)))))
 # --- a reference of nothing but punctuation counts for nothing, whatever the output is
 printf '%s\n%s\n%s\n' '(TOP (FRAG (: -) (. .)))' '(TOP (NP (. .)))' "$cat" >refs
 printf '%s\n%s\n%s\n' '(TOP (FRAG (: -) (. .)))' '(TOP (. .' "$cat" >hyp
-run "$rill" eval --metric bracket --refs refs hyp --json
+run "$rill" eval --metric bracket --refs refs hyp --json -
 cp out r.json
 exits 0; silent
 json 2 empty r.json; json 1 scored r.json; json 1 exact r.json; json 100.0 exact_percent r.json; json 0 broken r.json; json 3 inputs r.json
@@ -79,7 +79,7 @@ tally '(TOP (S (NP (NN x)) (VP (VB y))))' '(TOP (S (NP (NN x)) (VP (. y))))' 3 3
 # --- other words: told, and left out of all counts; other quotes are no other words
 printf '%s\n%s\n%s\n' "$cat" "$cat" '(TOP (S (`` ``) (NN x)))' >refs
 printf '%s\n%s\n%s\n' '(TOP (S (NP (DT a) (NN cat)) (VP (VBD sat))))' '(TOP (NP (DT the) (NN cat)))' '(TOP (S (`` ") (NN x)))' >hyp
-run "$rill" eval --metric bracket --refs refs hyp --json
+run "$rill" eval --metric bracket --refs refs hyp --json -
 cp out r.json
 exits 0; says 'reference line 1: output left out: word 1 is "a", in the reference "the"'
 says 'reference line 2: output left out: it has 2 words, the reference 3'; says_not 'line 3'
@@ -88,7 +88,7 @@ json 2 skipped r.json; json 1 scored r.json; json 1 matched r.json; json 1 refer
 # --- no output and no tree: nothing of the reference is found
 printf '%s\n\n%s\n' "$cat" '(TOP (S (NP (DT the) (NN cat)' >hyp
 printf '%s\n%s\n%s\n' "$cat" "$cat" "$cat" >refs
-run "$rill" eval --metric bracket --refs refs hyp --json
+run "$rill" eval --metric bracket --refs refs hyp --json -
 cp out r.json
 exits 0; says 'reference line 3: output is no tree: column'
 json 1 missing r.json; json 1 broken r.json; json 3 scored r.json; json 3 matched r.json
@@ -109,7 +109,7 @@ printf '%s\n%s\n' "$cat" "$cat" >refs
   echo "1 ||| $cat ||| f ||| -1"
   echo "1 ||| (TOP (NP (DT the) (NN cat))) ||| f ||| -2"
 } >nbest
-run "$rill" eval --metric bracket --refs refs nbest --json
+run "$rill" eval --metric bracket --refs refs nbest --json -
 cp out r.json
 exits 0; says 'reference line 2'
 json 4 matched r.json; prints '"bracket_percent": 66.6666667'; json 100.0 oracle_percent r.json; json 1 exact r.json

@@ -15,7 +15,8 @@ if contains "Where did" out; then verdict 0 "a banned phrase"; fi
 cp out wanted
 feed lines "$rill" decode -q -m "$examples/de-en"
 verdict "$(good [ "$(sed -n 2p out)" = "$(sed -n 2p wanted)" ])" "a line without wishes is as ever"
-for schedule in "--method var-stream --budget 7 --max-items 4" "--workers 2" "--method var-batch -n 2 --sort length" "--check"; do
+for schedule in "--method var-stream --budget 7 --max-items 4" "--workers 2" "--method var-batch -n 2 --sort length" \
+  "--config checking.lua"; do
   feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes $schedule
   exits 0; silent; same wanted out
 done
@@ -71,7 +72,7 @@ exits 0; silent
 verdict "$(good [ -z "$(cut -d'|' -f4 out | sed 's/^ //; s/ $//' | sort -u | grep -vxFf titles)" ])" "nothing else"
 verdict "$(good [ "$(grep -c '^0 ' out)" = 4 ])" "all of them"
 cp out wanted
-feed lines "$rill" decode -q -m "$examples/de-en" "${wide[@]}" --scorer trie:set --workers 2 --check
+feed lines "$rill" decode -q -m "$examples/de-en" "${wide[@]}" --scorer trie:set --workers 2 --config checking.lua
 exits 0; same wanted out
 printf '10 11 2\n10 x\n10 99999\n' >numbers
 run "$rill" trie numbers -m "$examples/geo" -o other --ids

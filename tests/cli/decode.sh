@@ -36,7 +36,7 @@ done
 
 # --- schedules change nothing
 for method in var-batch var-stream var-stream-fifo top-up stream-all; do
-  for extra in "-n 1" "-n 2 --max-items 3 --budget 5" "--sort longest-first:4 --refill 1/2" "--threads 2 --check"; do
+  for extra in "-n 1" "-n 2 --max-items 3 --budget 5" "--sort longest-first:4 --refill 1/2" "--threads 2 --config checking.lua"; do
     case $method:$extra in var-batch:*max-items*|var-batch:*refill*) extra="-n 3" ;; esac
     # shellcheck disable=SC2086
     decode -q --method "$method" $extra

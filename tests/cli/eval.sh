@@ -8,16 +8,30 @@ evaluate() { run "$rill" eval --refs refs "$@"; }
 
 # --- plain lines
 printf 'answer  ( a )\n\nd d\n' >hyp
-evaluate hyp --json
+evaluate hyp --json -
 exits 0; silent
 cp out r.json
 json 3 inputs r.json; json 1 exact r.json; json 1 oracle r.json; json 1 missing r.json; json false nbest r.json
 evaluate hyp
 exits 0; prints "inputs"; prints "33.33 %"; prints "missing"
-feed hyp "$rill" eval --refs refs --json
-exits 0; same out r.json
 feed hyp "$rill" eval --refs refs --json -
 exits 0; same out r.json
+feed hyp "$rill" eval --refs refs --json - -
+exits 0; same out r.json
+# a file has the same, beside the text
+evaluate hyp
+cp out text
+evaluate hyp --json new.json
+exits 0; silent; same out text; same new.json r.json
+cp refs kept
+for path in refs hyp; do
+  evaluate hyp --json $path
+  exits 1; says "--json are the same file"; prints_nothing; same refs kept
+done
+evaluate hyp --json no/such.json
+exits 1; says "no/such.json"; prints_nothing
+evaluate hyp --json
+exits 1; says "option --json needs a value: --json FILE"
 printf 'answer ( a )\nb c\nd' >right
 evaluate right
 exits 0; prints "100.00 %"
@@ -40,17 +54,17 @@ exits 1; says "cannot both be standard input"
 
 # --- n-best lists
 printf '%s\n' "0 ||| x ||| f ||| -1" "0 ||| answer ( a ) ||| f ||| -2" "2 ||| d ||| f ||| -1" >nbest
-evaluate nbest --json
+evaluate nbest --json -
 cp out r.json
 exits 0; json 1 exact r.json; json 2 oracle r.json; json 1 missing r.json; json true nbest r.json
 printf '%s\n' "0 |||  ||| f ||| -1" "2 ||| d ||| f ||| -1" "1 ||| b c ||| f ||| -1" >shuffled
-evaluate shuffled --json
+evaluate shuffled --json -
 cp out r.json
 exits 0; json 2 exact r.json; json 0 missing r.json
 
 # --- lines in any order
 printf '2\td\n0\tanswer ( x )\n1\t\n' >numbered
-evaluate numbered --json
+evaluate numbered --json -
 cp out r.json
 exits 0; json 1 exact r.json; json 1 missing r.json; json false nbest r.json
 "$rill" decode -m "$tiny" -q --unordered -n 1 >numbered <<<"$(printf 'w0 w1 w2\nw3\nw4 w5 w6')"
@@ -73,28 +87,32 @@ exits 1; says "mixed: line 2"; says "<TAB>"
 
 # --- two columns
 printf 'q one\tanswer ( a )\nq two\tb c\nq three\td\n' >two.tsv
-run "$rill" eval --refs two.tsv --tsv right
+run "$rill" eval --test-set two.tsv right
 exits 0; prints "100.00 %"
-run "$rill" eval --refs refs --tsv right
+run "$rill" eval --refs two.tsv --tsv right
+exits 1; says "unknown option --tsv: --test-set FILE has inputs and references, in two columns"
+run "$rill" eval --refs refs --test-set two.tsv right
+exits 1; says "--refs and --test-set both name references"
+run "$rill" eval --test-set refs right
 exits 1; says "line 1"; says "two columns"
 
 # --- canonical forms
 printf '( lambda $0 e ( and ( a $0 ) ( b $0 ) ) )\n' >lf_refs
 printf '( lambda $0 e ( and ( b $0 ) ( a $0 ) ) )\n' >lf
-run "$rill" eval --refs lf_refs lf --json
+run "$rill" eval --refs lf_refs lf --json -
 cp out r.json
 json 0 exact r.json
-run "$rill" eval --domain semparse --refs lf_refs lf --json
+run "$rill" eval --domain semparse --refs lf_refs lf --json -
 cp out r.json
 exits 0; json 1 exact r.json; json semparse domain r.json
-run "$rill" eval -m "$tiny" --refs lf_refs lf --json
+run "$rill" eval -m "$tiny" --refs lf_refs lf --json -
 cp out r.json
 exits 0; json 1 exact r.json
 printf '( broken ( form\n' >broken
-run "$rill" eval --domain semparse --refs lf_refs broken --json
+run "$rill" eval --domain semparse --refs lf_refs broken --json -
 cp out r.json
 exits 0; json 0 exact r.json
-run "$rill" eval --domain semparse --refs broken broken --json
+run "$rill" eval --domain semparse --refs broken broken --json -
 cp out r.json
 exits 0; json 1 exact r.json
 
@@ -113,24 +131,24 @@ A dog, a man
 END
 run "$rill" eval --metric bleu --refs bleu_refs bleu
 exits 0; prints "46.04  73.7/58.8/40.0/25.9 (BP = 1.000 ratio = 1.056 hyp_len = 38 ref_len = 36)"
-run "$rill" eval --metric bleu --refs bleu_refs bleu --json
+run "$rill" eval --metric bleu --refs bleu_refs bleu --json -
 prints '"bleu_percent": 46.0447315'
 cp out r.json
 json bleu metric r.json; json 36 reference_tokens r.json
 sed 3s/.*// bleu >bleu_gap # what is missing counts as empty
-run "$rill" eval --metric bleu --refs bleu_refs bleu_gap --json
+run "$rill" eval --metric bleu --refs bleu_refs bleu_gap --json -
 prints '"bleu_percent": 47.0209569'
 cp out r.json
 json 1 missing r.json
 echo 'a b &amp;lt; &amp;quot;' >twice # escapes are undone one kind after the other
 echo 'a b < &quot ;' >once
-run "$rill" eval --metric bleu --refs once twice --json
+run "$rill" eval --metric bleu --refs once twice --json -
 prints '"bleu_percent": 100'
 {
   awk '{ print NR - 1 " ||| nothing like it at all ||| F0= -1 ||| -1" }' bleu_refs # first outputs are bad
   awk '{ print NR - 1 " ||| " $0 " ||| F0= -2 ||| -2" }' bleu_refs
 } | sort -s -n -k1,1 >bleu_nbest
-run "$rill" eval --metric bleu --refs bleu_refs bleu_nbest --json
+run "$rill" eval --metric bleu --refs bleu_refs bleu_nbest --json -
 cp out r.json
 json 100.0 oracle_percent r.json; json true nbest r.json
 run "$rill" eval --metric bleu --refs bleu_refs bleu_nbest
@@ -171,7 +189,7 @@ fi
 printf '%s\n' "a b" "c d" >lines_alone
 run "$rill" eval --refs lines_alone lines_alone
 exits 0; prints "exact"; says "--metric bleu judges translations"
-for told in "--metric exact" "--domain semparse" "--json"; do
+for told in "--metric exact" "--domain semparse" "--json -"; do
   # shellcheck disable=SC2086
   run "$rill" eval --refs lines_alone $told lines_alone
   exits 0; says_not "--metric bleu"

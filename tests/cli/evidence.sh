@@ -29,7 +29,7 @@ for parameters in "" ,T=1 ,T=3,p=0.5,r=0.6,lambda=0.5 ,theta=0.5/1/2/-1/3; do
     exits 0; same out by_file
   done
 done
-feed in "$rill" decode "${search[@]}" --lmbr-self 6,T=1 --check
+feed in "$rill" decode "${search[@]}" --lmbr-self 6,T=1 --config checking.lua
 exits 0; cp out checked
 feed in "$rill" decode "${search[@]}" --lmbr-self 6,T=1 --unordered
 exits 0; sort -n out | cut -f2 >ordered; same ordered checked

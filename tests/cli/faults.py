@@ -74,7 +74,7 @@ def scenarios():
         Scenario("run", ["run", "run.lua", "-q", "-o", "o", "--stats", "s"], ["o"], ["s"]),
         Scenario("sweep", ["run", "sweep.lua", "-q", "-r", "refs", "--stats", "s"], [], ["s"], streams=False),
         Scenario("tune", ["tune", "sweep.lua", "-q", "--dev", "tsv", "--plot", "v", "--json", "s"], [], ["v", "s"], streams=False),
-        Scenario("bench", ["bench", "-m", "semparse/tiny", "-q", "--tsv", "tsv", "--repeat", "1", "--json", "s", "--plot", "v",
+        Scenario("bench", ["bench", "-m", "semparse/tiny", "-q", "--test-set", "tsv", "--repeat", "1", "--json", "s", "--plot", "v",
                            "--methods", "greedy"], [], ["s", "v"], streams=False),
         Scenario("eval", ["eval", "-m", "semparse/tiny", "--refs", "refs", "hypotheses"], streams=False),
         Scenario("info", ["info", "semparse/tiny"], streams=False),

@@ -51,7 +51,7 @@ for kind in "pipe:a pipe" "device:a device" ".:a directory"; do
   refused $there "$what"
   in_time eval --refs $there plain
   refused $there "$what"
-  in_time bench -m model --tsv $there --repeat 1
+  in_time bench -m model --test-set $there --repeat 1
   refused $there "$what"
   in_time tune run.lua --dev $there
   refused $there "$what"
@@ -69,10 +69,10 @@ exits 1; says "cannot open .: it is a directory, a file was expected"
 # what a shell puts in a file's place has somebody who writes
 run "$rill" eval --refs <(cat plain) plain
 exits 0; prints "100.00"
-"$rill" bench -m model --tsv tsv --repeat 1 --methods greedy >of_file
-feed tsv "$rill" bench -m model --tsv - --repeat 1 --methods greedy
+"$rill" bench -m model --test-set tsv --repeat 1 --methods greedy >of_file
+feed tsv "$rill" bench -m model --test-set - --repeat 1 --methods greedy
 exits 0; line_is 1 "$(sed -n 1p of_file)"
-run "$rill" bench -m model --tsv <(cat tsv) --repeat 1 --methods greedy
+run "$rill" bench -m model --test-set <(cat tsv) --repeat 1 --methods greedy
 exits 0; line_is 1 "$(sed -n 1p of_file)"
 
 # --- streams that are closed from the start: nothing lands in a file that has their number, nothing is lost without a word
@@ -100,7 +100,8 @@ done
 status=0
 "$rill" decode -m model -q <&- >out 2>err || status=$?
 exits 1; says "standard input: cannot be read"; prints_nothing
-for words in "list" "--version" "--help" "info model" "decode --help" "eval --refs plain plain" "bench -m model -q --tsv tsv --repeat 1"; do
+for words in "list" "--version" "--help" "info model" "decode --help" "eval --refs plain plain" \
+  "bench -m model -q --test-set tsv --repeat 1"; do
   status=0
   # shellcheck disable=SC2086
   "$rill" $words 2>err >&- || status=$?
@@ -128,7 +129,7 @@ exits 1; same before references
 cp model/config.json before
 run "$rill" tune run.lua --dev tsv -q --json model/config.json
 exits 1; says "it is read in this run"; same before model/config.json
-run "$rill" bench -m model -q --tsv tsv --repeat 1 --json model/config.json
+run "$rill" bench -m model -q --test-set tsv --repeat 1 --json model/config.json
 exits 1; says "it is read in this run"; same before model/config.json
 run "$rill" decode -m model -q -i four -o model/results
 exits 0
@@ -147,7 +148,7 @@ rm twin link
 echo before >s.json; cp s.json before
 run "$rill" decode -m model -q -i four --stats s.json -o no/such/folder
 exits 1; same s.json before
-run "$rill" bench -m model -q --tsv tsv --repeat 1 --json no/such/folder
+run "$rill" bench -m model -q --test-set tsv --repeat 1 --json no/such/folder
 exits 1; says "no/such/folder"; prints_nothing # told before anything is run
 verdict "$(good [ -z "$(find . -name '*.partial')" ])" "nothing is left beside"
 
@@ -192,7 +193,7 @@ done
 paste four four >fours
 await() { for ((i = 0; i < 400; i++)); do ! grep -q hangs err || break; sleep 0.05; done; }
 : >err
-"$rill" bench -m model -q --tsv fours --methods fixed --scorer hang --plugin hang.lua --script-steps 0 --json b.json >out 2>err &
+"$rill" bench -m model -q --test-set fours --methods fixed --scorer hang --plugin hang.lua --script-steps 0 --json b.json >out 2>err &
 bench=$!
 await
 command="bench, told to end" status=0

@@ -11,7 +11,7 @@ exits 2; lines 7; says "rill: line 4: "; says "rill: line 6: "; says "7 inputs i
 line_is 4 ""; line_is 6 ""
 cp out plain
 for method in var-batch var-stream var-stream-fifo top-up stream-all; do
-  toy seven -q --method $method -n 2 --check
+  toy seven -q --method $method -n 2 --config checking.lua
   exits 2; same out plain
   toy seven -q --method $method -n 3 --budget 7 --sort length
   exits 2; same out plain
@@ -65,15 +65,15 @@ feed seven "$rill" bench --plugin mine.lua
 exits 1; says 'its option --repeat is hidden by the command'"'"'s'
 feed seven "$rill" decode --plugin mine.lua --help
 exits 0; prints "--repeat A"
-run "$rill" eval --plugin mine.lua --refs seven --tsv seven
+run "$rill" eval --plugin mine.lua --test-set seven seven
 says_not 'hidden'
 
-# --- a heuristic that looks at other items changes answers with the schedule, and --check finds it
+# --- a heuristic that looks at other items changes answers with the schedule, and the setting check finds it
 toy seven -q --heuristic mixing -n 1
 cp out alone
 toy seven -q --heuristic mixing -n 7
 exits 2; differ out alone
-toy seven -q --heuristic mixing -n 7 --check
+toy seven -q --heuristic mixing -n 7 --config checking.lua
 exits 1; says "mixing"
 toy seven -q --heuristic mixing:3
 exits 1; says "mixing"

@@ -20,7 +20,7 @@ floor() {
   run "$rill" decode -q -m "$models/$name" -i "$input" -o answers --stats stats.json --workers 1 "$@"
   exits 0; silent
   above "$full" "$("$check_json" stats.json exp_per_step)" "$name: hypotheses per timestep"
-  run "$rill" eval -m "$models/$name" --metric "$metric" --refs "$references" answers --json
+  run "$rill" eval -m "$models/$name" --metric "$metric" --refs "$references" answers --json -
   exits 0
   cp out judged.json
   above "$least" "$("$check_json" judged.json "$path")" "$name: $metric"

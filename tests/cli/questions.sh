@@ -55,11 +55,11 @@ printf '%s\t%s\n' 'where is c0' '( lambda $0 e ( loc:t c0 $0 ) )' 'river in s0' 
   'where are mountain' '( lambda $0 e ( exists $1 ( and ( mountain:t $1 ) ( loc:t $1 $0 ) ) ) )' >set
 printf 'return { sweep = rill.sweep{ k = { 1, 2 } } }\n' >own.lua
 told='warning: 2 of 3 inputs have placeholders of their references, such as c0: the set is in the model'
-run "$rill" bench -m "$examples/models/geo" -q --tsv set --repeat 1 --methods greedy
+run "$rill" bench -m "$examples/models/geo" -q --test-set set --repeat 1 --methods greedy
 exits 0; says "$told"
 run "$rill" tune own.lua -m "$examples/models/geo" -q --dev set
 exits 0; says "$told"
-run "$rill" bench -m "$examples/models/geo" -q --tsv set --repeat 1 --methods greedy --tokenized
+run "$rill" bench -m "$examples/models/geo" -q --test-set set --repeat 1 --methods greedy --tokenized
 exits 0; silent
 run "$rill" score -m "$examples/models/geo" -q -i set
 exits 0; says "$told"
@@ -72,7 +72,7 @@ exits 0; says "$told"
 run "$rill" decode -m "$examples/models/geo" -q --config own.lua
 exits 0; says "$told"
 head -n 1 set | sed 's/c0/austin/' >raw; sed -n 3p set >>raw
-run "$rill" bench -m "$examples/models/geo" -q --tsv raw --repeat 1 --methods greedy
+run "$rill" bench -m "$examples/models/geo" -q --test-set raw --repeat 1 --methods greedy
 exits 0; silent
 
 finish

@@ -45,7 +45,7 @@ SCHEDULE = {
     "--batch-size": "1 2 7 100", "--max-in-flight": "1 3 50", "--max-batch-hypotheses": "0 1 10 200", "--refill-threshold": "1/6 1/2 1",
     "--sort": "none length longest-first longest-first:3",
     "--flush-every": "0 1 5", "--max-nodes": "0 2000", "--memory": "0 1G", "--threads": "1 2", "--workers": "1 2 3 auto",
-    "--fast": None, "--check": None, "--profile": None, "--progress": None, "--verbose": None, "--quiet": None,
+    "--fast": None, "--profile": None, "--progress": None, "--verbose": None, "--quiet": None,
     "--policy": "batch least-advanced most-advanced top-up all", "--unsafe-scripts": None, "--script-memory": "1 64",
     "--script-steps": "0 100000", "--script-seconds": "0 5",
 }
@@ -53,8 +53,8 @@ BOUNDS = {"--max-nodes", "--memory"}  # an input that does not fit fails, so the
 SAME_METHODS = [["var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"], ["fixed-stream"], ["fixed"], ["greedy"]]
 # Options with a place of their own below, or that other tests try.
 OTHERS = {"--constraints", "--model", "--domain", "--domain-args", "--lmbr", "--shortlist", "--source-lang", "--target-lang",
-          "--language-columns", "--shard", "--tsv", "--jsonl", "--plugin", "--config", "--input", "--output",
-          "--refs", "--stats", "--trace", "--trace-trees", "--method", "--unordered", "--help"}
+          "--language-columns", "--shard", "--tsv-column", "--jsonl", "--plugin", "--config", "--input", "--output",
+          "--stats", "--trace", "--trace-trees", "--method", "--unordered", "--help"}
 WORDS = ["a", "b", "c", "cat", "dog", "jobs", "in", "w1", "w2", "ci0", "the", "(", ")", "NN", "what", "\u00fc\u4e16", "<unk>", "</s>",
          "\x01", "|||", "\ufeff", "'"]
 
@@ -219,7 +219,7 @@ def main():
     args = parser.parse_args()
     global KNOWN
     KNOWN = known_options(args.tool)
-    of_decode = KNOWN - {"--dev", "--metric", "--plot", "--json", "--tsv", "--methods", "--repeat", "--runs", "--seed"}
+    of_decode = KNOWN - {"--dev", "--metric", "--plot", "--json", "--refs", "--test-set", "--methods", "--repeat", "--runs", "--seed"}
     unknown = of_decode - set(SEARCH) - set(SCHEDULE) - OTHERS
     if unknown:
         sys.exit("random_commands: options that are not tried: " + " ".join(sorted(unknown)))

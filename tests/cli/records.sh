@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Inputs as rows (--tsv) and objects (--jsonl): what a line has besides its text comes back with the result.
+# Inputs as rows (--tsv-column) and objects (--jsonl): what a line has besides its text comes back with the result.
 set -eu
 . "${0%/*}/lib.sh"
 
@@ -9,15 +9,15 @@ printf '%s\n' "w0 w1 w2" "w3" "w4 w5" >texts
 # --- rows
 paste texts <(printf '%s\n' x "y z" "") >first
 paste <(printf '%s\n' 1 2 3) texts >second
-feed first "$rill" decode -m "$tiny" --tsv -q
+feed first "$rill" decode -m "$tiny" --tsv-column 1 -q
 exits 0; silent
 paste first outputs >want
 same out want
-feed second "$rill" decode -m "$tiny" --tsv=2 -q --workers 2
+feed second "$rill" decode -m "$tiny" --tsv-column=2 -q --workers 2
 exits 0
 paste second outputs >want
 same out want
-feed second "$rill" decode -m "$tiny" --tsv=2 --n-best 2 -q
+feed second "$rill" decode -m "$tiny" --tsv-column=2 --n-best 2 -q
 exits 0
 lines 6
 verdict "$(good [ "$(awk -F'\t' '{ print NF }' out | sort -u)" = 4 ])" "row, output and score"
@@ -30,15 +30,15 @@ feed second "$rill" decode -m "$tiny" --tsv=2 --unordered -q -n 1
 exits 0
 sort -n out | cut -f2- >sorted
 same sorted want
-for word in --tsv=0 --tsv=x; do
+for word in --tsv=0 --tsv-column=x --tsv-column= --tsv; do
   feed first "$rill" decode -m "$tiny" "$word"
-  exits 1; says "--tsv"; prints_nothing
+  exits 1; says "--tsv-column"; prints_nothing
 done
-feed first "$rill" decode -m "$tiny" --tsv --jsonl
-exits 1; says "leave out --tsv or --jsonl"
+feed first "$rill" decode -m "$tiny" --tsv-column 1 --jsonl
+exits 1; says "leave out --tsv-column or --jsonl"
 
 # --- a run file says it too; an option goes before it; what decodes lines alone refuses it
-printf 'return { model = "%s", tsv = 2 }\n' "$tiny" >run.lua
+printf 'return { model = "%s", tsv_column = 2 }\n' "$tiny" >run.lua
 feed second "$rill" run run.lua -q
 exits 0; same out want
 feed first "$rill" run run.lua -q --tsv=1
@@ -46,7 +46,7 @@ exits 0
 paste first outputs >other
 same out other
 feed second "$rill" bench --config run.lua --methods greedy
-exits 1; says "run.lua"; says "tsv: this command decodes lines without it"
+exits 1; says "run.lua"; says "tsv_column: this command decodes lines without it"
 printf 'return { model = "%s", jsonl = true }\n' "$tiny" >run.lua
 echo '{"text": "w3"}' >one
 feed one "$rill" run run.lua -q
@@ -54,17 +54,17 @@ exits 0; prints '{"text": "w3", "outputs": [{"text": '
 feed second "$rill" run run.lua -q --tsv=2
 exits 0; same out want
 for said in true 1; do
-  printf 'return { model = "%s", tsv = %s }\n' "$tiny" "$said" >run.lua
+  printf 'return { model = "%s", tsv_column = %s }\n' "$tiny" "$said" >run.lua
   feed first "$rill" run run.lua -q
   exits 0; same out other
 done
-printf 'return { model = "%s", tsv = false }\n' "$tiny" >run.lua
+printf 'return { model = "%s", tsv_column = false }\n' "$tiny" >run.lua
 feed texts "$rill" run run.lua -q
 exits 0; same out outputs
-for said in 'tsv = 0' 'tsv = 10001' 'tsv = 1.5' 'tsv = "text"' 'tsv = true, jsonl = true'; do
+for said in 'tsv_column = 0' 'tsv_column = 10001' 'tsv_column = 1.5' 'tsv_column = "text"' 'tsv_column = true, jsonl = true'; do
   printf 'return { model = "%s", %s }\n' "$tiny" "$said" >run.lua
   feed second "$rill" run run.lua -q
-  exits 1; says "run.lua"; says "tsv: "; prints_nothing
+  exits 1; says "run.lua"; says "tsv_column: "; prints_nothing
 done
 
 # --- objects: their own bytes stay

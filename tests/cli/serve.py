@@ -248,7 +248,7 @@ def bounds(s):
     """A request cannot ask for more than the server gives; a deadline holds in the queue too."""
     for name in ("k", "n-best", "max-candidates"):
         code, body = s.decode(input="a", options={name: 1001})
-        check(code == 400 and "--max-width" in body["error"]["message"], f"{name}: {code} {body}")
+        check(code == 400 and "--max-beam-size" in body["error"]["message"], f"{name}: {code} {body}")
     beside = json.dumps({"inputs": [sentence(20, 30) for _ in range(100 if RACES else 900)],
                          "options": {"k": 30, "max-candidates": 30}}).encode()
     large = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(beside) + beside)
@@ -298,7 +298,7 @@ def reload():
         os.symlink(MODEL, link)
         with open(other, "w") as file:
             file.write("one\n")
-        with Server("--token-file", other, models=(link,)) as s:
+        with Server("--api-key-file", other, models=(link,)) as s:
             lines, plain = [sentence() for _ in range(60 if RACES else 300)], None
             ask = lambda word: s.ask("POST", "/v1/decode", {"inputs": lines, "options": {"k": 10}}, {"Authorization": "Bearer " + word})
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -389,7 +389,7 @@ def page(s):
 
 
 def full_queue():
-    with Server("--max-waiting", "50", "--max-body", "100") as s:
+    with Server("--queue-size", "50", "--max-body-size", "100K") as s:
         large = [{"inputs": [sentence(20, 30) for _ in range(50)], "options": {"k": 8 if RACES else 30, "max-candidates": 8}}
                  for _ in range(6)]
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
@@ -403,7 +403,7 @@ def token():
     with tempfile.NamedTemporaryFile("w") as file:
         file.write("secret word\n")
         file.flush()
-        with Server("--token-file", file.name) as s:
+        with Server("--api-key-file", file.name) as s:
             code, body, headers = s.ask("POST", "/v1/decode", {"input": "a"})
             check(code == 401 and headers["WWW-Authenticate"] == "Bearer" and body["error"]["code"] == "unauthorized", "no token")
             given = lambda word: s.ask("POST", "/v1/decode", {"input": "a"}, {"Authorization": word})[0]
@@ -480,7 +480,7 @@ def ordinals(s):
 
 
 def stopping():
-    s = Server("--drain", "120")
+    s = Server("--shutdown-timeout", "120")
     lines = [sentence(10, 20) for _ in range(60 if RACES else 300)]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         asked = pool.submit(s.decode, inputs=lines, options={"k": 10})
@@ -491,7 +491,7 @@ def stopping():
     check(code == 200 and len(body["results"]) == len(lines), "what was accepted is answered")
     check(all("outputs" in r for r in body["results"]), "with outputs")
     check(s.code == 0, f"and the server ends well: {s.code} {s.said}")
-    s = Server("--drain", "0")
+    s = Server("--shutdown-timeout", "0")
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         asked = pool.submit(s.decode, inputs=lines * 3, options={"k": 30, "max-candidates": 30})
         check(until(lambda: s.counts()["inputs_under_way"] > 0), "under way again")
@@ -503,13 +503,21 @@ def stopping():
 
 
 def usage():
-    with Server("--patience", "3", "--request-timeout", "7") as s:
+    # The aliases; patience is the search's.
+    with Server("--patience", "3", "--max-waiting", "9", "--max-width", "90", "--drain", "9", "--max-body-size", "1K", "--cache-size", "0") as s:
         check(s.ask("GET", "/v1/models")[1]["models"][0]["options"]["stop-after"] == "15", "--patience is the search's")
-        check(s.ask("GET", "/health")[0] == 200, "with a word of what it is not")
-    check("--request-timeout" in s.said, f"{s.said}")
+        check(s.ask("POST", "/v1/decode", {"input": "a", "options": {"k": 91}})[0] == 400, "--max-width is --max-beam-size")
+        check(s.ask("POST", "/v1/decode", {"inputs": ["a"] * 10})[0] == 503, "--max-waiting is --queue-size")
+        check(s.ask("POST", "/v1/decode", {"input": "a " * 100})[0] == 200, "a body below 1K")
+        check(s.ask("POST", "/v1/decode", {"input": "a " * 600})[0] == 413, "a body above 1K")
     for options, word in (([], "no model"), (["-m", MODEL, "--request-timeout", "0"], "request-timeout"),
                           (["-m", MODEL, "-m", MODEL], "two models"),
                           (["-m", MODEL, "--host", "no.such.host.invalid"], "no.such"),
+                          (["-m", MODEL, "--max-body", "100"], "--max-body-size SIZE is a number of bytes, as in 1M"),
+                          (["-m", MODEL, "--cache", "64"], "--cache-size SIZE is a number of bytes, as in 64M"),
+                          (["-m", MODEL, "--cache-size", "64X"], '--cache-size: "64X" is not a number of bytes from 0 to '),
+                          (["-m", MODEL, "--max-body-size", "0"], '--max-body-size: "0" is not a number of bytes from 1 to '),
+                          (["-m", MODEL, "--max-body-size", ""], '--max-body-size: "" is not a number of bytes'),
                           (["-m", MODEL, "--unordered"], "unordered"), (["-m", MODEL, "--port", "x"], "port")):
         run = subprocess.run([RILL, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True)
         check(run.returncode == 1 and word in run.stderr, f"{options}: {run.returncode} {run.stderr}")

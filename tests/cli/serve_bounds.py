@@ -63,7 +63,7 @@ def every_option(s):
                 code, said = ask(s, model, {name: value} | BESIDE.get(name, {}))
                 codes[code] = codes.get(code, 0) + 1
                 if schema.get("maximum", 0) in (65536, 131072) and value > WIDTH:
-                    check(code == 400 and f"{name}: {value}: a request may have {WIDTH} here (--max-width)" in said, f"{name}: {said}")
+                    check(code == 400 and f"{name}: {value}: a request may have {WIDTH} here (--max-beam-size)" in said, f"{name}: {said}")
     check(min(codes[200], codes[400]) > 20, f"some are answered and some refused: {codes}")
 
 
@@ -99,7 +99,7 @@ def memory():
 
 def looked_at():
     """A trace, which nothing else would end for long, ends with the server."""
-    s = Counting("--drain", "0", "--max-request", "10000", models=MODELS[1:])
+    s = Counting("--shutdown-timeout", "0", "--max-request", "10000", models=MODELS[1:])
     settings = {"beam-size": 30, "min-length": 100000, "max-length": 100000}
     body = json.dumps({"inputs": ["what states border texas"] * 20, "options": settings}).encode()
     link = s.raw(b"POST /v1/trace HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
@@ -116,7 +116,7 @@ def looked_at():
 
 
 def main():
-    with Counting("--max-width", str(WIDTH), "--max-request", "64", "--drain", "2", models=MODELS) as s:
+    with Counting("--max-beam-size", str(WIDTH), "--max-request", "64", "--shutdown-timeout", "2", models=MODELS) as s:
         every_option(s)
         together(s)
     check(s.code == 0, f"the end: {s.code} {s.said}")

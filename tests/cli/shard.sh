@@ -39,7 +39,7 @@ parts plain
 parts list --n-best 3
 parts numbered --method var-stream --unordered --max-items 1 -n 1
 parts samples --sample 2 --n-best 2 --seed 5 --stop-after 2
-parts rows --tsv --workers 2
+parts rows --tsv-column 1 --workers 2
 for i in {1..11}; do echo "prefix:a$((i % 3))"; done >rules
 parts ruled --constraints rules --k 3
 

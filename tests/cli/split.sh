@@ -43,7 +43,7 @@ sort -n out | cut -f2 >sorted
 same sorted all
 for part in 1 2 3; do "${rill_decode[@]}" --shard $part/3 -i mixed 2>err || true; done >shards
 same shards all
-feed mixed "${rill_decode[@]}" --tsv
+feed mixed "${rill_decode[@]}" --tsv-column 1
 cut -f2 out >column
 same column all
 grep -v "$(printf '\377')" mixed | sed 's/.*/{"text": "&"}/' >objects

@@ -60,7 +60,7 @@ ends() { feed "$1" "$rill" decode --plugin ends.lua --domain ends -q "${@:2}"; e
 ends inputs; line_is 1 "a d e f g h i j k"
 ends inputs --unordered; prints "$(printf '\t')a d e f g h i j k"
 ends inputs --n-best 1; line_is 1 "0 ||| a d e f g h i j k ||| logp= -1 length= 1 ||| -1"
-ends inputs --tsv; line_is 2 "y$(printf '\t')a d e f g h i j k"
+ends inputs --tsv-column 1; line_is 2 "y$(printf '\t')a d e f g h i j k"
 ends objects --jsonl --trace trace.jsonl --trace-trees
 sed -n 1p out >object; json "$(printf 'a\vd\fe\034f\035g\036h\302\205i\342\200\250j\342\200\251k')" outputs.0.text object
 verdict "$(good split_lines trace.jsonl "$(wc -l <trace.jsonl)")" "lines of a trace"

@@ -27,12 +27,31 @@ for command_name in decode run tune evidence eval bench check info list; do
   cp out first
   run "$rill" help "$command_name"
   exits 0; same out first
+done
+# -h has the main options, on one screen
+short() { # short COMMAND N: N options that --help has too
+  run "$rill" "$1" --help
+  grep -oE '^  (-., )?--[a-z-]+' out >all
+  run "$rill" "$1" -h
+  exits 0; silent; prints "Usage: rill $1"; prints "\`rill $1 --help\` shows all options"
+  grep -oE '^  (-., )?--[a-z-]+' out >main
+  verdict "$(good [ "$(wc -l <main)" = "$2" ])" "-h has $2 options"
+  verdict "$(good [ -z "$(grep -vxFf all main)" ])" "-h has options that --help has"
+  verdict "$(good [ -z "$(awk 'length($0) > 80' out)" ])" "lines of 80 columns at most"
+  verdict "$(good [ "$(wc -l <out)" -le 40 ])" "-h fits one screen"
+}
+short decode 15; short run 15; short score 13; short tune 13; short evidence 7; short eval 7; short bench 16; short check 13; short info 6
+if "$rill" --help | grep -q '^  serve '; then short serve 13; fi
+for command_name in trie trace list; do
+  run "$rill" "$command_name" --help
+  exits 0; cp out first
+  verdict "$(good [ "$(wc -l <out)" -le 40 ])" "--help fits one screen"
   run "$rill" "$command_name" -h
   exits 0; same out first
 done
 run "$rill" decode --help
 for setting in method beam-size batch-size max-in-flight max-batch-hypotheses refill-threshold max-children \
-  finish stop-after patience min-length max-length length-penalty n-best distinct sort flush-every unordered check max-nodes memory \
+  finish stop-after patience min-length max-length length-penalty n-best distinct sort flush-every unordered max-nodes memory \
   like keep stop at-limit count-end max-length-factor word-penalty unknown-penalty; do
   prints "--$setting"
 done
@@ -253,6 +272,9 @@ refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' -
 refused "unknown option --max-len-b: fairseq's b of ax + b: set max-length-factor to a and max-length to b" --max-len-b 200
 refused 'unknown option --int8: set weights to int8' --int8
 refused 'unknown option --do_sample: set num-samples to the number of outputs to draw' --do_sample
+refused 'unknown option --refs: `rill eval` compares outputs with references' --refs file
+refused 'unknown option -r: `rill eval` compares outputs with references' -r file
+refused 'unknown option --check: `rill check` checks heuristics, scorers and policies' --check
 refused '--beam-size cannot be combined with --num-samples' -k 3 --num-samples 5
 run "$rill" bench -m "$tiny" --gpus 0
 exits 1; says "rill: unknown option --gpus: set device to cuda:0,cuda:1 and so on"

@@ -22,7 +22,7 @@ compare() { # compare NAME LINES OPTION...
   same "$name.err.1" "$name.err.2"
 }
 for options in "" "--n-best 4 -k 4" "--method stream-all --budget 20" "--method fixed -n 7" "--sort length:40" \
-  "--sort longest-first --budget 8" "--max-nodes 12 -k 3" "--flush-every 3" "--check --absolute 2"; do
+  "--sort longest-first --budget 8" "--max-nodes 12 -k 3" "--flush-every 3" "--config checking.lua --absolute 2"; do
   # shellcheck disable=SC2086
   compare toy toy_lines "${toy_options[@]}" $options
 done

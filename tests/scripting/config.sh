@@ -40,7 +40,7 @@ as -m "$geo" -i "$questions" --n-best 10 --method stream-all -k 12 -n 3 --max-it
   --max-length-factor 1.5 --word-penalty 0.25 --unknown-penalty inf --absolute 6 \
   --relative-local 0.001 --relative 0.0001 --scorer word_reward:0.25
 config "{ $model, unordered = true, options = { method = 'fixed', finish = 'top', ['stop-after'] = 3, check = true } }"
-as -m "$geo" -i "$questions" --unordered --method fixed --finish top --stop-after 3 --check
+as -m "$geo" -i "$questions" --unordered --method fixed --finish top --stop-after 3 --config checking.lua
 config "{ $model, n_best = 1, policy = 'most-advanced', heuristics = { 'relative:0.1', 'absolute:3' } }"
 as -m "$geo" -i "$questions" --n-best 1 --policy most-advanced --heuristic relative:0.1 --absolute 3
 printf '%s\n' "w0 w1 w2" "w3" "w4 w5 w6 w7 w8" >three
@@ -224,7 +224,7 @@ config "{ $model, references = 'x' }"
 run "$rill" run run.lua --refs three
 exits 1; says "--refs is for a sweep"
 run "$rill" decode -m "$tiny" -i three --refs three
-exits 1; says "--refs is for a sweep"
+exits 1; says "unknown option --refs: \`rill eval\` compares outputs with references"
 
 # --- sweeps
 "$rill" decode -m "$tiny" -i three -q --method fixed -k 4 >refs
@@ -239,7 +239,7 @@ for delta in 0.5 3; do
   for k in 2 6; do
     row=$((row + 1))
     "$rill" decode -m "$tiny" -i three -q --absolute $delta -k $k --max-candidates 2 --n-best $k --stats one.json >one.nbest
-    "$rill" eval -m "$tiny" --refs refs --json one.nbest >eval.json
+    "$rill" eval -m "$tiny" --refs refs --json - one.nbest >eval.json
     value() { "$check_json" "$@"; }
     wanted="2 $delta $k $(printf '%.2f %.2f' "$(value eval.json exact_percent)" "$(value eval.json oracle_percent)")"
     wanted+=" $(value one.json timesteps) $(value one.json expansions) $(value eval.json missing)"
@@ -272,7 +272,7 @@ exits 1; says "run.lua sets k, and so does an option"; prints_nothing
 # Model and files are opened once: a function that wants others would have its rows tell of what was not.
 for key in 'model = "'"$odd"'"' 'model = { config.model, config.model }' 'domain = "mt"' 'domain_args = "x"' 'input = "refs"' \
   'references = "three"' 'output = "o"' 'stats = "o"' 'trace = "o"' 'plugins = { "x.lua" }' 'tokenized = true' 'threads = 2' 'workers = 2' \
-  'constraints = "three"' 'tsv = 2' 'jsonl = "text"' 'word_scores = true' 'weights = "int8"'; do
+  'constraints = "three"' 'tsv_column = 2' 'jsonl = "text"' 'word_scores = true' 'weights = "int8"'; do
   sweep "sweep = rill.sweep({ a = {1} }, function(config, point) config.$key end)"
   run "$rill" run run.lua -q
   exits 2; lines 2; prints "refused: ${key%% =*}: a point cannot change it"

@@ -21,7 +21,7 @@ equal() {
   exits 0
   mv out "$1.c"
   # shellcheck disable=SC2086
-  decode "$1" "$2" $4 --check
+  decode "$1" "$2" $4 --config checking.lua
   exits 0; counts_only; same out "$1.c"
 }
 expansions() { "$check_json" "$1" expansions; }
@@ -52,7 +52,7 @@ done
 for model in geo jobs atis; do
   decode $model absolute_live.lua --heuristic absolute:3 --stats c.json
   mv out c
-  decode $model absolute_live.lua --heuristic absolute_live:3 --stats lua.json --check
+  decode $model absolute_live.lua --heuristic absolute_live:3 --stats lua.json --config checking.lua
   exits 0
   verdict "$(good [ "$(expansions c.json)" = "$(expansions lua.json)" ])" "$model: as many expansions as absolute"
   verdict "$(good [ -z "$(comm -23 <(list_of c) <(list_of out))" ])" "$model: every output of absolute is there"
@@ -75,7 +75,7 @@ done
 for entry in nucleus:1e-3 entropy_width:1.5,3 entropy_width:1 length_aware:4,-0.05 length_aware:2,0.1 funnel:0.9,2 largest_gap:3; do
   for model in geo jobs atis; do
     decode $model "${entry%%:*}.lua" --heuristic absolute:1000 --max-candidates 3 --stats c.json
-    decode $model "${entry%%:*}.lua" --heuristic $entry --max-candidates 3 --stats lua.json --check
+    decode $model "${entry%%:*}.lua" --heuristic $entry --max-candidates 3 --stats lua.json --config checking.lua
     exits 0; counts_only
     verdict "$(good [ "$(expansions lua.json)" -lt "$(expansions c.json)" ])" "$model: $entry prunes"
   done
@@ -87,15 +87,15 @@ done
 for model in geo jobs atis; do
   decode $model bigram.lua
   mv out plain
-  decode $model bigram.lua --scorer bigram:0.5 --check
+  decode $model bigram.lua --scorer bigram:0.5 --config checking.lua
   exits 0
-  decode $model bigram.lua --scorer repeat_penalty:50 --check
+  decode $model bigram.lua --scorer repeat_penalty:50 --config checking.lua
   exits 0
   verdict "$(good [ "$(grep -cF ') )' out)" -lt "$(grep -cF ') )' plain)" ])" "$model: less is said twice"
 done
 decode geo bigram.lua --scorer bigram:0.5
 differ out plain
-decode geo lexicon.lua --scorer "lexicon:12,argmax no_such_action" --check
+decode geo lexicon.lua --scorer "lexicon:12,argmax no_such_action" --config checking.lua
 exits 0
 verdict "$(good [ "$(first_of 1 out | grep -c argmax)" -gt 5 ])" "what is named is said"
 decode geo lexicon.lua --scorer "lexicon:1,no_such_action"

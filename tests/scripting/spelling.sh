@@ -40,7 +40,7 @@ for method in var-batch var-stream var-stream-fifo top-up stream-all; do
 done
 spell typed -q -k 6 --n-best 6 --heuristic absolute:9 --method var-stream
 exits 0; cp out pruned
-spell typed -q -k 6 --n-best 6 --heuristic absolute:9 --method stream-all -n 2 --check
+spell typed -q -k 6 --n-best 6 --heuristic absolute:9 --method stream-all -n 2 --config checking.lua
 exits 0; same out pruned
 
 # --- the others decode it too

@@ -78,7 +78,7 @@ static void config_everything(void **state)
         "  references = '/tmp/refs', constraints = 'w',\n"
         "  stats = 'a/b.json', trace = '../t', tokenized = true, weights = 'bf16', pretty = true,\n"
         "  origin = 'here', shortlist = 's 50', alignment = 0.5, word_scores = false, beam_depth = 3,\n"
-        "  tsv = 2, jsonl = true,\n"
+        "  tsv_column = 2, jsonl = true,\n"
         "  threads = 3, n_best = 4, unordered = true, plugins = {'x.so', '/y.lua'},\n"
         "  options = { method = 'top-up', k = 7.0, n = 3, budget = 50, refill = 0.25,\n"
         "    max_candidates = 2, ['max-items'] = 9, length_penalty = 0.1, check = false },\n"

@@ -347,8 +347,8 @@ static void prints_are_not_cut(void **state)
 static void configuration_texts_are_not_cut(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"model", "domain",      "domain_args", "input", "output", "references",
-                                        "stats", "constraints", "trace",       "tsv",   "jsonl",  "lmbr"};
+    static const char *const texts[] = {"model", "domain",      "domain_args", "input",      "output", "references",
+                                        "stats", "constraints", "trace",       "tsv_column", "jsonl",  "lmbr"};
     static const struct {
         const char *returned, *key;
     } cases[] = {

@@ -62,7 +62,7 @@ tune
 exits 0; prints "        1.2 "; prints " 3.333333333e-31 "; prints " 12345678901234567 "; prints "1.2000000000000002x "
 # Each point is what the run alone is.
 "$rill" decode -m "$tiny" -i inputs -q --absolute 8 -k 6 --max-candidates 12 --n-best 6 --stats one.json >one.nbest
-"$rill" eval -m "$tiny" --refs references --json one.nbest >eval.json
+"$rill" eval -m "$tiny" --refs references --json - one.nbest >eval.json
 wanted="12 8 6 $(printf '%.2f %.2f' "$("$check_json" eval.json exact_percent)" "$("$check_json" eval.json oracle_percent)")"
 verdict "$(good [ "$("$check_json" eval.json exact)" -lt "$("$check_json" eval.json oracle)" ])" "the oracle knows better than the best"
 verdict "$(good grep -q "^$wanted $("$check_json" one.json expansions) " by_exact)" "a row should begin: $wanted"
