@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cli.h"
+#include "rill/option.h"
 
 /* One write per message, so that lines of several processes on one terminal stay whole. */
 static void print_to_stderr(const char *format, va_list arguments)
@@ -95,15 +96,11 @@ int cli_parse_int(const char *option, const char *text, int min, int max, int *o
 
 int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
 {
-    static const char units[] = "KkMmGgTt";
-    char *end;
-    double value = rill_read_number(text, &end);
-    const char *unit = end != text && *end ? strchr(units, *end) : NULL;
-    if (unit) value *= (double)(INT64_C(1) << (10 * ((unit - units) / 2 + 1)));
-    const int is_number = end != text && (unit ? !end[1] : !*end);
-    if (!is_number || !(value >= (double)min && value <= (double)max))
-        return cli_fail("%s: \"%s\" is not a number of bytes from %" PRId64 " to %" PRId64 ", as in 500K, 64M or 2G",
-                        option, text, min, max);
-    *out = (int64_t)value;
-    return CLI_OK;
+    const rill_option row = {.name = option, .type = RILL_OPTION_BYTES, .min = (double)min, .max = (double)max};
+    rill_context *ctx;
+    if (rill_context_create(&ctx, NULL) < 0) return cli_fail_memory("a context");
+    const rill_status status = rill_option_read(ctx, &row, text, out);
+    const int code = status < 0 ? cli_fail("%s (from %" PRId64 " to %" PRId64 ")", rill_error(ctx), min, max) : CLI_OK;
+    rill_context_destroy(ctx);
+    return code;
 }

@@ -135,7 +135,7 @@ int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *
         "  rill serve -m de-en=models/first -m en-fr=models/second --port 8080\n"
         "  curl -s localhost:8190/v1/decode -d '{\"input\": \"ein hund .\"}'\n"
         "  curl -s localhost:8190/v1/decode \\\n"
-        "    -d '{\"inputs\": [\"ein hund .\"], \"settings\": {\"beam_size\": 10, \"n_best\": 3}}'\n",
+        "    -d '{\"inputs\": [\"ein hund .\"], \"options\": {\"beam_size\": 10, \"n_best\": 3}}'\n",
         take,
         NULL,
         user,

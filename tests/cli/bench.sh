@@ -130,7 +130,7 @@ prints "absolute:10"
 # The search is told in options: the settings that are in effect, with which a search is the default one, and no others.
 in_effect() { # in_effect SETTINGS: info's lines of the search of a model with these in its config.json
   rm -rf model && cp -r "$tiny" model
-  sed -zi "s/\"search\": {[^}]*}/\"search\": {$1}/" model/config.json
+  sed -zi "s/\"options\": {[^}]*}/\"options\": {$1}/" model/config.json
   run "$rill" info model
   exits 0; silent
   sed -n '/^search/,/^files/p' out | grep -v '^files' | cut -c14- >options
@@ -140,7 +140,7 @@ repeats() { # those options make the same search of a model that recommends none
   mapfile -t words < <(sed 's/^\([^ ]*\) true$/--\1/; t; s/^\([^ ]*\) /--\1=/' options)
   run "$rill" decode -m model -q --stats default.json
   exits 0
-  sed -zi 's/"search": {[^}]*}/"search": {"n_best": 1}/' model/config.json
+  sed -zi 's/"options": {[^}]*}/"options": {"n_best": 1}/' model/config.json
   run "$rill" decode -m model -q --stats given.json "${words[@]}"
   exits 0; verdict "$(good [ "$(settings_of given.json)" = "$(settings_of default.json)" ])" "options: ${words[*]}"
 }

@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 export LC_ALL=C
-echo 'return { search = { check = true } }' >checking.lua # --config checking.lua: heuristics and scorers are checked while decoding
+echo 'return { options = { check = true } }' >checking.lua # --config checking.lua: heuristics and scorers are checked while decoding
 checks=0 failures=0 status=0 command=
 
 # run COMMAND...: nothing to read; what it prints is in files "out" and "err".

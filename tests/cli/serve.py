@@ -82,7 +82,7 @@ def refusals(s):
                              ({"input": "a", "options": {"k": None}}, 400, "whole number"),
                              ({"input": "a", "model": "x"}, 404, "models"), ({"input": "a", "tokens": 1}, 400, "tokens"),
                              ({"input": "a", "timeout": 0}, 400, "timeout"), ({"input": "a", "deadline": 1}, 400, 'called "timeout"'),
-                             ({"input": "a", "settings": {}}, 400, 'called "options"'), ({"inputs": ["a"] * 1001}, 413, "1000")):
+                             ({"input": "a", "options": {}}, 400, 'called "options"'), ({"inputs": ["a"] * 1001}, 413, "1000")):
         found, answer, _ = ask("POST", "/v1/decode", body)
         check(found == code and word in answer["error"]["message"], f"{body!s:.60}: {found} {answer}")
     check(ask("POST", "/v1/decode", "{")[0] == 400, "bad JSON")
