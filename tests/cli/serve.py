@@ -82,7 +82,7 @@ def refusals(s):
                              ({"input": "a", "options": {"k": None}}, 400, "whole number"),
                              ({"input": "a", "model": "x"}, 404, "models"), ({"input": "a", "tokens": 1}, 400, "tokens"),
                              ({"input": "a", "timeout": 0}, 400, "timeout"), ({"input": "a", "deadline": 1}, 400, 'called "timeout"'),
-                             ({"input": "a", "options": {}}, 400, 'called "options"'), ({"inputs": ["a"] * 1001}, 413, "1000")):
+                             ({"input": "a", "settings": {}}, 400, 'called "options"'), ({"inputs": ["a"] * 1001}, 413, "1000")):
         found, answer, _ = ask("POST", "/v1/decode", body)
         check(found == code and word in answer["error"]["message"], f"{body!s:.60}: {found} {answer}")
     check(ask("POST", "/v1/decode", "{")[0] == 400, "bad JSON")
@@ -504,7 +504,8 @@ def stopping():
 
 def usage():
     # The aliases; patience is the search's.
-    with Server("--patience", "3", "--max-waiting", "9", "--max-width", "90", "--drain", "9", "--max-body-size", "1K", "--cache-size", "0") as s:
+    old = ["--max-waiting", "9", "--max-width", "90", "--drain", "9"]
+    with Server("--patience", "3", *old, "--max-body-size", "1K", "--cache-size", "0") as s:
         check(s.ask("GET", "/v1/models")[1]["models"][0]["options"]["stop-after"] == "15", "--patience is the search's")
         check(s.ask("POST", "/v1/decode", {"input": "a", "options": {"k": 91}})[0] == 400, "--max-width is --max-beam-size")
         check(s.ask("POST", "/v1/decode", {"inputs": ["a"] * 10})[0] == 503, "--max-waiting is --queue-size")
@@ -515,8 +516,8 @@ def usage():
                           (["-m", MODEL, "--host", "no.such.host.invalid"], "no.such"),
                           (["-m", MODEL, "--max-body", "100"], "--max-body-size SIZE is a number of bytes, as in 1M"),
                           (["-m", MODEL, "--cache", "64"], "--cache-size SIZE is a number of bytes, as in 64M"),
-                          (["-m", MODEL, "--cache-size", "64X"], '--cache-size: "64X" is not a number of bytes from 0 to '),
-                          (["-m", MODEL, "--max-body-size", "0"], '--max-body-size: "0" is not a number of bytes from 1 to '),
+                          (["-m", MODEL, "--cache-size", "64X"], '--cache-size: "64X" is not a number of bytes, as in 500M or 2G (from 0 to '),
+                          (["-m", MODEL, "--max-body-size", "0"], '--max-body-size: "0" is not a number of bytes, as in 500M or 2G (from 1 to '),
                           (["-m", MODEL, "--max-body-size", ""], '--max-body-size: "" is not a number of bytes'),
                           (["-m", MODEL, "--unordered"], "unordered"), (["-m", MODEL, "--port", "x"], "port")):
         run = subprocess.run([RILL, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True)

@@ -157,7 +157,7 @@ config() { # config JSON MESSAGE
 }
 config '{"rill": ' ":1:"
 config '{"rill": {"optoins": {}, "domain": "semparse"}}' '"optoins" under "rill": did you mean "options"?'
-config '{"rill": {"domain": "semparse", "options": {"k": 3}}}' '"search" under "rill": it is called "options"'
+config '{"rill": {"domain": "semparse", "search": {"k": 3}}}' '"search" under "rill": it is called "options"'
 config '[]' "an object was expected"
 config '{"rill": 3}' '"rill" must be an object'
 config '{"rill": {"domain": 3}}' "a domain's name"
