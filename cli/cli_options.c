@@ -145,6 +145,19 @@ void cli_print_wrapped(const char *text, int column, int indent)
     cli_print("\n");
 }
 
+/* The long aliases, as "--num-beams, --beam"; an alias of one letter is an option's letter. */
+static void list_aliases(const cli_option *option, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (const char *word = option->aliases ? option->aliases : ""; *word && used < size;) {
+        const size_t length = strcspn(word, " ");
+        if (length > 1)
+            used += (size_t)snprintf(out + used, size - used, "%s--%.*s", used > 0 ? ", " : "", (int)length, word);
+        word += length + strspn(word + length, " ");
+    }
+}
+
 static void print_option(const cli_option *option, int is_short)
 {
     int column = cli_print("  ");
@@ -156,13 +169,19 @@ static void print_option(const cli_option *option, int is_short)
         cli_print("\n");
         column = 0;
     }
-    char help[512];
+    char help[768], aliases[200] = "";
     const char *initial = option->initial ? option->initial : "";
     const char *domains = option->domains && !is_short ? option->domains : "";
-    const int length = (int)(is_short ? strcspn(option->help, ";") : strlen(option->help));
-    snprintf(help, sizeof help, "%.*s%s%s%s%s%s%s", length, option->help, initial[0] || domains[0] ? " (" : "",
-             initial[0] ? "default " : "", initial, initial[0] && domains[0] ? "; " : "", domains,
-             initial[0] || domains[0] ? ")" : "");
+    if (!is_short) list_aliases(option, aliases, sizeof aliases);
+    const char *notes[][2] = {{"default ", initial}, {"", domains}, {"also ", aliases}};
+    int used = snprintf(help, sizeof help, "%.*s", (int)(is_short ? strcspn(option->help, ";") : strlen(option->help)),
+                        option->help);
+    const int bare = used;
+    for (int i = 0; i < 3; i++)
+        if (notes[i][1][0])
+            used += snprintf(help + used, sizeof help - (size_t)used, "%s%s%s", used > bare ? "; " : " (", notes[i][0],
+                             notes[i][1]);
+    if (used > bare) snprintf(help + used, sizeof help - (size_t)used, ")");
     cli_print_wrapped(help, column, HELP_COLUMN);
 }
 

@@ -204,11 +204,10 @@ enum { TAKE_METRIC = 1 };
 
 #define STORED(of) .member = offsetof(tune, of)
 static const cli_option tune_options[] = {
-    {"dev", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(dev_path),
-     .aliases = "test-set"},
-    {"metric", 0, "NAME[:oracle]",
-     "what quality is: a metric of `rill list metrics` (default: what suits the domain) over first outputs, or with "
-     ":oracle over each input's best",
+    {"dev", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(dev_path)},
+    {"metric", 0, "NAME",
+     "what quality is: a metric of `rill list metrics` (default: what suits the domain) over first outputs, or, as "
+     "NAME:oracle, over each input's best",
      .id = TAKE_METRIC},
     {"plot", 0, "FILE.html", "write a page that draws quality against expansions, with the front", STORED(plot_path)},
     {"json", 0, "FILE", "write every point as JSON; - is standard output, instead of the table", STORED(json_path)},
