@@ -92,7 +92,7 @@ def main():
     speller = Speller()
     train(speller)
     model = rill.Model(domain=SpellerDomain(speller))
-    for result in model.stream(sys.argv[1:] or ["stop", "draw", "keep", "part"], k=4, n_best=2):
+    for result in model.stream(sys.argv[1:] or ["stop", "draw", "keep", "part"], beam_size=4, n_best=2):
         print("; ".join(f"{output.text} {output.logp:.3f}" for output in result.outputs))
 
 

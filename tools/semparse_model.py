@@ -152,8 +152,8 @@ def make_config(task, model, max_length):
     return {
         "model_type": "seq2seq-attention",
         "rill": {"domain": "semparse",
-                 "options": {"k": 10, "n": 10, "absolute": 10,
-                            "max_candidates": 3, "budget": 100}},
+                 "options": {"beam_size": 10, "batch_size": 10, "prune_absolute": 10,
+                            "max_children": 3, "max_batch_hypotheses": 100}},
         "task": task,
         "embedding_size": model.encoder_embedding.embedding_dim,
         "hidden_size": model.encoder.hidden_size,

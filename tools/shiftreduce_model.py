@@ -334,7 +334,8 @@ def make_config(task, model, symbols):
     return {
         "model_type": "span-shift-reduce",
         "rill": {"domain": "shiftreduce",
-                 "options": {"k": 10, "n": 10, "absolute": 2.5, "max_candidates": 3, "budget": 100}},
+                 "options": {"beam_size": 10, "batch_size": 10, "prune_absolute": 2.5,
+                            "max_children": 3, "max_batch_hypotheses": 100}},
         "task": task,
         "root": symbols.root,
         "embedding_size": model.words.embedding_dim,

@@ -19,7 +19,7 @@ from mt_training import EOS, TranslationTraining, parse_options, read_corpora, s
 
 # What rill decodes with unless told otherwise; the source's pruning, and the mean of log-probabilities (chosen on val: 41.6 BLEU, the sum
 # 40.8).
-SEARCH = {"k": 5, "n": 32, "absolute": 1.5, "max_candidates": 5, "length_penalty": 1}
+SEARCH = {"beam_size": 5, "batch_size": 32, "prune_absolute": 1.5, "max_children": 5, "length_penalty": 1}
 RECIPE = (("width", 128, "d_model"), ("ffn", 256, "inner width"), ("layers", 4, "on either side"), ("heads", 4, "of attention"),
           ("epochs", 20, ""), ("batch", 2048, "padded positions per update"), ("rate", 2.5e-3, "highest learning rate"),
           ("dropout", 0.2, ""), ("gentle", 6, "epochs in which dropout rises to that"), ("bf16", 1, "1: compute in bfloat16"))

@@ -19,7 +19,7 @@ import torch
 from mt_rnn_model import Rnn, save_model
 from mt_training import EOS, UNK, TranslationTraining, parse_options, read_corpora, stack
 
-SEARCH = {"k": 5, "n": 32, "absolute": 1.5, "max_candidates": 5, "length_penalty": 1}
+SEARCH = {"beam_size": 5, "batch_size": 32, "prune_absolute": 1.5, "max_children": 5, "length_penalty": 1}
 RECIPE = (("embedding", 160, "width of words"), ("encoder", 192, "width of either direction"), ("state", 256, "the decoder's width"),
           ("attention", 192, "its width"), ("epochs", 12, ""), ("batch", 1024, "padded positions per update"), ("warmup", 500, "updates"),
           ("rate", 2e-3, "highest learning rate"), ("dropout", 0.25, "of words, annotations and the readout"),

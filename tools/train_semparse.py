@@ -264,7 +264,7 @@ def final(pairs, recipe, options):
 def evaluate_directory(directory, pairs):
     model, config, source, target = load_model(directory)
     settings = config["rill"]["options"]
-    search = Search(settings["k"], float(settings["absolute"]), settings["max_candidates"],
+    search = Search(settings["beam_size"], float(settings["prune_absolute"]), settings["max_children"],
                     max_length=config["max_length"])
     print(f"greedy exact {evaluate_greedy(model, pairs, source, target, search.max_length):.2f}")
     print(f"k {search.k} absolute {search.absolute:g} max-candidates {search.max_candidates}: "

@@ -273,7 +273,7 @@ def measure(model, symbols, sentences, search):
 def evaluate_directory(options):
     model, config, symbols = load_model(options.evaluate)
     settings = config["rill"]["options"]
-    search = Search(settings["k"], settings["absolute"], settings["max_candidates"])
+    search = Search(settings["beam_size"], settings["prune_absolute"], settings["max_children"])
     measure(model, symbols, read_trees(os.path.join(options.data, options.split + ".ptb")), search)
 
 

@@ -9,13 +9,13 @@ return {
   model = "../models/geo",
   options = {
     method = "stream-all",
-    k = 10,
-    n = 10,
-    max_candidates = 3,
+    beam_size = 10,
+    batch_size = 10,
+    max_children = 3,
     -- The budget (n*k) of a timestep as a function of the engine's state: the full budget while there is input, then in
     -- proportion to the items in flight, so that the last inputs are not expanded in batches made for many. A budget
-    -- never changes a result. A constant works as well: budget = 100.
-    budget = function(f)
+    -- never changes a result. A constant works as well: max_batch_hypotheses = 100.
+    max_batch_hypotheses = function(f)
       local full = f.batch * 10
       if f.waiting > 0 then return full end
       return math.max(20, full * f.n // f.max_items)

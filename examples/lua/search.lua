@@ -7,7 +7,7 @@
 
 return {
   model = "../models/geo",
-  options = { method = "stream-all", k = 10, n = 10, budget = 100, max_candidates = 3 },
+  options = { method = "stream-all", beam_size = 10, batch_size = 10, max_batch_hypotheses = 100, max_children = 3 },
   heuristics = { "absolute:10" },
   tune = function(try)
     local low, high = 0, 16

@@ -8,7 +8,7 @@
 return {
   model = "../models/geo",
   input = "../questions/geo.txt",
-  options = { method = "stream-all", k = 10, n = 10, budget = 100 },
+  options = { method = "stream-all", beam_size = 10, batch_size = 10, max_batch_hypotheses = 100 },
   heuristics = { "absolute:10" },
   sweep = rill.sweep{ delta = { 0.5, 2.5, 10 }, M = { 3, 10 } },
 }

@@ -7,7 +7,7 @@
 return {
   model = "../models/geo",
   plugins = { "nucleus.lua" },
-  options = { method = "stream-all", k = 10, n = 10, budget = 100, max_candidates = 3 },
+  options = { method = "stream-all", beam_size = 10, batch_size = 10, max_batch_hypotheses = 100, max_children = 3 },
   heuristics = { { "nucleus", 1e-3 } },
   sweep = rill.sweep({ epsilon = { 1e-5, 1e-4, 1e-3, 1e-2, 1e-1 } }, function(config, point)
     config.heuristics = { { "nucleus", point.epsilon } }

@@ -17,7 +17,8 @@ ALIASES = re.compile(r"also ((?:--[\w-]+(?:, )?)+)")
 def words_of(option):
     """All that selects the option."""
     found = ALIASES.findall(option.help)
-    return [option.name or option.letter, *(re.findall(r"--[\w-]+", found[-1]) if found else []), *filter(None, [option.name and option.letter])]
+    aliases = re.findall(r"--[\w-]+", found[-1]) if found else []
+    return [option.name or option.letter, *aliases, *filter(None, [option.name and option.letter])]
 
 
 def main():

@@ -27,7 +27,7 @@ end
 
 return {
   model = "../../models/geo",
-  options = { method = "stream-all", k = 10, n = 10 },
+  options = { method = "stream-all", beam_size = 10, batch_size = 10 },
   -- with() fixes the last arguments; the engine passes the first ones, once per timestep, without Lua in between.
   heuristics = { prune:with(delta), hopeless },
   scorers = { reward:with(0.1) },
