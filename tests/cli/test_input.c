@@ -151,7 +151,7 @@ static void input_mark_through_a_pipe(void **state)
 /* A signal that comes just before the wait ends it too. Without an end this would wait for ever. */
 static void *get_interrupted(void *user)
 {
-    (void)user;
+    pthread_sigmask(SIG_UNBLOCK, user, NULL); /* inherited */
     raise(SIGINT);
     return NULL;
 }
@@ -164,8 +164,8 @@ static int only_main_thread_heeds(void)
     cli_interrupt_catch();
     sigemptyset(&one);
     sigaddset(&one, SIGINT);
-    if (pthread_create(&other, NULL, get_interrupted, NULL)) return 0;
     pthread_sigmask(SIG_BLOCK, &one, NULL);
+    if (pthread_create(&other, NULL, get_interrupted, &one)) return 0;
     pthread_join(other, NULL);
     if (cli_interrupted()) return 0;
     pthread_sigmask(SIG_UNBLOCK, &one, NULL);

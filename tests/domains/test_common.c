@@ -96,7 +96,7 @@ static void config_gives_typed_values(void **state)
     int flag;
     assert_int_equal(rill_config_int(c, "n", 0, 10, &n), RILL_OK);
     assert_int_equal(n, 7);
-    assert_int_equal(rill_config_int(c, "rill.search.k", 0, 10, &n), RILL_OK);
+    assert_int_equal(rill_config_int(c, "rill.options.k", 0, 10, &n), RILL_OK);
     assert_int_equal(n, 3);
     assert_int_equal(rill_config_int_or(c, "none", 0, 10, 4, &n), RILL_OK);
     assert_int_equal(n, 4);
