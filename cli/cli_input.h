@@ -19,7 +19,7 @@ typedef struct cli_input {
     int fd, is_owned;
     int is_regular;
     int64_t size;     /* bytes of a regular file, else -1 */
-    int64_t received; /* including the byte order mark */
+    int64_t received; /* bytes read so far */
     int64_t consumed; /* bytes of the returned lines */
     int64_t origin;   /* regular file: offset of the descriptor when it was opened, not always 0 */
     int64_t skipped;  /* bytes that cli_input_skip() skipped after it */
