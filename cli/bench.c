@@ -1,11 +1,11 @@
-/* rill bench: the same input through several search methods, side by side.
+/* rill bench: compare search methods on the same input.
  *
- * Every method first runs once untimed, with all its outputs: that run warms up, gives quality and oracle, and a hash per input
- * by which methods with equal search settings are compared; for them the outputs must be the same to the last bit, since a
- * schedule never changes an answer. Timed runs then take turns, A B C A B C, so that a noisy minute is shared by all.
+ * Each method first runs once without timing and with all outputs. This run warms up the model, measures quality and oracle quality,
+ * and hashes the outputs of each input. Methods with equal search settings must give the same outputs to the bit, because a schedule
+ * never changes a result. The timed runs then alternate (A B C A B C), so that a slow minute of the machine affects all methods.
  *
- * Options of the search are defaults here, as a model's are: each method takes what it can. Values written behind a method
- * (fixed:finish=top) are its own and must fit.
+ * Search options act as defaults here, like those of the model: a method ignores the ones that it cannot use. Settings written after a
+ * method's name (fixed:finish=top) apply to that method only, and one that it cannot use is an error.
  *
  * Divisions: runs · comparing · preparing · the command. */
 #include "bench.h"
@@ -49,7 +49,7 @@ static void keep_min(double *min, double seconds)
     if (seconds < *min) *min = seconds;
 }
 
-/* Each part of the time is its least over the runs: what disturbs a run only ever adds, and seldom to the same part twice. */
+/* Keep the minimum of each stage over all runs: disturbances only add time, and rarely to the same stage twice. */
 static void keep_min_seconds(rill_seconds *min, const rill_seconds *s)
 {
     for (const cli_stage *t = cli_stages; t < cli_stages + CLI_STAGES; t++)
@@ -114,7 +114,7 @@ static int compare_all(bench *b)
         differ |= m->difference >= 0;
     }
     const char *device = rill_workers_device(b->session.worker_pool, 0);
-    const int on_processor = !device || strncmp(device, "cpu", 3) == 0; /* nothing there becomes faster by --fast */
+    const int on_processor = !device || strncmp(device, "cpu", 3) == 0; /* --fast has no effect on the CPU */
     if (differ && !on_processor && rill_open_switch(&b->session.open, "fast")) {
         cli_message("methods with equal search settings gave different outputs, as they may with --fast");
         return CLI_OK;
@@ -155,7 +155,8 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
     return code;
 }
 
-/* The length of the first method's text. A comma before a number stands inside a value: no method's name begins so. */
+/* Returns the length of the first method's text. A comma before a digit or a sign is part of a value, since no method's name begins
+ * so. */
 static size_t method_length(const char *text)
 {
     size_t length = strcspn(text, ",");
@@ -203,7 +204,8 @@ static int load_data(bench *b)
                             &(cli_testset_files){b->input_path, b->references_path, b->tsv_path});
 }
 
-/* An option is a default here, but no method names a policy of its own unasked: the one of the command line is for all the others. */
+/* Search options are defaults here. The scheduling policy is the exception: a method without a policy takes the command line's as its
+ * own. */
 static rill_status configure_method(bench *b, bench_method *m)
 {
     const rill_option_source *const defaults[] = {b->session.command_line, b->session.run_file,
@@ -341,7 +343,7 @@ static int run(bench *b)
 
 static void end(bench *b)
 {
-    for (int i = 0; b->method && i < BENCH_METHODS_MAX; i++) { /* one that was refused is not counted in n */
+    for (int i = 0; b->method && i < BENCH_METHODS_MAX; i++) { /* n does not count a method that was refused */
         free(b->method[i].hash);
         cli_profile_end(&b->method[i].profile);
         json_decref(b->method[i].rows);
@@ -363,7 +365,7 @@ int cli_bench(int argc, char **argv)
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_fail_memory("the command");
     b->repeat = 3;
-    b->session.hidden_option = "method"; /* --methods is the one here */
+    b->session.hidden_option = "method"; /* --methods replaces it */
     const cli_group groups[] = {
         {"Bench", bench_options}, {"Model", cli_model_options}, CLI_OPTION_ROW_GROUPS(b->session), {NULL, NULL}};
     const cli_syntax syntax = {

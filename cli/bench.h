@@ -1,4 +1,4 @@
-/* The bench as its two files share it: bench.c runs methods, bench_report.c prints what came out. */
+/* The struct that bench.c (runs the methods) and bench_report.c (prints the results) share. */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
@@ -15,24 +15,23 @@ enum { BENCH_METHODS_MAX = 16, BENCH_REPEAT_MAX = 1000, BENCH_LABEL_MAX = 128 };
 
 typedef struct bench_method {
     char label[BENCH_LABEL_MAX]; /* as the user wrote it: "fixed:finish=top" */
-    rill_option_source *options; /* the method and its own values */
+    rill_option_source *options; /* the method and the settings after its name */
     rill_search_config *search_config;
-    cli_counts counts; /* of the first run, which is not timed */
-    uint64_t *hash;    /* [inputs] of all outputs with their scores */
+    cli_counts counts; /* of the untimed first run */
+    uint64_t *hash;    /* [inputs] hash of all outputs and their scores */
     double seconds[BENCH_REPEAT_MAX];
     int runs;
-    rill_stats stats;    /* counters are the same in all runs; of the seconds the least of each part */
-    int first_alike;     /* index of the first method with equal search settings; its own if it is that */
-    int64_t difference;  /* first input with other outputs than that method's, -1 = none */
-    cli_profile profile; /* of the first run, when it is asked for */
-    json_t *rows;        /* of the first run: timesteps by rows, for --json and --plot */
-    int first_equal; /* index of the first method with equal outputs, whatever its settings; its own if it is that */
+    rill_stats stats;    /* counters are equal in all runs; seconds: the minimum of each stage */
+    int first_alike;     /* first method with equal search settings, possibly this one */
+    int64_t difference;  /* first input whose outputs differ from that method's; -1: none */
+    cli_profile profile; /* of the first run, with --profile */
+    json_t *rows;        /* of the first run: number of timesteps by number of rows, for --json and --plot */
+    int first_equal;     /* first method with equal outputs, whatever its settings; possibly this one */
 } bench_method;
 
 typedef struct bench {
     cli_session session;
-    cli_runfile
-        runfile; /* behind the options of the search, which are defaults for every method; its files too are defaults */
+    cli_runfile runfile; /* defaults below the command line, also of the input files */
     const char *input_path, *references_path, *tsv_path, *json_path, *plot_path;
     const char *methods_text;
     int repeat, quiet, profile;
@@ -42,10 +41,10 @@ typedef struct bench {
     cli_output json, plot;
 } bench;
 
-/* Median, and half the distance of the extremes as a share of it. */
+/* Compute the median of n run times, and half their range as a fraction of the median. */
 void bench_summarise(const double *seconds, int n, double *median, double *spread);
 
-/* Print the table on stdout. */
+/* Print the table on stdout. CLI_OK, or another exit code after a message. */
 int bench_print(const bench *b);
 /* Write --json and --plot, and close them. CLI_OK, or another exit code after a message. */
 int bench_write(bench *b);

@@ -1,5 +1,5 @@
-/* The bench's table, and the same as JSON and a page of pictures. A row of the table fits 80 columns: what a user compares. --verbose
- * adds the engine's columns, which are those of the sources' tables. */
+/* The results of `rill bench` as a table, as JSON and as a page of charts. A row of the table fits 80 columns. --verbose adds a table
+ * of the engine's counters. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -18,7 +18,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The runs themselves stay in their order: methods took turns, so runs of one round belong together. */
+/* The runs themselves stay unsorted, because runs of one round belong together. */
 void bench_summarise(const double *seconds, int n, double *median, double *spread)
 {
     double sorted[BENCH_REPEAT_MAX];
@@ -28,8 +28,8 @@ void bench_summarise(const double *seconds, int n, double *median, double *sprea
     *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
 }
 
-/* Timesteps as a multiple of the fewest that the least-advanced schedule, and any schedule, can need under the budget; 0
- * without one. */
+/* Divide the number of timesteps by two lower bounds: the fewest that the least-advanced schedule needs under the budget, and the
+ * fewest that any schedule needs. 0 without a budget. */
 static void bound_ratios(const bench_method *m, double *least_advanced, double *any)
 {
     const rill_stats *t = &m->stats;
@@ -57,7 +57,7 @@ static void print_quality(const bench *b, const bench_method *m, int oracle)
         cli_print(" %6s", "-");
 }
 
-/* Methods with the same outputs get the same letter, in the order in which outputs first appear. */
+/* Methods with equal outputs share a letter. Letters follow the order of first appearance. */
 static char outputs_letter(const bench *b, const bench_method *m)
 {
     char letter = 'a';
@@ -73,13 +73,13 @@ static void print_outputs_letter(const bench *b, const bench_method *m)
     cli_print("\n");
 }
 
-/* Four digits or so, whatever the size. */
+/* Number of decimals that shows about four digits. */
 static int decimals(double value)
 {
     return value < 10 ? 4 : value < 1000 ? 2 : 0;
 }
 
-/* Whether some method tells what is proven; then all have the column. */
+/* Whether any method reports certificates. Then the table has the column. */
 static int any_certifies(const bench *b)
 {
     int any = 0;
@@ -93,7 +93,7 @@ static void print_row(const bench *b, bench_method *m, int width)
     bench_summarise(m->seconds, m->runs, &median, &spread);
     bound_ratios(m, &least_advanced, &any);
     const double speed = median > 0 ? (double)b->test_set.inputs.n / median : 0;
-    const int own_line = (int)strlen(m->label) > width; /* a line of its own */
+    const int own_line = (int)strlen(m->label) > width; /* a long label gets a line to itself */
     cli_print("%-*s%s", width, m->label, own_line ? "\n" : "");
     if (own_line) cli_print("%-*s", width, "");
     print_quality(b, m, 0);
@@ -131,7 +131,7 @@ static const char verbose_legend[] = "engine: share of the time outside the mode
 
 int bench_print(const bench *b)
 {
-    enum { METHOD_WIDTH = 27 }; /* what 80 columns leave for it */
+    enum { METHOD_WIDTH = 27 }; /* the other columns leave this much of 80 */
     int width = 6;
     for (int i = 0; i < b->n; i++)
         if ((int)strlen(b->method[i].label) > width) width = (int)strlen(b->method[i].label);

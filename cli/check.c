@@ -1,10 +1,10 @@
-/* rill check: whether what a plugin brings keeps its contract, tried on tiny random runs.
+/* rill check: test plugins with tiny random runs.
  *
- * A domain is decoded with under every method, batch and budget, by several workers and with several threads, and must give the same
- * answers to the bit. A heuristic, scorer or policy is put to the same proof on a tiny problem of the command's own, or on the model
- * that was named.
+ * Each domain is decoded under every method, batch size and budget, with several workers and several threads. All runs must give the
+ * same results to the bit. Heuristics, scorers and policies are tested in the same way, on a small random problem or on the model of
+ * -m.
  *
- * Divisions: options · models · one thing · all things · the command. */
+ * Divisions: options · models · one plugin item · all plugin items · the command. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,20 +18,20 @@
 
 typedef struct check {
     cli_session session;
-    cli_runfile runfile;      /* a run whose chains are checked */
-    const char *domain;       /* of the model that options name, as they or its config.json say; NULL: they name none */
-    rill_open_options model;  /* that model */
-    int32_t threads, workers; /* to compare with one */
-    rill_option_source
-        *chains[CLI_CHECK_SCHEDULER + 1]; /* by kind: names and arguments, all of them kept as a layer keeps scorers */
+    cli_runfile runfile;      /* a Lua run whose chains are tested */
+    const char *domain;       /* from the options or config.json; NULL: no model is named */
+    rill_open_options model;  /* the model that the options name */
+    int32_t threads, workers; /* to compare with a single one */
+    /* [by kind] names and arguments of the items to test, each kind kept as a chain of scorers */
+    rill_option_source *chains[CLI_CHECK_SCHEDULER + 1];
     const char *input_path;
-    cli_check_inputs file_inputs, generated_inputs; /* from that file; without one, of the model that is open */
-    int rounds;                                     /* 0: as many as there is time for */
+    cli_check_inputs file_inputs, generated_inputs; /* from -i FILE; generated for the open model otherwise */
+    int rounds;                                     /* 0: the default number of rounds */
     int64_t seed;
     cli_check_instance instance;
     cli_check_rescore rescore;
     cli_check_trial trial;
-    int skipped; /* the thing at hand was not tried: it needs what was not given */
+    int skipped; /* the current item cannot be tested: its arguments or its model are missing */
     int n_checked, n_failed, n_skipped;
 } check;
 
@@ -104,7 +104,7 @@ static int open_model(check *c, const char *domain, const rill_open_options *mod
     return cli_session_open(s);
 }
 
-/* --- one thing ---------------------------------------------------------------------------------------------------- */
+/* --- one plugin item ---------------------------------------------------------------------------------------------- */
 
 static void print_verdict(check *c, int good)
 {
@@ -146,7 +146,7 @@ static void end_check(check *c, int good)
     cli_check_inputs_free(&c->generated_inputs);
 }
 
-/* The model is open. */
+/* Choose the inputs of the trial. The model must be open. */
 static int choose_inputs(check *c)
 {
     c->trial.inputs = c->file_inputs.n > 0 ? &c->file_inputs : &c->generated_inputs;
@@ -154,7 +154,7 @@ static int choose_inputs(check *c)
     return cli_check_inputs_make(&c->generated_inputs, c->session.ctx, c->session.model, (uint64_t)c->seed);
 }
 
-/* A round on a tiny problem takes a millisecond or two; a model may be any size. */
+/* A round on the random problem takes a millisecond or two, so it gets more rounds than a model. */
 static int n_rounds(const check *c, int on_model)
 {
     enum { ON_PROBLEMS = 20, ON_MODEL = 3 };
@@ -167,7 +167,7 @@ static uint64_t round_seed(const check *c, int round)
     return cli_check_mix((uint64_t)c->seed, (uint64_t)round);
 }
 
-/* The same in other hands: several workers, a second model, threads inside operations. */
+/* Repeat the last run with several workers, with a second model, and with threads inside operations. */
 static int try_workers_and_threads(check *c, const char *name, const rill_open_options *model)
 {
     char how[64];
@@ -180,13 +180,14 @@ static int try_workers_and_threads(check *c, const char *name, const rill_open_o
     return cli_check_rerun(&c->trial, how, "threads inside a call change the order of a sum, or write to one place");
 }
 
-/* What no comparison of runs shows. What fails here (-1) most often fails in the rounds too, which tell more. */
+/* Test what comparing runs cannot show: see check_rescore.h. On an error (-1) the caller still runs the rounds, whose message says
+ * more. */
 static int try_rescoring(check *c, const char *name, const rill_open_options *model, int *code)
 {
     const rill_domain *real = rill_find_domain(c->session.ctx, name);
     const int good = cli_check_rescore_run(&c->rescore, &c->session, real, c->trial.inputs);
     snprintf(c->trial.why, sizeof c->trial.why, "%s",
-             good < 0 ? rill_error(c->session.ctx) : c->rescore.why); /* of what is good: empty */
+             good < 0 ? rill_error(c->session.ctx) : c->rescore.why); /* empty if nothing is wrong */
     *code = open_model(c, name, model, 1, 1);
     return good;
 }
@@ -195,7 +196,7 @@ static void check_domain(check *c, const char *name, const rill_open_options *mo
 {
     begin_check(c, CLI_CHECK_DOMAIN, name, NULL);
     int rescored = 1, code = open_model(c, name, model, 1, 1);
-    c->skipped = code != CLI_OK && model != &c->model; /* nobody named it */
+    c->skipped = code != CLI_OK && model != &c->model; /* no option names this domain */
     if (code == CLI_OK) code = choose_inputs(c);
     if (code == CLI_OK) rescored = try_rescoring(c, name, model, &code);
     int good = rescored != 0;
@@ -217,7 +218,7 @@ static void check_domain(check *c, const char *name, const rill_open_options *mo
     end_check(c, good && code == CLI_OK);
 }
 
-/* A round on the model that was named, or on a new problem. */
+/* Run one round on the named model, or on a new random problem. */
 static int run_chain_round(check *c, int round)
 {
     char seed[32];
@@ -236,7 +237,7 @@ static int run_chain_round(check *c, int round)
     return cli_check_round(&c->trial, round_seed(c, round));
 }
 
-/* `takes`: how its arguments are written. */
+/* takes: the form of the item's arguments, for the message. */
 static void check_chain(check *c, cli_check_kind kind, const char *name, const char *arguments, const char *takes)
 {
     char reason[CLI_CHECK_WHY];
@@ -252,9 +253,9 @@ static void check_chain(check *c, cli_check_kind kind, const char *name, const c
     end_check(c, good);
 }
 
-/* --- all things --------------------------------------------------------------------------------------------------- */
+/* --- all plugin items --------------------------------------------------------------------------------------------- */
 
-/* What options or a run name, with the arguments that they give. */
+/* Test the items named by options or by a run file, with their arguments. */
 static void check_named(check *c)
 {
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_SCHEDULER; kind++) {
@@ -264,7 +265,7 @@ static void check_named(check *c)
     }
 }
 
-/* Unless it was named, and so checked already. */
+/* Test an item unless the options named it, since it has been tested then. */
 static void check_unnamed(check *c, cli_check_kind kind, const char *name, const char *takes)
 {
     int32_t n;
@@ -274,7 +275,7 @@ static void check_unnamed(check *c, cli_check_kind kind, const char *name, const
     check_chain(c, kind, name, NULL, takes);
 }
 
-/* What plugins registered. */
+/* Test everything that the plugins registered. */
 static void check_registered(check *c)
 {
     const rill_context *ctx = c->session.ctx;
@@ -306,7 +307,7 @@ static int watch_scripts(check *c)
     return CLI_OK;
 }
 
-/* What runs cannot show: Lua's own words, where masks were meant. */
+/* Report masks that a script made and never used: Lua's `and`, `or` and `not` do not combine masks, and runs do not show the mistake. */
 static void report_unused_masks(check *c)
 {
     const char *place;
@@ -322,7 +323,7 @@ static void report_unused_masks(check *c)
         }
 }
 
-/* A run's chains are checked link by link, as if options named them, and on its model. */
+/* Load a Lua run. Each item of its chains is tested separately, on the model of the run. */
 static int load_run(check *c)
 {
     static const rill_chain chain_kinds[] = {[CLI_CHECK_HEURISTIC] = RILL_CHAIN_HEURISTICS,
@@ -333,7 +334,7 @@ static int load_run(check *c)
     if (c->runfile.config->constraints) cli_message("warning: %s: constraints are not checked", c->runfile.path);
     if (c->runfile.config->tsv || c->runfile.config->jsonl)
         cli_message("warning: %s: inputs are lines here, not rows or objects", c->runfile.path);
-    c->runfile.is_sweep = 1; /* what workers decode with here is the domain alone */
+    c->runfile.is_sweep = 1; /* the workers decode with the domain only, so they need no search config */
     c->input_path = cli_value_or(c->input_path, c->runfile.config->input);
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_SCHEDULER; kind++) {
         int32_t n;
@@ -346,7 +347,7 @@ static int load_run(check *c)
     return CLI_OK;
 }
 
-/* Before anything is tried: the model's name and the inputs. */
+/* Find the domain of the model and read the inputs, before any test. */
 static int prepare(check *c)
 {
     cli_session *s = &c->session;
@@ -387,7 +388,7 @@ static int check_all(check *c)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-/* Before the plugins, so that what comes behind the mark is theirs. */
+/* Register the tables of this command before the plugins, so that everything after builtin_mark belongs to plugins. */
 static int register_tables(check *c)
 {
     rill_context *ctx = c->session.ctx;

@@ -1,28 +1,28 @@
-/* One instance of a heuristic or scorer that several engines share: what `rill check` decodes twice with, since an engine makes
- * instances of its own. */
+/* One instance of a heuristic or scorer, shared by several engines. `rill check` decodes twice with it; an engine would create a new
+ * instance each time. */
 #ifndef CLI_CHECK_INSTANCE_H
 #define CLI_CHECK_INSTANCE_H
 
 #include "rill/plugin.h"
 
-/* The tables' name. */
+/* The name of both tables. */
 #define CLI_CHECK_INSTANCE "rill-check-instance"
 
 typedef struct cli_check_instance {
-    rill_heuristic heuristic; /* tables that stand in for the real ones; theirs are `self` */
+    rill_heuristic heuristic; /* tables that forward to the real ones, whose instance is `self` */
     rill_scorer scorer;
     const rill_heuristic *real_heuristic;
     const rill_scorer *real_scorer;
     void *self;
 } cli_check_instance;
 
-/* Fill the tables and register them, where the instance stays until the context is destroyed. */
+/* Fill in the tables and register them. `instance` must outlive the context. */
 rill_status cli_check_instance_register(cli_check_instance *instance, rill_context *ctx);
 
-/* Make the instance that they stand for, of a heuristic or, where that is NULL, of a scorer. What create() returns. */
+/* Create the real instance: of the heuristic, or of the scorer if `heuristic` is NULL. Returns what create() returns. */
 rill_status cli_check_instance_make(cli_check_instance *instance, rill_context *ctx, const rill_heuristic *heuristic,
                                     const rill_scorer *scorer, const char *arguments);
-/* Destroy it. Does nothing where none was made. */
+/* Destroy the real instance. Does nothing if there is none. */
 void cli_check_instance_end(cli_check_instance *instance);
 
 #endif

@@ -1,17 +1,17 @@
-/* The tiny random problem; see check_problem.h. */
+/* The random problem; see check_problem.h. */
 #include "check_problem.h"
 
 #include <stdlib.h>
 
 enum { MIN_PROBLEM_ACTIONS = 5, MAX_PROBLEM_ACTIONS = 12, MAX_PROBLEM_LENGTH = 9 };
 
-/* Actions are letters, and the last one is the end. */
+/* Actions are letters. The last action ends an output. */
 typedef struct problem {
     rill_context *ctx;
     uint64_t seed;
     int32_t actions;
-    uint64_t *node; /* the hash of a node's input and actions */
-    uint64_t *slot; /* that of a slot's input */
+    uint64_t *node; /* hash of a node's input and actions */
+    uint64_t *slot; /* hash of a slot's input */
     size_t nodes, slots;
 } problem;
 
@@ -87,7 +87,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
         float logp[MAX_PROBLEM_ACTIONS];
         for (int32_t a = 0; a < p->actions; a++) {
             const uint64_t hash = cli_check_mix(p->node[rows->node[row]], (uint64_t)(a + p->actions));
-            if (hash % 4 == 0 && a > 1) continue; /* not legal here */
+            if (hash % 4 == 0 && a > 1) continue; /* an illegal action */
             action[n] = a;
             logp[n++] = -(float)(1 + hash / 4 % 64) / 16;
         }

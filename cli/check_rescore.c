@@ -1,8 +1,8 @@
-/* States that are asked again; see check_rescore.h.
+/* Repeated scoring of states; see check_rescore.h.
  *
- * A state is asked in a call of its own, where no neighbours, order or number of rows can be the reason of what differs.
+ * Each repeated call has one row, so that neighbours, row order and batch size cannot explain a difference.
  *
- * Divisions: asking · what is wrong · calls that ask · other calls · life · a run. */
+ * Divisions: scoring · diagnosis · checked calls · forwarded calls · life · a run. */
 #include "check_rescore.h"
 
 #include <math.h>
@@ -11,14 +11,14 @@
 
 #include "check_problem.h"
 
-/* Choices of a row that are looked at, the best; a vocabulary may have any size. */
+/* CHOICES: the best choices of a row that are compared, since a vocabulary may have any size. */
 enum { CHOICES = 4096, TIMESTEPS = 20, WIDTH = 4 };
 
-/* What a state was asked with, and what it answered. */
+/* The arguments and the result of scoring a state. */
 typedef struct state {
     int32_t phase, parent, state_parent, action, slot, depth;
     uint64_t choices_hash;
-    int32_t n, best; /* choices, and the first of them */
+    int32_t n, best; /* number of choices, and the best one */
     float logp;
     int is_known;
 } state;
@@ -26,18 +26,18 @@ typedef struct state {
 typedef struct rescorer {
     cli_check_rescore *rescoring;
     rill_context *ctx;
-    void *model, *self; /* the real ones; self: what decodes */
-    state *state;       /* by node */
+    void *model, *self; /* the real model, and the real runner (or model) that decodes */
+    state *state;       /* [nodes] */
     size_t state_capacity;
-    int64_t *input; /* by slot, its number */
+    int64_t *input; /* [slots] number of the input */
     size_t input_capacity;
-    /* Of one row. */
+    /* Buffers for the choices of one row. */
     int32_t max_choices, *action;
     float *logp;
     uint8_t *terminal;
 } rescorer;
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
+/* --- scoring ------------------------------------------------------------------------------------------------------ */
 
 static rill_status reserve_choices(rescorer *h)
 {
@@ -55,7 +55,7 @@ static rill_status collect_if_async(const rescorer *h, const rill_rows *rows, ri
     return status == RILL_AGAIN ? h->rescoring->real->collect(h->self, rows->group) : status;
 }
 
-/* All choices of a state, which are h->action and h->logp then, and what is kept of them. */
+/* Score a state. Leaves its choices in h->action and h->logp, and their hash in *s. */
 static rill_status score_state(rescorer *h, int32_t node, state *s)
 {
     const rill_domain_info *info = &h->rescoring->info;
@@ -82,7 +82,7 @@ static rill_status score_state(rescorer *h, int32_t node, state *s)
     return RILL_OK;
 }
 
-/* --- what is wrong ------------------------------------------------------------------------------------------------ */
+/* --- diagnosis ---------------------------------------------------------------------------------------------------- */
 
 static void describe_best(const rescorer *h, const state *s, char *out, size_t size)
 {
@@ -111,7 +111,7 @@ static void report_difference(const rescorer *h, const state *first, const state
                strcmp(one, two) ? "" : ", and others behind it", reason);
 }
 
-/* What exponentials may add up to beyond 1: floats, and thousands of them. */
+/* How far the probabilities of a row may exceed a sum of 1: they are sums of thousands of floats. */
 #define TOLERANCE 1e-3
 
 static void inspect_choices(const rescorer *h, const state *s)
@@ -131,7 +131,7 @@ static void inspect_choices(const rescorer *h, const state *s)
     a->not_logprobs |= above || exponentials > 1 + TOLERANCE;
 }
 
-/* --- calls that ask ----------------------------------------------------------------------------------------------- */
+/* --- checked calls ------------------------------------------------------------------------------------------------ */
 
 static rill_status check_new_state(rescorer *h, const rill_rows *rows, int32_t row)
 {
@@ -167,7 +167,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     return collect_if_async(h, rows, h->rescoring->real->score(h->self, rows, score_request, out));
 }
 
-/* A parent is asked once for all of its children of the call. */
+/* Score a parent again after its children were made, once per call. */
 static rill_status check_parent(rescorer *h, const rill_rows *rows, int32_t row)
 {
     const int32_t node = rows->state_parent[row];
@@ -193,7 +193,7 @@ static rill_status step(void *self, const rill_rows *rows)
     return status;
 }
 
-/* --- other calls -------------------------------------------------------------------------------------------------- */
+/* --- forwarded calls ---------------------------------------------------------------------------------------------- */
 
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
@@ -336,7 +336,8 @@ static rill_status open_wrapped_model(cli_check_rescore *rescoring, cli_session 
     return status;
 }
 
-/* One-hot scores and the like are told from probabilities by some row of choices that share 1 among them. */
+/* Scores below 0 or sums above 1 rule out probabilities; one-hot scores pass that test, so some row must also share a sum of 1 among
+ * several choices. */
 static void inspect_all_choices(cli_check_rescore *a)
 {
     if (a->info.unnormalised || !a->maybe_probs || a->normalised_rows == 0 || a->why[0]) return;

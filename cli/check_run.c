@@ -40,7 +40,7 @@ int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const cha
     return code;
 }
 
-/* A name by chance; a word where the model has none for that action, or one that would be no part of a line. */
+/* Append the name of a random action, or a word if the action has no name or its name contains a line break. */
 static rill_status add_random_name(rill_text *line, const rill_model *model, uint64_t seed)
 {
     static const char *const words[] = {"the", "cat", "a", "12", "sat", "b"};
@@ -212,7 +212,7 @@ static void describe_difference(const cli_check_inputs *inputs, int i, const cli
              inputs->text[i], how_a, one, how_b, two, same);
 }
 
-/* What max-nodes refuses is no answer. */
+/* An input that fails because of max-nodes is not compared. */
 static int is_refused(const cli_check_answer *a)
 {
     return a->status < 0 && strstr(a->best, "max-nodes allows");

@@ -1,10 +1,10 @@
 /* Rounds of `rill check`; see check_trial.h.
  *
- * A round's reference decodes one input at a time. First it is repeated, as it is and with an instance that has decoded everything
- * before: what differs then remembers. After that come the schedules, with the engine's own proof among them (the setting `check`).
- * Methods that prune give equal answers under all schedules; one that does not is compared with itself.
+ * The reference run of a round decodes one input at a time. It is repeated unchanged, then with an instance that has already decoded
+ * the inputs: a difference means that the plugin keeps state. The other schedules follow, and a run with the setting `check`. Methods
+ * that prune give equal results under all schedules. A method that does not prune is compared with its own runs only.
  *
- * Divisions: settings · runs · what is tried. */
+ * Divisions: settings · runs · tests. */
 #include "check_trial.h"
 
 #include <inttypes.h>
@@ -37,7 +37,7 @@ static const char instance_reason[] =
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
-enum { CHECK_MAX_LENGTH = 60 }; /* actions: a model for long outputs shows its mistakes in short ones */
+enum { CHECK_MAX_LENGTH = 60 }; /* actions: short outputs are enough to show an error, also of a model with long ones */
 
 static void draw_search(cli_check_trial *t, uint64_t seed)
 {
@@ -57,7 +57,7 @@ static void draw_search(cli_check_trial *t, uint64_t seed)
     t->setup.n_heuristics = t->kind == CLI_CHECK_HEURISTIC;
     t->setup.n_scorers = t->kind == CLI_CHECK_SCORER;
     if (t->kind == CLI_CHECK_HEURISTIC || seed / 400 % 3 == 0) return;
-    /* Rows come and go in more ways when beams are pruned. */
+    /* Pruning makes rows appear and disappear in more ways. */
     snprintf(t->pruning_arguments, sizeof t->pruning_arguments, "%d", 1 + (int)(seed / 1200 % 6));
     t->pruning = (rill_chain_entry){"absolute", t->pruning_arguments};
     t->setup.heuristics = &t->pruning;
@@ -98,7 +98,7 @@ static int run(cli_check_trial *t, const rill_engine_setup *setup, cli_check_rec
     return 0;
 }
 
-/* Compare, and put the reason behind what differs. */
+/* Compare a run with the reference. On a difference, append the likely reason to t->why. */
 static int same(cli_check_trial *t, const cli_check_record *other, const char *how, const char *reason)
 {
     char what[CLI_CHECK_WHY];
@@ -128,9 +128,9 @@ int cli_check_rerun(cli_check_trial *t, const char *how, const char *reason)
     return good;
 }
 
-/* --- what is tried ------------------------------------------------------------------------------------------------ */
+/* --- tests -------------------------------------------------------------------------------------------------------- */
 
-/* Twice with one instance. */
+/* Decode twice with one shared instance. */
 static int try_instance(cli_check_trial *t)
 {
     rill_context *ctx = t->session->ctx;
@@ -151,7 +151,7 @@ static int try_instance(cli_check_trial *t)
     return good;
 }
 
-/* The engine asks fresh instances about each item alone, and compares. */
+/* Decode with the setting `check`: the engine then gives each item to a new instance and compares. */
 static int try_engine_check(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;
@@ -160,7 +160,7 @@ static int try_engine_check(cli_check_trial *t)
     return run_and_compare(t, &setup, schedule_reasons[t->kind]);
 }
 
-/* So few states that items are sent back and begin anew, and that one alone just fits; where it does not, cli_check_same() looks away. */
+/* Limit states so far that items must be restarted and a single one just fits. cli_check_same() skips items that do not fit. */
 static int try_memory_limit(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;
@@ -184,7 +184,7 @@ static int try_schedules(cli_check_trial *t, const rill_method_info *m, uint64_t
     return 1;
 }
 
-/* Against itself: what it finds is not what those that prune find. */
+/* Compare runs of a method without pruning with each other, because its outputs differ from those of pruning methods. */
 static int try_unpruned(cli_check_trial *t, const rill_method_info *m, uint64_t seed)
 {
     const rill_engine_setup setup = t->setup;

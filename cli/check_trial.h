@@ -1,4 +1,4 @@
-/* Everything that `rill check` tries with one thing: a domain on its model, or a heuristic, scorer or policy on a model that is open. */
+/* The test runs of `rill check` for one plugin item: a domain, or a heuristic, scorer or policy on an open model. */
 #ifndef CLI_CHECK_TRIAL_H
 #define CLI_CHECK_TRIAL_H
 
@@ -12,19 +12,19 @@ typedef enum cli_check_kind {
     CLI_CHECK_SCHEDULER
 } cli_check_kind;
 
-extern const char *const cli_check_kind_names[]; /* by kind */
+extern const char *const cli_check_kind_names[]; /* [kind] */
 
 typedef struct cli_check_trial {
     cli_check_kind kind;
-    const char *name, *arguments; /* arguments: NULL for a domain, and where none were given */
-    cli_session *session;         /* its model is open */
+    const char *name, *arguments; /* arguments: NULL for a domain, and if the item has none */
+    cli_session *session;         /* with an open model */
     const cli_check_inputs *inputs;
     cli_check_instance *instance;
-    /* Out. */
-    int runs;  /* so far, which agree until one is wrong */
-    int begun; /* the thing could be made, once at least */
+    /* Results. */
+    int runs;  /* runs so far */
+    int begun; /* creating the item succeeded at least once */
     char why[CLI_CHECK_WHY];
-    /* The run that others are compared with, one input at a time; kept for a further comparison, and freed by the caller. */
+    /* The reference run, one input at a time. It is kept for cli_check_rerun(); the caller frees `reference`. */
     rill_engine_setup setup;
     rill_chain_entry entry, pruning;
     char pruning_arguments[16];
@@ -32,10 +32,10 @@ typedef struct cli_check_trial {
     char how[128];
 } cli_check_trial;
 
-/* Draw settings for the search and decode under every schedule. 1: all runs agree; 0: `why` tells. */
+/* Draw random search settings and decode under every schedule. 1: all runs agree; 0: `why` says what differs. */
 int cli_check_round(cli_check_trial *trial, uint64_t seed);
 
-/* Decode once more as the last round's reference, but in batches, with the model that is open now. The reference stays. Same returns. */
+/* Repeat the reference run of the last round in batches, with the model that is open now, and compare. Same return values. */
 int cli_check_rerun(cli_check_trial *trial, const char *how, const char *reason);
 
 #endif

@@ -1,4 +1,4 @@
-/* Constraints of inputs; cli_constraints.h. */
+/* Constraints from a file; see cli_constraints.h. */
 #include "cli_constraints.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Constraints of inputs (rill/constraints.h), from a file with a line for each. */
+/* Constraints (rill/constraints.h) from a file with one line per input. */
 #ifndef CLI_CONSTRAINTS_H
 #define CLI_CONSTRAINTS_H
 
@@ -8,25 +8,25 @@
 typedef struct cli_constraints {
     cli_input input;
     rill_constraints *reader;
-    int has_line; /* the line of the next input is here: */
+    int has_line; /* the line of the next input has been read: */
     rill_status status;
     const char *line;
     size_t length;
 } cli_constraints;
 
-/* Add to the plan's scorers those that lines may name. */
+/* Add the scorers that constraint lines may use to the search config. */
 rill_status cli_constraints_add_scorers(rill_search_config *search_config);
 
-/* Open the file, leave out its first `skip` lines, and add those scorers. CLI_OK or CLI_FAILED after a message. */
+/* Open the file, skip its first `skip` lines, and add the scorers. CLI_OK or CLI_FAILED after a message. */
 int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip,
                          rill_search_config *search_config);
 void cli_constraints_close(cli_constraints *c); /* accepts a zeroed one */
 
-/* Whether the line of the next input is here, or the file is at its end. RILL_OK · RILL_AGAIN */
+/* Wait until the line of the next input has been read or the file has ended. RILL_OK · RILL_AGAIN */
 rill_status cli_constraints_wait(cli_constraints *c, int may_block);
 
-/* Have that line's constraints join the input that was read with `status`, which is returned; an input without a line, or with one that
- * cannot be read, is bad. */
+/* Add the constraints of the line to a request. Returns `status`, which reading the request gave, or RILL_ERR_INPUT if the line is
+ * missing or malformed. */
 rill_status cli_constraints_apply(cli_constraints *c, rill_context *ctx, rill_status status, rill_request *request);
 
 #endif

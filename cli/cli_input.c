@@ -1,4 +1,4 @@
-/* The reader of lines: one growing buffer, read(2) and ppoll(2); see cli_input.h for its manners. */
+/* Line reader: one growing buffer, read(2) and ppoll(2); see cli_input.h. */
 #include "cli_input.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "interrupt.h"
 
 enum { CHUNK = 1 << 16 };
-static const double GATHER_SECONDS = 0.002; /* seconds allowed for more after the first data */
+static const double GATHER_SECONDS = 0.002; /* how long to wait for more data after the first */
 
 static rill_status open_standard(cli_input *input)
 {
@@ -22,7 +22,7 @@ static rill_status open_standard(cli_input *input)
         return rill_fail(input->ctx, RILL_ERR_IO, "%s: it is a directory, a file was expected", input->name);
     input->is_regular = S_ISREG(info.st_mode);
     if (input->is_regular) {
-        off_t offset = lseek(input->fd, 0, SEEK_CUR); /* it may have been read from already */
+        off_t offset = lseek(input->fd, 0, SEEK_CUR); /* the descriptor may be past its beginning */
         input->origin = offset > 0 ? (int64_t)offset : 0;
         input->size = (int64_t)info.st_size - input->origin;
     }
@@ -68,7 +68,7 @@ void cli_input_close(cli_input *input)
     *input = (cli_input){.fd = -1};
 }
 
-/* Hand out [begin, begin + length), which is followed by `ending` bytes of line end. */
+/* Return `length` bytes from `begin` as a line. `ending` is the length of the line break after them. */
 static rill_status give_line(cli_input *input, size_t length, size_t ending, const char **text, size_t *size)
 {
     const char *line = input->data + input->begin;
@@ -87,7 +87,8 @@ static rill_status give_line(cli_input *input, size_t length, size_t ending, con
     return RILL_OK;
 }
 
-/* Is there something to read within `seconds` (negative: for ever)? 1, 0, or -1 with errno. A closed pipe counts. */
+/* Wait until the descriptor is readable, at most `seconds` (negative: for ever). A closed pipe counts as readable. 1, 0, or -1 with
+ * errno. */
 static int wait_readable(const cli_input *input, double seconds)
 {
     struct pollfd wanted[] = {{.fd = input->fd, .events = POLLIN},
@@ -114,7 +115,7 @@ static rill_status wait_for_data(cli_input *input, int may_block)
     return RILL_OK;
 }
 
-/* Room for at least CHUNK bytes behind `end`; what was given out is overwritten. */
+/* Make room for at least CHUNK bytes after `end`. Overwrites the lines that were already returned. */
 static rill_status reserve_chunk(cli_input *input)
 {
     size_t unread = input->end - input->begin;
@@ -141,7 +142,7 @@ static rill_status fill(cli_input *input)
     do got = read(input->fd, input->data + input->end, input->capacity - input->end);
     while (got < 0 && errno == EINTR);
     if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? RILL_OK : fail_read(input);
-    /* Not the end that it had: what is left of the last line may be a part of it. */
+    /* The file became shorter while it was read, so the unread bytes may be an incomplete line. */
     if (got == 0 && input->is_regular && input->received < input->size)
         return rill_fail(input->ctx, RILL_ERR_IO, "cannot read %s: it became shorter while it was read", input->name);
     if (got == 0) input->at_end = 1;
@@ -159,8 +160,7 @@ static rill_status read_more(cli_input *input, int may_block)
     return status;
 }
 
-/* A byte order mark at the very beginning is no part of the first line. Behind a part of one the rest is waited for, as that of a line
- * is. */
+/* Skip a byte order mark at the beginning of the input. If only a part of it has been read, wait for the rest. */
 static void skip_byte_order_mark(cli_input *input)
 {
     static const char mark[] = "\xef\xbb\xbf";

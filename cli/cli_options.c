@@ -1,4 +1,4 @@
-/* The parser of command lines and its help texts; see cli_options.h for what is accepted. */
+/* Parsing command lines and printing help; see cli_options.h for the syntax. */
 #include "cli_options.h"
 
 #include "files.h"
@@ -31,7 +31,7 @@ static int is_optional(const cli_option *option)
     return option->argument && option->argument[0] == '[';
 }
 
-/* `word` is the name or an alias. */
+/* Whether `word` is the name or an alias of the option. */
 static int is_called(const cli_option *option, const char *word)
 {
     const rill_option table[] = {{.name = option->name, .aliases = option->aliases}, {.name = NULL}};
@@ -63,14 +63,14 @@ static int refuse_unknown_option(const cli_syntax *syntax, const char *name, siz
     return cli_fail("unknown option --%s; --help lists all", word);
 }
 
-/* An option is no value: --n-best alone, a switch in Marian, does not take the next one. */
+/* Refuse another option in the place of a value, as after --n-best, which is a switch in Marian. */
 static int fail_no_value(const cli_option *option)
 {
     return cli_fail("option --%s needs a value: --%s %s%s", option->name, option->name, option->argument,
                     strcmp(option->name, "n-best") ? "" : " (in Marian it is a switch)");
 }
 
-/* What stands at argv[*at] and begins with two dashes. */
+/* Parse the long option at argv[*arg_index], which begins with two dashes. */
 static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *arg_index, int *helped)
 {
     const char *name = argv[*arg_index] + 2;
@@ -96,12 +96,12 @@ static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *arg_
     return syntax->take_option(syntax->user, option, value);
 }
 
-/* What stands at argv[*at] and begins with one dash: switches until an option takes the rest of the word. */
+/* Parse the short options at argv[*arg_index]: switches, until an option takes the rest of the word as its value. */
 static int parse_letters(const cli_syntax *syntax, int argc, char **argv, int *arg_index, int *helped)
 {
     const char *word = argv[*arg_index] + 1;
     size_t length = strcspn(word, "=");
-    /* "-method x" would be read as -m with the value "ethod": certainly not what was meant. */
+    /* "-method x" would be -m with the value "ethod": report it as a misspelt --method. */
     if (length > 1 && helped && find(syntax, word, length, 0))
         return cli_fail("unknown option -%.*s; did you mean --%.*s?", (int)length, word, (int)length, word);
     for (const char *p = word; *p; p++) {
@@ -145,7 +145,7 @@ void cli_print_wrapped(const char *text, int column, int indent)
     cli_print("\n");
 }
 
-/* The long aliases, as "--num-beams, --beam"; an alias of one letter is an option's letter. */
+/* Write the long aliases, as "--num-beams, --beam". Aliases of one letter are shown as the option's letter. */
 static void list_aliases(const cli_option *option, char *out, size_t size)
 {
     size_t used = 0;
@@ -185,7 +185,7 @@ static void print_option(const cli_option *option, int is_short)
     cli_print_wrapped(help, column, HELP_COLUMN);
 }
 
-/* Whether the words have this one. */
+/* Whether `words`, a list with spaces between, contains `word`. */
 static int has_word(const char *words, const char *word)
 {
     const size_t length = strlen(word);
@@ -194,7 +194,7 @@ static int has_word(const char *words, const char *word)
     return 0;
 }
 
-/* `names`: of options to print; NULL: all. */
+/* names: the options to print; NULL: all. */
 static void print_groups(const cli_syntax *syntax, const char *names)
 {
     for (const cli_group *g = syntax->groups; g->title; g++) {
@@ -207,7 +207,7 @@ static void print_groups(const cli_syntax *syntax, const char *names)
     }
 }
 
-/* The first sentence. */
+/* Length of the first sentence. */
 static int sentence_length(const char *text)
 {
     size_t length = 0;
@@ -238,7 +238,7 @@ int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped)
     if (helped) *helped = 0;
     for (int arg_index = 1; arg_index < argc && code == CLI_OK && !(helped && *helped); arg_index++) {
         const char *word = argv[arg_index];
-        if (only_arguments || word[0] != '-' || !word[1]) { /* a lone "-" is a file: standard input or output */
+        if (only_arguments || word[0] != '-' || !word[1]) { /* a lone "-" is an argument: standard input or output */
             if (!syntax->take_argument && find(syntax, "model", 5, 0) && cli_file_is_folder(word))
                 return cli_fail("unexpected argument \"%s\"; a model is named by -m", word);
             if (!syntax->take_argument && find(syntax, "input", 5, 0))

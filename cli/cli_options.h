@@ -1,33 +1,35 @@
-/* A small parser of command lines, driven by tables.
+/* A table-driven parser of command lines.
  *
- * Accepted: --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc in one word, "--" before arguments that begin with
- * a dash. An option has aliases, and "_" is "-" in a name. Names are matched whole: an abbreviation that works today would mean something
- * else when an option is added. An
- * unknown name is answered with the nearest known one. --help prints the tables and -h the main options of them; neither needs an entry. */
+ * It accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc in one word, and "--" before arguments that begin with a
+ * dash. Options may have aliases, and "_" equals "-" in a name. Names are not abbreviated, because an abbreviation would change its
+ * meaning when an option is added. The message about an unknown name suggests the nearest known one. --help prints all options and -h
+ * the main ones; neither needs an entry in a table. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
 #include "cli.h"
 
 typedef struct cli_option {
-    const char *name;     /* without dashes; NULL ends a table */
-    char letter;          /* short form, 0 = none */
-    const char *argument; /* what the value is called in help texts; NULL or "" = a switch; "[=NAME]" = one that may
-                             have a value, behind "=" only */
+    const char *name; /* without dashes; NULL ends a table */
+    char letter;      /* short form, 0 = none */
+    /* name of the value in help texts; NULL or "": a switch; "[=NAME]": a value is optional and follows "=" */
+    const char *argument;
     const char *help;
-    int id;              /* for the one who handles it */
-    size_t member;       /* of options that are only noted: see cli_option_store() */
-    const char *initial; /* the default, where help does not tell it; NULL or "": there is none to tell */
-    const char *domains; /* whose it is, where not everybody's: "mt, semparse"; NULL: there is nothing to tell */
-    const char *aliases; /* other names, with blanks between; of one letter: "-k" too; NULL: none */
-    const char *refused; /* of a name that is no option: what to use instead, which the refusal says; NULL: an option */
-    const struct cli_option *table; /* of a first row: the table, which has grown since, is there; else NULL */
+    int id;              /* for take_option() */
+    size_t member;       /* offset of the member that cli_option_store() sets */
+    const char *initial; /* the default value; NULL or "": help shows none */
+    const char *domains; /* domains that have the option, as "mt, semparse"; NULL: help shows none */
+    /* other names, separated by spaces; one letter stands for a short form, as "k" for -k; NULL: none */
+    const char *aliases;
+    const char *refused;            /* the name is refused, with this hint what to use instead; NULL: a normal option */
+    const struct cli_option *table; /* of a first row: use this table instead, which may have grown; NULL otherwise */
 } cli_option;
 
-/* Whether it takes no value. */
+/* Whether the option takes no value. */
 int cli_option_is_switch(const cli_option *option);
 
-/* Note an option in the member of `all` that it names: 1 in the int of a switch, the value in any other's const char *. CLI_OK */
+/* Store an option at `option->member` of the struct `all`: 1 in an int for a switch, the value in a const char * otherwise. Returns
+ * CLI_OK. */
 int cli_option_store(void *all, const cli_option *option, const char *value);
 
 typedef struct cli_group {
@@ -41,24 +43,24 @@ static inline const cli_option *cli_group_options(const cli_group *group)
 }
 
 typedef struct cli_syntax {
-    const char *usage; /* lines behind "Usage: " */
-    const char *about; /* a paragraph or more, each line within 78 columns */
+    const char *usage; /* lines after "Usage: " */
+    const char *about; /* one paragraph or more, lines up to 78 columns */
     const cli_group *groups;
     const char *epilogue; /* examples, exit codes */
-    /* Take one option; value is "" for a switch. CLI_OK, or another exit code after saying why. */
+    /* Handle one option; value is "" for a switch. CLI_OK, or another exit code after a message. */
     int (*take_option)(void *user, const cli_option *option, const char *value);
-    /* Take one argument that is no option. NULL: there are none. */
+    /* Handle one positional argument. NULL: the command takes none. */
     int (*take_argument)(void *user, const char *value);
     void *user;
-    const char *main_options; /* names of those that -h shows, with spaces between; NULL: -h shows what --help does */
+    const char *main_options; /* names of the options that -h shows, separated by spaces; NULL: -h equals --help */
 } cli_syntax;
 
 /* Parse argv[1..argc).
- *   helped: NULL for a first look, which passes over unknown options and --help: the second will know more
- *   returns CLI_OK, or the exit code after a message; *helped != 0 when help was printed and nothing else is to be done */
+ *   helped: set when help was printed and the command should end; NULL in a first pass, which ignores --help and unknown options
+ *   CLI_OK, or another exit code after a message */
 int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped);
 
-/* Print `text` on stdout, wrapped between columns `indent` and 78; the cursor stands in column `column`. */
+/* Print `text` on stdout, wrapped between columns `indent` and 78. The cursor is in column `column`. */
 void cli_print_wrapped(const char *text, int column, int indent);
 
 #endif

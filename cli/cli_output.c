@@ -1,4 +1,4 @@
-/* Writing results; see cli_output.h. */
+/* Output files; see cli_output.h. */
 #include "cli_output.h"
 
 #include "files.h"
@@ -27,8 +27,8 @@ static char *join_paths(const char *path, const char *ending)
     return text;
 }
 
-/* The regular file that a report would replace, links followed, or is to be; NULL where it is to be written in place: others would go
- * on with what they have of it, or it would become another's. */
+/* Resolve the path of a report. NULL if the file must be written in place: it is not a regular file, it has several hard links, or it
+ * belongs to another user. Replacing such a file would break the links or change its owner. */
 static char *replaceable_path(const char *path)
 {
     struct stat info;
@@ -38,7 +38,7 @@ static char *replaceable_path(const char *path)
     return realpath(path, NULL);
 }
 
-/* A descriptor, or -1: then it is written in place. */
+/* Open the temporary file of a report. -1: write the report in place. */
 static int open_partial(cli_output *output, const char *path)
 {
     struct stat info;
@@ -47,9 +47,11 @@ static int open_partial(cli_output *output, const char *path)
     output->final_path = replaceable_path(path);
     output->partial_path = output->final_path ? join_paths(output->final_path, ending) : NULL;
     if (!output->partial_path) return -1;
-    cli_interrupt_set_unfinished(output->partial_path, 1); /* before it is there: a signal may come in between */
+    /* registered before it exists: a signal may come in between */
+    cli_interrupt_set_unfinished(output->partial_path, 1);
     const int fd = open(output->partial_path, CREATE_FLAGS | O_NOFOLLOW, 0666);
-    if (fd >= 0 && !stat(output->final_path, &info)) (void)!fchmod(fd, info.st_mode & 07777); /* a wish */
+    /* keep the permissions if possible */
+    if (fd >= 0 && !stat(output->final_path, &info)) (void)!fchmod(fd, info.st_mode & 07777);
     if (fd < 0) cli_interrupt_set_unfinished(output->partial_path, 0);
     return fd;
 }
@@ -61,7 +63,7 @@ static void free_paths(cli_output *output)
     output->final_path = output->partial_path = NULL;
 }
 
-/* By whatever name: opened once more, what ">>" appends to would be emptied. */
+/* Whether the path is standard output under any name. Opening it again would truncate the file that ">>" appends to. */
 static int is_standard_output(const char *path)
 {
     struct stat named, standard;
@@ -95,8 +97,7 @@ int cli_output_open(cli_output *output, const rill_context *ctx, const char *pat
     return CLI_OK;
 }
 
-/* A line that did not fit is taken back from a regular file, so that the file ends with a whole one. Not where others have written
- * behind us. */
+/* Remove an incomplete line from the end of a regular file, unless another process has written after it. */
 static void truncate_line(const cli_output *output)
 {
     struct stat info;
@@ -114,7 +115,7 @@ static int set_failed(cli_output *output, int error)
     return -1;
 }
 
-/* Standard output may have been made non-blocking by whoever shares it with us. */
+/* Another process that shares standard output may have made it non-blocking. */
 static int wait_until_writable(const cli_output *output, int error)
 {
     struct pollfd wanted = {.fd = output->fd, .events = POLLOUT};
@@ -183,7 +184,7 @@ int cli_output_printf(cli_output *output, const char *format, ...)
     return cli_output_write(output, text, (size_t)length);
 }
 
-/* A report that is not whole, or was never begun, leaves what was there. */
+/* Move a finished report to its path. An incomplete or empty report is deleted instead, and the old file stays. */
 static void rename_partial(cli_output *output)
 {
     if (!output->final_path) return;
@@ -199,7 +200,7 @@ int cli_output_close(cli_output *output)
 {
     if (!output->name) return CLI_OK;
     cli_output_flush(output);
-    /* close() is where a network file system tells that it could not keep what it took. */
+    /* Network file systems report some write errors only on close(). */
     if (output->is_owned && close(output->fd) && !output->error) set_failed(output, errno);
     output->is_owned = 0;
     rename_partial(output);
@@ -218,7 +219,7 @@ void cli_output_discard(cli_output *output)
     cli_output_close(output);
 }
 
-/* Bytes of the end of a line at `at`, 0: there is none. left > 0. */
+/* Number of bytes of the line break at `pos`, or 0. n_bytes > 0. */
 static size_t line_end_width(const char *pos, size_t n_bytes)
 {
     const unsigned char *c = (const unsigned char *)pos;
@@ -227,8 +228,8 @@ static size_t line_end_width(const char *pos, size_t n_bytes)
     return n_bytes >= 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9) ? 3 : 0;
 }
 
-/* Write with a space for each end of a line, and for a tab if `cell`; or, of JSON, in which they stand in strings alone, with their
- * numbers. */
+/* Write a text as one line. A space replaces each line break, and in a table cell each tab too. In JSON, where line breaks occur in
+ * strings only, an escape such as \u2028 replaces them. */
 static int write_one_line(cli_output *output, const char *text, size_t length, int cell, int json)
 {
     size_t from = 0;

@@ -1,12 +1,12 @@
-/* A buffered writer of one file, and the two forms of results: plain lines and Moses n-best lists.
+/* A buffered writer of one file, and two formats of results: plain lines and Moses n-best lists.
  *
- * Results, traces and tables are streams: they are written where they belong as they come, so that others can follow them and what was
- * finished is there whatever happens. A report is of use only whole. It is written beside its place, as NAME.PROCESS.partial, and takes
- * its place when it is closed; until then, and for ever when writing fails, what stood there is as it was. What is no regular file of
- * ours, or has several names, is written in place.
+ * There are two kinds of output. Results, traces and tables are streams. They are written directly, so that other programs can follow
+ * them and finished lines survive a failure. A report is useful only as a whole. It is written to NAME.PROCESS.partial in the same
+ * directory and renamed to NAME when it is closed. If writing fails, the old file stays. Files that are not regular, belong to another
+ * user or have several hard links are written in place.
  *
- * An error is remembered and ends all writing; it is said once, by cli_output_close() or whoever asks first. When the reader
- * of a pipe has gone away, that is no error worth a message: `closed` is set and the command ends with CLI_CLOSED. */
+ * The first error ends all writing. cli_output_close() prints its message once. A reader that closed its pipe is not worth a message:
+ * then `closed` is set and the command ends with CLI_CLOSED. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -20,58 +20,58 @@ typedef struct cli_output {
     const char *name;
     int fd, is_owned, is_terminal;
     int error;  /* errno of the first failure, 0 = none */
-    int closed; /* that failure was EPIPE */
+    int closed; /* the error was EPIPE */
     int is_reported;
     double seconds;                  /* spent in write(2) */
-    char *final_path, *partial_path; /* of a report: where it belongs, and where it is until it is whole */
-    int is_begun;                    /* something was written: else there is no report */
-    size_t open_line_bytes;          /* bytes written behind the last newline */
+    char *final_path, *partial_path; /* of a report: its path, and its temporary file */
+    int is_begun;                    /* something was written; otherwise no report is created */
+    size_t open_line_bytes;          /* bytes after the last newline */
     size_t used;
     char data[CLI_OUTPUT_BUFFER];
 } cli_output;
 
 typedef enum cli_output_kind { CLI_STREAM, CLI_REPORT } cli_output_kind;
 
-/* Create `path`; NULL or "-" is standard output. A file that was opened to be read (through `ctx`) is refused.
- * CLI_OK or CLI_FAILED after a message. */
+/* Create the file `path`; NULL or "-" is standard output. A file that was opened for reading through `ctx` is refused. CLI_OK or
+ * CLI_FAILED after a message. */
 int cli_output_open(cli_output *output, const rill_context *ctx, const char *path, cli_output_kind kind);
 
-/* All return 0, or -1 after a failure, now or earlier. On a terminal control characters are shown instead (terminal.h). */
+/* Return 0, or -1 after an error, now or in an earlier call. A terminal shows control characters in escaped form (terminal.h). */
 int cli_output_write(cli_output *output, const char *bytes, size_t length);
 int cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* As one line to all readers, those too for whom Unicode's ends of lines end one, as Python's splitlines(): a space stands for each end of
- * a line, in a cell of a row for a tab too; in the text of JSON, which has them in its strings alone, "\u2028". */
+/* Write a text as a single line, also for readers that split at Unicode's line breaks, as Python's splitlines() does. A space replaces
+ * each line break (cli_output_line()), and in a table cell each tab (cli_output_cell()). JSON text gets escapes such as \u2028. */
 int cli_output_line(cli_output *output, const char *text, size_t length);
 int cli_output_cell(cli_output *output, const char *text, size_t length);
 int cli_output_json(cli_output *output, const char *text, size_t length);
 int cli_output_flush(cli_output *output);
 
-/* Flush, close, put a report in its place. CLI_OK, CLI_CLOSED, or CLI_FAILED after the message. Accepts a zeroed output. */
+/* Flush, close, and move a report to its path. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. Accepts a zeroed output. */
 int cli_output_close(cli_output *output);
 
-/* Close a report that is not whole, which leaves what stood there; why is said already. Accepts a zeroed one. */
+/* Close an incomplete report without a message; the old file stays. Accepts a zeroed output. */
 void cli_output_discard(cli_output *output);
 
 typedef enum cli_output_format {
-    CLI_FORMAT_PLAIN,    /* one line per input: the best output, empty when there is none */
-    CLI_FORMAT_NUMBERED, /* the same behind "ID<TAB>", for results in order of completion */
-    CLI_FORMAT_NBEST, /* "ID ||| OUTPUT ||| logp= L length= N ||| SCORE", one line per output; extras behind OUTPUT, and
-                          " truncated= 1" behind N where the output was cut short */
+    CLI_FORMAT_PLAIN,    /* one line per input: the best output, or an empty line */
+    CLI_FORMAT_NUMBERED, /* the same after "ID<TAB>", for results in order of completion */
+    /* One line per output: "ID ||| OUTPUT ||| logp= L length= N ||| SCORE". Extra fields follow OUTPUT. " truncated= 1" follows N if
+     * the output was cut short. */
+    CLI_FORMAT_NBEST,
 } cli_output_format;
 
-/* What is written behind an output's text, each behind " ||| ". */
+/* Fields that follow an output's text, each after " ||| ". */
 typedef struct cli_extras {
-    int32_t fields;      /* of rill_engine_setup, all of them */
+    int32_t fields;      /* number of rill_engine_setup.fields */
     int has_word_scores; /* "WordScores= -0.10000 ...": the model's log-probability of each action */
-    int has_ids;         /* not behind the text but in its place: the numbers of its actions */
+    int has_ids;         /* ids of the actions instead of the text */
 } cli_extras;
 
-/* Write a line of an n-best list for an output whose text was given, with that text; `kept`: columns that go before the extras, each
- * behind " ||| ". Returns as above. */
+/* Write the n-best line of an output with the given text. `columns` precede the extra fields, each after " ||| ". Returns as above. */
 int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *columns,
                       const rill_output *o);
 
-/* Write one result. IDs count from 0. Returns as above. */
+/* Write one result. Ids count from 0. Returns as above. */
 int cli_output_result(cli_output *output, cli_output_format line_format, const cli_extras *extras,
                       const rill_result *result);
 

@@ -1,12 +1,11 @@
-/* Profiles as a table and as JSON; cli_profile.h. A transformer has the same operation in each of its layers: they are one line, since
- * what is to be learnt of them is the same. */
+/* Profiles as a table and as JSON; see cli_profile.h. The same operation in several layers of a transformer is one line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli_profile.h"
 
-/* --- taking ------------------------------------------------------------------------------------------------------- */
+/* --- collecting --------------------------------------------------------------------------------------------------- */
 
 static rill_op_profile *find_operation(cli_profile *p, const rill_op_profile *op)
 {
@@ -15,7 +14,7 @@ static rill_op_profile *find_operation(cli_profile *p, const rill_op_profile *op
     return NULL;
 }
 
-/* 0: out of memory */
+/* 0: out of memory. */
 static int add_operation(cli_profile *p, const rill_op_profile *op)
 {
     rill_op_profile *sum = find_operation(p, op);
@@ -68,7 +67,7 @@ void cli_profile_end(cli_profile *p)
     *p = (cli_profile){0};
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------ */
+/* --- printing ----------------------------------------------------------------------------------------------------- */
 
 static double total_seconds(const cli_profile *p)
 {
@@ -77,7 +76,7 @@ static double total_seconds(const cli_profile *p)
     return sum;
 }
 
-/* Billions per second. */
+/* In billions per second. */
 static double rate(double amount, double seconds)
 {
     return seconds > 0 ? 1e-9 * amount / seconds : 0;

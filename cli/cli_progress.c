@@ -12,7 +12,7 @@
 enum { BAR = 24 };
 static const double DRAW_INTERVAL = 0.1;
 
-/* There is one terminal, and what workers log erases the line in their threads. */
+/* Protects the terminal line: log messages of worker threads erase it too. */
 static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER;
 
 void cli_progress_start(cli_progress *progress, int on)
@@ -30,7 +30,7 @@ static void format_time(double seconds, char *out, size_t size)
         snprintf(out, size, "%ld:%02ld", s / 60, s % 60);
 }
 
-/* Share of the work done, or -1: the share of bytes read, times the share of these inputs that are finished. */
+/* Estimate the share of work done, or -1: the share of bytes that were read, times the share of read inputs that are done. */
 static double share_done(const cli_progress_position *p)
 {
     if (p->size <= 0 || p->read <= 0) return -1;
@@ -67,7 +67,7 @@ void cli_progress_draw(cli_progress *progress, const cli_progress_position *posi
     progress->last = now;
     cli_progress_text(position, now - progress->start, text, sizeof text);
     pthread_mutex_lock(&terminal);
-    /* Return to column 0, write, clear what a longer line before has left. */
+    /* Return to column 0, write, and erase the rest of a longer line. */
     fprintf(stderr, "\r%s\033[K", text);
     fflush(stderr);
     progress->is_drawn = 1;

@@ -1,8 +1,8 @@
-/* rill score: the log-probabilities of given outputs.
+/* rill score: compute the log-probabilities of given outputs.
  *
- * Each is an input of its own with a beam of one and a scorer that allows one path (framework/forced_decode.c), so it goes through the
- * engine as decoding does: batches, workers, streaming, any domain. Hence a hypothesis of `rill decode` gets the same number to the last
- * bit.
+ * Each output is decoded as an input with a beam of one and a scorer that allows only the path of this output
+ * (framework/forced_decode.c). So it uses the same engine as `rill decode`, with batches, workers and every domain, and a hypothesis
+ * gets the same score to the bit.
  *
  * Divisions: options · the reader's and writer's sides of the run · preparing · the command. */
 #include <inttypes.h>
@@ -30,9 +30,9 @@ typedef struct score {
     cli_output output;
     cli_extras extras;
     cli_fields fields;
-    const char **scorers;   /* of a request: those before the last are the run's */
-    rill_text arguments;    /* of the last */
-    rill_settings settings; /* of a request that may be cut short */
+    const char **scorers;   /* of a request: the run's scorers, then forced decoding */
+    rill_text arguments;    /* of the last scorer */
+    rill_settings settings; /* of a request that may end early */
     cli_placeholders placeholders;
     int64_t n_lines, n_failed;
 } score;
@@ -99,18 +99,18 @@ static int parse(score *s, int argc, char **argv, int *helped)
 
 /* --- the reader's and writer's sides of the run ------------------------------------------------------------------- */
 
-/* The numbers that a text has. */
+/* Count the ids in a text. */
 static int32_t count_ids(const char *text, int32_t *last)
 {
     int32_t n = 0;
     for (char *end; *(text += strspn(text, " ")); text = end, n++) {
         *last = (int32_t)strtol(text, &end, 10);
-        if (end == text) break; /* the scorer says what is wrong */
+        if (end == text) break; /* the scorer reports the error */
     }
     return n;
 }
 
-/* An output without an end of its own is cut short where it stops. */
+/* Without an end action, an output is cut off at its last action. */
 static void limit_length(score *s, const cli_pair *pair, rill_request *request)
 {
     const rill_domain_info *info = rill_model_info(s->session.model);
@@ -148,7 +148,7 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     return RILL_OK;
 }
 
-/* What is wrong with a result that has an output: it is not the one that was given. */
+/* Why a result with an output differs from the given output; NULL: it does not. */
 static const char *result_problem(const score *s, const cli_pair *pair, const rill_output *o)
 {
     int32_t last;

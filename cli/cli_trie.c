@@ -1,4 +1,4 @@
-/* rill trie: a set of allowed outputs as a file for the scorer `trie`. */
+/* rill trie: write a set of allowed outputs to a file for the scorer `trie`. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ typedef struct trie {
     int ids;
     cli_input input;
     rill_trie *set;
-    int32_t *action; /* of a line */
+    int32_t *action; /* of one line */
     int32_t action_capacity;
     int64_t n_failed;
     cli_output output;
@@ -56,7 +56,7 @@ static int grow_actions(trie *t, int32_t need)
     return CLI_OK;
 }
 
-/* The line's actions; *n < 0 after a message: it has none. */
+/* Read the ids of a line. *n < 0 after a message about a bad line. */
 static int read_ids(trie *t, const char *text, size_t length, int32_t *n)
 {
     const char *end = text + length;
@@ -103,7 +103,8 @@ static int add_line(trie *t, const char *text, size_t length)
 {
     int32_t n = 0;
     const int code = t->ids ? read_ids(t, text, length, &n) : read_text(t, text, length, &n);
-    if (code != CLI_OK || n == 0) return code; /* a blank line is no sequence where there is no end */
+    /* an empty line has no actions; it is an output only if an end action follows */
+    if (code != CLI_OK || n == 0) return code;
     if (n > 0 && rill_trie_add(t->set, t->action, n) == RILL_OK) return CLI_OK;
     if (n > 0) {
         if (rill_error_status(t->session.ctx) != RILL_ERR_ARGUMENT) return cli_fail_context(t->session.ctx);
@@ -153,7 +154,7 @@ static int build(trie *t)
     const rill_status status = rill_trie_write(t->set, write_output, &t->output);
     if (status < 0 && !t->output.error) {
         cli_fail_context(ctx);
-        t->output.is_begun = 0; /* what is there stays */
+        t->output.is_begun = 0; /* discard the incomplete file */
         code = CLI_FAILED;
     }
     const int closed = cli_output_close(&t->output);

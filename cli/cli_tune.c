@@ -1,8 +1,7 @@
-/* rill tune: try a script's grid, or let its own search try what it likes, and show what quality costs.
+/* rill tune: search for settings that give the best quality at each cost. A Lua script provides a grid or its own search.
  *
- * Quality is what a metric gives the dev set's first outputs, or the best output of each input (oracle); cost is the number of
- * candidates expanded, which is the same on every machine and in every run. The points that no other beats at both are the
- * front: they are what there is to choose from. */
+ * Quality is the metric of the dev set's first outputs, or of the best output of each input (oracle). Cost is the number of expanded
+ * candidates, which is equal on every machine and in every run. The front contains the points that no other point beats in both. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -30,10 +29,10 @@ typedef struct tune {
     cli_trials trials;
     cli_table table;
     cli_output output, plot, json;
-    int last_code; /* of the latest attempt of a script's own search: the exit code */
+    int last_code; /* exit code of the last evaluation that a script's own search asked for */
 } tune;
 
-/* --- trying ------------------------------------------------------------------------------------------------------- */
+/* --- evaluation --------------------------------------------------------------------------------------------------- */
 
 static rill_status try_config(void *user, const rill_script_config *config, rill_script_measures *out)
 {
@@ -66,7 +65,7 @@ static int try_all(tune *t)
     if (!config->has_tune) return cli_sweep_points(&t->trials, &t->runfile, NULL, NULL);
     cli_interrupt_catch();
     rill_status status = rill_script_tune(t->runfile.script, try_config, t);
-    if (t->last_code != CLI_OK) return t->last_code; /* and said, though the script may have gone on */
+    if (t->last_code != CLI_OK) return t->last_code; /* the message is printed already, even if the script went on */
     if (status < 0) return cli_fail_context(t->session.ctx);
     return t->trials.points.n ? CLI_OK : cli_fail("%s: its function tune has tried nothing", t->runfile.path);
 }
@@ -76,7 +75,7 @@ static const char *quality_name(const tune *t)
     return t->oracle ? "oracle" : t->set.kind->name;
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------ */
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
 static int print_front(tune *t, size_t marked)
 {
@@ -113,7 +112,7 @@ static int print_points(tune *t)
     return n ? print_front(t, n) : CLI_OK;
 }
 
-/* --json and --plot. */
+/* Write --json and --plot. */
 static int write_points(tune *t)
 {
     char title[512], hardware[CLI_HARDWARE_MAX];
@@ -145,7 +144,7 @@ static int check_search(const tune *t)
                     t->runfile.path);
 }
 
-/* The dev set: of the option, else the input and references of the configuration. */
+/* Load the dev set from the options, or else from the configuration. */
 static int load_set(tune *t)
 {
     const rill_script_config *config = t->runfile.config;
@@ -250,7 +249,7 @@ static const char epilogue[] = "Exit code: 0 all fine; 1 wrong usage, or the sea
                                "  rill tune run.lua --dev dev.tsv --metric oracle --plot front.html\n"
                                "  rill tune run.lua --dev dev.tsv --tokenized -m other-model --threads 2\n";
 
-/* "oracle", or a metric's name, or that with ":oracle" behind it. */
+/* Parse "oracle", "NAME" or "NAME:oracle". */
 static int take_metric(tune *t, const char *value)
 {
     char name[40];
@@ -297,7 +296,7 @@ static int parse(tune *t, int argc, char **argv, int *helped)
     return cli_session_parse(&t->session, &syntax, argc, argv, helped);
 }
 
-/* What was tried is told even when the search broke off. */
+/* Prints the points that were evaluated even if the search failed. */
 static int run(tune *t)
 {
     int code = prepare(t);

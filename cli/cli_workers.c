@@ -1,4 +1,4 @@
-/* Making engines for workers; see cli_workers.h. */
+/* Number of workers, and their engines; see cli_workers.h. */
 #include "cli_workers.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "interrupt.h"
 #include "rill/device.h"
 
-/* What `auto` is: a GPU is looked for once, and what is opened is what was found. */
+/* Resolve the device `auto` once. The model is then opened on the device that was found. */
 static const char *find_device(const cli_session *session)
 {
     const char *weights = rill_open_option(&session->open, "weights");
@@ -33,14 +33,14 @@ int cli_workers_count(cli_session *session, const rill_domain *domain)
         cli_message(
             "device: a script is one worker's, which uses the first device: --workers N has N, each with the script loaded anew");
     if (device && !is_auto && strcmp(device->value, "cpu") != 0) return session->n_scripts ? 1 : 0;
-    /* Threads inside operations were asked for; a script may count, print or keep what it sees, which is one worker's then. */
+    /* Use one worker if --threads was given, or if scripts are loaded: a script may count, print or store what it sees. */
     if (!session->is_large_input || session->has_threads_option || session->n_scripts) return 1;
     if (!domain || !rill_domain_has_runners(domain)) return 1;
     if (is_auto) device->value = find_device(session);
     return is_auto && strcmp(device->value, "cuda") == 0 ? 0 : rill_processors();
 }
 
-/* A name that only the session's own script knows. */
+/* Name of a chain item that only the session's own script has registered. */
 static const char *script_only_name(cli_session *session, const rill_engine_setup *setup)
 {
     const rill_context *own = session->ctx, *worker_ctx = rill_workers_context(session->worker_pool, 0);
@@ -59,7 +59,7 @@ static const char *script_only_name(cli_session *session, const rill_engine_setu
 }
 
 typedef struct worker_setup {
-    rill_search_config *search_config; /* from the worker's own script; NULL: it has none */
+    rill_search_config *search_config; /* of the worker's own script; NULL: it has none */
     rill_engine_setup setup;
 } worker_setup;
 

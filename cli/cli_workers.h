@@ -1,7 +1,7 @@
-/* From a plan to engines: one, or one for each of several workers with scripts of their own.
+/* Create the engines of the workers.
  *
- * Scripts belong to a thread, so each worker's context gets those of the command line once more, and the configuration too: what
- * it says of the search, which may be functions, is read again there, and each worker's engine is made from its own. */
+ * A Lua state belongs to one thread, so each worker's context loads the scripts of the command line again, and the run file too. The
+ * run file may set functions as search options, so each worker's engine is made from its own copy. */
 #ifndef CLI_WORKERS_H
 #define CLI_WORKERS_H
 
@@ -9,17 +9,17 @@
 #include "option_rows.h"
 #include "session.h"
 
-/* How many workers: as asked for; else one for each processor that may be used where there is much to read, the model can be
- * shared, and nothing in the run minds: one otherwise. 0: one for each of the devices that are not the processor. Where it has to be
- * known what `auto` is, the session's values have that instead from then on. */
+/* Number of workers: the number on the command line, otherwise 1, or one per available processor if the input is large, workers can
+ * share the model and nothing else prevents it. 0: one worker per device other than the CPU. If the number depends on the device
+ * `auto`, the device is resolved and stored in the session. */
 int cli_workers_count(cli_session *session, const rill_domain *domain);
 
-/* rill_workers_begin() with the plan's setup, of which the caller may have changed what chains and budget do not say. What fails is
- * recorded in the session's context. */
+/* Call rill_workers_begin() with the setup of the search config. The caller may have changed settings in it, but not chains and
+ * budget. RILL_OK · a negative status, with the error in the session's context */
 rill_status cli_workers_begin(cli_session *session, const rill_search_config *search_config,
                               const rill_engine_setup *setup);
 
-/* Begin, run, and keep the counters: what trials need. `settings` and `stats` are filled in once there are engines. */
+/* Begin workers, run them and collect the counters, as trials need it. `settings` and `stats` are set once the engines exist. */
 typedef struct cli_workers_run {
     rill_read_fn read;
     void *read_user;
@@ -28,7 +28,7 @@ typedef struct cli_workers_run {
     rill_settings settings;
     rill_stats stats;
     double seconds;
-    cli_profile *profile; /* NULL, or what the operations cost is added here */
+    cli_profile *profile; /* NULL, or the profile to add to */
 } cli_workers_run;
 rill_status cli_workers_decode(cli_session *session, const rill_search_config *search_config,
                                const rill_engine_setup *setup, cli_workers_run *run);

@@ -1,6 +1,6 @@
-/* rill convert: the converters of models, which are Python. They are installed beside rill, and lie in tools/ of its sources.
+/* rill convert: run a model converter. Converters are Python scripts, installed with rill or in tools/ of the sources.
  *
- * The command becomes the converter: what it prints and its exit code are the converter's own. */
+ * The command is replaced by the Python process (exec), so its output and exit code are the converter's. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 
 static const char SCRIPT[] = "convert_mt.py";
 
-/* Where the converters are, seen from the folder of the command: installed, built. */
+/* Folders of the converters relative to the folder of the command: installed, then built. */
 static const char *const PLACES[] = {"../share/rill/convert", "../tools", "../../tools"};
 
-/* The script's path; NULL: it is nowhere. */
+/* Find the converter's script. NULL: there is none. */
 static const char *find_script(char *path, size_t size)
 {
     char own[4096];
@@ -40,7 +40,7 @@ int cli_convert(int argc, char **argv)
     arguments[0] = python;
     arguments[1] = path;
     for (int i = 1; i < argc; i++) arguments[i + 1] = argv[i];
-    setenv("RILL_CONVERT", "rill convert", 1); /* how its messages call it */
+    setenv("RILL_CONVERT", "rill convert", 1); /* the name of the command for the converter's messages */
     execvp(python, arguments);
     free(arguments);
     return cli_fail("%s: %s; the converters are Python and need NumPy: apt-get install python3-numpy", python,

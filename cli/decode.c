@@ -1,10 +1,10 @@
-/* rill decode: lines in, decoded lines out; and rill run, which is the same with a configuration as its argument.
+/* rill decode: decode input lines. Also rill run, which takes a run file as its argument.
  *
- * The order of things is chosen for the one who waits: options are checked before files are opened, files before the model is
- * read, and the output is created last of all, so that no mistake costs an old result. What can fail alone (an input) is told
- * with its line number and does not stop the rest.
+ * Checks come early and output files are created late: first the options, then the files, then the model, and the output last. A
+ * mistake therefore costs no waiting and destroys no old result. An input that fails is reported with its line number and does not
+ * stop the run.
  *
- * Divisions: options · the reader's and writer's sides of the run · preparing · running · the command. */
+ * Divisions: options · reader and writer of the run · preparing · running · the command. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -36,10 +36,10 @@ typedef struct decode {
     cli_session session;
     cli_runfile runfile;
     rill_search_config *search_config;
-    const char *argument; /* the configuration, where it stands without an option */
+    const char *argument; /* the run file as a positional argument */
     const char *input_path, *constraints_path, *output_path, *references_path, *stats_path, *trace_path;
-    const char *tsv, *jsonl; /* their values, "" where none was said; NULL: not asked for */
-    const char **inputs;     /* [n_inputs] all that are read */
+    const char *tsv, *jsonl; /* "" for an option without a value; NULL: no such option */
+    const char **inputs;     /* [n_inputs] all input files */
     int n_inputs;
     cli_shard shard;
     cli_output_format format;
@@ -59,7 +59,7 @@ typedef struct decode {
     cli_progress progress;
     int64_t n_failed, n_shown;
     cli_shortfalls shortfalls;
-    int64_t next_id; /* behind the last result written */
+    int64_t next_id; /* id after the last written result */
     double write_seconds, wall_seconds;
 } decode;
 
@@ -95,7 +95,7 @@ static const cli_option file_options[] = {
     {.name = NULL},
 };
 
-/* Of `rill run`, and of `rill decode`. */
+/* Options of `rill run`, then options of `rill decode`. */
 static const cli_option sweep_options[] = {
     {"refs", 'r', "FILE", "references, one per line, by which a sweep measures quality", STORED(references_path)},
     {.name = NULL},
@@ -136,7 +136,7 @@ static int fail_second_config(const char *second)
     return cli_fail("one configuration was expected, \"%s\" is a second", second);
 }
 
-/* The first is the configuration. */
+/* The first argument of `rill run` is the run file. */
 static int take_config(void *user, const char *value)
 {
     decode *d = user;
@@ -150,7 +150,7 @@ static const char main_options[] =
     "model threads input jsonl output weights device source-lang target-lang beam-size batch-size "
     "max-length length-penalty n-best num-samples";
 
-/* The command under one of its names. */
+/* What differs between the two commands. */
 typedef struct command_variant {
     const char *usage, *about, *epilogue;
     int (*argument)(void *user, const char *value);
@@ -255,14 +255,14 @@ static int parse(decode *d, const command_variant *variant, int argc, char **arg
     return d->runfile.path ? CLI_OK : cli_fail("no configuration: rill run FILE.lua; `rill run --help` shows one");
 }
 
-/* --- the reader's and writer's sides of the run ------------------------------------------------------------------- */
+/* --- reader and writer of the run --------------------------------------------------------------------------------- */
 
 static void erase_progress(void *user)
 {
     cli_progress_erase(user);
 }
 
-/* Counted in lines, as far as they are finished. */
+/* Get the counters in units of lines: sentences of split lines are counted as one input when their line is written. */
 static void get_stats(const decode *d, rill_stats *out)
 {
     *out = (rill_stats){.struct_size = sizeof *out};
@@ -277,10 +277,10 @@ static void show_progress(decode *d)
     rill_stats stats;
     if (!cli_progress_due(&d->progress)) return;
     get_stats(d, &stats);
-    /* Sentences of lines that are not finished count for no line, and no line is taken back. */
+    /* Sentences of unfinished lines do not count, and the number never decreases. */
     if (stats.inputs > d->input_files.lines) stats.inputs = d->input_files.lines;
     if (stats.inputs > d->n_shown) d->n_shown = stats.inputs;
-    /* Finished, not written: one slow input may hold a thousand results back. */
+    /* `inputs` counts finished results, also those that wait for a slow input before them. */
     const cli_input_files *s = &d->input_files;
     const cli_progress_position position = {d->n_shown, s->lines, s->consumed + s->input.consumed, s->size};
     cli_progress_draw(&d->progress, &position);
@@ -289,7 +289,7 @@ static void show_progress(decode *d)
 static rill_status read_request(void *user, int may_block, rill_request *request)
 {
     decode *d = user;
-    show_progress(d); /* here too: results that wait for a slow input before them are not written meanwhile */
+    show_progress(d); /* also while no result is written because all wait for a slow input */
     if (cli_interrupted()) return RILL_END_OF_INPUT;
     rill_status status = d->constraints_path ? cli_constraints_wait(&d->constraints, may_block) : RILL_OK;
     if (status == RILL_OK) status = cli_input_files_read(&d->input_files, may_block, &request->text, &request->length);
@@ -297,7 +297,7 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     return d->constraints_path ? cli_constraints_apply(&d->constraints, d->session.ctx, status, request) : status;
 }
 
-/* What the engine reads, and so the trace: lines, or sentences of them. */
+/* Read what the engine decodes, a line or a sentence of it, and trace it. */
 static rill_status read_part(void *user, int may_block, rill_request *request)
 {
     decode *d = user;
@@ -307,7 +307,7 @@ static rill_status read_part(void *user, int may_block, rill_request *request)
     return status;
 }
 
-/* On standard error, behind the progress line. */
+/* Print a message about an input line, above the progress line. */
 static void print_about_line(decode *d, const char *mark, int64_t id, const char *message)
 {
     char place[CLI_PLACE_MAX];
@@ -341,7 +341,7 @@ static rill_status write_result(void *user, const rill_result *result)
 {
     decode *d = user;
     double start = cli_now();
-    rill_result numbered = *result; /* as in the whole that this may be a part of */
+    rill_result numbered = *result; /* count ids in the whole input, also with --shard */
     numbered.id += d->input_files.first;
     d->n_failed += result->status < 0;
     if (result->status < 0)
@@ -352,7 +352,7 @@ static rill_status write_result(void *user, const rill_result *result)
     const int32_t own = d->records.kind == CLI_RECORD_JSONL ? cli_records_n_best(result, &fewer) : 0;
     cli_shortfalls_add(&d->shortfalls, result, own ? own : d->search_config->resolved.n_best,
                        own ? fewer : cli_fewer_outputs_reason(&d->search_config->resolved));
-    /* Inputs that a failed run did not come to keep their lines, so that the others keep theirs. */
+    /* A failed run leaves inputs without results. Write empty lines for them, so that line numbers still match. */
     const int by_line = d->format == CLI_FORMAT_PLAIN && d->records.kind == CLI_RECORD_NONE;
     for (; by_line && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
     d->next_id = result->id + 1;
@@ -372,7 +372,7 @@ static rill_status write_part(void *user, const rill_result *result)
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
 
-/* Only the options that were given take part; results always go somewhere. */
+/* Check only files that options name. The output always exists. */
 static int check_files(const decode *d)
 {
     cli_file files[7] = {{"output", d->output_path, 1}};
@@ -398,8 +398,8 @@ static int open_outputs(decode *d)
     return code == CLI_OK ? cli_output_open(&d->output, ctx, d->output_path, CLI_STREAM) : code;
 }
 
-/* Of what the settings came to, wherever they came from: lines in order of completion need their ids. --n-best 1 asks for a list
- * too, so that a script need not treat it as a case of its own. */
+/* Choose the format from the resolved settings. Results in order of completion need ids. --n-best 1 is a list too, so that scripts
+ * need no special case. */
 static cli_output_format choose_format(const decode *d)
 {
     const rill_option_source *file = d->session.run_file;
@@ -438,14 +438,14 @@ static int make_search_config(decode *d)
     return code;
 }
 
-/* The bar belongs on a terminal that shows nothing else meanwhile: not results, and not lines being typed. */
+/* Draw progress only on a terminal that shows neither results nor typed input. */
 static void start_progress(decode *d)
 {
     int useful = isatty(STDERR_FILENO) && !d->output.is_terminal && !isatty(d->input_files.input.fd);
     cli_progress_start(&d->progress, d->wants_progress || (useful && !d->quiet));
 }
 
-/* The configuration, with what the options left open; the model's defaults. */
+/* Combine the options, the run file and the model's defaults. */
 static int configure(decode *d)
 {
     int code = cli_runfile_load(&d->runfile, &d->session);
@@ -469,8 +469,8 @@ static int configure(decode *d)
     return code;
 }
 
-/* Whether several workers are likely to pay: inputs whose number is not known and that nobody is typing, or a file of some size. A
- * trace is of one engine, and a bound on memory is better used whole. */
+/* Whether several workers are likely to pay off: for a pipe, or a file of some size. A trace needs one engine, and a memory limit is
+ * better used by one. */
 static int is_large_input(const decode *d)
 {
     enum { MANY_BYTES = 1 << 16 };
@@ -479,7 +479,7 @@ static int is_large_input(const decode *d)
     return d->input_files.size >= 0 ? d->input_files.size >= MANY_BYTES : !isatty(d->input_files.input.fd);
 }
 
-/* What is asked for that belongs to inputs which were decoded whole; NULL: nothing. */
+/* An option that needs inputs to be decoded whole; NULL: none. */
 static const char *unsplittable_option(const decode *d)
 {
     static const char *const rows[] = {"ids", "alignment", "unknown-names", "word-scores"};
@@ -550,7 +550,7 @@ static int print_profile(decode *d, cli_report *report)
     return CLI_OK;
 }
 
-/* Everything is told and written even after a failure: the numbers of a run that broke off are wanted most. */
+/* Write all statistics even after a failure, when they matter most. */
 static int finish(decode *d, int code)
 {
     cli_report report;
@@ -568,10 +568,10 @@ static int finish(decode *d, int code)
     return worse_code(code, cli_trace_close(&d->trace));
 }
 
-/* Results come in order, so that a second run can go on from the first line that has none. */
+/* Results come in order, so a second run can continue at the first line without a result. */
 static int report_interrupted(decode *d)
 {
-    if (cli_output_flush(&d->output)) return CLI_INTERRUPTED; /* closing tells why */
+    if (cli_output_flush(&d->output)) return CLI_INTERRUPTED; /* closing the output prints the reason */
     if (d->search_config->resolved.unordered)
         cli_message("interrupted: what was finished is written");
     else
@@ -595,7 +595,7 @@ static int decode_all(decode *d)
     d->wall_seconds = cli_now() - start;
     cli_progress_erase(&d->progress);
     int code = d->n_failed ? CLI_SOME_FAILED : CLI_OK;
-    /* A stop that the output asked for is told by closing it. */
+    /* If the output failed, closing it prints the reason. */
     if (cli_interrupted() && !d->output.error)
         code = report_interrupted(d);
     else if (status < 0 && !d->output.error)
@@ -669,7 +669,7 @@ static int command(const command_variant *variant, int argc, char **argv)
     cli_session_end(&d->session);
     cli_input_files_close(&d->input_files);
     free(d->inputs);
-    cli_output_close(&d->stats); /* again, when nothing was run: closing twice is harmless */
+    cli_output_close(&d->stats); /* also when nothing was run; closing twice is harmless */
     free(d);
     return code;
 }

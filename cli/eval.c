@@ -1,9 +1,9 @@
-/* rill eval: how good outputs are.
+/* rill eval: measure the quality of outputs.
  *
- * Hypotheses come one per line, in the order of the references, or in any order behind "ID<TAB>", or as a Moses n-best list; the
- * first line that is not empty tells which. Ids count from 0 and say which reference a line belongs to. Of an n-best list the first
- * line of an id is the output, the best of its lines the oracle's; a reference whose id never occurs is missing, as a failed input leaves
- * no lines there, and so is one whose line is empty.
+ * There are three input formats: plain lines in the order of the references, lines "ID<TAB>OUTPUT" in any order, and Moses n-best
+ * lists. The first line that is not empty decides. Ids count from 0 and select the reference. In an n-best list, the first line of an
+ * id is the output and all lines of the id take part in the oracle. A reference without a line, or with an empty line, counts as
+ * missing: a failed input leaves it so.
  *
  * Divisions: reading hypotheses · reporting · the command. */
 #include <inttypes.h>
@@ -33,7 +33,7 @@ typedef struct eval {
     cli_input input;
     const cli_metric_kind *kind;
     cli_verdict *verdict;    /* [n] */
-    unsigned char *numbered; /* [n] of numbered lines: there was one, though it be empty */
+    unsigned char *numbered; /* [n] with numbered lines: a line for this reference was read, possibly empty */
     cli_output_format form;
     cli_counts counts;
 } eval;
@@ -45,7 +45,7 @@ static const char *references_name(const eval *e)
 
 /* --- reading hypotheses ------------------------------------------------------------------------------------------- */
 
-/* Take "ID ||| TEXT ||| anything" apart. 1 when the line has that form. */
+/* Split "ID ||| TEXT ||| anything". Returns 1 if the line has this form. */
 static int read_nbest(const char *line, size_t length, cli_nbest *out)
 {
     return cli_nbest_read(line, length, out) && out->n > 2;
@@ -58,7 +58,7 @@ static cli_output_format form_of(const char *line, size_t length)
     return cli_nbest_id(line, length, "\t", &list.id) ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
 }
 
-/* Outputs with fields behind them are no outputs. Text that has bars of its own has them in its reference, too. */
+/* Whether the text has " ||| " fields after the output. If the reference has bars too, they belong to the text. */
 static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
 {
     static const char bar[] = " ||| ";
@@ -68,7 +68,7 @@ static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
            !memmem(reference, wanted, bar, sizeof bar - 1);
 }
 
-/* As the form of the lines, whether they have fields is seen in the first of them. */
+/* Like the format of the lines, the first text decides whether they have extra fields. */
 static int judge(eval *e, int64_t i, const char *text, size_t length)
 {
     if (!e->begun && has_fields(e, i, text, length))
@@ -110,15 +110,16 @@ static int take_numbered(eval *e, const char *line, size_t length)
     if (e->numbered[id])
         return cli_fail("%s: line %" PRId64 ": id %" PRId64 " for the second time", e->input.name, e->input.lines, id);
     e->numbered[id] = 1;
-    return from < length ? judge(e, id, line + from, length - from) : CLI_OK; /* else a failed input: missing */
+    /* an empty output comes from a failed input: it counts as missing */
+    return from < length ? judge(e, id, line + from, length - from) : CLI_OK;
 }
 
-/* Plain lines beyond the last reference are only counted, so that the message can name both numbers. */
+/* Count plain lines beyond the last reference, so that the message can give both numbers. */
 static int take_plain(eval *e, const char *line, size_t length)
 {
     int64_t i = e->input.lines - 1;
     if (i >= e->metric.n) return CLI_OK;
-    if (length == 0) return CLI_OK; /* a failed input: missing */
+    if (length == 0) return CLI_OK; /* a failed input: it counts as missing */
     return judge(e, i, line, length);
 }
 
@@ -139,7 +140,7 @@ static int read_hypotheses(eval *e)
     rill_status status;
     while (code == CLI_OK && (status = cli_input_read(&e->input, 1, &line, &length)) != RILL_END_OF_INPUT) {
         if (status == RILL_ERR_INPUT)
-            length = 0; /* a NUL byte: nothing that could be right */
+            length = 0; /* a line with a NUL byte is wrong anyway */
         else if (status < 0)
             return cli_fail_context(e->session.ctx);
         if (!decided && length > 0) {

@@ -1,7 +1,7 @@
-/* rill evidence: n-best lists or lattices in, posteriors of n-grams out.
+/* rill evidence: compute n-gram posteriors from n-best lists or lattices.
  *
- * One input's outputs are in memory at a time; lines of an input stand together, and ids ascend. A line that cannot be used is told with
- * its number, and left out alone.
+ * Memory holds one input at a time: lines of an input must be adjacent, and ids must ascend. A bad line is reported with its number
+ * and skipped.
  *
  * Divisions: lines · actions · n-best lists · lattices · inputs · the command. */
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 enum { LATTICE_FIELDS = 5, MOST_NODES = 1 << 20 };
 static const int64_t MOST_ID = 1000000000000000;
 
-/* An edge of a lattice as it was read: its actions are action[first, first + n) of all. */
+/* An edge of a lattice. Its actions are evidence.action[first, first + n). */
 typedef struct arc {
     int from, to;
     size_t first;
@@ -38,10 +38,10 @@ typedef struct evidence {
     rill_evidence_kind kind;
     rill_evidence_writer *writer;
     rill_ngrams *ngrams;
-    int64_t id;      /* of the input at hand; -1: there is none yet */
-    int64_t entries; /* that it has */
+    int64_t id;      /* current input; -1: none yet */
+    int64_t entries; /* entries or edges of the current input */
     int64_t bad, inputs, without, first_without;
-    int32_t *action; /* of an entry; of a lattice all edges' */
+    int32_t *action; /* actions of the current entry, or of all edges of a lattice */
     size_t n_actions, room;
     arc *arc;
     size_t n_arcs, arcs_room;
@@ -71,7 +71,7 @@ static int bad_line(evidence *e, const char *why)
     return CLI_OK;
 }
 
-/* A failure of the library's that is the line's own; others end the command. */
+/* Handle a library error: one caused by the line skips the line, others end the command. */
 static int check_line(evidence *e, rill_status status)
 {
     char why[400];
@@ -94,7 +94,7 @@ static int reserve(evidence *e, size_t n)
     return CLI_OK;
 }
 
-/* Actions by their numbers. */
+/* Read action ids. */
 static rill_status read_ids(evidence *e, const cli_field *text, int32_t *n)
 {
     const char *at = text->text, *end = at + text->length;
@@ -113,7 +113,7 @@ static rill_status read_ids(evidence *e, const cli_field *text, int32_t *n)
     return RILL_OK;
 }
 
-/* The actions of a text, behind those that there are; e->n_actions is not changed. */
+/* Append the actions of a text after the first e->n_actions. Does not change e->n_actions. */
 static rill_status make_actions(evidence *e, const cli_field *text, int32_t *n)
 {
     *n = 0;
@@ -184,11 +184,11 @@ static int compare_arcs(const void *left, const void *right)
 {
     const arc *a = left, *b = right;
     if (a->from != b->from) return a->from < b->from ? -1 : 1;
-    return a->first < b->first ? -1 : 1; /* as they were read */
+    return a->first < b->first ? -1 : 1; /* in the order of reading */
 }
 
-/* A token of several actions has nodes of its own between its ends: nodes get new numbers, with those of edges that leave a node
- * behind it. place[node] is the new one; paths end in `last`. */
+/* Add the edges of a lattice. A token of several actions needs extra nodes between its ends, so nodes are renumbered: place[node] is
+ * the new number of a node, and the extra nodes of its outgoing edges follow it. Paths end in `last`. */
 static rill_status add_edges(evidence *e, const int *place, int last)
 {
     rill_status status = RILL_OK;
@@ -235,7 +235,7 @@ static void note_without(evidence *e, int64_t first, int64_t n)
     e->without += n;
 }
 
-/* The input at hand has all its lines. */
+/* Finish the current input after its last line. */
 static int end_input(evidence *e)
 {
     rill_status status = RILL_OK;
@@ -383,8 +383,7 @@ static int make(evidence *e)
     if (code == CLI_OK) code = read_all(e);
     if (code == CLI_OK && e->inputs == 0) code = cli_fail("%s: there is no evidence in it", e->input.name);
     if (code == CLI_OK && rill_evidence_writer_finish(e->writer) < 0) code = CLI_FAILED;
-    if (code != CLI_OK && !e->output.error)
-        e->output.is_begun = 0; /* what is not whole does not take the file's place */
+    if (code != CLI_OK && !e->output.error) e->output.is_begun = 0; /* discard the incomplete file */
     const int closed = cli_output_close(&e->output);
     if (code == CLI_OK && closed == CLI_OK && e->without > 0)
         cli_message("warning: %" PRId64 " input%s no evidence, the first of them input %" PRId64, e->without,

@@ -1,5 +1,5 @@
-/* Telling files apart; see files.h. By device and inode, since one file has many names; of a file that is yet to be made, by
- * its directory's and its last name. */
+/* Whether files are the same; see files.h. Existing files are compared by device and inode, since a file may have several names. A
+ * file that does not exist yet is compared by its directory and its name. */
 #include "files.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 typedef struct identity {
     int is_known;
-    struct stat info;     /* of the file, or of its directory */
-    const char *new_name; /* last name of a file that is not there yet, else NULL */
+    struct stat info;     /* of the file, or of its directory if the file does not exist */
+    const char *new_name; /* name of a file that does not exist yet, otherwise NULL */
 } identity;
 
 int cli_file_is_standard(const char *path)
@@ -37,7 +37,7 @@ static identity identify_new(const char *path)
     return id;
 }
 
-/* What cannot be found out is not known, and equals nothing: opening it will tell what is wrong with it. */
+/* Errors are ignored here: such a file equals no other one, and opening it reports the error. */
 static identity identify(const cli_file *file)
 {
     identity id = {0};
@@ -61,7 +61,8 @@ int cli_file_same(const char *a, const char *b)
     return !x.new_name && same(&x, &y);
 }
 
-/* `b` is written. A terminal, a socket and a pipe may be read and written by one process; only a file's content would go. */
+/* `b` is an output. One process may read and write the same terminal, socket or pipe, because only a regular file would lose its
+ * content. */
 static int check_pair(const cli_file *a, const cli_file *b)
 {
     identity x = identify(a), y = identify(b);

@@ -1,4 +1,4 @@
-/* Given outputs; given.h. */
+/* Pairs of inputs and outputs; see given.h. */
 #include "given.h"
 
 #include "nbest.h"
@@ -33,7 +33,7 @@ void cli_pair_free(cli_pair *pair)
     free(pair);
 }
 
-/* `list`: the line of a list that the text is from; NULL: none. */
+/* list: the n-best line of the text; NULL: not from a list. */
 static rill_status make_pair(cli_given_outputs *given, int64_t id, const char *text, size_t length,
                              const cli_nbest *list, cli_pair **out)
 {
@@ -56,7 +56,7 @@ static rill_status make_pair(cli_given_outputs *given, int64_t id, const char *t
     return RILL_OK;
 }
 
-/* Take a line of outputs; NULL in *pair after a message in *message: it is none of a list. */
+/* Parse a line of outputs. RILL_ERR_INPUT with *message if the line does not fit the format. */
 static rill_status take_output(cli_given_outputs *given, const char *line, size_t length, cli_pair **pair,
                                const char **message)
 {
@@ -83,7 +83,7 @@ static rill_status take_output(cli_given_outputs *given, const char *line, size_
     return make_pair(given, list.id, list.field[1].text, list.field[1].length, &list, pair);
 }
 
-/* Keep a copy of the input: the next lines of a list may want it too. */
+/* Copy the input: further lines of an n-best list may need it. */
 static rill_status keep_line(cli_given_outputs *given, const char *text, size_t length)
 {
     if (length >= given->room) {
@@ -98,7 +98,7 @@ static rill_status keep_line(cli_given_outputs *given, const char *text, size_t 
     return RILL_OK;
 }
 
-/* Read inputs until the one that the waiting output belongs to is here. */
+/* Read inputs up to the one that the waiting output belongs to. */
 static rill_status reach_input(cli_given_outputs *given, int may_block, const char **message)
 {
     const char *text = NULL;
@@ -121,7 +121,7 @@ static rill_status reach_input(cli_given_outputs *given, int may_block, const ch
     return given->line_status;
 }
 
-/* The outputs have ended: the inputs that are left have none. */
+/* The outputs have ended: count the remaining inputs, which have no output. */
 static rill_status read_rest(cli_given_outputs *given, int may_block)
 {
     const char *text;
@@ -135,7 +135,7 @@ static rill_status read_rest(cli_given_outputs *given, int may_block)
     }
     if (status != RILL_END_OF_INPUT) return status;
     given->without += given->at > 0 && !given->used;
-    given->used = 1; /* it may be asked again */
+    given->used = 1; /* a second call must not count it again */
     return RILL_END_OF_INPUT;
 }
 

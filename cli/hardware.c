@@ -1,4 +1,4 @@
-/* What computes; hardware.h. Linux tells a processor's name in /proc/cpuinfo: as "model name", where it does at all. */
+/* Name of the processor or device; see hardware.h. On Linux, /proc/cpuinfo has the processor's name as "model name", if at all. */
 #include "hardware.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ const char *cli_hardware(const cli_session *session, char out[CLI_HARDWARE_MAX])
     char name[256], parallelism[CLI_PARALLELISM_MAX];
     struct utsname machine;
     const char *device = session->worker_pool ? rill_workers_device(session->worker_pool, 0) : NULL;
-    const int own = !device || !strncmp(device, "cpu", 3); /* "cpu", or "cpu, products by NAME" */
+    const int own = !device || !strncmp(device, "cpu", 3); /* "cpu", or "cpu, " and the name of a BLAS */
     if (!own)
         name[0] = '\0';
     else if (!read_name(session->ctx, name, sizeof name))

@@ -1,4 +1,4 @@
-/* What computes, in words for titles of tables and pictures. */
+/* Name of the hardware, for the titles of tables and charts. */
 #ifndef CLI_HARDWARE_H
 #define CLI_HARDWARE_H
 
@@ -6,7 +6,7 @@
 
 enum { CLI_HARDWARE_MAX = 384 };
 
-/* The device of an open model, or else the processor's name, with threads and workers: "AMD EPYC 9B14, 1 thread". */
+/* The device of the open model, or the processor's name, with threads and workers: "AMD EPYC 9B14, 1 thread". Returns `out`. */
 const char *cli_hardware(const cli_session *session, char out[CLI_HARDWARE_MAX]);
 
 #endif

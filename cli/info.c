@@ -1,4 +1,4 @@
-/* rill info: what a model is, as far as its files and its domain tell. */
+/* rill info: describe a model from its files and its domain. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -31,7 +31,8 @@ static void add_tensor(const rill_file_tensor *tensor, parameters *out)
         snprintf(out->types + used, sizeof out->types - used, "%s%s", used ? ", " : "", tensor->dtype);
 }
 
-/* Whether a tensor before it has its bytes. Nobody has more than thousands of tensors: where there are, all are counted. */
+/* Whether a tensor shares its bytes with an earlier one. Real models have thousands of tensors; in larger files, all tensors are
+ * counted. */
 static int is_alias(const rill_tensor_file *tensors, size_t i)
 {
     enum { MAX_COMPARED_TENSORS = 20000 };
@@ -42,7 +43,7 @@ static int is_alias(const rill_tensor_file *tensors, size_t i)
     return 0;
 }
 
-/* Of a file that is no such thing nothing: the domain says why. */
+/* A malformed file counts as empty; opening the model reports what is wrong with it. */
 static void count_parameters(rill_context *ctx, const char *path, parameters *out)
 {
     rill_tensor_file *tensors;
@@ -61,7 +62,7 @@ static void put_count(int64_t value)
     for (int i = 0; i < length; i++) cli_print("%s%c", i > 0 && (length - i) % 3 == 0 ? "," : "", digits[i]);
 }
 
-/* Those of safetensors, and CTranslate2's. */
+/* Whether the file has tensors: safetensors, or CTranslate2's model.bin. */
 static int has_tensors(const char *name)
 {
     static const char ending[] = ".safetensors";
@@ -106,7 +107,7 @@ static void print_options(const rill_option *row)
                   row->initial[0] ? " (default " : "", row->initial, row->initial[0] ? ")" : "");
 }
 
-/* The first ones, or all. */
+/* Print the first languages, or all. */
 static void print_languages(const char *const *names, int all)
 {
     enum { SHOWN = 8 };
@@ -140,7 +141,7 @@ static void print_devices(const rill_workers *workers)
         cli_print("%-12s %s\n", i == 0 ? "devices" : "", rill_workers_device(workers, i));
 }
 
-/* Of a model that does not open: its domain, and what its config.json says of it in numbers and words. */
+/* For a model that does not open: print its domain and the scalar values of its config.json. */
 static void print_config(const cli_session *session)
 {
     char path[4096];
@@ -166,8 +167,8 @@ static void print_config(const cli_session *session)
     json_decref(root);
 }
 
-/* The reason stands in the report too, so that it is not taken for a whole one. Where it is only what text is read and written
- * with, the rest opens without it. */
+/* Print the opened model. If it does not open, print the reason as part of the report. A model without a usable tokenizer is opened
+ * without it. */
 static int print_what_opens(cli_session *session)
 {
     const int code = cli_session_open(session);
@@ -189,7 +190,7 @@ static int print_what_opens(cli_session *session)
     return code;
 }
 
-/* What the model's directory says, or its domain for it: what a user's own config.json may say, too. */
+/* Print the default settings from the model's directory, or from its domain. */
 static int print_recommended(cli_session *session)
 {
     static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "policy"};
@@ -224,7 +225,7 @@ static int is_streaming(const rill_settings *settings)
     return 0;
 }
 
-/* Whether a resolved setting changes the search. Settings of a part of the search that is off are 0, as are limits that do not limit. */
+/* Whether a resolved setting changes the search. Settings of a disabled part of the search are 0, and so are limits that are off. */
 static int is_in_effect(const rill_search_config *config, const rill_option *row)
 {
     const rill_settings *s = &config->resolved;
@@ -233,7 +234,7 @@ static int is_in_effect(const rill_search_config *config, const rill_option *row
     rill_settings_default(&defaults);
     switch (row->offset) {
     case offsetof(rill_settings, method): return 1;
-    case offsetof(rill_settings, seed): return s->sample > 0; /* 0 is a seed */
+    case offsetof(rill_settings, seed): return s->sample > 0; /* seed 0 is valid */
     case offsetof(rill_settings, cube): return s->cube > RILL_CUBE_NONE;
     case offsetof(rill_settings, groups): return s->groups > 1;
     case offsetof(rill_settings, repetition_penalty): return s->repetition_penalty != 0 && s->repetition_penalty != 1;
@@ -245,7 +246,7 @@ static int is_in_effect(const rill_search_config *config, const rill_option *row
     return strcmp(rill_settings_get(s, row, value), rill_settings_get(&defaults, row, unset)) != 0;
 }
 
-/* A value that the option accepts: "true", "0.5", "1/6". */
+/* Write a value in a form that the option accepts: "true", "0.5", "1/6". */
 static const char *write_value(const rill_settings *settings, const rill_option *row, char out[RILL_OPTION_MAX])
 {
     enum { LONGEST_EXACT = 8 };
@@ -263,7 +264,7 @@ static void print_chain_in_effect(const char *option, const rill_chain_entry *en
         cli_print("%-12s %s %s%s%s\n", "", option, entry[i].name, entry[i].arguments[0] ? ":" : "", entry[i].arguments);
 }
 
-/* The default search, as `rill decode` without options would run it: the settings that are in effect, each as an option accepts it. */
+/* Print the settings in effect for `rill decode` without options, in a form that options accept. */
 static int print_search(cli_session *session)
 {
     const rill_option_source *defaults[] = {session->folder.search};
@@ -298,7 +299,7 @@ static int take_argument(void *user, const char *value)
     return CLI_OK;
 }
 
-/* Where config.json cannot be read whole, its search is not known, and the rest is told all the same. */
+/* If the search options in config.json are bad, print the rest of the description. */
 static int describe(cli_session *session)
 {
     struct stat info;
@@ -320,7 +321,7 @@ static int describe(cli_session *session)
 
 int cli_info(int argc, char **argv)
 {
-    static cli_session session; /* large, and there is one */
+    static cli_session session; /* static because it is large; there is only one */
     int helped = 0;
     const cli_group groups[] = {
         {"Options", cli_model_options}, {"Options of the domain", session.rows.domains}, {NULL, NULL}};

@@ -1,6 +1,6 @@
-/* The inputs of a run; input_files.h.
+/* Input files of a run; see input_files.h.
  *
- * Divisions: parts · files · reading. */
+ * Divisions: shards · files · reading. */
 #include "input_files.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 enum { CLI_SHARDS_MAX = 1000000 };
 
-/* --- parts -------------------------------------------------------------------------------------------------------- */
+/* --- shards ------------------------------------------------------------------------------------------------------- */
 
 int cli_shard_read(const char *text, cli_shard *out)
 {
@@ -31,13 +31,13 @@ int cli_shard_read(const char *text, cli_shard *out)
     return CLI_OK;
 }
 
-/* Where the first `part` of `of` equal stretches end. */
+/* End of shard number `part`, in bytes. */
 static int64_t part_end(int64_t bytes, int64_t part, int64_t n_parts)
 {
     return bytes / n_parts * part + bytes % n_parts * part / n_parts;
 }
 
-/* Lines that end within the first `bytes` bytes of the open file; *whole: whether nothing follows the last of them there. */
+/* Count the lines that end within the first `bytes` bytes of the open file. *is_line_end: whether the last of these bytes ends a line. */
 static int count_lines(const cli_input_files *s, int64_t bytes, int64_t *lines, int *is_line_end)
 {
     enum { CHUNK = 1 << 16 };
@@ -78,7 +78,7 @@ static int64_t file_size(const char *path)
     return (int64_t)info.st_size - (offset > 0 ? (int64_t)offset : 0);
 }
 
-/* All files are there to be opened; one that waits for a writer is left for its turn. */
+/* Check that all files can be opened, and add up their sizes. A pipe is opened later, since opening it waits for a writer. */
 static int check_and_measure(cli_input_files *s)
 {
     for (int i = 0; i < (s->n > 0 ? s->n : 1); i++) {
@@ -108,7 +108,8 @@ static void finish_file(cli_input_files *s)
     cli_input_close(&s->input);
 }
 
-/* Go to the first line that begins at or behind byte `from` of the file at work. The byte before tells whether one begins there. */
+/* Skip to the first line that begins at byte `from` of the current file or later. Reading begins one byte earlier, to see whether a
+ * line ends there. */
 static int seek_line(cli_input_files *s, int64_t from)
 {
     const char *text;
@@ -126,7 +127,7 @@ static int seek_line(cli_input_files *s, int64_t from)
     return code;
 }
 
-/* Leave out what belongs to the parts before: whole files, then lines. */
+/* Skip the files and lines of earlier shards. */
 static int seek_part(cli_input_files *s)
 {
     int code = CLI_OK;
@@ -154,7 +155,7 @@ int cli_input_files_open(cli_input_files *s, rill_context *ctx, const char *cons
     s->begin_byte = part_end(s->size, shard->part - 1, shard->n_parts);
     s->end_byte = part_end(s->size, shard->part, shard->n_parts);
     code = seek_part(s);
-    s->size = s->end_byte - s->begin_byte; /* nearly: lines are whole */
+    s->size = s->end_byte - s->begin_byte; /* approximate, since lines are not cut */
     return code;
 }
 

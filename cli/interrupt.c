@@ -1,10 +1,11 @@
-/* A wish to end where half of the work is worth keeping; interrupt.h.
+/* Graceful interruption; see interrupt.h.
  *
- * What a handler looks at the main thread changes, so it works in that one alone: our own threads block all signals, and where one
- * reaches a library's the handler sends it on. So nothing goes on while it unlinks what is unfinished, or asks workers to stop.
+ * The handler uses data of the main thread, so it runs in that thread only. Threads of rill block all signals. A signal that reaches a
+ * thread of another library is sent on to the main thread. So the main thread does nothing else while the handler deletes unfinished
+ * files or stops the workers.
  *
- * The handler writes a byte into a pipe that whoever waits looks at too: a signal that comes just before the wait, or on another thread,
- * would not end it otherwise. */
+ * The handler also writes a byte to a pipe that every wait polls. Otherwise a signal just before the wait, or on another thread, would
+ * not end the wait. */
 #include "interrupt.h"
 
 #include <errno.h>
@@ -18,17 +19,17 @@
 
 enum { MAX_UNFINISHED_FILES = 8 };
 
-/* Those behind the first three are no wish that work be kept, and kill at once, once what is unfinished is gone. */
+/* The first three signals can stop a run gracefully. The others delete unfinished files and end the process at once. */
 enum { N_STOP_SIGNALS = 3 };
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
 
-/* A handler has nothing else to go by. */
+/* All state that the handler uses. */
 static volatile sig_atomic_t stop_is_graceful, interrupted, is_line_drawn, hup_reloads, hung_up,
     signal_came[N_STOP_SIGNALS];
 static const char *volatile unfinished_files[MAX_UNFINISHED_FILES];
 static rill_workers *volatile running_workers;
 static int wake_pipe[2] = {-1, -1};
-static pthread_t main_thread; /* that took the signals first */
+static pthread_t main_thread; /* the thread that installed the handlers */
 static int handlers_installed;
 
 static void die_of_signal(int signal_number)
@@ -58,7 +59,7 @@ static void handle_signal(int signal_number)
     } else {
         signal_came[i] = 1;
         interrupted = signal_number;
-        (void)!write(wake_pipe[1], "", 1); /* it is full: whoever waits is woken anyway */
+        (void)!write(wake_pipe[1], "", 1); /* a full pipe wakes the waiting thread too */
         if (running_workers) rill_workers_stop(running_workers);
     }
     errno = old_errno;
@@ -72,7 +73,7 @@ static void install_handlers(void)
     handlers_installed = 1;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         if (sigaction(signals[i], NULL, &old_action) == 0 && old_action.sa_handler == SIG_IGN)
-            continue; /* wanted so: nohup */
+            continue; /* the caller ignores the signal, as nohup does */
         sigaction(signals[i], &action, NULL);
     }
 }
@@ -80,7 +81,7 @@ static void install_handlers(void)
 void cli_interrupt_catch(void)
 {
     if (wake_pipe[0] < 0 && pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK))
-        wake_pipe[0] = wake_pipe[1] = -1; /* waits are then ended by most signals */
+        wake_pipe[0] = wake_pipe[1] = -1; /* without a pipe, most signals still end a wait */
     for (size_t i = 0; i < sizeof signal_came / sizeof *signal_came; i++) signal_came[i] = 0;
     stop_is_graceful = 1;
     install_handlers();
@@ -120,7 +121,7 @@ int cli_interrupt_take_hup(void)
 {
     char bytes[16];
     if (!hung_up) return 0;
-    hung_up = 0; /* one that comes now counts again */
+    hung_up = 0; /* reset first, so that a signal after this line counts */
     while (read(wake_pipe[0], bytes, sizeof bytes) > 0) continue;
     return 1;
 }

@@ -1,4 +1,4 @@
-/* rill list: what can be named on a command line, one line each. */
+/* rill list: print the names that a command line can use, one per line. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,7 +113,7 @@ static void print_likes(const rill_context *ctx)
 
 static const struct {
     const char *name, *how;
-    void (*print)(const rill_context *); /* NULL: they are a model's */
+    void (*print)(const rill_context *); /* NULL: the names of a model */
 } kinds[] = {
     {"domains", "what is decoded: \"rill\": {\"domain\"} in config.json, or --domain", print_domains},
     {"methods", "--method NAME", print_methods},
@@ -129,9 +129,9 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* --- a model's actions -------------------------------------------------------------------------------------------- */
+/* --- actions of a model ------------------------------------------------------------------------------------------- */
 
-/* On one line, whatever is in it, and so that it can be read back. */
+/* Print a name on one line, escaped so that it can be read back. */
 static void print_escaped_name(const char *text, size_t length)
 {
     static const char special[] = "\\\t\n", *const written[] = {"\\\\", "\\t", "\\n"};
@@ -149,7 +149,7 @@ static void print_escaped_name(const char *text, size_t length)
     }
 }
 
-/* "12<TAB>cat". An action without a name has its number alone. */
+/* One line per action: "12<TAB>cat". An action without a name has only its id. */
 static int print_model_actions(rill_context *ctx, const rill_model *model)
 {
     rill_text name = {.ctx = ctx};
@@ -224,7 +224,7 @@ static int print_kinds(const list *l)
 
 int cli_list(int argc, char **argv)
 {
-    static list l; /* large, and there is one */
+    static list l; /* static because it is large; there is only one */
     const cli_group groups[] = {{"Options", cli_naming_options}, {NULL, NULL}};
     const cli_syntax syntax = {
         "rill list [KIND] [--plugin FILE]\n       rill list actions -m DIR [options]",

@@ -1,4 +1,4 @@
-/* Messages, the clock, and whole numbers of options. */
+/* Messages, the clock, and parsing whole numbers. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -10,10 +10,10 @@
 #include "cli.h"
 #include "rill/option.h"
 
-/* One write per message, so that lines of several processes on one terminal stay whole. */
+/* Print with one write, so that lines of several processes on one terminal are not mixed. */
 static void print_to_stderr(const char *format, va_list arguments)
 {
-    char line[4608]; /* the longest message of a context, and words around it */
+    char line[4608]; /* a context's longest message and the text around it */
     char shown[4 * sizeof line];
     int used = snprintf(line, sizeof line, "rill: ");
     int more = rill_print_message_list(line + used, sizeof line - (size_t)used - 1, format, arguments);
@@ -61,7 +61,7 @@ int cli_fail_memory(const char *what)
 
 int cli_flush_stdout(void)
 {
-    int bad = ferror(stdout); /* an earlier failure: its errno is gone */
+    int bad = ferror(stdout); /* an earlier write failed; its errno is lost */
     errno = 0;
     if (!fflush(stdout) && !bad) return CLI_OK;
     if (errno == EPIPE) return CLI_CLOSED;

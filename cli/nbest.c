@@ -1,4 +1,4 @@
-/* Reading n-best lists; nbest.h. */
+/* Parsing n-best lists; see nbest.h. */
 #include "nbest.h"
 
 #include <ctype.h>

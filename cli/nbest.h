@@ -1,4 +1,4 @@
-/* Reading n-best lists as Moses has them, "ID ||| OUTPUT ||| ... ||| SCORE", and what looks like them: lattices, numbered lines. */
+/* Parsing of Moses n-best lists, "ID ||| OUTPUT ||| ... ||| SCORE", and of similar formats: lattices and numbered lines. */
 #ifndef CLI_NBEST_H
 #define CLI_NBEST_H
 
@@ -12,19 +12,19 @@ typedef struct cli_field {
     size_t length;
 } cli_field;
 
-/* A line; it points into the line's text. */
+/* A parsed line. Its fields point into the line's text. */
 typedef struct cli_nbest {
     int64_t id;
-    int n;                             /* fields, ID and OUTPUT included: at least 2 */
-    cli_field field[CLI_NBEST_FIELDS]; /* of a line with more, the last of these is the line's last */
+    int n;                             /* number of fields, including ID and OUTPUT: at least 2 */
+    cli_field field[CLI_NBEST_FIELDS]; /* if a line has more fields, the last element is the line's last field */
     cli_field kept;                    /* " ||| ..." columns after OUTPUT; empty if there are none */
-    int truncated;                     /* one of them says that the output was cut short */
+    int truncated;                     /* a field marks the output as truncated */
 } cli_nbest;
 
-/* Read the ID, at most 18 digits, before `bar`: the length of both, 0 when the line begins otherwise. */
+/* Parse an id of at most 18 digits, followed by `bar`. Returns the length of both, or 0 if the line begins differently. */
 size_t cli_nbest_id(const char *line, size_t length, const char *bar, int64_t *id);
 
-/* Take a line apart: 1, or 0 when it does not begin with "ID ||| ". */
+/* Split a line into fields. Returns 1, or 0 if it does not begin with "ID ||| ". */
 int cli_nbest_read(const char *line, size_t length, cli_nbest *out);
 
 #endif

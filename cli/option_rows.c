@@ -1,11 +1,11 @@
-/* Tables of options from those of the library; see option_rows.h. */
+/* Options from the library's tables; see option_rows.h. */
 #include "option_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The first alias of one letter; 0: none. */
+/* The first one-letter alias; 0: none. */
 static char row_letter(const rill_option *row)
 {
     const char *alias = row->aliases ? row->aliases : "";
@@ -30,7 +30,7 @@ static void fill_options_table(cli_option *options, const rill_option *row)
     for (int n = 0; row->name && n < CLI_OPTION_ROWS_MAX; row++) options[n++] = make_option(row);
 }
 
-/* Room for one more, and the row that ends the table. */
+/* Reserve one more row, and the row that ends the table. */
 static int grow_rows(cli_option_rows *rows, int n)
 {
     cli_option *table = realloc(rows->table, ((size_t)n + 2) * sizeof *table);
@@ -41,7 +41,7 @@ static int grow_rows(cli_option_rows *rows, int n)
     return table && domain_names ? CLI_OK : cli_fail_memory("the options");
 }
 
-/* Of two domains that know an option, the first explains it. */
+/* If two domains have the same option, the help text of the first is shown. */
 static int add_domain(cli_option_rows *rows, const rill_domain *d)
 {
     int code = CLI_OK;

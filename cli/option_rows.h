@@ -1,5 +1,5 @@
-/* Options that are rows of tables elsewhere (rill/option.h): the search's, those of chains, those of domains. They are offered by every
- * command with a search, and what is given becomes a layer (rill/search_config.h). */
+/* Options from the library's tables (rill/option.h): search settings, chains, and options of domains. Every command with a search
+ * offers them. Their values are stored in an option source (rill/search_config.h). */
 #ifndef CLI_OPTION_ROWS_H
 #define CLI_OPTION_ROWS_H
 
@@ -11,9 +11,9 @@ enum { CLI_OPTION_ROWS_MAX = 48, CLI_DOMAIN_NAMES_MAX = 64, CLI_TAKE_ROW = 1000 
 typedef struct cli_option_rows {
     cli_option settings[CLI_OPTION_ROWS_MAX + 1], chains[CLI_OPTION_ROWS_MAX + 1],
         output_options[CLI_OPTION_ROWS_MAX + 1];
-    cli_option domains[1];                      /* leads to: */
-    cli_option *table;                          /* [n + 1] those of all domains, as many as there are */
-    char (*domain_names)[CLI_DOMAIN_NAMES_MAX]; /* [n] the domains that have each of them */
+    cli_option domains[1];                      /* first row of a growing table: */
+    cli_option *table;                          /* [n + 1] options of all registered domains */
+    char (*domain_names)[CLI_DOMAIN_NAMES_MAX]; /* [n] names of the domains that have the option */
     int n;
 } cli_option_rows;
 
@@ -23,13 +23,14 @@ typedef struct cli_option_rows {
         "Chains of heuristics and scorers", (session).rows.chains                           \
     }
 
-/* Fill the tables, zeroed or filled before, with what is registered by now. CLI_OK or CLI_FAILED after a message. */
+/* Fill the tables from everything registered so far. May be called again after plugins are loaded. CLI_OK or CLI_FAILED after a
+ * message. */
 int cli_option_rows_fill(cli_option_rows *rows, const rill_context *ctx);
-void cli_option_rows_free(cli_option_rows *rows); /* accepts zeroed ones */
+void cli_option_rows_free(cli_option_rows *rows); /* accepts a zeroed struct */
 
-/* Leave a setting out: a command has an option of its own for it. */
+/* Remove a setting, because the command has an option for it. */
 void cli_option_rows_drop(cli_option_rows *rows, const char *name);
-/* Refuse a setting as an option, and say what to use instead. */
+/* Refuse a setting as an option. `instead` tells the user what to use. */
 void cli_option_rows_refuse(cli_option_rows *rows, const char *name, const char *instead);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is written beside outputs; output_fields.h. */
+/* Extra fields of outputs; see output_fields.h. */
 #include "output_fields.h"
 
 #include <stdio.h>

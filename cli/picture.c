@@ -1,4 +1,4 @@
-/* The page around the pictures; picture.h. */
+/* HTML pages with charts; see picture.h. */
 #include "picture.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ int cli_picture_check(const char *option, const char *path)
     return CLI_OK;
 }
 
-/* `text` with these in place of "<" and "&": in a script element "<" could begin its end. */
+/* Write `text` with `less` for "<" and `ampersand` for "&". In a script element, "<" could begin the end tag. */
 static void put_text(cli_output *out, const char *text, const char *less, const char *ampersand)
 {
     while (*text) {

@@ -1,4 +1,4 @@
-/* Trees with indented lines; see pretty_trees.h. */
+/* Indented trees; see pretty_trees.h. */
 #include "pretty_trees.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@ void cli_pretty_start(cli_pretty *pretty, rill_context *ctx)
     *pretty = (cli_pretty){.tree = {.ctx = ctx}, .text = {.ctx = ctx}};
 }
 
-/* Whether pretty->text has the tree. Out of memory counts as no tree: the line itself is written all the same. */
+/* Whether pretty->text has the indented tree. Out of memory counts as no tree, so that the plain line is written. */
 static int indent_tree(cli_pretty *pretty, const rill_output *output)
 {
     rill_text_reset(&pretty->text);

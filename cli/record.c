@@ -1,9 +1,9 @@
-/* Rows and objects; record.h.
+/* Rows and objects; see record.h.
  *
- * An object's members are not read and written again: its own text is written without the closing brace, and results follow. So numbers
- * keep their digits, and members their order.
+ * The result of an object is written after the text of its line without the closing brace. The line is not serialised again, so
+ * numbers keep their digits and members their order.
  *
- * Divisions: keeping · reading · rows · objects. */
+ * Divisions: storing · parsing · rows · objects. */
 #include "record.h"
 #include "report.h"
 #include "result_json.h"
@@ -17,17 +17,16 @@
 
 typedef struct cli_record {
     struct cli_record **link, *next;
-    const char
-        *suspect_key; /* the member of an object that may have been meant as a setting, of static memory; NULL: none */
-    size_t length;    /* of a JSON object: without its brace; 0: there is none */
-    int32_t n_best;   /* outputs that an object asks for; 0: as the run */
+    const char *suspect_key; /* a member that is probably a misplaced setting, static memory; NULL: none */
+    size_t length;           /* of a JSON object: without its closing brace; 0: the line has no usable object */
+    int32_t n_best;          /* outputs that the object asks for; 0: the run's number */
     const char *fewer;
     char line[];
 } cli_record;
 
 enum { MAX_COLUMNS = 10000 };
 
-/* --- keeping ------------------------------------------------------------------------------------------------------ */
+/* --- storing ------------------------------------------------------------------------------------------------------ */
 
 int cli_records_column(const char *text)
 {
@@ -76,9 +75,9 @@ void cli_records_end(cli_records *r)
     rill_text_clear(&r->options);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- parsing ------------------------------------------------------------------------------------------------------ */
 
-/* What cli_result_json() writes. */
+/* Members that cli_result_json() writes, so that an input cannot have them. */
 static const char *const RESULT_KEYS[] = {"outputs", "warnings", "error"};
 
 static const char *reserved_key(const json_t *object)
@@ -114,7 +113,7 @@ static rill_status take_column(cli_records *r, rill_request *request)
     return RILL_OK;
 }
 
-/* A number, a word, or for a switch a truth value, as an option's text; NULL: it is none of them. */
+/* Convert a JSON value to the text of an option: a number, a string, or a boolean for a switch. NULL: another type. */
 static const char *value_text(const json_t *value, rill_option_type type, char out[RILL_OPTION_MAX])
 {
     if (json_is_boolean(value)) return type != RILL_OPTION_SWITCH ? NULL : json_is_true(value) ? "1" : "0";
@@ -128,7 +127,7 @@ static const char *value_text(const json_t *value, rill_option_type type, char o
     return out;
 }
 
-/* A name that is no setting's, with the nearest one that is. */
+/* Report an unknown setting, and suggest the nearest known one. */
 static rill_status fail_setting_name(cli_records *r, rill_request *request, const char *name)
 {
     char what[160];
@@ -149,7 +148,7 @@ static rill_status fail_setting_name(cli_records *r, rill_request *request, cons
     return fail_record(r, request, "\"options\": \"%s", what);
 }
 
-/* A value of an option of the domain's. */
+/* Handle an option of the domain. */
 static rill_status take_option(cli_records *r, const char *name, const char *text, rill_request *request)
 {
     const rill_status status = rill_domain_input_option(r->domain, name, text, &r->options);
@@ -159,7 +158,7 @@ static rill_status take_option(cli_records *r, const char *name, const char *tex
     return status;
 }
 
-/* One of them: a setting into the object's layer, or an option of the domain's. */
+/* Handle one option: store a setting in `source`, or pass an option to the domain. */
 static rill_status take_setting(cli_records *r, const char *name, const json_t *value, rill_option_source *source,
                                 rill_request *request)
 {
@@ -175,7 +174,7 @@ static rill_status take_setting(cli_records *r, const char *name, const json_t *
     return status == RILL_ERR_OPTION ? fail_record(r, request, "\"options\": %s", rill_error(r->ctx)) : status;
 }
 
-/* The member "options": settings of the search of this input alone, and how it is read. */
+/* Read the member "options": search settings and domain options of this input. */
 static rill_status take_settings(cli_records *r, const json_t *settings, rill_request *request)
 {
     const char *name;
@@ -204,8 +203,8 @@ static rill_status take_settings(cli_records *r, const json_t *settings, rill_re
     return status;
 }
 
-/* A member whose object has settings and that is not "options".
- * NULL: there is none. All other objects are the user's own. */
+/* Find a member other than "options" that is an object with settings, as "settings" or "Options". NULL: there is none. Other objects
+ * are user data. */
 static const char *misplaced_settings(const rill_option *rows, const json_t *object)
 {
     static const char *const others[] = {"rill", "settings", "search", "parameters", "rill_settings"};
@@ -222,8 +221,8 @@ static const char *misplaced_settings(const rill_option *rows, const json_t *obj
     return NULL;
 }
 
-/* The first member that has a setting's name, or that of a request's to `rill serve`, and has not been told of in this run; NULL: none.
- * It is the user's own, as all are, or was meant for "options". */
+/* Find the first member that has the name of a setting or of a member of a `rill serve` request, and was not reported before in this
+ * run. It may be user data, or it was meant for "options". NULL: there is none. */
 static const char *find_suspect_key(cli_records *r, const json_t *object)
 {
     static const char *const requests[] = {"constraints", "timeout", "deadline", "seconds", "glossary", "settings"};
@@ -276,7 +275,7 @@ static int is_empty_line(const char *text, size_t length)
     return i == length;
 }
 
-/* The object is kept up to its brace, which only blanks follow; one that results fit behind, even if it has no text. */
+/* Store the line up to the closing brace, so that results can be appended, also if the object has no text member. */
 static rill_status take_object(cli_records *r, rill_request *request)
 {
     json_error_t error;
@@ -331,7 +330,7 @@ rill_status cli_records_take(cli_records *r, rill_status status, rill_request *r
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* In one column, whatever the domain writes. */
+/* Write a text as one column, whatever characters it has. */
 static void put_cell(cli_output *out, const char *text, size_t length)
 {
     cli_output_write(out, "\t", 1);

@@ -1,4 +1,4 @@
-/* The summary line and the JSON of --stats. Every number of rill_stats is here under the name it has there. */
+/* The summary line, and the JSON of --stats. Every member of rill_stats appears under its name. */
 #include "report.h"
 
 #include "files.h"
@@ -39,7 +39,7 @@ static double per_second(const cli_report *report)
     return report->wall_seconds > 0 ? (double)report->stats.inputs / report->wall_seconds : 0;
 }
 
-/* What happened to inputs, in brackets: nothing where all went well. */
+/* Summarise failed and truncated inputs in brackets; empty if there are none. */
 static void format_failures(int64_t failed, int64_t cut, char *out, size_t size)
 {
     out[0] = '\0';
@@ -82,7 +82,7 @@ void cli_report_print(const cli_report *report, int verbose)
     if (verbose) print_engine_stats(t);
 }
 
-/* Which setting keeps lists short, so that nobody turns one that cannot help. */
+/* Name the setting that limits the number of outputs, so that users do not change a setting without effect. */
 const char *cli_fewer_outputs_reason(const rill_settings *s)
 {
     if (s->k < s->n_best && !strcmp(s->method, "greedy")) return "greedy search has one (other methods keep k)";
@@ -92,7 +92,7 @@ const char *cli_fewer_outputs_reason(const rill_settings *s)
     if (s->sample > 0) return "not every sample came to an end that counts";
     if (s->distinct) return "the search found no more that differ (a larger k finds more)";
     if (s->groups > 1)
-        return "the search found no more (k widens it, which may change the best output)"; /* which nothing prunes */
+        return "the search found no more (k widens it, which may change the best output)"; /* groups are never pruned */
     return "the search found no more (min-width and k widen it, which may change the best output)";
 }
 
@@ -112,7 +112,7 @@ void cli_report_warn(const cli_report *report, int summary)
 
 int cli_has_fewer_outputs(const rill_result *result, int32_t n_best)
 {
-    /* What has nothing in it has one output, of no action. */
+    /* An empty input has a single output without actions. */
     const int empty = result->n_outputs == 1 && result->outputs[0].n_ids == 0;
     return result->status >= 0 && result->n_outputs < n_best && !empty;
 }
@@ -196,7 +196,7 @@ static json_t *chain_json(const rill_chain_entry *entry, int32_t n)
     return list;
 }
 
-/* What a setting came to, in the type that JSON has for it. */
+/* The resolved value of a setting, as the JSON type of the option. */
 static json_t *value_json(const rill_settings *s, const rill_option *row)
 {
     char text[RILL_OPTION_MAX];
@@ -217,7 +217,7 @@ json_t *cli_settings_json(const rill_settings *s, const rill_search_config *sear
     char name[RILL_OPTION_MAX];
     json_t *object = json_object();
     for (const rill_option *row = rill_setting_table(); row->name; row++) {
-        if (row->offset == offsetof(rill_settings, patience)) continue; /* stop_after has become what it said */
+        if (row->offset == offsetof(rill_settings, patience)) continue; /* its resolved value is stop_after */
         snprintf(name, sizeof name, "%s", row->name);
         for (char *dash = name; (dash = strchr(dash, '-'));) *dash = '_';
         json_object_set_new(object, name, value_json(s, row));
@@ -261,7 +261,7 @@ static void set_counters(json_t *object, const rill_stats *t, int certify, int e
     json_object_set_new(object, "waiting_peak", integer_json(t->waiting_peak));
 }
 
-/* Each worker's. */
+/* One entry per worker. */
 static json_t *devices_json(const rill_workers *workers)
 {
     json_t *array = json_array();
@@ -310,5 +310,5 @@ int cli_json_write(cli_output *output, json_t *value)
     cli_output_write(output, text, strlen(text));
     cli_output_write(output, "\n", 1);
     free(text);
-    return CLI_OK; /* a failed write is told when the output is closed */
+    return CLI_OK; /* closing the output reports write errors */
 }

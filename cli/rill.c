@@ -1,8 +1,8 @@
-/* rill: the command. Finds the subcommand and hands over to it; each has a file of its own.
+/* rill: the command. Finds the subcommand and calls it; each subcommand has its own file.
  *
- * Exit codes are the same everywhere: 0 fine, 1 wrong usage or failure, 2 finished but something of it failed; 130, 143 or 129 after
- * Ctrl-C, kill or the end of the terminal; 141 when the reader of our output went away, which is the end of
- * `rill decode ... | head` and deserves no message. */
+ * Exit codes of all subcommands: 0 success; 1 wrong usage or failure; 2 finished, but some inputs failed; 130, 143 or 129 after
+ * Ctrl-C, kill or a closed terminal; 141 when the reader of our output is gone, as in `rill decode ... | head`, which prints no
+ * message. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -91,8 +91,8 @@ static int help_about(int argc, char **argv)
     return command->run(2, arguments);
 }
 
-/* Files that are opened would get the numbers of standard streams that were closed, and results or messages would go into them. In their
- * place stands what cannot be read, or written, so that whoever asks for them is told; messages have nowhere to go. */
+/* Open closed standard streams on /dev/null. Otherwise a file opened later would get the number of a standard stream, and results or
+ * messages would go into it. The directions are reversed, so that reading or writing such a stream fails and is reported. */
 static int open_standard_streams(void)
 {
     static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};
@@ -104,7 +104,7 @@ static int open_standard_streams(void)
 int main(int argc, char **argv)
 {
     if (!open_standard_streams()) return CLI_FAILED;
-    /* A closed pipe, and a file that may grow no more, are then errors of write(2), which are told. */
+    /* Writing to a closed pipe, or beyond the file size limit, then fails in write(2) instead of ending the process. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {

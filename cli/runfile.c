@@ -1,4 +1,4 @@
-/* Reading the run that a script describes; see runfile.h for what overrides what. */
+/* Reading run files; see runfile.h for precedence. */
 #include "runfile.h"
 
 #include <stdio.h>
@@ -25,7 +25,8 @@ static rill_status set_option(rill_option_source *source, rill_script *script, r
     if (status != RILL_ERR_OPTION) return status;
     const size_t n = strlen(option->name);
     snprintf(why, sizeof why, "%s", rill_error(ctx));
-    const int named = strlen(why) > n + 2 && !memcmp(why + n, ": ", 2); /* the place says the name already */
+    /* the location in the message has the name already */
+    const int named = strlen(why) > n + 2 && !memcmp(why + n, ": ", 2);
     return rill_script_config_refuse(script, option->name, named ? why + n + 2 : why);
 }
 
@@ -68,7 +69,8 @@ static void free_options(void *source)
     rill_option_source_free(source);
 }
 
-/* The script once more, for a worker: what it says of the search there is that worker's layer, and goes with its context. */
+/* Load the script again in a worker's context. Its search options become the worker's copy of the options, and are freed with the
+ * context. */
 static rill_status read_for_worker(cli_runfile *file, int worker, rill_context *ctx)
 {
     rill_script *script;
@@ -94,13 +96,13 @@ static rill_status prepare_worker(void *user, int worker, rill_context *ctx)
     return status == RILL_OK && !file->is_sweep ? read_for_worker(file, worker, ctx) : status;
 }
 
-/* --- what wants the user's word ----------------------------------------------------------------------------------- */
+/* --- permissions -------------------------------------------------------------------------------------------------- */
 
 static int refuse_script(const cli_runfile *file, const char *key, const char *what, const char *path,
                          const char *option)
 {
     char why[1024];
-    while (!strncmp(path, "././", 4)) path += 2; /* "./x.so" of a script that is here */
+    while (!strncmp(path, "././", 4)) path += 2; /* a path beside a script in "." begins with "././" */
     snprintf(
         why, sizeof why,
         "a script %s only with your word: say %s %.400s too, or --unsafe-scripts if you trust the script as you would a program",
@@ -147,7 +149,7 @@ int cli_runfile_check_plain(const cli_runfile *file)
     return cli_fail_context(file->session->ctx);
 }
 
-/* `named` may be the name of an installed one. */
+/* named: a path, or the name of an installed plugin. */
 static int is_same_plugin(rill_context *ctx, const char *named, const char *path)
 {
     rill_text found = {.ctx = ctx};
@@ -164,7 +166,7 @@ static int is_loaded(const cli_session *session, const char *path)
     return 0;
 }
 
-/* One that the command line names too is there already. */
+/* Load a plugin unless the command line has loaded it. */
 static int load_plugin(cli_runfile *file, int32_t i)
 {
     char key[32];

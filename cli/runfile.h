@@ -1,10 +1,12 @@
-/* The run that a Lua script describes: --config FILE.lua of decode and bench, the argument of run and tune.
+/* Run files: runs described in Lua. `rill decode` and `rill bench` take them with --config FILE.lua, `rill run` and `rill tune` as an
+ * argument.
  *
- * What it says of the search is a layer between the command line and the model: options override it one by one, and any option
- * of a chain replaces its whole chain. By itself it must be possible. What only the options' method cannot use of it is left
- * out and told: `rill run run.lua --method greedy` compares, it does not fail. The rest are defaults of other options.
+ * A run file's search options rank between the command line and the model's defaults. Command-line options override them one by one,
+ * and an option of a chain replaces the whole chain. The run file must be valid alone. Options in it that do not fit the method on the
+ * command line are ignored with a warning, so that `rill run run.lua --method greedy` works for comparisons. All other values are
+ * defaults of options.
  *
- * A run file need not be the user's own. It may name what is read; native code, and files to write, are the user's to allow. */
+ * A run file may come from someone else. It may name files to read. Native plugins and files to write need the user's permission. */
 #ifndef CLI_RUNFILE_H
 #define CLI_RUNFILE_H
 
@@ -14,51 +16,49 @@
 #include "session.h"
 
 typedef struct cli_runfile {
-    const char *path; /* NULL: none is named */
+    const char *path; /* NULL: no run file */
     rill_script *script;
-    rill_script_config *config;  /* NULL: none is loaded */
-    rill_option_source *options; /* of said */
-    uint32_t
-        plugins_to_load; /* a bit for each of its plugins that is to be loaded: the others the command line has already */
-    int is_sweep;        /* what is run are points that the session's script makes: the workers have no use for it */
+    rill_script_config *config;  /* NULL: not loaded */
+    rill_option_source *options; /* its search options */
+    uint32_t plugins_to_load;    /* bit set of its plugins to load; the command line has loaded the others */
+    int is_sweep;                /* points of the sweep come from the session's script, so the workers do not load it */
     cli_session *session;
 } cli_runfile;
 
-/* Run the script, load the plugins it lists (shared objects only if the user knows of them), fill the layer, and give the session
- * what its options left open. Call it behind the options and before cli_session_configure(). Nothing to do without a path. CLI_OK or
+/* Run the script, load its plugins, and set the options and files of the session that the command line leaves open. Native plugins
+ * need the user's permission. Call it after parsing options and before cli_session_configure(). Does nothing without a path. CLI_OK or
  * CLI_FAILED after a message. */
 int cli_runfile_load(cli_runfile *file, cli_session *session);
 
-/* Give *path, where no option has, the file that the configuration names for writing at `key`. What a script in its sandbox says is no
- * word of the user's: for other files than standard output that is a failure, which tells of `option`. CLI_OK or CLI_FAILED after a
- * message. */
+/* Set *path to the output file that the run file names at `key`, unless an option has set it. A file other than standard output needs
+ * the user's permission; the message names `option`, which gives it. CLI_OK or CLI_FAILED after a message. */
 int cli_runfile_output_path(const cli_runfile *file, const char *key, const char *option, const char *script_path,
                             const char **path);
 
-/* Give *tsv and *jsonl, where no option has given either, what the configuration says its inputs are (cli_records_start()). CLI_OK or
- * CLI_FAILED after a message, which names the key. */
+/* Set *tsv and *jsonl from the run file (cli_records_start()), unless an option has set either. CLI_OK or CLI_FAILED after a message,
+ * which names the key. */
 int cli_runfile_input_format(const cli_runfile *file, const char **tsv, const char **jsonl);
 
-/* Refuse a configuration whose inputs are more than lines, for commands that decode no more; they would measure another search. Nothing to
- * do without a configuration. CLI_OK or CLI_FAILED after a message. */
+/* Refuse a run file with constraints, rows or JSON objects, for commands that decode plain lines only: they would measure a different
+ * search. CLI_OK or CLI_FAILED after a message; CLI_OK without a run file. */
 int cli_runfile_check_plain(const cli_runfile *file);
 
-/* The configuration alone, with the model's defaults behind it: must be possible. Same returns. */
+/* Check that the run file is valid with the model's defaults and without the command line. Same return values. */
 int cli_runfile_check(const cli_runfile *file, const cli_session *session);
 
-/* Warn of what the options, or a method of a bench (else NULL), left no room for. Not a matter of --quiet: another search runs than the
- * file describes. */
+/* Warn about options of the run file that the command line, or the `method` of a bench (else NULL), overrides. Printed even with
+ * --quiet, because the search differs from the described one. */
 void cli_runfile_warn_ignored(const cli_runfile *file, const rill_search_config *search_config, const char *method);
 
-/* A configuration's wishes for search and model. *out: freed by the caller, also after a failure.
+/* Convert a configuration to search and model options. *out: freed by the caller, also after an error.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 rill_status cli_options_from_config(rill_option_source **out, rill_script *script, rill_context *ctx,
                                     const rill_script_config *config);
 
-/* Accepts a zeroed file. Before cli_session_end(). */
+/* Free memory; accepts a zeroed struct. Call it before cli_session_end(). */
 void cli_runfile_end(cli_runfile *file);
 
-/* An option as given, else as the configuration says; NULL when neither does. */
+/* The value of an option, or else of the run file; NULL when neither is set. */
 static inline const char *cli_value_or(const char *option_value, const char *script_value)
 {
     return option_value ? option_value : script_value;

@@ -13,7 +13,7 @@ enum {
     TAKE_MODEL,
     TAKE_THREADS,
     TAKE_WORKERS,
-    TAKE_PLUGIN, /* this one and those behind it are taken before all others */
+    TAKE_PLUGIN, /* TAKE_PLUGIN and the ids after it are handled in the first pass */
     TAKE_UNSAFE,
     TAKE_MEMORY,
     TAKE_STEPS,
@@ -122,7 +122,7 @@ int cli_session_take_option(cli_session *session, const cli_option *option, cons
     case TAKE_WORKERS:
         session->workers = 0;
         return strcmp(value, "auto") ? cli_parse_int("--workers", value, 1, 1024, &session->workers) : CLI_OK;
-    default: return CLI_OK; /* taken already: cli_session_parse() */
+    default: return CLI_OK; /* handled in cli_session_parse() already */
     }
 }
 
@@ -177,7 +177,7 @@ static int skip_argument(void *user, const char *value)
     return CLI_OK;
 }
 
-/* What is said of a domain's option must reach the domain, not an option of the command's own. */
+/* Refuse a domain's option that has the name of an option of the command, since it could not be set. */
 static int check_hidden_options(const cli_option *own, const cli_option *rows)
 {
     for (; own->name; own++)
@@ -188,7 +188,7 @@ static int check_hidden_options(const cli_option *own, const cli_option *rows)
     return CLI_OK;
 }
 
-/* The command's own groups stand before the domains'; not every command has these. */
+/* Check the options of domains against the groups before them in the command's list; not every command has domain options. */
 static int check_domain_options(const cli_session *session, const cli_group *groups)
 {
     static const cli_option help[] = {{.name = "help"}, {.name = NULL}};
@@ -205,7 +205,7 @@ int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, 
 {
     cli_syntax first = *syntax;
     first.take_option = take_plugin;
-    first.take_argument = skip_argument; /* of an option that no plugin explains yet, too */
+    first.take_argument = skip_argument; /* may be the value of an option of a plugin that is not loaded yet */
     first.user = session;
     int code = cli_parse(&first, argc, argv, NULL);
     for (int i = 0; i < session->n_plugins && code == CLI_OK; i++)
@@ -265,7 +265,7 @@ int cli_session_load_plugin(cli_session *session, const char *path)
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-/* What scripts print: standard output belongs to results. */
+/* Print the output of scripts on standard error: standard output is for results. */
 static void print_line(void *user, const char *line)
 {
     cli_session *session = user;
@@ -349,7 +349,7 @@ const char *cli_session_domain(const cli_session *session)
     return name;
 }
 
-/* What the plugins registered, in a worker's context: scripts are the worker's own there. */
+/* Load the plugins into a worker's context. Each worker has separate Lua states. */
 static rill_status prepare_worker(void *user, int32_t index, rill_context *worker)
 {
     const cli_session *session = user;
@@ -366,14 +366,14 @@ static void free_values(cli_session *session)
     session->values = NULL;
 }
 
-/* Whether the model's directory speaks of another domain than the one that is opened. */
+/* Whether the model's directory belongs to another domain than the opened one. */
 static int is_other_domain(const cli_session *session)
 {
     const char *theirs = session->folder.domain;
     return session->domain && theirs[0] && strcmp(session->domain, theirs) != 0;
 }
 
-/* What layers say of the domain's options. */
+/* Collect the values of the domain's options from all sources. */
 static rill_status take_values(cli_session *session, const rill_domain *domain)
 {
     const rill_option_source *const sources[] = {session->command_line, session->run_file, session->folder.search};

@@ -1,6 +1,6 @@
-/* Inputs that are decoded as their sentences; split_sentences.h.
+/* Splitting inputs into sentences; see split_sentences.h.
  *
- * Divisions: lines · reading · putting together · writing. */
+ * Divisions: lines · reading · joining · writing. */
 #include "split_sentences.h"
 
 #include <inttypes.h>
@@ -9,20 +9,20 @@
 
 #include "utf8.h"
 
-/* A line on its way. */
+/* A line that is being decoded. */
 struct cli_split_line {
     cli_split_line **link, *next;
-    void *user;        /* the command's */
-    int64_t id, first; /* the line's; the engine's of its first sentence */
-    int64_t width;     /* of its text, 0: it is none for translation */
+    void *user;        /* request->user of the caller */
+    int64_t id, first; /* id of the line; the engine's id of its first sentence */
+    int64_t width;     /* width of the text; 0: no check for short outputs */
     int32_t n, n_done;
-    size_t prefix_length; /* bytes that stand before every sentence */
-    char *text;           /* of n > 1 */
+    size_t prefix_length; /* bytes of the prefix that every sentence gets */
+    char *text;           /* only if n > 1 */
     rill_settings settings;
     struct {
         size_t begin, length;
-        rill_result result; /* with outputs of its own */
-    } part[];               /* [n], and where the line ends */
+        rill_result result; /* a deep copy */
+    } part[];               /* [n + 1]; the last one marks the end of the line */
 };
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ void cli_split_end(cli_split *s)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* The sentences of s->request's text: s->n as rill_model_split() says it. */
+/* Split the text of s->request; sets s->n as rill_model_split() does. */
 static rill_status find_parts(cli_split *s)
 {
     const rill_request *r = &s->request;
@@ -139,13 +139,13 @@ static rill_status find_parts(cli_split *s)
                             &s->prefix_length);
 }
 
-/* The next sentence of the line at work. */
+/* Return the next sentence of the current line. */
 static rill_status next_part(cli_split *s, rill_request *request)
 {
     const rill_part *part = &s->part[s->part_index];
     *request = s->request;
     request->user = s->line;
-    request->number += (int64_t)s->part_index << 32; /* samples of its own, of whatever line the sentence is */
+    request->number += (int64_t)s->part_index << 32; /* each sentence draws different samples */
     rill_text_reset(&s->text);
     rill_status status = rill_text_append(&s->text, s->request.text, s->prefix_length);
     if (status == RILL_OK) status = rill_text_append(&s->text, s->request.text + part->begin, part->length);
@@ -157,7 +157,7 @@ static rill_status next_part(cli_split *s, rill_request *request)
     return RILL_OK;
 }
 
-/* The line that was read becomes one on its way, with all of its sentences or whole. */
+/* Register the line that was read, split into n sentences or whole. */
 static rill_status take_line(cli_split *s, int32_t n)
 {
     cli_split_line *line = s->line = add_line(s, &s->request, n);
@@ -173,7 +173,7 @@ static rill_status take_line(cli_split *s, int32_t n)
     if (n == 1) return RILL_OK;
     line->settings = s->request.settings ? *s->request.settings : *s->settings;
     if (rill_settings_resolve(s->ctx, &line->settings, 0) < 0)
-        rill_error_clear(s->ctx); /* the engine says it of each sentence */
+        rill_error_clear(s->ctx); /* each sentence reports the error */
     s->n_split++;
     s->n_split_lists += line->settings.n_best > 1;
     return RILL_OK;
@@ -199,7 +199,7 @@ rill_status cli_split_read(void *user, int may_block, rill_request *request)
     return status;
 }
 
-/* --- putting together --------------------------------------------------------------------------------------------- */
+/* --- joining ------------------------------------------------------------------------------------------------------ */
 
 static void *copy_bytes(const void *from, size_t bytes, int *failed)
 {
@@ -228,7 +228,7 @@ static int keep_result(rill_result *to, const rill_result *from)
     return failed || !output;
 }
 
-/* What lies before sentence i of the line, or behind the last: spaces and ends of lines are one space, and none at the line's ends. */
+/* Append the text between sentences i - 1 and i: each run of white space becomes one space, and none at the ends of the line. */
 static rill_status append_separator(const cli_split_line *line, int32_t i, rill_text *out)
 {
     const size_t end = line->part[i].begin;
@@ -243,7 +243,7 @@ static rill_status append_separator(const cli_split_line *line, int32_t i, rill_
         space = is_space;
         begun |= !is_space;
     }
-    /* Where the input writes no spaces its translation may: not behind what is no ASCII, as a full stop of Chinese. */
+    /* If the input has no space here, the output gets one only after an ASCII character, and so not after a Chinese full stop. */
     const int ascii = out->length > 0 && (unsigned char)out->data[out->length - 1] < 0x80;
     const int wanted = space || (begin == end && ascii);
     return status == RILL_OK && wanted && begun && i < line->n ? rill_text_append(out, " ", 1) : status;
@@ -255,7 +255,7 @@ static const rill_output *part_output(const cli_split_line *line, int32_t part, 
     return &r->outputs[rank < r->n_outputs ? rank : r->n_outputs - 1];
 }
 
-/* The rank-th output of all sentences as one, whose memory is the line's then. */
+/* Join the outputs of this rank of all sentences into *out, which owns the memory. */
 static rill_status join_output(const cli_split *s, const cli_split_line *line, int32_t rank, rill_output *out)
 {
     rill_text text = {.ctx = s->ctx};
@@ -293,7 +293,7 @@ static rill_status join_output(const cli_split *s, const cli_split_line *line, i
     return failed ? rill_fail_memory(s->ctx, 0, "an output of several sentences") : RILL_OK;
 }
 
-/* All outputs, or what failed first. */
+/* Join all outputs. If a sentence failed, the first failure is the result. */
 static rill_status join_line(const cli_split *s, const cli_split_line *line, rill_result *out)
 {
     int32_t n = 0, empty = 0;
@@ -332,7 +332,7 @@ static rill_status write_joined(cli_split *s, cli_split_line *line, int32_t more
     rill_result joined = {.id = line->id, .user = line->user, .has_more = more, .message = "", .warning = ""};
     rill_status status = join_line(s, line, &joined);
     if (status == RILL_OK) status = write_line(s, line, &joined);
-    joined.message = joined.warning = NULL; /* its sentences' */
+    joined.message = joined.warning = NULL; /* borrowed from a sentence */
     free_result(&joined);
     free_line(line);
     return status;

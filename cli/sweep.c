@@ -1,4 +1,4 @@
-/* rill run with a sweep: one row per point of the grid, written as soon as it is known. */
+/* rill run with a sweep: write one row per grid point, as soon as it is evaluated. */
 #include "sweep.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Text made fit for a terminal; see terminal.h. */
+/* Escaping text for a terminal; see terminal.h. */
 #include "terminal.h"
 
 #include "rill/context.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The number of the control character that these bytes are, 0 if they are none. C1, U+0080 to U+009F, is also single bytes: a terminal
- * that is not set to UTF-8, or meets what is no UTF-8, may obey them. */
+/* Code of the control character at `pos`, or 0. C1 controls (U+0080 to U+009F) count as single bytes too, because a terminal that does
+ * not use UTF-8, or meets invalid UTF-8, may obey them. */
 static unsigned control_code(const char *pos, size_t bytes)
 {
     const unsigned char first = (unsigned char)pos[0], second = bytes == 2 ? (unsigned char)pos[1] : 0;

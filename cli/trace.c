@@ -1,7 +1,7 @@
-/* --trace; trace.h.
+/* --trace; see trace.h.
  *
- * A run has many timesteps and this is inside its loop, so the lines, which hold numbers and fixed words only, are printed
- * directly rather than built as trees. */
+ * A run has many timesteps, so the lines of timesteps are printed directly instead of being built as JSON trees. They contain only
+ * numbers and fixed words. */
 #include "trace.h"
 
 #include <inttypes.h>
@@ -200,7 +200,7 @@ int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_search_
     return put_object(t, object);
 }
 
-/* Names of the actions that occurred, as far as the domain has names. */
+/* Write the names of the actions that occurred, if the domain has names. */
 static void put_names(cli_trace *t)
 {
     rill_text name = {.ctx = t->ctx};

@@ -1,8 +1,7 @@
-/* rill trace: one HTML file of pictures from the trace of a run. It needs nothing else, no network either.
+/* rill trace: convert the trace of a run to one HTML file with charts. The file needs no external resources.
  *
- * The page (picture.h) has the events, as they are but for two things: of a long run only the first timesteps, and of
- * trees only those of the first inputs, as many as there is room for. The page and standard error say what was left out. The trace is read
- * twice: to count, and to copy.
+ * The page (picture.h) contains the events of the trace. Of a long run it has only the first timesteps, and it has trees only of the
+ * first inputs, as many as fit. The page and standard error say what is missing. The trace is read twice: to count, and to copy.
  *
  * Divisions: options · counting · copying · the page · the command. */
 #include <inttypes.h>
@@ -18,7 +17,7 @@
 
 enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
 
-/* Candidates of an input in one timestep, or in all. */
+/* Number of candidates of an input, in one timestep or in all. */
 typedef struct tally {
     int64_t item, n;
 } tally;
@@ -27,16 +26,17 @@ typedef struct trace_page {
     rill_context *ctx;
     const char *path, *output_path, *title, *timesteps_option, *trees_option;
     cli_output out;
-    int64_t max_timesteps; /* that the page may have */
-    int64_t max_trees;     /* inputs that have trees in the page; -1: as many as there is room for */
+    int64_t max_timesteps; /* limit of timesteps in the page */
+    int64_t max_trees;     /* number of inputs with trees; -1: as many as fit */
     int64_t n_timesteps, n_events;
-    tally *
-        tally; /* [n_tallies] as they come; choose_trees() sorts them. Their memory goes with what the trace holds, not with its numbers */
+    /* [n_tallies] in order of reading, then sorted by choose_trees(). Memory grows with the events of the trace, not with input
+     * numbers. */
+    tally *tally;
     size_t n_tallies, tally_capacity;
-    int64_t n_items;     /* the last input's number and 1 */
-    int64_t n_written;   /* timesteps */
-    const json_t *items; /* of the timestep at work */
-    int cut;             /* the trace ends in the middle of a line */
+    int64_t n_items;     /* 1 + the largest input number */
+    int64_t n_written;   /* timesteps written */
+    const json_t *items; /* of the current timestep */
+    int cut;             /* the last line of the trace is incomplete */
 } trace_page;
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
@@ -104,7 +104,7 @@ static int is_kind(const json_t *event, const char *kind)
     return event_kind && !strcmp(event_kind, kind);
 }
 
-/* Do `each` with every event. */
+/* Call `each` for every event. */
 static int read_events(trace_page *v, int (*each)(trace_page *v, json_t *event))
 {
     cli_input input;
@@ -136,7 +136,7 @@ static int read_events(trace_page *v, int (*each)(trace_page *v, json_t *event))
     return code;
 }
 
-/* The input of candidate j of a timestep; -1: the event is not in order. */
+/* Input number of candidate j of a timestep; -1: malformed event. */
 static int64_t candidate_item(const json_t *items, const json_t *index, size_t j)
 {
     const json_t *item = json_array_get(items, (size_t)json_integer_value(json_array_get(index, j)));
@@ -181,7 +181,7 @@ static int compare_tallies(const void *a, const void *b)
     return (x->item > y->item) - (x->item < y->item);
 }
 
-/* Trees of the first inputs, until they are too many. */
+/* Choose how many inputs get trees: as many as the limit on candidates allows. */
 static void choose_trees(trace_page *v)
 {
     int64_t sum = 0;
@@ -202,7 +202,7 @@ static int all_zero(const json_t *array)
     return 1;
 }
 
-/* Leave out candidates of inputs whose trees are left out, and phases where there is one. */
+/* Remove candidates of inputs without trees, and phases if all are 0. */
 static void drop_candidates(trace_page *v, json_t *event)
 {
     json_t *all = json_object_get(event, "hypotheses"), *index = json_object_get(all, "item"), *kept, *column, *value;
@@ -228,7 +228,7 @@ static int copy_event(trace_page *v, json_t *event)
     if (is_timestep && v->n_written++ >= v->max_timesteps) return CLI_OK;
     if (!is_timestep && v->n_written >= v->max_timesteps && v->n_timesteps > v->max_timesteps &&
         is_kind(event, "admitted"))
-        return CLI_OK; /* of a timestep that is left out */
+        return CLI_OK; /* it belongs to a timestep that is left out */
     if (is_timestep) drop_candidates(v, event);
     return cli_picture_event(&v->out, event, DIGITS);
 }
@@ -269,7 +269,7 @@ static int write_page(trace_page *v)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-/* "run.jsonl" gives "run.html"; a title is the name without folders. */
+/* Make the name of the page, "run.jsonl" to "run.html", and its title, the name without folders. */
 static int name_page(trace_page *v, char **name)
 {
     const char *slash = strrchr(v->path, '/'), *last = slash ? slash + 1 : v->path, *dot = strrchr(last, '.');

@@ -1,6 +1,6 @@
-/* Reading and decoding test sets, and trying points with them; see trial.h.
+/* Loading and decoding test sets, and evaluating points with them; see trial.h.
  *
- * Divisions: files · decoding · where we are · trying. */
+ * Divisions: files · decoding · progress · evaluation. */
 #include "trial.h"
 
 #include <inttypes.h>
@@ -131,7 +131,7 @@ int cli_trials_have_certified(const cli_trials *t)
     return 0;
 }
 
-/* --- where we are ------------------------------------------------------------------------------------------------- */
+/* --- progress ----------------------------------------------------------------------------------------------------- */
 
 static void show_point(const cli_trials *t, const cli_point *point)
 {
@@ -154,7 +154,7 @@ void cli_trials_erase(void *unused)
     fflush(stderr);
 }
 
-/* --- trying ------------------------------------------------------------------------------------------------------- */
+/* --- evaluation --------------------------------------------------------------------------------------------------- */
 
 int cli_trials_check_name(const char *path, const rill_option_source *command_line, const char *name)
 {
@@ -173,7 +173,7 @@ static int differ(const char *a, const char *b)
     return a && b ? strcmp(a, b) != 0 : a != b;
 }
 
-/* A key of options whose value in `a` is not that in `b`; NULL: there is none. */
+/* A key of "options" whose values in `a` and `b` differ; NULL: there is none. */
 static const char *changed_option(const rill_script_config *a, const rill_script_config *b)
 {
     for (int32_t i = 0, j; i < a->n_options; i++) {
@@ -183,7 +183,7 @@ static const char *changed_option(const rill_script_config *a, const rill_script
     return NULL;
 }
 
-/* The key by which a point would want another model, other inputs or other outputs than the script; NULL: there is none. */
+/* A key by which a point would need another model, input or output than the script; NULL: there is none. */
 static const char *changed_key(const rill_script_config *point, const rill_script_config *script)
 {
     const struct {
@@ -204,7 +204,7 @@ static const char *changed_key(const rill_script_config *point, const rill_scrip
     if (point->n_ensemble != script->n_ensemble) return "model";
     for (int32_t i = 0; i < point->n_ensemble; i++)
         if (strcmp(point->ensemble[i], script->ensemble[i])) return "model";
-    if (point->n_plugins) return "plugins"; /* a point is made without the script's */
+    if (point->n_plugins) return "plugins"; /* plugins are loaded once, for the script */
     if (point->tokenized != script->tokenized) return "tokenized";
     if (point->threads != script->threads) return "threads";
     if (point->workers != script->workers) return "workers";
@@ -214,7 +214,7 @@ static const char *changed_key(const rill_script_config *point, const rill_scrip
 
 static int refuse(cli_point *point, const char *why)
 {
-    point->refusal = strndup(why, strcspn(why, "\n")); /* a row has one line */
+    point->refusal = strndup(why, strcspn(why, "\n")); /* a table row is one line */
     return point->refusal ? CLI_OK : cli_fail_memory("a point");
 }
 
@@ -225,8 +225,8 @@ static int fail_point(const cli_trials *t, const cli_point *point)
     return cli_fail("%s: %s: %s", t->path, label, rill_error(t->session->ctx));
 }
 
-/* A point must be possible by itself, and nothing of it may have to give way to an option: its row would tell of another search
- * than it says. */
+/* Create the search config of a point. A point that is invalid alone, or whose options the command line overrides, is refused: its row
+ * would describe a search that was not run. */
 static int make_search(cli_trials *t, const rill_script_config *config, cli_point *point, rill_option_source **source,
                        rill_search_config **search_config)
 {
@@ -300,7 +300,7 @@ int cli_trials_try(cli_trials *t, const rill_script_config *config)
         code = cli_trials_check_name(t->path, t->session->command_line, point->name[i]);
     if (code == CLI_OK) code = make_search(t, config, point, &source, &search_config);
     if (code == CLI_OK && !point->refusal) code = decode_point(t, config, point, search_config);
-    if (code != CLI_OK && point) cli_points_remove_last(&t->points); /* what was not finished is no point */
+    if (code != CLI_OK && point) cli_points_remove_last(&t->points); /* remove the unfinished point */
     rill_search_config_free(search_config);
     rill_option_source_free(source);
     return code;

@@ -1,7 +1,7 @@
-/* Test sets from files, one decode of all inputs, and points tried with it: what `rill bench`, sweeps and `rill tune` are made of.
+/* Load a test set, decode it, and evaluate points (sets of parameters) with it, for `rill bench`, sweeps and `rill tune`.
  *
- * Every decode has an engine of its own on a model that stays open, so that none but the first pays for the growth of the
- * model's memory, and what is timed is what someone who decodes a long stream gets. */
+ * Each decode creates an engine on a model that stays open. Only the first decode pays for growing the model's memory, so later
+ * timings are those of a long-running stream. */
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
 
@@ -11,58 +11,57 @@
 #include "points.h"
 #include "session.h"
 
-/* NULL: not given. `tsv` has two columns: references in the second, and in the first the inputs, unless `input` has them. */
+/* NULL: not set. `tsv` has two columns: inputs, unless `input` has them, and references. */
 typedef struct cli_testset_files {
     const char *input, *references, *tsv;
 } cli_testset_files;
 
-/* A row of commands that have --test-set FILE. */
+/* The row that refuses --tsv, for commands with --test-set FILE. */
 #define CLI_REFUSED_TSV                                                                              \
     {                                                                                                \
         "tsv", 0, "FILE", "", .refused = "--test-set FILE has inputs and references, in two columns" \
     }
 
-/* Read the files. One of `input` and `tsv` is there. CLI_OK or CLI_FAILED after a message. */
+/* Load the files. `input` or `tsv` must be set. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files);
 
-/* The metric of that name, for an option. CLI_OK or CLI_FAILED after a message that lists them. */
+/* Find a metric by name, for an option. CLI_OK or CLI_FAILED after a message that lists all metrics. */
 int cli_metric_take(const char *name, const cli_metric_kind **kind);
 
-/* Decode all inputs with as many outputs as the beam is wide, or n-best where that is more, and judge them: an oracle looks
- * at every one.
- *   hash: [inputs] gets a hash of each input's outputs with their scores; may be NULL
- *   RILL_OK · what rill_engine_create() and rill_run() return */
+/* Decode all inputs and measure their quality. Requests k outputs, or n-best if that is more, since the oracle uses all outputs.
+ *   hash: [inputs] receives a hash of each input's outputs and scores; may be NULL
+ *   RILL_OK · a status of rill_engine_create() or rill_run() */
 rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                             uint64_t *hash, cli_trial *out);
 
-/* Decode all inputs as the plan says and look at nothing: for the time it takes. Same returns. */
+/* Decode all inputs with the search config and discard the results, to measure time. Same return values. */
 rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                            cli_trial *out);
 
-/* Configurations that are tried one after the other. */
+/* Evaluation of a series of configurations. */
 typedef struct cli_trials {
     cli_points points;
     cli_session *session; /* its options override every point */
     cli_testset *set;
-    const char *path;                 /* the script's, for messages */
-    rill_script *script;              /* the same, to find the place that a message is about */
-    const rill_script_config *config; /* what it returned, by which the model was opened */
-    int64_t total;                    /* how many there will be, 0 = not known */
-    int shows_progress;               /* say on standard error which one is being tried */
+    const char *path;                 /* path of the script, for messages */
+    rill_script *script;              /* the script, to locate errors */
+    const rill_script_config *config; /* what the script returned; the model was opened with it */
+    int64_t total;                    /* number of points, 0 = unknown */
+    int shows_progress;               /* show the current point on standard error */
 } cli_trials;
 
-/* Decode the test set with a configuration and append what came of it, though it be refused. Before the first point that is not
- * the set is decoded once more, for the model's memory to have grown.
- *   CLI_OK, or CLI_FAILED after a message that names the point: what its run was stopped by */
+/* Decode the test set with a configuration and append the result, even if the point is refused. Before the first valid point, the set
+ * is decoded once more, so that the model's memory has grown.
+ *   CLI_OK, or CLI_FAILED after a message that names the point */
 int cli_trials_try(cli_trials *trials, const rill_script_config *config);
 
-/* Refuse a parameter that an option sets too. CLI_OK or CLI_FAILED after a message. */
+/* Refuse a parameter that the command line sets too. CLI_OK or CLI_FAILED after a message. */
 int cli_trials_check_name(const char *path, const rill_option_source *command_line, const char *name);
 
-/* Whether it is told of every point what is certified. */
+/* Whether the run reports certificates for every point. */
 int cli_trials_have_certified(const cli_trials *trials);
 
-/* Take the line that tells where we are from the terminal. Fits cli_session.erase_progress. */
+/* Erase the progress line. Has the type of cli_session.erase_progress. */
 void cli_trials_erase(void *unused);
 
 #endif

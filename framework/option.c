@@ -1,4 +1,4 @@
-/* Options: finding a row, reading values as it says, writing them back. */
+/* Options: finding a row, parsing and formatting values. */
 #include "rill/option.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-/* The first `length` bytes of `a`. */
+/* Compares the first `length` bytes of `a` with `b`. */
 static int same_word(const char *a, size_t length, const char *b)
 {
     for (; length > 0 && *b != '\0'; a++, b++, length--)
@@ -68,7 +68,7 @@ static rill_status read_number(rill_context *ctx, const rill_option *option, con
     errno = 0;
     double number = rill_read_number(value, &end);
     int is_integer = option->type != RILL_OPTION_REAL;
-    /* "1/6" is how the sources write the refill share. */
+    /* The refill threshold may be a fraction such as "1/6". */
     if (!is_integer && end != value && *end == '/') {
         double divisor = rill_read_number(end + 1, &end);
         number = divisor != 0 ? number / divisor : NAN;
@@ -82,7 +82,8 @@ static rill_status read_number(rill_context *ctx, const rill_option *option, con
     return fail_value(ctx, option, value, isinf(option->min) && isinf(option->max) ? "a number" : wanted);
 }
 
-/* With K, M, G or T behind it as powers of 1,024. Less than one byte would be read as 0, which is no bound. */
+/* Read a number of bytes. K, M, G and T are powers of 1,024. A value below one byte would become 0, which means no limit, so it is an
+ * error. */
 static rill_status read_bytes(rill_context *ctx, const rill_option *option, const char *value, int64_t *out)
 {
     static const char units[] = "KkMmGgTt";
@@ -101,7 +102,7 @@ static rill_status read_bytes(rill_context *ctx, const rill_option *option, cons
     return RILL_OK;
 }
 
-/* The place of `value` among words with bars between, from 1; 0 if it is none of them. */
+/* Position of `value` in a list separated by bars, from 1; 0: not found. */
 static int32_t find_word(const char *words, const char *value)
 {
     size_t length = strlen(value);
@@ -113,7 +114,7 @@ static int32_t find_word(const char *words, const char *value)
     }
 }
 
-/* What other toolkits call the types of numbers. */
+/* Translate names of number types in other toolkits. */
 static const char *short_type(const char *value)
 {
     static const char *const names[][2] = {{"float32", "f32"}, {"bfloat16", "bf16"}, {"float16", "f16"}};

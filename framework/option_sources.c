@@ -1,4 +1,5 @@
-/* Layers: noting what one source of options says; see rill/search_config.h. How several are composed is search_config.c's. */
+/* Option sources: the options of one source, such as a command line; see rill/search_config.h. search_config.c combines several
+ * sources. */
 #include "option_sources.h"
 
 #include <stdio.h>
@@ -23,7 +24,7 @@ static void free_text(rill_context *ctx, const char *text)
     if (text != NULL) rill_free(ctx, (char *)(uintptr_t)text, strlen(text) + 1);
 }
 
-/* --- a layer's life ----------------------------------------------------------------------------------------------- */
+/* --- life --------------------------------------------------------------------------------------------------------- */
 
 rill_status rill_option_source_create(rill_option_source **out, rill_context *ctx, rill_origin origin)
 {
@@ -78,7 +79,7 @@ rill_status rill_option_source_set_worker_copy(rill_option_source *layer, int32_
         name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_##kind, 0, 0, 0, aliases \
     }
 #define ROW(name, argument, kind, help) TYPED_ROW(name, NULL, argument, TEXT, kind, help)
-#define PRUNE "prune-" /* and the heuristic's name */
+#define PRUNE "prune-" /* followed by the heuristic's name */
 static const rill_option CHAIN_OPTIONS[] = {
     TYPED_ROW(PRUNE "absolute", "absolute", "D", TEXT, SEARCH, "drop candidates more than D below the best"),
     TYPED_ROW(PRUNE "relative", "relative", "R", TEXT, SEARCH,
@@ -159,7 +160,7 @@ rill_status rill_option_source_add_to_chain(rill_option_source *layer, rill_chai
     return add_to_chain(layer, chain, name, strlen(name), arguments != NULL ? arguments : "");
 }
 
-/* Options are spelt with dashes, registered names as their author liked. */
+/* Option names have dashes; registered names may have underscores. */
 static const char *registered_name(const rill_context *ctx, const char *name)
 {
     const rill_heuristic *h;
@@ -169,7 +170,7 @@ static const char *registered_name(const rill_context *ctx, const char *name)
     return name;
 }
 
-/* The scorer of that name searches for its own evidence. */
+/* Add the scorer that collects its evidence with a search. */
 static rill_status add_lmbr_self(rill_option_source *layer, const char *value)
 {
     rill_text arguments = {.ctx = layer->ctx};
@@ -179,7 +180,7 @@ static rill_status add_lmbr_self(rill_option_source *layer, const char *value)
     return status;
 }
 
-/* "NAME:ARGS" for a chain, or the arguments of the heuristic or scorer that is the row's name. */
+/* Add a chain entry from "NAME:ARGS", or from the arguments of the heuristic or scorer that the row names. */
 static rill_status set_chain(rill_option_source *layer, const rill_option *row, const char *value)
 {
     static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "policy"};
@@ -222,7 +223,7 @@ const rill_option *rill_option_row(const rill_context *ctx, const char *name)
     return row;
 }
 
-/* Of several domains that have the option some may know other words: one of them must take the value. */
+/* If several domains have the option, one of them must accept the value. */
 static rill_status check_option(rill_context *ctx, const rill_option *row, const char *value)
 {
     const rill_domain *d;
@@ -233,7 +234,7 @@ static rill_status check_option(rill_context *ctx, const rill_option *row, const
     return rill_option_read(ctx, row, value, NULL);
 }
 
-/* Under one name or two: of two values, one would be lost. */
+/* Refuse a second, different value of an option, also under another of its names: one of the two would be lost. */
 static rill_status check_repeated(const rill_option_source *layer, const rill_option *row, const char *old_value,
                                   const char *value)
 {
@@ -301,7 +302,7 @@ static rill_status set_any(rill_option_source *layer, const char *name, const ch
     return set_option(layer, row, value);
 }
 
-/* Messages about a file write names as its keys are written. */
+/* Messages about a file spell options as keys of the file. */
 static rill_option_style enter_style(const rill_option_source *layer)
 {
     rill_context *ctx = layer->ctx;
@@ -396,7 +397,7 @@ rill_status rill_option_source_check(const rill_option_source *layer)
     return status;
 }
 
-/* Whether a nearer layer than layers[at] gives the option too. */
+/* Whether a source of higher precedence than sources[index] sets the option too. */
 static int is_overridden(const rill_option_source *const *layers, int index, const char *name)
 {
     for (int i = 0; i < index; i++)

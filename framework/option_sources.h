@@ -1,4 +1,4 @@
-/* Layers as option_sources.c and search_config.c share them. */
+/* The struct of option sources, shared by option_sources.c and search_config.c. */
 #ifndef RILL_OPTION_SOURCES_H
 #define RILL_OPTION_SOURCES_H
 
@@ -6,7 +6,7 @@
 #include "rill/search_config.h"
 
 typedef struct rill__chain {
-    rill_chain_entry *entry; /* [n], with texts of its own */
+    rill_chain_entry *entry; /* [n] owns its strings */
     size_t n, capacity;
     int is_set;
 } rill__chain;
@@ -14,19 +14,19 @@ typedef struct rill__chain {
 struct rill_option_source {
     rill_context *ctx;
     rill_origin origin;
-    char *value[64]; /* by row of rill_setting_table(); NULL: not said */
+    char *value[64]; /* [rows of rill_setting_table()]; NULL: not set */
     rill_pair *option;
-    size_t n_options, options_capacity; /* of domains */
+    size_t n_options, options_capacity; /* options of domains */
     rill__chain chain[RILL_CHAINS];
-    rill_budget_fn budget; /* instead of the setting of that name */
+    rill_budget_fn budget; /* replaces the setting `budget` */
     void *budget_user;
-    rill_key_fn cube_key; /* NULL: not said */
+    rill_key_fn cube_key; /* NULL: not set */
     void *cube_key_user;
-    rill_option_source **worker_copy; /* [n_worker_copies], NULL where a worker has none */
+    rill_option_source **worker_copy; /* [n_worker_copies]; NULL for a worker without a copy */
     size_t n_worker_copies, worker_copies_capacity;
 };
 
-/* What a layer says of a setting's row; NULL, or of no layer at all: nothing. */
+/* Value of a setting in a source; NULL if it is not set, or if `layer` is NULL. */
 const char *rill__source_value(const rill_option_source *layer, const rill_option *row);
 
 #endif

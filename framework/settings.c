@@ -1,8 +1,8 @@
-/* Search settings: the table of options, reading a value from text, and resolving presets.
+/* Search settings: the option table, parsing values, and resolving presets.
  *
- * One row of OPTIONS is all there is to a setting; help texts, configurations, reports and error messages come from it. A method
- * is a preset: a policy's name plus what it fixes; an option that contradicts it is refused here, so that the engine sees consistent
- * settings only.
+ * Each setting is one row of OPTIONS. Help texts, configuration keys, reports and error messages are derived from it. A method is a
+ * preset: a scheduling policy and some fixed settings. Options that contradict the method are refused here, so that the engine only
+ * sees consistent settings.
  *
  * Divisions: options · values · methods · samples and groups · presets · resolving. */
 #include <limits.h>
@@ -110,7 +110,7 @@ const rill_option *rill_setting_table(void)
     return OPTIONS;
 }
 
-/* No member but the first is known to lie in a struct of another size. */
+/* A struct of another size is only guaranteed to have the first member. */
 void rill_settings_init(rill_settings *settings, size_t size)
 {
     memset(settings, 0, size);
@@ -251,7 +251,8 @@ const rill_method_info *rill_method_table(void)
 
 /* --- samples and groups ------------------------------------------------------------------------------------------- */
 
-/* Sampling and groups keep a beam of fixed size, in which an ended hypothesis leaves its place empty. Presets do not change that. */
+/* Sampling and beam groups use a beam of fixed size, in which a finished hypothesis leaves its place empty. Presets do not change
+ * that. */
 static void fill_fixed_beam(rill_settings *s)
 {
     if (s->sample == 0 && s->groups <= 1) return;
@@ -269,7 +270,7 @@ static void fill_fixed_beam(rill_settings *s)
     if (s->top_p == 0) s->top_p = 1;
 }
 
-/* "--finish cannot be combined with --num-samples"; `value`: of the first, " greedy", or "". */
+/* Report "--finish cannot be combined with --num-samples". `value`: of the first option, as " greedy", or "". */
 static rill_status fail_combination(rill_context *ctx, const char *name, const char *value, const char *with)
 {
     char a[RILL_OPTION_MAX], b[RILL_OPTION_MAX];
@@ -277,7 +278,7 @@ static rill_status fail_combination(rill_context *ctx, const char *name, const c
                      rill__option_label(ctx, with, b));
 }
 
-/* Samples and groups keep a fixed beam: these options shape another. */
+/* Refuse options that change the shape of the beam, for samples and groups. */
 static rill_status check_fixed_beam(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics,
                                     const char *with)
 {
@@ -308,7 +309,7 @@ static rill_status check_sample(rill_context *ctx, const rill_settings *s, int g
 {
     char a[RILL_OPTION_MAX], b[RILL_OPTION_MAX];
     const int seeded = s->seed != 0 ||
-                       (s->given & option_bit(rill_option_find(OPTIONS, "seed"))) != 0; /* 0 is a seed */
+                       (s->given & option_bit(rill_option_find(OPTIONS, "seed"))) != 0; /* seed 0 is valid */
     const char *how = s->temperature != 0 ? "temperature"
                       : s->top_k != 0     ? "top-k"
                       : s->top_p != 0     ? "top-p"
@@ -341,11 +342,11 @@ static rill_status check_groups(rill_context *ctx, const rill_settings *s, int g
 
 /* --- presets ------------------------------------------------------------------------------------------------------ */
 
-/* What other decoders do, in this one's settings. The engine knows settings only. Sources: transformers' generation/utils.py,
- * fairseq's sequence_generator.py, marian-dev's translator/beam_search.cpp and history.h, CTranslate2's decoding.cc. */
+/* Defaults of other decoders, expressed as settings. Sources: transformers' generation/utils.py, fairseq's sequence_generator.py,
+ * marian-dev's translator/beam_search.cpp and history.h, CTranslate2's decoding.cc. */
 static const struct preset {
     const char *settings;
-    const char *unpenalised; /* more, when the length does not count */
+    const char *unpenalised; /* more settings, if there is no length penalty */
 } presets[] = {
     [RILL_LIKE_HF] = {"beam-size=5 finish=immediate keep=best stop=bound at-limit=first count-end=1 length-penalty=1",
                       ""},
@@ -359,7 +360,7 @@ static const struct preset {
          "stop=top"},
 };
 
-/* Fields may have been set without rill_settings_set(). */
+/* Whether an option is set, also if the field was set without rill_settings_set(). */
 static int is_set(const rill_settings *settings, const rill_option *option)
 {
     rill_settings defaults;
@@ -369,7 +370,7 @@ static int is_set(const rill_settings *settings, const rill_option *option)
            strcmp(rill_settings_get(settings, option, is), rill_settings_get(&defaults, option, was)) != 0;
 }
 
-/* A beam of one that ends at its first end action is what greedy search is everywhere. */
+/* Whether a setting is part of plain greedy search: a beam of one that ends at its first end action. */
 static int is_greedy_setting(const char *name)
 {
     static const char *const own[] = {"beam-size", "finish", "keep", "stop"};
@@ -410,7 +411,7 @@ static rill_status fill_preset(rill_context *ctx, rill_settings *s)
 
 /* --- resolving ---------------------------------------------------------------------------------------------------- */
 
-/* `option`: NULL for heuristics; `why`: of the method. */
+/* option: NULL for heuristics; why: the method's reason. */
 static rill_status fail_method(rill_context *ctx, const rill_settings *settings, const char *option, const char *why)
 {
     char label[RILL_OPTION_MAX], method[RILL_OPTION_MAX];
@@ -424,7 +425,7 @@ int32_t rill__max_children(const rill_settings *s)
     return s->finish == RILL_FINISH_IMMEDIATE ? 2 * s->k : s->k;
 }
 
-/* Resolving twice must change nothing, so a value equal to what the preset gives is never a contradiction. */
+/* Resolving twice must have no effect, so a value equal to the preset's is not a contradiction. */
 
 static rill_status resolve_beam(rill_context *ctx, rill_settings *s, const rill_method_info *m, int has_heuristics)
 {
@@ -468,8 +469,7 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
     if (s->patience > 0) {
         if (s->stop_after != 0) return fail_combination(ctx, "patience", "", "stop-after");
         double outputs = floor(s->k * s->patience + 0.5);
-        const double max_outputs =
-            rill_option_find(OPTIONS, "stop-after")->max; /* resolved twice it is a number like any other */
+        const double max_outputs = rill_option_find(OPTIONS, "stop-after")->max; /* settings may be resolved twice */
         s->stop_after = outputs < 1 ? 1 : (int32_t)(outputs < max_outputs ? outputs : max_outputs);
         s->patience = 0;
     }
@@ -502,7 +502,8 @@ static int32_t count_words(const char *words)
     return n;
 }
 
-/* Fields may have been set without rill_settings_set(). 0 means the default everywhere; a refill below 0 does. */
+/* Check the range of each setting, since fields may have been set without rill_settings_set(). 0 means the
+ * default, and so does a refill below 0. */
 static rill_status check_ranges(rill_context *ctx, const rill_settings *settings)
 {
     for (const rill_option *o = OPTIONS; o->name != NULL; o++) {

@@ -1,4 +1,4 @@
-/* The bodies of binding.h. */
+/* Function bodies of binding.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,7 +104,7 @@ void rillpy_answer(const rill_score_request *ask, int32_t n, int32_t actions, co
         rill_score_result_fill(ask, r, actions, every, logp + (size_t)r * (size_t)actions, NULL, out);
 }
 
-/* --- prefixes: numbers of actions, and what is to be added to each --------------------------------------------------- */
+/* --- prefixes: action ids, and a bias of each --------------------------------------------------------------------- */
 
 typedef struct prefix_action {
     int32_t action;
@@ -113,13 +113,13 @@ typedef struct prefix_action {
 
 typedef struct prefix {
     rill_context *ctx;
-    size_t size; /* of this block */
-    float share; /* of a bias: what all actions of a row have added */
+    size_t size; /* bytes of this block */
+    float share; /* added to all choices of a row */
     int32_t n;
     prefix_action at[]; /* [n] */
 } prefix;
 
-/* "ACTION ACTION ...", or with biases "SHARE ACTION:BIAS ..." */
+/* Parse "ACTION ACTION ...", or "SHARE ACTION:BIAS ..." with biases. */
 static rill_status prefix_create(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
 {
     const int biased = strcmp(table->name, "python-bias") == 0;
@@ -149,7 +149,7 @@ static void prefix_destroy(void *self)
     if (p != NULL) rill_free(p->ctx, p, p->size);
 }
 
-/* No factor is 0, and this one leaves nothing that a float could tell from it. */
+/* A factor that makes the score of a forced action negligible. A factor of 0 is not allowed. */
 static const float HARDLY = 1e-30f;
 
 static rill_status prefix_score(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
@@ -179,7 +179,7 @@ const rill_scorer *rillpy_prefix(void)
     return &table;
 }
 
-/* Whether the row's hypothesis is the beginning of the prefix. */
+/* Whether the row's hypothesis is a prefix of the actions. */
 static int follows(const prefix *p, const rill_scorer_rows *rows, int32_t row)
 {
     int32_t h = rows->hyp_node[row];

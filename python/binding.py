@@ -1,8 +1,8 @@
 """Write the C source of rill._native: librill's public functions for Python, by cffi in API mode.
 
-Nothing is listed here: the declarations are what the C preprocessor makes of rill/rill.h. What system headers declare is left out, since
-cffi knows size_t and its like, and so are functions that take a va_list or have their bodies in a header. HOOKS are the functions in
-Python that librill calls; binding.h and binding.c are the little C that is not worth a call from Python for each of its steps.
+The declarations are preprocessed from rill/rill.h, so no list has to be maintained. Declarations of system headers are left out, since
+cffi knows size_t and similar types, and so are functions with a va_list or an inline body. HOOKS are Python functions that librill calls.
+binding.h and binding.c are C code for loops that would be slow in Python.
 
     usage: binding.py CC INCLUDE_FOLDER BINDING_H BINDING_C OUTPUT.c
 """
@@ -15,7 +15,7 @@ import tempfile
 
 from cffi import FFI
 
-# What librill calls: one function for each kind of call, whatever it stands for in Python (hooks.py, domain.py, crew.py).
+# Functions that librill calls: one for each kind of callback, shared by all Python objects (hooks.py, domain.py, crew.py).
 HOOKS = """
 static char *const RILL_VERSION_STRING;
 extern "Python" {
@@ -48,7 +48,7 @@ SYSTEM_HEADERS = ("stdarg.h", "stddef.h", "stdint.h")
 
 
 def preprocess(compiler: list[str], include: str, text: str) -> str:
-    """What the preprocessor makes of `text`, without anything of the system's headers."""
+    """Preprocess `text` with empty system headers."""
     with tempfile.TemporaryDirectory() as folder:
         for name in SYSTEM_HEADERS:
             pathlib.Path(folder, name).write_text("")
@@ -57,7 +57,7 @@ def preprocess(compiler: list[str], include: str, text: str) -> str:
 
 
 def without_bodies(text: str) -> str:
-    """The declarations without the functions whose bodies stand among them."""
+    """Remove inline functions with their bodies."""
     kept, at = [], 0
     for begin in re.finditer(r"static inline\b", text):
         if begin.start() < at:
@@ -76,7 +76,7 @@ def main() -> None:
     compiler, include, header, bodies, output = sys.argv[1].split(), *sys.argv[2:]
     own = pathlib.Path(header).read_text()
     declared = without_bodies(preprocess(compiler, include, own))
-    declared = re.sub(r"[^;{}]*\bva_list\b[^;]*;", "", declared)  # which cffi cannot call
+    declared = re.sub(r"[^;{}]*\bva_list\b[^;]*;", "", declared)  # cffi cannot call functions with a va_list
     ffi = FFI()
     ffi.cdef(declared)
     ffi.cdef(HOOKS)

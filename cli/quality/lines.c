@@ -1,4 +1,4 @@
-/* Lines, one behind the other in one block; see lines.h. */
+/* Lines in one block of memory; see lines.h. */
 #include "lines.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Lines in memory: references, and the inputs that are decoded again and again. */
+/* Lines in memory: references, and inputs that are decoded several times. */
 #ifndef CLI_LINES_H
 #define CLI_LINES_H
 
@@ -15,10 +15,10 @@ typedef struct cli_lines {
     int64_t n;
 } cli_lines;
 
-/* Append one. RILL_OK · RILL_ERR_MEMORY (recorded in the context, as are the next one's failures) */
+/* Append a line. RILL_OK · RILL_ERR_MEMORY. The context records errors of both functions. */
 rill_status cli_lines_add(cli_lines *lines, rill_context *ctx, const char *text, size_t length);
 
-/* Append the two columns of `both`, which have a tab between them; `path` is where they are from, for the message.
+/* Append the two tab-separated columns of all lines to `first` and `second`. `path` is the source of the lines, for the message.
  *   RILL_OK · RILL_ERR_INPUT (a line without a tab) · RILL_ERR_MEMORY */
 rill_status cli_lines_split(const cli_lines *two_columns, rill_context *ctx, const char *path, cli_lines *first,
                             cli_lines *second);
@@ -26,7 +26,7 @@ rill_status cli_lines_split(const cli_lines *two_columns, rill_context *ctx, con
 /* Line i, 0 <= i < n; borrowed until the lines are freed. */
 const char *cli_lines_get(const cli_lines *lines, int64_t i, size_t *length);
 
-/* Accepts zeroed lines. */
+/* Free memory; accepts zeroed lines. */
 void cli_lines_free(cli_lines *lines);
 
 #endif

@@ -1,4 +1,4 @@
-/* The list of metrics, and what all of them share; see metric.h. */
+/* The list of metrics, and their common functions; see metric.h. */
 #include "metric.h"
 
 #include <stdio.h>
@@ -84,7 +84,7 @@ void cli_counts_add(cli_counts *counts, const cli_verdict *verdict)
     }
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------ */
+/* --- reports ------------------------------------------------------------------------------------------------------ */
 
 double cli_quality(const cli_metric_kind *kind, const cli_counts *counts, int oracle)
 {

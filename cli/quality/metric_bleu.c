@@ -1,11 +1,11 @@
-/* Corpus BLEU (Papineni et al., ACL 2002) of detokenised text, to the last digit as sacreBLEU (Post, WMT 2018) gives it by default:
- * one reference, cased, the tokenizer 13a of mteval, exponential smoothing: signature nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp.
+/* Corpus BLEU (Papineni et al., ACL 2002) of detokenised text, with exactly the values of sacreBLEU (Post, WMT 2018) by default: one
+ * reference, cased, the tokenizer 13a of mteval, exponential smoothing. Its signature is nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp.
  *
- * The tokenizer is four rewritings after one another, as regular expressions in mteval-v13a.pl, each from left to right without
- * overlaps; only the second and the third look at two characters. They are done on bytes: the characters that they insert
- * blanks around are ASCII, and no byte of a longer character is.
+ * The tokenizer applies four substitutions in order. In mteval-v13a.pl they are regular expressions, each applied from left to right
+ * without overlaps; only the second and the third look at two characters. Here they work on bytes, because all characters that get
+ * spaces around them are ASCII, and no byte of a longer UTF-8 character is ASCII.
  *
- * Divisions: tokenizing · counting · the value · telling. */
+ * Divisions: tokenizing · counting · the value · reports. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@
 #include "metric.h"
 
 enum { ORDERS = 4 };
-enum { MATCHES = 0, TOTALS = ORDERS, LENGTH = 2 * ORDERS, REFERENCE }; /* parts of the tally */
+enum { MATCHES = 0, TOTALS = ORDERS, LENGTH = 2 * ORDERS, REFERENCE }; /* indexes in the tally */
 
-/* A token lies in a text; `id` numbers different tokens, the same in both texts of a comparison. */
+/* A token within a text. Equal tokens of both texts have the same `id`. */
 typedef struct token {
     const char *text;
     size_t length;
@@ -26,9 +26,9 @@ typedef struct token {
 
 typedef struct bleu {
     const cli_lines *references; /* borrowed */
-    rill_text text_a, text_b;    /* two stages of a text on its way; the tokens lie in one of them */
-    rill_text output_text;       /* the reference's text, while the other is made */
-    token *token;                /* [capacity] of the output, then of the reference */
+    rill_text text_a, text_b;    /* two stages of the tokenizer; the tokens lie in one of them */
+    rill_text output_text;       /* keeps the output's tokens while the reference is tokenised */
+    token *token;                /* [capacity] tokens of the output, then of the reference */
     token **sorted;              /* [capacity] */
     const int32_t **gram;        /* [capacity] */
     int32_t *ids;                /* [capacity] */
@@ -47,7 +47,7 @@ static int is_period_or_comma(char c)
     return c == '.' || c == ',';
 }
 
-/* { to ~, [ to `, blank to &, ( to +, : to @, and / */
+/* { to ~, [ to `, space to &, ( to +, : to @, and / */
 static int is_symbol(char c)
 {
     return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
@@ -61,10 +61,11 @@ static rill_status append_string(rill_text *out, const char *text)
 
 static rill_status unescape(const char *text, size_t length, rill_text *out)
 {
+    /* sacreBLEU replaces &lt; after &amp;, so &amp;lt; becomes "<". */
     static const struct {
         const char *from, *to;
-    } rule[] = {{"<skipped>", ""}, {"&quot;", "\""}, {"&amp;lt;", "<"}, /* there &lt; is undone behind &amp; */
-                {"&amp;gt;", ">"}, {"&amp;", "&"},   {"&lt;", "<"},     {"&gt;", ">"}};
+    } rule[] = {{"<skipped>", ""}, {"&quot;", "\""}, {"&amp;lt;", "<"}, {"&amp;gt;", ">"},
+                {"&amp;", "&"},    {"&lt;", "<"},    {"&gt;", ">"}};
     rill_text_reset(out);
     rill_status status = append_string(out, " ");
     for (size_t i = 0; i < length && status == RILL_OK;) {
@@ -91,7 +92,7 @@ static rill_status separate_symbols(const rill_text *in, rill_text *out)
     return status;
 }
 
-/* Two characters x y that `fits` accepts become what `form` says: 'x' and 'y' stand for them. */
+/* Rewrite each pair of characters x y that `fits` accepts to `form`, in which 'x' and 'y' stand for them. */
 static rill_status rewrite_pairs(const rill_text *in, rill_text *out, int (*fits)(char x, char y), const char *form)
 {
     rill_text_reset(out);
@@ -124,7 +125,7 @@ static int is_digit_then_dash(char x, char y)
     return is_digit(x) && y == '-';
 }
 
-/* Bytes of the blank at `at`, as Python's str.split() takes it; 0: none. */
+/* Number of bytes of the white space at `pos`, as Python's str.split() defines it; 0: none. */
 static size_t space_width(const char *pos, size_t n_bytes)
 {
     const unsigned char *c = (const unsigned char *)pos;
@@ -154,7 +155,8 @@ static int reserve_tokens(bleu *own, size_t n)
     return 0;
 }
 
-/* Append the tokens of a text behind the n that are there; they lie in own->a. Returns their number, -1 without memory. */
+/* Append the tokens of a text after the first n tokens. They lie in own->text_a. Returns the number of new tokens, or -1 when out of
+ * memory. */
 static int64_t tokenize(bleu *own, const char *text, size_t length, size_t n)
 {
     if (unescape(text, length, &own->text_a) < 0 || separate_symbols(&own->text_a, &own->text_b) < 0 ||
@@ -185,7 +187,7 @@ static int compare_token_texts(const void *a, const void *b)
     return order ? order : (x->length > y->length) - (x->length < y->length);
 }
 
-/* The same number for the same token. */
+/* Give equal tokens the same id. */
 static void number_tokens(bleu *own, size_t n)
 {
     for (size_t i = 0; i < n; i++) own->sorted[i] = &own->token[i];
@@ -215,7 +217,7 @@ BY_GRAM(2)
 BY_GRAM(3)
 BY_GRAM(4)
 
-/* N-grams that both have, each as often as the one that has it less often. */
+/* Count the n-grams that both texts contain, each as often as in the text with fewer. */
 static int64_t count_matches(bleu *own, size_t n_output, size_t n_reference, int order)
 {
     static int (*const by[])(const void *, const void *) = {by_1_gram, by_2_gram, by_3_gram, by_4_gram};
@@ -243,7 +245,7 @@ static int judge_bleu(cli_metric *metric, int64_t i, const char *text, size_t le
     const char *reference = cli_lines_get(own->references, i, &reference_length);
     int64_t n_output = tokenize(own, text ? text : "", length, 0);
     if (n_output < 0) return -1;
-    rill_text swap = own->output_text; /* the tokens lie in a: keep it from the other text */
+    rill_text swap = own->output_text; /* the output's tokens lie in text_a: save it from the next call */
     own->output_text = own->text_a;
     own->text_a = swap;
     int64_t n_reference = tokenize(own, reference, reference_length, (size_t)n_output);
@@ -267,8 +269,8 @@ static double brevity(const cli_tally *t)
     return output > 0 ? exp(1 - (double)reference / (double)output) : 0;
 }
 
-/* Percent per order, a share halved once more at each order without a match. Returns the orders that the output is long enough
- * for. */
+/* Precision of each order in percent. An order without a match counts as half a match, the next one as a quarter, and so on. Returns
+ * the number of orders for which the output is long enough. */
 static int precisions(const cli_tally *t, double precision[ORDERS])
 {
     double halving = 1;
@@ -283,7 +285,7 @@ static int precisions(const cli_tally *t, double precision[ORDERS])
     return order;
 }
 
-/* The geometric mean of the first `orders` precisions, for what is too short for all of them as for sentences: "effective". */
+/* Geometric mean of the precisions. "effective" uses only the orders for which the text is long enough, as sentence BLEU does. */
 static double bleu_percent(const cli_tally *t, int effective)
 {
     double precision[ORDERS], sum = 0;
@@ -304,7 +306,7 @@ static double one_bleu(const cli_tally *tally)
     return bleu_percent(tally, 1);
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------ */
+/* --- reports ------------------------------------------------------------------------------------------------------ */
 
 static rill_status report_bleu(const cli_counts *counts, rill_text *out)
 {

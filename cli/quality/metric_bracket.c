@@ -1,17 +1,17 @@
-/* Labelled bracketing: how many constituents of a tree the reference has too, as EVALB counts with COLLINS.prm.
+/* Labelled bracketing: how many constituents a tree shares with the reference, as EVALB counts them with COLLINS.prm.
  *
- * What counts is a label and the words from and to which it reaches. Labels and traces are read as tree.h says, with bars kept. Then
- *   - a word that the reference tags , : `` '' or . is taken out of both trees, and so is a constituent that is left without words
- *   - TOP is no constituent, nor is one that is called as a tag of punctuation; PRT is ADVP
- *   - of equal constituents in one tree (chains such as NP over NP) each matches one of the other tree
- *   - an output whose words are not the reference's is told and left out of all counts; words taken out may differ in form
- *   - no output, or one that is not a tree, has none of the reference's constituents
- *   - where the reference has punctuation and no words, there is nothing to count
- * EVALB takes punctuation out of each tree by its own tags, and drops the sentence when the trees then differ in length. Here the
- * reference's tags decide for both: a parser that tags a full stop as a noun gains nothing by that. docs/parsing.md has all that
- * differs.
+ * A constituent is a label and a range of words. Labels and traces are read as in tree.h, and bars are kept. The rules:
+ *   - a word that the reference tags , : `` '' or . is removed from both trees, and so is a constituent that has no other words
+ *   - TOP is not a constituent, nor is one whose label is a punctuation tag; PRT equals ADVP
+ *   - equal constituents in one tree (chains such as NP over NP) match one by one
+ *   - an output whose words differ from the reference's is reported and excluded; removed words may differ in form
+ *   - a missing output, or one that is not a tree, has no constituents
+ *   - a reference that has only punctuation is excluded
+ * EVALB removes punctuation from each tree by its own tags, and drops the sentence if the trees then differ in length. Here the
+ * reference's tags apply to both trees, so a parser gains nothing by tagging a full stop as a noun. docs/parsing.md lists all
+ * differences.
  *
- * Divisions: constituents · one output · telling · the table. */
+ * Divisions: constituents · one output · reports · the table. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +20,11 @@
 #include "metric.h"
 #include "tree.h"
 
-enum { GOLD, TEST, MATCHED, EXACT, SCORED, SKIPPED, BROKEN, EMPTY, WORDS, TAGS, PARTS }; /* parts of the tally */
+enum { GOLD, TEST, MATCHED, EXACT, SCORED, SKIPPED, BROKEN, EMPTY, WORDS, TAGS, PARTS }; /* indexes in the tally */
 
 _Static_assert(PARTS <= (int)CLI_TALLY_MAX, "a tally holds the parts");
 
-enum { MAX_FAULTS_REPORTED = 10 }; /* outputs of which it is said what is wrong with them */
+enum { MAX_FAULTS_REPORTED = 10 }; /* number of bad outputs that are reported */
 
 typedef struct constituent {
     int32_t from, to;
@@ -34,9 +34,9 @@ typedef struct constituent {
 typedef struct bracket {
     const cli_lines *references;
     rill_tree gold, test;
-    rill_slice *word, *tag;                             /* [words] of the tree last listed by list_words() */
-    int32_t *n_kept_before;                             /* [words + 1] words kept before each of the reference */
-    constituent *gold_constituents, *test_constituents; /* of reference and output */
+    rill_slice *word, *tag; /* [words] of the tree that list_words() listed last */
+    int32_t *n_kept_before; /* [words + 1] number of kept words before each word of the reference */
+    constituent *gold_constituents, *test_constituents; /* constituents of the reference and of the output */
     size_t word_capacity, tag_capacity, before_capacity, gold_capacity, test_capacity;
     cli_message_fn message;
     int n_reported;
@@ -50,19 +50,19 @@ static int is_punctuation(rill_slice tag)
            rill_slice_is(tag, ".");
 }
 
-/* Does a bracket of this name count at all? */
+/* Whether brackets with this label count. */
 static int is_constituent(rill_slice label)
 {
     return !rill_slice_is(label, "TOP") && !is_punctuation(label);
 }
 
-/* The name by which labels and tags are compared. */
+/* Map a label or tag to the name that is compared. */
 static rill_slice canonical_label(rill_slice label)
 {
     return rill_slice_is(label, "PRT") ? (rill_slice){"ADVP", 4} : label;
 }
 
-/* Words and tags from left to right. */
+/* List words and tags from left to right. */
 static rill_status list_words(bracket *own, const rill_tree *tree)
 {
     size_t words = (size_t)tree->words;
@@ -80,7 +80,7 @@ static rill_status list_words(bracket *own, const rill_tree *tree)
     return RILL_OK;
 }
 
-/* Number the reference's words that are kept; its words must be listed. */
+/* Number the kept words of the reference, which list_words() must have listed. */
 static rill_status number_kept(bracket *own)
 {
     int32_t words = own->gold.words;
@@ -108,7 +108,7 @@ static int compare(const void *x, const void *y)
     return order != 0 ? order : (a->label.length > b->label.length) - (a->label.length < b->label.length);
 }
 
-/* The constituents that count, in an order by which equal ones meet. `tree` has the reference's words. */
+/* List the constituents that count, sorted so that equal ones are adjacent. The tree must have the reference's words. */
 static rill_status list_constituents(const bracket *own, const rill_tree *tree, constituent **list, size_t *capacity,
                                      size_t *count)
 {
@@ -141,7 +141,7 @@ static int64_t count_matches(const constituent *a, size_t n_a, const constituent
 
 /* --- one output --------------------------------------------------------------------------------------------------- */
 
-/* Whether what is wrong with an output may still be told. */
+/* Whether a bad output may still be reported (MAX_FAULTS_REPORTED). */
 static int may_report(bracket *own)
 {
     if (own->message && own->n_reported == MAX_FAULTS_REPORTED)
@@ -149,8 +149,8 @@ static int may_report(bracket *own)
     return own->message && own->n_reported++ < MAX_FAULTS_REPORTED;
 }
 
-/* Are the words of both trees the same, but for punctuation? The first difference is told. The reference's words are in
- * `word`. */
+/* Whether both trees have the same words except for punctuation. Reports the first difference. own->word must have the reference's
+ * words. */
 static int same_words(bracket *own, int64_t i)
 {
     if (own->test.words != own->gold.words) {
@@ -196,7 +196,7 @@ static rill_status read_gold(bracket *own, int64_t i, size_t *count)
                              : status;
 }
 
-/* Read the output into own->test. *found = whether it is a tree; what is wrong with it is told. */
+/* Parse the output into own->test. *found: whether it is a tree. Reports what is wrong with it. */
 static rill_status read_test(bracket *own, int64_t i, const char *text, size_t length, int *found)
 {
     rill_status status = rill_tree_parse(&own->test, text, length, RILL_TREE_KEEP_BARS);
@@ -237,7 +237,7 @@ static int judge_bracket(cli_metric *metric, int64_t i, const char *text, size_t
     return 0;
 }
 
-/* The references must be trees: a fault in one would be an untold fault of every figure. */
+/* All references must be trees, since a bad reference would falsify every value without notice. */
 static rill_status open_bracket(cli_metric *metric, const cli_lines *references)
 {
     bracket *own = metric->data = calloc(1, sizeof *own);
@@ -270,15 +270,15 @@ static void close_bracket(cli_metric *metric)
     free(own);
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------ */
+/* --- reports ------------------------------------------------------------------------------------------------------ */
 
-/* The harmonic mean of precision and recall. */
+/* Harmonic mean of precision and recall. */
 static double value_bracket(const cli_tally *sum)
 {
     return cli_percent(2 * sum->part[MATCHED], sum->part[GOLD] + sum->part[TEST]);
 }
 
-/* An output that is left out is worse than any other; a tree of one word without constituents is as right as can be. */
+/* An excluded output is worse than any other. A tree without constituents (a single word) is perfect. */
 static double one_bracket(const cli_tally *tally)
 {
     if (!tally->part[SCORED]) return -1;

@@ -1,7 +1,7 @@
-/* Exact match: right or wrong, in the domain's canonical form.
+/* Exact match: whether an output equals its reference in the domain's canonical form.
  *
- * Two texts are equal when their canonical forms are, byte for byte. Where the domain has none, or cannot read a text (a model
- * may well produce a broken logical form), the text itself with its blanks made single stands for the canonical form. */
+ * Two texts are equal if their canonical forms are equal byte for byte. If the domain has no canonical form, or cannot parse a text (a
+ * model may produce a broken logical form), the text is compared with runs of spaces reduced to one. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 #include "metric.h"
 
-enum { RIGHT, INPUTS }; /* parts of the tally */
+enum { RIGHT, INPUTS }; /* indexes in the tally */
 
 typedef struct exact {
-    rill_text forms; /* canonical forms of the references, one after the other */
+    rill_text forms; /* canonical forms of the references, concatenated */
     size_t *start;   /* [n + 1] */
     rill_text scratch;
 } exact;
@@ -46,7 +46,7 @@ static rill_status append_canonical(cli_metric *metric, const char *text, size_t
     rill_status status = metric->domain->canonical(metric->domain, metric->ctx, text, length, out);
     if (status >= 0 || status == RILL_ERR_MEMORY) return status;
     rill_error_clear(metric->ctx);
-    out->length = old_length; /* what was written of a form that broke off */
+    out->length = old_length; /* discard the incomplete canonical form */
     return append_plain(text, length, out);
 }
 

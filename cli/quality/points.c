@@ -1,4 +1,4 @@
-/* Points, their front and what is told of them; see points.h. */
+/* Points, their front and their reports; see points.h. */
 #include "points.h"
 
 #include <math.h>
@@ -120,7 +120,7 @@ static int dominates(const cli_points *points, const cli_point *a, const cli_poi
     return qa >= qb && ea <= eb && (qa > qb || ea < eb);
 }
 
-/* Every pair is compared: points are thousands at most, and each has cost a decode. */
+/* Compares all pairs: there are at most thousands of points, and each one has cost a decode. */
 size_t cli_points_mark_front(cli_points *points, int oracle)
 {
     size_t n = 0;
@@ -140,7 +140,7 @@ size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal
     for (size_t i = 0; i < points->n; i++) {
         const cli_point *point = &points->point[i];
         if (!point->on_front) continue;
-        size_t rank = 0; /* what costs the same on a front is as good, too */
+        size_t rank = 0; /* points of the front with equal cost have equal quality */
         while (rank < n && points->point[front[rank]].trial.stats.expansions <= point->trial.stats.expansions) rank++;
         if (rank > 0 && points->point[front[rank - 1]].trial.stats.expansions == point->trial.stats.expansions) {
             n_equal[rank - 1]++;

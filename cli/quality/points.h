@@ -1,4 +1,4 @@
-/* Points that a sweep or a search over configurations has tried, and what came of each. */
+/* Points that a sweep or a search over configurations has evaluated, with their results. */
 #ifndef CLI_POINTS_H
 #define CLI_POINTS_H
 
@@ -8,46 +8,47 @@
 #include "testset.h"
 
 typedef struct cli_point {
-    char **name, **value; /* [n] parameters */
+    char **name, **value; /* [n] names and values of the parameters */
     int n;
-    char *refusal; /* the settings contradict each other: why; nothing was run. Else NULL */
+    char *refusal; /* why the settings are contradictory, so that nothing was run; otherwise NULL */
     cli_trial trial;
-    json_t *report; /* the whole report of the run, for JSON */
+    json_t *report; /* full report of the run, for JSON */
     int on_front;
 } cli_point;
 
 typedef struct cli_points {
-    const cli_metric_kind *kind; /* of quality; NULL: outputs are not judged */
-    cli_point *point;            /* [n] in the order tried */
+    const cli_metric_kind *kind; /* measures quality; NULL: quality is not measured */
+    cli_point *point;            /* [n] in the order of evaluation */
     size_t n, capacity;
 } cli_points;
 
-/* One more, with copies of its n parameters; borrowed until the next. NULL when out of memory. */
+/* Append a point with copies of its n parameters. Borrowed until the next call. NULL when out of memory. */
 cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, size_t n);
-/* Take the last one back. */
+/* Remove the last point. */
 void cli_points_remove_last(cli_points *points);
 
-/* Inputs without output at any point, or a point that was refused: what the exit code tells. */
+/* Whether any point was refused or has inputs without output, for the exit code. */
 int cli_points_have_failures(const cli_points *points);
 
-/* Mark the points that no other beats: at least as right as they are and no dearer, and better in one of the two. Equal ones are
- * marked together. Returns their number. */
+/* Mark the points of the front: no other point has at least their quality at no higher cost and is better in one of the two. Equal
+ * points are all marked. Returns their number. */
 size_t cli_points_mark_front(cli_points *points, int oracle);
-/* The marked ones, cheapest first, those with equal quality and cost as one: the first tried. Returns the number of these.
- *   front: [marked] their indexes; alike: [marked] how many others are equal to each */
+/* List the front by ascending cost. Points with equal quality and cost count as one, the first evaluated. Returns the number of
+ * entries.
+ *   front: [marked] index of each; n_equal: [marked] number of further points equal to it */
 size_t cli_points_front(const cli_points *points, size_t *front, size_t *n_equal);
 
-/* "delta=0.5 M=3" */
+/* Describe a point: "delta=0.5 M=3". */
 void cli_point_label(const cli_point *point, char *out, size_t size);
-const char *cli_point_value(const cli_point *point, const char *name); /* NULL: it has no such parameter */
-/* A value as people are to see it: 6 * 0.2 is 1.2000000000000002, which is 1.2. `out` is room for it. */
+const char *cli_point_value(const cli_point *point, const char *name); /* NULL: the point has no such parameter */
+/* Format a value for people: 6 * 0.2 is 1.2000000000000002, which is shown as 1.2. `out` is a buffer that may be used. */
 enum { CLI_DISPLAY_VALUE_MAX = 24 };
 const char *cli_point_display_value(const char *value, char out[CLI_DISPLAY_VALUE_MAX]);
 
-/* {"script": ..., "inputs": N, "points": [{"point": {...}, ...}]}; a new reference, NULL when out of memory. */
+/* All points as JSON: {"script": ..., "inputs": N, "points": [{"point": {...}, ...}]}. A new reference, NULL when out of memory. */
 json_t *cli_points_json(const cli_points *points, const char *path, int64_t inputs);
 
-/* Accepts zeroed points. */
+/* Free memory; accepts zeroed points. */
 void cli_points_free(cli_points *points);
 
 #endif

@@ -1,4 +1,4 @@
-/* Test sets and how they are judged; see testset.h. */
+/* Test sets and their evaluation; see testset.h. */
 #include "testset.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ rill_status cli_testset_check(const cli_testset *set, rill_context *ctx)
     return set->inputs.n > 0 ? RILL_OK : rill_fail(ctx, RILL_ERR_INPUT, "there are no inputs");
 }
 
-/* Small letters and a number behind them, as "c0": what stands for a name in a semantic parser's own form. */
+/* Whether a word is a placeholder for a name in the token form of a semantic parser: lower-case letters and digits, as "c0". */
 static int is_placeholder(const char *word, size_t length)
 {
     size_t letters = 0, digits = 0;
@@ -24,7 +24,7 @@ static int is_placeholder(const char *word, size_t length)
     return letters > 0 && digits > 0 && letters + digits == length;
 }
 
-/* The word at or behind *at; its length is 0 at the end. */
+/* The next word from *pos on; its length is 0 at the end. */
 static const char *next_word(const char *text, size_t length, size_t *pos, size_t *word)
 {
     while (*pos < length && text[*pos] == ' ') ++*pos;
@@ -43,7 +43,7 @@ static int has_word(const char *text, size_t length, const char *word, size_t n)
     return 0;
 }
 
-/* Outputs for text have the names again, and so would their references. */
+/* Count a pair, and whether a placeholder of the reference occurs in its input. In text form, both would have names instead. */
 void cli_placeholders_count(cli_placeholders *f, const char *input, size_t length, const char *reference, size_t wanted)
 {
     size_t n;

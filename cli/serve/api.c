@@ -1,6 +1,6 @@
-/* The API; see api.h.
+/* The HTTP API; see api.h.
  *
- * Divisions: answers · reading a request · decode · traces · models · health · routes. */
+ * Divisions: responses · parsing requests · decode · traces · models · health · routes. */
 #include "api.h"
 
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "request_trace.h"
 #include "result_json.h"
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- responses ---------------------------------------------------------------------------------------------------- */
 
 api_answer api_refuse(unsigned code, const char *name, const char *format, ...)
 {
@@ -35,9 +35,9 @@ api_answer api_refuse(unsigned code, const char *name, const char *format, ...)
 
 static const api_answer wait_for_job_answer = {.code = 0};
 
-/* --- reading a request -------------------------------------------------------------------------------------------- */
+/* --- parsing requests --------------------------------------------------------------------------------------------- */
 
-/* What is given and not known is refused. */
+/* Whether all keys are known. *unknown: the first one that is not. */
 static int has_known_keys(const json_t *body, const char *const *keys, const char **unknown)
 {
     const char *key;
@@ -70,13 +70,13 @@ static service *find_service(const models *a, const char *name)
     return NULL;
 }
 
-/* A text without a NUL in it. */
+/* Whether a value is a string without NUL. */
 static int is_text_without_nul(const json_t *value)
 {
     return json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value);
 }
 
-/* The model that the request names; without a name the first. */
+/* Find the model that the request names, or the first model if it names none. */
 static service *requested_service(const models *a, const json_t *body, api_answer *refused)
 {
     const json_t *name = json_object_get(body, "model");
@@ -91,7 +91,8 @@ static service *requested_service(const models *a, const json_t *body, api_answe
     return found;
 }
 
-/* A JSON value as the text of an option of that row (NULL: of none); NULL: it is of another type. JSON has no infinity: "inf" is one. */
+/* Convert a JSON value to the text of an option in the given row (NULL: unknown option). NULL: wrong type. JSON has no infinity, so
+ * "inf" is accepted as a number. */
 static const char *option_text(const rill_option *row, const json_t *value, char out[64])
 {
     const rill_option_type type = row ? row->type : RILL_OPTION_TEXT;
@@ -122,12 +123,12 @@ static const char *type_name(rill_option_type type)
     }
 }
 
-/* A request's settings, as they stand in its body. */
+/* Iterator over the options in a request's body. */
 typedef struct request_settings {
     service *service;
     json_t *settings;
-    void *iterator;              /* in them */
-    const rill_option *mistyped; /* of a value that is of another type */
+    void *iterator;              /* position in `settings` */
+    const rill_option *mistyped; /* option whose value has the wrong type */
     char text[64];
 } request_settings;
 
@@ -143,7 +144,7 @@ static int next_request_setting(void *user, int i, const char **name, const char
         row = rill_option_find(rill_domain_input_rows(rill_model_domain(service_model(given_settings->service))),
                                *name);
     *value = option_text(row, json_object_iter_value(given_settings->iterator), given_settings->text);
-    if (!*value && !row) *value = ""; /* the name is what is wrong */
+    if (!*value && !row) *value = ""; /* report the unknown name, not its value */
     if (!*value) given_settings->mistyped = row;
     return *value != NULL;
 }
@@ -228,7 +229,7 @@ job *api_job(const api *a, const service *to, const json_t *inputs, api_answer *
     return j;
 }
 
-/* Hand the job in; what cannot be taken is refused at once. */
+/* Submit the job of a request. Returns code 0, or a refusal. */
 api_answer api_submit(api_request *request)
 {
     const rill_status status = service_submit(request->service, request->job);
@@ -281,14 +282,14 @@ static api_answer begin_decode(api *a, api_request *request)
     return wait_for_job_answer;
 }
 
-/* One bad input among others is told in its place; a single one is what the request is about. */
+/* In a list of inputs, a failed input is reported in its result. The status of a single input is the status of the response. */
 static unsigned http_status(const api_request *request)
 {
     const int one = request->is_single && !request->document;
     const rill_status status = one ? request->job->input[0].status : RILL_OK;
     if (status >= 0) return 200;
     if (status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS || status == RILL_ERR_DEADLINE) return 422;
-    if (status == RILL_ERR_CANCELLED) return 499; /* nobody reads it: for the counters */
+    if (status == RILL_ERR_CANCELLED) return 499; /* the client is gone; for the counters only */
     return status == RILL_ERR_OPTION ? 400 : 500;
 }
 

@@ -1,4 +1,4 @@
-/* Answers that are kept; see cache.h. A table of chains, and a list of all entries in order of use. */
+/* Cache of responses; see cache.h. A hash table with chaining, and a list of all entries in order of use. */
 #include "cache.h"
 
 #include <stdlib.h>
@@ -9,14 +9,14 @@ typedef struct entry {
     struct entry *next_in_chain;
     struct entry *newer, *older;
     uint64_t hash;
-    size_t key_length, bytes; /* of the key; of all of it */
-    char text[];              /* the key, then the answer with its NUL */
+    size_t key_length, bytes; /* length of the key; bytes of the whole entry */
+    char text[];              /* the key, then the response with its NUL */
 } entry;
 
 struct cache {
     size_t max_bytes, used, n, n_chains;
     uint64_t seed[2];
-    entry **chains; /* [room], a power of two */
+    entry **chains; /* [n_chains], a power of two */
     entry *newest, *oldest;
 };
 
@@ -32,7 +32,8 @@ cache *cache_create(size_t max_bytes)
         free(c);
         return NULL;
     }
-    if (getrandom(c->seed, sizeof c->seed, GRND_NONBLOCK) != sizeof c->seed) c->seed[0] = (uintptr_t)c; /* at boot */
+    /* early during boot there is no entropy */
+    if (getrandom(c->seed, sizeof c->seed, GRND_NONBLOCK) != sizeof c->seed) c->seed[0] = (uintptr_t)c;
     return c;
 }
 
@@ -48,7 +49,7 @@ void cache_destroy(cache *c)
     free(c);
 }
 
-/* Bits are mixed by multiplication with odd numbers and shifts; the second secret number keeps the first one from showing. */
+/* Mix bits by multiplication with odd numbers and shifts. The second secret number prevents conclusions about the first. */
 uint64_t cache_hash(const cache *c, const void *key, size_t length)
 {
     const unsigned char *byte = key;
@@ -107,7 +108,7 @@ static void drop_oldest(cache *c)
     free(e);
 }
 
-/* More chains, so that they stay short; without memory they grow. */
+/* Double the number of chains. Without memory the chains grow longer instead. */
 static void double_chains(cache *c)
 {
     entry **more = calloc(2 * c->n_chains, sizeof(entry *));

@@ -13,13 +13,13 @@
 #include "cli.h"
 
 typedef struct watched_connection {
-    int is_open;          /* it is a connection's */
-    uint8_t address_hash; /* of the address that it comes from */
-    int is_answering;     /* which is sent an answer */
-    int is_dropped;       /* which has been shut down to make room */
-    void *waiting;        /* NULL: nothing is asked for yet */
-    uint32_t generation;  /* of what: its number among all that was watched for */
-    double wait_start;    /* its request has to come from then on */
+    int is_open;          /* the descriptor is a connection */
+    uint8_t address_hash; /* hash of the client's address */
+    int is_answering;     /* its response is being sent */
+    int is_dropped;       /* it was shut down to make room */
+    void *waiting;        /* argument of on_gone while a request is decoded; NULL: no request is decoded */
+    uint32_t generation;  /* number of the wait, to recognise stale events */
+    double wait_start;    /* time from which the request may take `timeout` seconds */
 } watched_connection;
 
 struct watch {
@@ -28,10 +28,10 @@ struct watch {
     int epoll, wake_fd;
     double timeout;
     void (*on_gone)(void *what);
-    watched_connection *connections; /* [room] by descriptor */
-    int capacity, n_open, n_dropped; /* (connections; of them, those that are shut down) */
-    uint32_t last_generation;        /* the last that was given */
-    int n_by_address[256];           /* connections by address: addresses with the same hash are one */
+    watched_connection *connections; /* [capacity], indexed by descriptor */
+    int capacity, n_open, n_dropped; /* n_open: connections; n_dropped: the ones that were shut down */
+    uint32_t last_generation;        /* last number used */
+    int n_by_address[256];           /* number of connections by hash of the address */
 };
 
 enum { EVENTS = 64, POLL_MS = 500 };
@@ -50,13 +50,14 @@ static uint8_t hash_address(int fd)
     return (uint8_t)(hash ^ hash >> 8 ^ hash >> 16 ^ hash >> 24);
 }
 
-/* What an event carries. Generations begin at 1, so the descriptor that ends the thread has none. */
+/* Key of an epoll event. Generations begin at 1; the descriptor that ends the thread has generation 0. */
 static uint64_t event_key(int fd, uint32_t generation)
 {
     return (uint64_t)generation << 32 | (uint32_t)fd;
 }
 
-/* An event may have been on its way while its connection ended and another one took the descriptor: it says nothing of that one. */
+/* The argument that an event is about, or NULL if the event is stale: its connection ended and another one has the same descriptor
+ * now. */
 static void *event_target(const watch *w, uint64_t name)
 {
     const int fd = (int)(uint32_t)name;
@@ -74,7 +75,7 @@ static void drop_expired(watch *w)
             shutdown(fd, SHUT_RDWR);
 }
 
-/* Whether rather this connection makes room than that one: an address has many others; no answer is being fetched; it has waited longer. */
+/* Whether `a` is dropped before `b`: its address has more connections; else, no response is being sent; else, it has waited longer. */
 static int is_dropped_before(const watch *w, const watched_connection *a, const watched_connection *b)
 {
     const int crowd = w->n_by_address[a->address_hash], other = w->n_by_address[b->address_hash];
@@ -82,7 +83,7 @@ static int is_dropped_before(const watch *w, const watched_connection *a, const 
     return a->is_answering != b->is_answering ? a->is_answering < b->is_answering : a->wait_start < b->wait_start;
 }
 
-/* The connection that makes room; -1: all are busy. */
+/* The connection to drop; -1: all are busy. */
 static int find_longest_idle(const watch *w, int except_fd)
 {
     int found = -1;
@@ -94,7 +95,7 @@ static int find_longest_idle(const watch *w, int except_fd)
     return found;
 }
 
-/* The lock is held while `gone` is called, so that watch_stop_wait() waits for it. */
+/* Holds the lock during on_gone(), so that watch_stop_wait() waits for it. */
 static void *watch_loop(void *user)
 {
     watch *w = user;
@@ -163,7 +164,7 @@ void watch_begin(watch *w, int fd)
 {
     pthread_mutex_lock(&w->lock);
     if (reserve_fd(w, fd)) {
-        const int again = w->connections[fd].is_open; /* for the next request */
+        const int again = w->connections[fd].is_open; /* the same connection waits for its next request */
         const uint8_t crowd = again ? w->connections[fd].address_hash : hash_address(fd);
         w->n_open += !again;
         w->n_by_address[crowd] += !again;

@@ -1,6 +1,6 @@
-/* Documents; see document.h.
+/* Splitting and joining of documents; see document.h.
  *
- * Divisions: pieces · sentences · cutting · putting together. */
+ * Divisions: pieces · sentences · splitting · joining. */
 #include "document.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void buffer_add(buffer *b, const char *text, size_t length)
 
 piece *document_add(document *d, piece_kind kind, const char *text, size_t length)
 {
-    static piece spare; /* never read: the document has failed */
+    static piece spare; /* scratch result after a failure, never read */
     if (d->n == d->piece_capacity) {
         const int32_t capacity = 2 * d->piece_capacity + 16;
         piece *more = realloc(d->piece, (size_t)capacity * sizeof *more);
@@ -84,7 +84,7 @@ void document_close(document *d)
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
 
-/* Found sentences on their way: as many as are wanted. */
+/* Passes on sentences until there are more than max_parts. */
 typedef struct sentence_sink {
     const document *d;
     void (*found)(void *user, size_t begin, size_t end);
@@ -108,7 +108,7 @@ void document_sentences(document *d, const char *text, size_t length, const char
         rill_sentences_split(text, length, language, pass_sentence, &f);
 }
 
-/* --- cutting ------------------------------------------------------------------------------------------------------ */
+/* --- splitting ---------------------------------------------------------------------------------------------------- */
 
 typedef struct line_cutter {
     document *d;
@@ -153,9 +153,9 @@ document *document_open(const char *text, size_t length, document_split split, c
     return NULL;
 }
 
-/* --- putting together --------------------------------------------------------------------------------------------- */
+/* --- joining ------------------------------------------------------------------------------------------------------ */
 
-/* Where `what`, without the punctuation that a sentence of its own would end with, stands in a folded text. */
+/* Find `what`, without trailing punctuation, in a folded text. */
 static int find_output(const char *in, size_t n, size_t from, const char *what, size_t *begin, size_t *end)
 {
     size_t length = strlen(what);
@@ -173,17 +173,17 @@ static size_t proportional_offset(const char *text, size_t n, const piece *tag, 
                       !tag->is_opening && !tag->is_standalone);
 }
 
-/* A place that is known, and not in proportion. */
+/* Flag of an offset that was found by its text, not in proportion. */
 #define FIXED_OFFSET (~(SIZE_MAX >> 1))
 
-/* What a sentence has become: its output, or itself. */
+/* A sentence of the joined document: the output, or the source text. */
 typedef struct joined_sentence {
     char *text;                     /* [n] */
-    size_t n, *tag_offsets;         /* of the piece `first` + i: where a tag goes; SIZE_MAX: not known */
-    int32_t first_piece, end_piece; /* the pieces within it */
+    size_t n, *tag_offsets;         /* tag_offsets: [end_piece - first_piece] where each tag goes; SIZE_MAX: unknown */
+    int32_t first_piece, end_piece; /* pieces within the sentence */
 } joined_sentence;
 
-/* Tags whose text is found in the sentence's output get their places around it. */
+/* Place tags around their text where it occurs in the sentence's output. */
 static void place_by_text(const document *d, joined_sentence *s, const char *(*output)(void *user, int32_t i),
                           void *user)
 {
@@ -202,7 +202,7 @@ static void place_by_text(const document *d, joined_sentence *s, const char *(*o
     free(folded);
 }
 
-/* All others are placed in proportion, between those that have their places: their order stays. */
+/* Place all other tags in proportion, between the ones with known places, without changing the order. */
 static void place_by_proportion(const document *d, joined_sentence *s)
 {
     const size_t source_length = d->piece[s->first_piece - 1].length;
@@ -212,7 +212,7 @@ static void place_by_proportion(const document *d, joined_sentence *s)
             s->tag_offsets[i - s->first_piece] = proportional_offset(s->text, s->n, &d->piece[i], source_length);
         else if (d->piece[i].kind == PIECE_TAG)
             s->tag_offsets[i - s->first_piece] |= FIXED_OFFSET;
-    /* From behind: not beyond a place that is known; then from the front: not before one. */
+    /* First backwards: limit each offset by the next known one. Then forwards: by the previous one. */
     for (int32_t i = s->end_piece - 1; i >= s->first_piece; i--) {
         size_t *offset = &s->tag_offsets[i - s->first_piece];
         if (d->piece[i].kind != PIECE_TAG) continue;
@@ -227,7 +227,7 @@ static void place_by_proportion(const document *d, joined_sentence *s)
     }
 }
 
-/* A sentence without an output stays as it was. */
+/* Place the tags of a sentence without an output as in the source. */
 static void place_as_in_source(const document *d, joined_sentence *s)
 {
     for (int32_t i = s->first_piece; i < s->end_piece; i++) s->tag_offsets[i - s->first_piece] = d->piece[i].offset;
@@ -241,7 +241,7 @@ static void write_text(const document *d, buffer *out, const char *text, size_t 
         buffer_add(out, text, length);
 }
 
-/* One that stands alone, like a picture, has blanks around it where it had some. */
+/* Write a tag. A standalone tag, such as an image, keeps the spaces around it. */
 static void write_tag(const document *d, const piece *tag, const char *sentence, size_t offset, buffer *out)
 {
     if (tag->is_standalone && tag->has_space_before && offset > 0 && out->data[out->used - 1] != ' ')
@@ -264,7 +264,7 @@ static void write_sentence(const document *d, const joined_sentence *s, buffer *
     write_text(d, out, s->text + done, s->n - done);
 }
 
-/* A sentence with what stands in it; returns the piece behind. */
+/* Write a sentence with its tags. Returns the piece after the sentence. */
 static int32_t join_sentence(const document *d, int32_t sentence, const char *(*output)(void *user, int32_t i),
                              void *user, buffer *out)
 {

@@ -1,10 +1,10 @@
-/* How documents are made, for document.c and markup.c alone. */
+/* The structure of documents, for document.c and markup.c only. */
 #ifndef CLI_SERVE_DOCUMENT_INTERNAL_H
 #define CLI_SERVE_DOCUMENT_INTERNAL_H
 
 #include "document.h"
 
-/* A growing text; `failed` once there was no memory. */
+/* A growing text. is_out_of_memory is set after a failed allocation. */
 typedef struct buffer {
     char *data;
     size_t used, capacity;
@@ -13,38 +13,37 @@ typedef struct buffer {
 
 void buffer_add(buffer *b, const char *text, size_t length);
 
-/* What a document is, in order: something that stays, a sentence, or, within the sentence before, a tag or the text of tags. */
+/* The pieces of a document in order: text to keep, a sentence, a tag in the last sentence, or the text of a tag in it. */
 typedef enum piece_kind { PIECE_VERBATIM, PIECE_SENTENCE, PIECE_TAG, PIECE_TAGGED } piece_kind;
 
 typedef struct piece {
     piece_kind kind;
-    size_t begin, length; /* in the document's text */
-    size_t offset;        /* (tags, their text) byte of the sentence where it stands */
-    int32_t part;         /* (sentences, text of tags) */
-    int is_opening,
-        is_standalone; /* (tags) what is behind it is within; nothing is, it stands between blanks where they were */
+    size_t begin, length;          /* in document.text */
+    size_t offset;                 /* (tags and their text) byte offset in the sentence */
+    int32_t part;                  /* (sentences and text of tags) part number */
+    int is_opening, is_standalone; /* (tags) an opening tag; a tag without content, which keeps the spaces around it */
     int has_space_before, has_space_after;
 } piece;
 
 struct document {
     document_split split;
-    int32_t max_parts; /* parts */
+    int32_t max_parts; /* as in document_open() */
     buffer text;
     piece *piece; /* [n] */
     int32_t n, piece_capacity, n_parts;
-    int32_t *part_pieces; /* [n_parts] its piece */
+    int32_t *part_pieces; /* [n_parts] piece of each part */
     int has_failed;
 };
 
-/* Add a piece that is `length` bytes from `text`. */
+/* Append a piece with a copy of `length` bytes of `text`. */
 piece *document_add(document *d, piece_kind kind, const char *text, size_t length);
-/* A paragraph into sentences: give each as [begin, end) without blanks around it, in order. */
+/* Split a paragraph into sentences. Calls `found` for each one in order, as [begin, end) without surrounding spaces. */
 void document_sentences(document *d, const char *text, size_t length, const char *language,
                         void (*found)(void *user, size_t begin, size_t end), void *user);
 
-/* A page into pieces. */
+/* Split a page into pieces. */
 void markup_read(document *d, const char *text, size_t length, const char *language);
-/* A text with & < > written so that it is one in a page. */
+/* Write a text with & < > escaped. */
 void markup_write(buffer *out, const char *text, size_t length);
 
 #endif

@@ -1,4 +1,4 @@
-/* Requests in parts; see document_job.h. */
+/* Requests with documents; see document_job.h. */
 #include "document_job.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ int document_job_read_split(const json_t *value, document_split *split, api_answ
     return 0;
 }
 
-/* The documents of the request, and all their parts; NULL: out of memory. */
+/* Split the inputs into documents of the request. Returns the list of all parts; NULL: out of memory. */
 static json_t *split_inputs(api_request *r, const json_t *inputs, document_split split, int32_t max_parts)
 {
     const char *language = service_language(r->service);
@@ -61,7 +61,7 @@ job *document_job_create(const api *a, api_request *r, const json_t *inputs, doc
     return j;
 }
 
-/* Where a document's parts are among the job's inputs, and which output is wanted of its sentences. */
+/* The parts of a document among the job's inputs, and the rank of the output to join. */
 typedef struct document_range {
     const api_request *request;
     const document *document;

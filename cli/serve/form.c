@@ -12,7 +12,7 @@ static int digit(char c)
                                   : -1;
 }
 
-/* The text of a part, decoded in place. */
+/* Decode a part in place. */
 static json_t *decode(char *text, size_t n)
 {
     size_t to = 0;
@@ -27,7 +27,7 @@ static json_t *decode(char *text, size_t n)
     return json_stringn(text, to);
 }
 
-/* 0: it is no text, or there is no memory. */
+/* 0: invalid text, or out of memory. */
 static int add(json_t *form, char *part, size_t n)
 {
     char *equals = memchr(part, '=', n);

@@ -1,10 +1,10 @@
-/* Bodies of forms: application/x-www-form-urlencoded. */
+/* Parsing of form bodies: application/x-www-form-urlencoded. */
 #ifndef CLI_SERVE_FORM_H
 #define CLI_SERVE_FORM_H
 
 #include <jansson.h>
 
-/* {NAME: TEXT}; a name that comes again has a list of its texts. NULL: it is none, is not UTF-8, or there is no memory. */
+/* Parse a form to {NAME: TEXT}; a repeated name gets a list of texts. NULL: malformed, not UTF-8, or out of memory. */
 json_t *form_read(const char *body, size_t length);
 
 #endif

@@ -75,7 +75,8 @@ void job_release(job *j)
 
 enum { MAX_EVENT_BYTES = 64 << 10 };
 
-/* Append "event: NAME, data: JSON", of which the latter is given over. Under the lock; what there is no memory for is left out. */
+/* Append "event: NAME, data: JSON". Takes the reference to `data`. Requires the lock. An event that does not fit into memory is
+ * dropped. */
 static void append_event(job *j, const char *name, json_t *data)
 {
     char *text = data ? cli_result_line(data) : NULL;

@@ -1,6 +1,6 @@
-/* LibreTranslate's requests; see libretranslate.h.
+/* The LibreTranslate API; see libretranslate.h.
  *
- * Divisions: refusing · pairs of languages · translate · languages. */
+ * Divisions: errors · language pairs · translate · languages. */
 #include "libretranslate.h"
 
 #include "document_job.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- refusing ----------------------------------------------------------------------------------------------------- */
+/* --- errors ------------------------------------------------------------------------------------------------------- */
 
 api_answer libre_error(api_answer refused)
 {
@@ -24,9 +24,9 @@ api_answer libre_error(api_answer refused)
 
 #define REFUSE_TRANSLATE(code, ...) api_refuse(code, "bad-request", __VA_ARGS__)
 
-/* --- pairs of languages ------------------------------------------------------------------------------------------- */
+/* --- language pairs ----------------------------------------------------------------------------------------------- */
 
-/* Whether the model's name is FROM-TO; either may be NULL: any. */
+/* Whether the model's name is FROM-TO; a NULL matches any language. */
 static int serves_pair(const service *s, const char *from, const char *to)
 {
     const char *name = service_name(s), *dash = strchr(name, '-');
@@ -42,7 +42,7 @@ static service *find_direct(const models *a, const char *from, const char *to)
     return NULL;
 }
 
-/* Two models, the first in the order of models whose target the other reads. */
+/* Find two models that translate through a pivot language: the first model whose target another model translates. */
 static service *find_pivot(const models *a, const char *from, const char *to, service **then)
 {
     for (int i = 0; i < a->n; i++) {
@@ -99,7 +99,7 @@ static int n_best_setting(void *user, int i, const char **name, const char **val
     return i == 0;
 }
 
-/* A form's values are texts. */
+/* In a form, numbers are texts. */
 static int read_alternatives(api_request *r, api_answer *refused)
 {
     const json_t *value = json_object_get(r->body, "alternatives");
@@ -151,14 +151,14 @@ api_answer libre_begin_translate(api *a, api_request *request)
     return request->job->n > 0 ? api_submit(request) : libre_end_translate(a, request);
 }
 
-/* Whether its own text is why an input has no output. */
+/* Whether the input's text causes the failure. */
 static int is_own_fault(rill_status status)
 {
     return status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS;
 }
 
-/* What fails the request: the first input that failed by no fault of its own, or, where all sentences failed, the first of them. (Else
- * sentences that fail stay as they are, and tags whose text does are placed without it.) NULL: nothing */
+/* Find the failure that fails the whole request: the first one that an input's text did not cause, or the first sentence if all
+ * sentences failed. NULL: the request succeeds. Other failed sentences keep their source text, and tags are then placed in proportion. */
 static const job_input *find_failure(const api_request *r)
 {
     const job_input *input = r->job->input, *first = NULL;
@@ -180,7 +180,7 @@ static api_answer failure_answer(const job_input *input)
     return REFUSE_TRANSLATE(code, "%s", why ? why : rill_status_name(input->status));
 }
 
-/* The outputs are the second model's inputs; what the first one failed at has its result. */
+/* Submit the outputs as inputs of the second model. Inputs that failed keep their errors. */
 static api_answer submit_second(api *a, api_request *request)
 {
     api_answer refused = {0};
@@ -203,7 +203,7 @@ static api_answer submit_second(api *a, api_request *request)
     return api_submit(request);
 }
 
-/* Other outputs of an input that is one sentence; of others there are none. */
+/* Further outputs of an input with a single sentence; an empty list for longer inputs. */
 static json_t *alternatives_json(const api_request *r, size_t i)
 {
     json_t *list = json_array(), *parts = document_job_results(r, i);
@@ -214,7 +214,7 @@ static json_t *alternatives_json(const api_request *r, size_t i)
     return list;
 }
 
-/* Sentences that stayed as they are, and why. */
+/* List sentences that were not translated, with their errors. */
 static json_t *untranslated_json(const api_request *r)
 {
     json_t *list = json_array(), *part;
@@ -288,7 +288,7 @@ api_answer libre_languages(api *a, api_request *request)
         if (!serves_pair(m->service[i], NULL, NULL)) continue;
         const size_t length = (size_t)(dash - name);
         add_language(list, name, length, dash + 1);
-        for (int t = 0; t < m->n; t++) { /* through it into a third one */
+        for (int t = 0; t < m->n; t++) { /* through model m, and model t after it */
             const char *third = serves_pair(m->service[t], dash + 1, NULL)
                                     ? strchr(service_name(m->service[t]), '-') + 1
                                     : NULL;

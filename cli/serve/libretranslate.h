@@ -1,8 +1,8 @@
-/* The part of LibreTranslate's API that its clients need to translate: POST /translate and GET /languages.
+/* The part of LibreTranslate's API that its clients need for translation: POST /translate and GET /languages.
  *
- * A model serves a pair of languages where its name says so: "de-en" translates "de" into "en". Where no model has a pair, two that have
- * a language in common do it one after the other. There is nothing that detects languages: source "auto" is answered where one model
- * alone writes the target. Source: libretranslate.com/docs, version 1.6. */
+ * A model serves the language pair in its name: "de-en" translates "de" to "en". Without a model for a pair, two models are chained
+ * through a common language. Languages are not detected: source "auto" works only if a single model writes the target language.
+ * Source: libretranslate.com/docs, version 1.6. */
 #ifndef CLI_SERVE_LIBRETRANSLATE_H
 #define CLI_SERVE_LIBRETRANSLATE_H
 
@@ -10,7 +10,7 @@
 
 api_answer libre_begin_translate(api *a, api_request *request);
 api_answer libre_end_translate(api *a, api_request *request);
-/* An error as these clients look for it: {"error": TEXT}. */
+/* Convert an error to LibreTranslate's form, {"error": TEXT}. */
 api_answer libre_error(api_answer refused);
 api_answer libre_languages(api *a, api_request *request);
 

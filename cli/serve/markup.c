@@ -1,7 +1,8 @@
-/* Pages with simple markup, for document.c.
+/* Splitting of pages with simple HTML markup, for document.c.
  *
- * This is no parser of HTML: it tells tags, comments and entities from text, and blocks from what stands within lines. Whatever it does
- * not know is a block, and blocks are kept to the byte. Source of the names: html.spec.whatwg.org, sections 4.4 to 4.8 and 13.2.5.
+ * This is not a full HTML parser. It distinguishes tags, comments and entities from text, and inline elements from blocks. An unknown
+ * element counts as a block, and markup of blocks is kept byte by byte. Source of the names: html.spec.whatwg.org, sections 4.4 to 4.8
+ * and 13.2.5.
  *
  * Divisions: entities · tags · paragraphs · pages. */
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 /* --- entities ----------------------------------------------------------------------------------------------------- */
 
-/* In order of their numbers, from 160. */
+/* Names of the characters from 160 on, in order. */
 static const char *const latin_entities[] = {
     "nbsp",   "iexcl",  "cent",   "pound",  "curren", "yen",    "brvbar", "sect",   "uml",    "copy",   "ordf",
     "laquo",  "not",    "shy",    "reg",    "macr",   "deg",    "plusmn", "sup2",   "sup3",   "acute",  "micro",
@@ -67,7 +68,7 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Behind the entity at a '&'; NULL: none is there. */
+/* End of the entity that begins at a '&'; NULL: not an entity. */
 static const char *entity_end(const char *text, const char *end)
 {
     enum { MAX_ENTITY_LENGTH = 33 }; /* &CounterClockwiseContourIntegral; */
@@ -78,7 +79,7 @@ static const char *entity_end(const char *text, const char *end)
     return last > first && last < end && *last == ';' ? last + 1 : NULL;
 }
 
-/* An entity as UTF-8 in out; 0: it is not known here. */
+/* Decode an entity to UTF-8 in `out`; 0: unknown entity. */
 static size_t read_entity(const char *text, const char *entity_end_pos, char out[4])
 {
     const int32_t number = entity_code_point(text + 1, (size_t)(entity_end_pos - text) - 2);
@@ -98,14 +99,14 @@ void markup_write(buffer *out, const char *text, size_t length)
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
 typedef struct tag {
-    const char *name; /* [name_length]; none of a comment */
+    const char *name; /* [name_length]; NULL for a comment */
     size_t name_length;
-    const char *end; /* behind it */
+    const char *end; /* first byte after the tag */
     int is_end_tag, is_self_closing, is_doctype;
-    int is_untranslated; /* what is within is not to be translated */
+    int is_untranslated; /* translate="no" or class="notranslate" */
 } tag;
 
-/* Of a name or a value: its bytes. */
+/* A name or value within the text. */
 typedef struct span {
     const char *begin;
     size_t length;
@@ -123,7 +124,7 @@ static int equals_text(span s, const char *text)
     return s.length == strlen(text) && !strncasecmp(s.begin, text, s.length);
 }
 
-/* Up to a byte of `ends`. */
+/* Read up to a byte of `ends`, or to the end. */
 static span read_until(const char **pos, const char *end, const char *ends)
 {
     span s = {.begin = *pos};
@@ -132,7 +133,7 @@ static span read_until(const char **pos, const char *end, const char *ends)
     return s;
 }
 
-/* The value at *at: a word, or what is in quotes. */
+/* Read the attribute value at *pos, with or without quotes. */
 static span read_value(const char **pos, const char *end)
 {
     if (*pos == end || (**pos != '"' && **pos != '\'')) return read_until(pos, end, " \t\r\n\f>");
@@ -152,7 +153,7 @@ static int has_word(span value, const char *word)
     return 0;
 }
 
-/* The attributes behind a tag's name, up to its '>'. */
+/* Read the attributes after a tag's name, up to the '>'. */
 static void read_attributes(tag *t, const char *pos, const char *end)
 {
     while ((pos += count_spaces(pos, end)) < end && *pos != '>') {
@@ -160,7 +161,7 @@ static void read_attributes(tag *t, const char *pos, const char *end)
         if (slash) pos++;
         t->is_self_closing = slash && pos < end && *pos == '>';
         if (slash) continue;
-        const char *begin = pos++; /* even a '=' */
+        const char *begin = pos++; /* the first byte of a name may be '=' */
         read_until(&pos, end, " \t\r\n\f/>=");
         const span name = {begin, (size_t)(pos - begin)};
         span value = {pos, 0};
@@ -176,14 +177,14 @@ static void read_attributes(tag *t, const char *pos, const char *end)
     t->end = pos < end ? pos + 1 : end;
 }
 
-/* Behind `what`; the end where it is not. */
+/* Find the position after `what`, or `end` if it does not occur. */
 static const char *find_after(const char *pos, const char *end, const char *what)
 {
     const char *found = memmem(pos, (size_t)(end - pos), what, strlen(what));
     return found ? found + strlen(what) : end;
 }
 
-/* 0: a '<' that begins none. */
+/* Read the tag at a '<'. 0: it is not a tag. */
 static int read_tag(const char *pos, const char *end, tag *out)
 {
     *out = (tag){.is_end_tag = pos + 1 < end && pos[1] == '/'};
@@ -212,19 +213,19 @@ static const char *const inline_names[] = {
     "font", "i",     "img",     "input",  "ins",    "kbd", "mark", "q",    "rp",   "rt",  "ruby", "s",
     "samp", "small", "span",    "strike", "strong", "sub", "sup",  "time", "tt",   "u",   "var",  NULL};
 static const char *const empty_names[] = {"img", "input", NULL};
-/* Where a line may end within a word: of the output's words it says nothing, and within a sentence it goes. */
+/* Possible line breaks within words. They are dropped within a sentence, because they do not apply to the output's words. */
 static const char *const break_names[] = {"wbr", NULL};
-/* What is in them is not read. */
+/* Elements whose content is not translated. */
 static const char *const raw_names[] = {"code",     "kbd",      "math", "pre", "samp",   "script",  "style",    "svg",
                                         "template", "textarea", "var",  "xmp", "iframe", "noembed", "noframes", NULL};
 
-/* Whose text has no tags in it, so that only their own end tag ends them. */
+/* Elements whose content has no tags; only their own end tag ends them. */
 static const char *const plain_names[] = {"iframe",   "noembed", "noframes", "script", "style",
                                           "textarea", "title",   "xmp",      NULL};
 
 static const char *const title_names[] = {"title", NULL};
 
-/* Of such an element: where its end tag begins. */
+/* Find the end tag of such an element. */
 static const char *plain_end(const tag *t, const char *end)
 {
     const char *pos = t->end;
@@ -238,7 +239,7 @@ static const char *plain_end(const tag *t, const char *end)
     return end;
 }
 
-/* Behind the end tag of an element, those of its name within it counted. */
+/* Find the position after an element's end tag. Nested elements of the same name are counted. */
 static const char *element_end(const tag *t, const char *end)
 {
     int depth = 1;
@@ -261,20 +262,20 @@ static const char *element_end(const tag *t, const char *end)
 /* --- paragraphs --------------------------------------------------------------------------------------------------- */
 
 typedef struct mark {
-    const char *raw;       /* [length] */
-    size_t length, offset; /* in the paragraph's plain text */
-    int depth;             /* of elements, behind it */
+    const char *raw;       /* the markup */
+    size_t length, offset; /* offset: in the paragraph's plain text */
+    int depth;             /* nesting depth after the mark */
     int is_opening, is_standalone;
 } mark;
 
-/* A paragraph as it is read: its text with entities decoded and blanks drawn together, and the tags in it. */
+/* A paragraph that is being read: its text with decoded entities and collapsed white space, and the marks (tags) in it. */
 typedef struct paragraph {
     document *d;
-    const char *language, *end; /* of the page */
+    const char *language, *end; /* end: of the page */
     buffer plain;
     mark *mark;                            /* [n] */
-    size_t n, mark_capacity, n_used_marks; /* of marks; those that have become pieces */
-    size_t plain_done;                     /* of plain */
+    size_t n, mark_capacity, n_used_marks; /* number of marks; marks that have become pieces */
+    size_t plain_done;                     /* bytes of `plain` that have become pieces */
     int depth;
 } paragraph;
 
@@ -298,7 +299,7 @@ static void add_mark(paragraph *p, const char *raw, size_t length, int step)
                              .is_standalone = step == 0};
 }
 
-/* An entity that is not known here is a tag of its own accord: it stays as it is written. */
+/* Append text. An unknown entity becomes a mark, so that it is kept as written. */
 static void add_text(paragraph *p, const char *pos, const char *end)
 {
     char bytes[4];
@@ -322,7 +323,7 @@ static int is_before_space(const paragraph *p, const mark *m)
     return count_spaces(m->raw + m->length, p->end) > 0;
 }
 
-/* Between sentences: text up to `to`, and marks that stand there, with a blank between two that had one. */
+/* Keep the text up to `to` and the marks in it, which lie between sentences. A space between two marks is kept. */
 static void keep_until(paragraph *p, size_t to)
 {
     buffer out = {0};
@@ -342,7 +343,7 @@ static void keep_until(paragraph *p, size_t to)
     free(out.data);
 }
 
-/* The text of elements, from there to the next mark or the sentence's end. */
+/* Add the text of a tag as a part: from `begin` to the next mark or the end of the sentence. */
 static void add_tagged(paragraph *p, size_t begin, size_t sentence, size_t end)
 {
     if (p->n_used_marks < p->n && p->mark[p->n_used_marks].offset < end) end = p->mark[p->n_used_marks].offset;
@@ -385,13 +386,13 @@ static void end_paragraph(paragraph *p)
 
 /* --- pages -------------------------------------------------------------------------------------------------------- */
 
-/* Comments are; "<!DOCTYPE" is not. */
+/* Comments are inline; "<!DOCTYPE" is not. */
 static int is_inline(const tag *t)
 {
     return t->name ? has_name_in(t, inline_names) || has_name_in(t, break_names) : !t->is_doctype;
 }
 
-/* Blanks before a paragraph and behind it stay as they are. */
+/* White space around a paragraph is kept byte by byte. */
 static void read_text(paragraph *p, const char *pos, const char *end, int block_follows)
 {
     const char *last = end;
@@ -406,7 +407,7 @@ static void read_text(paragraph *p, const char *pos, const char *end, int block_
     document_add(p->d, PIECE_VERBATIM, last, (size_t)(end - last));
 }
 
-/* A title's text has no tags in it. */
+/* A title contains text only, no tags. */
 static const char *read_title(paragraph *p, const tag *t)
 {
     const char *end = plain_end(t, p->end);
@@ -414,7 +415,7 @@ static const char *read_title(paragraph *p, const tag *t)
     return end;
 }
 
-/* An element that is not read is one tag, of which nothing is within. Returns what is behind. */
+/* Read a tag, or a whole element whose content is not translated. Returns the position after it. */
 static const char *read_markup(paragraph *p, const char *pos, tag *t)
 {
     const int is_empty = !t->name || has_name_in(t, empty_names) || t->is_self_closing;

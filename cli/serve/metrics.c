@@ -1,4 +1,4 @@
-/* Counters; see metrics.h. The format is Prometheus' "text-based format", version 0.0.4. */
+/* Server metrics; see metrics.h. The format is Prometheus' "text-based format", version 0.0.4. */
 #include "metrics.h"
 
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static void put_requests(FILE *out)
     pthread_mutex_unlock(&request_counts.lock);
 }
 
-/* A label's value: quotes, backslashes and ends of lines are escaped. */
+/* Write a label value with quotes, backslashes and line ends escaped. */
 static void put_label(FILE *out, const char *name)
 {
     for (; *name; name++) {

@@ -1,4 +1,4 @@
-/* The models that are served; see models.h. */
+/* The set of served models; see models.h. */
 #include "models.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "cli.h"
 
-/* The value of -m in any of its forms; NULL: it is none. *uses: how many words it takes. */
+/* Value of -m in any of its forms; NULL: another option. *uses: number of words. */
 static const char *model_argument(char **argv, int argc, int arg_index, int *uses)
 {
     static const char *const starts[] = {"--model=", "-m"};
@@ -19,7 +19,7 @@ static const char *model_argument(char **argv, int argc, int arg_index, int *use
     return NULL;
 }
 
-/* DIR's last part, or NAME. */
+/* Name of a model: the last component of its directory, or NAME in NAME=DIR. */
 static char *model_name(const char **model)
 {
     const char *equals = strchr(*model, '='), *slash = strchr(*model, '/');
@@ -96,7 +96,7 @@ int models_start(models *all)
     return code;
 }
 
-/* A copy without services; the command line's words are the caller's of models_open(). NULL: out of memory. */
+/* Copy a set without its services. Words of the command line are borrowed. NULL: out of memory. */
 static models *copy_names(const models *old)
 {
     models *all = calloc(1, sizeof *all);
@@ -135,7 +135,7 @@ int models_reopen_failed(models **out, models *old, serve_options *options)
         if (all->service[m]) continue;
         all->service[m] = old->service[m];
         free(all->name[m]);
-        all->name[m] = old->name[m]; /* which the service has */
+        all->name[m] = old->name[m]; /* the service refers to this string */
         old->is_taken_over[m] = 1;
     }
     *out = all;

@@ -1,4 +1,4 @@
-/* The description of the API; see openapi.h. */
+/* The OpenAPI description; see openapi.h. */
 #include "openapi.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ static const struct {
 #include "openapi_json.h"
 };
 
-/* A row as a schema. */
+/* The JSON schema of an option. */
 static json_t *option_schema(const rill_option *row)
 {
     const char *type = row->type == RILL_OPTION_INT || row->type == RILL_OPTION_BYTES ? "integer"

@@ -1,4 +1,4 @@
-/* The description of the API, OpenAPI 3.0: openapi.json, and the settings from the option tables, those of the models' domains too. */
+/* The OpenAPI 3.0 description: openapi.json, completed with options from the option tables and from the models' domains. */
 #ifndef CLI_SERVE_OPENAPI_H
 #define CLI_SERVE_OPENAPI_H
 
@@ -6,6 +6,6 @@
 
 #include "models.h"
 
-json_t *openapi_document(const models *m); /* the caller's to free; NULL: out of memory */
+json_t *openapi_document(const models *m); /* freed by the caller; NULL: out of memory */
 
 #endif

@@ -1,4 +1,4 @@
-/* The page at /; see page.h. */
+/* The web page at /; see page.h. */
 #include "page.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "picture.h"
 
-/* Its own files; those of view/ are every page's. */
+/* Files of this page; files of view/ are shared by all pages. */
 static const cli_picture_file page_files[] = {
 #include "page_files.h"
 };
@@ -37,7 +37,7 @@ char *page_text(void)
     fputs("</style>\n</head>\n<body>\n", out);
     write_files(out, ".html");
     fputs("<script>\n", out);
-    write_files(out, ".js"); /* its own script follows those that it uses */
+    write_files(out, ".js"); /* after the scripts that it uses */
     fputs("</script>\n</body>\n</html>\n", out);
     if (!fclose(out)) return text;
     free(text);

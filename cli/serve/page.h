@@ -1,7 +1,7 @@
-/* The page at /: page.html, its script and the pictures of cli/view/, in one document that needs nothing else. */
+/* The web page at /: page.html, its script and the charts of cli/view/ in one document without external resources. */
 #ifndef CLI_SERVE_PAGE_H
 #define CLI_SERVE_PAGE_H
 
-char *page_text(void); /* the caller's to free; NULL: out of memory */
+char *page_text(void); /* freed by the caller; NULL: out of memory */
 
 #endif

@@ -1,9 +1,9 @@
-/* What a service has to do: jobs that wait, searches under way, answers that are kept; see service.h and service_internal.h.
+/* The queue of a service: waiting jobs, running searches, and the cache; see service.h and service_internal.h.
  *
- * An input is looked up when its job comes and again when its turn has come: it is answered from the cache, or waits for a search that is
- * under way, or begins one. It never waits for another job's turn.
+ * An input is looked up when its job is submitted and again when it leaves the queue. It gets a cached response, or waits for a
+ * running search with the same key, or starts a search. It never waits for a search that is still in the queue.
  *
- * Divisions: what is asked · searches · the queue · giving up · the reader's side of the run · the writer's. */
+ * Divisions: keys · searches · the queue · cancellation · reader of the run · writer of the run. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "service_internal.h"
 #include "split_sentences.h"
 
-/* --- what is asked ------------------------------------------------------------------------------------------------ */
+/* --- keys --------------------------------------------------------------------------------------------------------- */
 
 char *queue_settings_key(const rill_settings *settings)
 {
@@ -30,14 +30,14 @@ char *queue_settings_key(const rill_settings *settings)
     return NULL;
 }
 
-/* Samples are drawn by an input's place in its request, so that the same request has the same answer whenever it comes. */
+/* Number of the sample stream: the input's place in its request, so that the same request gets the same samples every time. */
 static int64_t sample_number(const job_input *input)
 {
     return input->job->settings.sample > 0 ? input - input->job->input + 1 : 0;
 }
 
-/* Settings, whether tokens are told, a sample's number, options, constraints, and the text: nothing else makes two answers differ. 0: out
- * of memory. */
+/* Build the key from everything that a result depends on: settings, tokens, sample number, domain options, constraints and text. 0:
+ * out of memory. */
 static int make_key(const service *s, job_input *input, const char *settings)
 {
     const char *constraints = input->constraints ? input->constraints : "";
@@ -69,10 +69,10 @@ static int make_keys(const service *s, job *j)
 
 /* --- searches ----------------------------------------------------------------------------------------------------- */
 
-/* Under the service's lock, as all of this division and the next two. */
+/* Functions of this division and the next two require the service's lock. */
 static decoding *find_decoding(const service *s, const job_input *input)
 {
-    /* At a deadline a search gives what it has, so such an input has its own. */
+    /* A deadline can cut a search short, so an input with a deadline does not share one. */
     if (!input->key || input->job->deadline > 0) return NULL;
     for (int64_t i = 0; i < s->counts.in_flight; i++) {
         decoding *d = s->in_flight[i];
@@ -93,7 +93,7 @@ static void join_decoding(decoding *d, job_input *input)
     job_retain(input->job);
 }
 
-/* An input has its result. */
+/* Count an input that has its result. */
 static void count_done(service *s, rill_status status)
 {
     s->counts.inputs++;
@@ -101,7 +101,7 @@ static void count_done(service *s, rill_status status)
     s->counts.cancelled += status == RILL_ERR_CANCELLED;
 }
 
-/* Its job may be gone then. */
+/* May free the input's job. */
 static void finish_input(service *s, job_input *input, rill_status status, json_t *result)
 {
     job *j = input->job;
@@ -124,7 +124,7 @@ static int needs_no_search(const job_input *input)
     return input->decoding || input->result;
 }
 
-/* Whether an input needs no search of its own. */
+/* Serve an input from the cache or join a running search. Returns whether it needs no search. */
 static int answer_or_join(service *s, job_input *input)
 {
     const char *answer = input->key ? cache_find(s->cache, input->hash, input->key, input->key_length) : NULL;
@@ -140,7 +140,7 @@ static int answer_or_join(service *s, job_input *input)
     return answer || d;
 }
 
-/* The input's key is given over. NULL: out of memory. */
+/* Start a search. Takes the input's key. NULL: out of memory. */
 static decoding *begin_decoding(service *s, job_input *input)
 {
     const job *j = input->job;
@@ -187,13 +187,13 @@ static int is_queued(const service *s, const job *j)
     return j->prev || s->first_job == j;
 }
 
-/* Step over inputs that wait no more. */
+/* Skip inputs that have a result or have joined a search. */
 static void skip_answered_inputs(job *j)
 {
     while (j->n_dequeued < j->n && needs_no_search(&j->input[j->n_dequeued])) j->n_dequeued++;
 }
 
-/* So many of a job's inputs would need a search. */
+/* Count the inputs of a job that would need a search. */
 static int64_t count_needing_search(service *s, const job *j)
 {
     int64_t n = 0;
@@ -229,9 +229,9 @@ rill_status service_submit(service *s, job *j)
     return status;
 }
 
-/* --- giving up ---------------------------------------------------------------------------------------------------- */
+/* --- cancellation ------------------------------------------------------------------------------------------------- */
 
-/* Of a job that leaves the queue, what was never given to an engine. */
+/* Fail the inputs of a job that have not left the queue. */
 static void fail_rest_of_job(service *s, job *j, rill_status status, const char *why)
 {
     for (; j->n_dequeued < j->n; j->n_dequeued++) {
@@ -251,7 +251,7 @@ static void cancel_waiter(service *s, job_input *input)
     s->n_cancelled += !d->first_waiting;
 }
 
-/* Whether it was not given up before. */
+/* Mark a job as cancelled. Returns 0 if it was cancelled before. */
 static int mark_cancelled(job *j)
 {
     pthread_mutex_lock(&j->lock);
@@ -277,9 +277,9 @@ void service_cancel(service *s, job *j)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* --- the reader's side of the run --------------------------------------------------------------------------------- */
+/* --- reader of the run -------------------------------------------------------------------------------------------- */
 
-/* On the run's thread; the lock is held. */
+/* Runs on the run's thread. Requires the lock. */
 static void cancel_in_engines(service *s)
 {
     for (int64_t i = 0; i < s->counts.in_flight && s->n_cancelled > 0; i++)
@@ -287,7 +287,7 @@ static void cancel_in_engines(service *s)
     s->n_cancelled = 0;
 }
 
-/* Jobs that waited until their deadline have nothing to give. */
+/* Fail jobs whose deadline passed while they were in the queue. */
 static void fail_expired(service *s)
 {
     const double now = s->n_deadlines > 0 ? cli_now() : 0;
@@ -300,14 +300,14 @@ static void fail_expired(service *s)
     }
 }
 
-/* The next search, if an input's turn has come that needs one. */
+/* Start the next search; NULL: none is needed or allowed now. */
 static decoding *next_decoding(service *s, job_input **input)
 {
     while (s->first_job && s->counts.in_flight < s->max_in_flight) {
         job *j = s->first_job;
         *input = &j->input[j->n_dequeued++];
         decoding *d = answer_or_join(s, *input) ? NULL : begin_decoding(s, *input);
-        if (!needs_no_search(*input)) { /* no memory */
+        if (!needs_no_search(*input)) { /* out of memory */
             count_done(s, RILL_ERR_MEMORY);
             job_set_result(*input, RILL_ERR_MEMORY, NULL);
         }
@@ -315,7 +315,7 @@ static decoding *next_decoding(service *s, job_input **input)
         skip_answered_inputs(j);
         queue_remove(s, j);
         if (j->n_dequeued < j->n)
-            queue_append(s, j); /* others first */
+            queue_append(s, j); /* round robin: one input of each job in turn */
         else
             job_release(j);
         if (d) return d;
@@ -323,7 +323,7 @@ static decoding *next_decoding(service *s, job_input **input)
     return NULL;
 }
 
-/* On the engine's thread, between timesteps. */
+/* Runs on the engine's thread, between timesteps. */
 static void pass_on_progress(void *user, const rill_progress *progress)
 {
     decoding *d = user;
@@ -382,9 +382,10 @@ rill_status queue_read(void *user, int may_block, rill_request *request)
     return status;
 }
 
-/* --- the writer's ------------------------------------------------------------------------------------------------- */
+/* --- writer of the run -------------------------------------------------------------------------------------------- */
 
-/* Its result goes to all who wait for it; the lock is held. `text`: the result again, where there are several. */
+/* Finish a search and give its result to all inputs that wait for it. Requires the lock. `text`: the result as text, if there are
+ * several. */
 static void end_decoding(service *s, decoding *d, rill_status status, json_t *result, const char *text)
 {
     decoding *other = s->in_flight[--s->counts.in_flight];
@@ -400,7 +401,7 @@ static void end_decoding(service *s, decoding *d, rill_status status, json_t *re
     free(d);
 }
 
-/* What the list lacks, or seems to. */
+/* Add warnings about missing outputs and suspiciously short ones. */
 static void add_warnings(const decoding *d, const rill_result *result, json_t *json)
 {
     char what[300];
@@ -423,7 +424,8 @@ rill_status queue_write(void *user, const rill_result *result)
     if (json) add_warnings(d, result, json);
     const int keeps = result->status == RILL_OK && !result->timed_out && d->key;
     pthread_mutex_lock(&s->lock);
-    rill_workers_stats(s->session.worker_pool, &s->counts.stats); /* before its client can ask for them */
+    /* before the client gets its response and can request them */
+    rill_workers_stats(s->session.worker_pool, &s->counts.stats);
     char *text = json && (keeps || (d->first_waiting && d->first_waiting->next)) ? cli_result_line(json) : NULL;
     if (keeps && text) cache_add(s->cache, d->hash, d->key, d->key_length, text);
     if (result->n_outputs > 0) s->counts.actions += result->outputs[0].length;
@@ -450,7 +452,8 @@ void queue_end(service *s, rill_status status)
     }
     json_t *failure = cli_result_error(RILL_ERR_STOPPED, s->failure);
     char *text = cli_result_line(failure);
-    while (s->counts.in_flight > 0) end_decoding(s, s->in_flight[0], RILL_ERR_STOPPED, NULL, text); /* each its own */
+    /* each input gets a copy */
+    while (s->counts.in_flight > 0) end_decoding(s, s->in_flight[0], RILL_ERR_STOPPED, NULL, text);
     json_decref(failure);
     free(text);
     job_release(s->last_read);

@@ -13,7 +13,7 @@
 
 static const char PART_SEPARATOR[] = " ||| ";
 
-/* Append a part to an input's line. 0: out of memory. */
+/* Append a part to an input's line of constraints. 0: out of memory. */
 static int add_part(job_input *input, const char *name, const char *text)
 {
     const char *old_line = input->constraints ? input->constraints : "";
@@ -68,11 +68,12 @@ static int read_constraints(const api_request *r, const json_t *value, api_answe
 
 /* --- glossaries --------------------------------------------------------------------------------------------------- */
 
-/* Each term is looked for in each input by the thread that all connections share: for a tenth of a second, or two in texts made for it. */
+/* Limits, because the server's thread searches each term in each input. The search then takes a tenth of a second, and two seconds in
+ * texts made to slow it down. */
 enum { MAX_TERMS = 1000, MAX_TERM_BYTES = 200 };
 #define MAX_SEARCHED_BYTES ((size_t)100 << 20)
 
-/* One line of a constraint. */
+/* Whether a text fits into one line of a constraint. */
 static int is_term(const char *text, size_t length)
 {
     return length > 0 && length <= MAX_TERM_BYTES && strlen(text) == length && !strstr(text, "|||") &&
@@ -111,7 +112,7 @@ static int check_glossary(const api_request *r, json_t *glossary, api_answer *re
     return 0;
 }
 
-/* A term, folded, and the constraint that it makes. */
+/* A folded term, and its constraint. */
 typedef struct term {
     char *text; /* [length] */
     size_t length;

@@ -1,6 +1,6 @@
-/* Heads of requests; see request_head.h.
+/* Checks of request heads; see request_head.h.
  *
- * Divisions: fields · framing · where it comes from. */
+ * Divisions: fields · framing · source. */
 #include "request_head.h"
 
 #include <arpa/inet.h>
@@ -24,13 +24,13 @@ int head_has_type(struct MHD_Connection *connection, const char *type)
     return found && !strncasecmp(found, type, n) && strchr("; \t", found[n]);
 }
 
-/* How often the fields stand there that say where a request ends and whose it is; the library gives the first of each. */
+/* How often each header field occurs that determines the end of a request or its source. libmicrohttpd returns only the first of each. */
 typedef struct fields {
     int length, encoding, host, origin;
     int bad_name, folded;
 } fields;
 
-/* A line that is folded behind its colon (RFC 9112, 5.2) comes from libmicrohttpd 0.9 with its value in its name: Content-Length62. */
+/* libmicrohttpd 0.9 merges a header line that is folded after its colon (RFC 9112, 5.2) into its name: Content-Length62. */
 static int is_folded(const char *name, const char *field)
 {
     const size_t n = strlen(field);
@@ -90,7 +90,7 @@ int head_check_framing(struct MHD_Connection *connection, const char *version, a
     return !refused->code;
 }
 
-/* --- where it comes from ------------------------------------------------------------------------------------------ */
+/* --- source ------------------------------------------------------------------------------------------------------- */
 
 int head_is_origin(const char *text)
 {
@@ -111,7 +111,7 @@ static int is_loopback(const struct sockaddr_storage *a)
     return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
 }
 
-/* Whether a connection does not leave the machine. */
+/* Whether a connection comes from this machine. */
 static int comes_by_loopback(struct MHD_Connection *connection)
 {
     struct sockaddr_storage own;
@@ -120,7 +120,7 @@ static int comes_by_loopback(struct MHD_Connection *connection)
     return !getsockname(fd, (struct sockaddr *)&own, &size) && is_loopback(&own);
 }
 
-/* A name or number without its port, brackets and the dot of the root. 0: it is too long, or none. */
+/* Extract a host name or address without port, brackets and trailing dot. 0: malformed or too long. */
 static int host_name(const char *host, char out[256])
 {
     const int six = host[0] == '[';
@@ -141,7 +141,7 @@ static int is_loopback_address(const char *name)
     return inet_pton(AF_INET6, name, &((struct sockaddr_in6 *)(void *)&a)->sin6_addr) == 1 && is_loopback(&a);
 }
 
-/* A Host that this machine is called by its own programs. */
+/* Whether a Host header names this machine. */
 static int is_this_machine(const char *host, const serve_pages *pages)
 {
     static const char local[] = ".localhost";
@@ -160,7 +160,7 @@ static const char *after_scheme(const char *origin)
     return host ? host + 3 : "";
 }
 
-/* Whether an origin is the server's, as the client calls it. */
+/* Whether an origin is this server, under the name that the client uses. */
 static int is_own_origin(const char *origin, const char *host)
 {
     const int is_web = !strncasecmp(origin, "http://", 7) || !strncasecmp(origin, "https://", 8);
@@ -174,7 +174,8 @@ static int is_listed_origin(const char *origin, const serve_pages *pages)
     return 0;
 }
 
-/* A proxy may hand the name on that its clients call it by: any, where pages of all may ask. */
+/* Whether a Host header is the host of an allowed origin: a proxy may pass on the name that its clients use. With "*", any name is
+ * allowed. */
 static int is_host_of_listed(const char *host, const serve_pages *pages)
 {
     for (int i = 0; i < pages->n_origins; i++)

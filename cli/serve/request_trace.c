@@ -11,14 +11,14 @@
 #include "service_internal.h"
 #include "trace.h"
 
-enum { MAX_INPUT_SECONDS = 10 }; /* for each input */
+enum { MAX_INPUT_SECONDS = 10 }; /* seconds per input */
 
 typedef struct request_trace {
     service *service;
     job *job;
     rill_context *ctx;
     cli_trace trace;
-    int fd; /* of memory, where the trace goes */
+    int fd; /* memory file for the trace */
 } request_trace;
 
 static rill_status submit(request_trace *t, rill_engine *engine, job_input *input, int64_t *id)
@@ -60,7 +60,7 @@ static rill_status decode(request_trace *t, rill_engine *engine)
         while (status >= 0 && rill_engine_next(engine, &result) == RILL_OK) {
             cli_trace_result(&t->trace, &result);
             job_input *input = result.user;
-            /* The last one is noted when the trace is whole. */
+            /* Set the last result when the trace is complete. */
             if (j->n_done + 1 < j->n)
                 job_set_result(input, result.status, json_null());
             else
@@ -70,7 +70,7 @@ static rill_status decode(request_trace *t, rill_engine *engine)
     return status;
 }
 
-/* The engine lives and ends between the trace's first event and its last. */
+/* The engine must be created before the trace begins and destroyed before it ends. */
 static rill_status run(request_trace *t)
 {
     const service *s = t->service;
@@ -115,7 +115,7 @@ static void *run_trace(void *user)
     service *s = t->service;
     const rill_status status = run(t);
     j->trace = status >= 0 ? read_back(t->fd) : NULL;
-    while (j->n_done < j->n) /* by now no other thread notes any */
+    while (j->n_done < j->n) /* no other thread sets results at this point */
         job_set_result(&j->input[j->n_done], status,
                        j->trace ? json_null() : cli_result_error(status, rill_error(t->ctx)));
     rill_context_destroy(t->ctx);

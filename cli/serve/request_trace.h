@@ -1,14 +1,14 @@
-/* A request decoded once more, by itself, to look at: the trace that `rill decode --trace --trace-trees` writes.
+/* Decode a request again to record a trace, as `rill decode --trace --trace-trees` does.
  *
- * An answer does not depend on what is decoded beside it, so what is seen is what happened. It runs on a thread of its own with an engine
- * of its own on the service's model, beside whatever the service does. */
+ * Results do not depend on other requests, so the trace shows the original search. It runs on a separate thread with a separate engine
+ * on the service's model, while the service continues. */
 #ifndef CLI_SERVE_REQUEST_TRACE_H
 #define CLI_SERVE_REQUEST_TRACE_H
 
 #include "service.h"
 
-/* Begin; when it is done all inputs of the job are, and job->trace has the trace. One at a time for each service.
- *   RILL_OK · RILL_AGAIN (another is going on) · RILL_ERR_OPTION (the model serves one engine alone) · RILL_ERR_MEMORY */
+/* Start a trace. When it ends, all inputs of the job are done, and job->trace has the trace. One trace at a time for each service.
+ *   RILL_OK · RILL_AGAIN (another trace is running) · RILL_ERR_OPTION (the model supports one engine only) · RILL_ERR_MEMORY */
 rill_status request_trace_start(service *s, job *j);
 
 #endif

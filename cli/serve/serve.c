@@ -1,9 +1,9 @@
-/* rill serve: models behind HTTP.
+/* rill serve: serve models over HTTP.
  *
- * Each model is opened by a command line of its own, the same but for the model's name, so that all that `rill decode` takes of models
- * and searches is taken here.
+ * Each model is opened with the command line, in which -m names only this model. So all model and search options of `rill decode`
+ * work.
  *
- * Divisions: options · the token · taking over · the command. */
+ * Divisions: options · API key · reloading · the command. */
 #include "serve.h"
 
 #include <poll.h>
@@ -70,7 +70,7 @@ static const cli_option server_options_rows[] = {
     {.name = NULL},
 };
 
-/* The line is read once for each model. */
+/* The command line is parsed once for each model, so an origin may be known already. */
 static int take_origin(serve_options *o, const char *value)
 {
     if (!head_is_origin(value))
@@ -144,19 +144,19 @@ int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *
     return cli_session_parse(session, &syntax, argc, argv, helped);
 }
 
-/* --- the token ---------------------------------------------------------------------------------------------------- */
+/* --- API key ------------------------------------------------------------------------------------------------------ */
 
 typedef struct serve {
     serve_options options;
     int argc;
     char **argv;
-    models *current, *draining; /* those that answer; those that answer what they have taken */
-    char *token;                /* NULL: none is asked for */
+    models *current, *draining; /* the set for new requests; old sets that finish their requests */
+    char *token;                /* NULL: no API key is required */
     server *server;
-    double retry_time; /* no model that failed is opened before */
+    double retry_time; /* time of the next attempt to open a failed model */
 } serve;
 
-/* The first line of the file, the caller's to free. */
+/* Read the first line of the file; the caller frees it. */
 static int read_token(const char *path, char **out)
 {
     rill_context *ctx;
@@ -176,9 +176,9 @@ static int read_token(const char *path, char **out)
     return code;
 }
 
-/* --- taking over -------------------------------------------------------------------------------------------------- */
+/* --- reloading ---------------------------------------------------------------------------------------------------- */
 
-/* Models whose last request is answered go, the oldest first: later ones may have taken some of theirs over. */
+/* Close old sets without requests, the oldest first, because a newer set may have taken over services of an older one. */
 static void close_idle(serve *s)
 {
     for (;;) {
@@ -200,10 +200,10 @@ static void take_over(serve *s, models *next)
     s->current = next;
 }
 
-/* Read models and token again. Where that fails, what is there goes on. */
+/* Read models and API key again. On failure the old ones continue. */
 static void reload(serve *s)
 {
-    serve_options options = s->options; /* those of the line are the same */
+    serve_options options = s->options; /* the command line's server options are unchanged */
     models *next = NULL;
     char *token = NULL;
     int helped = 0;
@@ -232,7 +232,7 @@ static int has_failed(const serve *s)
     return 0;
 }
 
-/* A model whose run has failed is opened again; where that fails, too, some time later. */
+/* Open models again whose run has failed. After a failure, retry some seconds later. */
 static void reopen(serve *s)
 {
     enum { RETRY_SECONDS = 10 };
@@ -247,7 +247,7 @@ static void reopen(serve *s)
     cli_message("what had failed is open again");
 }
 
-/* One of ours that is a terminal; -1: none is. */
+/* A standard stream that is a terminal; -1: none. */
 static int find_terminal(void)
 {
     return isatty(STDIN_FILENO) ? STDIN_FILENO : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
@@ -260,7 +260,7 @@ static void wait_for_end(serve *s)
     while (!cli_interrupted()) {
         poll(&wanted, 1, 1000);
         if (cli_interrupt_take_hup()) {
-            /* A terminal that is gone has its programs end, where nobody asked for the contrary (nohup). */
+            /* SIGHUP after the terminal was closed ends the server, unless nohup was used. */
             if (terminal >= 0 && !isatty(terminal)) return;
             reload(s);
         }
@@ -297,7 +297,7 @@ static int run(serve *s)
     }
     models_end(s->current, n_unanswered > 0);
     for (models *m = s->draining; m; m = m->next) models_end(m, n_unanswered > 0);
-    /* Those whose time is over are told so. */
+    /* Send the error responses of requests that ran out of time. */
     if (n_unanswered > 0) server_drain(s->server, 2);
     server_close(s->server);
     return code == CLI_OK && (n_unanswered > 0 || has_failed(s)) ? CLI_FAILED : code;

@@ -1,4 +1,4 @@
-/* What the command's parts share: its options. */
+/* Options that the parts of `rill serve` share. */
 #ifndef CLI_SERVE_SERVE_H
 #define CLI_SERVE_SERVE_H
 
@@ -6,10 +6,10 @@
 
 enum { SERVE_ORIGINS_MAX = 64 };
 
-/* Whose requests are taken from browsers. */
+/* Origins whose web pages may send requests. */
 typedef struct serve_pages {
-    const char *host;                       /* the address that is listened at, as it was given */
-    const char *origins[SERVE_ORIGINS_MAX]; /* [n] whose pages may ask, "*": all */
+    const char *host;                       /* listen address, as on the command line */
+    const char *origins[SERVE_ORIGINS_MAX]; /* [n_origins] allowed origins, "*": all */
     int n_origins;
 } serve_pages;
 
@@ -21,10 +21,10 @@ typedef struct serve_options {
     serve_pages pages;
 } serve_options;
 
-/* Parse a command line with one model: the session's options go to it, all others to `take`. */
+/* Parse a command line with one model. Session options are stored in the session; all others are passed to `take`. */
 int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *option, const char *value), void *user,
                 int argc, char **argv, int *helped);
-/* Note an option that is not a session's. */
+/* Store an option of the server. */
 int serve_take_option(serve_options *options, const cli_option *option, const char *value);
 
 #endif

@@ -1,4 +1,4 @@
-/* Words in texts; see serve_words.h. Letters and numbers are Unicode's, by ICU. */
+/* Word search; see serve_words.h. ICU classifies letters and digits. */
 #include "serve_words.h"
 
 #include <stdlib.h>
@@ -15,13 +15,13 @@ char *words_fold(const char *text, size_t n)
     return folded;
 }
 
-/* Scripts without blanks have no words that could be told apart here: any of their characters begins and ends one. */
+/* Scripts without spaces have no visible word boundaries, so each of their characters counts as a boundary. */
 static int is_word_character(UChar32 c)
 {
     return c >= 0 && u_isalnum(c) && !u_hasBinaryProperty(c, UCHAR_IDEOGRAPHIC) && !(c >= 0x3040 && c < 0x3100);
 }
 
-/* The characters before a byte and behind it; -1: none. */
+/* Find the characters before and after a byte position; -1: none. */
 static void neighbours(const char *text, size_t n, size_t pos, UChar32 *prev_char, UChar32 *next_char)
 {
     int32_t prev_pos = (int32_t)pos, next_pos = prev_pos;
@@ -30,7 +30,7 @@ static void neighbours(const char *text, size_t n, size_t pos, UChar32 *prev_cha
     if (pos < n) U8_NEXT((const uint8_t *)text, next_pos, (int32_t)n, *next_char);
 }
 
-/* Whether byte `at` lies within a word. */
+/* Whether a byte position lies within a word. */
 static int is_inside_word(const char *text, size_t n, size_t pos)
 {
     UChar32 prev_char, next_char;
@@ -38,7 +38,7 @@ static int is_inside_word(const char *text, size_t n, size_t pos)
     return is_word_character(prev_char) && is_word_character(next_char);
 }
 
-/* Each step leaves a word behind, so that one long word costs no more than many short ones. */
+/* Each step skips a whole word, so that a long word costs no more than many short ones. */
 int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin)
 {
     if (n > INT32_MAX || m == 0) return 0;

@@ -1,11 +1,10 @@
 /* Connections; see server.h.
  *
- * An exchange is one request and its answer. It is made when the request's head has come and freed when the answer is sent or the
- * connection gone. While its job is decoded the connection is suspended; whoever finishes the job resumes it, under the job's lock, so that
- * it cannot be resumed before it is suspended.
- * Locks: watch, service, job, in this order.
+ * An exchange is one request and its response. It is created when the head of the request has arrived, and freed when the response is
+ * sent or the connection is closed. While the job is decoded, the connection is suspended. The thread that finishes the job resumes
+ * it, with the job's lock held, so that it cannot be resumed before it is suspended. Lock order: watch, service, job.
  *
- * Divisions: answers · waiting · streams · requests · what the library calls · life. */
+ * Divisions: responses · waiting · streams · requests · libmicrohttpd callbacks · life. */
 #include "server.h"
 
 #include <arpa/inet.h>
@@ -34,11 +33,11 @@ struct server {
     struct MHD_Daemon *daemon;
     watch *watch;
     char address[128];
-    pthread_mutex_t lock; /* of what follows, and of the token */
+    pthread_mutex_t lock; /* protects the fields below and options.token */
     pthread_cond_t became_idle;
-    models *models;             /* of requests that come */
-    int n_busy;                 /* exchanges whose request is here */
-    int is_quiesced, listen_fd; /* then, the socket that nobody listens at any more */
+    models *models;             /* set of models for new requests */
+    int n_busy;                 /* exchanges whose request is complete */
+    int is_quiesced, listen_fd; /* no new connections are accepted; then, the listening socket */
 };
 
 typedef struct exchange {
@@ -47,17 +46,17 @@ typedef struct exchange {
     const api_route *route;
     api_request request;
     json_t *parsed;
-    char *body; /* [used] */
+    char *body; /* [body_length] */
     size_t body_length, body_capacity;
     double start_time;
-    api_answer refused; /* of code != 0: as soon as the body is here, which is not kept */
+    api_answer refused; /* if code != 0: send it when the body has arrived; the body is discarded */
     int fd, is_counted, is_suspended, is_watched, is_answered, is_streaming, is_form;
-    int closes_connection; /* the connection ends with the answer */
+    int closes_connection; /* close the connection after the response */
 } exchange;
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- responses ---------------------------------------------------------------------------------------------------- */
 
-/* Pages of an allowed origin may read the answer (fetch.spec.whatwg.org, 3.3). */
+/* Allow pages of an allowed origin to read the response (fetch.spec.whatwg.org, 3.3). */
 static void add_origin(const exchange *x, struct MHD_Response *response)
 {
     const char *origin = head_allowed_origin(x->connection, &x->server->options.pages);
@@ -67,7 +66,7 @@ static void add_origin(const exchange *x, struct MHD_Response *response)
     MHD_add_response_header(response, "Vary", "Origin");
 }
 
-/* A browser asks before it sends a page's request. */
+/* Response to the preflight request of a browser. */
 static api_answer preflight_answer(void)
 {
     return (api_answer){.code = 204, .text = strdup(""), .type = "text/plain", .is_preflight = 1};
@@ -80,7 +79,7 @@ static void free_answer(api_answer *a)
     *a = (api_answer){.code = 0};
 }
 
-/* The answer's body is given over. */
+/* Send a response. Takes its body. */
 static enum MHD_Result send_answer(exchange *x, api_answer a)
 {
     if (x->route && x->route->is_libretranslate) a = libre_error(a);
@@ -121,7 +120,7 @@ static enum MHD_Result send_answer(exchange *x, api_answer a)
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */
 
-/* The job is done; under its lock, on whatever thread. */
+/* Called when the job is done, on any thread, with the job's lock held. */
 static void resume_exchange(void *user)
 {
     exchange *x = user;
@@ -130,7 +129,7 @@ static void resume_exchange(void *user)
     MHD_resume_connection(x->connection);
 }
 
-/* The client has gone; on the watching thread. */
+/* Called when the client has disconnected, on the watching thread. */
 static void client_gone(void *user)
 {
     exchange *x = user;
@@ -143,7 +142,7 @@ static void stop_watching(exchange *x)
     x->is_watched = 0;
 }
 
-/* Go on when the job is done. 0: it is done already. */
+/* Suspend the connection until the job is done. 0: it is done already. */
 static int wait_for_job(exchange *x)
 {
     job *j = x->request.job;
@@ -171,7 +170,7 @@ static enum MHD_Result continue_exchange(exchange *x)
 
 /* --- streams ------------------------------------------------------------------------------------------------------ */
 
-/* The next bytes of a stream; the connection is suspended while there are none. */
+/* Return the next bytes of a stream, or suspend the connection until there are some. */
 static ssize_t next_bytes(void *user, uint64_t stream_pos, char *out, size_t max_bytes)
 {
     exchange *x = user;
@@ -210,7 +209,7 @@ static enum MHD_Result start_stream(exchange *x)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* In a time that does not tell how much of it is right. */
+/* Compare in constant time, so that the time does not show how much of the key is right. */
 static int same_token(const char *client_token, const char *token)
 {
     const size_t n = strlen(client_token), m = strlen(token);
@@ -261,8 +260,8 @@ static api_answer refuse_large(const exchange *x)
                       (long long)x->server->options.max_body_bytes);
 }
 
-/* A body's type. curl says of whatever it sends that it is a form: what begins as JSON is JSON, unless a browser sent it, whose pages may
- * send forms to anybody. */
+/* Check the type of a body. curl labels any body as a form, so a body that begins like JSON is parsed as JSON. This does not apply to
+ * requests of browsers, whose pages may send forms to any server. */
 static api_answer check_type(exchange *x)
 {
     const char *type = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_TYPE);
@@ -273,7 +272,7 @@ static api_answer check_type(exchange *x)
     return api_refuse(415, "bad-type", "expected a body of application/json, found \"%s\"", type ? type : "");
 }
 
-/* Before its body comes. */
+/* Check the request before its body arrives. */
 static api_answer check_head(exchange *x, const char *method, const char *path, const char *version)
 {
     api_answer refused;
@@ -300,7 +299,7 @@ static api_answer check_head(exchange *x, const char *method, const char *path, 
     return check_type(x);
 }
 
-/* 0: it is more than may be, or there is no memory. */
+/* 0: the body is too large, or out of memory. */
 static int take_bytes(exchange *x, const char *bytes, size_t n)
 {
     if (x->body_length + n > (size_t)x->server->options.max_body_bytes) return 0;
@@ -336,14 +335,14 @@ static api_answer begin_request(exchange *x)
     free(x->body);
     x->body = NULL;
     api_answer a = x->route->begin(&x->server->api, &x->request);
-    /* It may be large in memory, and the answer is far off. */
+    /* Free the parsed body: it may be large, and decoding takes long. */
     json_decref(x->parsed);
     x->parsed = NULL;
     x->request.body = NULL;
     return a;
 }
 
-/* --- what the library calls --------------------------------------------------------------------------------------- */
+/* --- libmicrohttpd callbacks -------------------------------------------------------------------------------------- */
 
 static int connection_fd(struct MHD_Connection *connection)
 {
@@ -362,7 +361,8 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
     return x;
 }
 
-/* Whether a body comes in any case: a client that is answered before it has sent all is told so by most systems as a broken connection. */
+/* Whether the client sends a body without waiting. If the server responds before such a body has arrived and closes, most clients
+ * report a broken connection instead of the response. */
 static int sends_body(struct MHD_Connection *connection)
 {
     const char *length = head_value(connection, MHD_HTTP_HEADER_CONTENT_LENGTH),
@@ -386,7 +386,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     }
     if (x->request.job && !x->is_answered) return continue_exchange(x);
     if (*n > 0) {
-        /* No answer is possible before the body's end; what is too much of it is not kept. */
+        /* A response must wait for the end of the body. Bytes beyond the limit are discarded. */
         if (!x->is_answered && !x->refused.code && !take_bytes(x, bytes, *n)) x->refused = refuse_large(x);
         *n = 0;
         return MHD_YES;
@@ -411,7 +411,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
     if (!x) return;
     *state = NULL;
     stop_watching(x);
-    watch_begin(s->watch, x->fd); /* the next request's time begins */
+    watch_begin(s->watch, x->fd); /* start the timeout of the next request */
     job *j = x->request.job;
     if (x->is_streaming) metrics_request(200, cli_now() - x->start_time);
     if (j) {
@@ -447,7 +447,7 @@ static void on_connection(void *user, struct MHD_Connection *connection, void **
     watch_limit(s->watch, fd, s->options.max_connections);
 }
 
-/* What the library has to say of clients' mistakes is theirs; it is not logged. */
+/* Ignore libmicrohttpd's log messages, which are about mistakes of clients. */
 static void ignore_log(void *user, const char *format, va_list arguments)
 {
     (void)user;
@@ -550,7 +550,7 @@ int server_drain(server *s, double seconds)
     until.tv_sec += (time_t)seconds;
     atomic_store(&s->api.is_draining, 1);
     if (!s->is_quiesced) {
-        /* The library's thread may look at it until it ends. */
+        /* libmicrohttpd's thread may use the socket until the daemon is stopped. */
         s->listen_fd = MHD_quiesce_daemon(s->daemon);
         if (s->listen_fd >= 0) shutdown(s->listen_fd, SHUT_RDWR);
         s->is_quiesced = 1;

@@ -1,7 +1,7 @@
-/* HTTP: connections, bodies and answers, by libmicrohttpd; what they mean is api.h's.
+/* HTTP over libmicrohttpd: connections, bodies and responses; api.h interprets them.
  *
- * One thread of the library's handles all connections; one that waits for a job is suspended and costs a socket and its memory.
- * Functions belong to the main thread. Failures have been said on stderr. */
+ * One thread of libmicrohttpd handles all connections. A connection that waits for a job is suspended and costs only a socket and
+ * memory. Functions must be called on the main thread. Failures print a message on stderr. */
 #ifndef CLI_SERVE_SERVER_H
 #define CLI_SERVE_SERVER_H
 
@@ -10,26 +10,25 @@
 typedef struct server server;
 
 typedef struct server_options {
-    int port;          /* 0: any that is free */
-    const char *token; /* of "Authorization: Bearer TOKEN"; NULL: none is asked for */
+    int port;          /* 0: any free port */
+    const char *token; /* API key in "Authorization: Bearer KEY"; NULL: none is required */
     int max_connections;
-    int64_t max_inputs;     /* of a request */
-    int64_t max_body_bytes; /* of a request's body */
-    int request_timeout;    /* seconds in which a request has to arrive */
-    serve_pages pages;      /* who may ask, and the address: a name, a number, or "*" for all */
+    int64_t max_inputs;     /* limit per request */
+    int64_t max_body_bytes; /* limit of a request's body */
+    int request_timeout;    /* seconds for a request to arrive */
+    serve_pages pages;      /* allowed origins, and the listen address: a name, a number, or "*" for all */
 } server_options;
 
-/* The models stay the caller's. */
+/* Start the server with a set of models, which it borrows. CLI_OK or CLI_FAILED. */
 int server_open(server **out, const server_options *options, models *now);
-/* From now on requests are for other models and another token; those that have begun go on with what they have. The token is looked at no
- * more when this returns. */
+/* Use other models and another API key for new requests. Requests in work keep the old models. The old key is not used after the call. */
 void server_set_models(server *s, models *next, const char *token);
-/* How many requests look at these models. */
+/* Number of requests that use a set of models. */
 int server_n_users(server *s, const models *m);
-/* "http://127.0.0.1:8190" */
+/* URL of the server: "http://127.0.0.1:8190". */
 const char *server_address(const server *s);
-/* Take no more connections and refuse what comes on others; wait until all that was accepted is answered, or `seconds` are over.
- * Returns how many were not answered. */
+/* Stop accepting connections, refuse new requests, and wait until all accepted requests are answered or `seconds` have passed. Returns
+ * the number of unanswered requests. */
 int server_drain(server *s, double seconds);
 void server_close(server *s); /* NULL is allowed */
 

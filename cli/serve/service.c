@@ -1,4 +1,4 @@
-/* Models that are served: opening them, their threads, and settings of requests; see service.h. What is done for jobs is queue.c's.
+/* Services: opening a model, its thread, and settings of requests; see service.h. queue.c handles jobs.
  *
  * Divisions: opening · life · requests. */
 #include "service.h"
@@ -24,7 +24,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
                                            : serve_take_option(s->options, option, value);
 }
 
-/* Options that belong to one run of a file, or are the server's affair. */
+/* Refuse options that apply to a run over a file, or that the server sets. */
 static int check_command_line(const service *s)
 {
     static const char *const foreign[] = {"unordered", "alignment", "unknown-names", "word-scores",
@@ -35,7 +35,7 @@ static int check_command_line(const service *s)
     return CLI_OK;
 }
 
-/* Where nothing else is said, whatever comes joins the next timestep, and all that is in flight takes part in it. */
+/* By default, new inputs join the next timestep, and each timestep includes all inputs in flight. */
 static int make_search_config(service *s)
 {
     cli_session *session = &s->session;
@@ -51,7 +51,7 @@ static int make_search_config(service *s)
                : CLI_OK;
 }
 
-/* Requests may bring constraints of their own: the scorers for them are there, and say nothing where nothing is asked. */
+/* Add the scorers for constraints. Without constraints in a request they have no effect. */
 static int open_constraints(service *s)
 {
     if (cli_constraints_add_scorers(s->search_config) < 0 ||
@@ -178,7 +178,7 @@ const rill_settings *service_settings(const service *s)
     return &s->search_config->resolved;
 }
 
-/* One setting of a request into its layer, or an option of its inputs into their text. */
+/* Store one option of a request in `source`, or append it to the domain options. */
 static rill_status read_setting(service *s, rill_option_source *source, rill_text *options, const char *name,
                                 const char *value)
 {
@@ -195,12 +195,12 @@ static rill_status read_setting(service *s, rill_option_source *source, rill_tex
     return status < 0 ? status : rill_option_source_set(source, name, value);
 }
 
-/* How wide a search may be: as the request says it, and what that comes to. What the server itself is told is never too much. */
+/* Check the resolved widths of a request against --max-beam-size. Widths that the server's own options set are always allowed. */
 static rill_status check_width(service *s, const rill_option_source *source, const rill_search_config *search_config)
 {
     static const struct {
         const char *name;
-        int follows; /* others' values change it */
+        int follows; /* other settings may change its resolved value */
     } widths[] = {{"num-samples", 0}, {"beam-groups", 0},  {"beam-size", 1}, {"n-best", 0},
                   {"stop-after", 1},  {"max-children", 0}, {"min-width", 0}};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
@@ -215,7 +215,7 @@ static rill_status check_width(service *s, const rill_option_source *source, con
     return RILL_OK;
 }
 
-/* What as many of the inputs may take as are searched at a time. */
+/* Estimate the memory of the search: that of the longest input, times the number of inputs that run in parallel. */
 static double search_bytes(const service *s, const rill_settings *resolved, const job *j)
 {
     rill_cost cost = {.struct_size = sizeof cost};
@@ -227,7 +227,7 @@ static double search_bytes(const service *s, const rill_settings *resolved, cons
     return cost.bytes * (j->n < n_parallel ? j->n : n_parallel);
 }
 
-/* The numbers that the request sets, for the message. */
+/* List the numeric options of the request, for the message. */
 static void list_numbers(const rill_option_source *source, char *out, size_t size)
 {
     size_t used = 0;

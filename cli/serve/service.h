@@ -1,13 +1,13 @@
-/* A model that is served: a thread of its own decodes what jobs bring, as one run without an end.
+/* A service: one served model. A thread decodes the inputs of all jobs in one endless run.
  *
- * Inputs join the run at any timestep: its reader (rill/run.h) takes them from the queue of jobs, one of each job in turn, so that a
- * small request does not wait behind a large one. No more are handed to the engine than it can have in flight and a few beside, for
- * the same reason. Results come as they are finished. An input that asks what was answered before gets that answer at once, and one that
- * asks what is being decoded waits for that: an answer depends on what is asked alone (what is drawn at random is not shared). A job that
- * is given up leaves the queue, and what of it is under way for nobody else is cancelled before the next timestep.
+ * Inputs can join the run at any timestep. The reader of the run (rill/run.h) takes one input of each job in turn, so that a small
+ * request does not wait for a large one. For the same reason, the engine gets only as many inputs as can be in flight, and a few more.
+ * Results are delivered in order of completion. Responses are cached, and identical inputs in flight are decoded once; random samples
+ * are not shared. A cancelled job leaves the queue, and its searches are cancelled before the next timestep unless other jobs share
+ * them.
  *
- * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close().
- * Failures before the start have been said on stderr; later ones fail the jobs, and service_failure() tells why. */
+ * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). Errors
+ * before the start print a message on stderr. Later errors fail the jobs, and service_failure() returns the reason. */
 #ifndef CLI_SERVE_SERVICE_H
 #define CLI_SERVE_SERVICE_H
 
@@ -17,48 +17,52 @@
 typedef struct service service;
 
 typedef struct service_counts {
-    int64_t waiting;                            /* inputs, now */
-    int64_t in_flight;                          /* what engines have, now */
-    int64_t inputs, failed, cancelled, actions; /* so far; (actions: of searches) */
-    int64_t from_cache, shared;                 /* inputs that were answered without a search of their own */
+    int64_t waiting;                            /* inputs in the queue */
+    int64_t in_flight;                          /* searches in the engines */
+    int64_t inputs, failed, cancelled, actions; /* totals; actions: of finished searches */
+    int64_t from_cache, shared;                 /* inputs served from the cache, or by the search of another input */
     int64_t cache_entries, cache_bytes;
     rill_stats stats;
 } service_counts;
 
-/* Open the model that a command line describes (without names of its own: `rill decode`'s options).
+/* Open the model of a command line with `rill decode`'s options.
  *   name: what clients call the model; borrowed
- *   options: what the line says of the server is noted there
- *   *out: closed by the caller; NULL on failure. CLI_OK or another exit code after a message. *helped: nothing else is to be done */
+ *   options: receives the server options of the command line
+ *   *out: closed by the caller, NULL on failure; *helped: help was printed, nothing else to do
+ *   CLI_OK, or another exit code after a message */
 int service_open(service **out, const char *name, struct serve_options *options, int argc, char **argv, int *helped);
 int service_start(service *s);
-/* Take no more jobs, and wait until all are done; `now`: end at once, so that what is not done gets an error. */
+/* Refuse new jobs and wait until all jobs are done. `now`: stop at once, so that unfinished inputs get an error. */
 void service_end(service *s, int now);
-void service_close(service *s); /* ended; NULL is allowed */
+void service_close(service *s); /* service_end() must have been called; NULL is allowed */
 
 /* Put a job in the queue.
- *   RILL_OK · RILL_AGAIN (too many inputs wait) · RILL_ERR_STOPPED (it drains, or has failed); then the service has nothing of it */
+ *   RILL_OK · RILL_AGAIN (the queue is full) · RILL_ERR_STOPPED (the service is draining or has failed). On an error it keeps no
+ *     reference */
 rill_status service_submit(service *s, job *j);
-/* Give a job up: its inputs get no results but that. */
+/* Cancel a job. Its unfinished inputs get the status RILL_ERR_CANCELLED. */
 void service_cancel(service *s, job *j);
 
 const char *service_name(const service *s);
-/* Why it decodes no more, "" while it does. */
+/* Why the service has failed; "" while it works. */
 const char *service_failure(service *s);
-const rill_settings *service_settings(const service *s); /* of requests that say nothing, with defaults filled in */
-/* Give a job, whose texts are set, a request's own settings, on top of the server's and the model's: as options of a command line would;
- * and those options of the domain's that inputs may have of their own.
- * `said` gives the i-th as *name and *value, 0 behind the last. Threads: one at a time.
- *   RILL_OK · RILL_ERR_OPTION (*why, valid until the next call: unknown, refused, impossible, or more than the server gives a request) ·
- *   RILL_ERR_MEMORY */
+const rill_settings *service_settings(const service *s); /* resolved settings of requests without options */
+/* Apply the options of a request to its job, on top of the options of the server and the model. The texts of the job must be set.
+ * Options are search settings, and domain options that inputs may set.
+ *   next_setting: gives option i as *name and *value; returns 0 after the last one
+ *   *why: message, valid until the next call
+ *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond the server's limits) · RILL_ERR_MEMORY
+ * Threads: one at a time. */
 rill_status service_read_settings(service *s,
                                   int (*next_setting)(void *user, int i, const char **name, const char **value),
                                   void *user, job *j, const char **why);
-/* Whether a line of constraints is one, on the connections' thread.
+/* Check a line of constraints. Runs on the server's thread.
  *   RILL_OK · RILL_ERR_INPUT (*why, valid until the next call) · RILL_ERR_MEMORY */
 rill_status service_check_constraints(service *s, const char *line, const char **why);
-/* The language that it translates from, as rill_sentences_split() takes it: --source-lang, or its name, which may be FROM-TO. */
+/* Source language, in the form of rill_sentences_split(): the value of --source-lang, or else the name of the model, which may be
+ * FROM-TO. */
 const char *service_language(const service *s);
-/* The main thread's, before the start and after the end. */
+/* Context of the main thread. Use it before the start or after the end only. */
 rill_context *service_context(const service *s);
 rill_model *service_model(const service *s);
 const char *service_device(const service *s);

@@ -1,6 +1,7 @@
-/* What services are made of, for service.c, queue.c and request_trace.c alone.
+/* The structure of services, for service.c, queue.c and request_trace.c only.
  *
- * Locks: the service's guards the queue, what is under way and what is counted; a job's is taken inside it, never the other way round. */
+ * Locks: the service's lock protects the queue, running searches and counters. A job's lock is taken while the service's lock is held,
+ * never the other way round. */
 #ifndef CLI_SERVE_SERVICE_INTERNAL_H
 #define CLI_SERVE_SERVICE_INTERNAL_H
 
@@ -9,59 +10,59 @@
 #include "service.h"
 #include "session.h"
 
-/* What an engine has: one search, for all inputs that ask the same. */
+/* One running search, shared by all inputs with the same key. */
 typedef struct decoding {
     service *service;
-    int64_t id;           /* of the service's run */
-    int64_t flight_index; /* among what is under way */
-    char *key;            /* [key_length] what is asked; NULL: it is nobody else's */
+    int64_t id;           /* number in the service's run */
+    int64_t flight_index; /* index in service.in_flight */
+    char *key;            /* [key_length] cache key; NULL: the search is not shared */
     size_t key_length;
     uint64_t hash;
-    int32_t n_best;                /* outputs that are asked for; 0: one */
-    int wants_tokens, has_watcher; /* its result tells its actions; the engine tells of its progress */
-    const char *fewer_reason;      /* why there would be fewer */
-    int64_t width;                 /* of the input's text, of a model that is made for sentences */
-    job_input *first_waiting;      /* who waits for it; none: it is given up */
+    int32_t n_best;                /* requested outputs; 0: one */
+    int wants_tokens, has_watcher; /* the result has "tokens"; the engine reports progress */
+    const char *fewer_reason;      /* reason if the list is shorter than n_best */
+    int64_t width;                 /* width of the input's text, if the model is made for sentences */
+    job_input *first_waiting;      /* list of inputs that wait for the result; NULL: cancelled */
 } decoding;
 
 struct service {
     cli_session session;
-    rill_option_source *default_schedule; /* how requests are scheduled where nobody says it */
+    rill_option_source *default_schedule; /* scheduling defaults */
     rill_search_config *search_config;
-    rill_constraints *constraints;         /* the run's reader of inputs' constraints */
-    char *settings_key;                    /* what requests ask that say nothing */
-    rill_context *request_ctx;             /* the connections' thread's, for reading settings */
-    rill_constraints *request_constraints; /* and for constraints */
+    rill_constraints *constraints;         /* parser of constraints for the run */
+    char *settings_key;                    /* key of the service's own settings */
+    rill_context *request_ctx;             /* of the server's thread, for parsing settings */
+    rill_constraints *request_constraints; /* of the server's thread, for checking constraints */
     const char *name;
-    serve_options *options;   /* the command's, until it is open */
-    int64_t max_waiting;      /* most inputs that wait */
+    serve_options *options;   /* options of the command, used while opening */
+    int64_t max_waiting;      /* limit of waiting inputs */
     int can_split;            /* the model is made for sentences (rill_model_split()) */
-    int max_beam_size;        /* of requests, ... */
-    int max_search_megabytes; /* ... and what their searches may take */
-    int64_t n_deadlines;      /* jobs in the queue that have one */
+    int max_beam_size;        /* limit of a request's widths */
+    int max_search_megabytes; /* limit of the estimated memory of a request's search */
+    int64_t n_deadlines;      /* number of jobs in the queue with a deadline */
     pthread_t thread;
     int is_started;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    job *first_job, *last_job; /* jobs with inputs that wait; whose turn it is first */
-    job *last_read;            /* whose text the run has not copied yet */
+    job *first_job, *last_job; /* queue of jobs with waiting inputs; the first one is next */
+    job *last_read;            /* job whose text the run still borrows */
     int64_t max_in_flight, next_id;
     service_counts counts;
     cache *cache;
-    decoding **in_flight; /* [counts.under_way] those that an engine has */
-    int64_t n_cancelled;  /* of them, whose engine does not know it yet */
+    decoding **in_flight; /* [counts.in_flight] running searches */
+    int64_t n_cancelled;  /* running searches to cancel in the engine */
     int is_draining, has_ended;
-    int is_tracing; /* a request is decoded to be looked at, ... */
-    int is_stopped; /* ... which is to end at once */
+    int is_tracing; /* a trace is being recorded */
+    int is_stopped; /* the trace must stop */
     char failure[512];
 };
 
-/* The run's side of the queue: for rill_workers_run_requests(), with the service. */
+/* Reader and writer of the run: callbacks for rill_workers_run_requests() with the service as user. */
 rill_status queue_read(void *service, int may_block, rill_request *request);
 rill_status queue_write(void *service, const rill_result *result);
-/* The run is over: what is not done by now never will be. */
+/* End of the run: fail everything that is not done. */
 void queue_end(service *s, rill_status status);
-/* What a search with these settings asks, as a text to compare; NULL: out of memory. */
+/* Canonical text of settings, for comparison; NULL: out of memory. */
 char *queue_settings_key(const rill_settings *settings);
 
 #endif

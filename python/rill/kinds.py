@@ -1,6 +1,6 @@
-"""What a value that was given is: a whole number, a number, a switch, a text; OptionTypeError, which is a TypeError, for what it is not.
+"""Type checks of arguments: whole numbers, numbers, switches, texts. A wrong type raises OptionTypeError, which is a TypeError.
 
-Numbers of NumPy's and of the like (tensors with one element) are what their item() is.
+NumPy scalars and similar objects (tensors with one element) are converted by their item().
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from .errors import OptionTypeError
 
-Signed = int  # what an annotation says of whole numbers that may be below 0
+Signed = int  # annotation of whole numbers that may be negative
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -24,13 +24,13 @@ def _wrong(what: str, wanted: str, value: Any) -> OptionTypeError:
 
 
 def plain(value: Any) -> Any:
-    """A number of NumPy's as Python's; all else as it is."""
+    """Convert a NumPy scalar to a Python number; return any other value unchanged."""
     item = getattr(value, "item", None)
     return item() if callable(item) and getattr(value, "ndim", 1) == 0 else value
 
 
 def whole(what: str, value: Any, switches: bool = False) -> int:
-    """A whole number. switches: whether True and False are some."""
+    """A whole number. switches: accept True and False."""
     found = plain(value)
     if isinstance(found, bool) and not switches:
         raise _wrong(what, "a whole number", value)
@@ -52,7 +52,7 @@ def number(what: str, value: Any, switches: bool = False) -> float:
 
 
 def switch(what: str, value: Any) -> bool:
-    """True or False; 0 and 1, and None, are taken for these."""
+    """True or False; 0, 1 and None are accepted."""
     found = plain(value)
     if found is not None and not isinstance(found, (int, float)):
         raise _wrong(what, "True or False", value)
@@ -114,13 +114,13 @@ _OF_ANNOTATIONS |= {f"{name} | None": _optional(kind) for name, kind in _OF_ANNO
 
 
 def by_annotation(annotations: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """What was given by name, each as its annotation, an "int" (from 0), "float", "bool", "str" or optional one, says that it is."""
+    """Convert arguments by their annotations: "int" (not negative), "float", "bool", "str", or one of these or None."""
     kinds = {name: _OF_ANNOTATIONS.get(str(annotations.get(name))) for name in given}
     return {name: value if (kind := kinds[name]) is None else kind(name, value) for name, value in given.items()}
 
 
 def typed(function: _Function) -> _Function:
-    """A function that has its arguments by_annotation()."""
+    """Decorate a function so that its arguments are converted by_annotation()."""
     names = [name for name in inspect.signature(function).parameters]
 
     @functools.wraps(function)

@@ -1,7 +1,7 @@
-"""A model as it is open in this process: context, workers and what makes engines with them.
+"""An open model in this process: contexts, workers, and search configurations for engines.
 
-A rill context belongs to one thread at a time, so whatever touches the model's own context holds `lock`. Runs have contexts of their own
-(rill_context_create_worker), which find the model's tables, and need the lock only while they are made.
+A rill context belongs to one thread at a time, so every use of the model's context holds `lock`. Each run has a separate context
+(rill_context_create_worker), which shares the model's tables, and needs the lock only while it is created.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from .context import make_context
 
 
 class Calls:
-    """Calls of C under way, by thread, for the interpreter's end. `with calls:` stands around each call that runs for long.
+    """Counts running C calls of each thread, for an orderly interpreter exit. `with calls:` surrounds each long call.
 
-    At the end only daemon threads are left besides the one that ends the interpreter. Then no finalizer frees anything, for a thread may
-    use it and the process gives it back anyway; a daemon thread's next call raises SystemExit, which ends the thread quietly; and
-    the interpreter waits for the calls under way, for SECONDS at the most.
+    At exit only daemon threads run besides the exiting thread. Finalizers then free nothing, because a thread may still use the memory, and
+    the process returns it anyway. The next call of a daemon thread raises SystemExit, which ends the thread without a message. The
+    interpreter waits for running calls, SECONDS at most.
     """
 
     SECONDS = 5.0
 
     def __init__(self) -> None:
-        self._under_way: dict[int, int] = {}  # by thread: each thread changes its own entry alone
+        self._under_way: dict[int, int] = {}  # by thread: each thread changes only its own entry
         self._ender: int | None = None
         self._stops: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -51,20 +51,20 @@ class Calls:
 
     @property
     def ending(self) -> bool:
-        """Whether the interpreter ends."""
+        """Whether the interpreter is exiting."""
         return self._ender is not None
 
     def check(self) -> None:
-        """Raise SystemExit in any other thread than the one that ends the interpreter."""
+        """Raise SystemExit while the interpreter is exiting, except in the exiting thread."""
         if self._ender not in (None, threading.get_ident()):
             raise SystemExit
 
     def stop_at_end(self, run: Any) -> None:
-        """Have run.stop() called at the end, if the run is still there."""
+        """Call run.stop() at exit, if the run still exists."""
         self._stops.add(run)
 
     def end(self) -> None:
-        """At exit: stop what runs, and wait for it."""
+        """At exit, stop all runs and wait for running calls."""
         me = self._ender = threading.get_ident()
         for run in list(self._stops):
             run.stop()
@@ -73,7 +73,7 @@ class Calls:
             time.sleep(0.002)
 
     def forget(self) -> None:
-        """In a fork's child, which has one thread: the calls and runs of the others are the parent's."""
+        """After a fork, drop the calls and runs of the parent's other threads."""
         me = threading.get_ident()
         self._under_way = {me: self._under_way[me]} if me in self._under_way else {}
         self._stops = weakref.WeakSet()
@@ -85,31 +85,31 @@ os.register_at_fork(after_in_child=calls.forget)
 
 
 def finalizer(owner: Any, function: Any, *arguments: Any) -> Any:
-    """weakref.finalize() that does nothing at the interpreter's end."""
+    """weakref.finalize() that does nothing at interpreter exit."""
     made = weakref.finalize(owner, function, *arguments)
     made.atexit = False
     return made
 
 
 class Closer:
-    """Undoes what was done, the last first: once, from whatever thread, and when nobody holds the owner any more."""
+    """A stack of cleanup calls that run once, last first, on any thread, when the owner is closed or garbage-collected."""
 
     def __init__(self) -> None:
         self._steps: list[tuple[Any, tuple[Any, ...]]] = []
 
     def add(self, function: Any, *arguments: Any) -> None:
-        """Have function(*arguments) called."""
+        """Add function(*arguments) to the cleanup calls."""
         self._steps.append((function, arguments))
 
     def close(self) -> None:
-        """Undo everything."""
+        """Run all cleanup calls."""
         while self._steps:
             function, arguments = self._steps.pop()
             function(*arguments)
 
 
 class Opened:
-    """A model that is open. Whoever decodes with it holds it, so it is closed behind the last of them."""
+    """An open model. Each user holds a reference, so the model is closed after the last one."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.lock = threading.RLock()
@@ -119,7 +119,7 @@ class Opened:
         closer = Closer()
         self.close = finalizer(self, _close_in, self.process, closer)
         try:
-            # Two contexts, for what runs and for who asks may be at work at once: the model's, and that of plans and names.
+            # Two contexts, because runs and queries may happen at the same time: one for the model, one for search configs and names.
             self.model_ctx = self._context(closer)
             self.ctx = self._context(closer)
             self._open(closer)
@@ -129,7 +129,7 @@ class Opened:
             raise
 
     def _context(self, closer: Closer) -> Any:
-        """A context with all that the recipe registers."""
+        """Create a context and register the plugins and the domain of the recipe."""
         ctx = make_context()
         lib.rill_option_set_style(ctx, lib.RILL_OPTION_UNDERSCORED)
         closer.add(lib.rill_context_destroy, ctx)
@@ -190,18 +190,18 @@ class Opened:
         self.workers = out[0]
         closer.add(lib.rill_workers_close, self.workers)
         self.n_workers = lib.rill_workers_count(self.workers)
-        self.crew = threading.Lock()  # held by the run that has the workers
+        self.crew = threading.Lock()  # held by the run that uses the workers
         self.model = lib.rill_workers_model(self.workers)
         self.info = lib.rill_model_info(self.model)
         self.domain = ffi.string(name).decode() if not isinstance(name, bytes) else name.decode()
 
     def check(self, status: int) -> None:
-        """Raise what a domain in Python raised in a call with `ctx`, or what that records of a failure. With the lock."""
+        """Raise the exception of a Python domain, or the error that `ctx` records. Requires the lock."""
         self.hooks.raise_failure()
         errors.check(self.ctx, status)
 
     def _parted(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What is said of the search, and what of opening the model."""
+        """Split the settings into search settings and options for opening the model."""
         search: dict[str, Any] = {}
         opening: dict[str, Any] = {}
         for name, value in self.recipe.settings.items():
@@ -220,9 +220,9 @@ class Opened:
         return out[0]
 
     def plan(self, nearest: list[Mapping[str, Any]], register: Any, given: bool = False) -> Plan:
-        """What keyword arguments, nearest first, come to together with the model's own defaults. With the lock; the caller frees it.
+        """Combine keyword arguments, highest precedence first, with the model's defaults. Requires the lock; the caller frees the result.
 
-        given: the farthest of them are those of a run that scores outputs that are given
+        given: the last of them belong to a run that scores given outputs
         """
         for said in nearest:
             for name in said:
@@ -244,10 +244,10 @@ class Opened:
         return Plan(self, out[0], layers)
 
     def request_settings(self, own: Mapping[str, Any], said: Mapping[str, Any], given: bool) -> Any:
-        """The rill_settings of one request of a run: its own on top of the run's. With the lock."""
+        """The rill_settings of one request: its settings on top of the run's. Requires the lock."""
         run = {name: value for name, value in said.items() if not tables.is_chain(name)}
         if any(tables.is_heuristic(name) for name in said):
-            run["heuristic"] = []  # whichever they are, they stay
+            run["heuristic"] = []  # a request cannot change heuristics, so their arguments do not matter here
         plan = self.plan([run], None, given)
         layer = ffi.NULL
         try:
@@ -264,30 +264,30 @@ class Opened:
 
 
 def _close_in(process: int, closer: Closer) -> None:
-    """A child of a fork has none of the threads that its parent's memory speaks of, so what is not its own is left alone."""
+    """Close only in the process that opened the model: a forked child does not have the threads of its parent."""
     if os.getpid() == process:
         closer.close()
 
 
 class Plan:
-    """A plan and the layers it was made of."""
+    """A search config and the option sources that it was made from."""
 
     def __init__(self, opened: Opened, plan: Any, layers: list[Any]) -> None:
         self._opened, self.plan, self._layers = opened, plan, layers
 
     @property
     def setup(self) -> Any:
-        """rill_engine_setup"""
+        """The rill_engine_setup of the search config."""
         return self.plan.setup
 
     def output(self, name: str) -> str | None:
-        """What is said of an option of outputs'."""
+        """Value of an output option; None: not set."""
         layers = ffi.new("rill_option_source *[]", self._layers)
         value = lib.rill_option_sources_get(layers, len(layers), name.encode())
         return ffi.string(value).decode() if value else None
 
     def free(self) -> None:
-        """Free all of it. With the lock."""
+        """Free the search config and its sources. Requires the lock."""
         if self.plan:
             lib.rill_search_config_free(self.plan)
             for layer in self._layers:

@@ -1,4 +1,4 @@
-"""rill on Ray (docs.ray.io): one engine per actor, fed from several blocks or shards at once, so that it never runs empty.
+"""rill on Ray (docs.ray.io): each actor has one engine, which decodes several blocks or shards at once to stay busy.
 
     import ray, rill.ray
 
@@ -8,8 +8,8 @@
 
     rill.ray.decode_files("examples/models/de-en", ["in.txt"], "out/", shards=64, actors=8, num_cpus=4)
 
-An answer never depends on what is decoded beside it, so what a lost machine had is done again by another, and is the same to the byte.
-Ray is not installed along: pip install "ray[data]".
+Outputs do not depend on other inputs, so another machine can repeat the work of a lost one with the same output, byte for byte.
+Ray is installed separately: pip install "ray[data]".
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ Path = str | os.PathLike[str]
 
 
 class Feed:
-    """One engine for all that ask it, on one event loop: inputs join it at any time, and each gets its own result."""
+    """One engine for all callers on an event loop. Inputs can join at any time."""
 
     def __init__(self, model: Model, settings: Mapping[str, Any]) -> None:
-        """model: stays the caller's; settings: of all that is decoded. Raises rill.Error for those that are wrong."""
+        """model: borrowed; settings: apply to all inputs. Raises rill.Error for wrong settings."""
         self._queue: asyncio.Queue[Request] = asyncio.Queue()
         self._stream = model.stream(self._inputs(), unordered=True, **settings)
         self._waiting: set[asyncio.Future[Result]] = set()
@@ -66,7 +66,7 @@ class Feed:
                     future.set_exception(failure)
 
     def submit(self, text: str) -> asyncio.Future[Result]:
-        """Have a text decoded; its result comes whatever came of it. Raises what ended the engine."""
+        """Decode a text; the future gets a result even if the input fails. Raises the exception that ended the engine."""
         if self._failure is not None:
             raise self._failure
         if self._task is None:
@@ -83,7 +83,7 @@ _BESIDE_TEXTS = ("alignment", "unknown_names", "certify", "word_scores", "ids", 
 
 
 def _not_one(name: str, value: Any, drawn: bool) -> str | None:
-    """Why so many outputs of an input, or samples, cannot be given; None: they can. drawn: an output may be another in another run."""
+    """Why this number of outputs or samples is not supported; None: it is. drawn: outputs may differ between runs."""
     try:
         n = float(tables.text_of(name, value))
     except ValueError:
@@ -96,9 +96,9 @@ def _not_one(name: str, value: Any, drawn: bool) -> str | None:
 
 
 def _check(settings: Mapping[str, Any], said: Mapping[str, str], drawn: bool) -> None:
-    """Raise rill.OptionError for settings that would not be heeded here: what gives more than a text for an input, or is said otherwise.
+    """Raise rill.OptionError for settings that have no effect here: they give more than a text per input, or are set in another way.
 
-    said: what has another name here, and the sentence that tells it; drawn: an output may be another in another run
+    said: settings that are set in another way, with the message; drawn: outputs may differ between runs
     """
     for given, value in settings.items():
         if value is None or value is False:
@@ -115,13 +115,13 @@ def _check(settings: Mapping[str, Any], said: Mapping[str, str], drawn: bool) ->
 
 
 class Decoder:
-    """For Dataset.map_batches(): reads a column of texts and adds one with the best outputs, and one that says why there is none."""
+    """A callable for Dataset.map_batches(): reads a column of texts, and adds a column with the best outputs and one with errors."""
 
     def __init__(self, model: Path | Sequence[Path], *, column: str = "text", output: str = "output", error: str = "error",
                  threads: int = 1, workers: int = 1, **settings: Unpack[ModelSettings]) -> None:
-        """model: its directory, on every machine; column, output, error: names of three columns; the rest as in rill.Model.
+        """model: its directory, on every machine; column, output, error: names of the columns; the rest as in rill.Model.
 
-        Raises rill.Error, which ends the run before it has done anything.
+        Raises rill.Error, which ends the run before anything is decoded.
         """
         if len({column, output, error}) < 3:
             raise errors.OptionError(
@@ -133,9 +133,9 @@ class Decoder:
         self._feed: Feed | None = None
 
     async def __call__(self, batch: Mapping[str, Sequence[object]]) -> AsyncIterator[dict[str, object]]:
-        """Decode a batch; several are under way at once.
+        """Decode a batch; several calls may run at once.
 
-        Raises KeyError where the column of texts is missing, rill.OptionError where one is there that is to be added.
+        Raises KeyError if the column of texts is missing, rill.OptionError if a column to add exists already.
         """
         if self._column not in batch:
             raise KeyError(f"there is no column {self._column!r}, but {', '.join(map(repr, batch))}: say column=NAME")
@@ -161,10 +161,10 @@ class Decoder:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What decode_files() did.
+    """The result of decode_files().
 
-    shards: paths of all shards, in order; there: how many were there before; done: how many this run has decoded
-    failed: inputs of all shards that could not be decoded, as (shard from 0, line in it from 1, why); their lines are empty
+    shards: paths of all shards, in order; there: number of shards that existed before; done: number of shards decoded in this run
+    failed: failed inputs of all shards as (shard from 0, line in the shard from 1, message); their output lines are empty
     """
 
     shards: list[str]
@@ -174,7 +174,7 @@ class Report:
 
 
 def lines_of(inputs: Sequence[str], shard: int, shards: int) -> Iterator[bytes]:
-    """The lines of one of `shards` parts of the files, from 0: bytes are divided evenly, and a line is in the part in which it begins."""
+    """The lines of shard number `shard`, from 0. Bytes are divided evenly; a line belongs to the shard in which it begins."""
     sizes = [os.path.getsize(path) for path in inputs]
     begin, end = sum(sizes) * shard // shards, sum(sizes) * (shard + 1) // shards
     for path, size, first in zip(inputs, sizes, itertools.accumulate([0, *sizes])):
@@ -190,23 +190,23 @@ def lines_of(inputs: Sequence[str], shard: int, shards: int) -> Iterator[bytes]:
 
 
 class Shards:
-    """An actor that decodes shards of files, several at once by one engine."""
+    """An actor that decodes several shards of files at once with one engine."""
 
-    AHEAD = 2000  # lines of a shard that are under way
+    AHEAD = 2000  # lines of a shard in flight
 
     def __init__(self, model: Sequence[str], inputs: Sequence[str], shards: int, threads: int, settings: Mapping[str, Any]) -> None:
-        """inputs: paths of all files; shards: how many parts they have. Raises rill.Error."""
+        """inputs: paths of all files; shards: number of shards. Raises rill.Error."""
         self._inputs, self._shards = list(inputs), shards
         self._model = Model(list(model), workers=threads, **settings)
         self._feed: Feed | None = None
 
     async def check(self) -> int:
-        """The process, once the model is open and all settings are found to agree."""
+        """Return the process id after the model is open and the settings are accepted."""
         self._feed = self._feed or Feed(self._model, {})
         return os.getpid()
 
     async def decode(self, shard: int, path: str) -> list[tuple[int, int, str]]:
-        """Decode a part into a file that is there when it is whole, and not before; PATH.failed has inputs that failed, and is returned."""
+        """Decode a shard into `path`, which appears when it is complete. Failed inputs are returned, and written to PATH.failed."""
         self._feed = self._feed or Feed(self._model, {})
         failed: list[tuple[int, int, str]] = []
         unfinished = f"{path}.{uuid.uuid4().hex}.tmp"
@@ -242,7 +242,7 @@ class Shards:
 
 
 def _agree(output: str, plan: Mapping[str, Any], note: bool) -> None:
-    """A folder has shards of one run: what they are made of is written beside them, once it is known to be possible (note)."""
+    """Check that the folder has shards of this run only. note: write the parameters of the run to the folder, in run.json."""
     path = os.path.join(output, "run.json")
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
@@ -273,14 +273,15 @@ def _import_ray() -> Any:
 
 def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: Path, *, shards: int = 64, actors: int = 1, at_once: int = 2,
                  num_cpus: int = 1, num_gpus: float = 0, **settings: Unpack[ModelSettings]) -> Report:
-    """Decode lines of files on a Ray cluster, into shards that are those of the whole when they are joined in order.
+    """Decode lines of files on a Ray cluster into shards. Joining the shards in order gives the output of the whole input.
 
-    model, inputs, output: paths that all machines see; output: a folder, made where it is not there
-    shards: parts, each a file of its own that is there when it is whole. What is there is not done again, so a run that was ended goes on
-    actors: processes with an engine each, of num_cpus processors (a worker each) and num_gpus cards; at_once: shards of one at a time
-    settings: as in rill.Model, but for its workers and for what gives more than a text (n_best, alignment ...): files have lines of texts
-    A lost actor, or machine, is replaced, and its shards are begun again, each at most five times.
-    Raises rill.Error for what is wrong with model or settings, before anything is decoded.
+    model, inputs, output: paths that all machines can access; output: a folder, created if missing
+    shards: number of output files. A file appears when it is complete. Existing files are skipped, so an interrupted run can be continued
+    actors: number of processes, with an engine each, num_cpus processors (one worker each) and num_gpus GPUs
+    at_once: number of shards that an actor decodes at the same time
+    settings: as in rill.Model, except workers and settings that give more than one text (n_best, alignment ...)
+    A lost actor or machine is replaced, and its shards are restarted, each at most five times.
+    Raises rill.Error for a wrong model or wrong settings, before anything is decoded.
     """
     _check(settings, {**_SAID, "workers": "an actor has num_cpus of them"}, drawn=False)
     ray = _import_ray()
@@ -310,7 +311,7 @@ def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: P
     except ray.exceptions.RayActorError as failure:
         raise errors.OptionError(f"no actor could open the model: {failure}", "RILL_ERR_OPTION") from failure
     _agree(folder, plan, note=True)
-    # An actor has at_once shards; whoever is ready gets the next.
+    # Each actor has at_once shards; the actor that finishes one gets the next.
     queue, under_way = iter(left), {}
     for actor in crew * at_once:
         for shard in itertools.islice(queue, 1):
@@ -323,7 +324,7 @@ def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: P
             under_way[actor.decode.remote(shard, targets[shard])] = actor
     for actor in crew:
         ray.kill(actor)
-    # What actors left that were killed.
+    # Remove temporary files of killed actors.
     for path in glob.glob(os.path.join(glob.escape(folder), "part-*.tmp")):
         os.remove(path)
     return Report(targets, shards - len(left), len(left), sorted(failed))

@@ -1,1 +1,1 @@
-"""Interfaces of other decoders over rill, so that a program changes one import."""
+"""Interfaces of other decoders on top of rill: a program changes only its import."""

@@ -1,4 +1,4 @@
-"""What CTranslate2's calls take and give: results, and the arguments of a translation in rill's words. ctranslate2.py has the calls."""
+"""Results and options of CTranslate2's calls, and their translation to rill's settings. ctranslate2.py has the calls."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ DICE = random.Random()
 
 @typed
 def set_random_seed(seed: int) -> None:
-    """Let samples that are drawn from now on be the same in every run."""
+    """Seed the random numbers of later samples."""
     DICE.seed(seed)
 
 
 def tokens_of(what: str, given: Any) -> list[str]:
-    """Tokens as they were given. TypeError for a text, whose characters are no tokens, and for tokens that are no texts."""
+    """Check a list of tokens. Raises TypeError for a single text, and for tokens that are not texts."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or not hasattr(given, "__getitem__") or hasattr(given, "keys"):
         raise TypeError(f"{what}: a list of tokens was expected, found {reprlib.repr(given)}")
     tokens = [token.decode() if isinstance(token, bytes) else token for token in given]
@@ -37,7 +37,7 @@ def tokens_of(what: str, given: Any) -> list[str]:
 
 
 def many_of(what: str, given: Any, missing: bool = False) -> list[Any]:
-    """Lists of tokens. missing: whether None may stand in place of one."""
+    """Check a list of token lists. missing: accept None in place of a list."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or not hasattr(given, "__getitem__") or hasattr(given, "keys"):
         raise TypeError(f"{what}: a list of lists of tokens was expected, found {reprlib.repr(given)}")
     return [None if missing and one is None else tokens_of(what, one) for one in given]
@@ -47,13 +47,13 @@ _BLANK = re.compile("[ \\t-\\r\\0]")
 
 
 def line_of(tokens: list[str]) -> str:
-    """An input of rill's, which has blanks between its tokens: a token that is empty or has a blank is none that a model has."""
+    """Join tokens with spaces to an input of rill. Empty tokens and tokens with spaces become <unk>, since no model has them."""
     return " ".join("<unk>" if not token or _BLANK.search(token) else token for token in tokens)
 
 
 @dataclasses.dataclass
 class TranslationResult:
-    """hypotheses: [n] lists of tokens; scores: [n], attention: [n][tokens][source tokens], logits: empty unless they were asked for."""
+    """hypotheses: [n] lists of tokens; scores: [n]; attention: [n][tokens][source tokens]; logits. Empty unless requested."""
 
     hypotheses: list[list[str]]
     scores: list[float] = dataclasses.field(default_factory=list)
@@ -64,7 +64,7 @@ class TranslationResult:
         return len(self.hypotheses)
 
     def __getitem__(self, i: int) -> dict[str, Any]:
-        """The form of old: {"tokens", "score", "attention"}."""
+        """The old form of a result: {"tokens", "score", "attention"}."""
         found: dict[str, Any] = {"tokens": self.hypotheses[i]}
         if self.scores:
             found["score"] = self.scores[i]
@@ -75,7 +75,7 @@ class TranslationResult:
 
 @dataclasses.dataclass
 class ScoringResult:
-    """tokens: the target's, the end among them; log_probs: natural logarithms, one for each."""
+    """tokens: of the target, including the end; log_probs: one natural log-probability per token."""
 
     tokens: list[str]
     log_probs: list[float]
@@ -83,7 +83,7 @@ class ScoringResult:
 
 @dataclasses.dataclass
 class GenerationStepResult:
-    """A token as it is generated; step counts from 0, hypothesis_id is 0."""
+    """A generated token; step counts from 0, hypothesis_id is 0."""
 
     step: int
     batch_id: int
@@ -97,7 +97,7 @@ class GenerationStepResult:
 
 @dataclasses.dataclass
 class ExecutionStats:
-    """num_tokens: of outputs; total_time_in_ms: by the clock."""
+    """num_tokens: in outputs; total_time_in_ms: wall-clock time."""
 
     num_tokens: int
     num_examples: int
@@ -105,26 +105,26 @@ class ExecutionStats:
 
 
 class Async:
-    """A result that is being worked out elsewhere."""
+    """A result that another thread computes."""
 
     def __init__(self, future: concurrent.futures.Future[list[Any]], index: int) -> None:
         self._future, self._index = future, index
 
     def result(self) -> Any:
-        """Wait for it; raises what working it out raised."""
+        """Wait for the result. Raises the exception of the computation."""
         return self._future.result()[self._index]
 
     def done(self) -> bool:
-        """Whether it is there."""
+        """Whether the result is available."""
         return self._future.done()
 
 
 class AsyncTranslationResult(Async):
-    """A TranslationResult to come."""
+    """A future TranslationResult."""
 
 
 class AsyncScoringResult(Async):
-    """A ScoringResult to come."""
+    """A future ScoringResult."""
 
 
 def refuse(**unsupported: bool) -> None:
@@ -148,7 +148,7 @@ WEIGHTS = {
 
 
 class TranslationOptions(TypedDict, total=False):
-    """Keyword arguments of translate_batch() and its like: the fields of Wanted."""
+    """Keyword arguments of translate_batch() and similar calls: the fields of Wanted."""
 
     beam_size: int
     patience: float
@@ -180,7 +180,7 @@ class TranslationOptions(TypedDict, total=False):
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """How a translation is searched and what is made of it; the arguments of translate_batch()."""
+    """Search and result options of a translation: the arguments of translate_batch()."""
 
     beam_size: int = 2
     patience: float = 1
@@ -211,37 +211,37 @@ class Wanted:
 
     @property
     def samples(self) -> bool:
-        """Whether outputs are drawn."""
+        """Whether outputs are sampled."""
         return self.sampling_topk != 1
 
     @property
     def covers(self) -> bool:
-        """Whether what was found of an input is put in order by coverage_penalty."""
+        """Whether coverage_penalty reorders the outputs of an input."""
         return self.coverage_penalty != 0 and self.beam_size > 1 and not self.samples
 
     @property
     def most(self) -> int:
-        """Outputs that a beam comes to at the most."""
+        """Largest number of outputs of a beam."""
         return self.enough + self.beam_size
 
     @property
     def enough(self) -> int:
-        """Outputs of a beam after which its search ends."""
+        """Number of outputs after which the search ends."""
         return math.floor(self.beam_size * self.patience + 0.5)
 
     @property
     def struck(self) -> list[str]:
-        """Options by which some tokens may not be chosen. A min_decoding_length of 1 changes all of an input's outputs alike."""
+        """Options that forbid some tokens. A min_decoding_length of 1 is not one: it affects all outputs of an input equally."""
         given = self.min_decoding_length > 1, self.no_repeat_ngram_size > 0, self.disable_unk, bool(self.suppress_sequences)
         return [name for name, one in zip(STRUCK, given) if one]
 
     @property
     def greedy(self) -> bool:
-        """Whether the most probable token alone is looked for."""
+        """Whether the search is greedy."""
         return not (self.beam_size > 1 or self.samples or self.return_alternatives or self.prefix_bias_beta > 0)
 
     def ordered(self, outputs: list[Output]) -> list[tuple[float, Output]]:
-        """Outputs with the scores that order them, best first."""
+        """Outputs with their scores, best first."""
         if self.beam_size == 1 and not self.samples:
             outputs = outputs[:1] * self.num_hypotheses
         if not self.covers:
@@ -250,7 +250,7 @@ class Wanted:
         return sorted(scored, key=lambda pair: -pair[0])[: self.num_hypotheses]
 
     def check(self) -> None:
-        """Raise for what is impossible, in CTranslate2's words where it has some, and for what rill lacks."""
+        """Raise for impossible options, with CTranslate2's message if there is one, and for options that rill does not support."""
         for wrong, why in (
             (self.beam_size < 1, "The beam size must be > 0"),
             (self.num_hypotheses < 1, "The number of hypotheses must be > 0"),
@@ -291,7 +291,7 @@ class Wanted:
         )
 
     def settings(self) -> dict[str, Any]:
-        """The same in rill's words."""
+        """The options as settings of rill."""
         said: dict[str, Any] = {
             "like": "ct2",
             "length_penalty": self.length_penalty,
@@ -330,7 +330,7 @@ class Wanted:
 
 
 def wanted_of(call: str, options: Mapping[str, Any]) -> Wanted:
-    """The options of a call, checked. TypeError names one that there is not, and the nearest that there is."""
+    """Check the options of a call. The TypeError for an unknown option suggests the nearest known one."""
     known = [field.name for field in dataclasses.fields(Wanted)]
     for name in options:
         if name not in known:
@@ -346,7 +346,7 @@ def wanted_of(call: str, options: Mapping[str, Any]) -> Wanted:
 
 
 def _ends_of(what: str, given: Any) -> list[str | int]:
-    """Tokens, or their numbers, that may end an output."""
+    """Check end_token: tokens, or their ids."""
     if isinstance(given, (str, bytes)):
         return [*tokens_of(what, [given])]
     if isinstance(given, Iterable) and (ends := list(given)) and not isinstance(ends[0], (str, bytes)):
@@ -355,12 +355,12 @@ def _ends_of(what: str, given: Any) -> list[str | int]:
 
 
 def _coverage(shares: Any) -> float:
-    """The sum over pieces of log min(1, attention that they had in all) (Wu et al. 2016, without its factor)."""
+    """Coverage of Wu et al. (2016) without its factor: the sum over source tokens of log min(1, their total attention)."""
     return sum(math.log(min(1.0, piece)) for piece in map(sum, zip(*shares)) if piece > 0)
 
 
 def empty(wanted: Wanted, prefix: list[str]) -> TranslationResult:
-    """What comes of an input without tokens: its prefix."""
+    """The result of an input without tokens: its prefix."""
     n, tokens = wanted.num_hypotheses, prefix[: wanted.max_decoding_length]
     return TranslationResult(
         hypotheses=[list(tokens) for _ in range(n)],
@@ -370,7 +370,7 @@ def empty(wanted: Wanted, prefix: list[str]) -> TranslationResult:
 
 
 def together_of(max_batch_size: int, batch_type: str, source: Sequence[Tokens]) -> int | None:
-    """Inputs that are decoded together, by what CTranslate2 is told of batches; None: as many as rill likes."""
+    """Number of inputs to decode together according to CTranslate2's batch arguments; None: rill chooses."""
     if batch_type not in ("examples", "tokens"):
         raise ValueError(f"Invalid batch type: {batch_type}")
     if max_batch_size < 0:

@@ -1,10 +1,10 @@
-"""CTranslate2's Translator over rill: a program changes its import and keeps its model's folder, which is read as it is.
+"""CTranslate2's Translator on top of rill: a program changes only its import, and keeps its model directory.
 
     from rill.compat.ctranslate2 import Translator
 
-Arguments have CTranslate2 4.8's names, order, defaults and errors. What rill cannot do raises NotImplementedError; nothing is ignored.
-Batches are rill's own affair: max_batch_size bounds what is decoded together, and no answer depends on it. Where scores are equal to the
-last bit there, rill's order may be another. A callback needs NumPy.
+Arguments have CTranslate2 4.8's names, order, defaults and errors. An unsupported argument raises NotImplementedError; none is ignored.
+rill forms the batches: max_batch_size limits the number of inputs decoded together, and does not change results. Outputs whose scores are
+equal to the last bit may have another order. A callback needs NumPy.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ __all__ = [
 ]
 
 class Translator:
-    """A translator: the arguments are CTranslate2's. inter_threads are rill's workers, intra_threads its threads (0: at most 4)."""
+    """A translator with CTranslate2's arguments. inter_threads: rill's workers; intra_threads: rill's threads (0: at most 4)."""
 
     @typed
     def __init__(
@@ -122,27 +122,27 @@ class Translator:
 
     @property
     def device_index(self) -> list[int]:
-        """Numbers of the devices."""
+        """Device numbers."""
         return list(self._indexes)
 
     @property
     def compute_type(self) -> str:
-        """What weights are multiplied in."""
+        """Number type of the weights."""
         return self._compute_type
 
     @property
     def num_translators(self) -> int:
-        """Inputs that are translated side by side."""
+        """Number of workers."""
         return self._workers * len(self._indexes)
 
     @property
     def num_queued_batches(self) -> int:
-        """Asynchronous calls that wait."""
+        """Number of asynchronous calls that have not begun."""
         return sum(not task.running() and not task.done() for task in self._tasks)
 
     @property
     def num_active_batches(self) -> int:
-        """Asynchronous calls that are not done."""
+        """Number of asynchronous calls that are not done."""
         return sum(not task.done() for task in self._tasks)
 
     @property
@@ -152,14 +152,14 @@ class Translator:
 
     @typed
     def load_model(self, keep_cache: bool = False) -> bool:
-        """Load the model again that unload_model() has let go. There is no cache that could be kept: True says so by an error."""
+        """Load the model again after unload_model(). keep_cache=True is not supported."""
         refuse(keep_cache=keep_cache)
         self._model = self._model or Model(**self._made)
         return True
 
     @typed
     def unload_model(self, to_cpu: bool = False) -> bool:
-        """Give the model's memory back."""
+        """Free the model's memory."""
         refuse(to_cpu=to_cpu)
         if self._model is not None:
             self._model.close()
@@ -199,11 +199,12 @@ class Translator:
         asynchronous: bool = False,
         **options: Unpack[TranslationOptions],
     ) -> list[TranslationResult] | list[AsyncTranslationResult]:
-        """Translate a batch of tokenised inputs: TranslationResult of each, or AsyncTranslationResult. options: Wanted's.
+        """Translate tokenised inputs. Returns a TranslationResult, or an AsyncTranslationResult, for each. options: see Wanted.
 
-        repetition_penalty, and no_repeat_ngram_size with a beam, raise NotImplementedError: lists would not be CTranslate2's.
-        What may not be chosen (min_decoding_length, disable_unk, suppressed and repeated tokens) is struck behind the softmax, there before
-        it. Raises rill.Error for an input that cannot be translated, NotImplementedError for a prefix that goes on behind an end.
+        repetition_penalty, and no_repeat_ngram_size with a beam, raise NotImplementedError, because results would differ from
+        CTranslate2's. rill masks forbidden tokens (min_decoding_length, disable_unk, suppressed and repeated tokens) after the softmax,
+        CTranslate2 before it.
+        Raises rill.Error for an input that cannot be translated, NotImplementedError for a prefix that continues after an end token.
         """
         wanted = wanted_of("translate_batch", options)
         source = many_of("source", source)
@@ -225,7 +226,7 @@ class Translator:
         batch_type: str = "examples",
         **options: Unpack[TranslationOptions],
     ) -> Iterator[TranslationResult]:
-        """Translate as inputs come: results in their order, in bounded memory."""
+        """Translate a stream of inputs in bounded memory. Results are in the order of the inputs."""
         wanted = wanted_of("translate_iterable", options)
         if max_batch_size < 1:
             raise ValueError("max_batch_size must be >= 1")
@@ -247,7 +248,7 @@ class Translator:
                 raise NotImplementedError(f"end_token: {end!r}: rill ends outputs with the model's own end alone")
 
     def _cut(self, tokens: list[str], most: int, marks: int) -> list[str]:
-        """Tokens that CTranslate2 reads of at most `most` (0: all), where the marks that a model adds count too."""
+        """Truncate an input as CTranslate2 does: `most` tokens (0: all), including the `marks` tokens that the model adds."""
         if most and tokens and most <= marks:
             raise NotImplementedError(f"max_input_length: {most}: {marks} go to marks of the model's own, and none is left for tokens")
         return tokens[: most - marks] if most else tokens
@@ -262,8 +263,7 @@ class Translator:
         return [one if one is not None else unknown if unknown is not None else 0 for one in found]
 
     def _forced(self, tokens: Tokens, wanted: Wanted, said: str = "target_prefix") -> list[int]:
-        """The actions of tokens that an output has to have. Raises NotImplementedError for an end among them, for nothing comes behind one,
-        and for what may not be chosen."""
+        """Ids of tokens that an output must contain. Raises NotImplementedError for an end token, and for forbidden tokens."""
         ids, end = self._prefix(tokens), self._open().info.end_action
         if end is not None and end in ids:
             name = self._open().id_to_token(end)
@@ -273,12 +273,12 @@ class Translator:
         return ids
 
     def _favoured(self, tokens: Tokens) -> list[int]:
-        """The actions of a prefix that outputs are drawn to: none behind its end, for outputs that follow it end there."""
+        """Ids of a prefix that outputs are biased towards, up to its end token, where such outputs end."""
         ids, end = self._prefix(tokens), self._open().info.end_action
         return ids[: ids.index(end) + 1] if end is not None and end in ids else ids
 
     def _struck_of(self, ids: list[int], wanted: Wanted) -> str | None:
-        """The option that forbids a prefix."""
+        """The option that forbids a token of the prefix; None: no option does."""
         if wanted.disable_unk and self._open().token_to_id("<unk>") in ids:
             return "disable_unk"
         if (n := wanted.no_repeat_ngram_size) and len({tuple(ids[i : i + n]) for i in range(len(ids) + 1 - n)}) < len(ids) + 1 - n:
@@ -293,7 +293,7 @@ class Translator:
         return [self._open().id_to_token(one) for one in ids]
 
     def _requests(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted) -> Iterator[tuple[list[str], list[int], Request]]:
-        """Of each pair the input's tokens, its prefix, and what is asked: outputs that begin with it, or are more probable if they do."""
+        """For each pair: input tokens, prefix ids, and the request. The prefix is forced, or favoured with prefix_bias_beta."""
         read, biased = self._read(pairs, wanted), wanted.prefix_bias_beta > 0
         while many := list(itertools.islice(read, 64 if biased else 1)):
             scored = iter(self._open().score((line_of(tokens), ids) for tokens, ids in many if tokens and ids) if biased else ())
@@ -321,8 +321,8 @@ class Translator:
                 yield tokens, (self._favoured if tokens else self._prefix)(prefix)
 
     def _translate(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted, together: int | None) -> Iterator[TranslationResult]:
-        """Results in the order of inputs. Those without tokens never come to the engine."""
-        waiting: collections.deque[tuple[list[str], list[int]]] = collections.deque()  # of each input its tokens and its prefix
+        """Yield results in the order of inputs. The engine does not get inputs without tokens."""
+        waiting: collections.deque[tuple[list[str], list[int]]] = collections.deque()  # tokens and prefix of each input
         watch = _Watch(self._open(), wanted) if wanted.callback is not None else None
 
         def requests() -> Iterator[Request]:
@@ -367,7 +367,7 @@ class Translator:
         )
 
     def _kept(self, output: Output, wanted: Wanted) -> int:
-        """How many of an output's actions are given."""
+        """Number of an output's tokens in the result, with or without the end token."""
         ended = bool(output.ids) and output.ids[-1] == self._open().info.end_action
         return len(output.ids) - (1 if ended and not wanted.return_end_token else 0)
 
@@ -385,7 +385,7 @@ class Translator:
         return tokens
 
     def _alternatives(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted, settings: dict[str, Any]) -> Iterator[TranslationResult]:
-        """The most probable tokens behind each prefix, and the best output that goes on from each."""
+        """For each prefix, find the most probable next tokens, and the best output that continues each."""
         model = self._open()
         end = model.info.end_action
         one = dataclasses.replace(wanted, return_alternatives=False, num_hypotheses=1, callback=None)
@@ -406,7 +406,7 @@ class Translator:
             for (_, logp), result in zip(begun, model.decode(given, **all_of_one)):
                 if result.error is not None:
                     raise result.error
-                # What was expanded counts neither in the length nor in the mean of what follows.
+                # The prefix and the expanded token do not count in the length that normalises the score.
                 ranked = [(out.path_score / max(1, len(out.ids) - len(ids) - 1) ** wanted.length_penalty, out) for out in result.outputs]
                 score, best = max(ranked, key=lambda pair: pair[0])
                 hypotheses.append(self._tokens(best, tokens, wanted))
@@ -417,7 +417,7 @@ class Translator:
             )
 
     def _begun(self, text: str, ids: list[int], wanted: Wanted, settings: dict[str, Any]) -> list[tuple[int, float]]:
-        """The most probable actions behind a prefix, the end left out, with their log-probabilities among all but the end."""
+        """The most probable next tokens of a prefix except the end, with log-probabilities renormalised without the end."""
         model = self._open()
         end = model.info.end_action
         request = Request(text, arguments={"python-prefix": " ".join(map(str, ids))})
@@ -451,7 +451,7 @@ class Translator:
         target_detokenize_fn: Callable[[list[str]], str] | None = None,
         **options: Unpack[TranslationOptions],
     ) -> ExecutionStats:
-        """Translate a file of lines, tokens between blanks unless functions say otherwise; `target_path` has prefixes."""
+        """Translate the lines of a file. Without tokenize functions, spaces separate the tokens. `target_path`: a file of prefixes."""
         if read_batch_size < 0:
             raise ValueError("read_batch_size must be >= 0")
         if (source_tokenize_fn is None) != (target_detokenize_fn is None):
@@ -489,7 +489,7 @@ class Translator:
         offset: int = 0,
         asynchronous: bool = False,
     ) -> list[ScoringResult] | list[AsyncScoringResult]:
-        """Log-probabilities of target tokens, the end among them, from number `offset` on: ScoringResult of each pair."""
+        """Score each pair: log-probabilities of the target tokens, including the end, from number `offset` on."""
         source, target = many_of("source", source), many_of("target", target)
         if len(source) != len(target):
             raise ValueError(f"there are {len(source)} inputs and {len(target)} targets")
@@ -509,7 +509,7 @@ class Translator:
         max_input_length: int = 1024,
         offset: int = 0,
     ) -> Iterator[ScoringResult]:
-        """score_batch() as pairs come."""
+        """score_batch() for a stream of pairs."""
         if max_batch_size < 1:
             raise ValueError("max_batch_size must be >= 1")
         together_of(max_batch_size, batch_type, ())
@@ -556,7 +556,7 @@ class Translator:
         target_tokenize_fn: Callable[[str], list[str]] | None = None,
         target_detokenize_fn: Callable[[list[str]], str] | None = None,
     ) -> ExecutionStats:
-        """Score lines: "MEAN ||| target", and behind it with with_tokens_score " ||| " and the tokens' log-probabilities."""
+        """Score lines to "MEAN ||| target". with_tokens_score appends " ||| " and the log-probabilities of the tokens."""
         if read_batch_size < 0:
             raise ValueError("read_batch_size must be >= 0")
         cut, cut_target = source_tokenize_fn or str.split, target_tokenize_fn or str.split
@@ -601,7 +601,7 @@ class Translator:
         max_input_length: int = 1024,
         use_vmap: bool = False,
     ) -> Iterator[GenerationStepResult]:
-        """Tokens of the greedy output as they are found."""
+        """Yield the tokens of the greedy output during the search."""
         steps: collections.deque[GenerationStepResult] = collections.deque()
 
         def look(step: GenerationStepResult) -> bool:
@@ -642,26 +642,26 @@ class Translator:
 
 
 def _marks_of(folder: str) -> int:
-    """How many tokens the model adds to an input."""
+    """Number of tokens that the model adds to an input."""
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         said = json.load(file)
     return sum(bool(said.get(name, False)) for name in ("add_source_bos", "add_source_eos"))
 
 
 def _bias(ids: list[int], scored: Result, beta: float) -> str:
-    """Arguments by which log((1 - beta) p + beta) stands in place of log p for a prefix, and log((1 - beta) p) for all else."""
+    """Arguments of python-bias: log p becomes log((1 - beta) p + beta) for tokens of the prefix, log((1 - beta) p) for others."""
     share = math.log1p(-beta)
     biases = [math.log((1 - beta) * math.exp(logp) + beta) - logp - share for logp in scored.best.token_logprobs]
     return f"{share!r} " + " ".join(f"{one}:{bias!r}" for one, bias in zip(ids, biases))
 
 
 class _Watch:
-    """A heuristic that prunes nothing: it tells a callback what greedy searches have found, and stops those that it wants stopped."""
+    """A heuristic that never prunes. It reports the steps of greedy searches to a callback, and stops a search if the callback says so."""
 
     def __init__(self, model: Model, wanted: Wanted) -> None:
         self._model, self._callback, self._most = model, wanted.callback, wanted.max_decoding_length
-        self.numbers: list[tuple[int, int]] = []  # of each input: its number in the batch, its prefix's length
-        self._last: dict[int, int] = {}  # the steps that it has told of
+        self.numbers: list[tuple[int, int]] = []  # for each input: number in the batch, length of the prefix
+        self._last: dict[int, int] = {}  # last reported step of each input
 
     def __call__(self, beams: Any) -> None:
         for i in range(beams.n):
@@ -677,11 +677,11 @@ class _Watch:
         self._last[item] = step
         if self._callback is None:
             return False
-        logp = 0.0 if step < prefix else logp  # what was given has no score
+        logp = 0.0 if step < prefix else logp  # forced tokens have no score
         return bool(self._callback(GenerationStepResult(step, number, action, 0, self._model.id_to_token(action), logp, None, last)))
 
     def finish(self, result: Result) -> None:
-        """What the heuristic did not see of an output: its end."""
+        """Report the end of an output, which the heuristic does not see."""
         told = self._last.pop(result.id, -1)
         if result.ok:
             best = result.best

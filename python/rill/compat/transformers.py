@@ -1,12 +1,12 @@
-"""generate() for those who come from transformers: its arguments' names and meanings, rill's search.
+"""generate() with the arguments of transformers, decoded by rill.
 
     from rill.compat.transformers import generate
 
     found = generate(model, ["Ein Hund läuft."], num_beams=4, num_return_sequences=2)
     found.texts, found.sequences, found.sequences_scores
 
-What the model's generation_config.json says stands behind what is given, as there (docs/search.md, preset hf). Inputs are texts, which the
-model's own tokeniser cuts. An argument that is none of these is refused.
+As in transformers, arguments override the model's generation_config.json (docs/search.md, preset hf). Inputs are texts, which the model's
+tokenizer splits. Other arguments of transformers are refused.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["GenerateOutput", "generate"]
 
 @dataclasses.dataclass(frozen=True)
 class GenerateOutput:
-    """Of n inputs with r sequences each, input by input and best first:
+    """Results of n inputs with r sequences each, input by input and best first.
 
-    texts: [n r]; sequences: [n r] lists of ids, the end among them and no padding; sequences_scores: [n r] sums of log-probabilities over
-    lengths to the power of length_penalty; scores: [n r] lists of each id's log-probability
+    texts: [n r]; sequences: [n r] lists of ids, including the end, without padding; sequences_scores: [n r] sums of log-probabilities
+    divided by length ** length_penalty; scores: [n r] lists with the log-probability of each id
     """
 
     texts: list[str]
@@ -63,11 +63,11 @@ def generate(
     diversity_penalty: float | None = None,
     seed: int | None = None,
 ) -> GenerateOutput:
-    """Decode as transformers' generate() does with these arguments; None: as the model's generation_config.json says, or its default.
+    """Decode as transformers' generate() does. None: the value of the model's generation_config.json, or its default.
 
-    max_length counts the decoder's start symbol, max_new_tokens does not and goes before it; min_length and min_new_tokens likewise.
-    num_beams: 1 searches greedily. seed: of samples; None: another in every call
-    Raises rill.OptionError for what is impossible, ValueError for what contradicts, and what an input failed with.
+    max_length counts the decoder's start symbol; max_new_tokens does not, and overrides it. The same holds for min_length, min_new_tokens.
+    num_beams: 1 is greedy search. seed: of samples; None: different in every call
+    Raises rill.OptionError for impossible values, ValueError for contradictory ones, and the error of a failed input.
     """
     if early_stopping is not None and early_stopping not in _STOPS:
         raise ValueError(f"early_stopping: True, False or 'never' was expected, found {early_stopping!r}")
