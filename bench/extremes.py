@@ -54,13 +54,13 @@ def main():
         answer = link.getresponse()
         return answer.status, json.loads(answer.read())
 
-    settings = ask("GET", "/openapi.json")[1]["components"]["schemas"]["Settings"]["properties"]
+    settings = ask("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"]
     took, codes = [], {}
     for model in models:
         for asked in requests(settings):
             for inputs in ({"input": LINE}, MANY):
                 begin = time.monotonic()
-                code = ask("POST", "/v1/decode", {"model": model, "settings": asked, "deadline": 1} | inputs)[0]
+                code = ask("POST", "/v1/decode", {"model": model, "options": asked, "timeout": 1} | inputs)[0]
                 took.append((time.monotonic() - begin, model, len(inputs.get("inputs", "1")), code, asked))
                 codes[code] = codes.get(code, 0) + 1
     server.terminate()

@@ -12,9 +12,9 @@ SETS = ("geo", "jobs", "atis")
 
 
 def label(run):
-    settings = run["settings"]
-    chain = "+".join(settings["heuristics"])
-    return chain + (f", stop-after {settings['stop_after']}" if settings["stop_after"] != settings["k"] else "")
+    options = run["options"]
+    chain = "+".join(options["heuristics"])
+    return chain + (f", stop-after {options['stop_after']}" if options["stop_after"] != options["beam_size"] else "")
 
 
 def read(paths):

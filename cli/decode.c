@@ -213,7 +213,7 @@ static const command_variant run_variant = {
     "unordered, output, tsv_column, jsonl, stats, trace, references, constraints,\n"
     "sweep, tune.\n"
     "A script writes files and loads native plugins only where an option names the\n"
-    "same file, or with --unsafe-scripts. search holds the settings of\n"
+    "same file, or with --unsafe-scripts. options holds the options of\n"
     "`rill decode --help` with _ for -; its budget may be a function of the step.\n"
     "Paths are relative to the script's directory. Options override the script one by\n"
     "one, any option of the chain replaces its whole chain, and a warning names what\n"
@@ -318,12 +318,13 @@ static void print_about_line(decode *d, const char *mark, int64_t id, const char
 static void warn_suspect_key(decode *d, const rill_result *result)
 {
     char message[160];
-    const char *name = cli_records_suspect_key(result);
+    int is_request_key;
+    const char *name = cli_records_suspect_key(result, &is_request_key);
     if (!name) return;
-    snprintf(
-        message, sizeof message,
-        "a member named like the option \"%s\" is copied and not read: an input's options are members of \"options\"",
-        name);
+    snprintf(message, sizeof message,
+             is_request_key ? "the member \"%s\" is copied and not read: only requests to `rill serve` have it"
+                            : "the member \"%s\" is copied and not read: the options are in \"options\"",
+             name);
     print_about_line(d, "warning: ", result->id, message);
 }
 

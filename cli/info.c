@@ -2,14 +2,13 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli_options.h"
+#include "options_json.h"
 #include "report.h"
 #include "session.h"
 
@@ -218,46 +217,6 @@ static int print_recommended(cli_session *session)
     return CLI_OK;
 }
 
-static int is_streaming(const rill_settings *settings)
-{
-    for (const rill_method_info *m = rill_method_table(); m->name; m++)
-        if (!strcmp(m->name, settings->method)) return m->streaming;
-    return 0;
-}
-
-/* Whether a resolved setting changes the search. Settings of a disabled part of the search are 0, and so are limits that are off. */
-static int is_in_effect(const rill_search_config *config, const rill_option *row)
-{
-    const rill_settings *s = &config->resolved;
-    char value[RILL_OPTION_MAX], unset[RILL_OPTION_MAX];
-    rill_settings defaults;
-    rill_settings_default(&defaults);
-    switch (row->offset) {
-    case offsetof(rill_settings, method): return 1;
-    case offsetof(rill_settings, seed): return s->sample > 0; /* seed 0 is valid */
-    case offsetof(rill_settings, cube): return s->cube > RILL_CUBE_NONE;
-    case offsetof(rill_settings, groups): return s->groups > 1;
-    case offsetof(rill_settings, repetition_penalty): return s->repetition_penalty != 0 && s->repetition_penalty != 1;
-    case offsetof(rill_settings, min_width): return s->min_width > 0 && config->setup.n_heuristics > 0;
-    case offsetof(rill_settings, max_items):
-    case offsetof(rill_settings, refill): return is_streaming(s);
-    default: break;
-    }
-    return strcmp(rill_settings_get(s, row, value), rill_settings_get(&defaults, row, unset)) != 0;
-}
-
-/* Write a value in a form that the option accepts: "true", "0.5", "1/6". */
-static const char *write_value(const rill_settings *settings, const rill_option *row, char out[RILL_OPTION_MAX])
-{
-    enum { LONGEST_EXACT = 8 };
-    rill_settings_get(settings, row, out);
-    if (row->type == RILL_OPTION_SWITCH) return out[0] == '1' ? "true" : "false";
-    if (row->type != RILL_OPTION_REAL || strlen(out) <= LONGEST_EXACT) return out;
-    const double value = rill_read_number(out, NULL), divisor = round(1 / value);
-    if (1 / divisor == value) rill_print(out, RILL_OPTION_MAX, "1/%.0f", divisor);
-    return out;
-}
-
 static void print_chain_in_effect(const char *option, const rill_chain_entry *entry, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
@@ -274,9 +233,9 @@ static int print_search(cli_session *session)
         return cli_fail_context(session->ctx);
     const rill_engine_setup *setup = &search_config->setup;
     for (const rill_option *row = rill_setting_table(); row->name; row++)
-        if (is_in_effect(search_config, row))
+        if (cli_option_is_in_effect(&search_config->resolved, setup->n_heuristics > 0, row))
             cli_print("%-12s %s %s\n", row == rill_setting_table() ? "search" : "", row->name,
-                      write_value(&search_config->resolved, row, value));
+                      cli_option_value(&search_config->resolved, row, value));
     print_chain_in_effect("heuristic", setup->heuristics, setup->n_heuristics);
     print_chain_in_effect("scorer", setup->scorers, setup->n_scorers);
     print_chain_in_effect("policy", setup->scheduler, setup->scheduler ? 1 : 0);

@@ -21,6 +21,7 @@ typedef struct cli_record {
     size_t length;           /* of a JSON object: without its closing brace; 0: the line has no usable object */
     int32_t n_best;          /* outputs that the object asks for; 0: the run's number */
     const char *fewer;
+    int has_bad_options;
     char line[];
 } cli_record;
 
@@ -113,65 +114,28 @@ static rill_status take_column(cli_records *r, rill_request *request)
     return RILL_OK;
 }
 
-/* Convert a JSON value to the text of an option: a number, a string, or a boolean for a switch. NULL: another type. */
-static const char *value_text(const json_t *value, rill_option_type type, char out[RILL_OPTION_MAX])
+/* Give the context's error as the message of the input. */
+static rill_status fail_option(cli_records *r, rill_request *request)
 {
-    if (json_is_boolean(value)) return type != RILL_OPTION_SWITCH ? NULL : json_is_true(value) ? "1" : "0";
-    if (json_is_string(value)) return json_string_value(value);
-    if (json_is_integer(value))
-        snprintf(out, RILL_OPTION_MAX, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    else if (json_is_real(value))
-        rill_print(out, RILL_OPTION_MAX, "%.17g", json_real_value(value));
-    else
-        return NULL;
-    return out;
+    r->has_bad_options = 1;
+    return fail_record(r, request, "options: %s", rill_error(r->ctx));
 }
 
-/* Report an unknown setting, and suggest the nearest known one. */
-static rill_status fail_setting_name(cli_records *r, rill_request *request, const char *name)
-{
-    char what[160];
-    if (rill_option_row(r->ctx, name))
-        return fail_record(r, request, "\"options\": \"%s\" is the run's, and no input has its own", name);
-    rill_option_near near = {.name = ""};
-    for (const rill_option *row = rill_domain_input_rows(r->domain); row && row->name; row++)
-        rill_option_nearer(row, name, &near);
-    for (const rill_option *row = rill_setting_table(); row->name; row++)
-        if (rill_setting_is_per_request(row) && row->type != RILL_OPTION_TEXT) rill_option_nearer(row, name, &near);
-    const char *why = rill_refused_option("setting", name);
-    if (why)
-        rill_print_message(what, sizeof what, "%.60s\" is no setting: %s", name, why);
-    else if (near.name[0])
-        rill_print_message(what, sizeof what, "%.60s\" is no setting; did you mean \"%s\"?", name, near.name);
-    else
-        rill_print_message(what, sizeof what, "%.60s\" is no setting; `rill list settings` names them", name);
-    return fail_record(r, request, "\"options\": \"%s", what);
-}
-
-/* Handle an option of the domain. */
-static rill_status take_option(cli_records *r, const char *name, const char *text, rill_request *request)
-{
-    const rill_status status = rill_domain_input_option(r->domain, name, text, &r->options);
-    if (status == RILL_ERR_NOT_FOUND) return fail_setting_name(r, request, name);
-    if (status == RILL_ERR_OPTION) return fail_record(r, request, "\"options\": %s", rill_error(r->ctx));
-    request->input_options = r->options.data;
-    return status;
-}
-
-/* Handle one option: store a setting in `source`, or pass an option to the domain. */
+/* Handle one option: store a setting in `source`, or append an option of the domain's inputs. */
 static rill_status take_setting(cli_records *r, const char *name, const json_t *value, rill_option_source *source,
                                 rill_request *request)
 {
-    char number[RILL_OPTION_MAX];
-    const rill_option *row = rill_option_find(rill_setting_table(), name),
-                      *all = row ? row : rill_option_row(r->ctx, name);
-    const char *text = value_text(value, all ? all->type : RILL_OPTION_SWITCH, number);
-    if (row && (!rill_setting_is_per_request(row) || row->type == RILL_OPTION_TEXT))
-        return fail_record(r, request, "\"options\": \"%s\" is the run's, and no input has its own", name);
-    if (!text) return fail_record(r, request, "\"options\": \"%s\" is neither a number nor a word", name);
-    if (!row) return take_option(r, name, text, request);
-    const rill_status status = rill_option_source_set(source, name, text);
-    return status == RILL_ERR_OPTION ? fail_record(r, request, "\"options\": %s", rill_error(r->ctx)) : status;
+    char buffer[RILL_OPTION_MAX];
+    const char *text;
+    const rill_option *row;
+    rill_status status = rill_domain_request_option(r->domain, r->ctx, name, &row);
+    if (status == RILL_OK) status = rill_option_json_text(r->ctx, row, value, buffer, &text);
+    if (status == RILL_OK)
+        status = row == rill_option_find(rill_setting_table(), name)
+                     ? rill_option_source_set(source, name, text)
+                     : rill_domain_input_option(r->domain, name, text, &r->options);
+    request->input_options = r->options.data;
+    return status == RILL_ERR_OPTION ? fail_option(r, request) : status;
 }
 
 /* Read the member "options": search settings and domain options of this input. */
@@ -188,7 +152,7 @@ static rill_status take_settings(cli_records *r, const json_t *settings, rill_re
         status = take_setting(r, name, value, source, request);
     if (status == RILL_OK) {
         status = rill_search_config_request(&search_config, r->run_options, r->ctx, source, 0);
-        if (status == RILL_ERR_OPTION) status = fail_record(r, request, "\"options\": %s", rill_error(r->ctx));
+        if (status == RILL_ERR_OPTION) status = fail_option(r, request);
     }
     if (status == RILL_OK) {
         r->settings = search_config->setup.settings;
@@ -203,30 +167,40 @@ static rill_status take_settings(cli_records *r, const json_t *settings, rill_re
     return status;
 }
 
-/* Find a member other than "options" that is an object with settings, as "settings" or "Options". NULL: there is none. Other objects
- * are user data. */
-static const char *misplaced_settings(const rill_option *rows, const json_t *object)
+/* Whether an object under "rill", as in a model's config.json, holds options. */
+static int holds_options(const rill_option *rows, const json_t *object)
 {
-    static const char *const others[] = {"rill", "settings", "search", "parameters", "rill_settings"};
-    const char *key, *name;
-    json_t *value, *inner;
+    const char *key;
+    json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
-        int suspect = strcmp(key, "options") != 0 && strcasecmp(key, "options") == 0;
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++) suspect |= !strcasecmp(key, others[i]);
-        if (suspect && json_is_object(value))
-            json_object_foreach(value, name, inner) if (rill_option_find(rill_setting_table(), name) ||
-                                                        rill_option_find(rows, name)) return key;
+        if (!strcmp(key, "options") || rill_option_find(rill_setting_table(), key) || rill_option_find(rows, key))
+            return 1;
+    }
+    return 0;
+}
+
+/* Find an object under another name of "options". NULL: there is none. Other objects are user data. */
+static const char *misplaced_options(const rill_option *rows, const json_t *object)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        if (json_is_object(value) && (rill_is_options_key(key) || (!strcmp(key, "rill") && holds_options(rows, value))))
+            return key;
     }
     return NULL;
 }
+
+/* Members of a `rill serve` request. */
+static const char *const request_keys[] = {"constraints", "timeout", "deadline", "seconds", "glossary"};
+enum { REQUESTS = sizeof request_keys / sizeof *request_keys };
 
 /* Find the first member that has the name of a setting or of a member of a `rill serve` request, and was not reported before in this
  * run. It may be user data, or it was meant for "options". NULL: there is none. */
 static const char *find_suspect_key(cli_records *r, const json_t *object)
 {
-    static const char *const requests[] = {"constraints", "timeout", "deadline", "seconds", "glossary", "settings"};
-    enum { REQUESTS = sizeof requests / sizeof *requests };
     const rill_option *const table = rill_setting_table();
     const char *key;
     json_t *value;
@@ -234,12 +208,12 @@ static const char *find_suspect_key(cli_records *r, const json_t *object)
     {
         const rill_option *row = rill_option_find(table, key);
         size_t i = row ? REQUESTS + 1 + (size_t)(row - table) : 0;
-        while (!row && i < REQUESTS && strcasecmp(key, requests[i]) != 0) i++;
+        while (!row && i < REQUESTS && strcasecmp(key, request_keys[i]) != 0) i++;
         if (!row && i == REQUESTS) row = rill_option_find(rill_domain_input_rows(r->domain), key);
         if ((!row && i == REQUESTS) || i >= 64 || (r->key && !strcmp(r->key, key)) || (r->warned_keys >> i & 1))
             continue;
         r->warned_keys |= UINT64_C(1) << i;
-        return row ? row->name : requests[i];
+        return row ? row->name : request_keys[i];
     }
     return NULL;
 }
@@ -254,10 +228,10 @@ static rill_status take_member(cli_records *r, const json_t *object, rill_reques
         return fail_record(r, request, "the object has no text in \"%s\"; --jsonl=KEY names another member",
                            r->key ? r->key : "text\" or \"input");
     if (own) return fail_record(r, request, "the object has a member \"%s\", which is what results are given in", own);
-    const char *misplaced = misplaced_settings(rill_domain_input_rows(r->domain), object);
-    if (misplaced) return fail_record(r, request, "\"%s\" holds options, which are read from \"options\"", misplaced);
+    const char *misplaced = misplaced_options(rill_domain_input_rows(r->domain), object);
+    if (misplaced) return fail_record(r, request, "\"%s\": the options are in \"options\"", misplaced);
     if (settings && !json_is_object(settings))
-        return fail_record(r, request, "\"options\" is no object of options%s", "");
+        return fail_record(r, request, "options: expected an object {NAME: VALUE}%s", "");
     rill_status status = settings ? take_settings(r, settings, request) : RILL_OK;
     if (status < 0) return status;
     rill_text_reset(&r->text);
@@ -282,6 +256,7 @@ static rill_status take_object(cli_records *r, rill_request *request)
     const char *line = request->text;
     size_t end = request->length;
     r->n_best = 0;
+    r->has_bad_options = 0;
     if (is_empty_line(line, end)) return retain_record(r, "", 0, &request->user);
     json_t *object = json_loadb(line, end, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     rill_status status;
@@ -301,12 +276,16 @@ static rill_status take_object(cli_records *r, rill_request *request)
     record->suspect_key = passed;
     record->n_best = r->n_best;
     record->fewer = r->fewer;
+    record->has_bad_options = r->has_bad_options;
     return status;
 }
 
-const char *cli_records_suspect_key(const rill_result *result)
+const char *cli_records_suspect_key(const rill_result *result, int *is_request_key)
 {
-    return ((const cli_record *)result->user)->suspect_key;
+    const char *key = ((const cli_record *)result->user)->suspect_key;
+    *is_request_key = 0;
+    for (size_t i = 0; i < REQUESTS; i++) *is_request_key |= key == request_keys[i];
+    return key;
 }
 
 int32_t cli_records_n_best(const rill_result *result, const char **fewer)
@@ -384,7 +363,8 @@ static int put_object(const cli_records *r, cli_output *out, const cli_extras *e
     const int is_empty = record->length == 0 && result->status >= 0;
     if (is_empty) return cli_output_write(out, "\n", 1);
     const cli_result_form form = {r->model, extras->has_word_scores, extras->has_ids, r->field, extras->fields};
-    json_t *object = cli_result_json(&form, result);
+    json_t *object = record->has_bad_options ? cli_result_error(RILL_ERR_OPTION, result->message)
+                                             : cli_result_json(&form, result);
     if (object) add_fewer_warning(r, record, result, object);
     char *text = object ? json_dumps(object, JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);

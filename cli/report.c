@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include "files.h"
+#include "options_json.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -187,50 +188,6 @@ static json_t *seconds_json(const cli_report *report)
     return object;
 }
 
-static json_t *chain_json(const rill_chain_entry *entry, int32_t n)
-{
-    json_t *list = json_array();
-    for (int32_t i = 0; i < n; i++)
-        json_array_append_new(list, entry[i].arguments[0] ? json_sprintf("%s:%s", entry[i].name, entry[i].arguments)
-                                                          : json_string(entry[i].name));
-    return list;
-}
-
-/* The resolved value of a setting, as the JSON type of the option. */
-static json_t *value_json(const rill_settings *s, const rill_option *row)
-{
-    char text[RILL_OPTION_MAX];
-    rill_settings_get(s, row, text);
-    switch (row->type) {
-    case RILL_OPTION_INT:
-    case RILL_OPTION_BYTES: return integer_json(strtoll(text, NULL, 10));
-    case RILL_OPTION_REAL:
-        return isfinite(rill_read_number(text, NULL)) ? real_json(rill_read_number(text, NULL)) : json_string(text);
-    case RILL_OPTION_SWITCH: return json_boolean(text[0] == '1');
-    default: return text[0] ? json_stringn(text, strcspn(text, ":")) : json_null();
-    }
-}
-
-json_t *cli_settings_json(const rill_settings *s, const rill_search_config *search_config)
-{
-    const rill_engine_setup *setup = &search_config->setup;
-    char name[RILL_OPTION_MAX];
-    json_t *object = json_object();
-    for (const rill_option *row = rill_setting_table(); row->name; row++) {
-        if (row->offset == offsetof(rill_settings, patience)) continue; /* its resolved value is stop_after */
-        snprintf(name, sizeof name, "%s", row->name);
-        for (char *dash = name; (dash = strchr(dash, '-'));) *dash = '_';
-        json_object_set_new(object, name, value_json(s, row));
-    }
-    json_object_set_new(object, "sort_window", integer_json(s->sort_window));
-    if (setup->cube_key) json_object_set_new(object, "cube_key", json_string("function"));
-    if (setup->budget) json_object_set_new(object, "max_batch_hypotheses", json_string("function"));
-    json_object_set_new(object, "heuristics", chain_json(setup->heuristics, setup->n_heuristics));
-    json_object_set_new(object, "scorers", chain_json(setup->scorers, setup->n_scorers));
-    if (setup->scheduler) json_object_set_new(object, "policy", json_string(setup->scheduler->name));
-    return object;
-}
-
 static void set_counters(json_t *object, const rill_stats *t, int certify, int exact)
 {
     json_object_set_new(object, "inputs", integer_json(t->inputs));
@@ -279,7 +236,7 @@ json_t *cli_report_json(const cli_report *report)
     json_object_set_new(object, "seconds", seconds_json(report));
     json_object_set_new(object, "engine_share", real_json(cli_engine_share(&report->stats)));
     json_object_set_new(object, "inputs_per_second", real_json(per_second(report)));
-    json_object_set_new(object, "settings", cli_settings_json(report->settings, report->search_config));
+    json_object_set_new(object, "options", cli_options_json(report->settings, report->search_config, CLI_OPTIONS_ALL));
     json_object_set_new(object, "domain", json_string(rill_model_domain(session->model)->name));
     json_object_set_new(object, "model", session->open.path ? json_string(session->open.path) : json_null());
     for (int i = 0; i < session->open.n_ensemble; i++) {

@@ -60,7 +60,6 @@ void cli_report_warn(const cli_report *report, int summary);
 
 /* The objects of --stats: new references, NULL when out of memory. */
 json_t *cli_report_json(const cli_report *report);
-json_t *cli_settings_json(const rill_settings *settings, const rill_search_config *search_config);
 
 /* A JSON string from UTF-8; invalid bytes become U+FFFD. */
 json_t *cli_json_text(const char *text, size_t length);

@@ -43,9 +43,10 @@ static json_t *tokens_json(const rill_model *model, const rill_output *o)
 
 static json_t *output_json(const cli_result_form *form, const rill_output *o)
 {
-    json_t *out = json_pack("{s:o, s:o, s:o, s:i, s:s}", "text", cli_json_text(o->text, o->text_bytes), "score",
-                            number_json(o->score), "logp", number_json(o->logp), "length", (int)o->length,
-                            "finish_reason", rill_finish_reason_name(o->finish_reason));
+    json_t *out = json_pack("{s:o, s:o, s:o, s:o, s:i, s:s}", "text", cli_json_text(o->text, o->text_bytes), "score",
+                            number_json(o->score), "path_score", number_json(o->path_score), "logp",
+                            number_json(o->logp), "length", (int)o->length, "finish_reason",
+                            rill_finish_reason_name(o->finish_reason));
     if (!out) return NULL;
     if (o->certified) json_object_set_new(out, "certified", json_true());
     if (form->has_ids) json_object_set_new(out, "ids", ids_json(o));
@@ -59,11 +60,29 @@ static json_t *output_json(const cli_result_form *form, const rill_output *o)
     return out;
 }
 
+const char *cli_error_code(rill_status status)
+{
+    switch (status) {
+    case RILL_ERR_INPUT: return "bad-input";
+    case RILL_ERR_OPTION: return "bad-option";
+    case RILL_ERR_NO_HYPOTHESIS: return "no-output";
+    case RILL_ERR_DEADLINE: return "timeout";
+    case RILL_ERR_CANCELLED: return "cancelled";
+    case RILL_ERR_STOPPED: return "stopping";
+    case RILL_ERR_MEMORY: return "out-of-memory";
+    default: return "failed";
+    }
+}
+
+json_t *cli_error_json(const char *code, const char *message)
+{
+    return json_pack("{s:s, s:o}", "code", code, "message", cli_json_text(message, strlen(message)));
+}
+
 json_t *cli_result_error(rill_status status, const char *message)
 {
-    const char *name = rill_status_name(status), *why = message[0] ? message : name;
-    return json_pack("{s:[], s:[], s:{s:s, s:o}}", "outputs", "warnings", "error", "code", name, "message",
-                     cli_json_text(why, strlen(why)));
+    const char *why = message[0] ? message : rill_status_name(status);
+    return json_pack("{s:[], s:[], s:o}", "outputs", "warnings", "error", cli_error_json(cli_error_code(status), why));
 }
 
 void cli_result_warn(json_t *result, const char *warning)

@@ -1,6 +1,7 @@
 /* Results as JSON, in the shape that JSON lines and HTTP share. Any thread.
  *
- *   {"outputs": [{"text", "score", "logp", "length", "finish_reason", ...}], "warnings": [TEXT, ...], "error": {"code", "message"}}
+ *   {"outputs": [{"text", "score", "path_score", "logp", "length", "finish_reason", ...}], "warnings": [TEXT, ...],
+ *    "error": {"code", "message"}}
  *
  * An output has "certified" if it is certified. On request it has "ids", "tokens": [{"text", "id", "logprob"}] and the fields of
  * rill_engine_setup by name. "error" exists only after a failure. Infinite numbers are null. */
@@ -21,6 +22,12 @@ typedef struct cli_result_form {
 
 /* Convert a result. Returns a new reference, NULL when out of memory. */
 json_t *cli_result_json(const cli_result_form *form, const rill_result *result);
+
+/* The code of a failure in "error": "bad-input", "timeout". HTTP has more of them, for requests (serve/api.c). */
+const char *cli_error_code(rill_status status);
+
+/* The object {"code", "message"}. Returns a new reference, NULL when out of memory. */
+json_t *cli_error_json(const char *code, const char *message);
 
 /* The result of a failed input. Returns a new reference, NULL when out of memory. */
 json_t *cli_result_error(rill_status status, const char *message);

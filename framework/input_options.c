@@ -4,10 +4,42 @@
 #include <string.h>
 
 #include "engine_internal.h"
+#include "rill/search_config.h"
 
 const rill_option *rill_domain_input_rows(const rill_domain *domain)
 {
     return domain->struct_size > offsetof(rill_domain, input_options) ? domain->input_options : NULL;
+}
+
+static int is_request_row(const rill_option *row)
+{
+    return row->kind != RILL_OPTION_SCHEDULE && rill_setting_is_per_request(row);
+}
+
+static rill_status fail_request_option(const rill_domain *domain, rill_context *ctx, const char *name)
+{
+    rill_option_near near = {.name = ""};
+    const char *why = rill_refused_option("setting", name);
+    if (rill_option_row(ctx, name) != NULL || strcmp(name, "heuristics") == 0 || strcmp(name, "scorers") == 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "\"%.60s\" is an option of the whole run: one input cannot set it",
+                         name);
+    if (why != NULL) return rill_fail(ctx, RILL_ERR_OPTION, "unknown option \"%.60s\": %s", name, why);
+    for (const rill_option *row = rill_domain_input_rows(domain); row != NULL && row->name != NULL; row++)
+        rill_option_nearer(row, name, &near);
+    for (const rill_option *row = rill_setting_table(); row->name != NULL; row++)
+        if (is_request_row(row)) rill_option_nearer(row, name, &near);
+    if (near.name[0] != '\0')
+        return rill_fail(ctx, RILL_ERR_OPTION, "unknown option \"%.60s\": did you mean \"%s\"?", name, near.name);
+    return rill_fail(ctx, RILL_ERR_OPTION, "unknown option \"%.60s\": `rill list settings` names them", name);
+}
+
+rill_status rill_domain_request_option(const rill_domain *domain, rill_context *ctx, const char *name,
+                                       const rill_option **out)
+{
+    const rill_option *row = rill_option_find(rill_setting_table(), name);
+    if (row != NULL && !is_request_row(row)) row = NULL;
+    *out = row != NULL ? row : rill_option_find(rill_domain_input_rows(domain), name);
+    return *out != NULL ? RILL_OK : fail_request_option(domain, ctx, name);
 }
 
 static rill_status check_value_of(rill_context *ctx, const rill_domain *domain, const char *name, const char *value)

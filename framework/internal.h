@@ -132,6 +132,9 @@ const char *rill__nearest_in_table(const char *name, const void *names, size_t s
 const char *rill__nearer_name(const char *name, const char *candidate, const char *found, size_t *best_distance);
 size_t rill__max_distance(const char *name);
 
+/* Number of letters to change, insert or remove; case, and "-" and "_", are equivalent. */
+size_t rill__edit_distance(const char *a, const char *b);
+
 /* Grow an array to at least `need` elements. See rill_grow(). */
 #define RILL__GROW(ctx, ptr, capacity, need, what) \
     ((need) <= (capacity) ? RILL_OK : rill_grow((ctx), (void **)&(ptr), &(capacity), (need), sizeof *(ptr), (what)))

@@ -13,7 +13,7 @@ static char fold_char(char c)
 }
 
 /* Levenshtein distance with one row of the table; names longer than MAX_NAME match nothing. */
-static size_t edit_distance(const char *a, const char *b)
+size_t rill__edit_distance(const char *a, const char *b)
 {
     size_t row[MAX_NAME + 1], na = strlen(a), nb = strlen(b);
     if (na > MAX_NAME || nb > MAX_NAME) return MAX_NAME;
@@ -48,7 +48,7 @@ size_t rill__max_distance(const char *name)
 
 const char *rill__nearer_name(const char *name, const char *candidate, const char *found, size_t *best_distance)
 {
-    size_t distance = edit_distance(name, candidate), far = rill__max_distance(name) - 1;
+    size_t distance = rill__edit_distance(name, candidate), far = rill__max_distance(name) - 1;
     if (distance > far && strlen(name) >= MIN_PREFIX && is_prefix(name, candidate)) distance = far;
     if (distance >= *best_distance) return found;
     *best_distance = distance;

@@ -55,16 +55,41 @@ rill_option_style rill_option_set_style(rill_context *ctx, rill_option_style sty
     return old;
 }
 
-static rill_status fail_value(rill_context *ctx, const rill_option *option, const char *value, const char *wanted)
+/* Describe the values of an option. */
+static const char *describe_values(const rill_option *option, char out[96])
 {
-    char label[RILL_OPTION_MAX];
-    return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not %s", rill__option_label(ctx, option->name, label), value,
-                     wanted);
+    static const char *const types[] = {[RILL_OPTION_REAL] = "a number",
+                                        [RILL_OPTION_SWITCH] = "true or false",
+                                        [RILL_OPTION_BYTES] = "a number of bytes, as in 500M or 2G",
+                                        [RILL_OPTION_TEXT] = "a text or a number",
+                                        [RILL_OPTION_PATH] = "the path of a file"};
+    const int is_integer = option->type == RILL_OPTION_INT, is_bounded = !isinf(option->min) || !isinf(option->max);
+    if (is_integer || (option->type == RILL_OPTION_REAL && is_bounded))
+        rill_print(out, 96, "%s from %.10g to %.10g", is_integer ? "a whole number" : "a number", option->min,
+                   option->max);
+    else if (option->type == RILL_OPTION_WORD)
+        snprintf(out, 96, "%s%s", strchr(option->argument, '|') != NULL ? "one of " : "", option->argument);
+    else
+        snprintf(out, 96, "%s", types[option->type]);
+    return out;
+}
+
+/* `quote`: around a text; "" for "true" or "a list". */
+static rill_status fail_found(rill_context *ctx, const rill_option *option, const char *quote, const char *value)
+{
+    char label[RILL_OPTION_MAX], wanted[96];
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s: %s%s%s is not %s", rill__option_label(ctx, option->name, label), quote,
+                     value, quote, describe_values(option, wanted));
+}
+
+static rill_status fail_value(rill_context *ctx, const rill_option *option, const char *value)
+{
+    return fail_found(ctx, option, "\"", value);
 }
 
 static rill_status read_number(rill_context *ctx, const rill_option *option, const char *value, double *out)
 {
-    char *end, wanted[96];
+    char *end;
     errno = 0;
     double number = rill_read_number(value, &end);
     int is_integer = option->type != RILL_OPTION_REAL;
@@ -77,9 +102,7 @@ static rill_status read_number(rill_context *ctx, const rill_option *option, con
                (!is_integer || number == floor(number));
     *out = number;
     if (good) return RILL_OK;
-    rill_print(wanted, sizeof wanted, "%s from %.10g to %.10g", is_integer ? "a whole number" : "a number", option->min,
-               option->max);
-    return fail_value(ctx, option, value, isinf(option->min) && isinf(option->max) ? "a number" : wanted);
+    return fail_value(ctx, option, value);
 }
 
 /* Read a number of bytes. K, M, G and T are powers of 1,024. A value below one byte would become 0, which means no limit, so it is an
@@ -96,8 +119,7 @@ static rill_status read_bytes(rill_context *ctx, const rill_option *option, cons
         end++;
     }
     int good = number >= option->min && number <= option->max && (number == 0 || number >= 1);
-    if (end == value || *end != '\0' || errno != 0 || !good)
-        return fail_value(ctx, option, value, "a number of bytes, as in 500M or 2G");
+    if (end == value || *end != '\0' || errno != 0 || !good) return fail_value(ctx, option, value);
     *out = (int64_t)number;
     return RILL_OK;
 }
@@ -125,18 +147,16 @@ static const char *short_type(const char *value)
 
 static rill_status read_word(rill_context *ctx, const rill_option *option, const char *value, int32_t *out)
 {
-    char wanted[96];
     *out = find_word(option->argument, value);
     if (*out == 0) *out = find_word(option->argument, short_type(value));
-    snprintf(wanted, sizeof wanted, "%s%s", strchr(option->argument, '|') != NULL ? "one of " : "", option->argument);
-    return *out != 0 ? RILL_OK : fail_value(ctx, option, value, wanted);
+    return *out != 0 ? RILL_OK : fail_value(ctx, option, value);
 }
 
 static rill_status read_switch(rill_context *ctx, const rill_option *option, const char *value, int32_t *out)
 {
     *out = value[0] == '\0' || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
     const int good = *out || strcmp(value, "false") == 0 || strcmp(value, "0") == 0;
-    return good ? RILL_OK : fail_value(ctx, option, value, "true or false");
+    return good ? RILL_OK : fail_value(ctx, option, value);
 }
 
 rill_status rill_option_read(rill_context *ctx, const rill_option *option, const char *value, void *out)
@@ -165,6 +185,63 @@ rill_status rill_option_read(rill_context *ctx, const rill_option *option, const
     }
     if (member != NULL) *(int32_t *)member = word;
     return RILL_OK;
+}
+
+/* --- values of documents and scripts ------------------------------------------------------------------------------ */
+
+/* A whole number without a fraction, so that 4.0 is "4"; other numbers with as many digits as they need. */
+static void write_real(double value, char out[RILL_OPTION_MAX])
+{
+    const int is_whole = value == floor(value) && fabs(value) < 1e15;
+    rill_print(out, RILL_OPTION_MAX, is_whole ? "%.0f" : "%.15g", value);
+    if (!is_whole && rill_read_number(out, NULL) != value) rill_print(out, RILL_OPTION_MAX, "%.17g", value);
+}
+
+rill_status rill_option_text(rill_context *ctx, const rill_option *option, const rill_value *value,
+                             char buffer[RILL_OPTION_MAX], const char **text)
+{
+    const int is_number = value->kind == RILL_VALUE_INTEGER || value->kind == RILL_VALUE_REAL;
+    *text = buffer;
+    switch (value->kind) {
+    case RILL_VALUE_NULL: return fail_found(ctx, option, "", "null");
+    case RILL_VALUE_OTHER: return fail_found(ctx, option, "", value->text);
+    case RILL_VALUE_BOOLEAN:
+        if (option->type != RILL_OPTION_SWITCH) return fail_found(ctx, option, "", value->integer ? "true" : "false");
+        snprintf(buffer, RILL_OPTION_MAX, "%d", value->integer != 0);
+        break;
+    case RILL_VALUE_INTEGER: snprintf(buffer, RILL_OPTION_MAX, "%lld", (long long)value->integer); break;
+    case RILL_VALUE_REAL: write_real(value->real, buffer); break;
+    case RILL_VALUE_TEXT:
+        if (strlen(value->text) != value->length) return fail_found(ctx, option, "", "a text with a NUL byte");
+        *text = value->text;
+        break;
+    }
+    if (option->type == RILL_OPTION_PATH && is_number) return fail_found(ctx, option, "", buffer);
+    if ((*text)[0] == '\0' && (option->type == RILL_OPTION_SWITCH || option->type == RILL_OPTION_PATH))
+        return fail_value(ctx, option, "");
+    return RILL_OK;
+}
+
+/* Whether the letters of two words are the same, in any order. */
+static int same_letters(const char *a, const char *b)
+{
+    int count[128] = {0}, differs = 0;
+    for (; *a != '\0'; a++) count[*a & 127]++;
+    for (; *b != '\0'; b++) count[*b & 127]--;
+    for (int i = 0; i < 128; i++) differs |= count[i];
+    return !differs;
+}
+
+int rill_is_options_key(const char *key)
+{
+    static const char *const others[] = {"options",    "settings",      "search",      "params",
+                                         "parameters", "rill_settings", "rill_options"};
+    if (strcmp(key, "options") == 0) return 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const size_t distance = rill__edit_distance(key, others[i]);
+        if (distance == 0 || (i < 2 && (distance == 1 || (distance == 2 && same_letters(key, others[i]))))) return 1;
+    }
+    return 0;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

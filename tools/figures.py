@@ -165,7 +165,9 @@ def methods(paths):
                 ("seconds", "{:.2f}", [(m["seconds_median"], m["seconds_spread"] * m["seconds_median"]) for m in found]),
                 ("expansions per timestep", "{:.0f}", [(m["run"]["expansions"] / max(1, m["run"]["timesteps"]), 0) for m in found]))):
             panel = Panel(top, (max(map(sum, values)), len(found)), 150 + 410 * column, 300, 22 * len(found))
-            panel.heading(f"k = {found[-1]['run']['settings']['k']}: {title}")
+            run = found[-1]["run"]  # older files have settings, and k
+            options = run.get("options") or run["settings"]
+            panel.heading(f"k = {options.get('beam_size') or options['k']}: {title}")
             for i, (method, (value, spread)) in enumerate(zip(found, values)):
                 y, end = panel.top + 22 * i, panel.x(value)
                 panel.path(f"M{panel.left} {y}H{end:.1f}v16H{panel.left}Z", COLOURS[1 - column])

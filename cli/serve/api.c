@@ -28,39 +28,47 @@ api_answer api_refuse(unsigned code, const char *name, const char *format, ...)
     va_start(arguments, format);
     rill_print_message_list(why, sizeof why, format, arguments);
     va_end(arguments);
-    return (api_answer){
-        .code = code,
-        .json = json_pack("{s:{s:s, s:o}}", "error", "code", name, "message", cli_json_text(why, strlen(why)))};
+    return (api_answer){.code = code, .json = json_pack("{s:o}", "error", cli_error_json(name, why))};
 }
 
 static const api_answer wait_for_job_answer = {.code = 0};
 
 /* --- parsing requests --------------------------------------------------------------------------------------------- */
 
-/* Whether all keys are known. *unknown: the first one that is not. */
-static int has_known_keys(const json_t *body, const char *const *keys, const char **unknown)
+/* The key of a request that the word means, which other programs use or an earlier rill used. */
+static const char *known_key(const char *word, const char *const *keys)
+{
+    static const char *const words[][2] = {{"deadline", "timeout"}, {"seconds", "timeout"}, {"text", "input"},
+                                           {"q", "input"},          {"prompt", "input"},    {"texts", "inputs"},
+                                           {"token", "tokens"},     {"logprobs", "tokens"}};
+    size_t n = 0;
+    while (keys[n]) n++;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (size_t k = 0; k < n && !strcmp(words[i][0], word); k++)
+            if (!strcmp(words[i][1], keys[k])) return keys[k];
+    return rill_nearest(word, keys, n);
+}
+
+/* Whether all keys are known. Otherwise refuse the first one that is not, and say what is meant. */
+static int has_known_keys(const models *m, const json_t *body, const char *const *keys, api_answer *refused)
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)body, key, value)
+    json_object_foreach((json_t *)(uintptr_t)body, key, value)
     {
         int known = 0;
         for (size_t i = 0; keys[i]; i++) known |= !strcmp(keys[i], key);
-        *unknown = key;
-        if (!known) return 0;
+        if (known) continue;
+        const int is_option = rill_option_row(service_context(m->service[0]), key) != NULL ||
+                              rill_refused_option("setting", key) != NULL;
+        const char *near = is_option ? NULL : known_key(key, keys);
+        *refused = is_option || rill_is_options_key(key)
+                       ? api_refuse(400, "bad-request", "unknown key \"%s\": the options are in \"options\"", key)
+                   : near ? api_refuse(400, "bad-request", "unknown key \"%s\": did you mean \"%s\"?", key, near)
+                          : api_refuse(400, "bad-request", "unknown key \"%s\"", key);
+        return 0;
     }
     return 1;
-}
-
-static api_answer refuse_unknown_key(const char *key)
-{
-    static const struct {
-        const char *old_key, *key;
-    } renamed[] = {{"settings", "options"}, {"deadline", "timeout"}};
-    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-        if (!strcmp(renamed[i].old_key, key))
-            return api_refuse(400, "bad-request", "\"%s\" is called \"%s\"", key, renamed[i].key);
-    return api_refuse(400, "bad-request", "\"%s\" is not known here", key);
 }
 
 static service *find_service(const models *a, const char *name)
@@ -91,80 +99,18 @@ static service *requested_service(const models *a, const json_t *body, api_answe
     return found;
 }
 
-/* Convert a JSON value to the text of an option in the given row (NULL: unknown option). NULL: wrong type. JSON has no infinity, so
- * "inf" is accepted as a number. */
-static const char *option_text(const rill_option *row, const json_t *value, char out[64])
+static int read_options(service *target, const json_t *options, job *j, api_answer *refused)
 {
-    const rill_option_type type = row ? row->type : RILL_OPTION_TEXT;
-    const int is_integer = type == RILL_OPTION_INT || type == RILL_OPTION_BYTES,
-              is_number = is_integer || type == RILL_OPTION_REAL;
-    if (json_is_boolean(value)) return type != RILL_OPTION_SWITCH ? NULL : json_is_true(value) ? "1" : "0";
-    if (json_is_string(value)) {
-        if (!is_text_without_nul(value)) return NULL;
-        const char *text = json_string_value(value);
-        return is_integer || type == RILL_OPTION_SWITCH || (is_number && strcmp(text, "inf") != 0) ? NULL : text;
-    }
-    if (!is_number || !json_is_number(value) || (is_integer && !json_is_integer(value))) return NULL;
-    if (json_is_integer(value))
-        snprintf(out, 64, "%lld", (long long)json_integer_value(value));
-    else
-        rill_print(out, 64, "%.17g", json_real_value(value));
-    return out;
-}
-
-static const char *type_name(rill_option_type type)
-{
-    switch (type) {
-    case RILL_OPTION_INT:
-    case RILL_OPTION_BYTES: return "a whole number";
-    case RILL_OPTION_REAL: return "a number, or \"inf\"";
-    case RILL_OPTION_SWITCH: return "true or false";
-    default: return "a text";
-    }
-}
-
-/* Iterator over the options in a request's body. */
-typedef struct request_settings {
-    service *service;
-    json_t *settings;
-    void *iterator;              /* position in `settings` */
-    const rill_option *mistyped; /* option whose value has the wrong type */
-    char text[64];
-} request_settings;
-
-static int next_request_setting(void *user, int i, const char **name, const char **value)
-{
-    request_settings *given_settings = user;
-    given_settings->iterator = i == 0 ? json_object_iter(given_settings->settings)
-                                      : json_object_iter_next(given_settings->settings, given_settings->iterator);
-    if (!given_settings->iterator) return 0;
-    *name = json_object_iter_key(given_settings->iterator);
-    const rill_option *row = rill_option_find(rill_setting_table(), *name);
-    if (!row)
-        row = rill_option_find(rill_domain_input_rows(rill_model_domain(service_model(given_settings->service))),
-                               *name);
-    *value = option_text(row, json_object_iter_value(given_settings->iterator), given_settings->text);
-    if (!*value && !row) *value = ""; /* report the unknown name, not its value */
-    if (!*value) given_settings->mistyped = row;
-    return *value != NULL;
-}
-
-static int read_options(service *target, json_t *settings, job *j, api_answer *refused)
-{
-    request_settings given_settings = {.service = target, .settings = settings};
     const char *why;
-    if (settings == NULL) return 1;
-    if (!json_is_object(settings)) {
+    if (options == NULL) return 1;
+    if (!json_is_object(options)) {
         *refused = api_refuse(400, "bad-request", "options: expected an object {NAME: VALUE}");
         return 0;
     }
-    const rill_status status = service_read_settings(target, next_request_setting, &given_settings, j, &why);
-    if (status == RILL_OK && !given_settings.mistyped) return 1;
-    *refused = given_settings.mistyped
-                   ? api_refuse(400, "bad-option", "options: %s: expected %s", given_settings.mistyped->name,
-                                type_name(given_settings.mistyped->type))
-               : status == RILL_ERR_OPTION ? api_refuse(400, "bad-option", "options: %s", why)
-                                           : api_refuse(503, "out-of-memory", "%s", why);
+    const rill_status status = service_read_settings(target, options, j, &why);
+    if (status == RILL_OK) return 1;
+    *refused = status == RILL_ERR_OPTION ? api_refuse(400, "bad-option", "options: %s", why)
+                                         : api_refuse(503, "out-of-memory", "%s", why);
     return 0;
 }
 
@@ -267,11 +213,11 @@ static api_answer begin_decode(api *a, api_request *request)
                  *inputs = json_object_get(body, "inputs");
     api_answer refused = {0};
     document_split split;
-    const char *unknown;
-    if (!has_known_keys(body, keys, &unknown)) return refuse_unknown_key(unknown);
+    if (!has_known_keys(request->models, body, keys, &refused)) return refused;
     if (!document_job_read_split(json_object_get(body, "split"), &split, &refused)) return refused;
     if (!input == !inputs) return api_refuse(400, "bad-request", "expected one of \"input\" and \"inputs\"");
     if (input && !json_is_string(input)) return api_refuse(400, "bad-request", "input: expected a text");
+    if (inputs && !json_is_array(inputs)) return api_refuse(400, "bad-request", "inputs: expected a list of texts");
     request->service = requested_service(request->models, body, &refused);
     if (request->service) request->job = document_job_create(a, request, input ? input : inputs, split, &refused);
     job *j = request->job;
@@ -282,11 +228,14 @@ static api_answer begin_decode(api *a, api_request *request)
     return wait_for_job_answer;
 }
 
-/* In a list of inputs, a failed input is reported in its result. The status of a single input is the status of the response. */
+/* In a list of inputs, a failed input is reported in its result. The status of a single input is the status of the response. If the
+ * server stopped before an input was decoded, the client can send the request to another server. */
 static unsigned http_status(const api_request *request)
 {
     const int one = request->is_single && !request->document;
     const rill_status status = one ? request->job->input[0].status : RILL_OK;
+    for (int32_t i = 0; i < request->job->n; i++)
+        if (request->job->input[i].status == RILL_ERR_STOPPED) return 503;
     if (status >= 0) return 200;
     if (status == RILL_ERR_INPUT || status == RILL_ERR_NO_HYPOTHESIS || status == RILL_ERR_DEADLINE) return 422;
     if (status == RILL_ERR_CANCELLED) return 499; /* the client is gone; for the counters only */
@@ -319,8 +268,7 @@ static api_answer begin_trace(api *a, api_request *request)
     static const char *const keys[] = {"model", "inputs", "options", NULL};
     const json_t *body = request->body, *inputs = json_object_get(body, "inputs");
     api_answer refused = {0};
-    const char *unknown;
-    if (!has_known_keys(body, keys, &unknown)) return refuse_unknown_key(unknown);
+    if (!has_known_keys(request->models, body, keys, &refused)) return refused;
     if (!json_is_array(inputs) || json_array_size(inputs) == 0 || json_array_size(inputs) > MAX_TRACED_INPUTS)
         return api_refuse(400, "bad-request", "inputs: expected a list of 1 to %d texts", MAX_TRACED_INPUTS);
     request->service = requested_service(request->models, body, &refused);
@@ -356,16 +304,6 @@ static api_answer show_page(api *a, api_request *request)
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
-static json_t *options_json(const rill_settings *settings)
-{
-    json_t *out = json_object();
-    char text[RILL_OPTION_MAX];
-    for (const rill_option *row = rill_setting_table(); row->name; row++)
-        if (row->kind != RILL_OPTION_SCHEDULE)
-            json_object_set_new(out, row->name, json_string(rill_settings_get(settings, row, text)));
-    return out;
-}
-
 static api_answer list_models(api *a, api_request *request)
 {
     json_t *list = json_array();
@@ -377,10 +315,11 @@ static api_answer list_models(api *a, api_request *request)
         service_get_counts(s, &c);
         const rill_domain_info *info = rill_model_info(service_model(s));
         json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:s, s:s*, s:o, s:o}", "name", service_name(s), "domain",
+                              json_pack("{s:s, s:s, s:s, s:s*, s:o, s:o, s:o}", "name", service_name(s), "domain",
                                         rill_model_domain(service_model(s))->name, "description",
                                         info->description ? info->description : "", "device", service_device(s),
-                                        "options", options_json(service_settings(s)), "inputs",
+                                        "options", service_options_json(s, CLI_OPTIONS_REQUEST), "server_options",
+                                        service_options_json(s, CLI_OPTIONS_RUN), "inputs",
                                         json_pack("{s:I, s:I, s:I}", "waiting", (json_int_t)c.waiting, "under_way",
                                                   (json_int_t)c.in_flight, "done", (json_int_t)c.inputs)));
     }

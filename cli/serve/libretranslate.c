@@ -87,18 +87,6 @@ static int choose_services(api_request *request, api_answer *refused)
 
 /* --- translate ---------------------------------------------------------------------------------------------------- */
 
-typedef struct n_best {
-    char text[16];
-} n_best;
-
-static int n_best_setting(void *user, int i, const char **name, const char **value)
-{
-    n_best *asked = user;
-    *name = "n-best";
-    *value = asked->text;
-    return i == 0;
-}
-
 /* In a form, numbers are texts. */
 static int read_alternatives(api_request *r, api_answer *refused)
 {
@@ -116,10 +104,11 @@ static int set_alternatives(const api_request *r, service *to, job *j, api_answe
 {
     const int n = r->alternatives;
     if (n == 0) return 1;
-    n_best asked = {.text = ""};
-    const char *why;
-    snprintf(asked.text, sizeof asked.text, "%d", (int)n + 1);
-    if (service_read_settings(to, n_best_setting, &asked, j, &why) < 0) {
+    const char *why = "there is no memory";
+    json_t *options = json_pack("{s:i}", "n_best", n + 1);
+    const rill_status status = options ? service_read_settings(to, options, j, &why) : RILL_ERR_MEMORY;
+    json_decref(options);
+    if (status < 0) {
         *refused = REFUSE_TRANSLATE(400, "alternatives: %s", why);
         return 0;
     }
@@ -176,7 +165,9 @@ static const job_input *find_failure(const api_request *r)
 static api_answer failure_answer(const job_input *input)
 {
     const char *why = json_string_value(json_object_get(json_object_get(input->result, "error"), "message"));
-    const unsigned code = is_own_fault(input->status) || input->status == RILL_ERR_OPTION ? 400 : 500;
+    const unsigned code = is_own_fault(input->status) || input->status == RILL_ERR_OPTION ? 400
+                          : input->status == RILL_ERR_STOPPED                             ? 503
+                                                                                          : 500;
     return REFUSE_TRANSLATE(code, "%s", why ? why : rill_status_name(input->status));
 }
 

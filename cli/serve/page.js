@@ -45,7 +45,7 @@
     const model = models.get(at("model").value);
     if (!model) return;
     at("about").textContent = model.description;
-    at("k").placeholder = model.options["beam-size"];
+    at("k").placeholder = model.options.beam_size;
   }
 
   const load = [];

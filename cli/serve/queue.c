@@ -440,20 +440,22 @@ void queue_end(service *s, rill_status status)
     pthread_mutex_lock(&s->lock);
     s->has_ended = 1;
     if (status < 0 && status != RILL_ERR_STOPPED) {
-        const char *why = rill_error(s->session.ctx);
-        snprintf(s->failure, sizeof s->failure, "%s", why[0] ? why : rill_status_name(status));
+        const char *error = rill_error(s->session.ctx);
+        snprintf(s->failure, sizeof s->failure, "%s", error[0] ? error : rill_status_name(status));
         cli_message("%s: it decodes no more: %s", s->name, s->failure);
     }
+    const rill_status ended = s->failure[0] && status < 0 ? status : RILL_ERR_STOPPED;
+    const char *why = s->failure[0] ? s->failure : "the server stopped before the input was decoded";
     while (s->first_job) {
         job *j = s->first_job;
         queue_remove(s, j);
-        fail_rest_of_job(s, j, RILL_ERR_STOPPED, s->failure);
+        fail_rest_of_job(s, j, ended, why);
         job_release(j);
     }
-    json_t *failure = cli_result_error(RILL_ERR_STOPPED, s->failure);
+    json_t *failure = cli_result_error(ended, why);
     char *text = cli_result_line(failure);
     /* each input gets a copy */
-    while (s->counts.in_flight > 0) end_decoding(s, s->in_flight[0], RILL_ERR_STOPPED, NULL, text);
+    while (s->counts.in_flight > 0) end_decoding(s, s->in_flight[0], ended, NULL, text);
     json_decref(failure);
     free(text);
     job_release(s->last_read);

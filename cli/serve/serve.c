@@ -115,7 +115,7 @@ int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *
     const cli_syntax syntax = {
         "rill serve -m [NAME=]DIR [-m [NAME=]DIR ...] [options]",
         "Answer requests over HTTP: POST /v1/decode with {\"input\": TEXT} or {\"inputs\":\n"
-        "[TEXT, ...]}, and in \"settings\" what `rill decode` takes as options of the\n"
+        "[TEXT, ...]}, and in \"options\" what `rill decode` takes as options of the\n"
         "search. Inputs join the running batch at any timestep; no answer depends on\n"
         "what is decoded beside it. Models have the names of their directories, or NAME;\n"
         "those called FROM-TO, like de-en, answer LibreTranslate's POST /translate too.\n"

@@ -178,21 +178,25 @@ const rill_settings *service_settings(const service *s)
     return &s->search_config->resolved;
 }
 
-/* Store one option of a request in `source`, or append it to the domain options. */
-static rill_status read_setting(service *s, rill_option_source *source, rill_text *options, const char *name,
-                                const char *value)
+json_t *service_options_json(const service *s, cli_options_scope scope)
 {
-    const rill_option *row = rill_option_find(rill_setting_table(), name);
-    rill_settings one;
-    if (!row) {
-        const rill_status found = rill_domain_input_option(rill_model_domain(s->session.model), name, value, options);
-        if (found != RILL_ERR_NOT_FOUND) return found;
-    }
-    rill_settings_default(&one);
-    if (row && (row->kind == RILL_OPTION_SCHEDULE || !rill_setting_is_per_request(row)))
-        return rill_fail(s->request_ctx, RILL_ERR_OPTION, "%s is the server's, for all requests alike", row->name);
-    rill_status status = rill_settings_set(s->request_ctx, &one, name, value);
-    return status < 0 ? status : rill_option_source_set(source, name, value);
+    return cli_options_json(&s->search_config->resolved, s->search_config, scope);
+}
+
+/* Store one option of a request in `source`, or append it to the options of the domain's inputs. */
+static rill_status read_setting(service *s, rill_option_source *source, rill_text *options, const char *name,
+                                const json_t *value)
+{
+    const rill_domain *domain = rill_model_domain(s->session.model);
+    char buffer[RILL_OPTION_MAX];
+    const char *text;
+    const rill_option *row;
+    rill_status status = rill_domain_request_option(domain, s->request_ctx, name, &row);
+    if (status == RILL_OK) status = rill_option_json_text(s->request_ctx, row, value, buffer, &text);
+    if (status < 0) return status;
+    if (row != rill_option_find(rill_setting_table(), name))
+        return rill_domain_input_option(domain, name, text, options);
+    return rill_option_source_set(source, name, text);
 }
 
 /* Check the resolved widths of a request against --max-beam-size. Widths that the server's own options set are always allowed. */
@@ -250,16 +254,15 @@ static rill_status check_cost(service *s, const rill_option_source *source, cons
                      ceil(cost / 1048576), s->max_search_megabytes, numbers, j->n > 1 ? ", or send fewer inputs" : "");
 }
 
-rill_status service_read_settings(service *s,
-                                  int (*next_setting)(void *user, int i, const char **name, const char **value),
-                                  void *user, job *j, const char **why)
+rill_status service_read_settings(service *s, const json_t *object, job *j, const char **why)
 {
-    const char *name, *value;
+    const char *name;
+    json_t *value;
     rill_option_source *source;
     rill_search_config *search_config = NULL;
     rill_text options = {.ctx = s->request_ctx};
     rill_status status = rill_option_source_create(&source, s->request_ctx, RILL_FROM_USER);
-    for (int i = 0; status >= 0 && next_setting(user, i, &name, &value); i++)
+    json_object_foreach((json_t *)(uintptr_t)object, name, value) if (status >= 0)
         status = read_setting(s, source, &options, name, value);
     if (status >= 0) status = rill_search_config_request(&search_config, s->search_config, s->request_ctx, source, 1);
     if (status >= 0) status = check_width(s, source, search_config);

@@ -12,6 +12,7 @@
 #define CLI_SERVE_SERVICE_H
 
 #include "job.h"
+#include "options_json.h"
 #include "serve.h"
 
 typedef struct service service;
@@ -47,15 +48,13 @@ const char *service_name(const service *s);
 /* Why the service has failed; "" while it works. */
 const char *service_failure(service *s);
 const rill_settings *service_settings(const service *s); /* resolved settings of requests without options */
+json_t *service_options_json(const service *s, cli_options_scope scope); /* those in effect; new reference */
 /* Apply the options of a request to its job, on top of the options of the server and the model. The texts of the job must be set.
  * Options are search settings, and domain options that inputs may set.
- *   next_setting: gives option i as *name and *value; returns 0 after the last one
  *   *why: message, valid until the next call
  *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond the server's limits) · RILL_ERR_MEMORY
  * Threads: one at a time. */
-rill_status service_read_settings(service *s,
-                                  int (*next_setting)(void *user, int i, const char **name, const char **value),
-                                  void *user, job *j, const char **why);
+rill_status service_read_settings(service *s, const json_t *options, job *j, const char **why);
 /* Check a line of constraints. Runs on the server's thread.
  *   RILL_OK · RILL_ERR_INPUT (*why, valid until the next call) · RILL_ERR_MEMORY */
 rill_status service_check_constraints(service *s, const char *line, const char **why);

@@ -23,7 +23,7 @@
   V.drawRows = function (parent, model, worker) {
     const box = V.figure(parent, "rows", "How full the timesteps are",
       "Each timestep expands hypotheses of many inputs in one call of the model. A triangle marks a timestep that began with new inputs.");
-    const limit = (model.run.settings || {}).max_batch_hypotheses, budget = typeof limit === "number" && limit > 0 ? limit : 0;
+    const limit = (model.run.options || {}).max_batch_hypotheses, budget = typeof limit === "number" && limit > 0 ? limit : 0;
     const most = worker.steps.reduce((m, s) => Math.max(m, s.rows), budget), n = worker.steps.length;
     const entries = [["fill-a", "hypotheses expanded"], ["refill", "refill"]];
     if (budget) entries.push(["line-limit", "budget"]);

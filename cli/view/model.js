@@ -70,7 +70,7 @@ window.rillView = rillView;
     case "tune": this.compared = e; break;
     case "run":
       this.run = e;
-      this.links = (e.settings && e.settings.heuristics) || [];
+      this.links = (e.options && e.options.heuristics) || [];
       break;
     case "timestep": this.timestep(e); break;
     case "admitted": {

@@ -3,15 +3,15 @@
 (function () {
   const V = rillView;
 
-  function setting(settings, name) {
-    const value = settings[name];
+  function option(options, name) {
+    const value = options[name];
     return value === undefined || value === null || value === "" || value === 0 ? null : name.replace(/_/g, "-") + " " + value;
   }
 
   function drawHead(parent, model) {
-    const run = model.run, settings = run.settings || {};
-    const said = ["method", "beam_size", "batch_size", "max_batch_hypotheses", "max_children"].map(name => setting(settings, name)).filter(Boolean);
-    const chain = model.links.concat(settings.scorers || []);
+    const run = model.run, options = run.options || {};
+    const said = ["method", "beam_size", "batch_size", "max_batch_hypotheses", "max_children"].map(name => option(options, name)).filter(Boolean);
+    const chain = model.links.concat(options.scorers || []);
     V.make(parent, "h1", {}, model.title);
     const facts = [run.model, run.domain, said.join(", "), chain.join(" + "), run.hardware, run.version ? "rill " + run.version : ""];
     V.make(parent, "p", { class: "run" }, facts.filter(Boolean).join(" \u00b7 "));

@@ -25,66 +25,48 @@ static rill_status fail_key(const folder_reader *r, const char *key, const char 
 
 /* --- options ------------------------------------------------------------------------------------------------------- */
 
-/* Write a JSON scalar as the command line would have it. */
-static int scalar_text(const json_t *value, char *out, size_t size)
+static rill_status fail_value(const folder_reader *r, const char *key)
 {
-    int length = -1;
-    if (json_is_string(value)) length = snprintf(out, size, "%s", json_string_value(value));
-    if (json_is_integer(value)) length = snprintf(out, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    if (json_is_real(value)) length = rill_print(out, size, "%.17g", json_real_value(value));
-    if (json_is_boolean(value)) length = snprintf(out, size, "%d", json_is_true(value));
-    return length >= 0 && (size_t)length < size;
+    char why[512];
+    snprintf(why, sizeof why, "%s", rill_error(r->folder->ctx));
+    return rill_fail(r->folder->ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"options\" was refused: %s", r->file, key,
+                     why);
 }
 
 static rill_status set_default(const folder_reader *r, const char *key, const char *name, const char *text)
 {
     rill_context *ctx = r->folder->ctx;
-    char why[512];
     if (rill_option_find(rill_output_table(), name) != NULL)
         return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"options\": what is written is the user's to say",
                          r->file, key);
     const rill_status status = rill_option_source_set(r->folder->search, name, text);
-    if (status != RILL_ERR_OPTION) return status;
-    snprintf(why, sizeof why, "%s", rill_error(ctx));
-    return rill_fail(ctx, status, "%s: \"%s\" under \"options\" was refused: %s", r->file, key, why);
+    return status == RILL_ERR_OPTION ? fail_value(r, key) : status;
 }
 
-/* Set a chain from a JSON list of "NAME:ARGS". */
+/* Extend a chain by "NAME:ARGS", or a list of them. */
 static rill_status set_list(const folder_reader *r, const char *key, const json_t *list, const char *name)
 {
-    if (!json_is_array(list)) return fail_key(r, key, "a list of \"NAME:ARGS\"");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *text = json_string_value(json_array_get(list, i));
-        if (text == NULL) return fail_key(r, key, "a list of \"NAME:ARGS\"");
+    const size_t n = json_is_array(list) ? json_array_size(list) : 1;
+    for (size_t i = 0; i < n; i++) {
+        const char *text = json_string_value(json_is_array(list) ? json_array_get(list, i) : list);
+        if (text == NULL) return fail_key(r, key, "\"NAME:ARGS\", or a list of them");
         TRY(set_default(r, key, name, text));
     }
     return RILL_OK;
-}
-
-/* Fail: the JSON value has the wrong type for this option. Says which type it takes. */
-static rill_status bad_type(const folder_reader *r, const char *key, const rill_option *row)
-{
-    switch (row->type) {
-    case RILL_OPTION_INT: return fail_key(r, key, "a whole number");
-    case RILL_OPTION_REAL: return fail_key(r, key, "a number");
-    case RILL_OPTION_BYTES: return fail_key(r, key, "a number of bytes, or a text such as \"2G\"");
-    case RILL_OPTION_SWITCH: return fail_key(r, key, "true or false");
-    case RILL_OPTION_PATH: return fail_key(r, key, "the path of a file");
-    default: return fail_key(r, key, row->kind == RILL_OPTION_SEARCH ? "a number or a text" : "a text");
-    }
 }
 
 /* Set an option from a scalar. File names are relative to config.json, so that the model works from any working
  * directory. */
 static rill_status set_scalar(const folder_reader *r, const char *key, const json_t *value)
 {
-    char text[1024], path[4096];
+    static const rill_option any = {.name = "", .type = RILL_OPTION_TEXT}; /* its name will be refused */
+    char buffer[RILL_OPTION_MAX], path[4096];
+    const char *text;
     const rill_option *row = rill_option_row(r->folder->ctx, key);
-    const int is_path = row != NULL && row->type == RILL_OPTION_PATH;
-    if (!scalar_text(value, text, sizeof text)) return fail_key(r, key, "a number, a string, true or false");
-    if (row != NULL && json_is_boolean(value) && row->type != RILL_OPTION_SWITCH) return bad_type(r, key, row);
-    if (is_path && (text[0] == '\0' || !json_is_string(value))) return bad_type(r, key, row);
-    if (!is_path || text[0] == '/') return set_default(r, key, key, text);
+    if (row == NULL && !json_is_number(value) && !json_is_string(value)) return set_default(r, key, key, "");
+    const rill_status status = rill_option_json_text(r->folder->ctx, row != NULL ? row : &any, value, buffer, &text);
+    if (status < 0) return fail_value(r, key);
+    if (row == NULL || row->type != RILL_OPTION_PATH || text[0] == '/') return set_default(r, key, key, text);
     const size_t directory = (size_t)(strrchr(r->file, '/') + 1 - r->file);
     if (snprintf(path, sizeof path, "%.*s%s", (int)directory, r->file, text) >= (int)sizeof path)
         return fail_key(r, key, "a shorter path");
@@ -137,9 +119,9 @@ static rill_status read_options(const folder_reader *r, const json_t *options)
     if (!json_is_object(options)) return fail_key(r, "options", "an object");
     json_object_foreach((json_t *)(uintptr_t)options, key, value)
     {
-        if (strcmp(key, "heuristics") == 0) {
+        if (strcmp(key, "heuristics") == 0 || strcmp(key, "heuristic") == 0) {
             TRY(set_list(r, key, value, "heuristic"));
-        } else if (strcmp(key, "scorers") == 0) {
+        } else if (strcmp(key, "scorers") == 0 || strcmp(key, "scorer") == 0) {
             TRY(set_list(r, key, value, "scorer"));
         } else {
             TRY(set_scalar(r, key, value));
@@ -156,27 +138,26 @@ static rill_status read_options(const folder_reader *r, const json_t *options)
 
 /* --- domain ------------------------------------------------------------------------------------------------------- */
 
-/* Keys that rill does not know belong to the domain. A key one typing error away from one of rill's is refused, because
- * the model would lose its search options; so is a search option outside "search". */
+/* Keys that rill does not know belong to the domain. Another name of "options" is refused, because the model would lose its options,
+ * and so are options beside it. */
 static rill_status check_keys(const folder_reader *r, const json_t *rill)
 {
-    static const char *const ours[] = {"domain", "options"};
+    static const char *const ours[] = {"domain"};
+    rill_context *ctx = r->folder->ctx;
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)rill, key, value)
     {
-        const char *gone = strcmp(key, "search") == 0 ? "it is called \"options\""
-                                                      : rill_refused_option("setting", key);
-        if (gone != NULL)
-            return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": %s", r->file, key, gone);
-        if (rill_option_row(r->folder->ctx, key) != NULL || strcmp(key, "heuristics") == 0 ||
-            strcmp(key, "scorers") == 0)
-            return rill_fail(r->folder->ctx, RILL_ERR_FORMAT,
-                             "%s: \"%s\" under \"rill\" belongs under \"options\" there", r->file, key);
-        const char *near = rill_nearest(key, ours, 2);
-        if (near != NULL && near[0] == key[0] && strcmp(near, key) != 0) /* "positions" is a domain's key */
-            return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": did you mean \"%s\"?",
-                             r->file, key, near);
+        const char *gone = rill_refused_option("setting", key);
+        if (rill_is_options_key(key))
+            return rill_fail(ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": the options are in \"options\"", r->file,
+                             key);
+        if (gone != NULL) return rill_fail(ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": %s", r->file, key, gone);
+        if (rill_option_row(ctx, key) != NULL || strcmp(key, "heuristics") == 0 || strcmp(key, "scorers") == 0)
+            return rill_fail(ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\" belongs under \"options\" there", r->file,
+                             key);
+        if (json_is_string(value) && strcmp(key, "domain") != 0 && rill_nearest(key, ours, 1) != NULL)
+            return rill_fail(ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": did you mean \"domain\"?", r->file, key);
     }
     return RILL_OK;
 }

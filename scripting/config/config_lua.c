@@ -3,7 +3,6 @@
  * It is compiled into a script's state when the script first needs it. It gets the table `own`, and copies of the
  * standard library's tables made before the script ran; scripts can reach neither. The C functions in `own` raise only
  * out-of-memory errors and exhausted limits, because a source position in this code would mean nothing to users. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,21 +36,6 @@ static const char *setting_problem(lua_State *L, const char *name, const char *v
     return status < 0 ? rill_error(ctx) : NULL;
 }
 
-/* takes(name): the type of a setting's values, "boolean", "number", "string", or "either" if some values can only be
- * written as text. */
-static int own_takes(lua_State *L)
-{
-    const rill_option *s = rill_option_find(rill_setting_table(), lua_tostring(L, 1));
-    switch (s->type) {
-    case RILL_OPTION_SWITCH: lua_pushliteral(L, "boolean"); break;
-    case RILL_OPTION_INT: lua_pushliteral(L, "number"); break;
-    case RILL_OPTION_REAL: lua_pushstring(L, isinf(s->max) ? "either" : "number"); break;
-    case RILL_OPTION_BYTES: lua_pushliteral(L, "either"); break;
-    default: lua_pushliteral(L, "string"); break;
-    }
-    return 1;
-}
-
 /* aliases(name): separated by spaces. */
 static int own_aliases(lua_State *L)
 {
@@ -60,14 +44,56 @@ static int own_aliases(lua_State *L)
     return 1;
 }
 
-/* refusal(name, text): nil, or why the value is refused. The sentence omits the setting's name, since the key states
- * it. */
-static int own_refusal(lua_State *L)
+static rill_value value_at(lua_State *L, int index)
 {
-    const char *name = lua_tostring(L, 1), *why = setting_problem(L, name, lua_tostring(L, 2));
-    size_t n = strlen(name);
-    if (why != NULL && strncmp(why, name, n) == 0 && strncmp(why + n, ": ", 2) == 0) why += n + 2;
+    switch (lua_type(L, index)) {
+    case LUA_TNIL: return (rill_value){.kind = RILL_VALUE_OTHER, .text = "nil"};
+    case LUA_TBOOLEAN: return (rill_value){.kind = RILL_VALUE_BOOLEAN, .integer = lua_toboolean(L, index)};
+    case LUA_TNUMBER:
+        if (lua_isinteger(L, index))
+            return (rill_value){.kind = RILL_VALUE_INTEGER, .integer = lua_tointeger(L, index)};
+        return (rill_value){.kind = RILL_VALUE_REAL, .real = lua_tonumber(L, index)};
+    case LUA_TSTRING: {
+        rill_value value = {.kind = RILL_VALUE_TEXT};
+        value.text = lua_tolstring(L, index, &value.length);
+        return value;
+    }
+    case LUA_TTABLE: return (rill_value){.kind = RILL_VALUE_OTHER, .text = "a table"};
+    case LUA_TFUNCTION: return (rill_value){.kind = RILL_VALUE_OTHER, .text = "a function"};
+    default: return (rill_value){.kind = RILL_VALUE_OTHER, .text = "an object"};
+    }
+}
+
+/* value(name, value): the option's value as text; or nil and why it is refused. The sentence omits the option's name, since the key
+ * states it. Options of domains are checked later (rill_option_source_set). */
+static int own_value(lua_State *L)
+{
+    char buffer[RILL_OPTION_MAX];
+    const char *name = lua_tostring(L, 1), *text, *why = NULL;
+    rill_context *ctx = script_from_lua(L)->ctx;
+    const rill_option *row = rill_option_row(ctx, name);
+    const rill_value value = value_at(L, 2);
+    const rill_option_style style = rill_option_set_style(ctx, RILL_OPTION_PLAIN);
+    if (rill_option_text(ctx, row, &value, buffer, &text) < 0)
+        why = rill_error(ctx);
+    else if (rill_option_find(rill_setting_table(), name) != NULL)
+        why = setting_problem(L, name, text);
+    rill_option_set_style(ctx, style);
+    if (why == NULL) {
+        lua_pushstring(L, text);
+        return 1;
+    }
+    const size_t n = strlen(row->name);
+    if (strncmp(why, row->name, n) == 0 && strncmp(why + n, ": ", 2) == 0) why += n + 2;
+    lua_pushnil(L);
     lua_pushstring(L, why);
+    return 2;
+}
+
+/* is_options_key(name): whether it is another name of "options". */
+static int own_is_options_key(lua_State *L)
+{
+    lua_pushboolean(L, rill_is_options_key(lua_tostring(L, 1)));
     return 1;
 }
 
@@ -119,6 +145,8 @@ static int own_nearest(lua_State *L)
     if (strcmp(lua_tostring(L, 1), "options") == 0) {
         script_charge(L, SCRIPT_NEAREST_WORK);
         for (const rill_option *s = rill_setting_table(); s->name != NULL; s++)
+            rill_option_nearer(s, lua_tostring(L, 2), &near);
+        for (const rill_option *s = rill_chain_table(); s->name != NULL; s++)
             rill_option_nearer(s, lua_tostring(L, 2), &near);
         lua_pushstring(L, near.name[0] != '\0' ? script_lua_name(near.name, spelt) : NULL);
         return 1;
@@ -235,11 +263,19 @@ void script_open_config(lua_State *L)
 /* Push `own`; create it at first use. */
 static void push_internal(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"takes", own_takes},     {"refusal", own_refusal},           {"settings", own_settings},
-        {"aliases", own_aliases}, {"keys", script_config_keys},       {"nearest", own_nearest},
-        {"gone", own_gone},       {"is_heuristic", own_is_heuristic}, {"who", own_who},
-        {"domains", own_domains}, {"parameters", own_parameters},     {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"value", own_value},
+                                         {"is_options_key", own_is_options_key},
+                                         {"settings", own_settings},
+                                         {"option_rows", script_config_option_rows},
+                                         {"aliases", own_aliases},
+                                         {"keys", script_config_keys},
+                                         {"nearest", own_nearest},
+                                         {"gone", own_gone},
+                                         {"is_heuristic", own_is_heuristic},
+                                         {"who", own_who},
+                                         {"domains", own_domains},
+                                         {"parameters", own_parameters},
+                                         {NULL, NULL}};
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &internal_key) != LUA_TNIL) return;
     lua_pop(L, 1);
     luaL_newlib(L, functions);

@@ -96,9 +96,10 @@ local function form(value, key)
   return text_of(value) or expected(key, "true, false, a string or a number", value)
 end
 
-local function amount(value, key)
-  if type(value) ~= "number" and type(value) ~= "string" then expected(key, "a number", value) end
-  return text_of(value) or fail(key, "a finite number was expected")
+-- The text of the option called `name`.
+local function value_of(value, key, name)
+  local said, why = own.value(name, value)
+  return said or fail(key, "%s", why)
 end
 
 -- --- lists ---------------------------------------------------------------------------------------------------------------
@@ -168,7 +169,7 @@ end
 -- --- keys ----------------------------------------------------------------------------------------------------------------
 
 -- Readers by the names that own.keys() uses. `out` receives additional results.
-local READ = { text = text, path = path, flag = flag, threads = threads, form = form, amount = amount }
+local READ = { text = text, path = path, flag = flag, threads = threads, form = form }
 READ.heuristics = chain("heuristic", "a list such as { {\"absolute\", 10} }")
 READ.scorers = chain("scorer", "a list such as { {\"word_reward\", 0.5} }")
 
@@ -209,6 +210,10 @@ end
 -- --- keys and options ----------------------------------------------------------------------------------------------------
 
 local KEYS, SETTINGS, key_called, setting_called, domains_known = {}, {}, {}, {}, -1
+local ROWS, row_called = {}, {} -- options that are no settings, which "options" may hold
+
+-- Chains in "options", by the key beside "options" that means the same.
+local CHAINS <const> = { heuristic = "heuristics", scorer = "scorers" }
 
 local function setting_of(name)
   return setting_called[gsub(name, "%-", "_")]
@@ -217,8 +222,8 @@ end
 -- Reader of an output's or domain's option, which goes into the list of pairs.
 local function option(name, read)
   return function(value, key, out)
-    local said = read(value, key)
-    if said == true then said = "1" elseif said == false then said = "0" end
+    local said
+    if read then said = read(value, key) else said = value_of(value, key, name) end
     if said then append(out.domain_options, name, said) end
   end
 end
@@ -239,6 +244,15 @@ local function learn_keys()
       append(KEYS, key_called[name])
     end
   end
+  local rows = own.option_rows()
+  ROWS, row_called = {}, {}
+  for i = 1, #rows, 3 do
+    local name = rows[i]
+    if not row_called[name] and not setting_called[name] then
+      row_called[name] = { name = name, read = option(name, READ[rows[i + 1]]) }
+      append(ROWS, row_called[name])
+    end
+  end
   domains_known = own.domains()
 end
 
@@ -254,7 +268,7 @@ for i, name in ipairs(own.settings()) do
 end
 
 -- Short words, too different from rill's names for the nearest-name search.
-local OTHER_WORDS = { M = "max_children", refs = "references", search = "options" }
+local OTHER_WORDS = { M = "max_children", refs = "references" }
 
 -- The alphabetically first name that known(name) rejects; nil if there is none.
 local function unknown_in(t, key, known)
@@ -272,7 +286,11 @@ local function check_keys(config)
     return key_called[name] or setting and key_called[setting.spelt]
   end)
   if not name then return end
+  if own.is_options_key(name) then fail(name, "unknown key; the options are in \"options\": options = { ... }") end
   if own.gone(name) then fail(name, "unknown key: %s", own.gone(name)) end
+  if row_called[gsub(name, "%-", "_")] and not CHAINS[name] then
+    fail(name, "unknown key; it is one of \"options\": options = { %s = ... }", name)
+  end
   local word = OTHER_WORDS[name]
   local near, setting = word or own.nearest("config", name), word and setting_called[word] and word or name
   if setting_of(setting) then fail(name, "unknown key; it is one of \"options\": options = { %s = ... }", setting) end
@@ -295,28 +313,15 @@ local function unknown_setting(name)
 end
 
 local function check_options(options)
-  local unknown = unknown_in(options, "options", function(name) return name == "cube_key" or setting_of(name) end)
+  local unknown = unknown_in(options, "options", function(name)
+    return name == "cube_key" or setting_of(name) or row_called[gsub(name, "%-", "_")] or name == "heuristics" or name == "scorers"
+  end)
   if unknown then unknown_setting(unknown) end
 end
 
 -- Check a setting's value and return it as text. `place`: its index in a list of values, or nil.
 local function setting_value(value, key, setting, place)
-  setting.takes = setting.takes or own.takes(setting.name)
-  local takes, is = setting.takes, type(value)
-  if takes == "either" then takes = is == "string" and "string" or "number" end
-  if takes ~= is then
-    expected(place_of(key, place), takes == "boolean" and "true or false" or takes == "string" and "a string" or
-      setting.name == BUDGET and "a number or a function" or "a number", value)
-  end
-  if is == "boolean" then return value and "1" or "0" end
-  local said = text_of(value)
-  if not said then
-    fail(place_of(key, place), is == "string" and "a text without zero bytes was expected" or
-      "a finite number was expected")
-  end
-  local why = own.refusal(setting.name, said)
-  if why then fail(place_of(key, place), "%s", why) end
-  return said
+  return value_of(value, place_of(key, place), setting.name)
 end
 
 -- The setting's value in a table, and the name that it has there; nil if it has none. Of two values one would be lost.
@@ -340,6 +345,30 @@ local function read_setting(value, key, setting, out)
   end
 end
 
+-- A chain in `options`: the list that may stand beside it, or one entry.
+local function read_chain(value, key, name, config, out)
+  local beside = CHAINS[name] or name
+  if rawget(config, beside) ~= nil or out[beside] then fail(key, "%s is said beside \"options\" too", beside) end
+  if beside ~= "policy" and (type(value) ~= "table" or name ~= beside and type(rawget(value, 1)) == "string" and
+    type(rawget(value, 2)) == "number") then value = { value } end
+  out[beside] = READ[beside](value, key, out)
+end
+
+-- Options that are no settings: those of outputs and domains, and chains.
+local function read_rows(options, config, out)
+  for _, name in ipairs({ "heuristics", "heuristic", "scorers", "scorer", "policy" }) do
+    local value = rawget(options, name)
+    if value ~= nil then read_chain(value, "options." .. name, name, config, out) end
+  end
+  for _, row in ipairs(ROWS) do
+    local dashed = gsub(row.name, "_", "-")
+    for _, name in ipairs(dashed ~= row.name and { row.name, dashed } or { row.name }) do
+      local value = rawget(options, name)
+      if value ~= nil and not CHAINS[name] and name ~= "policy" then row.read(value, "options." .. name, out) end
+    end
+  end
+end
+
 -- Settings are in `options`; a few may also be at the top level.
 local function read_settings(config, out)
   local options = rawget(config, "options")
@@ -349,6 +378,7 @@ local function read_settings(config, out)
     expected("options.cube_key", "a function", out.cube_key)
   end
   check_options(options or {})
+  read_rows(options or {}, config, out)
   for _, setting in ipairs(SETTINGS) do
     local beside, beside_name
     if key_called[setting.spelt] then beside, beside_name = value_in(config, setting, "") end

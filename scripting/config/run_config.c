@@ -128,10 +128,8 @@ static const char *option_reader(const rill_option *row)
 {
     switch (row->type) {
     case RILL_OPTION_PATH: return "path";
-    case RILL_OPTION_SWITCH: return "flag";
-    case RILL_OPTION_WORD: return "text";
-    case RILL_OPTION_TEXT: return row->argument[0] == '[' ? "form" : "text";
-    default: return "amount";
+    case RILL_OPTION_TEXT: return row->argument[0] == '[' ? "form" : "value";
+    default: return "value";
     }
 }
 
@@ -150,16 +148,30 @@ static void add_options(lua_State *L, const rill_option *row, const char *option
     }
 }
 
+/* Add the options of outputs and of all registered domains. */
+static void add_other_options(lua_State *L)
+{
+    const rill_domain *d;
+    add_options(L, rill_output_table(), "outputs");
+    for (size_t i = 0; (d = rill_domain_at(script_from_lua(L)->ctx, i)) != NULL; i++)
+        add_options(L, d->options, d->name);
+}
+
+int script_config_option_rows(lua_State *L)
+{
+    lua_newtable(L);
+    add_options(L, rill_chain_table(), "the chain");
+    add_other_options(L);
+    return 1;
+}
+
 int script_config_keys(lua_State *L)
 {
     lua_newtable(L);
     for (int i = 0; i < N_FIELDS && FIELDS[i].read != NULL; i++) add_key(L, FIELDS[i].name, FIELDS[i].read, NULL);
-    const rill_domain *d;
-    add_options(L, rill_output_table(), "outputs");
     add_key(L, "lmbr", "path", "the chain");
-    add_key(L, "lmbr_self", "amount", "the chain");
-    for (size_t i = 0; (d = rill_domain_at(script_from_lua(L)->ctx, i)) != NULL; i++)
-        add_options(L, d->options, d->name);
+    add_key(L, "lmbr_self", "value", "the chain");
+    add_other_options(L);
     return 1;
 }
 

@@ -28,6 +28,9 @@ int script_config_line(rill_script *s, const char *text, size_t length, const ch
  * in one list. */
 int script_config_keys(lua_State *L);
 
+/* option_rows(): the same for options that are no settings, which "options" may hold. */
+int script_config_option_rows(lua_State *L);
+
 /* Push what the script returned. */
 void script_config_result(lua_State *L);
 

@@ -16,27 +16,27 @@ letters() { for method; do awk -v m="$method" '$1 == m { print $8; exit }' out; 
 verdict "$(good [ "$(letters greedy fixed var-batch stream-all | tail -c 2)" = cc ])" "what must be the same has one letter"
 verdict "$(good [ "$(wc -L <out)" -le 80 ])" "the table fits 80 columns"
 has_json b.json methods.0.seconds_median methods.3.exact_percent methods.3.oracle_percent methods.2.run.engine_share \
-  methods.3.run.settings.max_children methods.3.over_least_advanced_bound methods.3.seconds.1
-json 6 inputs b.json; json greedy methods.0.method b.json; json 1 methods.0.run.settings.beam_size b.json
+  methods.3.run.options.max_children methods.3.over_least_advanced_bound methods.3.seconds.1
+json 6 inputs b.json; json greedy methods.0.method b.json; json 1 methods.0.run.options.beam_size b.json
 json 100.0 methods.3.exact_percent b.json; json 100.0 methods.3.oracle_percent b.json
-json true methods.3.identical b.json; json immediate methods.1.run.settings.finish b.json
-json '["absolute:10"]' methods.3.run.settings.heuristics b.json
+json true methods.3.identical b.json; json immediate methods.1.run.options.finish b.json
+json '["absolute:10"]' methods.3.run.options.heuristics b.json
 
 bench -i six --repeat 1 -q --methods fixed:finish=top,fixed-stream,fixed --json b.json
 exits 0; verdict "$(good [ "$(letters fixed:finish=top fixed-stream fixed)" = aab ])" "schedules change nothing, finish does"
-json top methods.0.run.settings.finish b.json; json true methods.1.identical b.json
+json top methods.0.run.options.finish b.json; json true methods.1.identical b.json
 bench -i six --refs refs --repeat 1 -q --methods stream-all:n=2:budget=7,var-stream:sort=longest-first:3,top-up --json b.json
 exits 0; json true methods.1.identical b.json; json true methods.2.identical b.json
 verdict "$(good [ "$(grep -c '^ .* a$' out)" = 1 ])" "a long name has a line of its own"
 verdict "$(good [ "$(wc -L <out)" -le 80 ])" "the table fits 80 columns with long names too"
-json 7 methods.0.run.settings.max_batch_hypotheses b.json; json 3 methods.1.run.settings.sort_window b.json
+json 7 methods.0.run.options.max_batch_hypotheses b.json; json longest-first:3 methods.1.run.options.sort b.json
 # One model serves them all: what a method leaves behind changes nothing for the next.
 bench --test-set six.tsv --repeat 1 -q --methods fixed,fixed:k=40:n=6,fixed,stream-all:max-items=6,var-batch --json b.json
 exits 0
 json true methods.2.identical b.json; json true methods.4.identical b.json; json fixed methods.2.compared_with b.json
 bench -i six --repeat 1 -q --methods greedy,var-stream --absolute 4 -k 6 --json b.json
-exits 0; json 1 methods.0.run.settings.beam_size b.json; json 6 methods.1.run.settings.beam_size b.json
-json '["absolute:4"]' methods.1.run.settings.heuristics b.json
+exits 0; json 1 methods.0.run.options.beam_size b.json; json 6 methods.1.run.options.beam_size b.json
+json '["absolute:4"]' methods.1.run.options.heuristics b.json
 # A comma before a number belongs to the value.
 bench -i six --repeat 1 -q --methods var-stream:scorer=word_reward:0.5,1,greedy
 exits 1; says '"0.5,1"'
@@ -45,12 +45,12 @@ bench -i six --repeat 1 -q --methods fixed:finish=top,var-stream:absolute=1000:m
 exits 0; verdict "$(good [ "$(grep -c ' a$' out)" = 2 ])" "the same outputs have the same letter"
 json fixed:finish=top methods.1.same_outputs_as b.json; json null methods.2.same_outputs_as b.json
 bench -i six --repeat 1 -q --methods var-stream,var-stream:absolute=1 --json b.json
-exits 0; json '["absolute:1"]' methods.1.run.settings.heuristics b.json
+exits 0; json '["absolute:1"]' methods.1.run.options.heuristics b.json
 
 # A policy of the command line is every method's that names none of its own.
 bench -i six --repeat 1 -q --methods var-stream,var-stream:policy=batch,top-up --policy all --json b.json
-exits 0; json all methods.0.run.settings.policy b.json; json batch methods.1.run.settings.policy b.json
-json all methods.2.run.settings.policy b.json
+exits 0; json all methods.0.run.options.policy b.json; json batch methods.1.run.options.policy b.json
+json all methods.2.run.options.policy b.json
 bench -i six --repeat 1 -q --methods var-stream --policy nonsense
 exits 1; says 'unknown policy "nonsense"'
 
@@ -135,14 +135,14 @@ in_effect() { # in_effect SETTINGS: info's lines of the search of a model with t
   exits 0; silent
   sed -n '/^search/,/^files/p' out | grep -v '^files' | cut -c14- >options
 }
-settings_of() { sed -n '/"settings": {/,/}/p' "$1"; }
+options_of() { sed -n '/"options": {/,/}/p' "$1"; }
 repeats() { # those options make the same search of a model that recommends none
   mapfile -t words < <(sed 's/^\([^ ]*\) true$/--\1/; t; s/^\([^ ]*\) /--\1=/' options)
   run "$rill" decode -m model -q --stats default.json
   exits 0
   sed -zi 's/"options": {[^}]*}/"options": {"n_best": 1}/' model/config.json
   run "$rill" decode -m model -q --stats given.json "${words[@]}"
-  exits 0; verdict "$(good [ "$(settings_of given.json)" = "$(settings_of default.json)" ])" "options: ${words[*]}"
+  exits 0; verdict "$(good [ "$(options_of given.json)" = "$(options_of default.json)" ])" "options: ${words[*]}"
 }
 in_effect '"k": 4, "heuristics": ["absolute:10"]'
 verdict "$(good [ "$(tr '\n' ',' <options)" = "method stream-all,beam-size 4,batch-size 10,max-in-flight 10,refill-threshold 1/6,\

@@ -46,23 +46,23 @@ done
 
 # --- defaults of the model, and what overrides them
 decode -q --stats s.json
-json 10 settings.beam_size s.json; json 3 settings.max_children s.json; json 100 settings.max_batch_hypotheses s.json
-json '["absolute:10"]' settings.heuristics s.json; json stream-all settings.method s.json
+json 10 options.beam_size s.json; json 3 options.max_children s.json; json 100 options.max_batch_hypotheses s.json
+json '["absolute:10"]' options.heuristics s.json; json stream-all options.method s.json
 decode -q -k 4 --absolute 2.5 --relative-local 0.01 --stats s.json
-exits 0; json 4 settings.beam_size s.json; json 3 settings.max_children s.json
-json '["absolute:2.5","relative_local:0.01"]' settings.heuristics s.json
+exits 0; json 4 options.beam_size s.json; json 3 options.max_children s.json
+json '["absolute:2.5","relative_local:0.01"]' options.heuristics s.json
 decode -q --relative 0.1 --absolute 3 --heuristic relative:0.2 --stats s.json
-exits 0; json '["relative:0.1","absolute:3","relative:0.2"]' settings.heuristics s.json
+exits 0; json '["relative:0.1","absolute:3","relative:0.2"]' options.heuristics s.json
 for method in greedy fixed fixed-stream; do
   decode -q --method $method --stats s.json
-  exits 0; lines 6; json '[]' settings.heuristics s.json
+  exits 0; lines 6; json '[]' options.heuristics s.json
 done
 decode -q --method greedy --stats s.json
-json 1 settings.beam_size s.json
+json 1 options.beam_size s.json
 decode -q --method fixed --stats s.json
-json immediate settings.finish s.json
+json immediate options.finish s.json
 decode -q --method fixed --finish top --stats s.json
-exits 0; json top settings.finish s.json; json 10 settings.max_children s.json
+exits 0; json top options.finish s.json; json 10 options.max_children s.json
 
 # --- contradictions are errors when they were asked for
 refuse() { decode "$@"; exits 1; prints_nothing; says "rill: "; }
@@ -210,7 +210,7 @@ feed six "$rill" decode -m asking -q
 exits 1; says 'config.json: "weights" under "options" was refused: weights: "int4" is not one of f32|bf16|f16|int8'
 with_search '"max_items": true'
 feed six "$rill" decode -m asking -q
-exits 1; says 'config.json: "max_items" must be a whole number'
+exits 1; says 'config.json: "max_items" under "options" was refused: max_in_flight: true is not a whole number'
 with_search '"distinct": "maybe"'
 feed six "$rill" decode -m asking -q
 exits 1; says '"maybe" is not true or false'
@@ -320,7 +320,7 @@ exits 0; same out plain
 has_json s.json inputs failed timesteps expansions exp_per_step refills longest_item_timesteps depth_bound candidates pruned \
   outputs truncated nodes.peak nodes.in_use histories.peak items_peak waiting_peak memory_peak seconds.read seconds.encode \
   seconds.step seconds.score seconds.choose seconds.select seconds.prune seconds.commit seconds.finalize seconds.write \
-  seconds.total seconds.waited seconds.hidden engine_share settings.method inputs_per_second domain model threads version
+  seconds.total seconds.waited seconds.hidden engine_share options.method inputs_per_second domain model threads version
 json 6 inputs s.json; json 0 failed s.json; json 0 nodes.in_use s.json; json semparse domain s.json
 has_json --lines t.json event timestep item items depths widths_before widths_merged widths_after seconds.step rows
 "$check_json" --lines t.json seconds.total >totals
@@ -332,9 +332,9 @@ verdict "$(good [ "$(count_events finished)" = 6 ])" "six finishes"
 
 # --- as other decoders do
 decode -q --like fairseq --stats s.json
-exits 0; lines 6; json 5 settings.beam_size s.json; json end settings.at_limit s.json; json first settings.keep s.json
+exits 0; lines 6; json 5 options.beam_size s.json; json end options.at_limit s.json; json first options.keep s.json
 decode -q --like fairseq -k 3 --at-limit open --stats s.json
-exits 0; json 3 settings.beam_size s.json; json open settings.at_limit s.json; json immediate settings.finish s.json
+exits 0; json 3 options.beam_size s.json; json open options.at_limit s.json; json immediate options.finish s.json
 decode --like fairsec
 exits 1; says "hf|fairseq|marian|ct2"
 
@@ -369,7 +369,7 @@ exits 1; says "is for sampling: set --num-samples too"
 run "$rill" decode -m "$tiny" -q -i nine --seed 0
 exits 1; says "is for sampling: set --num-samples too"
 run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 --top-k 0 --stats s.json -o all
-exits 0; json 0 settings.top_k s.json
+exits 0; json 0 options.top_k s.json
 run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 --top-k 100000 -o again
 exits 0; same all again
 yes w0 | head -n 9 >nine

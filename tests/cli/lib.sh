@@ -69,6 +69,10 @@ json() {
 has_json() { # has_json FILE PATH...
   verdict "$(good quietly "$check_json" "$@")" "JSON of $1 should have what was asked for: $*"
 }
+lacks_json() { # lacks_json FILE PATH
+  verdict "$(good not quietly "$check_json" "$@")" "JSON of $1 should not have $2"
+}
+not() { ! "$@" 2>/dev/null; }
 quietly() { "$@" >/dev/null; }
 
 # threads_of N: how many threads the command takes where N are asked for, which is no more than there are processors for it.

@@ -97,13 +97,13 @@ for workers in 1 2; do
   json "$(opened "(TOP (NN cat))" "$model" --tokenized)" outputs.0.text own.5
   json "$(opened "The_DT cat_NN" "$model")" outputs.0.text own.6
   says 'line 7: column 1: '
-  says 'line 8: "options": input-format: "table" is not one of auto|tree|tagged|text'
-  says 'line 9: "options": "input_fromat" is no setting; did you mean "input-format"?'
-  says 'line 10: "options": "weights" is the run'
-  says 'line 11: "options": "tokenized_" is no setting; did you mean "tokenized"?'
-  says 'line 12: "options": input-format: "text tokenized=1" is not one of auto|tree|tagged|text'
-  says 'line 13: "settings" holds options, which are read from "options"'
-  says 'warning: line 14: a member named like the option "input-format" is copied and not read'
+  says 'line 8: options: input-format: "table" is not one of auto|tree|tagged|text'
+  says 'line 9: options: unknown option "input_fromat": did you mean "input-format"?'
+  says 'line 10: options: "weights" is an option of the whole run'
+  says 'line 11: options: unknown option "tokenized_": did you mean "tokenized"?'
+  says 'line 12: options: input-format: "text tokenized=1" is not one of auto|tree|tagged|text'
+  says 'line 13: "settings": the options are in "options"'
+  says 'warning: line 14: the member "input-format" is copied and not read'
   differ own.1 own.6
 done
 printf '{"text": "W0, w1", "options": {"tokenized": %s}}\n' true false >own
@@ -114,7 +114,7 @@ json "$(opened "W0, w1" "$tiny" --tokenized)" outputs.0.text own.1
 json "$(opened "W0, w1" "$tiny")" outputs.0.text own.2
 printf '{"text": "a b", "options": {"tokenized": true}}\n' >own
 feed own "$rill" decode -m "$data/mt/shared" -q --jsonl
-exits 2; says '"options": "tokenized" is no setting; `rill list settings` names them'
+exits 2; says 'options: unknown option "tokenized": `rill list settings` names them'
 
 run "$rill" decode -m "$model" --domain-args x=1
 exits 1

@@ -120,8 +120,8 @@ exits 0; prints "inputs"
 # --- a model in a directory of its own, with defaults
 mkdir model && printf '{"rill": {"domain": "toy", "options": {"method": "top-up", "k": 3, "n": 2}}}' >model/config.json
 feed seven "$rill" decode --plugin "$toy" -m model -q --stats s.json
-exits 2; json top-up settings.method s.json; json 3 settings.beam_size s.json
+exits 2; json top-up options.method s.json; json 3 options.beam_size s.json
 feed seven "$rill" decode --plugin "$toy" -m model -q --stats s.json --method greedy
-exits 2; json greedy settings.method s.json; json 1 settings.beam_size s.json
+exits 2; json greedy options.method s.json; json 1 options.beam_size s.json
 
 finish

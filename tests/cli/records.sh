@@ -108,9 +108,9 @@ JSON
 for workers in 1 2; do
   feed own "$rill" decode -m "$tiny" --jsonl -q --workers $workers
   exits 2
-  says 'line 4: "options": "method" is the run'; says 'line 5: "options": "kk" is no setting; did you mean "k"?'
-  says 'line 6: "options": beam-size: '
-  says 'line 7: "options": "k" is neither a number nor a word'; says 'line 8: "options" is no object of options'
+  says 'line 4: options: "method" is an option of the whole run'; says 'line 5: options: unknown option "kk": did you mean "k"?'
+  says 'line 6: options: beam-size: '
+  says 'line 7: options: beam-size: a list is not a whole number'; says 'line 8: options: expected an object'
   for i in 1 2 3; do sed -n "${i}p" out >"own.$i"; done
   sed -n 1p texts | "$rill" decode -m "$tiny" -q -k 1 --max-length 2 >first 2>err
   json "$(cat first)" outputs.0.text own.1
@@ -131,8 +131,8 @@ cat >own <<'JSON'
 JSON
 feed own "$rill" decode -m "$tiny" --jsonl -q
 exits 2
-says 'line 3: "options": like leaves out the heuristics of this run (absolute), which all inputs share'
-says 'line 4: "options": "k" is neither a number nor a word'; says 'line 5: "options": "absolute" is the run'
+says 'line 3: options: like leaves out the heuristics of this run (absolute), which all inputs share'
+says 'line 4: options: beam-size: true is not a whole number'; says 'line 5: options: "absolute" is an option of the whole run'
 says "2 of 7 inputs have fewer outputs than they ask for: of the first, the search keeps fewer hypotheses"
 for i in 1 2 6; do sed -n "${i}p" out >"own.$i"; done
 printf 'w3\n' >three
@@ -148,7 +148,7 @@ for pair in "-k 3|sample|2|beam-size cannot be combined with" "--sample 5|k|7|be
   printf '{"text": "w3", "options": {"%s": %s}}\n' "$name" "$value" >one
   # shellcheck disable=SC2086
   feed one "$rill" decode -m "$tiny" --jsonl -q $options
-  exits 2; says "line 1: \"options\": $why"
+  exits 2; says "line 1: options: $why"
   # shellcheck disable=SC2086
   feed three "$rill" decode -m "$tiny" -q $options "--$name" "$value"
   exits 1; says "$why"
@@ -160,7 +160,7 @@ done
   printf '{"text": "w3", "options": {"num_beams": 3, "k": 2}}\n'
 } >others
 feed others "$rill" decode -m "$tiny" --jsonl -q
-exits 2; says 'line 2: "options": beam-size is given twice, "3" and "2"'
+exits 2; says 'line 2: options: beam-size is given twice, "3" and "2"'
 sed -n 1p out >object
 json "$("$rill" decode -m "$tiny" -q -k 3 --n-best 2 <three | sed -n '1s/^0 ||| \(.*\) ||| logp=.*/\1/p')" outputs.0.text object
 
@@ -187,23 +187,23 @@ for workers in 1 2; do
   feed elsewhere "$rill" decode -m "$tiny" --jsonl -q --workers $workers
   exits 2; lines 16
   cat >told <<'END'
-rill: line 1: "settings" holds options, which are read from "options"
-rill: line 2: "Options" holds options, which are read from "options"
-rill: line 3: "rill" holds options, which are read from "options"
-rill: line 4: "options": "max_lenght" is no setting; did you mean "max-length"?
-rill: warning: line 6: a member named like the option "n-best" is copied and not read: an input's options are members of "options"
-rill: warning: line 7: a member named like the option "beam-size" is copied and not read: an input's options are members of "options"
-rill: warning: line 8: a member named like the option "settings" is copied and not read: an input's options are members of "options"
-rill: warning: line 9: a member named like the option "deadline" is copied and not read: an input's options are members of "options"
+rill: line 1: "settings": the options are in "options"
+rill: line 2: "Options": the options are in "options"
+rill: line 3: "rill": the options are in "options"
+rill: line 4: options: unknown option "max_lenght": did you mean "max-length"?
+rill: warning: line 6: the member "n-best" is copied and not read: the options are in "options"
+rill: warning: line 7: the member "beam-size" is copied and not read: the options are in "options"
+rill: line 8: "settings": the options are in "options"
+rill: warning: line 9: the member "deadline" is copied and not read: only requests to `rill serve` have it
 END
   head -n 8 err >first
   for name in 'line 13: "Settings"' 'line 14: "parameters"' 'line 15: "rill_settings"'; do
-    says "rill: $name holds options, which are read from \"options\""
+    says "rill: $name: the options are in \"options\""
   done
-  says 'rill: warning: line 16: a member named like the option "seconds" is copied and not read'
+  says 'rill: warning: line 16: the member "seconds" is copied and not read'
   same first told; says 'line 11: the line is no JSON object: '; says 'line 12: the line is no JSON object: '
   verdict "$(good [ "$(wc -l <err)" = 14 ])" "nothing else is told"
-  for i in 5 6 7 8 9 10; do sed -n "${i}p" out >object; json "$(sed -n 2p outputs)" outputs.0.text object; done
+  for i in 5 6 7 9 10; do sed -n "${i}p" out >object; json "$(sed -n 2p outputs)" outputs.0.text object; done
 done
 
 # --- what is wrong fails alone, and says so in its place
@@ -224,7 +224,7 @@ says 'line 3: the line is no JSON object: '
 says 'line 4: the line is no JSON object: '
 says 'line 5: the line is no JSON object'
 says_not 'line 6'
-prints '{"id": "a", "words": "w1", "outputs": [], "warnings": [], "error": {"code": "RILL_ERR_INPUT", "message": "the object has no text'
+prints '{"id": "a", "words": "w1", "outputs": [], "warnings": [], "error": {"code": "bad-input", "message": "the object has no text'
 while IFS= read -r line; do
   printf '%s\n' "$line" >each
   has_json each "$(grep -q '"text": "w3"' each && echo outputs.0.text || echo error.message)"

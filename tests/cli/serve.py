@@ -77,12 +77,12 @@ def refusals(s):
     for body, code, word in (({"inputs": ["a"], "options": {"kk": 1}}, 400, "did you mean"),
                              ({"input": "a", "inputs": ["a"]}, 400, "one of"),
                              ({}, 400, "one of"), ({"input": 3}, 400, "text"), ({"inputs": ["a", 3]}, 400, "text"), ([], 400, "object"),
-                             ({"input": "a", "beam": 3}, 400, "beam"), ({"input": "a", "options": {"n": 3}}, 400, "the server"),
+                             ({"input": "a", "beam": 3}, 400, "beam"), ({"input": "a", "options": {"n": 3}}, 400, "the whole run"),
                              ({"input": "a", "options": {"k": -1}}, 400, "beam-size"),
                              ({"input": "a", "options": {"k": None}}, 400, "whole number"),
                              ({"input": "a", "model": "x"}, 404, "models"), ({"input": "a", "tokens": 1}, 400, "tokens"),
-                             ({"input": "a", "timeout": 0}, 400, "timeout"), ({"input": "a", "deadline": 1}, 400, 'called "timeout"'),
-                             ({"input": "a", "settings": {}}, 400, 'called "options"'), ({"inputs": ["a"] * 1001}, 413, "1000")):
+                             ({"input": "a", "timeout": 0}, 400, "timeout"), ({"input": "a", "deadline": 1}, 400, 'mean "timeout"'),
+                             ({"input": "a", "settings": {}}, 400, 'in "options"'), ({"inputs": ["a"] * 1001}, 413, "1000")):
         found, answer, _ = ask("POST", "/v1/decode", body)
         check(found == code and word in answer["error"]["message"], f"{body!s:.60}: {found} {answer}")
     check(ask("POST", "/v1/decode", "{")[0] == 400, "bad JSON")
@@ -122,7 +122,7 @@ def description(s):
     code, doc, _ = s.ask("GET", "/openapi.json")
     check(code == 200 and doc["openapi"].startswith("3.0"), "the description")
     names = doc["components"]["schemas"]["Options"]["properties"]
-    check("beam-size" in names and "length-penalty" in names and "batch-size" not in names, "settings of searches, none of schedules")
+    check("beam_size" in names and "length_penalty" in names and "batch_size" not in names, "settings of searches, none of schedules")
     check(s.decode(input="ein hund .", options={"num_beams": 3}) == s.decode(input="ein hund .", options={"beam-size": 3}), "an alias")
     code, body = s.decode(input="ein hund .", options={"num_beams": 3, "k": 4})
     check(code == 400 and "beam-size is given twice" in str(body), f"an option and its alias: {body}")
@@ -132,7 +132,7 @@ def description(s):
             at = at.get(part, {})
         check(at != {}, "the description has " + reference)
     models = s.ask("GET", "/v1/models")[1]["models"]
-    check(models[0]["name"] == "de-en" and models[0]["domain"] == "mt" and models[0]["options"]["beam-size"] == "5", "the models")
+    check(models[0]["name"] == "de-en" and models[0]["domain"] == "mt" and models[0]["options"]["beam_size"] == 5, "the models")
 
 
 def figures(s):
@@ -239,7 +239,7 @@ def answered_before(s):
     check(results[0][0] == 200 and all(r == results[0] for r in results), "who asked first goes, the others are answered")
     large.close()
     code, body = s.decode(input=line, timeout=1e-9)  # of another search than was kept
-    check(code == 422 and body["error"] == {"code": "RILL_ERR_DEADLINE", "message": "its deadline came while it waited"},
+    check(code == 422 and body["error"] == {"code": "timeout", "message": "its deadline came while it waited"},
           f"late: {code} {body}")
     check(s.decode(**slow, timeout=1e-9) == results[0], "what is known is not late")
 
@@ -256,7 +256,7 @@ def bounds(s):
     begin = time.monotonic()
     code, body = s.decode(inputs=[sentence(5, 9) for _ in range(400)], timeout=0.3)
     check(code == 200 and len(body["results"]) == 400 and time.monotonic() - begin < (30 if RACES else 3), "a deadline in the queue")
-    check(any(r.get("error", {}).get("code") == "RILL_ERR_DEADLINE" for r in body["results"]), "which says so")
+    check(any(r.get("error", {}).get("code") == "timeout" for r in body["results"]), "which says so")
     large.close()
 
 
@@ -506,7 +506,7 @@ def usage():
     # The aliases; patience is the search's.
     old = ["--max-waiting", "9", "--max-width", "90", "--drain", "9"]
     with Server("--patience", "3", *old, "--max-body-size", "1K", "--cache-size", "0") as s:
-        check(s.ask("GET", "/v1/models")[1]["models"][0]["options"]["stop-after"] == "15", "--patience is the search's")
+        check(s.ask("GET", "/v1/models")[1]["models"][0]["options"]["stop_after"] == 15, "--patience is the search's")
         check(s.ask("POST", "/v1/decode", {"input": "a", "options": {"k": 91}})[0] == 400, "--max-width is --max-beam-size")
         check(s.ask("POST", "/v1/decode", {"inputs": ["a"] * 10})[0] == 503, "--max-waiting is --queue-size")
         check(s.ask("POST", "/v1/decode", {"input": "a " * 100})[0] == 200, "a body below 1K")

@@ -57,7 +57,7 @@ def is_late(answer):
     """Whether the deadline came before the search's end."""
     code, body = answer
     if code == 422:
-        return body["error"]["code"] == "RILL_ERR_DEADLINE"
+        return body["error"]["code"] == "timeout"
     return code == 200 and "the deadline came before the search had ended" in body["warnings"]
 
 

@@ -71,12 +71,12 @@ def forms(s):
     check(answer(s, "gum", TREE, options={"input_format": "tagged"}) == '422: word 1: expected word_TAG, found "(S"', "a tree as tokens")
     for name, settings, why in (
             ("gum", {"input_format": "table"}, 'options: input-format: "table" is not one of auto|tree|tagged|text'),
-            ("gum", {"input_format": 1}, "options: input-format: expected a text"),
-            ("gum", {"tokenized": "yes"}, "options: tokenized: expected true or false"),
+            ("gum", {"input_format": 1}, 'options: input-format: "1" is not one of auto|tree|tagged|text'),
+            ("gum", {"tokenized": "yes"}, 'options: tokenized: "yes" is not true or false'),
             ("gum", {"input_format": "text tokenized=1"}, 'options: input-format: "text tokenized=1" is not one of'),
-            ("gum", {"weights": "int8"}, 'options: unknown setting "weights"'),
-            ("geo", {"input_format": "text"}, 'options: unknown setting "input_format"'),
-            ("de-en", {"tokenized": True}, 'options: unknown setting "tokenized"')):
+            ("gum", {"weights": "int8"}, 'options: "weights" is an option of the whole run'),
+            ("geo", {"input_format": "text"}, 'options: "input_format" is an option of the whole run'),
+            ("de-en", {"tokenized": True}, 'options: unknown option "tokenized"')):
         code, body = s.decode(model=name, input="a", options=settings)
         said = body["error"] if code == 400 else {"code": "", "message": ""}
         check(said["code"] == "bad-option" and why in said["message"], f"{name}, {settings}: {code} {body}")
@@ -84,7 +84,7 @@ def forms(s):
     results = [event for event in map(json.loads, trace.splitlines()) if event["event"] == "result"]
     check(code == 200 and results[0]["output"] == decode("gum", TREE, "--input-format", "text"), f"a trace is of the same: {results}")
     described = s.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"]
-    check(described["input-format"]["enum"] == ["auto", "tree", "tagged", "text"], f"described: {described.get('input-format')}")
+    check(described["input_format"]["enum"] == ["auto", "tree", "tagged", "text"], f"described: {described.get('input_format')}")
     check(described["tokenized"]["type"] == "boolean", f"described: {described.get('tokenized')}")
 
 

@@ -230,15 +230,15 @@ for n in 2 3 4; do line_is $n ""; done
 rm -rf plain; cp -r "$model" plain; chmod -R u+w plain
 printf '{"num_beams": 4, "length_penalty": 0.5, "max_length": 12, "pad_token_id": 50, "eos_token_id": 0}\n' >plain/generation_config.json
 feed text "$rill" decode -m plain -q --stats s.json
-exits 0; json 4 settings.beam_size s.json; json 0.5 settings.length_penalty s.json; json '["absolute:2.5"]' settings.heuristics s.json
-json 3 settings.max_children s.json; json top settings.finish s.json; json null settings.like s.json; json 0 settings.min_width s.json
+exits 0; json 4 options.beam_size s.json; json 0.5 options.length_penalty s.json; json '["absolute:2.5"]' options.heuristics s.json
+json 3 options.max_children s.json; json top options.finish s.json; lacks_json s.json options.like; lacks_json s.json options.min_width
 feed text "$rill" decode -m plain -q --n-best 6 --stats s.json
-exits 0; json 4 settings.beam_size s.json; json 0 settings.min_width s.json; json 6 settings.n_best s.json
+exits 0; json 4 options.beam_size s.json; lacks_json s.json options.min_width; json 6 options.n_best s.json
 feed text "$rill" decode -m plain -q -k 7 --absolute 1 --stats s.json
-exits 0; json 7 settings.beam_size s.json; json '["absolute:1"]' settings.heuristics s.json; json 0.5 settings.length_penalty s.json
+exits 0; json 7 options.beam_size s.json; json '["absolute:1"]' options.heuristics s.json; json 0.5 options.length_penalty s.json
 feed text "$rill" decode -m plain -q --like hf --stats s.json
-exits 0; json 4 settings.beam_size s.json; json 11 settings.max_length s.json; json '[]' settings.heuristics s.json
-json immediate settings.finish s.json
+exits 0; json 4 options.beam_size s.json; json 11 options.max_length s.json; json '[]' options.heuristics s.json
+json immediate options.finish s.json
 run "$rill" info plain
 exits 0; prints "beam-size 4"; prints "absolute:2.5"
 printf '{"num_beams": 4, "encoder_repetition_penalty": 1.3, "num_beam_groups": 3}\n' >plain/generation_config.json

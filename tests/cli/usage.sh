@@ -156,8 +156,8 @@ config() { # config JSON MESSAGE
   exits 1; says "bad/config.json"; says "$2"
 }
 config '{"rill": ' ":1:"
-config '{"rill": {"optoins": {}, "domain": "semparse"}}' '"optoins" under "rill": did you mean "options"?'
-config '{"rill": {"domain": "semparse", "search": {"k": 3}}}' '"search" under "rill": it is called "options"'
+config '{"rill": {"optoins": {}, "domain": "semparse"}}' '"optoins" under "rill": the options are in "options"'
+config '{"rill": {"domain": "semparse", "search": {"k": 3}}}' '"search" under "rill": the options are in "options"'
 config '[]' "an object was expected"
 config '{"rill": 3}' '"rill" must be an object'
 config '{"rill": {"domain": 3}}' "a domain's name"
@@ -166,17 +166,17 @@ config '{"rill": {"domain": "semparse", "heuristics": ["absolute:1"]}}' '"heuris
 config '{"rill": {"domain": "semparse", "options": []}}' '"options" must be an object'
 config '{"rill": {"domain": "semparse", "options": {"max_itms": 3}}}' 'did you mean "max-items"?'
 config '{"rill": {"domain": "semparse", "options": {"k": "many"}}}' "whole number"
-config '{"rill": {"domain": "semparse", "options": {"k": [1]}}}' "a number, a string, true or false"
+config '{"rill": {"domain": "semparse", "options": {"k": [1]}}}' "beam_size: a list is not a whole number from 1 to 65536"
 config '{"rill": {"domain": "semparse", "options": {"method": "greedy", "k": 5}}}' "beam_size cannot be combined with method greedy"
-config '{"rill": {"domain": "semparse", "options": {"heuristics": "absolute"}}}' "a list of"
+config '{"rill": {"domain": "semparse", "options": {"heuristics": 3}}}' '"heuristics" must be "NAME:ARGS", or a list of them'
 search() { config "{\"rill\": {\"domain\": \"semparse\", \"options\": {$1}}}" "$2"; }
-search '"k": true' '"k" must be a whole number'
-search '"refill": true' '"refill" must be a number'
-search '"memory": true' '"memory" must be a number of bytes'
-search '"absolute": true' '"absolute" must be a number or a text'
-search '"weights": true' '"weights" must be a text'
-search '"shortlist": ""' '"shortlist" must be the path of a file'
-search '"shortlist": 3' '"shortlist" must be the path of a file'
+search '"k": true' 'beam_size: true is not a whole number from 1 to 65536'
+search '"refill": true' 'refill_threshold: true is not a number from 0 to 1'
+search '"memory": true' 'memory: true is not a number of bytes, as in 500M or 2G'
+search '"absolute": true' 'prune_absolute: true is not a text or a number'
+search '"weights": true' 'weights: true is not one of f32|bf16|f16|int8'
+search '"shortlist": ""' 'shortlist: "" is not the path of a file'
+search '"shortlist": 3' 'shortlist: 3 is not the path of a file'
 search '"heuristics": ["absolut:3"]' 'bad/config.json: unknown heuristic "absolut" under "options": did you mean "absolute"?'
 search '"heuristics": ["zzzz:3"]' 'unknown heuristic "zzzz" under "options": `rill list` names them'
 search '"scorers": ["wordreward:1"]' 'unknown scorer "wordreward" under "options": did you mean "word_reward"?'

@@ -179,7 +179,7 @@ run "$rill" run run.lua -q -i "$questions"
 exits 1; says 'unknown heuristic "patience": set the option patience'
 refused "{ options = { max_cand = 3 } }" 'options.max_cand: unknown key; did you mean "max_candidates"?'
 refused "{ options = { max_items = 3, ['max-items'] = 4 } }" 'options.max-items: max_items has another value, and means the same'
-refused "{ options = { method = 'greedy\\0x' } }" 'options.method: a text without zero bytes was expected'
+refused "{ options = { method = 'greedy\\0x' } }" 'options.method: a text with a NUL byte is not a text'
 refused "{ options = { M = 3 } }" 'options.M: unknown key; did you mean "max_children"?'
 refused "{ options = { num_beams = 3, k = 4 } }" 'k has another value, and means the same'
 refused "{ options = { num_beam = 3 } }" 'options.num_beam: unknown key; did you mean "num_beams"?'
@@ -247,8 +247,8 @@ for delta in 0.5 3; do
     verdict "$(good [ "$got" = "$wanted" ])" "row $row should be $wanted, not $got"
   done
 done
-json 6 points.3.run.settings.beam_size s.json; json '{"M":2,"delta":3,"k":6}' points.3.point s.json; json 3 inputs s.json
-json '["absolute:3"]' points.3.run.settings.heuristics s.json
+json 6 points.3.run.options.beam_size s.json; json '{"M":2,"delta":3,"k":6}' points.3.point s.json; json 3 inputs s.json
+json '["absolute:3"]' points.3.run.options.heuristics s.json
 # In the order given, to the output that is named, without references.
 sweep 'sweep = rill.sweep{ {"k", {3, 2}}, {"n", {1}} }, output = "table"'
 sed -i 's/references = "refs", //' run.lua
@@ -263,10 +263,10 @@ exits 2; lines 4; prints "refused: beam_size cannot be combined with method gree
 sweep 'heuristics = { "absolute:9" }, sweep = rill.sweep({ cut = {0.5, 3}, k = {6} }, function(config, point)
   config.heuristics = { { "absolute", point.cut } } end)'
 run "$rill" run run.lua -q --stats s.json
-exits 0; lines 3; json '["absolute:3"]' points.1.run.settings.heuristics s.json
+exits 0; lines 3; json '["absolute:3"]' points.1.run.options.heuristics s.json
 # Options of the search count for all points, but for those that are swept.
 run "$rill" run run.lua -q --stats s.json -n 2 --refs three
-exits 0; json 2 points.0.run.settings.batch_size s.json
+exits 0; json 2 points.0.run.options.batch_size s.json
 run "$rill" run run.lua -k 3
 exits 1; says "run.lua sets k, and so does an option"; prints_nothing
 # Model and files are opened once: a function that wants others would have its rows tell of what was not.
@@ -307,7 +307,7 @@ run "$rill" run run.lua
 exits 1; prints_nothing; says 'run.lua:2: sweep.M[3]: "0" is not a whole number'
 sweep 'sweep = rill.sweep{ {"method", {"fixed", 3}} }'
 run "$rill" run run.lua
-exits 1; prints_nothing; says 'run.lua:1: sweep.method[2]: a string was expected, not a number'
+exits 1; prints_nothing; says 'run.lua:1: sweep.method[2]: unknown method "'
 sweep 'sweep = rill.sweep({ k = {"few", "many"} },
   function(config, point) config.options.k = point.k == "few" and 2 or 9 end)'
 run "$rill" run run.lua -q
@@ -325,11 +325,11 @@ config "{ $model, options = { k = 6, budget = 40 }, heuristics = { 'absolute:2' 
 run "$rill" bench --config run.lua -q --repeat 1 --methods greedy,var-stream,var-batch --json b.json
 exits 0; says "warning: run.lua: left out, as method greedy leaves no room for it: heuristics (absolute:2), options.beam_size"
 says_not "method var"
-json 1 methods.0.run.settings.beam_size b.json; json 6 methods.1.run.settings.beam_size b.json
-json 40 methods.2.run.settings.max_batch_hypotheses b.json
-json '["absolute:2"]' methods.1.run.settings.heuristics b.json; json 8 inputs b.json
+json 1 methods.0.run.options.beam_size b.json; json 6 methods.1.run.options.beam_size b.json
+json 40 methods.2.run.options.max_batch_hypotheses b.json
+json '["absolute:2"]' methods.1.run.options.heuristics b.json; json 8 inputs b.json
 run "$rill" bench --config run.lua -q --repeat 1 --methods var-stream -k 7 --json b.json
-exits 0; json 7 methods.0.run.settings.beam_size b.json
+exits 0; json 7 methods.0.run.options.beam_size b.json
 config "{ $model, options = { method = 'fixed' }, heuristics = { 'absolute:3' } }"
 run "$rill" bench --config run.lua -q
 exits 1; says "run.lua: heuristics cannot be combined"

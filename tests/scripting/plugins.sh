@@ -99,9 +99,9 @@ exits 0; line_is 1 "ON YTHERE/F"
 echo 'return { domain = "ring", turns = "1" }' >there/run.lua
 feed x "$rill" run there/run.lua -q --plugin ring.lua
 exits 0; line_is 1 "on "
-echo 'return { domain = "ring", loud_one = 1 }' >there/run.lua
+echo 'return { domain = "ring", loud_one = 3 }' >there/run.lua
 feed x "$rill" run there/run.lua -q --plugin ring.lua
-exits 1; says "there/run.lua:1: loud_one: true or false was expected, not a number"
+exits 1; says "there/run.lua:1: loud_one: \"3\" is not true or false"
 # the file's own plugin brings the keys; a mistake has its place
 cat >there/run.lua <<'END'
 return { plugins = { "../ring.lua" }, domain = "ring", turns = 3,

@@ -213,21 +213,26 @@ static const struct {
     {"return {options = 3}", "options: a table of options was expected, not a number"},
     {"return {options = {3}}", "options: a value without a name"},
     {"return {options = {max_itmes = 3}}", "options.max_itmes: unknown key; did you mean \"max_items\"?"},
-    {"return {options = {heuristics = {}}}", "\"heuristics\" stands beside \"options\", not inside it"},
-    {"return {options = {absolute = 3}}", "heuristics = { {\"absolute\", ...} }"},
-    {"return {options = {k = '3'}}", "options.k: a number was expected, not a string"},
-    {"return {options = {k = true}}", "options.k: a number was expected, not true"},
+    {"return {heuristics = {}, options = {heuristics = {}}}", "heuristics is said beside \"options\" too"},
+    {"return {options = {model = 'x'}}", "\"model\" stands beside \"options\", not inside it"},
+    {"return {options = {delta = 3}}", "heuristics = { {\"absolute\", ...} }"},
+    {"return {options = {prune_absolute = true}}", "options.prune_absolute: true is not a text or a number"},
+    {"return {prune_absolute = 3}", "prune_absolute: unknown key; it is one of \"options\""},
+    {"return {settings = {k = 3}}", "settings: unknown key; the options are in \"options\""},
+    {"return {setings = {}}", "setings: unknown key; the options are in \"options\""},
+    {"return {options = {k = 'three'}}", "options.k: \"three\" is not a whole number from 1 to 65536"},
+    {"return {options = {k = true}}", "options.k: true is not a whole number from 1 to 65536"},
     {"return {options = {k = 2.5}}", "options.k: \"2.5\" is not a whole number from 1 to 65536"},
     {"return {options = {k = 0}}", "options.k: \"0\" is not a whole number from 1 to 65536"},
-    {"return {options = {k = 0/0}}", "options.k: a finite number was expected"},
+    {"return {options = {k = 0/0}}", "nan\" is not a whole number from 1 to 65536"},
     {"return {options = {k = 1e300}}", "options.k: \"1e+300\" is not a whole number"},
     {"return {options = {refill = 2}}", "options.refill: \"2\" is not a number from 0 to 1"},
-    {"return {options = {budget = 'x'}}", "options.budget: a number or a function was expected, not a string"},
+    {"return {options = {budget = 'x'}}", "options.budget: \"x\" is not a whole number"},
     {"return {options = {cube_key = 3}}", "options.cube_key: a function was expected, not a number"},
-    {"return {options = {method = 3}}", "options.method: a string was expected, not a number"},
+    {"return {options = {method = 3}}", "options.method: unknown method \"3\""},
     {"return {options = {method = 'var-steam'}}",
      "options.method: unknown method \"var-steam\": did you mean \"var-stream\"?"},
-    {"return {options = {check = 1}}", "options.check: true or false was expected, not a number"},
+    {"return {options = {check = 2}}", "options.check: \"2\" is not true or false"},
     {"return {n_best = 1, options = {n_best = 1}}", "options.n_best: n_best is said beside \"options\" too"},
     {"return {options = {max_items = 1, ['max-items'] = 2}}", "options.max-items: max_items has another value"},
     {"return {options = {['max-items'] = 1, k = 'x'}}", "options.k"},
@@ -436,7 +441,7 @@ static void config_sweep_function(void **state)
     script = load_as("run.lua",
                      "return { sweep = rill.sweep({ a = {7} }, function(config, point) config.optoins = 1 end) }");
     assert_int_equal(rill_script_sweep_point(script, 0, &point), RILL_ERR_OPTION);
-    assert_non_null(strstr(rill_error(ctx), "did you mean \"options\"?"));
+    assert_non_null(strstr(rill_error(ctx), "the options are in \"options\""));
     script = load_as("run.lua", "return {}");
     assert_int_equal(rill_script_sweep_point(script, 0, &point), RILL_ERR_PLUGIN);
 }

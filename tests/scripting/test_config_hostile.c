@@ -49,7 +49,7 @@ static void config_hostile(void **state)
     static const char *const wrong[][2] = {
         {"{ modle = 1 }", "run.lua: modle: unknown key; did you mean \"model\"?"},
         {"{ options = watched{ max_itmes = 3 } }", "options.max_itmes: unknown key; did you mean \"max_items\"?"},
-        {"{ options = { k = watched{} } }", "options.k: a number was expected, not a table"},
+        {"{ options = { k = watched{} } }", "options.k: a table is not a whole number from 1 to 65536"},
         {"{ model = watched{} }", "model: 1 to 17 models were expected"},
         {"{ heuristics = watched{ watched{ 'x', watched{} } } }",
          "heuristics[1]: arguments of x: a table cannot be one"},

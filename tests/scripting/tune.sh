@@ -52,7 +52,7 @@ exits 0; prints "(oracle)"
 check_front 3 5
 # JSON says the same.
 json 24 inputs points.json; json exact metric points.json; json '{"M":1,"delta":0.01,"k":1}' points.0.point points.json
-has_json points.json points.23.exact_percent points.23.run.settings.beam_size points.23.seconds points.23.expansions points.0.front
+has_json points.json points.23.exact_percent points.23.run.options.beam_size points.23.seconds points.23.expansions points.0.front
 "$check_json" points.json $(for i in $(seq 0 23); do echo points.$i.front; done) | sed 's/true/1/; s/false/0/' >fronts
 awk '{print $7}' by_exact >marks
 same fronts marks
@@ -150,7 +150,7 @@ exits 1; says "options.k"
 # --- options
 script 'sweep = rill.sweep{ delta = {1, 4} }'
 tune -k 3 -n 2 --json points.json -q
-exits 0; json 3 points.1.run.settings.beam_size points.json; json 2 points.1.run.settings.batch_size points.json
+exits 0; json 3 points.1.run.options.beam_size points.json; json 2 points.1.run.options.batch_size points.json
 tune --absolute 3
 exits 1; says "run.lua sets delta, but options of the chain"; prints_nothing
 script 'tune = function(try) try{ k = 2 } end'

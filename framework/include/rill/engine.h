@@ -82,6 +82,11 @@ RILL_API rill_status rill_model_split(const rill_model *model, rill_context *ctx
 
 /* Options that an input may override (rill_domain.input_options); NULL: none. */
 RILL_API const rill_option *rill_domain_input_rows(const rill_domain *domain);
+/* Find the option that one input may set by this name: a setting for which rill_setting_is_per_request(), or an option of the domain's
+ * inputs.
+ *   RILL_OK · RILL_ERR_OPTION (recorded: the option is the whole run's, or it is unknown, with the nearest name); *out is then NULL */
+RILL_API rill_status rill_domain_request_option(const rill_domain *domain, rill_context *ctx, const char *name,
+                                                const rill_option **out);
 /* Append NAME=VALUE to a request's options (rill_request.input_options) in `out`. Its context records failures; `out` is then unchanged.
  *   RILL_OK · RILL_ERR_NOT_FOUND (inputs have no option of that name) · RILL_ERR_OPTION (invalid value) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_domain_input_option(const rill_domain *domain, const char *name, const char *value,

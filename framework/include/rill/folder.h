@@ -34,6 +34,11 @@ RILL_API void rill_folder_clear(rill_folder *folder); /* accepts a zeroed one */
 /* Record and return RILL_ERR_NOT_FOUND with the reason why no domain is known for the model at `path`. */
 RILL_API rill_status rill_folder_fail_no_domain(const rill_folder *folder, const char *path);
 
+/* rill_option_text() of a value of jansson. Every reader of JSON uses it: config.json, JSON lines, HTTP. */
+struct json_t;
+RILL_API rill_status rill_option_json_text(rill_context *ctx, const rill_option *option, const struct json_t *value,
+                                           char buffer[RILL_OPTION_MAX], const char **text);
+
 RILL_C_END
 
 #endif

@@ -73,6 +73,35 @@ RILL_API rill_option_style rill_option_set_style(rill_context *ctx, rill_option_
  *   RILL_OK · RILL_ERR_OPTION (recorded: name, value and what was expected) */
 RILL_API rill_status rill_option_read(rill_context *ctx, const rill_option *option, const char *value, void *out);
 
+/* A value as a JSON document or a script has it. */
+typedef enum rill_value_kind {
+    RILL_VALUE_NULL,
+    RILL_VALUE_BOOLEAN, /* integer: 0 or 1 */
+    RILL_VALUE_INTEGER,
+    RILL_VALUE_REAL,
+    RILL_VALUE_TEXT,
+    RILL_VALUE_OTHER, /* text: what it is, "a list" */
+} rill_value_kind;
+
+typedef struct rill_value {
+    rill_value_kind kind;
+    int64_t integer;
+    double real;
+    const char *text;
+    size_t length; /* of `text`, which is terminated too */
+} rill_value;
+
+/* Convert a value of a JSON document or a script to the text that rill_option_read() accepts, which then checks it. A number may be a
+ * text and a whole number 4.0; a switch takes true, false, 1 and 0.
+ *   *text: value->text, or `buffer`
+ *   RILL_OK · RILL_ERR_OPTION (no value of this type can be right; recorded: name, what was found and what was expected) */
+RILL_API rill_status rill_option_text(rill_context *ctx, const rill_option *option, const rill_value *value,
+                                      char buffer[RILL_OPTION_MAX], const char **text);
+
+/* Whether `key` is a misspelling of "options", the member with the options in a document, or the name that other programs give it, such
+ * as "settings". */
+RILL_API int rill_is_options_key(const char *key);
+
 /* Write the row's member of `from` in the form that rill_option_read() accepts; "" for an unset word. Not for texts. */
 RILL_API const char *rill_option_write(const rill_option *option, const void *from, char out[RILL_OPTION_MAX]);
 

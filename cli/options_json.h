@@ -1,0 +1,25 @@
+/* The options that are in effect, for reports: `rill info`, --stats, traces and GET /v1/models. */
+#ifndef CLI_OPTIONS_JSON_H
+#define CLI_OPTIONS_JSON_H
+
+#include <jansson.h>
+
+#include "rill/rill.h"
+
+/* Whether a resolved setting changes the search. Settings of a disabled part of the search are 0, and so are limits that are off. */
+int cli_option_is_in_effect(const rill_settings *settings, int has_heuristics, const rill_option *row);
+
+/* Write a value in a form that the option accepts: "true", "0.5", "1/6". Returns `out`. */
+const char *cli_option_value(const rill_settings *settings, const rill_option *row, char out[RILL_OPTION_MAX]);
+
+typedef enum cli_options_scope {
+    CLI_OPTIONS_ALL,
+    CLI_OPTIONS_REQUEST, /* those that one input or request may set */
+    CLI_OPTIONS_RUN,     /* the others, with heuristics, scorers and policy */
+} cli_options_scope;
+
+/* The options in effect as {"beam_size": 5, ...}: an "options" object accepts them. `settings`: resolved. Returns a new reference. */
+json_t *cli_options_json(const rill_settings *settings, const rill_search_config *search_config,
+                         cli_options_scope scope);
+
+#endif
