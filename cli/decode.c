@@ -318,13 +318,9 @@ static void print_about_line(decode *d, const char *mark, int64_t id, const char
 static void warn_suspect_key(decode *d, const rill_result *result)
 {
     char message[160];
-    int is_request_key;
-    const char *name = cli_records_suspect_key(result, &is_request_key);
+    const char *why, *name = cli_records_suspect_key(result, &why);
     if (!name) return;
-    snprintf(message, sizeof message,
-             is_request_key ? "the member \"%s\" is copied and not read: only requests to `rill serve` have it"
-                            : "the member \"%s\" is copied and not read: the options are in \"options\"",
-             name);
+    snprintf(message, sizeof message, "the member \"%s\" is copied and not read: %s", name, why);
     print_about_line(d, "warning: ", result->id, message);
 }
 

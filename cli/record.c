@@ -280,11 +280,14 @@ static rill_status take_object(cli_records *r, rill_request *request)
     return status;
 }
 
-const char *cli_records_suspect_key(const rill_result *result, int *is_request_key)
+const char *cli_records_suspect_key(const rill_result *result, const char **why)
 {
     const char *key = ((const cli_record *)result->user)->suspect_key;
-    *is_request_key = 0;
-    for (size_t i = 0; i < REQUESTS; i++) *is_request_key |= key == request_keys[i];
+    const rill_option *row = key ? rill_option_find(rill_setting_table(), key) : NULL;
+    const int is_of_run = row && (row->kind == RILL_OPTION_SCHEDULE || !rill_setting_is_per_request(row));
+    *why = is_of_run ? "it is an option of the whole run" : "the options are in \"options\"";
+    for (size_t i = 0; i < REQUESTS; i++)
+        if (key == request_keys[i]) *why = "only requests to `rill serve` have it";
     return key;
 }
 

@@ -46,9 +46,9 @@ int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, 
  *   RILL_OK · RILL_ERR_INPUT, the text is the message · RILL_ERR_MEMORY */
 rill_status cli_records_take(cli_records *records, rill_status status, rill_request *request);
 
-/* Name of a member in the result's object that is probably a misplaced option, or a member of a `rill serve` request. Each name is
- * returned once per run. NULL: there is none. */
-const char *cli_records_suspect_key(const rill_result *result, int *is_request_key);
+/* Name of a member in the result's object that is probably a misplaced option, or a member of a `rill serve` request; *why: why it is not
+ * read, static memory. Each name is returned once per run. NULL: there is none. */
+const char *cli_records_suspect_key(const rill_result *result, const char **why);
 
 /* Number of outputs that the result's object asks for, and why the list may be shorter; 0: the run's number. */
 int32_t cli_records_n_best(const rill_result *result, const char **fewer);

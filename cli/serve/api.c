@@ -49,6 +49,19 @@ static const char *known_key(const char *word, const char *const *keys)
     return rill_nearest(word, keys, n);
 }
 
+static api_answer unknown_key(service *s, const char *key, const char *const *keys)
+{
+    const char *why = "";
+    const int is_option = rill_option_row(service_context(s), key) != NULL ||
+                          rill_refused_option("setting", key) != NULL;
+    if (is_option && service_check_option(s, key, &why) != RILL_OK) return api_refuse(400, "bad-request", "%s", why);
+    if (is_option || rill_is_options_key(key))
+        return api_refuse(400, "bad-request", "unknown key \"%s\": the options are in \"options\"", key);
+    const char *near = known_key(key, keys);
+    return near ? api_refuse(400, "bad-request", "unknown key \"%s\": did you mean \"%s\"?", key, near)
+                : api_refuse(400, "bad-request", "unknown key \"%s\"", key);
+}
+
 /* Whether all keys are known. Otherwise refuse the first one that is not, and say what is meant. */
 static int has_known_keys(const models *m, const json_t *body, const char *const *keys, api_answer *refused)
 {
@@ -59,13 +72,7 @@ static int has_known_keys(const models *m, const json_t *body, const char *const
         int known = 0;
         for (size_t i = 0; keys[i]; i++) known |= !strcmp(keys[i], key);
         if (known) continue;
-        const int is_option = rill_option_row(service_context(m->service[0]), key) != NULL ||
-                              rill_refused_option("setting", key) != NULL;
-        const char *near = is_option ? NULL : known_key(key, keys);
-        *refused = is_option || rill_is_options_key(key)
-                       ? api_refuse(400, "bad-request", "unknown key \"%s\": the options are in \"options\"", key)
-                   : near ? api_refuse(400, "bad-request", "unknown key \"%s\": did you mean \"%s\"?", key, near)
-                          : api_refuse(400, "bad-request", "unknown key \"%s\"", key);
+        *refused = unknown_key(m->service[0], key, keys);
         return 0;
     }
     return 1;

@@ -278,6 +278,15 @@ rill_status service_read_settings(service *s, const json_t *object, job *j, cons
     return status < 0 ? status : RILL_OK;
 }
 
+rill_status service_check_option(service *s, const char *name, const char **why)
+{
+    const rill_option *row;
+    const rill_status status = rill_domain_request_option(rill_model_domain(s->session.model), s->request_ctx, name,
+                                                          &row);
+    *why = rill_error(s->request_ctx);
+    return status;
+}
+
 rill_status service_check_constraints(service *s, const char *line, const char **why)
 {
     const char *const *scorers;

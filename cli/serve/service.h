@@ -55,6 +55,8 @@ json_t *service_options_json(const service *s, cli_options_scope scope); /* thos
  *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond the server's limits) · RILL_ERR_MEMORY
  * Threads: one at a time. */
 rill_status service_read_settings(service *s, const json_t *options, job *j, const char **why);
+/* Check whether a request may set the option. Runs on the server's thread. RILL_OK · RILL_ERR_OPTION (*why, valid until the next call) */
+rill_status service_check_option(service *s, const char *name, const char **why);
 /* Check a line of constraints. Runs on the server's thread.
  *   RILL_OK · RILL_ERR_INPUT (*why, valid until the next call) · RILL_ERR_MEMORY */
 rill_status service_check_constraints(service *s, const char *line, const char **why);

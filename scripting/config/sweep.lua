@@ -4,7 +4,7 @@
 -- function or nil}. A point is a table of names and values. It is applied to a copy of the script's table, which is
 -- then read like any configuration. read.lua states the rules for this code.
 local own = ...
-local format = string.format
+local format, gsub = string.format, string.gsub
 local MOST_AXES <const>, MOST_POINTS <const>, COPY_DEPTH <const> = 16, 1000000, 3
 local fail, append, text_of = own.fail, own.append, own.text_of
 
@@ -140,8 +140,16 @@ local function part_of(config, name)
 end
 
 -- Set the heuristic's argument where the chain has it ("absolute", "absolute:10", {"absolute", 10}), or append it.
+-- Both may be in `options`, where the argument may be an option: prune_absolute = 10.
 local function apply_heuristic(config, name, value)
-  local chain, at = part_of(config, "heuristics"), 1
+  local options = type(config.options) == "table" and config.options or {}
+  for _, option in ipairs({ "prune_" .. name, (gsub("prune-" .. name, "_", "-")), name, (gsub(name, "_", "-")) }) do
+    if options[option] ~= nil then
+      options[option] = value
+      return
+    end
+  end
+  local chain, at = part_of(options.heuristics ~= nil and options or config, "heuristics"), 1
   if not chain then return end
   while at <= #chain do
     local who = type(chain[at]) == "table" and chain[at][1] or chain[at]

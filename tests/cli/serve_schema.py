@@ -107,10 +107,14 @@ def containers(s):
     for key, why in (("optionss", 'in "options"'), ("beam_size", 'in "options"'), ("num_beams", 'in "options"'),
                      ("token", 'did you mean "tokens"?'),
                      ("seconds", 'did you mean "timeout"?'), ("deadline", 'did you mean "timeout"?'), ("text", 'did you mean "input"?'),
-                     ("q", 'did you mean "input"?'), ("prompt", 'did you mean "input"?'), ("weights", 'in "options"')):
+                     ("q", 'did you mean "input"?'), ("prompt", 'did you mean "input"?'), ("weights", "the whole run"),
+                     ("early_stopping", "transformers'")):
         body = s.decode(input=LINE, **{key: 1})[1]
         check(body.get("error", {}).get("code") == "bad-request" and why in body["error"]["message"], f"{key}: {body}")
     check(s.ask("POST", "/v1/decode", {"inputs": "x"})[0] == 400, "inputs are a list")
+    for key, why in (("n_best", 'in "options"'), ("method", "an option of the whole run")):
+        told = json_lines([{"text": LINE, key: 1}])[1]
+        check(why in told, f"{key}: {told}")
     for key in ("timeout", "deadline", "constraints", "glossary"):
         results, told = json_lines([{"text": LINE, key: 1}])
         check(results[0]["outputs"] and "`rill serve`" in told and '"options"' not in told, f"{key}: {told}")

@@ -21,7 +21,7 @@ as() {
   settings got.json >got.settings
   same wanted.settings got.settings
 }
-settings() { "$check_json" "$1" settings; }
+settings() { "$check_json" "$1" options; }
 
 # --- the same as options
 model="model = '$geo', input = '$questions'"
@@ -50,9 +50,9 @@ json "$(threads_of 2)" threads got.json
 # None is a chain too: the model's has no say.
 config "{ model = '$tiny', input = 'three', heuristics = {}, options = { max_candidates = 12 } }"
 run "$rill" run run.lua -q --stats got.json
-exits 0; json '[]' settings.heuristics got.json
+exits 0; json '[]' options.heuristics got.json
 run "$rill" decode -m "$tiny" -i three -q --stats wanted.json
-exits 0; json '["absolute:10"]' settings.heuristics wanted.json
+exits 0; json '["absolute:10"]' options.heuristics wanted.json
 
 # --- both names of the command, and files
 config "{ $model, output = 'forms', stats = 'stats.json', trace = 'trace.json' }"
@@ -84,18 +84,18 @@ config "{ $model, n_best = 3, options = { method = 'stream-all', k = 12, budget 
   heuristics = { 'absolute:6', 'relative:0.001' }, policy = 'all' }"
 overridden() { run "$rill" run run.lua -q --stats s.json "$@"; exits 0; }
 overridden -k 3 --n-best 2
-json 3 settings.beam_size s.json; json 2 settings.n_best s.json
-json 50 settings.max_batch_hypotheses s.json; json all settings.policy s.json
-json '["absolute:6","relative:0.001"]' settings.heuristics s.json
+json 3 options.beam_size s.json; json 2 options.n_best s.json
+json 50 options.max_batch_hypotheses s.json; json all options.policy s.json
+json '["absolute:6","relative:0.001"]' options.heuristics s.json
 overridden --relative 0.5
-json '["relative:0.5"]' settings.heuristics s.json
+json '["relative:0.5"]' options.heuristics s.json
 overridden --method top-up
-json top-up settings.method s.json; json '["absolute:6","relative:0.001"]' settings.heuristics s.json
-json 30 settings.max_in_flight s.json
-run "$check_json" s.json settings.policy # a method is asked for its own schedule
+json top-up options.method s.json; json '["absolute:6","relative:0.001"]' options.heuristics s.json
+json 30 options.max_in_flight s.json
+run "$check_json" s.json options.policy # a method is asked for its own schedule
 exits 1
 overridden --budget 7
-json 7 settings.max_batch_hypotheses s.json
+json 7 options.max_batch_hypotheses s.json
 overridden -m "$examples/models/jobs" -i "$examples/questions/jobs.txt"
 verdict "$(good [ "$("$check_json" s.json model)" = "$examples/models/jobs" ])" "-m goes before the configuration's model"
 # What a method leaves no room for is told, also to those who want quiet: another search runs than the file describes.
@@ -127,13 +127,13 @@ return { $model, n_best = 5, heuristics = { {cut, 4} },
   options = { method = "stream-all", k = 10, budget = function(f) return 30 + f.n end } }
 END_OF_SCRIPT
 run "$rill" run run.lua -q --stats s.json
-exits 0; counts_only; same out wanted; json '["lua-cut:4"]' settings.heuristics s.json; json function settings.max_batch_hypotheses s.json
+exits 0; counts_only; same out wanted; json '["lua-cut:4"]' options.heuristics s.json; json function options.max_batch_hypotheses s.json
 run "$rill" run run.lua -q --heuristic lua-cut:4 --budget 20 # what the script declares can be named
 exits 0; same out wanted
 printf 'rill.scorer{ name = "nothing", score = function(rows) end }\n' >deep/scorer.lua
 config "{ $model, plugins = { 'deep/scorer.lua' }, scorers = { 'nothing', function(rows) rows:reward(nil, 0) end } }"
 run "$rill" run run.lua -q --stats s.json
-exits 0; has_json s.json settings.scorers.1; json nothing settings.scorers.0 s.json
+exits 0; has_json s.json options.scorers.1; json nothing options.scorers.0 s.json
 config "{ $model, heuristics = { function(b) error('no way') end } }"
 run "$rill" run run.lua -q
 exits 1; says "run.lua:1: no way"
