@@ -30,14 +30,14 @@ enum {
     {                                                                                                 \
         "domain-args", 0, "TEXT", "arguments for the domain, in its own form", STORED(open.arguments) \
     }
-#define MODEL_OPTION(help)                          \
-    {                                               \
-        "model", 'm', "DIR", help, .id = TAKE_MODEL \
+#define MODEL_OPTION(help)                                              \
+    {                                                                   \
+        "model", 'm', "DIR", help, .id = TAKE_MODEL, .is_repeatable = 1 \
     }
 /* clang-format off */
 #define PLUGIN_OPTIONS                                                                                             \
     {"plugin", 0, "FILE", "load domains, heuristics, scorers and policies from a shared object, or FILE.lua",      \
-     .id = TAKE_PLUGIN},                                                                                           \
+     .id = TAKE_PLUGIN, .is_repeatable = 1},                                                                                           \
     {"unsafe-scripts", 0, "",                                                                                      \
      "let scripts use io, os and rill.ffi, and run files load native plugins and write files: for those you trust",   \
      .id = TAKE_UNSAFE},                                                                                           \
@@ -182,22 +182,22 @@ static int check_hidden_options(const cli_option *own, const cli_option *rows)
 {
     for (; own->name; own++)
         for (const cli_option *row = rows; row->name; row++)
-            if (!strcmp(own->name, row->name))
+            if (cli_option_shares_name(own, row))
                 return cli_fail("domain %s: its option --%s is hidden by the command's: it needs another name",
                                 row->domains, row->name);
     return CLI_OK;
 }
 
-/* Check the options of domains against the groups before them in the command's list; not every command has domain options. */
+/* Check the options of domains against the command's other options; not every command has domain options. */
 static int check_domain_options(const cli_session *session, const cli_group *groups)
 {
-    static const cli_option help[] = {{.name = "help"}, {.name = NULL}};
+    static const cli_option help[] = {{.name = "help", .letter = 'h'}, {.name = NULL}};
     const cli_group *end = groups;
     while (end->title && end->options != session->rows.domains) end++;
     const cli_option *rows = end->title ? cli_group_options(end) : NULL;
     int code = rows ? check_hidden_options(help, rows) : CLI_OK;
-    for (const cli_group *g = groups; rows && g < end && code == CLI_OK; g++)
-        code = check_hidden_options(g->options, rows);
+    for (const cli_group *g = groups; rows && g->title && code == CLI_OK; g++)
+        if (g != end) code = check_hidden_options(cli_group_options(g), rows);
     return code;
 }
 

@@ -64,7 +64,7 @@ static const cli_option server_options_rows[] = {
      .id = TAKE_TIMEOUT},
     {"allow-origin", 0, "ORIGIN",
      "web pages that may send requests and read responses: https://example.org; repeated; * for all (default: the server's own)",
-     .id = TAKE_ORIGIN},
+     .id = TAKE_ORIGIN, .is_repeatable = 1},
     {"shutdown-timeout", 0, "S", "seconds in which accepted requests are finished when the server stops (default 30)",
      .id = TAKE_SHUTDOWN, .aliases = "drain"},
     {.name = NULL},
