@@ -234,7 +234,8 @@ static int is_in_effect(const rill_search_config *config, const rill_option *row
     rill_settings_default(&defaults);
     switch (row->offset) {
     case offsetof(rill_settings, method): return 1;
-    case offsetof(rill_settings, seed): return s->sample > 0; /* seed 0 is valid */
+    case offsetof(rill_settings, seed): return s->sample > 0;  /* seed 0 is valid */
+    case offsetof(rill_settings, top_k): return s->sample > 0; /* 0 is valid, and not the default */
     case offsetof(rill_settings, cube): return s->cube > RILL_CUBE_NONE;
     case offsetof(rill_settings, groups): return s->groups > 1;
     case offsetof(rill_settings, repetition_penalty): return s->repetition_penalty != 0 && s->repetition_penalty != 1;

@@ -121,7 +121,7 @@ static const char *value_text(const json_t *value, rill_option_type type, char o
     if (json_is_integer(value))
         snprintf(out, RILL_OPTION_MAX, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))
-        rill_print(out, RILL_OPTION_MAX, "%.17g", json_real_value(value));
+        rill_write_number(out, RILL_OPTION_MAX, json_real_value(value));
     else
         return NULL;
     return out;

@@ -41,7 +41,7 @@ enum {
     {"unsafe-scripts", 0, "",                                                                                      \
      "let scripts use io, os and rill.ffi, and run files load native plugins and write files: for those you trust",   \
      .id = TAKE_UNSAFE},                                                                                           \
-    {"script-memory", 0, "MB", "megabytes that a script may hold (default 256)", .id = TAKE_MEMORY},                  \
+    {"script-memory", 0, "SIZE", "bytes that a script may hold, as in 64M (default 256M)", .id = TAKE_MEMORY},                \
     {"script-steps", 0, "N", "instructions that a script may take per call (default 200000000; 0: no limit)",      \
      .id = TAKE_STEPS},                                                                                            \
     {"script-seconds", 0, "S",                                                                                     \
@@ -130,9 +130,9 @@ int cli_session_take_option(cli_session *session, const cli_option *option, cons
 
 static int take_memory(cli_session *session, const char *value)
 {
-    int megabytes = 0;
-    int code = cli_parse_int("--script-memory", value, 1, 1 << 20, &megabytes);
-    if (code == CLI_OK) session->script.memory = (size_t)megabytes << 20;
+    int64_t bytes = 0;
+    int code = cli_parse_size(session->ctx, "script-memory", value, 1 << 20, INT64_C(1) << 40, &bytes);
+    if (code == CLI_OK) session->script.memory = (size_t)bytes;
     return code;
 }
 

@@ -82,6 +82,16 @@ static rill_status read_number(rill_context *ctx, const rill_option *option, con
     return fail_value(ctx, option, value, isinf(option->min) && isinf(option->max) ? "a number" : wanted);
 }
 
+/* Write a number of bytes with the largest unit that divides it, as in "2G". */
+static const char *write_size(double bytes, char out[RILL_OPTION_MAX])
+{
+    static const char units[] = "KMGT";
+    int unit = -1;
+    for (; bytes > 0 && unit < 3 && fmod(bytes, 1024) == 0; unit++) bytes /= 1024;
+    rill_print(out, RILL_OPTION_MAX, "%.0f%.*s", bytes, unit >= 0, unit >= 0 ? units + unit : "");
+    return out;
+}
+
 /* Read a number of bytes. K, M, G and T are powers of 1,024. A value below one byte would become 0, which means no limit, so it is an
  * error. */
 static rill_status read_bytes(rill_context *ctx, const rill_option *option, const char *value, int64_t *out)
@@ -95,9 +105,13 @@ static rill_status read_bytes(rill_context *ctx, const rill_option *option, cons
         number = ldexp(number, 10 * (int)((unit - units) / 2 + 1));
         end++;
     }
-    int good = number >= option->min && number <= option->max && (number == 0 || number >= 1);
-    if (end == value || *end != '\0' || errno != 0 || !good)
+    if (end == value || *end != '\0' || errno != 0 || isnan(number))
         return fail_value(ctx, option, value, "a number of bytes, as in 500M or 2G");
+    char least[RILL_OPTION_MAX], most[RILL_OPTION_MAX], wanted[2 * RILL_OPTION_MAX + 32];
+    snprintf(wanted, sizeof wanted, "a number of bytes from %s to %s", write_size(option->min, least),
+             write_size(option->max, most));
+    if (number < option->min || number > option->max || (number > 0 && number < 1))
+        return fail_value(ctx, option, value, wanted);
     *out = (int64_t)number;
     return RILL_OK;
 }
@@ -175,11 +189,7 @@ const char *rill_option_write(const rill_option *option, const void *from, char 
     int32_t value = 0;
     out[0] = '\0';
     switch (option->type) {
-    case RILL_OPTION_REAL:
-        rill_print(out, RILL_OPTION_MAX, "%.15g", *(const double *)member);
-        if (rill_read_number(out, NULL) != *(const double *)member)
-            rill_print(out, RILL_OPTION_MAX, "%.17g", *(const double *)member);
-        break;
+    case RILL_OPTION_REAL: rill_write_number(out, RILL_OPTION_MAX, *(const double *)member); break;
     case RILL_OPTION_BYTES: snprintf(out, RILL_OPTION_MAX, "%lld", (long long)*(const int64_t *)member); break;
     case RILL_OPTION_WORD: {
         const char *words = option->argument;

@@ -57,7 +57,7 @@ static const rill_option OPTIONS[] = {
         "check while decoding that heuristics and scorers look at one item at a time (slow)"),
     ROW("max-nodes", "N", "0: no bound", INT, SCHEDULE, 0, INT_MAX, max_nodes,
         "most states kept at once; inputs wait, no answer changes"),
-    ROW("memory", "SIZE", "0: no bound", BYTES, SCHEDULE, 0, 9e15, memory,
+    ROW("memory", "SIZE", "0: no bound", BYTES, SCHEDULE, 0, 0x1p53, memory,
         "the same in bytes, inputs in flight included, as in 2G"),
     ROW("like", "hf|fairseq|marian|ct2", "", WORD, SEARCH, 0, 0, like,
         "follow another decoder's conventions where no option says otherwise"),

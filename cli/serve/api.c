@@ -108,7 +108,7 @@ static const char *option_text(const rill_option *row, const json_t *value, char
     if (json_is_integer(value))
         snprintf(out, 64, "%lld", (long long)json_integer_value(value));
     else
-        rill_print(out, 64, "%.17g", json_real_value(value));
+        rill_write_number(out, 64, json_real_value(value));
     return out;
 }
 

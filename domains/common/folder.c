@@ -31,7 +31,7 @@ static int scalar_text(const json_t *value, char *out, size_t size)
     int length = -1;
     if (json_is_string(value)) length = snprintf(out, size, "%s", json_string_value(value));
     if (json_is_integer(value)) length = snprintf(out, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    if (json_is_real(value)) length = rill_print(out, size, "%.17g", json_real_value(value));
+    if (json_is_real(value)) length = rill_write_number(out, size, json_real_value(value));
     if (json_is_boolean(value)) length = snprintf(out, size, "%d", json_is_true(value));
     return length >= 0 && (size_t)length < size;
 }
