@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { HELP_COLUMN = 28, LAST_COLUMN = 79 };
 enum { HELP_ALL = 1, HELP_SHORT };
@@ -60,13 +61,35 @@ static const cli_option *find(const cli_syntax *syntax, const char *name, size_t
     return NULL;
 }
 
+/* Options of other programs that have no equal, and what to use instead. The library knows those that are names of settings too. */
+static const char *foreign_option(const char *word)
+{
+    static const rill_option foreign[] = {
+        {.name = "svg", .help = "--plot FILE.html writes a page of pictures, which saves them as SVG"},
+        {.name = "prefix", .aliases = "target-prefix", .help = "--constraints FILE has \"prefix:TEXT\" for each input"},
+        {.name = "forced-bos-token-id",
+         .help = "--target-lang names the language; --constraints FILE has \"prefix:TEXT\""},
+        {.name = "suppress-sequences",
+         .aliases = "bad-words bad-words-ids",
+         .help = "--constraints FILE has \"ban:TEXT\" for each input"},
+        {.name = "replace-unk",
+         .aliases = "replace-unknowns",
+         .help = "--unknown-penalty inf never writes an unknown word"},
+        {.name = "remove-bpe", .aliases = "post-process", .help = "outputs are whole text already: leave it out"},
+        {.name = "output-sampling", .help = "--num-samples N draws N outputs"},
+        {0},
+    };
+    const rill_option *row = rill_option_find(foreign, word);
+    const char *why = row ? row->help : rill_refused_option("setting", word);
+    return why ? why : rill_refused_option("opening", word);
+}
+
 static int refuse_unknown_option(const cli_syntax *syntax, const char *name, size_t length)
 {
     char word[64];
     rill_option_near near = {.name = ""};
     snprintf(word, sizeof word, "%.*s", (int)length, name);
-    if (rill_refused_option("setting", word))
-        return cli_fail("unknown option --%s: %s", word, rill_refused_option("setting", word));
+    if (foreign_option(word)) return cli_fail("unknown option --%s: %s", word, foreign_option(word));
     rill_option_nearer(&(rill_option){.name = "help"}, word, &near);
     for (const cli_group *g = syntax->groups; g->title; g++)
         for (const cli_option *o = cli_group_options(g); o->name; o++)
@@ -75,11 +98,26 @@ static int refuse_unknown_option(const cli_syntax *syntax, const char *name, siz
     return cli_fail("unknown option --%s; --help lists all", word);
 }
 
-/* Refuse another option in the place of a value, as after --n-best, which is a switch in Marian. */
-static int fail_no_value(const cli_option *option)
+/* Whether a word is an option and no number. */
+static int is_option(const char *word)
 {
-    return cli_fail("option --%s needs a value: --%s %s%s", option->name, option->name, option->argument,
-                    strcmp(option->name, "n-best") ? "" : " (in Marian it is a switch)");
+    return word[0] == '-' && (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z' && strcmp(word, "-inf") != 0));
+}
+
+/* A value may begin with a dash; but "-b 12" behind --n-best or --normalize is Marian's way. */
+static int is_value_missing(const cli_option *option, const char *next)
+{
+    const int is_marian = !strcmp(option->name, "n-best") || !strcmp(option->name, "length-penalty");
+    return !strncmp(next, "--", 2) || (is_marian && is_option(next));
+}
+
+/* Refuse an option without its value. Two of Marian's need none there. name: as the user wrote it. */
+static int fail_no_value(const cli_option *option, const char *name, int length)
+{
+    const char *hint = !strcmp(option->name, "n-best")                ? " (in Marian it is a switch)"
+                       : length == 9 && !memcmp(name, "normalize", 9) ? " (in Marian alone it means 1)"
+                                                                      : "";
+    return cli_fail("option --%.*s needs a value: --%.*s %s%s", length, name, length, name, option->argument, hint);
 }
 
 /* The options with values so far. */
@@ -133,7 +171,8 @@ static int parse_long(parser *p, int *arg_index)
     }
     if (!value && is_optional(option)) return take(p, option, "");
     if (!value) {
-        if (*arg_index + 1 >= argc || !strncmp(argv[*arg_index + 1], "--", 2)) return fail_no_value(option);
+        if (*arg_index + 1 >= argc || is_value_missing(option, argv[*arg_index + 1]))
+            return fail_no_value(option, name, (int)length);
         value = argv[++*arg_index];
     }
     return take(p, option, value);
@@ -298,6 +337,14 @@ static int print_help(const cli_syntax *syntax)
     return cli_flush_stdout();
 }
 
+/* Whether the word is no file and stands behind an option whose value is optional and follows "=", as in "--alignment hard". */
+static int is_stray_value(const cli_syntax *syntax, const char *last, const char *word)
+{
+    if (strncmp(last, "--", 2) || !last[2] || strchr(last, '=')) return 0;
+    const cli_option *option = find(syntax, last + 2, strlen(last + 2), 0);
+    return option && is_optional(option) && access(word, F_OK) != 0;
+}
+
 static int parse_words(parser *p)
 {
     const cli_syntax *syntax = p->syntax;
@@ -307,6 +354,9 @@ static int parse_words(parser *p)
     for (int arg_index = 1; arg_index < argc && code == CLI_OK && !(helped && *helped); arg_index++) {
         const char *word = argv[arg_index];
         if (only_arguments || word[0] != '-' || !word[1]) { /* a lone "-" is an argument: standard input or output */
+            if (arg_index > 1 && is_stray_value(syntax, argv[arg_index - 1], word))
+                return cli_fail("the value of %s follows \"=\": write %s=%s", argv[arg_index - 1], argv[arg_index - 1],
+                                word);
             if (!syntax->take_argument && find(syntax, "model", 5, 0) && cli_file_is_folder(word))
                 return cli_fail("unexpected argument \"%s\"; a model is named by -m", word);
             if (!syntax->take_argument && find(syntax, "input", 5, 0))

@@ -112,6 +112,15 @@ static int take_model(cli_session *session, const char *value)
     return CLI_OK;
 }
 
+static int read_workers(const char *value, int *out)
+{
+    char *end;
+    const long workers = strtol(value, &end, 10);
+    if (end == value || *end || workers < 1 || workers > 1024) return 0;
+    *out = (int)workers;
+    return 1;
+}
+
 int cli_session_take_option(cli_session *session, const cli_option *option, const char *value)
 {
     switch (option->id) {
@@ -121,7 +130,8 @@ int cli_session_take_option(cli_session *session, const cli_option *option, cons
     case TAKE_THREADS: return cli_parse_int("--threads", value, 1, 1024, &session->open.threads);
     case TAKE_WORKERS:
         session->workers = 0;
-        return strcmp(value, "auto") ? cli_parse_int("--workers", value, 1, 1024, &session->workers) : CLI_OK;
+        if (!strcmp(value, "auto") || read_workers(value, &session->workers)) return CLI_OK;
+        return cli_fail("--workers: \"%s\" is not auto, or a whole number from 1 to 1024", value);
     default: return CLI_OK; /* handled in cli_session_parse() already */
     }
 }

@@ -306,9 +306,9 @@ static void find_nearer(const char *name, const rill_option *table, rill_option_
 
 static rill_status fail_unknown_option(rill_context *ctx, const char *name)
 {
-    if (rill_refused_option("setting", name) != NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name,
-                         rill_refused_option("setting", name));
+    const char *why = rill_refused_option("setting", name);
+    if (why == NULL) why = rill_refused_option("opening", name);
+    if (why != NULL) return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name, why);
     rill_option_near near = {0};
     const rill_domain *d;
     find_nearer(name, rill_setting_table(), &near);

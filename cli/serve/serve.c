@@ -290,7 +290,7 @@ static int run(serve *s)
         for (int m = 0; m < s->current->n; m++)
             cli_message("%s: at %s", s->current->name[m], server_address(s->server));
         wait_for_end(s);
-        cli_message("stopping: what was accepted is answered");
+        cli_message("stopping: accepted requests are answered; a second Ctrl-C stops at once");
         n_unanswered = server_drain(s->server, o->shutdown_timeout);
         if (n_unanswered > 0)
             cli_message("%d request%s not answered in %d seconds", n_unanswered, n_unanswered == 1 ? " was" : "s were",

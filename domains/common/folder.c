@@ -167,6 +167,7 @@ static rill_status check_keys(const folder_reader *r, const json_t *rill)
     {
         const char *gone = strcmp(key, "search") == 0 ? "it is called \"options\""
                                                       : rill_refused_option("setting", key);
+        if (gone == NULL) gone = rill_refused_option("opening", key);
         if (gone != NULL)
             return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": %s", r->file, key, gone);
         if (rill_option_row(r->folder->ctx, key) != NULL || strcmp(key, "heuristics") == 0 ||
