@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { HELP_COLUMN = 28, LAST_COLUMN = 79 };
 enum { HELP_ALL = 1, HELP_SHORT };
@@ -342,7 +341,7 @@ static int is_stray_value(const cli_syntax *syntax, const char *last, const char
 {
     if (strncmp(last, "--", 2) || !last[2] || strchr(last, '=')) return 0;
     const cli_option *option = find(syntax, last + 2, strlen(last + 2), 0);
-    return option && is_optional(option) && access(word, F_OK) != 0;
+    return option && is_optional(option) && !cli_file_exists(word);
 }
 
 static int parse_words(parser *p)

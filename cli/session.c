@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "cli_workers.h"
+#include "files.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -314,7 +315,13 @@ int cli_session_start(cli_session *session)
 
 int cli_session_configure(cli_session *session)
 {
+    const char *slash = session->open.path ? strchr(session->open.path, '/') : NULL;
     session->has_threads_option = session->open.threads > 0;
+    if (slash && slash > session->open.path && slash[1] && !strchr(slash + 1, '/') && session->open.path[0] != '.' &&
+        !cli_file_exists(session->open.path))
+        return cli_fail(
+            "model %s: No such file or directory; rill does not download models: a model is a directory here",
+            session->open.path);
     if (!session->open.threads) session->open.threads = 1;
     return rill_folder_read(&session->folder, session->ctx, session->open.path, session->domain) < 0
                ? cli_fail_context(session->ctx)

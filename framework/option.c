@@ -79,6 +79,9 @@ static rill_status read_number(rill_context *ctx, const rill_option *option, con
     if (good) return RILL_OK;
     rill_print(wanted, sizeof wanted, "%s from %.10g to %.10g", is_integer ? "a whole number" : "a number", option->min,
                option->max);
+    if (strcmp(option->name, "length-penalty") == 0 && (strcmp(value, "avg") == 0 || strcmp(value, "none") == 0))
+        return fail_value(ctx, option, value,
+                          strcmp(value, "avg") == 0 ? "a number: OpenNMT's avg is 1" : "a number: OpenNMT's none is 0");
     return fail_value(ctx, option, value, isinf(option->min) && isinf(option->max) ? "a number" : wanted);
 }
 

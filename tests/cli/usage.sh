@@ -289,6 +289,11 @@ refused 'unknown option --prefix: --constraints FILE has' --prefix x
 refused 'unknown option --suppress_sequences: --constraints FILE has' --suppress_sequences x
 refused 'unknown option --svg: --plot FILE.html writes a page' --svg x
 refused 'unknown option --cpu: set device to cpu, or leave it out' --cpu
+run "$rill" decode -m Helsinki-NLP/opus-mt-de-en
+exits 1; says "rill does not download models"
+run "$rill" decode -m "$tiny" .
+exits 1; says "input .: it is a directory, and inputs are files"
+refused '--length-penalty: "avg" is not a number: OpenNMT'"'"'s avg is 1' --length_penalty avg
 refused '--workers: "0" is not auto, or a whole number from 1 to 1024' --workers 0
 for word in bad-words max-tokens replace-unk replace_unknowns remove-bpe output-sampling target-prefix no-early-stop forced_bos_token_id; do
   refused "unknown option --$word: " --$word
