@@ -274,7 +274,7 @@ static const cli_option bench_options[] = {
     CLI_REFUSED_TSV,
     {"methods", 0, "A,B,...",
      "methods, each NAME or NAME:KEY=VALUE:... with settings of its own (default greedy,fixed,var-batch,stream-all)",
-     .id = TAKE_METHODS},
+     .id = TAKE_METHODS, .is_repeatable = 1},
     {"metric", 0, "NAME", "metric of quality, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
     {"repeat", 0, "R", "timed runs of every method (default 3)", .id = TAKE_REPEAT},
     {"json", 0, "FILE", "write everything as JSON; - is standard output, instead of the table", STORED(json_path)},

@@ -40,9 +40,11 @@ typedef struct check {
 enum { TAKE_INPUT = 1, TAKE_HEURISTIC, TAKE_SCORER, TAKE_SCHEDULER, TAKE_RUNS, TAKE_SEED };
 
 static const cli_option check_options[] = {
-    {"heuristic", 0, "NAME:ARGS", "a heuristic and its arguments; may be repeated", .id = TAKE_HEURISTIC},
-    {"scorer", 0, "NAME:ARGS", "a scorer and its arguments; may be repeated", .id = TAKE_SCORER},
-    {"policy", 0, "NAME[:ARGS]", "a policy and its arguments; may be repeated", .id = TAKE_SCHEDULER},
+    {"heuristic", 0, "NAME:ARGS", "a heuristic and its arguments; may be repeated", .id = TAKE_HEURISTIC,
+     .is_repeatable = 1},
+    {"scorer", 0, "NAME:ARGS", "a scorer and its arguments; may be repeated", .id = TAKE_SCORER, .is_repeatable = 1},
+    {"policy", 0, "NAME[:ARGS]", "a policy and its arguments; may be repeated", .id = TAKE_SCHEDULER,
+     .is_repeatable = 1},
     {"input", 'i', "FILE", "inputs, one per line, of which the first 12 are taken (default: made up)",
      .id = TAKE_INPUT},
     {"runs", 0, "N", "rounds of random settings, of 20 runs or so each (default 20 on random problems, 3 on a model)",

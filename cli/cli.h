@@ -42,7 +42,7 @@ double cli_now(void);
 int cli_parse_int(const char *option, const char *text, int min, int max, int *out);
 int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
 /* Parse a number of bytes; K, M, G and T are powers of 1024, as in "500M". CLI_OK or CLI_FAILED after a message. */
-int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
+int cli_parse_size(rill_context *ctx, const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
 
 /* One command. argv[0] is the name of the command. */
 typedef struct cli_command {

@@ -4,6 +4,7 @@
 #include "files.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { HELP_COLUMN = 28, LAST_COLUMN = 79 };
@@ -19,8 +20,6 @@ int cli_option_store(void *all, const cli_option *option, const char *value)
     void *member = (char *)all + option->member;
     if (cli_option_is_switch(option))
         *(int *)member = 1;
-    else if (*(const char **)member && strcmp(*(const char **)member, value) != 0)
-        return cli_fail("--%s is given twice, \"%s\" and \"%s\"", option->name, *(const char **)member, value);
     else
         *(const char **)member = value;
     return CLI_OK;
@@ -38,6 +37,19 @@ static int is_called(const cli_option *option, const char *word)
     return rill_option_find(table, word) != NULL;
 }
 
+int cli_option_shares_name(const cli_option *a, const cli_option *b)
+{
+    char word[64];
+    if (is_called(a, b->name) || (a->letter && a->letter == b->letter)) return 1;
+    for (const char *alias = b->aliases ? b->aliases : ""; *alias; alias += strspn(alias, " ")) {
+        const size_t length = strcspn(alias, " ");
+        snprintf(word, sizeof word, "%.*s", (int)length, alias);
+        if (is_called(a, word)) return 1;
+        alias += length;
+    }
+    return 0;
+}
+
 static const cli_option *find(const cli_syntax *syntax, const char *name, size_t length, char letter)
 {
     char word[64];
@@ -48,13 +60,35 @@ static const cli_option *find(const cli_syntax *syntax, const char *name, size_t
     return NULL;
 }
 
+/* Options of other programs that have no equal, and what to use instead. The library knows those that are names of settings too. */
+static const char *foreign_option(const char *word)
+{
+    static const rill_option foreign[] = {
+        {.name = "svg", .help = "--plot FILE.html writes a page of pictures, which saves them as SVG"},
+        {.name = "prefix", .aliases = "target-prefix", .help = "--constraints FILE has \"prefix:TEXT\" for each input"},
+        {.name = "forced-bos-token-id",
+         .help = "--target-lang names the language; --constraints FILE has \"prefix:TEXT\""},
+        {.name = "suppress-sequences",
+         .aliases = "bad-words bad-words-ids",
+         .help = "--constraints FILE has \"ban:TEXT\" for each input"},
+        {.name = "replace-unk",
+         .aliases = "replace-unknowns",
+         .help = "--unknown-penalty inf never writes an unknown word"},
+        {.name = "remove-bpe", .aliases = "post-process", .help = "outputs are whole text already: leave it out"},
+        {.name = "output-sampling", .help = "--num-samples N draws N outputs"},
+        {0},
+    };
+    const rill_option *row = rill_option_find(foreign, word);
+    const char *why = row ? row->help : rill_refused_option("setting", word);
+    return why ? why : rill_refused_option("opening", word);
+}
+
 static int refuse_unknown_option(const cli_syntax *syntax, const char *name, size_t length)
 {
     char word[64];
     rill_option_near near = {.name = ""};
     snprintf(word, sizeof word, "%.*s", (int)length, name);
-    if (rill_refused_option("setting", word))
-        return cli_fail("unknown option --%s: %s", word, rill_refused_option("setting", word));
+    if (foreign_option(word)) return cli_fail("unknown option --%s: %s", word, foreign_option(word));
     rill_option_nearer(&(rill_option){.name = "help"}, word, &near);
     for (const cli_group *g = syntax->groups; g->title; g++)
         for (const cli_option *o = cli_group_options(g); o->name; o++)
@@ -63,16 +97,62 @@ static int refuse_unknown_option(const cli_syntax *syntax, const char *name, siz
     return cli_fail("unknown option --%s; --help lists all", word);
 }
 
-/* Refuse another option in the place of a value, as after --n-best, which is a switch in Marian. */
-static int fail_no_value(const cli_option *option)
+/* Whether a word is an option and no number. */
+static int is_option(const char *word)
 {
-    return cli_fail("option --%s needs a value: --%s %s%s", option->name, option->name, option->argument,
-                    strcmp(option->name, "n-best") ? "" : " (in Marian it is a switch)");
+    return word[0] == '-' && (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z' && strcmp(word, "-inf") != 0));
+}
+
+/* A value may begin with a dash; but "-b 12" behind --n-best or --normalize is Marian's way. */
+static int is_value_missing(const cli_option *option, const char *next)
+{
+    const int is_marian = !strcmp(option->name, "n-best") || !strcmp(option->name, "length-penalty");
+    return !strncmp(next, "--", 2) || (is_marian && is_option(next));
+}
+
+/* Refuse an option without its value. Two of Marian's need none there. name: as the user wrote it. */
+static int fail_no_value(const cli_option *option, const char *name, int length)
+{
+    const char *hint = !strcmp(option->name, "n-best")                ? " (in Marian it is a switch)"
+                       : length == 9 && !memcmp(name, "normalize", 9) ? " (in Marian alone it means 1)"
+                                                                      : "";
+    return cli_fail("option --%.*s needs a value: --%.*s %s%s", length, name, length, name, option->argument, hint);
+}
+
+/* The options with values so far. */
+typedef struct taken_option {
+    const cli_option *option;
+    const char *value;
+} taken_option;
+
+typedef struct parser {
+    const cli_syntax *syntax;
+    int argc;
+    char **argv;
+    int *helped;
+    taken_option *taken; /* [n_taken] of at most argc */
+    int n_taken;
+} parser;
+
+/* Take an option. A second, different value is refused, unless the option is for several: one of the two would be lost. */
+static int take(parser *p, const cli_option *option, const char *value)
+{
+    int i = 0;
+    while (i < p->n_taken && p->taken[i].option != option) i++;
+    if (i < p->n_taken && !option->is_repeatable && strcmp(p->taken[i].value, value) != 0)
+        return cli_fail("--%s is given twice, \"%s\" and \"%s\"", option->name, p->taken[i].value, value);
+    if (i == p->n_taken && p->helped && !cli_option_is_switch(option))
+        p->taken[p->n_taken++] = (taken_option){option, value};
+    return p->syntax->take_option(p->syntax->user, option, value);
 }
 
 /* Parse the long option at argv[*arg_index], which begins with two dashes. */
-static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *arg_index, int *helped)
+static int parse_long(parser *p, int *arg_index)
 {
+    const cli_syntax *syntax = p->syntax;
+    const int argc = p->argc;
+    char **argv = p->argv;
+    int *helped = p->helped;
     const char *name = argv[*arg_index] + 2;
     size_t length = strcspn(name, "=");
     const char *value = name[length] ? name + length + 1 : NULL;
@@ -86,41 +166,44 @@ static int parse_long(const cli_syntax *syntax, int argc, char **argv, int *arg_
     if (option->refused) return cli_fail("unknown option --%s: %s", option->name, option->refused);
     if (cli_option_is_switch(option)) {
         if (value) return cli_fail("option --%s takes no value, but \"%s\" was given", option->name, value);
-        return syntax->take_option(syntax->user, option, "");
+        return take(p, option, "");
     }
-    if (!value && is_optional(option)) return syntax->take_option(syntax->user, option, "");
+    if (!value && is_optional(option)) return take(p, option, "");
     if (!value) {
-        if (*arg_index + 1 >= argc || !strncmp(argv[*arg_index + 1], "--", 2)) return fail_no_value(option);
+        if (*arg_index + 1 >= argc || is_value_missing(option, argv[*arg_index + 1]))
+            return fail_no_value(option, name, (int)length);
         value = argv[++*arg_index];
     }
-    return syntax->take_option(syntax->user, option, value);
+    return take(p, option, value);
 }
 
 /* Parse the short options at argv[*arg_index]: switches, until an option takes the rest of the word as its value. */
-static int parse_letters(const cli_syntax *syntax, int argc, char **argv, int *arg_index, int *helped)
+static int parse_letters(parser *p, int *arg_index)
 {
-    const char *word = argv[*arg_index] + 1;
+    const cli_syntax *syntax = p->syntax;
+    int *helped = p->helped;
+    const char *word = p->argv[*arg_index] + 1;
     size_t length = strcspn(word, "=");
     /* "-method x" would be -m with the value "ethod": report it as a misspelt --method. */
     if (length > 1 && helped && find(syntax, word, length, 0))
         return cli_fail("unknown option -%.*s; did you mean --%.*s?", (int)length, word, (int)length, word);
-    for (const char *p = word; *p; p++) {
-        if (*p == 'h') {
+    for (const char *at = word; *at; at++) {
+        if (*at == 'h') {
             if (helped) *helped = HELP_SHORT;
             return CLI_OK;
         }
-        const cli_option *option = find(syntax, NULL, 0, *p);
+        const cli_option *option = find(syntax, NULL, 0, *at);
         if ((!option || option->refused) && !helped) return CLI_OK;
-        if (!option) return cli_fail("unknown option -%c; --help lists all", *p);
-        if (option->refused) return cli_fail("unknown option -%c: %s", *p, option->refused);
+        if (!option) return cli_fail("unknown option -%c; --help lists all", *at);
+        if (option->refused) return cli_fail("unknown option -%c: %s", *at, option->refused);
         const char *value = "";
         if (!cli_option_is_switch(option)) {
-            if (p[1] == '=') return cli_fail("option -%c takes its value without \"=\": -%c %s", *p, *p, p + 2);
-            value = p[1] ? p + 1 : *arg_index + 1 < argc ? argv[++*arg_index] : NULL;
-            if (!value) return cli_fail("option -%c needs a value: -%c %s", *p, *p, option->argument);
-            return syntax->take_option(syntax->user, option, value);
+            if (at[1] == '=') return cli_fail("option -%c takes its value without \"=\": -%c %s", *at, *at, at + 2);
+            value = at[1] ? at + 1 : *arg_index + 1 < p->argc ? p->argv[++*arg_index] : NULL;
+            if (!value) return cli_fail("option -%c needs a value: -%c %s", *at, *at, option->argument);
+            return take(p, option, value);
         }
-        int code = syntax->take_option(syntax->user, option, value);
+        int code = take(p, option, value);
         if (code != CLI_OK) return code;
     }
     return CLI_OK;
@@ -146,16 +229,44 @@ void cli_print_wrapped(const char *text, int column, int indent)
 }
 
 /* Write the long aliases, as "--num-beams, --beam". Aliases of one letter are shown as the option's letter. */
-static void list_aliases(const cli_option *option, char *out, size_t size)
+static void write_aliases(FILE *out, const char *aliases)
 {
-    size_t used = 0;
-    out[0] = '\0';
-    for (const char *word = option->aliases ? option->aliases : ""; *word && used < size;) {
-        const size_t length = strcspn(word, " ");
-        if (length > 1)
-            used += (size_t)snprintf(out + used, size - used, "%s--%.*s", used > 0 ? ", " : "", (int)length, word);
-        word += length + strspn(word + length, " ");
+    const char *before = "";
+    for (size_t length; (length = strcspn(aliases, " ")) > 0; aliases += strspn(aliases, " ")) {
+        if (length > 1) fprintf(out, "%s--%.*s", before, (int)length, aliases);
+        if (length > 1) before = ", ";
+        aliases += length;
     }
+}
+
+static int has_long_alias(const char *aliases)
+{
+    for (size_t length; (length = strcspn(aliases, " ")) > 0; aliases += strspn(aliases, " ")) {
+        if (length > 1) return 1;
+        aliases += length;
+    }
+    return 0;
+}
+
+/* The help text with the default, the domains and the aliases; of any length, since plugins have options too. */
+static void write_help(FILE *out, const cli_option *option, int is_short)
+{
+    const char *aliases = option->aliases && !is_short ? option->aliases : "";
+    const char *notes[][2] = {{"default ", option->initial ? option->initial : ""},
+                              {"", option->domains && !is_short ? option->domains : ""},
+                              {"also ", has_long_alias(aliases) ? aliases : ""}};
+    const char *before = " (";
+    fprintf(out, "%.*s", (int)(is_short ? strcspn(option->help, ";") : strlen(option->help)), option->help);
+    for (int i = 0; i < 3; i++) {
+        if (!notes[i][1][0]) continue;
+        fprintf(out, "%s%s", before, notes[i][0]);
+        if (i == 2)
+            write_aliases(out, aliases);
+        else
+            fputs(notes[i][1], out);
+        before = "; ";
+    }
+    if (before[0] == ';') fputs(")", out);
 }
 
 static void print_option(const cli_option *option, int is_short)
@@ -169,20 +280,13 @@ static void print_option(const cli_option *option, int is_short)
         cli_print("\n");
         column = 0;
     }
-    char help[768], aliases[200] = "";
-    const char *initial = option->initial ? option->initial : "";
-    const char *domains = option->domains && !is_short ? option->domains : "";
-    if (!is_short) list_aliases(option, aliases, sizeof aliases);
-    const char *notes[][2] = {{"default ", initial}, {"", domains}, {"also ", aliases}};
-    int used = snprintf(help, sizeof help, "%.*s", (int)(is_short ? strcspn(option->help, ";") : strlen(option->help)),
-                        option->help);
-    const int bare = used;
-    for (int i = 0; i < 3; i++)
-        if (notes[i][1][0])
-            used += snprintf(help + used, sizeof help - (size_t)used, "%s%s%s", used > bare ? "; " : " (", notes[i][0],
-                             notes[i][1]);
-    if (used > bare) snprintf(help + used, sizeof help - (size_t)used, ")");
-    cli_print_wrapped(help, column, HELP_COLUMN);
+    char *help = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&help, &size);
+    if (out) write_help(out, option, is_short);
+    if (out) fclose(out);
+    cli_print_wrapped(help ? help : option->help, column, HELP_COLUMN);
+    free(help);
 }
 
 /* Whether `words`, a list with spaces between, contains `word`. */
@@ -232,13 +336,26 @@ static int print_help(const cli_syntax *syntax)
     return cli_flush_stdout();
 }
 
-int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped)
+/* Whether the word is no file and stands behind an option whose value is optional and follows "=", as in "--alignment hard". */
+static int is_stray_value(const cli_syntax *syntax, const char *last, const char *word)
 {
-    int only_arguments = 0, code = CLI_OK;
-    if (helped) *helped = 0;
+    if (strncmp(last, "--", 2) || !last[2] || strchr(last, '=')) return 0;
+    const cli_option *option = find(syntax, last + 2, strlen(last + 2), 0);
+    return option && is_optional(option) && !cli_file_exists(word);
+}
+
+static int parse_words(parser *p)
+{
+    const cli_syntax *syntax = p->syntax;
+    const int argc = p->argc;
+    char **argv = p->argv;
+    int *helped = p->helped, only_arguments = 0, code = CLI_OK;
     for (int arg_index = 1; arg_index < argc && code == CLI_OK && !(helped && *helped); arg_index++) {
         const char *word = argv[arg_index];
         if (only_arguments || word[0] != '-' || !word[1]) { /* a lone "-" is an argument: standard input or output */
+            if (arg_index > 1 && is_stray_value(syntax, argv[arg_index - 1], word))
+                return cli_fail("the value of %s follows \"=\": write %s=%s", argv[arg_index - 1], argv[arg_index - 1],
+                                word);
             if (!syntax->take_argument && find(syntax, "model", 5, 0) && cli_file_is_folder(word))
                 return cli_fail("unexpected argument \"%s\"; a model is named by -m", word);
             if (!syntax->take_argument && find(syntax, "input", 5, 0))
@@ -248,11 +365,21 @@ int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped)
         } else if (!strcmp(word, "--")) {
             only_arguments = 1;
         } else if (word[1] == '-') {
-            code = parse_long(syntax, argc, argv, &arg_index, helped);
+            code = parse_long(p, &arg_index);
         } else {
-            code = parse_letters(syntax, argc, argv, &arg_index, helped);
+            code = parse_letters(p, &arg_index);
         }
     }
+    return code;
+}
+
+int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped)
+{
+    parser p = {.syntax = syntax, .argc = argc, .argv = argv, .helped = helped};
+    if (helped) *helped = 0;
+    if (helped && !(p.taken = calloc((size_t)argc + 1, sizeof *p.taken))) return cli_fail_memory("the options");
+    const int code = parse_words(&p);
+    free(p.taken);
     if (code != CLI_OK || !helped || !*helped) return code;
     return *helped == HELP_SHORT && syntax->main_options ? print_short_help(syntax) : print_help(syntax);
 }

@@ -22,11 +22,15 @@ typedef struct cli_option {
     /* other names, separated by spaces; one letter stands for a short form, as "k" for -k; NULL: none */
     const char *aliases;
     const char *refused;            /* the name is refused, with this hint what to use instead; NULL: a normal option */
+    int is_repeatable;              /* may be set to several values; otherwise a second, different value is refused */
     const struct cli_option *table; /* of a first row: use this table instead, which may have grown; NULL otherwise */
 } cli_option;
 
 /* Whether the option takes no value. */
 int cli_option_is_switch(const cli_option *option);
+
+/* Whether a name, alias or letter selects both options. */
+int cli_option_shares_name(const cli_option *a, const cli_option *b);
 
 /* Store an option at `option->member` of the struct `all`: 1 in an int for a switch, the value in a const char * otherwise. Returns
  * CLI_OK. */

@@ -126,6 +126,8 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_input(void *user, const char *value)
 {
     decode *d = user;
+    if (cli_file_is_folder(value) && d->session.open.path)
+        return cli_fail("input %s: it is a directory, and inputs are files", value);
     if (cli_file_is_folder(value)) return cli_fail("unexpected argument \"%s\"; a model is named by -m", value);
     d->inputs[d->n_inputs++] = value;
     return CLI_OK;

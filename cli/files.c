@@ -18,6 +18,11 @@ int cli_file_is_standard(const char *path)
     return !path || !strcmp(path, "-");
 }
 
+int cli_file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
 int cli_file_is_folder(const char *path)
 {
     struct stat info;

@@ -13,6 +13,7 @@ typedef struct cli_file {
 /* Whether the path means standard input or output. */
 int cli_file_is_standard(const char *path);
 
+int cli_file_exists(const char *path);
 int cli_file_is_folder(const char *path);
 
 /* Whether two paths name the same existing file. */

@@ -94,13 +94,8 @@ int cli_parse_int(const char *option, const char *text, int min, int max, int *o
     return code;
 }
 
-int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
+int cli_parse_size(rill_context *ctx, const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
 {
     const rill_option row = {.name = option, .type = RILL_OPTION_BYTES, .min = (double)min, .max = (double)max};
-    rill_context *ctx;
-    if (rill_context_create(&ctx, NULL) < 0) return cli_fail_memory("a context");
-    const rill_status status = rill_option_read(ctx, &row, text, out);
-    const int code = status < 0 ? cli_fail("%s (from %" PRId64 " to %" PRId64 ")", rill_error(ctx), min, max) : CLI_OK;
-    rill_context_destroy(ctx);
-    return code;
+    return rill_option_read(ctx, &row, text, out) < 0 ? cli_fail_context(ctx) : CLI_OK;
 }

@@ -22,6 +22,7 @@ static cli_option make_option(const rill_option *row)
                         .argument = row->argument,
                         .help = row->help,
                         .initial = row->initial,
+                        .is_repeatable = 1, /* an option source compares the values, and chains have several */
                         .id = CLI_TAKE_ROW};
 }
 

@@ -83,6 +83,13 @@ void cli_report_print(const cli_report *report, int verbose)
     if (verbose) print_engine_stats(t);
 }
 
+static int is_pruned(const rill_settings *s)
+{
+    const rill_method_info *m = rill_method_table();
+    while (m->name && strcmp(m->name, s->method)) m++;
+    return m->name && m->pruned;
+}
+
 /* Name the setting that limits the number of outputs, so that users do not change a setting without effect. */
 const char *cli_fewer_outputs_reason(const rill_settings *s)
 {
@@ -91,7 +98,9 @@ const char *cli_fewer_outputs_reason(const rill_settings *s)
     if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer (stop-after)";
     if (s->sample > 0 && s->distinct) return "samples are alike (a larger sample, with n-best, draws more)";
     if (s->sample > 0) return "not every sample came to an end that counts";
-    if (s->distinct) return "the search found no more that differ (a larger k finds more)";
+    if (s->distinct && is_pruned(s) && s->min_width < s->k)
+        return "the search found no more that differ (a larger min-width, or without pruning a larger beam-size, finds more)";
+    if (s->distinct) return "the search found no more that differ (a larger beam-size finds more)";
     if (s->groups > 1)
         return "the search found no more (k widens it, which may change the best output)"; /* groups are never pruned */
     return "the search found no more (min-width and k widen it, which may change the best output)";

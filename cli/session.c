@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "cli_workers.h"
+#include "files.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -30,18 +31,18 @@ enum {
     {                                                                                                 \
         "domain-args", 0, "TEXT", "arguments for the domain, in its own form", STORED(open.arguments) \
     }
-#define MODEL_OPTION(help)                          \
-    {                                               \
-        "model", 'm', "DIR", help, .id = TAKE_MODEL \
+#define MODEL_OPTION(help)                                              \
+    {                                                                   \
+        "model", 'm', "DIR", help, .id = TAKE_MODEL, .is_repeatable = 1 \
     }
 /* clang-format off */
 #define PLUGIN_OPTIONS                                                                                             \
     {"plugin", 0, "FILE", "load domains, heuristics, scorers and policies from a shared object, or FILE.lua",      \
-     .id = TAKE_PLUGIN},                                                                                           \
+     .id = TAKE_PLUGIN, .is_repeatable = 1},                                                                                           \
     {"unsafe-scripts", 0, "",                                                                                      \
      "let scripts use io, os and rill.ffi, and run files load native plugins and write files: for those you trust",   \
      .id = TAKE_UNSAFE},                                                                                           \
-    {"script-memory", 0, "MB", "megabytes that a script may hold (default 256)", .id = TAKE_MEMORY},                  \
+    {"script-memory", 0, "SIZE", "bytes that a script may hold, as in 64M (default 256M)", .id = TAKE_MEMORY},                \
     {"script-steps", 0, "N", "instructions that a script may take per call (default 200000000; 0: no limit)",      \
      .id = TAKE_STEPS},                                                                                            \
     {"script-seconds", 0, "S",                                                                                     \
@@ -112,6 +113,15 @@ static int take_model(cli_session *session, const char *value)
     return CLI_OK;
 }
 
+static int read_workers(const char *value, int *out)
+{
+    char *end;
+    const long workers = strtol(value, &end, 10);
+    if (end == value || *end || workers < 1 || workers > 1024) return 0;
+    *out = (int)workers;
+    return 1;
+}
+
 int cli_session_take_option(cli_session *session, const cli_option *option, const char *value)
 {
     switch (option->id) {
@@ -121,7 +131,8 @@ int cli_session_take_option(cli_session *session, const cli_option *option, cons
     case TAKE_THREADS: return cli_parse_int("--threads", value, 1, 1024, &session->open.threads);
     case TAKE_WORKERS:
         session->workers = 0;
-        return strcmp(value, "auto") ? cli_parse_int("--workers", value, 1, 1024, &session->workers) : CLI_OK;
+        if (!strcmp(value, "auto") || read_workers(value, &session->workers)) return CLI_OK;
+        return cli_fail("--workers: \"%s\" is not auto, or a whole number from 1 to 1024", value);
     default: return CLI_OK; /* handled in cli_session_parse() already */
     }
 }
@@ -130,9 +141,9 @@ int cli_session_take_option(cli_session *session, const cli_option *option, cons
 
 static int take_memory(cli_session *session, const char *value)
 {
-    int megabytes = 0;
-    int code = cli_parse_int("--script-memory", value, 1, 1 << 20, &megabytes);
-    if (code == CLI_OK) session->script.memory = (size_t)megabytes << 20;
+    int64_t bytes = 0;
+    int code = cli_parse_size(session->ctx, "script-memory", value, 1 << 20, INT64_C(1) << 40, &bytes);
+    if (code == CLI_OK) session->script.memory = (size_t)bytes;
     return code;
 }
 
@@ -182,22 +193,22 @@ static int check_hidden_options(const cli_option *own, const cli_option *rows)
 {
     for (; own->name; own++)
         for (const cli_option *row = rows; row->name; row++)
-            if (!strcmp(own->name, row->name))
+            if (cli_option_shares_name(own, row))
                 return cli_fail("domain %s: its option --%s is hidden by the command's: it needs another name",
                                 row->domains, row->name);
     return CLI_OK;
 }
 
-/* Check the options of domains against the groups before them in the command's list; not every command has domain options. */
+/* Check the options of domains against the command's other options; not every command has domain options. */
 static int check_domain_options(const cli_session *session, const cli_group *groups)
 {
-    static const cli_option help[] = {{.name = "help"}, {.name = NULL}};
+    static const cli_option help[] = {{.name = "help", .letter = 'h'}, {.name = NULL}};
     const cli_group *end = groups;
     while (end->title && end->options != session->rows.domains) end++;
     const cli_option *rows = end->title ? cli_group_options(end) : NULL;
     int code = rows ? check_hidden_options(help, rows) : CLI_OK;
-    for (const cli_group *g = groups; rows && g < end && code == CLI_OK; g++)
-        code = check_hidden_options(g->options, rows);
+    for (const cli_group *g = groups; rows && g->title && code == CLI_OK; g++)
+        if (g != end) code = check_hidden_options(cli_group_options(g), rows);
     return code;
 }
 
@@ -304,7 +315,13 @@ int cli_session_start(cli_session *session)
 
 int cli_session_configure(cli_session *session)
 {
+    const char *slash = session->open.path ? strchr(session->open.path, '/') : NULL;
     session->has_threads_option = session->open.threads > 0;
+    if (slash && slash > session->open.path && slash[1] && !strchr(slash + 1, '/') && session->open.path[0] != '.' &&
+        !cli_file_exists(session->open.path))
+        return cli_fail(
+            "model %s: No such file or directory; rill does not download models: a model is a directory here",
+            session->open.path);
     if (!session->open.threads) session->open.threads = 1;
     return rill_folder_read(&session->folder, session->ctx, session->open.path, session->domain) < 0
                ? cli_fail_context(session->ctx)

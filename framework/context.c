@@ -209,6 +209,14 @@ int rill_print_list(char *out, size_t size, const char *format, va_list argument
     return length;
 }
 
+int rill_write_number(char *out, size_t size, double number)
+{
+    char text[32];
+    rill_print(text, sizeof text, "%.15g", number);
+    if (rill_read_number(text, NULL) != number) rill_print(text, sizeof text, "%.17g", number);
+    return snprintf(out, size, "%s", text);
+}
+
 int rill_print(char *out, size_t size, const char *format, ...)
 {
     va_list arguments;

@@ -61,8 +61,8 @@ const char *rill_finish_reason_name(rill_finish_reason reason)
 static rill_finish_reason finish_reason(const item *it, const item_output *output)
 {
     if (!output->truncated) return RILL_FINISH_REASON_STOP;
-    if (it->timed_out) return RILL_FINISH_REASON_TIMEOUT;
-    return output->length >= it->max_length ? RILL_FINISH_REASON_LENGTH : RILL_FINISH_REASON_HEURISTIC;
+    if (output->length >= it->max_length) return RILL_FINISH_REASON_LENGTH;
+    return it->timed_out ? RILL_FINISH_REASON_TIMEOUT : RILL_FINISH_REASON_HEURISTIC;
 }
 
 /* Append output `index` of the item to the record's n outputs, with its text if texts are written here, unless `distinct` drops it.

@@ -55,18 +55,31 @@ rill_option_style rill_option_set_style(rill_context *ctx, rill_option_style sty
     return old;
 }
 
+/* Write a number of bytes with the largest unit that divides it, as in "2G". */
+static const char *write_size(double bytes, char out[RILL_OPTION_MAX])
+{
+    static const char units[] = "KMGT";
+    int unit = -1;
+    for (; bytes > 0 && unit < 3 && fmod(bytes, 1024) == 0; unit++) bytes /= 1024;
+    rill_print(out, RILL_OPTION_MAX, "%.0f%.*s", bytes, unit >= 0, unit >= 0 ? units + unit : "");
+    return out;
+}
+
 /* Describe the values of an option. */
 static const char *describe_values(const rill_option *option, char out[96])
 {
     static const char *const types[] = {[RILL_OPTION_REAL] = "a number",
                                         [RILL_OPTION_SWITCH] = "true or false",
-                                        [RILL_OPTION_BYTES] = "a number of bytes, as in 500M or 2G",
                                         [RILL_OPTION_TEXT] = "a text or a number",
                                         [RILL_OPTION_PATH] = "the path of a file"};
+    char least[RILL_OPTION_MAX], most[RILL_OPTION_MAX];
     const int is_integer = option->type == RILL_OPTION_INT, is_bounded = !isinf(option->min) || !isinf(option->max);
     if (is_integer || (option->type == RILL_OPTION_REAL && is_bounded))
         rill_print(out, 96, "%s from %.10g to %.10g", is_integer ? "a whole number" : "a number", option->min,
                    option->max);
+    else if (option->type == RILL_OPTION_BYTES)
+        snprintf(out, 96, "a number of bytes from %.20s to %.20s, as in 500K", write_size(option->min, least),
+                 write_size(option->max, most));
     else if (option->type == RILL_OPTION_WORD)
         snprintf(out, 96, "%s%s", strchr(option->argument, '|') != NULL ? "one of " : "", option->argument);
     else
@@ -102,6 +115,10 @@ static rill_status read_number(rill_context *ctx, const rill_option *option, con
                (!is_integer || number == floor(number));
     *out = number;
     if (good) return RILL_OK;
+    char label[RILL_OPTION_MAX];
+    if (strcmp(option->name, "length-penalty") == 0 && (strcmp(value, "avg") == 0 || strcmp(value, "none") == 0))
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not a number: OpenNMT's avg is 1, and its none is 0",
+                         rill__option_label(ctx, option->name, label), value);
     return fail_value(ctx, option, value);
 }
 
@@ -252,11 +269,7 @@ const char *rill_option_write(const rill_option *option, const void *from, char 
     int32_t value = 0;
     out[0] = '\0';
     switch (option->type) {
-    case RILL_OPTION_REAL:
-        rill_print(out, RILL_OPTION_MAX, "%.15g", *(const double *)member);
-        if (rill_read_number(out, NULL) != *(const double *)member)
-            rill_print(out, RILL_OPTION_MAX, "%.17g", *(const double *)member);
-        break;
+    case RILL_OPTION_REAL: rill_write_number(out, RILL_OPTION_MAX, *(const double *)member); break;
     case RILL_OPTION_BYTES: snprintf(out, RILL_OPTION_MAX, "%lld", (long long)*(const int64_t *)member); break;
     case RILL_OPTION_WORD: {
         const char *words = option->argument;
@@ -277,7 +290,7 @@ const char *rill_refused_option(const char *what, const char *name)
     static const struct {
         const char *what, *name, *instead;
     } refused[] = {
-        {"setting", "backend", "rill's own kernels compute all products: leave it out"},
+        {"opening", "backend", "rill's own kernels compute all products: leave it out"},
         {"setting", "deterministic", "without \"fast\" no answer depends on the schedule: leave it out"},
         {"setting", "max-len-a", "fairseq's a of ax + b is max-length-factor"},
         {"setting", "max-len-b", "fairseq's b of ax + b: set max-length-factor to a and max-length to b"},
@@ -285,20 +298,26 @@ const char *rill_refused_option(const char *what, const char *name)
         {"setting", "sampling", "set num-samples to the number of outputs to draw; without it rill searches"},
         {"setting", "early-stopping",
          "transformers' true is stop count, false is stop bound, never is stop bound-max; like hf sets its defaults"},
+        {"setting", "unk-penalty", "set unknown-penalty"},
+        {"setting", "greedy", "set method to greedy"},
+        {"setting", "unnormalized", "set length-penalty to 0"},
+        {"setting", "no-early-stop", "set stop to bound"},
+        {"setting", "max-tokens",
+         "fairseq's tokens of a batch have no limit here: set batch-size to a number of inputs"},
         {"setting", "disable-unk", "set unknown-penalty to inf"},
         {"setting", "allow-unk", "set unknown-penalty to 0, or leave it out"},
-        {"setting", "fp16", "set weights to f16"},
-        {"setting", "half", "set weights to f16"},
-        {"setting", "bf16", "set weights to bf16"},
-        {"setting", "int8", "set weights to int8"},
-        {"setting", "gpu", "set device to cuda, or to cuda:NUMBER"},
-        {"setting", "gpus", "set device to cuda:0,cuda:1 and so on"},
-        {"setting", "cuda", "set device to cuda, or to cuda:NUMBER"},
-        {"setting", "device-index", "set device to cuda:NUMBER"},
-        {"setting", "svg", "--plot FILE.html writes a page of pictures, which saves them as SVG"},
-        {"setting", "cpu-threads",
+        {"opening", "fp16", "set weights to f16"},
+        {"opening", "half", "set weights to f16"},
+        {"opening", "bf16", "set weights to bf16"},
+        {"opening", "int8", "set weights to int8"},
+        {"opening", "gpu", "set device to cuda, or to cuda:NUMBER"},
+        {"opening", "gpus", "set device to cuda:0,cuda:1 and so on"},
+        {"opening", "cuda", "set device to cuda, or to cuda:NUMBER"},
+        {"opening", "device-index", "set device to cuda:NUMBER"},
+        {"opening", "cpu", "set device to cpu, or leave it out"},
+        {"opening", "cpu-threads",
          "Marian's threads decode side by side, as workers do; threads are inside an operation"},
-        {"setting", "num-workers", "fairseq's workers load data; workers decode side by side"},
+        {"opening", "num-workers", "fairseq's workers load data; workers decode side by side"},
         {"heuristic", "beam_width",
          "the number of hypotheses in a beam is beam-size, and the heuristic relative takes a ratio of probabilities"},
         {"heuristic", "max_candidates", "set the option max-children"},

@@ -2,6 +2,7 @@
  * sources. */
 #include "option_sources.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ void rill_option_source_free(rill_option_source *layer)
     if (layer == NULL) return;
     rill_context *ctx = layer->ctx;
     for (size_t i = 0; i < sizeof layer->value / sizeof *layer->value; i++) free_text(ctx, layer->value[i]);
+    for (size_t i = 0; i < RILL__CHAIN_OPTIONS; i++) free_text(ctx, layer->chain_value[i]);
     for (size_t i = 0; i < layer->n_options; i++) {
         free_text(ctx, layer->option[i].name);
         free_text(ctx, layer->option[i].value);
@@ -98,6 +100,8 @@ static const rill_option CHAIN_OPTIONS[] = {
     ROW("policy", "NAME[:ARGS]", SCHEDULE, "schedule by this policy instead of the method's"),
     {0},
 };
+
+_Static_assert(sizeof CHAIN_OPTIONS / sizeof *CHAIN_OPTIONS <= RILL__CHAIN_OPTIONS, "a source has a value for each");
 
 const rill_option *rill_chain_table(void)
 {
@@ -181,7 +185,7 @@ static rill_status add_lmbr_self(rill_option_source *layer, const char *value)
 }
 
 /* Add a chain entry from "NAME:ARGS", or from the arguments of the heuristic or scorer that the row names. */
-static rill_status set_chain(rill_option_source *layer, const rill_option *row, const char *value)
+static rill_status add_entry(rill_option_source *layer, const rill_option *row, const char *value)
 {
     static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "policy"};
     const size_t length = strcspn(value, ":");
@@ -191,8 +195,53 @@ static rill_status set_chain(rill_option_source *layer, const rill_option *row, 
     for (int i = 0; i < RILL_CHAINS; i++)
         if (strcmp(row->name, chains[i]) == 0)
             return add_to_chain(layer, (rill_chain)i, value, length, value[length] != '\0' ? value + length + 1 : "");
-    return rill_option_source_add_to_chain(layer, RILL_CHAIN_HEURISTICS,
-                                           registered_name(layer->ctx, row->name + sizeof PRUNE - 1), value);
+    const char *heuristic = strncmp(row->name, PRUNE, sizeof PRUNE - 1) == 0 ? row->name + sizeof PRUNE - 1 : row->name;
+    return rill_option_source_add_to_chain(layer, RILL_CHAIN_HEURISTICS, registered_name(layer->ctx, heuristic), value);
+}
+
+/* Whether both texts are one value of the option, such as 1 and 1.0. */
+static int is_same_value(rill_context *ctx, const rill_option *row, const char *a, const char *b)
+{
+    union {
+        double real;
+        int64_t bytes;
+        int32_t word;
+    } x = {.bytes = 0}, y = {.bytes = 0};
+    rill_option alone = *row;
+    alone.offset = 0;
+    if (strcmp(a, b) == 0) return 1;
+    if (strncmp(row->name, PRUNE, sizeof PRUNE - 1) == 0) {
+        alone.type = RILL_OPTION_REAL; /* the heuristic reads its argument, which is a number as a rule */
+        alone.min = -HUGE_VAL;
+        alone.max = HUGE_VAL;
+    } else if (row->type == RILL_OPTION_TEXT || row->type == RILL_OPTION_PATH) {
+        return 0;
+    }
+    if (rill_option_read(ctx, &alone, a, &x) < 0 || rill_option_read(ctx, &alone, b, &y) < 0) return 0;
+    return alone.type == RILL_OPTION_REAL ? x.real == y.real : x.bytes == y.bytes;
+}
+
+/* Refuse a second, different value of an option, also under another of its names: one of the two would be lost. */
+static rill_status check_repeated(const rill_option_source *layer, const rill_option *row, const char *old_value,
+                                  const char *value)
+{
+    char label[RILL_OPTION_MAX];
+    if (old_value == NULL || is_same_value(layer->ctx, row, old_value, value)) return RILL_OK;
+    return rill_fail(layer->ctx, RILL_ERR_OPTION, "%s is given twice, \"%s\" and \"%s\"",
+                     rill__option_label(layer->ctx, row->name, label), old_value, value);
+}
+
+/* Options that name a heuristic or a scorer of any kind may be repeated; the scheduler and a pruning threshold are one. */
+static rill_status set_chain(rill_option_source *layer, const rill_option *row, const char *value)
+{
+    char **place = &layer->chain_value[row - CHAIN_OPTIONS];
+    const int is_threshold = strncmp(row->name, PRUNE, sizeof PRUNE - 1) == 0;
+    if (!is_threshold && strcmp(row->name, "policy") != 0) return add_entry(layer, row, value);
+    RILL__TRY(check_repeated(layer, row, *place, value));
+    if (*place != NULL) return RILL_OK;
+    RILL__TRY(add_entry(layer, row, value));
+    *place = copy_text(layer->ctx, value, strlen(value));
+    return *place != NULL ? RILL_OK : RILL_ERR_MEMORY;
 }
 
 void rill_option_source_set_chain(rill_option_source *layer, rill_chain chain)
@@ -234,16 +283,6 @@ static rill_status check_option(rill_context *ctx, const rill_option *row, const
     return rill_option_read(ctx, row, value, NULL);
 }
 
-/* Refuse a second, different value of an option, also under another of its names: one of the two would be lost. */
-static rill_status check_repeated(const rill_option_source *layer, const rill_option *row, const char *old_value,
-                                  const char *value)
-{
-    char label[RILL_OPTION_MAX];
-    if (old_value == NULL || strcmp(old_value, value) == 0) return RILL_OK;
-    return rill_fail(layer->ctx, RILL_ERR_OPTION, "%s is given twice, \"%s\" and \"%s\"",
-                     rill__option_label(layer->ctx, row->name, label), old_value, value);
-}
-
 static rill_status set_option(rill_option_source *layer, const rill_option *row, const char *value)
 {
     size_t i = 0;
@@ -267,9 +306,9 @@ static void find_nearer(const char *name, const rill_option *table, rill_option_
 
 static rill_status fail_unknown_option(rill_context *ctx, const char *name)
 {
-    if (rill_refused_option("setting", name) != NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name,
-                         rill_refused_option("setting", name));
+    const char *why = rill_refused_option("setting", name);
+    if (why == NULL) why = rill_refused_option("opening", name);
+    if (why != NULL) return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name, why);
     rill_option_near near = {0};
     const rill_domain *d;
     find_nearer(name, rill_setting_table(), &near);

@@ -5,6 +5,8 @@
 #include "internal.h"
 #include "rill/search_config.h"
 
+enum { RILL__CHAIN_OPTIONS = 16 }; /* rows of rill_chain_table() at most */
+
 typedef struct rill__chain {
     rill_chain_entry *entry; /* [n] owns its strings */
     size_t n, capacity;
@@ -18,7 +20,9 @@ struct rill_option_source {
     rill_pair *option;
     size_t n_options, options_capacity; /* options of domains */
     rill__chain chain[RILL_CHAINS];
-    rill_budget_fn budget; /* replaces the setting `budget` */
+    char *
+        chain_value[RILL__CHAIN_OPTIONS]; /* [rows of rill_chain_table()] of options that are set once; NULL: not set */
+    rill_budget_fn budget;                /* replaces the setting `budget` */
     void *budget_user;
     rill_key_fn cube_key; /* NULL: not set */
     void *cube_key_user;

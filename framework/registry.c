@@ -156,13 +156,14 @@ static int is_reserved_name(const char *name)
            rill_option_find(rill_output_table(), name) != NULL;
 }
 
-/* Whether another domain has an option of this name with another type; domains may share an option of one type. */
-static int differs_elsewhere(const rill_context *ctx, const rill_option *option)
+/* Whether this name or alias of the option belongs to another option of another domain; domains may share an option of one name and
+ * type. */
+static int differs_elsewhere(const rill_context *ctx, const rill_option *option, const char *name)
 {
     const rill_domain *d;
     for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++) {
-        const rill_option *other = rill_option_find(d->options, option->name);
-        if (other != NULL && other->type != option->type) return 1;
+        const rill_option *other = rill_option_find(d->options, name);
+        if (other != NULL && (other->type != option->type || strcmp(other->name, option->name) != 0)) return 1;
     }
     return 0;
 }
@@ -177,21 +178,37 @@ static int is_valid_option_name(const char *name)
            name[0] != '-' && name[length - 1] != '-';
 }
 
+/* Why the option may not have this name or alias; NULL: it may. */
+static const char *check_option_name(const rill_context *ctx, const rill_domain *domain, const rill_option *o,
+                                     const char *name)
+{
+    if (!is_valid_option_name(name)) return "its name must be 2 to 40 of a-z, 0-9 and -, with no - at the ends";
+    if (is_reserved_name(name) || rill_option_find(domain->options, name) != o)
+        return "there is one of that name: it needs another";
+    if (differs_elsewhere(ctx, o, name))
+        return "another domain has one of that name and another type: it needs another name";
+    return NULL;
+}
+
 static rill_status check_option(rill_context *ctx, const rill_domain *domain, const rill_option *o)
 {
-    const char *why = NULL;
-    if (!is_valid_option_name(o->name))
-        why = "its name must be 2 to 40 of a-z, 0-9 and -, with no - at the ends";
-    else if (o->argument == NULL || o->initial == NULL || o->help == NULL)
+    const char *why = NULL, *name = o->name, *aliases = o->aliases != NULL ? o->aliases : "";
+    char word[48];
+    if (o->argument == NULL || o->initial == NULL || o->help == NULL)
         why = "its argument, initial and help must be texts";
     else if (o->type < RILL_OPTION_INT || o->type > RILL_OPTION_PATH || o->kind != RILL_OPTION_MODEL)
         why = "it has a type or kind that is none";
-    else if (is_reserved_name(o->name) || rill_option_find(domain->options, o->name) != o)
-        why = "there is one of that name: it needs another";
-    else if (differs_elsewhere(ctx, o))
-        why = "another domain has one of that name and another type: it needs another name";
+    while (why == NULL && name != NULL) {
+        why = check_option_name(ctx, domain, o, name);
+        if (why != NULL) break;
+        const size_t length = strcspn(aliases, " ");
+        snprintf(word, sizeof word, "%.*s", (int)length, aliases);
+        name = length > 0 ? word : NULL;
+        aliases += length;
+        aliases += *aliases == ' ';
+    }
     if (why == NULL) return RILL_OK;
-    return rill_fail(ctx, RILL_ERR_PLUGIN, "domain \"%s\": option \"%.60s\": %s", domain->name, o->name, why);
+    return rill_fail(ctx, RILL_ERR_PLUGIN, "domain \"%s\": option \"%.60s\": %s", domain->name, name, why);
 }
 
 static rill_status list_register(rill_context *ctx, const table_kind *k, rill__table_list *list, const void *table)

@@ -25,7 +25,7 @@ static const rill_option OPTIONS[] = {
     NAMED("beam-size", "k b num-beams beam beams beam-width", "K", "10; greedy: 1", INT, SEARCH, 1, 65536, k,
         "hypotheses in the beam of an input"),
     NAMED("batch-size", "n mini-batch max-batch-size max-sentences", "N", "10", INT, SCHEDULE, 1, 1048576, n,
-        "inputs decoded together"),
+        "inputs decoded together; Marian's -n is --normalize, here --length-penalty"),
     NAMED("max-in-flight", "max-items", "N", "batch-size, or 100 times that with max-batch-hypotheses", INT, SCHEDULE, 1, 1048576,
         max_items, "inputs in flight, streaming methods"),
     NAMED("max-batch-hypotheses", "budget", "B", "0: no limit", INT, SCHEDULE, 0, INT_MAX, budget,
@@ -43,8 +43,8 @@ static const rill_option OPTIONS[] = {
         "actions before a hypothesis may end"),
     NAMED("max-length", "max-new-tokens max-decoding-length max-len", "L", "the model's", INT, SEARCH, 1, INT_MAX, max_length,
         "most actions of a hypothesis"),
-    NAMED("length-penalty", "lenpen normalize", "A", "0: by score; 1: by mean", REAL, SEARCH, -25, 25, length_penalty,
-        "order outputs by score / length^A"),
+    NAMED("length-penalty", "lenpen normalize", "A", "0: by path_score; 1: by its mean", REAL, SEARCH, -25, 25, length_penalty,
+        "order outputs by path_score / length^A"),
     NAMED("n-best", "num-hypotheses num-return-sequences nbest", "N", "1", INT, OUTPUT, 1, 131072, n_best,
         "outputs per input, of those that the search finds"),
     ROW("distinct", "", "", SWITCH, OUTPUT, 0, 1, distinct, "leave out outputs whose text is that of a better one"),
@@ -57,7 +57,7 @@ static const rill_option OPTIONS[] = {
         "check while decoding that heuristics and scorers look at one item at a time (slow)"),
     ROW("max-nodes", "N", "0: no bound", INT, SCHEDULE, 0, INT_MAX, max_nodes,
         "most states kept at once; inputs wait, no answer changes"),
-    ROW("memory", "SIZE", "0: no bound", BYTES, SCHEDULE, 0, 9e15, memory,
+    ROW("memory", "SIZE", "0: no bound", BYTES, SCHEDULE, 0, 0x1p53, memory,
         "the same in bytes, inputs in flight included, as in 2G"),
     ROW("like", "hf|fairseq|marian|ct2", "", WORD, SEARCH, 0, 0, like,
         "follow another decoder's conventions where no option says otherwise"),
@@ -70,13 +70,13 @@ static const rill_option OPTIONS[] = {
     ROW("max-length-factor", "A", "0: max-length alone", REAL, SEARCH, 0, 1e6, max_length_factor,
         "most actions: A times the input's size, plus max-length"),
     ROW("word-penalty", "W", "0", REAL, SEARCH, -1e6, 1e6, word_penalty,
-        "order outputs by (score - W * length) / length^A"),
+        "order outputs by (path_score - W * length) / length^A"),
     ROW("min-width", "W", "0", INT, SEARCH, 0, 131072, min_width,
         "fewest candidates that heuristics leave an input, its outputs included"),
     ROW("require-end", "", "", SWITCH, OUTPUT, 0, 1, require_end,
         "give no output that was cut short; an input with no other fails"),
     NAMED("unknown-penalty", "unkpen", "U", "0", REAL, SEARCH, -1e6, HUGE_VAL, unknown_penalty,
-        "taken from the score of the unknown action; inf: never choose it"),
+        "taken from the log-probability of the unknown action; inf: never choose it"),
     ROW("cube", "none|naive|accelerated", "none", WORD, SEARCH, 0, 0, cube,
         "cube pruning: expand one hypothesis for all that end alike; naive scores anew what it takes of the others"),
     ROW("certify", "", "", SWITCH, OUTPUT, 0, 1, certify,
@@ -90,7 +90,8 @@ static const rill_option OPTIONS[] = {
     ROW("repetition-penalty", "P", "1: none", REAL, SEARCH, 1e-3, 1e3, repetition_penalty,
         "multiply log-probabilities of actions that the output has already by P"),
     NAMED("num-samples", "sample", "N", "0: search", INT, SEARCH, 1, 65536, sample, "draw N outputs instead of searching for the best"),
-    NAMED("temperature", "sampling-temperature", "T", "1", REAL, SEARCH, 1e-3, 1e3, temperature, "divide scores by T before drawing"),
+    NAMED("temperature", "sampling-temperature", "T", "1", REAL, SEARCH, 1e-3, 1e3, temperature,
+        "divide log-probabilities by T before drawing"),
     NAMED("top-k", "sampling-topk", "K", "50", INT, SEARCH, 0, INT_MAX, top_k,
         "draw among the best K choices of a hypothesis; 0: among all, which takes longer"),
     NAMED("top-p", "sampling-topp", "P", "1", REAL, SEARCH, 1e-6, 1, top_p, "draw among the fewest best choices that have probability P"),
@@ -320,7 +321,10 @@ static rill_status check_sample(rill_context *ctx, const rill_settings *s, int g
                          rill__option_label(ctx, "num-samples", b));
     if (s->sample == 0) return RILL_OK;
     if (s->groups > 1) return fail_combination(ctx, "beam-groups", "", "num-samples");
-    if (s->k != s->sample) return fail_combination(ctx, "beam-size", "", "num-samples");
+    if (s->k != s->sample)
+        return rill_fail(
+            ctx, RILL_ERR_OPTION, "%s %d differs from %s %d, and each sample is one hypothesis: leave it out",
+            rill__option_label(ctx, "beam-size", a), s->k, rill__option_label(ctx, "num-samples", b), s->sample);
     RILL__TRY(check_fixed_beam(ctx, s, greedy, has_heuristics, "num-samples"));
     if (s->n_best <= s->sample) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_OPTION, "%s %d is more than %s %d", rill__option_label(ctx, "n-best", a), s->n_best,

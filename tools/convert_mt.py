@@ -11,14 +11,13 @@ import importlib.util
 import os
 import sys
 
-if importlib.util.find_spec("numpy") is None:
-    sys.exit("convert_mt: NumPy is missing: apt-get install python3-numpy, or pip install numpy")
-
-import convert_bin
-import convert_fairseq
-import convert_marian
-import convert_nematus
-from torch_files import Refused
+HAS_NUMPY = importlib.util.find_spec("numpy") is not None
+if HAS_NUMPY:
+    import convert_bin
+    import convert_fairseq
+    import convert_marian
+    import convert_nematus
+    from torch_files import Refused
 
 BIN = """Replace pytorch_model.bin (a pickle, in a zip or older) by model.safetensors. config.json, vocabularies and the
 files of the tokenizer are copied as they are. DIRECTORY may be converted in place: --out DIRECTORY."""
@@ -117,8 +116,13 @@ def parse(arguments):
 
 
 def main(arguments=None):
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not HAS_NUMPY:
+        if {"-h", "--help"} & set(arguments):
+            parse(arguments)  # prints the help, and exits
+        sys.exit("convert_mt: NumPy is missing: apt-get install python3-numpy, or pip install numpy")
     try:
-        given = parse(with_command(sys.argv[1:] if arguments is None else arguments))
+        given = parse(with_command(arguments))
         for directory in given.run(given):
             print(directory)
     except (Refused, OSError) as error:

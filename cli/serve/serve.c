@@ -52,8 +52,9 @@ static const cli_option server_options_rows[] = {
      "the largest beam-size of a request, and of its n-best, max-children, min-width, stop-after, num-samples and "
      "beam-groups (default 1000)",
      .id = TAKE_BEAM_SIZE, .aliases = "max-width"},
-    {"max-request", 0, "MB",
-     "memory that the search of a request may take by an estimate, states excepted (default 512)", .id = TAKE_REQUEST},
+    {"max-request", 0, "SIZE",
+     "bytes that the search of a request may take by an estimate, states excepted, as in 1G (default 512M)",
+     .id = TAKE_REQUEST},
     {"cache-size", 0, "SIZE", "bytes of each model's cache of responses, as in 64M (default 64M); 0: none",
      .id = TAKE_CACHE},
     {"cache", 0, "MB", "", .refused = "--cache-size SIZE is a number of bytes, as in 64M"},
@@ -64,7 +65,7 @@ static const cli_option server_options_rows[] = {
      .id = TAKE_TIMEOUT},
     {"allow-origin", 0, "ORIGIN",
      "web pages that may send requests and read responses: https://example.org; repeated; * for all (default: the server's own)",
-     .id = TAKE_ORIGIN},
+     .id = TAKE_ORIGIN, .is_repeatable = 1},
     {"shutdown-timeout", 0, "S", "seconds in which accepted requests are finished when the server stops (default 30)",
      .id = TAKE_SHUTDOWN, .aliases = "drain"},
     {.name = NULL},
@@ -82,7 +83,7 @@ static int take_origin(serve_options *o, const char *value)
     return CLI_OK;
 }
 
-int serve_take_option(serve_options *o, const cli_option *option, const char *value)
+int serve_take_option(serve_options *o, rill_context *ctx, const cli_option *option, const char *value)
 {
     switch (option->id) {
     case TAKE_HOST: o->pages.host = value; return CLI_OK;
@@ -90,11 +91,11 @@ int serve_take_option(serve_options *o, const cli_option *option, const char *va
     case TAKE_PORT: return cli_parse_int("--port", value, 0, 65535, &o->port);
     case TAKE_QUEUE: return cli_parse_int("--queue-size", value, 1, 1 << 28, &o->queue_size);
     case TAKE_INPUTS: return cli_parse_int("--max-inputs", value, 1, 1 << 24, &o->max_inputs);
-    case TAKE_BODY: return cli_parse_size("--max-body-size", value, 1, INT64_C(1) << 30, &o->max_body_bytes);
+    case TAKE_BODY: return cli_parse_size(ctx, "max-body-size", value, 1, INT64_C(1) << 30, &o->max_body_bytes);
     case TAKE_CONNECTIONS: return cli_parse_int("--max-connections", value, 1, 1 << 20, &o->max_connections);
     case TAKE_BEAM_SIZE: return cli_parse_int("--max-beam-size", value, 1, 65536, &o->max_beam_size);
-    case TAKE_REQUEST: return cli_parse_int("--max-request", value, 1, 1 << 20, &o->request_megabytes);
-    case TAKE_CACHE: return cli_parse_size("--cache-size", value, 0, INT64_C(1) << 40, &o->cache_bytes);
+    case TAKE_REQUEST: return cli_parse_size(ctx, "max-request", value, 1 << 20, INT64_C(1) << 40, &o->request_bytes);
+    case TAKE_CACHE: return cli_parse_size(ctx, "cache-size", value, 0, INT64_C(1) << 40, &o->cache_bytes);
     case TAKE_TIMEOUT: return cli_parse_int("--request-timeout", value, 1, 86400, &o->request_timeout);
     case TAKE_ORIGIN: return take_origin(o, value);
     case TAKE_SHUTDOWN: return cli_parse_int("--shutdown-timeout", value, 0, 86400, &o->shutdown_timeout);
@@ -289,7 +290,7 @@ static int run(serve *s)
         for (int m = 0; m < s->current->n; m++)
             cli_message("%s: at %s", s->current->name[m], server_address(s->server));
         wait_for_end(s);
-        cli_message("stopping: what was accepted is answered");
+        cli_message("stopping: accepted requests are answered; a second Ctrl-C stops at once");
         n_unanswered = server_drain(s->server, o->shutdown_timeout);
         if (n_unanswered > 0)
             cli_message("%d request%s not answered in %d seconds", n_unanswered, n_unanswered == 1 ? " was" : "s were",
@@ -316,7 +317,7 @@ int cli_serve(int argc, char **argv)
                            .shutdown_timeout = 30,
                            .cache_bytes = 64 << 20,
                            .max_beam_size = 1000,
-                           .request_megabytes = 512},
+                           .request_bytes = 512 << 20},
                .argc = argc,
                .argv = argv};
     json_object_seed(0);

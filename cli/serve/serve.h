@@ -15,9 +15,8 @@ typedef struct serve_pages {
 
 typedef struct serve_options {
     const char *api_key_path;
-    int port, queue_size, max_inputs, max_connections, request_timeout, shutdown_timeout, max_beam_size,
-        request_megabytes;
-    int64_t max_body_bytes, cache_bytes;
+    int port, queue_size, max_inputs, max_connections, request_timeout, shutdown_timeout, max_beam_size;
+    int64_t request_bytes, max_body_bytes, cache_bytes;
     serve_pages pages;
 } serve_options;
 
@@ -25,6 +24,6 @@ typedef struct serve_options {
 int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *option, const char *value), void *user,
                 int argc, char **argv, int *helped);
 /* Store an option of the server. */
-int serve_take_option(serve_options *options, const cli_option *option, const char *value);
+int serve_take_option(serve_options *options, rill_context *ctx, const cli_option *option, const char *value);
 
 #endif

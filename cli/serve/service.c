@@ -21,7 +21,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 {
     service *s = user;
     return cli_session_owns_option(option) ? cli_session_take_option(&s->session, option, value)
-                                           : serve_take_option(s->options, option, value);
+                                           : serve_take_option(s->options, s->session.ctx, option, value);
 }
 
 /* Refuse options that apply to a run over a file, or that the server sets. */
@@ -83,7 +83,7 @@ static int prepare(service *s)
     s->max_waiting = s->options->queue_size;
     s->can_split = cli_can_split(session->ctx, session->model);
     s->max_beam_size = s->options->max_beam_size;
-    s->max_search_megabytes = s->options->request_megabytes;
+    s->max_search_bytes = (double)s->options->request_bytes;
     s->in_flight = calloc((size_t)s->max_in_flight, sizeof(decoding *));
     s->cache = cache_create((size_t)s->options->cache_bytes);
     s->settings_key = queue_settings_key(&s->search_config->resolved);
@@ -246,12 +246,13 @@ static rill_status check_cost(service *s, const rill_option_source *source, cons
                               const job *j)
 {
     char numbers[300];
-    const double cost = search_bytes(s, &search_config->resolved, j), max_bytes = s->max_search_megabytes * 1048576.0;
+    const double cost = search_bytes(s, &search_config->resolved, j), max_bytes = s->max_search_bytes;
     if (cost <= max_bytes || cost <= search_bytes(s, &s->search_config->resolved, j)) return RILL_OK;
     list_numbers(source, numbers, sizeof numbers);
     return rill_fail(s->request_ctx, RILL_ERR_OPTION,
-                     "the search may take %.0f MB, and a request may have %d (--max-request): change %s%s",
-                     ceil(cost / 1048576), s->max_search_megabytes, numbers, j->n > 1 ? ", or send fewer inputs" : "");
+                     "the search may take %.0f MB, and a request may have %.0f (--max-request): change %s%s",
+                     ceil(cost / 1048576), floor(max_bytes / 1048576), numbers,
+                     j->n > 1 ? ", or send fewer inputs" : "");
 }
 
 rill_status service_read_settings(service *s, const json_t *object, job *j, const char **why)

@@ -34,12 +34,12 @@ struct service {
     rill_context *request_ctx;             /* of the server's thread, for parsing settings */
     rill_constraints *request_constraints; /* of the server's thread, for checking constraints */
     const char *name;
-    serve_options *options;   /* options of the command, used while opening */
-    int64_t max_waiting;      /* limit of waiting inputs */
-    int can_split;            /* the model is made for sentences (rill_model_split()) */
-    int max_beam_size;        /* limit of a request's widths */
-    int max_search_megabytes; /* limit of the estimated memory of a request's search */
-    int64_t n_deadlines;      /* number of jobs in the queue with a deadline */
+    serve_options *options;  /* options of the command, used while opening */
+    int64_t max_waiting;     /* limit of waiting inputs */
+    int can_split;           /* the model is made for sentences (rill_model_split()) */
+    int max_beam_size;       /* limit of a request's widths */
+    double max_search_bytes; /* limit of the estimated memory of a request's search */
+    int64_t n_deadlines;     /* number of jobs in the queue with a deadline */
     pthread_t thread;
     int is_started;
     pthread_mutex_t lock;

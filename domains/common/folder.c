@@ -149,6 +149,7 @@ static rill_status check_keys(const folder_reader *r, const json_t *rill)
     json_object_foreach((json_t *)(uintptr_t)rill, key, value)
     {
         const char *gone = rill_refused_option("setting", key);
+        if (gone == NULL) gone = rill_refused_option("opening", key);
         if (rill_is_options_key(key))
             return rill_fail(ctx, RILL_ERR_FORMAT, "%s: \"%s\" under \"rill\": the options are in \"options\"", r->file,
                              key);

@@ -54,7 +54,7 @@ class RequestSettings(TypedDict, total=False):
     max_len: int | None
     """The same as max_length."""
     length_penalty: float | None
-    """Order outputs by score / length^A (default: 0: by score; 1: by mean)."""
+    """Order outputs by path_score / length^A (default: 0: by path_score; 1: by its mean)."""
     lenpen: float | None
     """The same as length_penalty."""
     normalize: float | None
@@ -82,7 +82,7 @@ class RequestSettings(TypedDict, total=False):
     max_length_factor: float | None
     """Most actions: A times the input's size, plus max-length (default: 0: max-length alone)."""
     word_penalty: float | None
-    """Order outputs by (score - W * length) / length^A (default: 0)."""
+    """Order outputs by (path_score - W * length) / length^A (default: 0)."""
     min_width: int | None
     """Fewest candidates that heuristics leave an input, its outputs included (default: 0)."""
     require_end: bool | None
@@ -100,7 +100,7 @@ class RequestSettings(TypedDict, total=False):
     sample: int | None
     """The same as num_samples."""
     temperature: float | None
-    """Divide scores by T before drawing (default: 1)."""
+    """Divide log-probabilities by T before drawing (default: 1)."""
     sampling_temperature: float | None
     """The same as temperature."""
     top_k: int | None
@@ -153,7 +153,7 @@ class Settings(TypedDict, total=False):
     beam_width: int | None
     """The same as beam_size."""
     batch_size: int | None
-    """Inputs decoded together (default: 10)."""
+    """Inputs decoded together; Marian's -n is --normalize, here --length-penalty (default: 10)."""
     n: int | None
     """The same as batch_size."""
     mini_batch: int | None
@@ -201,7 +201,7 @@ class Settings(TypedDict, total=False):
     max_len: int | None
     """The same as max_length."""
     length_penalty: float | None
-    """Order outputs by score / length^A (default: 0: by score; 1: by mean)."""
+    """Order outputs by path_score / length^A (default: 0: by path_score; 1: by its mean)."""
     lenpen: float | None
     """The same as length_penalty."""
     normalize: float | None
@@ -241,13 +241,13 @@ class Settings(TypedDict, total=False):
     max_length_factor: float | None
     """Most actions: A times the input's size, plus max-length (default: 0: max-length alone)."""
     word_penalty: float | None
-    """Order outputs by (score - W * length) / length^A (default: 0)."""
+    """Order outputs by (path_score - W * length) / length^A (default: 0)."""
     min_width: int | None
     """Fewest candidates that heuristics leave an input, its outputs included (default: 0)."""
     require_end: bool | None
     """Give no output that was cut short; an input with no other fails."""
     unknown_penalty: float | None
-    """Taken from the score of the unknown action; inf: never choose it (default: 0)."""
+    """Taken from the log-probability of the unknown action; inf: never choose it (default: 0)."""
     unkpen: float | None
     """The same as unknown_penalty."""
     cube: Literal["none", "naive", "accelerated"] | None
@@ -269,7 +269,7 @@ class Settings(TypedDict, total=False):
     sample: int | None
     """The same as num_samples."""
     temperature: float | None
-    """Divide scores by T before drawing (default: 1)."""
+    """Divide log-probabilities by T before drawing (default: 1)."""
     sampling_temperature: float | None
     """The same as temperature."""
     top_k: int | None

@@ -158,7 +158,8 @@ static int own_nearest(lua_State *L)
 /* gone(name): message about an option that was removed, or nil. */
 static int own_gone(lua_State *L)
 {
-    lua_pushstring(L, rill_refused_option("setting", lua_tostring(L, 1)));
+    const char *why = rill_refused_option("setting", lua_tostring(L, 1));
+    lua_pushstring(L, why != NULL ? why : rill_refused_option("opening", lua_tostring(L, 1)));
     return 1;
 }
 

@@ -57,11 +57,20 @@ local function values_of(list, name)
   return values
 end
 
+-- Whether two names set one option, or one argument of a heuristic.
+local function is_same(a, b)
+  if PARAMETERS[a] or PARAMETERS[b] then return PARAMETERS[a] == PARAMETERS[b] end
+  return setting_of(a).spelt == setting_of(b).spelt
+end
+
 local function add_axis(grid, name, list)
   if #grid.names == MOST_AXES then fail(false, "rill.sweep: more than %d parameters", MOST_AXES) end
   if not grid.edit then check_name(name, "rill.sweep") end
   for _, other in ipairs(grid.names) do
     if other == name then fail(false, "rill.sweep: \"%s\" stands twice in the grid", name) end
+    if not grid.edit and is_same(other, name) then
+      fail(false, "rill.sweep: \"%s\" and \"%s\" are one option: name it once", other, name)
+    end
   end
   append(grid.names, name)
   append(grid.values, values_of(list, name))

@@ -46,7 +46,7 @@ SCHEDULE = {
     "--sort": "none length longest-first longest-first:3",
     "--flush-every": "0 1 5", "--max-nodes": "0 2000", "--memory": "0 1G", "--threads": "1 2", "--workers": "1 2 3 auto",
     "--fast": None, "--profile": None, "--progress": None, "--verbose": None, "--quiet": None,
-    "--policy": "batch least-advanced most-advanced top-up all", "--unsafe-scripts": None, "--script-memory": "1 64",
+    "--policy": "batch least-advanced most-advanced top-up all", "--unsafe-scripts": None, "--script-memory": "1M 64M",
     "--script-steps": "0 100000", "--script-seconds": "0 5",
 }
 BOUNDS = {"--max-nodes", "--memory"}  # an input that does not fit fails, so these are good or not given

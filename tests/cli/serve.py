@@ -516,9 +516,11 @@ def usage():
                           (["-m", MODEL, "--host", "no.such.host.invalid"], "no.such"),
                           (["-m", MODEL, "--max-body", "100"], "--max-body-size SIZE is a number of bytes, as in 1M"),
                           (["-m", MODEL, "--cache", "64"], "--cache-size SIZE is a number of bytes, as in 64M"),
-                          (["-m", MODEL, "--cache-size", "64X"], "as in 500M or 2G (from 0 to "),
-                          (["-m", MODEL, "--max-body-size", "0"], "as in 500M or 2G (from 1 to "),
+                          (["-m", MODEL, "--cache-size", "64X"], "as in 500M or 2G"),
+                          (["-m", MODEL, "--max-body-size", "0"], "--max-body-size: \"0\" is not a number of bytes from 1 to 1G"),
                           (["-m", MODEL, "--max-body-size", ""], '--max-body-size: "" is not a number of bytes'),
+                          (["-m", MODEL, "--max-body-size", "2G"], '"2G" is not a number of bytes from 1 to 1G'),
+                          (["-m", MODEL, "--max-request", "64"], '"64" is not a number of bytes from 1M to 1T'),
                           (["-m", MODEL, "--unordered"], "unordered"), (["-m", MODEL, "--port", "x"], "port")):
         run = subprocess.run([RILL, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True)
         check(run.returncode == 1 and word in run.stderr, f"{options}: {run.returncode} {run.stderr}")

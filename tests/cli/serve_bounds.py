@@ -89,7 +89,7 @@ def together(s):
 def memory():
     """Samples of a whole vocabulary, for several inputs."""
     asked = {"num-samples": 1000, "top-k": 0}
-    with Counting("--max-request", "256") as s:
+    with Counting("--max-request", "256M") as s:
         code, body = s.decode(inputs=[LINE, LINE + " Ja.", LINE + " Nein.", LINE + " Doch."], options=asked, timeout=0.3)
         said = body["error"]["message"]
         check(code == 400 and "(--max-request): change num-samples, top-k, or send fewer inputs" in said, f"{code} {said}")
@@ -101,7 +101,7 @@ def memory():
 
 def looked_at():
     """A trace, which nothing else would end for long, ends with the server."""
-    s = Counting("--shutdown-timeout", "0", "--max-request", "10000", models=MODELS[1:])
+    s = Counting("--shutdown-timeout", "0", "--max-request", "10000M", models=MODELS[1:])
     settings = {"beam-size": 30, "min-length": 100000, "max-length": 100000}
     body = json.dumps({"inputs": ["what states border texas"] * 20, "options": settings}).encode()
     link = s.raw(b"POST /v1/trace HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
@@ -118,7 +118,7 @@ def looked_at():
 
 
 def main():
-    with Counting("--max-beam-size", str(WIDTH), "--max-request", "64", "--shutdown-timeout", "2", models=MODELS) as s:
+    with Counting("--max-beam-size", str(WIDTH), "--max-request", "64M", "--shutdown-timeout", "2", models=MODELS) as s:
         every_option(s)
         together(s)
     check(s.code == 0, f"the end: {s.code} {s.said}")

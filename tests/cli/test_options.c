@@ -37,6 +37,7 @@ static const cli_option first[] = {
 static const cli_option second[] = {{"k", 'k', "K", "a number", .id = 3},
                                     {"max-items", 0, "N", "another", .id = 4},
                                     {"all", 'a', NULL, "a switch", .id = 5},
+                                    {"many", 0, "N", "several", .is_repeatable = 1},
                                     {.name = NULL}};
 static const cli_group groups[] = {{"First", first}, {"Second", second}, {NULL, NULL}};
 
@@ -125,6 +126,32 @@ static void options_help(void **state)
     assert_int_equal(helped, 1);
 }
 
+/* A plugin's help may be longer than any buffer. */
+static void options_long_help(void **state)
+{
+    (void)state;
+    enum { LENGTH = 2500 };
+    char help[LENGTH + 1], *words[] = {(char *)"test", (char *)"--help", NULL};
+    memset(help, 'x', LENGTH);
+    help[LENGTH] = '\0';
+    for (int i = 7; i < LENGTH; i += 8) help[i] = ' ';
+    const cli_option long_options[] = {{"long", 0, "N", help, .initial = help, .aliases = "l length"}, {.name = NULL}};
+    const cli_group long_groups[] = {{"Long", long_options}, {NULL, NULL}};
+    const cli_syntax syntax = {.usage = "test", .about = "", .groups = long_groups, .take_option = take_option};
+    int helped;
+    assert_int_equal(cli_parse(&syntax, 2, words, &helped), CLI_OK);
+    assert_int_equal(helped, 1);
+}
+
+static void options_twice(void **state)
+{
+    (void)state;
+    BAD(1, (char *)"--max-items", (char *)"3", (char *)"--max-items", (char *)"4");
+    BAD(1, (char *)"-k3", (char *)"-q", (char *)"--k=4");
+    GOOD("max-items=3;max-items=3;", (char *)"--max-items", (char *)"3", (char *)"--max-items=3");
+    GOOD("many=1;many=2;", (char *)"--many=1", (char *)"--many=2");
+}
+
 static void message_nearest(void **state)
 {
     static const char *const names[] = {"decode", "eval", "bench", "max-items", "max-candidates"};
@@ -152,8 +179,9 @@ static void message_integer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_forms), cmocka_unit_test(options_arguments), cmocka_unit_test(options_mistakes),
-        cmocka_unit_test(options_help),  cmocka_unit_test(message_nearest),   cmocka_unit_test(message_integer),
+        cmocka_unit_test(options_forms),   cmocka_unit_test(options_arguments), cmocka_unit_test(options_mistakes),
+        cmocka_unit_test(options_help),    cmocka_unit_test(options_long_help), cmocka_unit_test(options_twice),
+        cmocka_unit_test(message_nearest), cmocka_unit_test(message_integer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

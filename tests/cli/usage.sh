@@ -72,7 +72,7 @@ exits 1; says "did you mean --method?"
 run "$rill" decode -k
 exits 1; says "option -k needs a value"
 run "$rill" decode --budget
-exits 1; says "option --max-batch-hypotheses needs a value: --max-batch-hypotheses B"
+exits 1; says "option --budget needs a value: --budget B"
 run "$rill" decode --unordered=1
 exits 1; says "takes no value"
 run "$rill" decode file.txt
@@ -275,7 +275,29 @@ refused 'unknown option --do_sample: set num-samples to the number of outputs to
 refused 'unknown option --refs: `rill eval` compares outputs with references' --refs file
 refused 'unknown option -r: `rill eval` compares outputs with references' -r file
 refused 'unknown option --check: `rill check` checks heuristics, scorers and policies' --check
-refused '--beam-size cannot be combined with --num-samples' -k 3 --num-samples 5
+refused '--beam-size 3 differs from --num-samples 5, and each sample is one hypothesis' -k 3 --num-samples 5
+refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' --n-best -b 12
+refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' --n-best -k 5
+refused 'option --normalize needs a value: --normalize A (in Marian alone it means 1)' --normalize
+refused 'option --lenpen needs a value: --lenpen A' --lenpen
+refused 'the value of --alignment follows "=": write --alignment=hard' --alignment hard
+refused 'the value of --jsonl follows "=": write --jsonl=key' --jsonl key
+refused 'unknown option --unk-penalty: set unknown-penalty' --unk-penalty 1
+refused 'unknown option --greedy: set method to greedy' --greedy
+refused 'unknown option --unnormalized: set length-penalty to 0' --unnormalized
+refused 'unknown option --prefix: --constraints FILE has' --prefix x
+refused 'unknown option --suppress_sequences: --constraints FILE has' --suppress_sequences x
+refused 'unknown option --svg: --plot FILE.html writes a page' --svg x
+refused 'unknown option --cpu: set device to cpu, or leave it out' --cpu
+run "$rill" decode -m Helsinki-NLP/opus-mt-de-en
+exits 1; says "rill does not download models"
+run "$rill" decode -m "$tiny" .
+exits 1; says "input .: it is a directory, and inputs are files"
+refused '--length-penalty: "avg" is not a number: OpenNMT'"'"'s avg is 1' --length_penalty avg
+refused '--workers: "0" is not auto, or a whole number from 1 to 1024' --workers 0
+for word in bad-words max-tokens replace-unk replace_unknowns remove-bpe output-sampling target-prefix no-early-stop forced_bos_token_id; do
+  refused "unknown option --$word: " --$word
+done
 run "$rill" bench -m "$tiny" --gpus 0
 exits 1; says "rill: unknown option --gpus: set device to cuda:0,cuda:1 and so on"
 run "$rill" eval --beam-size=5

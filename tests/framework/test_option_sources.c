@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,6 +209,29 @@ static void options_set_twice(void **state)
     assert_int_equal(rill_option_source_set(request_source, "max_in_flight", "6"), RILL_ERR_OPTION);
     assert_string_equal(rill_error(ctx), "max-in-flight is given twice, \"5\" and \"6\"");
     assert_string_equal(rill_option_source_get(request_source, "max-items"), "5");
+    static const char *const good[][3] = {
+        {"lenpen", "length-penalty", "1 1.0"},   {"unknown_penalty", "unkpen", "inf Infinity"},
+        {"absolute", "prune_absolute", "2 2.0"}, {"memory", "memory", "1K 1024"},
+        {"distinct", "distinct", "true 1"},      {"policy", "policy", "all all"}};
+    static const char *const bad[][3] = {{"lenpen", "length-penalty", "1 1.5"},
+                                         {"relative", "prune_relative", "0.5 0.6"},
+                                         {"relative_local", "prune-relative-local", "0.5 x"},
+                                         {"policy", "policy", "batch top-up:1"}};
+    char first[16], second[16];
+    int32_t n;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(sscanf(good[i][2], "%15s %15s", first, second), 2);
+        set(request_source, good[i][0], first);
+        set(request_source, good[i][1], second);
+    }
+    rill_option_source_chain(request_source, RILL_CHAIN_HEURISTICS, &n);
+    assert_int_equal(n, 1);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(sscanf(bad[i][2], "%15s %15s", first, second), 2);
+        set(low_source, bad[i][0], first);
+        assert_int_equal(rill_option_source_set(low_source, bad[i][1], second), RILL_ERR_OPTION);
+        assert_non_null(strstr(rill_error(ctx), "is given twice"));
+    }
     assert_int_equal(rill_option_source_set(request_source, "no-such", "1"), RILL_ERR_OPTION);
     assert_int_equal(rill_option_source_set(request_source, "k", "0"), RILL_ERR_OPTION);
     assert_null(rill_option_source_get(request_source, "k"));
@@ -227,7 +251,6 @@ static void chain_syntax(void **state)
     assert_string_equal(entry[2].arguments, "1:2,x=y");
     assert_int_equal(rill_option_source_set(request_source, "heuristic", ""), RILL_ERR_OPTION);
     assert_int_equal(rill_option_source_set(request_source, "heuristic", ":1"), RILL_ERR_OPTION);
-    set(request_source, "policy", "all");
     set(request_source, "policy", "top-up:1");
     entry = rill_option_source_chain(request_source, RILL_CHAIN_SCHEDULER, &n);
     assert_true(n == 1 && strcmp(entry[0].name, "top-up") == 0);

@@ -226,6 +226,13 @@ static void options_are_checked(void **state)
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
          {"depth", "M", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
          "needs another"},
+        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "lenpen"},
+         {0},
+         "\"lenpen\": there is one"},
+        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "deep k"}, {0}, "\"k\": its name must be"},
+        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "deep"},
+         {"deep", "M", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
+         "needs another"},
     };
     (void)state;
     rill_domain telling = toy_domain;
@@ -238,6 +245,13 @@ static void options_are_checked(void **state)
     const rill_option rows[] = {good, {0}};
     telling.options = rows;
     assert_int_equal(rill_register_domain(ctx, &telling), RILL_OK);
+    const rill_option alias_of_another[] = {{"deep", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "depth"},
+                                            {0}};
+    rill_domain second = toy_domain;
+    second.name = "second";
+    second.options = alias_of_another;
+    assert_int_equal(rill_register_domain(ctx, &second), RILL_ERR_PLUGIN);
+    expect_mention("\"depth\": another domain has one");
     rill_model *model;
     const rill_pair value = {"depth", "10"};
     rill_open_options options = {

@@ -212,7 +212,7 @@ static void refused(void **state)
     static const struct {
         const char *set, *message;
     } cases[] = {
-        {"k=3", "beam-size cannot be combined with num-samples"},
+        {"k=3", "beam-size 3 differs from num-samples 2"},
         {"finish=top", "finish cannot be combined with num-samples"},
         {"stop=bound", "stop cannot be combined with num-samples"},
         {"keep=best", "keep cannot be combined with num-samples"},

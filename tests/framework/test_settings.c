@@ -289,6 +289,7 @@ static void every_name_means_one_option(void **state)
                 if (n_called(word) != 1) fail_msg("%d options are called %s", n_called(word), word);
                 assert_ptr_equal(rill_option_find(tables[i], word), o);
                 assert_null(rill_refused_option("setting", word));
+                assert_null(rill_refused_option("opening", word));
             }
         }
     assert_true(n_aliases > 90);

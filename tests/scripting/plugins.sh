@@ -253,9 +253,9 @@ exits 0; prints counted
 echo 'local s = ("x"):rep(3000000)' >large.lua
 run "$rill" list scorers --plugin large.lua
 exits 0
-run "$rill" list scorers --plugin large.lua --script-memory 2
+run "$rill" list scorers --plugin large.lua --script-memory 2M
 exits 1; says "script large.lua: out of memory"; says "--script-memory"
-for wrong in "--script-memory 0" "--script-memory x" "--script-steps -1" "--script-steps 1.5" "--script-seconds -1" \
+for wrong in "--script-memory 0" "--script-memory 2" "--script-memory x" "--script-steps -1" "--script-steps 1.5" "--script-seconds -1" \
   "--script-seconds nan" "--script-memory" "--unsafe-scripts=1"; do
   # shellcheck disable=SC2086
   run "$rill" list $wrong

@@ -106,6 +106,8 @@ typedef struct rill_text {
 /* strtod(), snprintf() and vsnprintf() with a decimal point in any locale: the host program may have set one that writes "0,6". The
  * whole library reads and writes numbers with these; so do rill_fail(), rill_log() and rill_text_printf(). */
 RILL_API double rill_read_number(const char *text, char **end);
+/* Write the shortest of %.15g and %.17g that reads back as the same number. Returns the length, as snprintf() does. */
+RILL_API int rill_write_number(char *out, size_t size, double number);
 RILL_API int rill_print(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 RILL_API int rill_print_list(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));

@@ -105,8 +105,8 @@ RILL_API int rill_is_options_key(const char *key);
 /* Write the row's member of `from` in the form that rill_option_read() accepts; "" for an unset word. Not for texts. */
 RILL_API const char *rill_option_write(const rill_option *option, const void *from, char out[RILL_OPTION_MAX]);
 
-/* Why a "setting" or "heuristic" of this name is refused, and what to use instead: it was removed from rill, or its values mean
- * something else in another toolkit. NULL: the name is not known. */
+/* Why a "setting", an option for "opening" a model, or a "heuristic" of this name is refused, and what to use instead: it was removed
+ * from rill, or its values mean something else in another toolkit. NULL: the name is not known. */
 RILL_API const char *rill_refused_option(const char *what, const char *name);
 
 RILL_C_END
