@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 #include "terminal.h"
 

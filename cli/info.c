@@ -227,7 +227,7 @@ static int is_streaming(const rill_settings *settings)
 /* Whether a resolved setting changes the search. Settings of a part of the search that is off are 0, as are limits that do not limit. */
 static int is_in_effect(const rill_search_config *config, const rill_option *row)
 {
-    const rill_settings *s = &config->resolved;
+    const rill_settings *s = config->resolved;
     char value[RILL_OPTION_MAX], unset[RILL_OPTION_MAX];
     rill_settings defaults;
     rill_settings_default(&defaults);
@@ -237,7 +237,7 @@ static int is_in_effect(const rill_search_config *config, const rill_option *row
     case offsetof(rill_settings, cube): return s->cube > RILL_CUBE_NONE;
     case offsetof(rill_settings, groups): return s->groups > 1;
     case offsetof(rill_settings, repetition_penalty): return s->repetition_penalty != 0 && s->repetition_penalty != 1;
-    case offsetof(rill_settings, min_width): return s->min_width > 0 && config->setup.n_heuristics > 0;
+    case offsetof(rill_settings, min_width): return s->min_width > 0 && config->setup->n_heuristics > 0;
     case offsetof(rill_settings, max_items):
     case offsetof(rill_settings, refill): return is_streaming(s);
     default: break;
@@ -271,11 +271,11 @@ static int print_search(cli_session *session)
     char value[RILL_OPTION_MAX];
     if (rill_search_config_make(&search_config, session->ctx, session->command_line, defaults, 1) < 0)
         return cli_fail_context(session->ctx);
-    const rill_engine_setup *setup = &search_config->setup;
+    const rill_engine_setup *setup = search_config->setup;
     for (const rill_option *row = rill_setting_table(); row->name; row++)
         if (is_in_effect(search_config, row))
             cli_print("%-12s %s %s\n", row == rill_setting_table() ? "search" : "", row->name,
-                      write_value(&search_config->resolved, row, value));
+                      write_value(search_config->resolved, row, value));
     print_chain_in_effect("heuristic", setup->heuristics, setup->n_heuristics);
     print_chain_in_effect("scorer", setup->scorers, setup->n_scorers);
     print_chain_in_effect("policy", setup->scheduler, setup->scheduler ? 1 : 0);

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 /* What outputs have besides what all have. */

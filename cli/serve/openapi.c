@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 static const struct {
