@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "machine.h"
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 enum { ACTIONS = 1000, PATTERNS = 4096, PATTERN_CHOICES = 100, MIN_TIMESTEPS = 20, TIMESTEPS_RANGE = 21 };

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "machine.h"
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 enum { QUICK_LINES = 60 };
@@ -101,7 +102,7 @@ static rill_status append_result(void *user, const rill_result *result)
     run *r = user;
     rill_status s = rill_text_printf(&r->out, "%lld %d %s\n", (long long)result->id, result->status, result->message);
     for (int32_t i = 0; s == RILL_OK && i < result->n_outputs; i++) {
-        const rill_output *o = &result->outputs[i];
+        const rill_output *o = rill_result_output(result, i);
         s = rill_text_printf(&r->out, "%lld ||| %s ||| %a %a %a %d %d", (long long)result->id, o->text, o->path_score,
                              o->score, o->logp, o->length, (int)o->finish_reason);
         for (int32_t a = 0; s == RILL_OK && a < o->n_ids; a++)

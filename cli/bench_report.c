@@ -34,8 +34,8 @@ static void bound_ratios(const bench_method *m, double *least_advanced, double *
 {
     const rill_stats *t = &m->stats;
     *least_advanced = *any = 0;
-    if (m->search_config->resolved.budget <= 0 || t->timesteps == 0) return;
-    double fewest = ceil((double)t->expansions / m->search_config->resolved.budget);
+    if (m->search_config->resolved->budget <= 0 || t->timesteps == 0) return;
+    double fewest = ceil((double)t->expansions / m->search_config->resolved->budget);
     if (fewest < (double)t->longest_item_timesteps) fewest = (double)t->longest_item_timesteps;
     if (t->depth_bound > 0) *least_advanced = (double)t->timesteps / (double)t->depth_bound;
     if (fewest > 0) *any = (double)t->timesteps / fewest;
@@ -83,7 +83,7 @@ static int decimals(double value)
 static int any_certifies(const bench *b)
 {
     int any = 0;
-    for (int i = 0; i < b->n; i++) any |= b->method[i].search_config->resolved.certify;
+    for (int i = 0; i < b->n; i++) any |= b->method[i].search_config->resolved->certify;
     return any;
 }
 
@@ -154,7 +154,7 @@ static json_t *method_json(const bench *b, bench_method *m)
     bound_ratios(m, &least_advanced, &any);
     cli_report report = {
         .stats = m->stats,
-        .settings = &m->search_config->resolved,
+        .settings = m->search_config->resolved,
         .search_config = m->search_config,
         .session = &b->session,
         .wall_seconds = median,

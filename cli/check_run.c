@@ -99,7 +99,7 @@ static rill_status read_input(void *user, int may_block, const char **text, size
 static void put_outputs(FILE *to, const rill_result *result)
 {
     for (int32_t i = 0; i < result->n_outputs; i++) {
-        const rill_output *o = &result->outputs[i];
+        const rill_output *o = rill_result_output(result, i);
         fprintf(to, "%a %a %a %d ", o->path_score, o->score, o->logp, (int)o->finish_reason);
         for (int32_t a = 0; a < o->n_ids; a++) fprintf(to, "%" PRId32 ":%a ", o->ids[a], (double)o->id_logps[a]);
         fwrite(o->text, 1, o->text_bytes, to);
@@ -116,8 +116,8 @@ static rill_status keep_result(void *user, const rill_result *result)
     FILE *to = open_memstream(&a->outputs, &a->outputs_length);
     a->status = result->status;
     a->n_outputs = result->n_outputs;
-    a->score = result->n_outputs > 0 ? result->outputs[0].path_score : 0;
-    a->best = strdup(result->n_outputs > 0 ? result->outputs[0].text : result->message);
+    a->score = result->n_outputs > 0 ? rill_result_output(result, 0)->path_score : 0;
+    a->best = strdup(result->n_outputs > 0 ? rill_result_output(result, 0)->text : result->message);
     if (to) put_outputs(to, result);
     return to && !fclose(to) && a->best ? RILL_OK : RILL_ERR_MEMORY;
 }

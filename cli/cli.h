@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 #include "terminal.h"
 

@@ -5,8 +5,8 @@
 
 static int has_scorer(const rill_search_config *search_config, const char *name)
 {
-    for (int32_t i = 0; i < search_config->setup.n_scorers; i++)
-        if (!strcmp(search_config->setup.scorers[i].name, name)) return 1;
+    for (int32_t i = 0; i < search_config->setup->n_scorers; i++)
+        if (!strcmp(search_config->setup->scorers[i].name, name)) return 1;
     return 0;
 }
 
@@ -22,7 +22,7 @@ int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path
                          rill_search_config *search_config)
 {
     if (cli_constraints_add_scorers(search_config) < 0) return cli_fail_context(ctx);
-    if (rill_constraints_create(&c->reader, ctx, &search_config->setup) < 0) return cli_fail_context(ctx);
+    if (rill_constraints_create(&c->reader, ctx, search_config->setup) < 0) return cli_fail_context(ctx);
     int code = cli_input_open(&c->input, ctx, path, RILL_FILE_STREAM);
     for (rill_status status = RILL_OK; code == CLI_OK && skip > 0 && status != RILL_END_OF_INPUT; skip--) {
         status = cli_input_read(&c->input, 1, &c->line, &c->length);

@@ -291,7 +291,7 @@ static void write_scores(cli_output *output, const rill_output *o)
 static int write_nbest(cli_output *output, const cli_extras *extras, const rill_result *result)
 {
     for (int32_t i = 0; i < result->n_outputs; i++) {
-        const rill_output *o = &result->outputs[i];
+        const rill_output *o = rill_result_output(result, i);
         cli_output_printf(output, "%" PRId64 " ||| ", result->id);
         write_text(output, extras, o);
         write_extras(output, extras, o);
@@ -317,8 +317,8 @@ int cli_output_result(cli_output *output, cli_output_format line_format, const c
     if (line_format == CLI_FORMAT_NBEST) return write_nbest(output, extras, result);
     if (line_format == CLI_FORMAT_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
     if (result->n_outputs > 0) {
-        write_text(output, extras, &result->outputs[0]);
-        write_extras(output, extras, &result->outputs[0]);
+        write_text(output, extras, rill_result_output(result, 0));
+        write_extras(output, extras, rill_result_output(result, 0));
     }
     return cli_output_write(output, "\n", 1);
 }

@@ -116,7 +116,7 @@ static void limit_length(score *s, const cli_pair *pair, rill_request *request)
     const rill_domain_info *info = rill_model_info(s->session.model);
     int32_t last = RILL_NO_ACTION, n = count_ids(pair->text, &last);
     if (n == 0 || (info->has_end_action && last == info->end_action)) return;
-    s->settings = s->search_config->setup.settings;
+    s->settings = s->search_config->setup->settings;
     s->settings.max_length = (n + info->phases - 1) / info->phases;
     request->settings = &s->settings;
 }
@@ -142,7 +142,7 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     rill_text_reset(&s->arguments);
     status = rill_text_printf(&s->arguments, "%s %s", s->extras.has_ids ? "ids" : "text", pair->text);
     if (status < 0) return status;
-    s->scorers[s->search_config->setup.n_scorers - 1] = s->arguments.data;
+    s->scorers[s->search_config->setup->n_scorers - 1] = s->arguments.data;
     request->scorers = s->scorers;
     if (s->extras.has_ids) limit_length(s, pair, request);
     return RILL_OK;
@@ -163,7 +163,7 @@ static rill_status write_result(void *user, const rill_result *result)
 {
     score *s = user;
     cli_pair *pair = result->user;
-    const char *wrong = result->status >= 0          ? result_problem(s, pair, &result->outputs[0])
+    const char *wrong = result->status >= 0          ? result_problem(s, pair, rill_result_output(result, 0))
                         : result->message[0] != '\0' ? result->message
                                                      : rill_status_name(result->status);
     s->n_lines++;
@@ -172,7 +172,7 @@ static rill_status write_result(void *user, const rill_result *result)
         cli_message("line %" PRId64 ": %s", result->id + 1, wrong);
         cli_output_write(&s->output, "\n", 1);
     } else {
-        cli_output_scored(&s->output, &s->extras, pair->id, pair->text, pair->kept, &result->outputs[0]);
+        cli_output_scored(&s->output, &s->extras, pair->id, pair->text, pair->kept, rill_result_output(result, 0));
     }
     cli_pair_free(pair);
     const int broken = result->has_more ? s->output.error != 0 : cli_output_flush(&s->output);
@@ -191,7 +191,7 @@ static int make_search_config(score *s)
         rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 1) < 0 ||
         rill_search_config_add_scorer(s->search_config, "given", "") < 0)
         return cli_fail_context(session->ctx);
-    s->scorers = calloc((size_t)s->search_config->setup.n_scorers, sizeof *s->scorers);
+    s->scorers = calloc((size_t)s->search_config->setup->n_scorers, sizeof *s->scorers);
     if (!s->scorers) return cli_fail_memory("the scorers");
     return cli_fields_request(&s->fields, session, s->search_config, &s->extras);
 }
@@ -214,7 +214,7 @@ static int prepare(score *s)
     if (code == CLI_OK) code = cli_given_open(&s->given, session->ctx, s->input_path, s->outputs_path);
     if (code == CLI_OK) code = cli_session_open(session);
     if (code != CLI_OK) return code;
-    if (cli_workers_begin(session, s->search_config, &s->search_config->setup) < 0)
+    if (cli_workers_begin(session, s->search_config, s->search_config->setup) < 0)
         return cli_fail_context(session->ctx);
     return cli_output_open(&s->output, session->ctx, s->output_path, CLI_STREAM);
 }

@@ -71,7 +71,7 @@ static rill_status fill_worker_setup(cli_session *session, const rill_search_con
     if (status < 0) return rill_fail(session->ctx, status, "%s", rill_error(ctx));
     worker_setup_out->setup = *setup;
     if (!worker_setup_out->search_config) return RILL_OK;
-    const rill_engine_setup *config_setup = &worker_setup_out->search_config->setup;
+    const rill_engine_setup *config_setup = worker_setup_out->search_config->setup;
     worker_setup_out->setup.heuristics = config_setup->heuristics;
     worker_setup_out->setup.n_heuristics = config_setup->n_heuristics;
     worker_setup_out->setup.scorers = config_setup->scorers;

@@ -349,8 +349,8 @@ static rill_status write_result(void *user, const rill_result *result)
     if (d->records.kind != CLI_RECORD_NONE) warn_suspect_key(d, result);
     const char *fewer = NULL;
     const int32_t own = d->records.kind == CLI_RECORD_JSONL ? cli_records_n_best(result, &fewer) : 0;
-    cli_shortfalls_add(&d->shortfalls, result, own ? own : d->search_config->resolved.n_best,
-                       own ? fewer : cli_fewer_outputs_reason(&d->search_config->resolved));
+    cli_shortfalls_add(&d->shortfalls, result, own ? own : d->search_config->resolved->n_best,
+                       own ? fewer : cli_fewer_outputs_reason(d->search_config->resolved));
     /* A failed run leaves inputs without results. Write empty lines for them, so that line numbers still match. */
     const int by_line = d->format == CLI_FORMAT_PLAIN && d->records.kind == CLI_RECORD_NONE;
     for (; by_line && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);
@@ -403,9 +403,9 @@ static cli_output_format choose_format(const decode *d)
 {
     const rill_option_source *file = d->session.run_file;
     if (rill_option_source_get(d->session.command_line, "n-best") || (file && rill_option_source_get(file, "n-best")) ||
-        d->search_config->resolved.n_best > 1)
+        d->search_config->resolved->n_best > 1)
         return CLI_FORMAT_NBEST;
-    return d->search_config->resolved.unordered ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
+    return d->search_config->resolved->unordered ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
 }
 
 static int make_search_config(decode *d)
@@ -430,9 +430,9 @@ static int make_search_config(decode *d)
     d->records.run_options = d->search_config;
     cli_pretty_start(&d->pretty, d->session.ctx);
     if (code == CLI_OK && d->trace_path) {
-        d->search_config->setup.trace = cli_trace_event;
-        d->search_config->setup.trace_user = &d->trace;
-        d->search_config->setup.trace_hypotheses = d->wants_trees;
+        d->search_config->setup->trace = cli_trace_event;
+        d->search_config->setup->trace_user = &d->trace;
+        d->search_config->setup->trace_hypotheses = d->wants_trees;
     }
     return code;
 }
@@ -473,7 +473,7 @@ static int configure(decode *d)
 static int is_large_input(const decode *d)
 {
     enum { MANY_BYTES = 1 << 16 };
-    const rill_settings *s = &d->search_config->resolved;
+    const rill_settings *s = d->search_config->resolved;
     if (d->trace_path || s->memory || s->max_nodes) return 0;
     return d->input_files.size >= 0 ? d->input_files.size >= MANY_BYTES : !isatty(d->input_files.input.fd);
 }
@@ -489,14 +489,14 @@ static const char *unsplittable_option(const decode *d)
     if (rill_option_source_get(d->session.command_line, "like") ||
         (d->session.run_file && rill_option_source_get(d->session.run_file, "like")))
         return "--like";
-    return d->search_config->setup.n_scorers > 0 ? "a scorer" : NULL;
+    return d->search_config->setup->n_scorers > 0 ? "a scorer" : NULL;
 }
 
 static int prepare(decode *d)
 {
     int code = cli_session_domain(&d->session) ? make_search_config(d) : CLI_FAILED;
     if (code == CLI_OK) code = cli_input_files_open(&d->input_files, d->session.ctx, d->inputs, d->n_inputs, &d->shard);
-    if (code == CLI_OK) d->search_config->setup.first_input = d->input_files.first;
+    if (code == CLI_OK) d->search_config->setup->first_input = d->input_files.first;
     if (code == CLI_OK && d->constraints_path)
         code = cli_constraints_open(&d->constraints, d->session.ctx, d->constraints_path, d->input_files.first,
                                     d->search_config);
@@ -504,13 +504,13 @@ static int prepare(decode *d)
     if (code == CLI_OK) d->session.is_large_input = is_large_input(d);
     if (code == CLI_OK) code = cli_session_open(&d->session);
     if (code == CLI_OK)
-        code = cli_split_start(&d->split, d->session.ctx, d->session.model, &d->search_config->resolved,
+        code = cli_split_start(&d->split, d->session.ctx, d->session.model, d->search_config->resolved,
                                cli_session_option(&d->session, "split"), unsplittable_option(d));
     if (code != CLI_OK) return code;
     d->records.model = d->session.model;
     d->records.domain = rill_model_domain(d->session.model);
     d->split.first = d->input_files.first;
-    if (cli_workers_begin(&d->session, d->search_config, &d->search_config->setup) < 0) {
+    if (cli_workers_begin(&d->session, d->search_config, d->search_config->setup) < 0) {
         if (d->runfile.config) rill_script_config_locate_error(d->runfile.script, d->runfile.config);
         return cli_fail_context(d->session.ctx);
     }
@@ -571,7 +571,7 @@ static int finish(decode *d, int code)
 static int report_interrupted(decode *d)
 {
     if (cli_output_flush(&d->output)) return CLI_INTERRUPTED; /* closing the output prints the reason */
-    if (d->search_config->resolved.unordered)
+    if (d->search_config->resolved->unordered)
         cli_message("interrupted: what was finished is written");
     else
         cli_message("interrupted: the results of %" PRId64 " line%s are written", d->next_id,

@@ -371,6 +371,7 @@ static int prepare(evidence *e)
     if (code == CLI_OK) code = cli_output_open(&e->output, ctx, e->output_path, CLI_REPORT);
     if (code != CLI_OK) return code;
     if (e->output.is_terminal) return cli_fail("evidence is no text for a terminal: -o FILE says where it goes");
+    e->kind.struct_size = sizeof e->kind;
     rill_status status = rill_evidence_kind_for_model(&e->kind, ctx, e->session.model);
     if (status >= 0) status = rill_ngrams_create(&e->ngrams, ctx, &e->kind);
     if (status >= 0) status = rill_evidence_writer_create(&e->writer, ctx, &e->kind, write_bytes, &e->output);

@@ -231,11 +231,11 @@ static int print_search(cli_session *session)
     char value[RILL_OPTION_MAX];
     if (rill_search_config_make(&search_config, session->ctx, session->command_line, defaults, 1) < 0)
         return cli_fail_context(session->ctx);
-    const rill_engine_setup *setup = &search_config->setup;
+    const rill_engine_setup *setup = search_config->setup;
     for (const rill_option *row = rill_setting_table(); row->name; row++)
-        if (cli_option_is_in_effect(&search_config->resolved, setup->n_heuristics > 0, row))
+        if (cli_option_is_in_effect(search_config->resolved, setup->n_heuristics > 0, row))
             cli_print("%-12s %s %s\n", row == rill_setting_table() ? "search" : "", row->name,
-                      cli_option_value(&search_config->resolved, row, value));
+                      cli_option_value(search_config->resolved, row, value));
     print_chain_in_effect("heuristic", setup->heuristics, setup->n_heuristics);
     print_chain_in_effect("scorer", setup->scorers, setup->n_scorers);
     print_chain_in_effect("policy", setup->scheduler, setup->scheduler ? 1 : 0);

@@ -83,7 +83,7 @@ static void add_run_options(json_t *object, const rill_engine_setup *setup)
 json_t *cli_options_json(const rill_settings *settings, const rill_search_config *search_config,
                          cli_options_scope scope)
 {
-    const rill_engine_setup *setup = &search_config->setup;
+    const rill_engine_setup *setup = search_config->setup;
     char name[RILL_OPTION_MAX];
     json_t *object = json_object();
     for (const rill_option *row = rill_setting_table(); row->name; row++) {

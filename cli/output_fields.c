@@ -28,8 +28,8 @@ int cli_fields_request(cli_fields *fields, const cli_session *session, rill_sear
     }
     if (length >= (int)sizeof fields->alignment) return cli_fail("--alignment: the value is too long");
     if (cli_session_option_is_on(session, "unknown-names")) fields->name[n++] = "unknown";
-    search_config->setup.fields = fields->name;
-    search_config->setup.n_fields = extras->fields = n;
+    search_config->setup->fields = fields->name;
+    search_config->setup->n_fields = extras->fields = n;
     extras->has_word_scores = cli_session_option_is_on(session, "word-scores");
     extras->has_ids = cli_session_option_is_on(session, "ids");
     return CLI_OK;

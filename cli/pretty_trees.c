@@ -22,7 +22,7 @@ static int indent_tree(cli_pretty *pretty, const rill_output *output)
 
 int cli_pretty_result(cli_pretty *pretty, cli_output *output, cli_output_format line_format, const rill_result *result)
 {
-    if (result->n_outputs == 0 || !indent_tree(pretty, &result->outputs[0]))
+    if (result->n_outputs == 0 || !indent_tree(pretty, rill_result_output(result, 0)))
         return cli_output_result(output, line_format, &(cli_extras){0}, result);
     if (line_format == CLI_FORMAT_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
     cli_output_write(output, pretty->text.data, pretty->text.length);

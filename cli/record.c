@@ -155,10 +155,10 @@ static rill_status take_settings(cli_records *r, const json_t *settings, rill_re
         if (status == RILL_ERR_OPTION) status = fail_option(r, request);
     }
     if (status == RILL_OK) {
-        r->settings = search_config->setup.settings;
-        r->n_best = search_config->resolved.sample > search_config->resolved.n_best ? search_config->resolved.sample
-                                                                                    : search_config->resolved.n_best;
-        r->fewer = cli_fewer_outputs_reason(&search_config->resolved);
+        r->settings = search_config->setup->settings;
+        r->n_best = search_config->resolved->sample > search_config->resolved->n_best ? search_config->resolved->sample
+                                                                                      : search_config->resolved->n_best;
+        r->fewer = cli_fewer_outputs_reason(search_config->resolved);
         request->settings = &r->settings;
     }
     rill_search_config_free(search_config);
@@ -344,7 +344,7 @@ static void put_rows(cli_output *out, cli_output_format line_format, const cli_e
 {
     const int32_t n = line_format == CLI_FORMAT_NBEST ? result->n_outputs : 1;
     for (int32_t i = 0; i < n; i++)
-        put_row(out, line_format, extras, record, result, i < result->n_outputs ? &result->outputs[i] : NULL);
+        put_row(out, line_format, extras, record, result, i < result->n_outputs ? rill_result_output(result, i) : NULL);
 }
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
@@ -352,7 +352,7 @@ static void put_rows(cli_output *out, cli_output_format line_format, const cli_e
 static void add_fewer_warning(const cli_records *r, const cli_record *record, const rill_result *result, json_t *object)
 {
     char warning[300];
-    const rill_settings *run = &r->run_options->resolved;
+    const rill_settings *run = r->run_options->resolved;
     const int32_t n_best = record->n_best ? record->n_best : run->n_best;
     if (!cli_has_fewer_outputs(result, n_best)) return;
     snprintf(warning, sizeof warning, "%d of %d outputs: %s", (int)result->n_outputs, (int)n_best,

@@ -123,7 +123,7 @@ void cli_report_warn(const cli_report *report, int summary)
 int cli_has_fewer_outputs(const rill_result *result, int32_t n_best)
 {
     /* An empty input has a single output without actions. */
-    const int empty = result->n_outputs == 1 && result->outputs[0].n_ids == 0;
+    const int empty = result->n_outputs == 1 && rill_result_output(result, 0)->n_ids == 0;
     return result->status >= 0 && result->n_outputs < n_best && !empty;
 }
 
@@ -131,7 +131,7 @@ void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result, i
 {
     int cut = 0;
     for (int32_t i = 0; i < result->n_outputs && !cut; i++)
-        cut = result->outputs[i].finish_reason != RILL_FINISH_REASON_STOP;
+        cut = rill_result_output(result, i)->finish_reason != RILL_FINISH_REASON_STOP;
     shortfalls->n_truncated += cut;
     if (!cli_has_fewer_outputs(result, n_best)) return;
     if (shortfalls->n_fewer++ == 0) {

@@ -105,7 +105,7 @@ json_t *cli_result_json(const cli_result_form *form, const rill_result *result)
     if (result->status < 0) return cli_result_error(result->status, result->message);
     json_t *list = json_array(), *out = json_pack("{s:o, s:[]}", "outputs", list, "warnings");
     for (int32_t i = 0; out && i < result->n_outputs; i++)
-        if (json_array_append_new(list, output_json(form, &result->outputs[i]))) {
+        if (json_array_append_new(list, output_json(form, rill_result_output(result, i)))) {
             json_decref(out);
             return NULL;
         }

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 /* Optional members of outputs. */

@@ -86,7 +86,9 @@ int cli_is_suspiciously_short(int64_t width, const rill_result *result)
 {
     enum { MIN_CHECKED_WIDTH = 100, MAX_SHRINKAGE = 3 };
     if (width < MIN_CHECKED_WIDTH || result->n_outputs == 0) return 0;
-    return cli_text_width(result->outputs[0].text, result->outputs[0].text_bytes) * MAX_SHRINKAGE < width;
+    return cli_text_width(rill_result_output(result, 0)->text, rill_result_output(result, 0)->text_bytes) *
+               MAX_SHRINKAGE <
+           width;
 }
 
 int cli_can_split(rill_context *ctx, const rill_model *model)
@@ -217,11 +219,11 @@ static int keep_result(rill_result *to, const rill_result *from)
     to->message = copy_bytes(from->message, strlen(from->message), &failed);
     to->warning = copy_bytes(from->warning, strlen(from->warning), &failed);
     rill_output *output = calloc((size_t)from->n_outputs + 1, sizeof *output);
-    to->outputs = output;
+    to->outputs = (struct rill_outputs *)output;
     if (!output) to->n_outputs = 0;
     for (int32_t i = 0; i < to->n_outputs; i++) {
-        output[i] = from->outputs[i];
-        output[i].text = copy_bytes(from->outputs[i].text, from->outputs[i].text_bytes, &failed);
+        output[i] = *rill_result_output(from, i);
+        output[i].text = copy_bytes(output[i].text, output[i].text_bytes, &failed);
         output[i].ids = copy_bytes(output[i].ids, (size_t)output[i].n_ids * sizeof(int32_t), &failed);
         output[i].id_logps = copy_bytes(output[i].id_logps, (size_t)output[i].n_ids * sizeof(float), &failed);
     }
@@ -252,7 +254,7 @@ static rill_status append_separator(const cli_split_line *line, int32_t i, rill_
 static const rill_output *part_output(const cli_split_line *line, int32_t part, int32_t rank)
 {
     const rill_result *r = &line->part[part].result;
-    return &r->outputs[rank < r->n_outputs ? rank : r->n_outputs - 1];
+    return rill_result_output(r, rank < r->n_outputs ? rank : r->n_outputs - 1);
 }
 
 /* Join the outputs of this rank of all sentences into *out, which owns the memory. */
@@ -310,7 +312,7 @@ static rill_status join_line(const cli_split *s, const cli_split_line *line, ril
     }
     if (out->status < 0 || empty) return RILL_OK;
     rill_output *output = calloc((size_t)n + 1, sizeof *output);
-    out->outputs = output;
+    out->outputs = (struct rill_outputs *)output;
     if (!output) return rill_fail_memory(s->ctx, (size_t)n * sizeof *output, "outputs of several sentences");
     rill_status status = RILL_OK;
     for (; out->n_outputs < n && status == RILL_OK; out->n_outputs++)
@@ -329,7 +331,12 @@ static rill_status write_line(cli_split *s, cli_split_line *line, rill_result *r
 
 static rill_status write_joined(cli_split *s, cli_split_line *line, int32_t more)
 {
-    rill_result joined = {.id = line->id, .user = line->user, .has_more = more, .message = "", .warning = ""};
+    rill_result joined = {.struct_size = sizeof joined,
+                          .id = line->id,
+                          .user = line->user,
+                          .has_more = more,
+                          .message = "",
+                          .warning = ""};
     rill_status status = join_line(s, line, &joined);
     if (status == RILL_OK) status = write_line(s, line, &joined);
     joined.message = joined.warning = NULL; /* borrowed from a sentence */

@@ -163,7 +163,7 @@ void cli_trace_result(cli_trace *t, const rill_result *result)
     if (result->status < 0)
         json_object_set_new(object, "message", cli_json_text(result->message, strlen(result->message)));
     if (result->n_outputs > 0) {
-        const rill_output *best = &result->outputs[0];
+        const rill_output *best = rill_result_output(result, 0);
         json_object_set_new(object, "output", cli_json_text(best->text, best->text_bytes));
         for (int32_t i = 0; i < best->n_ids; i++) json_array_append_new(actions, json_integer(best->ids[i]));
     }

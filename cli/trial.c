@@ -102,21 +102,21 @@ static void count_rows(void *user, const rill_trace_event *event)
 rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                             uint64_t *hash, cli_trial *out)
 {
-    rill_engine_setup setup = search_config->setup;
+    rill_engine_setup setup = *search_config->setup;
     judge j = {set, &out->counts, hash};
     out->counts = (cli_counts){0};
     if (out->rows) {
         setup.trace = count_rows;
         setup.trace_user = &out->rows;
     }
-    if (search_config->resolved.k > setup.settings.n_best) setup.settings.n_best = search_config->resolved.k;
+    if (search_config->resolved->k > setup.settings.n_best) setup.settings.n_best = search_config->resolved->k;
     return decode_set(session, set, search_config, &setup, judge_result, &j, out);
 }
 
 rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                            cli_trial *out)
 {
-    return decode_set(session, set, search_config, &search_config->setup, drop_result, NULL, out);
+    return decode_set(session, set, search_config, search_config->setup, drop_result, NULL, out);
 }
 
 int cli_trials_have_certified(const cli_trials *t)

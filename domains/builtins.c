@@ -1,6 +1,6 @@
 /* What librill carries: the engine's own tables and every built-in domain, registered by one call. A new domain adds one
  * include and one line here. */
-#include "rill/builtins.h"
+#include "rill/registry.h"
 
 #include "mt.h"
 #include "rill/plugin.h"

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 enum { RAINY, SUNNY, WEATHERS, MAX_DAYS = 64, MAX_SLOTS = 64, MAX_STATE_NODES = 4096 };
@@ -134,11 +135,12 @@ int main(int argc, char **argv)
             status = rill_engine_submit(engine, argv[i], strlen(argv[i]));
         if (i == argc) rill_engine_close_input(engine);
         if (status >= 0) status = rill_engine_step(engine);
-        rill_result result;
+        const rill_result *result;
         while (rill_engine_next(engine, &result) == RILL_OK) {
-            if (result.status < 0) printf("%s: %s\n", argv[result.id + 1], result.message);
-            for (int32_t o = 0; o < result.n_outputs; o++)
-                printf("%s: %s %.5f\n", argv[result.id + 1], result.outputs[o].text, exp(result.outputs[o].path_score));
+            if (result->status < 0) printf("%s: %s\n", argv[result->id + 1], result->message);
+            for (int32_t o = 0; o < result->n_outputs; o++)
+                printf("%s: %s %.5f\n", argv[result->id + 1], rill_result_output(result, o)->text,
+                       exp(rill_result_output(result, o)->path_score));
         }
     }
     if (status < 0) fprintf(stderr, "hello_beam: %s\n", ctx != NULL ? rill_error(ctx) : rill_status_name(status));

@@ -54,7 +54,8 @@ rill_status rill_context_create(rill_context **out, const rill_context_options *
 {
     *out = NULL;
     rill_context_options own = {0};
-    if (options != NULL && !rill__copy_struct(&own, sizeof own, options, sizeof own)) return RILL_ERR_ABI;
+    if (options != NULL)
+        RILL__TRY(rill_copy_struct(NULL, "", &own, sizeof own, options, offsetof(rill_context_options, log)));
     rill_realloc_fn allocate = own.allocate != NULL ? own.allocate : rill__default_allocate;
     void *user = own.allocate != NULL ? own.allocate_user : NULL;
     rill_context *ctx = allocate(user, NULL, 0, sizeof *ctx);
@@ -142,6 +143,24 @@ void rill_free(rill_context *ctx, void *block, size_t size)
     if (block == NULL) return;
     count_bytes_used(ctx, size, 0);
     call_allocator(ctx, block, size > 0 ? size : 1, 0);
+}
+
+rill_status rill_copy_struct(rill_context *ctx, const char *what, void *own, size_t size, const void *from,
+                             size_t min_size)
+{
+    size_t known;
+    memcpy(&known, from, sizeof known);
+    if (known < min_size || known > size) {
+        if (ctx == NULL) return RILL_ERR_ABI;
+        return rill_fail(
+            ctx, RILL_ERR_ABI,
+            "%s has %zu bytes, this version of rill reads %zu to %zu: set struct_size, or rebuild the program", what,
+            known, min_size, size);
+    }
+    memset(own, 0, size);
+    memcpy(own, from, known);
+    memcpy(own, &size, sizeof size);
+    return RILL_OK;
 }
 
 rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t need, size_t size, const char *what)

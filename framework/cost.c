@@ -32,8 +32,11 @@ static double extra_rows(const rill_settings *s, double rows)
     return (s->exact ? (double)s->exact_rows : 0) + (s->cube > RILL_CUBE_NONE ? rows : 0);
 }
 
-void rill_settings_cost(const rill_settings *s, const rill_domain_info *info, double size, rill_cost *out)
+void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *info, double size, rill_cost *out)
 {
+    rill_settings own;
+    const rill_settings *s = &own;
+    if (rill__settings_copy(NULL, &own, resolved) < 0) return;
     const double k = s->k, steps = max_steps(s, info, size), choices = max_row_choices(s, info);
     const double phases = info->phases > 0 ? info->phases : 1, rows = k * steps * phases;
     /* A timestep: the rows' choices, each group's candidates, the kept ones. */

@@ -6,10 +6,7 @@
 static rill_status copy_options(devices *list, rill_context *ctx, const rill_open_options *open)
 {
     const size_t min_size = offsetof(rill_open_options, ensemble); /* size in ABI version 1 */
-    if (!rill__copy_struct(&list->open, sizeof list->open, open, min_size))
-        return rill_fail(ctx, RILL_ERR_ABI, "open options of %zu bytes, this rill takes %zu to %zu: rebuild the caller",
-                         open->struct_size, min_size, sizeof list->open);
-    return RILL_OK;
+    return rill_copy_struct(ctx, "rill_open_options", &list->open, sizeof list->open, open, min_size);
 }
 
 /* Whether two names mean the same device: "cuda" is "cuda:0". */

@@ -3,13 +3,23 @@
  * Divisions: creation · input and results. */
 #include "engine_internal.h"
 
+/* Up to the scorers, which the first version had. */
+enum { MIN_SETUP = offsetof(rill_engine_setup, scheduler) };
+
 /* --- creation ----------------------------------------------------------------------------------------------------- */
 
 void rill_engine_setup_init(rill_engine_setup *setup, size_t size)
 {
     memset(setup, 0, size);
     setup->struct_size = size;
-    if (size == sizeof *setup) rill_settings_default(&setup->settings);
+    if (size >= MIN_SETUP) rill_settings_default(&setup->settings);
+}
+
+/* A newer program's settings may be longer than this version's, but not longer than the place that the setup has for them. */
+rill_status rill__setup_copy(rill_context *ctx, rill_engine_setup *own, const rill_engine_setup *from)
+{
+    RILL__TRY(rill_copy_struct(ctx, "rill_engine_setup", own, sizeof *own, from, MIN_SETUP));
+    return rill__settings_copy(ctx, &own->settings, &from->settings);
 }
 
 static rill_status check_names(rill_context *ctx, const char *what, const rill_chain_entry *entries, int32_t n)
@@ -24,9 +34,6 @@ static rill_status check_names(rill_context *ctx, const char *what, const rill_c
 /* Refuse invalid setups that would crash or allocate all memory. */
 static rill_status check_setup(rill_context *ctx, const rill_engine_setup *setup)
 {
-    if (setup->struct_size != sizeof *setup)
-        return rill_fail(ctx, RILL_ERR_ABI, "an engine setup of %zu bytes, this rill has %zu: rebuild the caller",
-                         setup->struct_size, sizeof *setup);
     RILL__TRY(check_names(ctx, "heuristics", setup->heuristics, setup->n_heuristics));
     RILL__TRY(check_names(ctx, "scorers", setup->scorers, setup->n_scorers));
     if (setup->scheduler != NULL) RILL__TRY(check_names(ctx, "policies", setup->scheduler, 1));
@@ -60,9 +67,12 @@ static rill_status set_up_engine(rill_engine *e, const rill_engine_setup *setup)
     return schedule_create(e, setup->scheduler);
 }
 
-rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model, const rill_engine_setup *setup)
+rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model, const rill_engine_setup *given)
 {
+    rill_engine_setup own;
+    const rill_engine_setup *setup = &own;
     *out = NULL;
+    RILL__TRY(rill__setup_copy(ctx, &own, given));
     RILL__TRY(check_setup(ctx, setup));
     rill_engine *e = rill_calloc(ctx, 1, sizeof *e);
     if (e == NULL) return rill_fail_memory(ctx, sizeof *e, "an engine");
@@ -216,9 +226,7 @@ rill_status rill_engine_submit_request(rill_engine *e, const rill_request *req, 
     rill_request own;
     request *own_request;
     int64_t id;
-    if (!rill__copy_struct(&own, sizeof own, req, offsetof(rill_request, progress)))
-        return rill_fail(e->ctx, RILL_ERR_ABI, "a request of %zu bytes, this rill has %zu: rebuild the caller",
-                         req->struct_size, sizeof own);
+    RILL__TRY(rill_copy_struct(e->ctx, "rill_request", &own, sizeof own, req, offsetof(rill_request, progress)));
     if (rill_engine_free_slots(e) <= 0) return RILL_AGAIN;
     RILL__TRY(request_create(&e->requests, e->model, &e->chain, &own, &own_request));
     rill_status status = memory_limit_check(e, own_request);
@@ -264,7 +272,12 @@ int rill_engine_idle(const rill_engine *e)
     return rill_engine_pending(e) == 0 && e->reorder.n_waiting == 0;
 }
 
-rill_status rill_engine_next(rill_engine *e, rill_result *out)
+const rill_output *rill_result_output(const rill_result *result, int32_t i)
+{
+    return i >= 0 && i < result->n_outputs ? (const rill_output *)result->outputs + i : NULL;
+}
+
+rill_status rill_engine_next(rill_engine *e, const rill_result **out)
 {
     return reorder_next(&e->reorder, e->failed < 0, out);
 }

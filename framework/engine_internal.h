@@ -245,4 +245,7 @@ void engine_collect_pending(rill_engine *e);
 /* Report free nodes to the domain, so that they can be reused. */
 void engine_free_nodes(rill_engine *e);
 
+/* Copy a caller's setup, whose struct and settings may be shorter. RILL_OK · RILL_ERR_ABI */
+rill_status rill__setup_copy(rill_context *ctx, rill_engine_setup *own, const rill_engine_setup *from);
+
 #endif

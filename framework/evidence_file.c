@@ -61,11 +61,14 @@ static rill_status hash_names(uint64_t *out, rill_context *ctx, const rill_model
 rill_status rill_evidence_kind_for_model(rill_evidence_kind *out, rill_context *ctx, const rill_model *model)
 {
     const rill_domain_info *info = rill_model_info(model);
-    *out = (rill_evidence_kind){.struct_size = sizeof *out,
-                                .actions = info->actions,
-                                .phases = info->phases > 0 ? info->phases : 1,
-                                .end_action = info->has_end_action ? info->end_action : RILL_NO_ACTION};
-    return hash_names(&out->names, ctx, model, info->actions);
+    rill_evidence_kind kind;
+    RILL__TRY(rill_copy_struct(ctx, "rill_evidence_kind", &kind, sizeof kind, out, sizeof kind));
+    kind.actions = info->actions;
+    kind.phases = info->phases > 0 ? info->phases : 1;
+    kind.end_action = info->has_end_action ? info->end_action : RILL_NO_ACTION;
+    RILL__TRY(hash_names(&kind.names, ctx, model, info->actions));
+    *out = kind;
+    return RILL_OK;
 }
 
 static rill_status fail_other_model(rill_context *ctx, const char *path, const char *what, int32_t theirs, int32_t ours)

@@ -28,8 +28,9 @@ static rill_status fill_empty(rill_engine *e, result_record *record)
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, 1, "a result"));
     /* An empty text, and an empty text for each field. */
     for (int32_t i = 0; i <= e->output_writer.n_fields; i++) RILL__TRY(rill_text_append(&record->text, "", 1));
-    record->outputs[0] = (rill_output){.certified = e->settings.certify}; /* the only possible output */
-    record->result.outputs = record->outputs;
+    record->outputs[0] = (rill_output){.struct_size = sizeof(rill_output),
+                                       .certified = e->settings.certify}; /* the only possible output */
+    record->result.outputs = (const struct rill_outputs *)record->outputs;
     record->result.n_outputs = record->result.outputs_found = 1;
     output_writer_set_pointers(&e->output_writer, record, &record->text);
     return RILL_OK;
@@ -78,7 +79,8 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, resul
     size_t n = (size_t)h.length;
     RILL__TRY(result_record_reserve(e->ctx, record, *n_actions + n + 1));
     rill_output *out = &record->outputs[*n_outputs];
-    *out = (rill_output){.path_score = output->path_score,
+    *out = (rill_output){.struct_size = sizeof *out,
+                         .path_score = output->path_score,
                          .score = output->final_score,
                          .logp = h.logp,
                          .length = output->length,
@@ -121,7 +123,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, (size_t)n_records, "a result"));
     RILL__TRY(reserve_actions(e, it, n_records, record));
     for (int32_t i = 0; i < found && n < n_records; i++) RILL__TRY(add_output(e, slot, i, record, &n, &n_actions));
-    record->result.outputs = record->outputs;
+    record->result.outputs = (const struct rill_outputs *)record->outputs;
     record->result.n_outputs = n;
     record->result.outputs_found = found;
     record->result.timed_out = it->timed_out;

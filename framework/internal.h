@@ -61,20 +61,6 @@ void rill__registry_finish(rill_context *ctx);
 /* Give a worker's context the tables that its parent registered before the mark, NULL: all of them. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__registry_share(rill_context *ctx, const rill_context *parent, const rill_registry_mark *mark);
 
-/* Copy a struct that begins with its size from a caller whose header may be older: members that it lacks become zero, which means unset
- * in these structs. New members are appended after all padding, since the content of padding is undefined. `min_size`: the size of the
- * first version. Returns 0 when the size does not fit. */
-static inline int rill__copy_struct(void *own, size_t size, const void *from, size_t min_size)
-{
-    size_t known;
-    memcpy(&known, from, sizeof known);
-    if (known < min_size || known > size) return 0;
-    memset(own, 0, size);
-    memcpy(own, from, known);
-    memcpy(own, &size, sizeof size);
-    return 1;
-}
-
 /* An option's name in the context's style: "--beam-size", "beam_size". Returns `out`. */
 const char *rill__option_label(const rill_context *ctx, const char *name, char out[RILL_OPTION_MAX]);
 
@@ -98,8 +84,8 @@ static inline rill_status rill__check_text(rill_context *ctx, const char *text, 
 /* Processors allowed by this process's cgroup quotas, 0: no quota. `root` is a prefix for /proc and /sys. */
 int32_t rill__quota_processors(const char *root);
 
-/* Refuse settings of a caller built against another version: only their size can be read. */
-rill_status rill__settings_check_size(rill_context *ctx, const rill_settings *settings);
+/* Copy a caller's settings as rill_copy_struct() does. RILL_OK · RILL_ERR_ABI */
+rill_status rill__settings_copy(rill_context *ctx, rill_settings *own, const rill_settings *from);
 /* rill_settings_resolve() for a run; `budgeted`: a function sets budgets. */
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted);
 

@@ -109,6 +109,7 @@ static rill_status begin(void *self, int64_t item_id)
 static rill_status set_kind(lmbr *l, const rill_model *model)
 {
     if (l->has_kind) return RILL_OK;
+    l->kind.struct_size = sizeof l->kind;
     RILL__TRY(rill_evidence_kind_for_model(&l->kind, l->ctx, model));
     if (l->file != NULL) RILL__TRY(rill_evidence_fits(l->file, &l->kind));
     l->has_kind = 1;
@@ -123,7 +124,7 @@ static rill_status found(void *self, const rill_found *outputs)
     RILL__TRY(set_kind(l, outputs->model));
     RILL__TRY(add_evidence(l, outputs->item_id, &l->kind, &ngrams));
     for (int32_t i = 0; i < outputs->n && i < l->max_outputs; i++) {
-        const rill_found_output *o = &outputs->output[i];
+        const rill_found_output *o = rill_found_output_at(outputs, i);
         RILL__TRY(rill_ngrams_entry(ngrams, o->ids, o->n_ids, o->score));
     }
     RILL__TRY(rill_ngrams_finish(ngrams, l->scale));

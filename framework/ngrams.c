@@ -14,12 +14,14 @@ enum { MAX_NODES = 1 << 20 }; /* so that a mistyped number does not allocate all
 rill_status rill_ngrams_create(rill_ngrams **out, rill_context *ctx, const rill_evidence_kind *kind)
 {
     *out = NULL;
-    if (kind->struct_size != sizeof *kind || kind->actions < 1 || kind->phases < 1 || kind->phases > NGRAM_PHASES)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "n-grams of %d actions in %d phases", kind->actions, kind->phases);
+    rill_evidence_kind own;
+    RILL__TRY(rill_copy_struct(ctx, "rill_evidence_kind", &own, sizeof own, kind, offsetof(rill_evidence_kind, names)));
+    if (own.actions < 1 || own.phases < 1 || own.phases > NGRAM_PHASES)
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "n-grams of %d actions in %d phases", own.actions, own.phases);
     rill_ngrams *g = rill_calloc(ctx, 1, sizeof *g);
     if (g == NULL) return rill_fail_memory(ctx, sizeof *g, "n-grams");
     g->ctx = ctx;
-    g->kind = *kind;
+    g->kind = own;
     *out = g;
     return RILL_OK;
 }

@@ -22,10 +22,13 @@ static rill_status pack_arguments(rill_text *out, const char *const *list, int32
     return RILL_OK;
 }
 
-/* Settings of another size are refused when the request is made; of these only struct_size is packed. */
-static size_t settings_bytes(const rill_settings *s)
+/* Settings whose size is impossible are packed with that size alone; the request is refused when it is created. */
+static rill_status pack_settings(rill_text *out, const rill_settings *settings)
 {
-    return s->struct_size == sizeof *s ? sizeof *s : sizeof s->struct_size;
+    rill_settings own = {0};
+    if (settings == NULL) return RILL_OK;
+    if (rill__settings_copy(NULL, &own, settings) < 0) own.struct_size = settings->struct_size;
+    return rill_text_append(out, (const char *)&own, sizeof own);
 }
 
 rill_status packed_request_write(rill_text *out, const rill_request *req, const chain *c, double start_time)
@@ -34,8 +37,7 @@ rill_status packed_request_write(rill_text *out, const rill_request *req, const 
     if (request_is_text_only(req)) return RILL_OK;
     packed_head h = {*req, start_time};
     RILL__TRY(rill_text_append(out, (const char *)&h, sizeof h));
-    if (req->settings != NULL)
-        RILL__TRY(rill_text_append(out, (const char *)req->settings, settings_bytes(req->settings)));
+    RILL__TRY(pack_settings(out, req->settings));
     if (req->input_options != NULL)
         RILL__TRY(rill_text_append(out, req->input_options, strlen(req->input_options) + 1));
     RILL__TRY(pack_arguments(out, req->heuristics, c->n_heuristics));
@@ -62,10 +64,8 @@ rill_status packed_request_read(requests *all, const rill_model *model, chain *c
     memcpy(&h, bytes, sizeof h);
     bytes += sizeof h;
     if (h.request.settings != NULL) {
-        memcpy(&settings.struct_size, bytes, sizeof settings.struct_size);
-        const size_t n_bytes = settings_bytes(&settings);
-        memcpy(&settings, bytes, n_bytes);
-        bytes += n_bytes;
+        memcpy(&settings, bytes, sizeof settings);
+        bytes += sizeof settings;
         h.request.settings = &settings;
     }
     if (h.request.input_options != NULL) {

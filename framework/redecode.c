@@ -41,6 +41,11 @@ void engine_scorers_done(rill_engine *e, const item *it)
     notify_done(e, it->instances, it->id, e->chain.n_scorers);
 }
 
+const rill_found_output *rill_found_output_at(const rill_found *found, int32_t i)
+{
+    return (const rill_found_output *)found->outputs + i;
+}
+
 /* List the item's outputs, which are sorted, for found(). */
 static rill_status list_outputs(rill_engine *e, int32_t slot, rill_found *found)
 {
@@ -64,8 +69,11 @@ static rill_status list_outputs(rill_engine *e, int32_t slot, rill_found *found)
                                           .truncated = h.truncated};
         n_actions += (size_t)h.length;
     }
-    *found = (rill_found){
-        .struct_size = sizeof *found, .item_id = it->id, .output = a->found, .n = it->n_outputs, .model = e->model};
+    *found = (rill_found){.struct_size = sizeof *found,
+                          .item_id = it->id,
+                          .outputs = (const struct rill_found_outputs *)a->found,
+                          .n = it->n_outputs,
+                          .model = e->model};
     return RILL_OK;
 }
 

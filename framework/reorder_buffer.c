@@ -115,7 +115,8 @@ rill_status reorder_get_record(reorder_buffer *o, int64_t id, result_record **ou
     record->text.length = 0;
     record->n_unwritten = 0;
     record->message[0] = record->note[0] = '\0';
-    record->result = (rill_result){.id = id, .message = record->message, .warning = record->note};
+    record->result = (rill_result){
+        .struct_size = sizeof record->result, .id = id, .message = record->message, .warning = record->note};
     *out = record;
     return RILL_OK;
 }
@@ -183,13 +184,13 @@ static int has_next(const reorder_buffer *o, int at_end)
     return o->oldest_id < o->next_id && o->ring[(size_t)o->oldest_id & (o->ring_capacity - 1)] != NULL;
 }
 
-rill_status reorder_next(reorder_buffer *o, int at_end, rill_result *out)
+rill_status reorder_next(reorder_buffer *o, int at_end, const rill_result **out)
 {
     if (o->last_delivered != NULL) reorder_free_record(o, o->last_delivered);
     o->last_delivered = o->unordered ? take_completed(o) : take_in_order(o, at_end);
     if (o->last_delivered == NULL) return RILL_AGAIN;
     o->n_waiting--;
     o->last_delivered->result.has_more = has_next(o, at_end);
-    *out = o->last_delivered->result;
+    *out = &o->last_delivered->result;
     return RILL_OK;
 }

@@ -69,6 +69,6 @@ void reorder_put(reorder_buffer *o, result_record *record);
  * reorder_free_record(). */
 result_record *reorder_take_completed(reorder_buffer *o);
 /* Deliver the next result. `at_end`: no more results will come, so missing ids are skipped. RILL_OK · RILL_AGAIN */
-rill_status reorder_next(reorder_buffer *o, int at_end, rill_result *out);
+rill_status reorder_next(reorder_buffer *o, int at_end, const rill_result **out);
 
 #endif

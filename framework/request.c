@@ -48,8 +48,7 @@ static rill_status resolve_request(const requests *all, const rill_model *model,
                                    rill_settings *out)
 {
     const rill_settings *run = &all->setup_settings;
-    RILL__TRY(rill__settings_check_size(all->ctx, wanted));
-    *out = *wanted;
+    RILL__TRY(rill__settings_copy(all->ctx, out, wanted));
     for (size_t i = 0; i < N_RUN_FIELDS; i++)
         memcpy((char *)out + run_fields[i].offset, (const char *)run + run_fields[i].offset, run_fields[i].size);
     RILL__TRY(rill__model_recommend(model, all->ctx, out));

@@ -88,9 +88,7 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
     if (table == NULL) return rill__fail_unknown(ctx, "domain", &ctx->domains, domain);
     const size_t min_size = offsetof(rill_open_options, ensemble); /* size in ABI version 1 */
     rill_open_options own;
-    if (!rill__copy_struct(&own, sizeof own, options, min_size))
-        return rill_fail(ctx, RILL_ERR_ABI, "open options of %zu bytes, this rill takes %zu to %zu: rebuild the caller",
-                         options->struct_size, min_size, sizeof own);
+    RILL__TRY(rill_copy_struct(ctx, "rill_open_options", &own, sizeof own, options, min_size));
     RILL__TRY(check_options(ctx, table, &own));
     if ((table->start == NULL) != (table->stop == NULL))
         return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has one of start and stop: both or none are needed", domain);

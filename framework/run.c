@@ -19,8 +19,8 @@ typedef struct run {
 
 static rill_status write_results(run *r)
 {
-    rill_result result;
-    while (rill_engine_next(r->engine, &result) == RILL_OK) RILL__TRY(r->write(r->write_user, &result));
+    const rill_result *result;
+    while (rill_engine_next(r->engine, &result) == RILL_OK) RILL__TRY(r->write(r->write_user, result));
     return RILL_OK;
 }
 

@@ -17,7 +17,9 @@ enum { OWN = -2, FIRM = -1, NOWHERE = INT_MAX };
 
 /* A configuration with the private members after those that callers see. */
 typedef struct search_config {
-    rill_search_config config; /* first */
+    rill_search_config config; /* first; points to the next two */
+    rill_engine_setup setup;
+    rill_settings resolved;
     rill_context *ctx;
     char ignored[IGNORED_BYTES];
     /* own: also firm; NULL unless it is for a request */
@@ -122,16 +124,16 @@ static void select_heuristics(search_config *p, int pruned)
         if (chain->n > 0) note_chain_ignored(p, get_source(p, index), "heuristics", chain);
         return;
     }
-    p->config.setup.heuristics = chain->entry;
-    p->config.setup.n_heuristics = (int32_t)chain->n;
+    p->setup.heuristics = chain->entry;
+    p->setup.n_heuristics = (int32_t)chain->n;
 }
 
 static void select_scorers(search_config *p)
 {
     const int index = nearest_with_chain(p, RILL_CHAIN_SCORERS);
     if (index == NOWHERE) return;
-    p->config.setup.scorers = get_source(p, index)->chain[RILL_CHAIN_SCORERS].entry;
-    p->config.setup.n_scorers = (int32_t)get_source(p, index)->chain[RILL_CHAIN_SCORERS].n;
+    p->setup.scorers = get_source(p, index)->chain[RILL_CHAIN_SCORERS].entry;
+    p->setup.n_scorers = (int32_t)get_source(p, index)->chain[RILL_CHAIN_SCORERS].n;
 }
 
 /* A source's scheduler applies to the method of the same source or of one with lower precedence: choosing a method also chooses its
@@ -139,11 +141,11 @@ static void select_scorers(search_config *p)
 static void select_scheduler(search_config *p)
 {
     int replaced = 0;
-    for (int i = OWN; i < p->n && p->config.setup.scheduler == NULL; i++) {
+    for (int i = OWN; i < p->n && p->setup.scheduler == NULL; i++) {
         const rill_option_source *layer = get_source(p, i);
         if (layer == NULL) continue;
         const rill__chain *chain = &layer->chain[RILL_CHAIN_SCHEDULER];
-        if (chain->n > 0 && !replaced) p->config.setup.scheduler = &chain->entry[0];
+        if (chain->n > 0 && !replaced) p->setup.scheduler = &chain->entry[0];
         if (chain->n > 0 && replaced) note_chain_ignored(p, layer, "policy", chain);
         replaced |= rill__source_value(layer, setting_row("method")) != NULL;
     }
@@ -155,8 +157,8 @@ static void select_budget(search_config *p)
     for (int i = OWN; i < p->n; i++) {
         const rill_option_source *layer = get_source(p, i);
         if (layer == NULL || rill_option_source_get(layer, "max-batch-hypotheses") == NULL) continue;
-        p->config.setup.budget = layer->budget;
-        p->config.setup.budget_user = layer->budget_user;
+        p->setup.budget = layer->budget;
+        p->setup.budget_user = layer->budget_user;
         return;
     }
 }
@@ -166,8 +168,8 @@ static void select_cube_key(search_config *p)
     for (int i = p->n - 1; i >= OWN; i--) {
         const rill_option_source *layer = get_source(p, i);
         if (layer == NULL || layer->cube_key == NULL) continue;
-        p->config.setup.cube_key = layer->cube_key;
-        p->config.setup.cube_key_user = layer->cube_key_user;
+        p->setup.cube_key = layer->cube_key;
+        p->setup.cube_key_user = layer->cube_key_user;
     }
 }
 
@@ -175,7 +177,7 @@ static void select_cube_key(search_config *p)
 
 static rill_status apply_required(search_config *p, const char *method)
 {
-    rill_settings *settings = &p->config.setup.settings;
+    rill_settings *settings = &p->setup.settings;
     rill_status status = rill_settings_set(p->ctx, settings, "method", method);
     for (const rill_option *row = rill_setting_table(); row->name != NULL && status == RILL_OK; row++) {
         const char *value = p->own != NULL ? rill__source_value(p->own, row) : NULL;
@@ -195,11 +197,11 @@ static int is_for_other_method(const rill_option_source *layer, const rill_optio
 /* Keep the setting if the configuration stays valid with it. */
 static int try_setting(search_config *p, const char *name, const char *value)
 {
-    rill_settings with = p->config.setup.settings;
+    rill_settings with = p->setup.settings;
     if (rill_settings_set(p->ctx, &with, name, value) < 0) return 0;
     rill_settings trial = with;
-    if (rill_settings_resolve(p->ctx, &trial, p->config.setup.n_heuristics > 0) < 0) return 0;
-    p->config.setup.settings = with;
+    if (rill_settings_resolve(p->ctx, &trial, p->setup.n_heuristics > 0) < 0) return 0;
+    p->setup.settings = with;
     return 1;
 }
 
@@ -215,7 +217,7 @@ static void apply_defaults(search_config *p, int index)
             row == setting_row("method"))
             continue;
         if (row->kind == RILL_OPTION_SEARCH && preset_is_nearer(p, index)) continue;
-        if (is_for_other_method(layer, row, p->config.setup.settings.method))
+        if (is_for_other_method(layer, row, p->setup.settings.method))
             note_ignored(p, layer, "options.", row->name);
         else
             wanted[n++] = row;
@@ -257,9 +259,8 @@ static rill_status compose_sources(search_config *p)
     for (int i = 0; i < p->n; i++) apply_defaults(p, i);
     select_budget(p);
     select_cube_key(p);
-    p->config.resolved = p->config.setup.settings;
-    return rill__settings_resolve(p->ctx, &p->config.resolved, p->config.setup.n_heuristics > 0,
-                                  p->config.setup.budget != NULL);
+    p->resolved = p->setup.settings;
+    return rill__settings_resolve(p->ctx, &p->resolved, p->setup.n_heuristics > 0, p->setup.budget != NULL);
 }
 
 static rill_status make(search_config **out, rill_context *ctx, const rill_option_source *own,
@@ -275,8 +276,8 @@ static rill_status make(search_config **out, rill_context *ctx, const rill_optio
     p->required = firm;
     p->n = n;
     for (int i = 0; i < n; i++) p->defaults[i] = soft[i];
-    p->config.ignored = p->ignored;
-    rill_engine_setup_default(&p->config.setup);
+    p->config = (rill_search_config){.setup = &p->setup, .resolved = &p->resolved, .ignored = p->ignored};
+    rill_engine_setup_default(&p->setup);
     const rill_option_style style = ctx->option_style;
     if (firm != NULL && firm->origin == RILL_FROM_FILE) rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
     const rill_status status = compose_sources(p);
@@ -300,7 +301,7 @@ rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx,
 /* Heuristics belong to the run. A request can only disable them by sampling or beam groups. */
 static rill_status check_heuristics(const search_config *run, const search_config *p)
 {
-    const rill_engine_setup *all = &run->config.setup, *own = &p->config.setup;
+    const rill_engine_setup *all = &run->setup, *own = &p->setup;
     if (same_chain(all->heuristics, all->n_heuristics, own->heuristics, own->n_heuristics)) return RILL_OK;
     if (own->settings.sample > 0 || own->settings.groups > 1) return RILL_OK;
     return rill_fail(
@@ -340,7 +341,7 @@ void rill_search_config_free(rill_search_config *config)
 rill_status rill_search_config_add_scorer(rill_search_config *config, const char *name, const char *arguments)
 {
     search_config *p = (search_config *)config;
-    rill_engine_setup *setup = &config->setup;
+    rill_engine_setup *setup = config->setup;
     const size_t n = (size_t)setup->n_scorers;
     const int borrowed = p->scorers == NULL;
     RILL__TRY(RILL__GROW(p->ctx, p->scorers, p->scorers_capacity, n + 1, "a chain"));
@@ -355,7 +356,7 @@ rill_status rill_search_config_add_scorer(rill_search_config *config, const char
 /* Copy the scorers that were added to a configuration to a worker's copy. */
 static rill_status copy_added_scorers(const search_config *p, rill_search_config *worker_copy)
 {
-    for (int32_t i = p->config.setup.n_scorers - p->n_added; i < p->config.setup.n_scorers; i++)
+    for (int32_t i = p->setup.n_scorers - p->n_added; i < p->setup.n_scorers; i++)
         RILL__TRY(rill_search_config_add_scorer(worker_copy, p->scorers[i].name, p->scorers[i].arguments));
     return RILL_OK;
 }
@@ -389,11 +390,11 @@ rill_status rill_search_config_worker_copy(const rill_search_config *config, ril
 int rill_search_config_same_search(const rill_search_config *a, const rill_search_config *b)
 {
     char x[RILL_OPTION_MAX], y[RILL_OPTION_MAX];
-    const rill_engine_setup *s = &a->setup, *t = &b->setup;
+    const rill_engine_setup *s = a->setup, *t = b->setup;
     for (const rill_option *row = rill_setting_table(); row->name != NULL; row++)
         if (row->kind != RILL_OPTION_SCHEDULE &&
             row != setting_row("n-best") && /* the same search with more or fewer outputs */
-            strcmp(rill_settings_get(&a->resolved, row, x), rill_settings_get(&b->resolved, row, y)) != 0)
+            strcmp(rill_settings_get(a->resolved, row, x), rill_settings_get(b->resolved, row, y)) != 0)
             return 0;
     return same_chain(s->heuristics, s->n_heuristics, t->heuristics, t->n_heuristics) &&
            same_chain(s->scorers, s->n_scorers, t->scorers, t->n_scorers);

@@ -105,27 +105,36 @@ static const rill_option OPTIONS[] = {
 /* clang-format on */
 
 _Static_assert(sizeof OPTIONS / sizeof *OPTIONS <= 64, "rill_settings.given has a bit for each");
+_Static_assert(sizeof(rill_settings) <= RILL_SETTINGS_SPACE, "structs have settings inside");
 
 const rill_option *rill_setting_table(void)
 {
     return OPTIONS;
 }
 
-/* A struct of another size is only guaranteed to have the first member. */
+/* Every caller's struct has the members up to `given`; a later one is unset at 0. */
+enum { MIN_SETTINGS = offsetof(rill_settings, given) + sizeof(uint64_t) };
+
 void rill_settings_init(rill_settings *settings, size_t size)
 {
     memset(settings, 0, size);
     settings->struct_size = size;
-    if (size != sizeof *settings) return;
+    if (size < MIN_SETTINGS) return;
     settings->refill = -1.0;
     snprintf(settings->method, sizeof settings->method, "stream-all");
 }
 
-rill_status rill__settings_check_size(rill_context *ctx, const rill_settings *settings)
+rill_status rill__settings_copy(rill_context *ctx, rill_settings *own, const rill_settings *from)
 {
-    if (settings->struct_size == sizeof *settings) return RILL_OK;
-    return rill_fail(ctx, RILL_ERR_ABI, "settings of %zu bytes, this rill has %zu: rebuild the caller",
-                     settings->struct_size, sizeof *settings);
+    return rill_copy_struct(ctx, "rill_settings", own, sizeof *own, from, MIN_SETTINGS);
+}
+
+/* Copy own settings to a caller's struct, as far as it goes. */
+static void copy_back(rill_settings *to, const rill_settings *own)
+{
+    const size_t size = to->struct_size;
+    memcpy(to, own, size);
+    to->struct_size = size;
 }
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
@@ -184,8 +193,14 @@ static rill_status read_value(rill_context *ctx, rill_settings *settings, const 
     return RILL_OK;
 }
 
-const char *rill_settings_get(const rill_settings *settings, const rill_option *option, char out[RILL_OPTION_MAX])
+const char *rill_settings_get(const rill_settings *from, const rill_option *option, char out[RILL_OPTION_MAX])
 {
+    rill_settings own;
+    const rill_settings *settings = &own;
+    if (from->struct_size == sizeof own)
+        settings = from;
+    else if (rill__settings_copy(NULL, &own, from) < 0)
+        rill_settings_default(&own);
     if (option->offset == offsetof(rill_settings, method))
         snprintf(out, RILL_OPTION_MAX, "%s", settings->method);
     else if (option->offset == offsetof(rill_settings, top_k) && settings->top_k == INT_MAX)
@@ -218,10 +233,15 @@ static uint64_t option_bit(const rill_option *option)
 rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value)
 {
     const rill_option *option = rill_option_find(OPTIONS, name);
-    RILL__TRY(rill__settings_check_size(ctx, settings));
+    rill_settings own;
+    RILL__TRY(rill__settings_copy(ctx, &own, settings));
     if (option == NULL) return unknown_setting(ctx, name);
-    RILL__TRY(read_value(ctx, settings, option, value));
-    settings->given |= option_bit(option);
+    if (option->offset >= settings->struct_size)
+        return rill_fail(ctx, RILL_ERR_ABI, "%s: this program was built for a version of rill without this setting",
+                         name);
+    RILL__TRY(read_value(ctx, &own, option, value));
+    own.given |= option_bit(option);
+    copy_back(settings, &own);
     return RILL_OK;
 }
 
@@ -531,7 +551,6 @@ static rill_status check_ranges(rill_context *ctx, const rill_settings *settings
 
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted)
 {
-    RILL__TRY(rill__settings_check_size(ctx, settings));
     const rill_method_info *m = NULL;
     settings->method[sizeof settings->method - 1] = '\0';
     RILL__TRY(find_method(ctx, settings->method, &m));
@@ -547,5 +566,9 @@ rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, i
 
 rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics)
 {
-    return rill__settings_resolve(ctx, settings, has_heuristics, 0);
+    rill_settings own;
+    RILL__TRY(rill__settings_copy(ctx, &own, settings));
+    RILL__TRY(rill__settings_resolve(ctx, &own, has_heuristics, 0));
+    copy_back(settings, &own);
+    return RILL_OK;
 }

@@ -382,24 +382,23 @@ rill_status worker_pool_start_writer(worker_pool *f, rill_model *model)
     return RILL_OK;
 }
 
-static rill_status write_texts(worker_pool *f, rill_result *result)
+static rill_status write_texts(worker_pool *f)
 {
     result_record *record = f->reorder.last_delivered;
     if (record->n_unwritten == 0) return RILL_OK;
     double start = statistics_clock();
     rill_status status = output_writer_write_deferred(&f->output_writer, record, &f->text);
     f->write_seconds += statistics_clock() - start;
-    *result = record->result;
     return status;
 }
 
 static rill_status write_results(worker_pool *f, int at_end)
 {
-    rill_result result;
+    const rill_result *result;
     while (reorder_next(&f->reorder, at_end, &result) == RILL_OK) {
-        RILL__TRY(write_texts(f, &result));
+        RILL__TRY(write_texts(f));
         f->n_delivered++;
-        rill_status status = f->write(f->write_user, &result);
+        rill_status status = f->write(f->write_user, result);
         f->writer_ended = status < 0;
         RILL__TRY(status);
     }

@@ -121,12 +121,12 @@ rill_status rill_workers_open(rill_workers **out, rill_context *ctx, const char 
                               const rill_workers_options *options)
 {
     *out = NULL;
-    if (options->struct_size != sizeof *options)
-        return rill_fail(ctx, RILL_ERR_ABI, "workers' options of %zu bytes, this rill has %zu: rebuild the caller",
-                         options->struct_size, sizeof *options);
+    rill_workers_options own;
     devices list;
+    RILL__TRY(rill_copy_struct(ctx, "rill_workers_options", &own, sizeof own, options,
+                               offsetof(rill_workers_options, apart)));
     rill_status status = devices_read(&list, ctx, open);
-    if (status >= 0) status = open_all(out, ctx, domain, &list, options);
+    if (status >= 0) status = open_all(out, ctx, domain, &list, &own);
     devices_clear(&list, ctx);
     return status;
 }
@@ -198,15 +198,14 @@ static rill_status make_engine(rill_workers *all, int32_t index, const rill_engi
     worker *w = &all->workers[index];
     if (!all->threaded) return rill_engine_create(&w->engine, w->ctx, w->model, setup);
     rill_engine_setup own;
-    if (setup->struct_size == sizeof own && setup->trace != NULL) {
-        own = *setup;
+    RILL__TRY(rill__setup_copy(all->ctx, &own, setup));
+    if (own.trace != NULL) {
+        w->trace = own.trace;
+        w->trace_user = own.trace_user;
         own.trace = call_trace;
         own.trace_user = w;
-        w->trace = setup->trace;
-        w->trace_user = setup->trace_user;
-        setup = &own;
     }
-    rill_status status = rill_engine_create(&w->engine, w->ctx, w->model, setup);
+    rill_status status = rill_engine_create(&w->engine, w->ctx, w->model, &own);
     if (status < 0) return copy_error(all, w, status);
     rill_engine *e = w->engine;
     w->source = (input_source){.take_inputs = take_inputs, .user = w};

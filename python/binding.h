@@ -6,6 +6,7 @@
 #ifndef RILLPY_BINDING_H
 #define RILLPY_BINDING_H
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 enum { RILLPY_ABI_VERSION = RILL_ABI_VERSION }; /* a macro is not visible to Python */

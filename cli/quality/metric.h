@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "lines.h"
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 enum { CLI_TALLY_MAX = 10 };

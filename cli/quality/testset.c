@@ -99,7 +99,7 @@ rill_status cli_testset_add_result(cli_testset *set, const rill_result *result, 
     cli_verdict verdict = {0};
     const int32_t outputs = result->status < 0 ? 0 : result->n_outputs;
     for (int32_t i = 0; set->has_references && i < (outputs > 0 ? outputs : 1); i++) {
-        const rill_output *o = outputs > 0 ? &result->outputs[i] : NULL;
+        const rill_output *o = outputs > 0 ? rill_result_output(result, i) : NULL;
         if (cli_verdict_add(&verdict, &set->metric, result->id, o ? o->text : NULL, o ? o->text_bytes : 0) < 0)
             return RILL_ERR_MEMORY;
     }
@@ -121,7 +121,7 @@ uint64_t cli_result_hash(const rill_result *result)
     uint64_t hash = 14695981039346656037u;
     hash = hash_bytes(hash, &result->status, sizeof result->status);
     for (int32_t i = 0; i < result->n_outputs; i++) {
-        const rill_output *o = &result->outputs[i];
+        const rill_output *o = rill_result_output(result, i);
         hash = hash_bytes(hash, o->text, o->text_bytes + 1);
         hash = hash_bytes(hash, &o->path_score, sizeof o->path_score);
         hash = hash_bytes(hash, &o->logp, sizeof o->logp);

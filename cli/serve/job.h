@@ -13,6 +13,7 @@
 #include <jansson.h>
 #include <pthread.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 typedef struct job job;

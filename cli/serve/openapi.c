@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 static const struct {

@@ -428,7 +428,7 @@ rill_status queue_write(void *user, const rill_result *result)
     rill_workers_stats(s->session.worker_pool, &s->counts.stats);
     char *text = json && (keeps || (d->first_waiting && d->first_waiting->next)) ? cli_result_line(json) : NULL;
     if (keeps && text) cache_add(s->cache, d->hash, d->key, d->key_length, text);
-    if (result->n_outputs > 0) s->counts.actions += result->outputs[0].length;
+    if (result->n_outputs > 0) s->counts.actions += rill_result_output(result, 0)->length;
     end_decoding(s, d, result->status, json, text);
     pthread_mutex_unlock(&s->lock);
     free(text);

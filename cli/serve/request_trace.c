@@ -48,7 +48,7 @@ static int is_request_cancelled(service *s, job *j)
 static rill_status decode(request_trace *t, rill_engine *engine)
 {
     job *j = t->job;
-    rill_result result;
+    const rill_result *result;
     rill_status status = RILL_OK;
     for (int32_t next = 0; status >= 0 && j->n_done < j->n;) {
         int64_t id;
@@ -58,11 +58,11 @@ static rill_status decode(request_trace *t, rill_engine *engine)
         if (next == j->n) rill_engine_close_input(engine);
         if (status >= 0) status = rill_engine_step(engine);
         while (status >= 0 && rill_engine_next(engine, &result) == RILL_OK) {
-            cli_trace_result(&t->trace, &result);
-            job_input *input = result.user;
+            cli_trace_result(&t->trace, result);
+            job_input *input = result->user;
             /* Set the last result when the trace is complete. */
             if (j->n_done + 1 < j->n)
-                job_set_result(input, result.status, json_null());
+                job_set_result(input, result->status, json_null());
             else
                 return RILL_OK;
         }
@@ -76,7 +76,7 @@ static rill_status run(request_trace *t)
     const service *s = t->service;
     char path[64];
     rill_engine *engine = NULL;
-    rill_engine_setup setup = s->search_config->setup;
+    rill_engine_setup setup = *s->search_config->setup;
     setup.settings = t->job->settings;
     setup.settings.unordered = 0;
     setup.trace = cli_trace_event;

@@ -55,8 +55,8 @@ static int make_search_config(service *s)
 static int open_constraints(service *s)
 {
     if (cli_constraints_add_scorers(s->search_config) < 0 ||
-        rill_constraints_create(&s->constraints, s->session.ctx, &s->search_config->setup) < 0 ||
-        rill_constraints_create(&s->request_constraints, s->request_ctx, &s->search_config->setup) < 0)
+        rill_constraints_create(&s->constraints, s->session.ctx, s->search_config->setup) < 0 ||
+        rill_constraints_create(&s->request_constraints, s->request_ctx, s->search_config->setup) < 0)
         return cli_fail_context(s->session.ctx);
     return CLI_OK;
 }
@@ -76,7 +76,7 @@ static int prepare(service *s)
     rill_option_set_style(s->request_ctx, RILL_OPTION_PLAIN);
     code = open_constraints(s);
     if (code != CLI_OK) return code;
-    if (cli_workers_begin(session, s->search_config, &s->search_config->setup) < 0)
+    if (cli_workers_begin(session, s->search_config, s->search_config->setup) < 0)
         return cli_fail_context(session->ctx);
     const int64_t flight = rill_workers_settings(session->worker_pool)->max_items;
     s->max_in_flight = (int64_t)session->workers * flight + session->workers;
@@ -86,7 +86,7 @@ static int prepare(service *s)
     s->max_search_bytes = (double)s->options->request_bytes;
     s->in_flight = calloc((size_t)s->max_in_flight, sizeof(decoding *));
     s->cache = cache_create((size_t)s->options->cache_bytes);
-    s->settings_key = queue_settings_key(&s->search_config->resolved);
+    s->settings_key = queue_settings_key(s->search_config->resolved);
     return s->in_flight && s->cache && s->settings_key ? CLI_OK : cli_fail_memory("the inputs under way");
 }
 
@@ -175,12 +175,12 @@ const char *service_failure(service *s)
 
 const rill_settings *service_settings(const service *s)
 {
-    return &s->search_config->resolved;
+    return s->search_config->resolved;
 }
 
 json_t *service_options_json(const service *s, cli_options_scope scope)
 {
-    return cli_options_json(&s->search_config->resolved, s->search_config, scope);
+    return cli_options_json(s->search_config->resolved, s->search_config, scope);
 }
 
 /* Store one option of a request in `source`, or append it to the options of the domain's inputs. */
@@ -209,8 +209,8 @@ static rill_status check_width(service *s, const rill_option_source *source, con
                   {"stop-after", 1},  {"max-children", 0}, {"min-width", 0}};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         const rill_option *row = rill_option_find(rill_setting_table(), widths[i].name);
-        const int32_t value = *(const int32_t *)((const char *)&search_config->resolved + row->offset);
-        const int32_t own = *(const int32_t *)((const char *)&s->search_config->resolved + row->offset);
+        const int32_t value = *(const int32_t *)((const char *)search_config->resolved + row->offset);
+        const int32_t own = *(const int32_t *)((const char *)s->search_config->resolved + row->offset);
         const int is_requested = rill_option_source_get(source, row->name) != NULL;
         if (value <= s->max_beam_size || (!is_requested && (!widths[i].follows || value <= own))) continue;
         return rill_fail(s->request_ctx, RILL_ERR_OPTION, "%s%s %d: a request may have %d here (--max-beam-size)",
@@ -227,7 +227,7 @@ static double search_bytes(const service *s, const rill_settings *resolved, cons
     for (int32_t i = 0; i < j->n; i++)
         if (j->input[i].length > longest) longest = j->input[i].length;
     rill_settings_cost(resolved, rill_model_info(s->session.model), (double)longest, &cost);
-    const int32_t n_parallel = s->search_config->resolved.max_items;
+    const int32_t n_parallel = s->search_config->resolved->max_items;
     return cost.bytes * (j->n < n_parallel ? j->n : n_parallel);
 }
 
@@ -246,8 +246,8 @@ static rill_status check_cost(service *s, const rill_option_source *source, cons
                               const job *j)
 {
     char numbers[300];
-    const double cost = search_bytes(s, &search_config->resolved, j), max_bytes = s->max_search_bytes;
-    if (cost <= max_bytes || cost <= search_bytes(s, &s->search_config->resolved, j)) return RILL_OK;
+    const double cost = search_bytes(s, search_config->resolved, j), max_bytes = s->max_search_bytes;
+    if (cost <= max_bytes || cost <= search_bytes(s, s->search_config->resolved, j)) return RILL_OK;
     list_numbers(source, numbers, sizeof numbers);
     return rill_fail(s->request_ctx, RILL_ERR_OPTION,
                      "the search may take %.0f MB, and a request may have %.0f (--max-request): change %s%s",
@@ -270,7 +270,7 @@ rill_status service_read_settings(service *s, const json_t *object, job *j, cons
     if (status >= 0) status = check_cost(s, source, search_config, j);
     if (status >= 0 && options.length > 0 && !(j->options = strdup(options.data)))
         status = rill_fail_memory(s->request_ctx, options.length, "a request's options");
-    if (status >= 0) j->settings = search_config->setup.settings;
+    if (status >= 0) j->settings = search_config->setup->settings;
     j->has_own_settings = 1;
     rill_text_clear(&options);
     *why = rill_error(s->request_ctx);

@@ -124,16 +124,17 @@ static rill_status open_named(rill_device *device, const rill_device_options *o)
 
 rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_device_options *options)
 {
-    static const rill_device_options none = {.struct_size = sizeof none};
-    const rill_device_options *o = options != NULL ? options : &none;
+    rill_device_options own = {0};
     *out = NULL;
-    if (o->struct_size != sizeof *o)
-        return rill_fail(ctx, RILL_ERR_ABI, "a device's options have %zu bytes, expected %zu", o->struct_size,
-                         sizeof *o);
+    if (options != NULL) {
+        const rill_status status = rill_copy_struct(ctx, "rill_device_options", &own, sizeof own, options,
+                                                    sizeof own.struct_size + sizeof own.name);
+        if (status < 0) return status;
+    }
     rill_device *device = rill_calloc(ctx, 1, sizeof *device);
     if (device == NULL) return rill_fail_memory(ctx, sizeof *device, "a device");
     device->ctx = ctx;
-    const rill_status status = open_named(device, o);
+    const rill_status status = open_named(device, &own);
     if (status != RILL_OK)
         rill_device_close(device);
     else

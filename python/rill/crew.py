@@ -158,7 +158,7 @@ class Crew:
                         errors.check(opened.ctx, lib.rill_search_config_add_scorer(plan.plan, b"given", b""))
                     self.filler = RequestFiller(opened, said, plan, given)
                     self._desk = Desk(opened, Reader(names, fields_of(plan, kept)))
-                    setups = ffi.new("rill_engine_setup *[]", [ffi.addressof(plan.setup)] * opened.n_workers)
+                    setups = ffi.new("rill_engine_setup *[]", [plan.setup] * opened.n_workers)
                     errors.check(opened.model_ctx, lib.rill_workers_begin(opened.workers, setups))
                 finally:
                     plan.free()

@@ -107,7 +107,7 @@ class RequestFiller:
         self.heuristics = [ffi.string(setup.heuristics[i].name).decode() for i in range(setup.n_heuristics)]
         self.scorers = [ffi.string(setup.scorers[i].name).decode() for i in range(setup.n_scorers)]
         self.split = plan.output("split")
-        self._resolved = ffi.new("rill_settings *", plan.plan.resolved)
+        self._resolved = ffi.new("rill_settings *", plan.plan.resolved[0])
         asked = [name for name in ("alignment", "unknown_names", "like") if plan.output(name) is not None]
         self.whole_for = asked[0] if asked else "a scorer" if self.scorers else None
 

@@ -179,7 +179,7 @@ class Reader:
         warning = ffi.string(result.warning).decode(errors="replace") if result.warning else ""
         return Result(
             id=result.id,
-            outputs=[self.output(result.outputs[i], timed_out) for i in range(result.n_outputs)],
+            outputs=[self.output(lib.rill_result_output(result, i), timed_out) for i in range(result.n_outputs)],
             error=error,
             timed_out=timed_out,
             outputs_found=result.outputs_found,

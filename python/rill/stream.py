@@ -52,7 +52,7 @@ class Engine:
                 if trace is not None:
                     plan.setup.trace, plan.setup.trace_user = lib.rillpy_trace, self.hooks.handle(trace)
                 engine = ffi.new("rill_engine **")
-                status = lib.rill_engine_create(engine, self.ctx, opened.model, ffi.addressof(plan.setup))
+                status = lib.rill_engine_create(engine, self.ctx, opened.model, plan.setup)
                 if status < 0:
                     self.hooks.raise_failure()
                     errors.fail(self.ctx, status)
@@ -411,7 +411,7 @@ class Local:
         self._request, self._nothing = ffi.new("rill_request *"), ffi.new("rill_request *")
         self._bytes = ffi.sizeof("rill_request")
         self._id = ffi.new("int64_t *")
-        self._result = ffi.new("rill_result *")
+        self._result = ffi.new("const rill_result **")
         self.process = engine.opened.process
         self.failed = False
 
@@ -448,7 +448,8 @@ class Local:
         """Return the next result, or None if there is none now."""
         if lib.rill_engine_next(self._engine, self._result) != lib.RILL_OK:
             return None
-        return self._at.reader.result(self._result, lambda _: tag_of(self._result.id))
+        result = self._result[0]
+        return self._at.reader.result(result, lambda _: tag_of(result.id))
 
     def idle(self) -> bool:
         """True if no input is waiting, in flight or unread."""

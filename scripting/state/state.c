@@ -432,25 +432,22 @@ static int open_state(lua_State *L)
     return 0;
 }
 
-static rill_status check_options(rill_context *ctx, const rill_script_options *options)
-{
-    if (options == NULL || options->struct_size == sizeof *options) return RILL_OK;
-    return rill_fail(ctx, RILL_ERR_ABI, "rill_script_options has %zu bytes, this rill needs %zu", options->struct_size,
-                     sizeof *options);
-}
-
 rill_status script_make(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options,
                         const script_part *parts)
 {
-    rill_status status = check_options(ctx, options);
-    if (status < 0) return status;
+    rill_script_options own = {0};
+    if (options != NULL) {
+        const rill_status status = rill_copy_struct(ctx, "rill_script_options", &own, sizeof own, options,
+                                                    offsetof(rill_script_options, seconds));
+        if (status < 0) return status;
+    }
     rill_script *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a script");
     s->ctx = ctx;
     s->parts = parts;
     s->result = LUA_NOREF;
     s->stride = SCRIPT_STRIDE;
-    if (options != NULL) s->options = *options;
+    s->options = own;
     if (s->options.memory == 0) s->options.memory = SCRIPT_DEFAULT_MEMORY;
     if (s->options.seconds == 0) s->options.seconds = s->options.instructions < 0 ? -1 : DEFAULT_SECONDS;
     if (s->options.instructions == 0) s->options.instructions = DEFAULT_INSTRUCTIONS;
@@ -460,7 +457,7 @@ rill_status script_make(rill_script **out, rill_context *ctx, const char *path, 
         memcpy(s->path, path, s->path_size);
         s->main = s->L = lua_newstate(script_allocate, s);
     }
-    status = s->main == NULL ? rill_fail_memory(ctx, s->path_size, "a script's state") : RILL_OK;
+    rill_status status = s->main == NULL ? rill_fail_memory(ctx, s->path_size, "a script's state") : RILL_OK;
     if (status == RILL_OK) status = script_protect(s, open_state, NULL);
     if (status < 0)
         script_destroy(s);

@@ -54,7 +54,7 @@ static cli_counts judge(cli_testset *set, const char *const (*outputs)[2], int64
     for (int64_t i = 0; i < n; i++) {
         rill_output output[2] = {{.text = outputs[i][0], .text_bytes = strlen(outputs[i][0])},
                                  {.text = outputs[i][1], .text_bytes = strlen(outputs[i][1])}};
-        const rill_result result = {.id = i, .n_outputs = 2, .outputs = output};
+        const rill_result result = {.id = i, .n_outputs = 2, .outputs = (struct rill_outputs *)output};
         assert_int_equal(cli_testset_add_result(set, &result, &counts), RILL_OK);
     }
     return counts;

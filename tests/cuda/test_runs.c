@@ -11,6 +11,7 @@
 
 #include "faults.h"
 #include "rill/device.h"
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 static const char *const lines[] = {"ein mann spielt", "zwei hunde laufen", "eine frau liest ein buch .", "a",
@@ -93,9 +94,10 @@ static rill_status write_line(void *user, const rill_result *result)
     s->written++;
     if (s->bounded && result->status == RILL_ERR_INPUT) return s->failed++, RILL_OK;
     assert_int_equal(result->status, RILL_OK);
-    if (first[0] == '\0') snprintf(first, TEXT, "%a %s", result->outputs[0].path_score, result->outputs[0].text);
+    if (first[0] == '\0')
+        snprintf(first, TEXT, "%a %s", rill_result_output(result, 0)->path_score, rill_result_output(result, 0)->text);
     char text[TEXT];
-    snprintf(text, TEXT, "%a %s", result->outputs[0].path_score, result->outputs[0].text);
+    snprintf(text, TEXT, "%a %s", rill_result_output(result, 0)->path_score, rill_result_output(result, 0)->text);
     assert_string_equal(text, first);
     if (gpu.used == NULL) return RILL_OK;
     if (s->written == s->inputs / 2) s->asked = gpu.count(CUDA_HOST_MEMORY);

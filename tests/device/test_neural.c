@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 enum { E = 7, H = 12, LETTERS = 26, END = 26, ACTIONS = 27, CAPACITY = 40 };
@@ -205,16 +206,16 @@ static rill_engine *make_engine(rill_context *ctx, rill_model *model, int32_t k)
 
 static void decode(rill_engine *engine, result *out)
 {
-    rill_result got;
+    const rill_result *got;
     for (int i = 0; i < WORDS; i++) assert_int_equal(rill_engine_submit(engine, words[i], strlen(words[i])), RILL_OK);
     rill_engine_close_input(engine);
     while (rill_engine_step(engine) == RILL_OK) continue;
     while (rill_engine_next(engine, &got) == RILL_OK) {
-        assert_int_equal(got.status, RILL_OK);
-        snprintf(out->text[got.id], sizeof *out->text, "%s", got.outputs[0].text);
-        out->score[got.id] = got.outputs[0].path_score;
-        out->truncated[got.id] = got.outputs[0].finish_reason != RILL_FINISH_REASON_STOP;
-        out->n[got.id] = got.n_outputs;
+        assert_int_equal(got->status, RILL_OK);
+        snprintf(out->text[got->id], sizeof *out->text, "%s", rill_result_output(got, 0)->text);
+        out->score[got->id] = rill_result_output(got, 0)->path_score;
+        out->truncated[got->id] = rill_result_output(got, 0)->finish_reason != RILL_FINISH_REASON_STOP;
+        out->n[got->id] = got->n_outputs;
     }
     rill_engine_destroy(engine);
 }

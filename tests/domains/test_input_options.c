@@ -50,13 +50,13 @@ static rill_status give(void *user, int may_block, rill_request *request)
 static rill_status take(void *user, const rill_result *result)
 {
     run *r = user;
-    const char *text = result->n_outputs > 0 ? result->outputs[0].text : result->message;
+    const char *text = result->n_outputs > 0 ? rill_result_output(result, 0)->text : result->message;
     assert_int_equal(result->id, r->written);
     char *kept = malloc(strlen(text) + 2);
     assert_non_null(kept);
     sprintf(kept, "%s%s", result->n_outputs > 0 ? "" : "!", text);
     r->output[r->written] = kept;
-    r->logp[r->written++] = result->n_outputs > 0 ? result->outputs[0].logp : 0;
+    r->logp[r->written++] = result->n_outputs > 0 ? rill_result_output(result, 0)->logp : 0;
     return RILL_OK;
 }
 
@@ -249,7 +249,7 @@ static void older_requests(void **state)
     rill_model *model;
     rill_engine *engine;
     rill_engine_setup setup;
-    rill_result result;
+    const rill_result *result;
     char *path = join_path(getenv("RILL_TEST_EXAMPLES"), "gum");
     const rill_open_options open = {.struct_size = sizeof open, .path = path, .threads = 1};
     rill_request request = {
@@ -262,7 +262,7 @@ static void older_requests(void **state)
     assert_int_equal(rill_engine_submit_request(engine, &request, NULL), RILL_ERR_OPTION);
     rill_engine_close_input(engine);
     while (rill_engine_next(engine, &result) == RILL_AGAIN) assert_ok(ctx, rill_engine_step(engine));
-    assert_int_equal(result.status, RILL_OK);
+    assert_int_equal(result->status, RILL_OK);
     rill_engine_destroy(engine);
     rill_model_close(model);
     free(path);

@@ -82,11 +82,11 @@ static void decode_all(rill_model *model, const run *r, const json_t *cases)
             submit_case(engine, json_array_get(cases, submitted));
         if (submitted == count) rill_engine_close_input(engine);
         assert_ok(ctx, rill_engine_step(engine));
-        rill_result result;
+        const rill_result *result;
         for (; rill_engine_next(engine, &result) == RILL_OK; seen++) {
-            assert_int_equal(result.id, seen);
-            assert_int_equal(result.status, RILL_OK);
-            r->seen(&result, json_array_get(cases, seen), r->record);
+            assert_int_equal(result->id, seen);
+            assert_int_equal(result->status, RILL_OK);
+            r->seen(result, json_array_get(cases, seen), r->record);
         }
     }
     rill_engine_destroy(engine);
@@ -129,14 +129,15 @@ static void check_beam(const rill_result *result, const json_t *one, record *unu
     (void)unused;
     const json_t *beam = json_object_get(one, "beam");
     assert_int_equal(result->n_outputs, json_array_size(beam));
-    for (size_t i = 0; i < (size_t)result->n_outputs; i++) check_output(&result->outputs[i], json_array_get(beam, i));
+    for (size_t i = 0; i < (size_t)result->n_outputs; i++)
+        check_output(rill_result_output(result, i), json_array_get(beam, i));
 }
 
 static void check_greedy(const rill_result *result, const json_t *one, record *unused)
 {
     (void)unused;
     assert_int_equal(result->n_outputs, 1);
-    check_output(&result->outputs[0], json_object_get(one, "greedy"));
+    check_output(rill_result_output(result, 0), json_object_get(one, "greedy"));
 }
 
 static void beams_are_those_of_the_reference(void **state)
@@ -177,7 +178,7 @@ static void note(const rill_result *result, const json_t *one, record *to)
 {
     put(to, (float)result->n_outputs);
     for (int32_t i = 0; i < result->n_outputs; i++) {
-        const rill_output *output = &result->outputs[i];
+        const rill_output *output = rill_result_output(result, i);
         put(to, (float)output->length);
         for (int32_t j = 0; j < output->length; j++) put(to, (float)output->ids[j]);
         put(to, (float)output->path_score);
@@ -246,7 +247,7 @@ static void methods_agree_to_the_bit_in_int8(void **state)
 static void note_scores(const rill_result *result, const json_t *one, record *to)
 {
     (void)one;
-    for (int32_t i = 0; i < result->n_outputs; i++) put(to, (float)result->outputs[i].path_score);
+    for (int32_t i = 0; i < result->n_outputs; i++) put(to, (float)rill_result_output(result, i)->path_score);
 }
 
 /* The scores of the best five first actions. */
@@ -316,9 +317,9 @@ static void check_empty(const rill_result *result, const json_t *one, record *un
 {
     (void)one, (void)unused;
     assert_int_equal(result->n_outputs, 1);
-    assert_int_equal(result->outputs[0].text_bytes, 0);
-    assert_true(result->outputs[0].path_score == 0);
-    assert_int_equal(result->outputs[0].finish_reason, RILL_FINISH_REASON_STOP);
+    assert_int_equal(rill_result_output(result, 0)->text_bytes, 0);
+    assert_true(rill_result_output(result, 0)->path_score == 0);
+    assert_int_equal(rill_result_output(result, 0)->finish_reason, RILL_FINISH_REASON_STOP);
 }
 
 static void empty_in_is_empty_out(void **state)

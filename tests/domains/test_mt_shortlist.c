@@ -287,15 +287,15 @@ static uint64_t decode(const char *method, int32_t n, const json_t *cases)
         }
         if (submitted == count) rill_engine_close_input(engine);
         assert_ok(ctx, rill_engine_step(engine));
-        rill_result result;
+        const rill_result *result;
         for (; rill_engine_next(engine, &result) == RILL_OK; seen++) {
-            assert_int_equal(result.status, RILL_OK);
-            for (int32_t i = 0; i < result.n_outputs; i++) {
+            assert_int_equal(result->status, RILL_OK);
+            for (int32_t i = 0; i < result->n_outputs; i++) {
                 uint64_t bits;
-                memcpy(&bits, &result.outputs[i].path_score, sizeof bits);
+                memcpy(&bits, &rill_result_output(result, i)->path_score, sizeof bits);
                 digest = (digest ^ bits) * UINT64_C(1099511628211);
-                for (int32_t a = 0; a < result.outputs[i].n_ids; a++)
-                    digest = (digest ^ (uint64_t)result.outputs[i].ids[a]) * UINT64_C(1099511628211);
+                for (int32_t a = 0; a < rill_result_output(result, i)->n_ids; a++)
+                    digest = (digest ^ (uint64_t)rill_result_output(result, i)->ids[a]) * UINT64_C(1099511628211);
             }
         }
     }

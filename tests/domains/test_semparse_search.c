@@ -40,12 +40,13 @@ static void check_result(const rill_result *result, const json_t *one)
     if (json_array_size(json_object_get(one, "tokens")) == 0) {
         assert_int_equal(result->status, RILL_OK);
         assert_int_equal(result->n_outputs, 1);
-        assert_string_equal(result->outputs[0].text, "");
+        assert_string_equal(rill_result_output(result, 0)->text, "");
         return;
     }
     assert_int_equal(result->status, RILL_OK);
     assert_int_equal(result->n_outputs, json_array_size(beam));
-    for (size_t i = 0; i < (size_t)result->n_outputs; i++) check_output(&result->outputs[i], json_array_get(beam, i));
+    for (size_t i = 0; i < (size_t)result->n_outputs; i++)
+        check_output(rill_result_output(result, i), json_array_get(beam, i));
 }
 
 static void decode_all(rill_context *ctx, rill_model *model, const char *method, int32_t n, const json_t *cases)
@@ -68,10 +69,10 @@ static void decode_all(rill_context *ctx, rill_model *model, const char *method,
             submit_case(ctx, engine, json_array_get(cases, submitted));
         if (submitted == json_array_size(cases)) rill_engine_close_input(engine);
         assert_ok(ctx, rill_engine_step(engine));
-        rill_result result;
+        const rill_result *result;
         for (; rill_engine_next(engine, &result) == RILL_OK; seen++) {
-            assert_int_equal(result.id, seen);
-            check_result(&result, json_array_get(cases, seen));
+            assert_int_equal(result->id, seen);
+            check_result(result, json_array_get(cases, seen));
         }
     }
     rill_engine_destroy(engine);

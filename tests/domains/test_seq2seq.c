@@ -16,9 +16,9 @@
 #include "config_json.h"
 #include "driver.h"
 #include "helpers.h"
-#include "rill/builtins.h"
 #include "rill/engine.h"
 #include "rill/plugin.h"
+#include "rill/registry.h"
 #include "rill/trie.h"
 #include "seq2seq.h"
 
@@ -415,7 +415,7 @@ static void search(rill_model *model, const char *scorer, const char *arguments,
     const rill_chain_entry chain = {scorer, arguments};
     rill_engine_setup setup;
     rill_engine *engine;
-    rill_result result;
+    const rill_result *result;
     rill_engine_setup_default(&setup);
     setup.settings.k = 4;
     setup.scorers = &chain;
@@ -424,11 +424,11 @@ static void search(rill_model *model, const char *scorer, const char *arguments,
     assert_ok(ctx, rill_engine_submit(engine, "a b", 3));
     rill_engine_close_input(engine);
     while (rill_engine_next(engine, &result) != RILL_OK) assert_ok(ctx, rill_engine_step(engine));
-    assert_int_equal(result.status, RILL_OK);
-    assert_true(result.n_outputs > 0);
-    if (expected != NULL) assert_string_equal(result.outputs[0].text, expected);
-    assert_int_equal(result.outputs[0].ids[0], 6);
-    *logp = result.outputs[0].logp;
+    assert_int_equal(result->status, RILL_OK);
+    assert_true(result->n_outputs > 0);
+    if (expected != NULL) assert_string_equal(rill_result_output(result, 0)->text, expected);
+    assert_int_equal(rill_result_output(result, 0)->ids[0], 6);
+    *logp = rill_result_output(result, 0)->logp;
     rill_engine_destroy(engine);
 }
 

@@ -16,6 +16,7 @@
 static const rill_domain *const domain = &rill_shiftreduce_domain;
 
 #include "folder_fixture.h"
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 static void fill_folder(void)

@@ -72,10 +72,10 @@ static int64_t decode(rill_model *model, const run *r, char *const *line, size_t
             assert_ok(ctx, rill_engine_submit(engine, line[submitted], strlen(line[submitted])));
         if (submitted == lines) rill_engine_close_input(engine);
         assert_ok(ctx, rill_engine_step(engine));
-        rill_result result;
+        const rill_result *result;
         for (; rill_engine_next(engine, &result) == RILL_OK; seen++) {
-            assert_int_equal(result.id, seen);
-            r->seen(&result, r->user);
+            assert_int_equal(result->id, seen);
+            r->seen(result, r->user);
         }
     }
     rill_stats stats = {.struct_size = sizeof stats};
@@ -128,14 +128,16 @@ static void check_beam(const rill_result *result, const void *user)
     assert_int_equal(result->status, RILL_OK);
     assert_int_equal(result->n_outputs, json_array_size(beam));
     for (size_t i = 0; i < (size_t)result->n_outputs; i++)
-        check_output(&result->outputs[i], json_array_get(beam, i), json_array_size(json_object_get(one, "tokens")));
+        check_output(rill_result_output(result, i), json_array_get(beam, i),
+                     json_array_size(json_object_get(one, "tokens")));
 }
 
 static void check_greedy(const rill_result *result, const void *user)
 {
     const json_t *one = ((const cases *)user)->one[result->id];
     assert_int_equal(result->n_outputs, 1);
-    check_output(&result->outputs[0], json_object_get(one, "greedy"), json_array_size(json_object_get(one, "tokens")));
+    check_output(rill_result_output(result, 0), json_object_get(one, "greedy"),
+                 json_array_size(json_object_get(one, "tokens")));
 }
 
 static int64_t decode_cases(const char *path, const json_t *all, int tagged, int threads, const char *method, int32_t n)
@@ -235,13 +237,13 @@ static void check_trees(const rill_result *result, const void *user)
     assert_int_equal(result->status, RILL_OK);
     assert_true(result->n_outputs > 0);
     for (int32_t i = 0; i < result->n_outputs; i++) {
-        assert_ok(ctx,
-                  rill_tree_parse(&tree, result->outputs[i].text, result->outputs[i].text_bytes, RILL_TREE_AS_WRITTEN));
+        assert_ok(ctx, rill_tree_parse(&tree, rill_result_output(result, i)->text,
+                                       rill_result_output(result, i)->text_bytes, RILL_TREE_AS_WRITTEN));
         assert_true(tree.node[0].label.length == 3 && memcmp(tree.node[0].label.data, "TOP", 3) == 0);
         check_words(&tree, line[result->id]);
         check_chains(&tree);
-        if (result->outputs[i].finish_reason == RILL_FINISH_REASON_STOP)
-            assert_int_equal(result->outputs[i].length, 2 * tree.words - 1);
+        if (rill_result_output(result, i)->finish_reason == RILL_FINISH_REASON_STOP)
+            assert_int_equal(rill_result_output(result, i)->length, 2 * tree.words - 1);
     }
     rill_tree_clear(&tree);
 }
@@ -256,7 +258,7 @@ static void write_down(const rill_result *result, const void *user)
 {
     record *r = (record *)(uintptr_t)user;
     for (int32_t i = 0; i < result->n_outputs; i++) {
-        const rill_output *o = &result->outputs[i];
+        const rill_output *o = rill_result_output(result, i);
         if (r->used + o->text_bytes + 64 > r->capacity)
             r->text = realloc(r->text, r->capacity = 2 * r->capacity + o->text_bytes + 64);
         assert_non_null(r->text);

@@ -107,7 +107,7 @@ static void decode(rill_model *model, const char *const *inputs, output_fn fn, v
 {
     rill_engine *engine;
     rill_engine_setup setup;
-    rill_result result;
+    const rill_result *result;
     rill_engine_setup_default(&setup);
     setup.settings.k = 3;
     setup.settings.n_best = 3;
@@ -117,8 +117,8 @@ static void decode(rill_model *model, const char *const *inputs, output_fn fn, v
     while (!rill_engine_idle(engine)) {
         assert_ok(ctx, rill_engine_step(engine));
         while (rill_engine_next(engine, &result) == RILL_OK) {
-            assert_int_equal(result.status, RILL_OK);
-            for (int32_t i = 0; i < result.n_outputs; i++) fn(model, &result.outputs[i], user);
+            assert_int_equal(result->status, RILL_OK);
+            for (int32_t i = 0; i < result->n_outputs; i++) fn(model, rill_result_output(result, i), user);
         }
     }
     rill_engine_destroy(engine);

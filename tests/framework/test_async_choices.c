@@ -395,15 +395,15 @@ static void cancel_waiting(dice *d)
 static void decode_all(int64_t n_inputs, dice *d)
 {
     int64_t taken = 0;
-    rill_result result;
+    const rill_result *result;
     while (!rill_engine_idle(sim->engine) || sim->n_inputs < n_inputs) {
         while (sim->n_inputs < n_inputs && rill_engine_free_slots(sim->engine) > 0) submit();
         if (sim->n_inputs == n_inputs) rill_engine_close_input(sim->engine);
         assert_true(rill_engine_step(sim->engine) >= 0);
         if (d != NULL) cancel_waiting(d);
         for (; rill_engine_next(sim->engine, &result) == RILL_OK; taken++)
-            if (result.status != RILL_OK && (d == NULL || result.status != RILL_ERR_CANCELLED))
-                fail_msg("%s", result.message);
+            if (result->status != RILL_OK && (d == NULL || result->status != RILL_ERR_CANCELLED))
+                fail_msg("%s", result->message);
     }
     assert_int_equal(taken, n_inputs);
 }
@@ -458,7 +458,7 @@ static const char *long_arguments(void)
 static int cancel_at_step(int32_t steps, int32_t place)
 {
     model_of_engine run = {.refill = 1};
-    rill_result result;
+    const rill_result *result;
     rill_engine_setup_default(&run.setup);
     run.setup.settings.k = 3;
     run.setup.settings.n = run.setup.settings.max_items = 4;
@@ -478,9 +478,9 @@ static int cancel_at_step(int32_t steps, int32_t place)
         assert_int_equal(rill_engine_cancel(sim->engine, id), RILL_ERR_NOT_FOUND);
     for (int64_t i = 0; i < 4; i++) {
         assert_int_equal(rill_engine_next(sim->engine, &result), RILL_OK);
-        assert_int_equal(result.id, i);
-        assert_int_equal(result.status, i == id ? RILL_ERR_CANCELLED : RILL_OK);
-        assert_int_equal(result.n_outputs, i != id);
+        assert_int_equal(result->id, i);
+        assert_int_equal(result->status, i == id ? RILL_ERR_CANCELLED : RILL_OK);
+        assert_int_equal(result->n_outputs, i != id);
         assert_true(i < sim->n_inputs && sim->finished[i]);
     }
     end();

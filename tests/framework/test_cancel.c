@@ -58,11 +58,11 @@ static void cancelled_while_queued(void **state)
     assert_int_equal(rill_engine_pending(engine), 0);
     assert_int_equal(admitted, 1);
     for (int32_t i = 0; i < 3; i++) {
-        rill_result result;
+        const rill_result *result;
         assert_int_equal(rill_engine_next(engine, &result), RILL_OK);
-        assert_int_equal(result.timed_out, i == 0);
-        assert_int_equal(result.n_outputs > 0, i == 0);
-        assert_int_equal(result.status, i == 0 ? RILL_OK : RILL_ERR_DEADLINE);
+        assert_int_equal(result->timed_out, i == 0);
+        assert_int_equal(result->n_outputs > 0, i == 0);
+        assert_int_equal(result->status, i == 0 ? RILL_OK : RILL_ERR_DEADLINE);
     }
     rill_engine_destroy(engine);
     rill_model_close(model);

@@ -107,7 +107,7 @@ static void inputs_that_are_null(void **state)
 {
     (void)state;
     fixture_engine h;
-    rill_result result;
+    const rill_result *result;
     open_fixture_engine(&h, NULL);
     assert_int_equal(make_engine(&h), RILL_OK);
     assert_int_equal(rill_engine_submit(h.engine, NULL, 3), RILL_ERR_ARGUMENT);
@@ -116,10 +116,10 @@ static void inputs_that_are_null(void **state)
     rill_engine_close_input(h.engine);
     while (rill_engine_step(h.engine) == RILL_OK) continue;
     assert_int_equal(rill_engine_next(h.engine, &result), RILL_OK);
-    assert_int_equal(result.status, RILL_OK);
+    assert_int_equal(result->status, RILL_OK);
     assert_int_equal(rill_engine_next(h.engine, &result), RILL_OK);
-    assert_int_equal(result.status, RILL_ERR_IO);
-    assert_string_equal(result.message, rill_status_name(RILL_ERR_IO));
+    assert_int_equal(result->status, RILL_ERR_IO);
+    assert_string_equal(result->message, rill_status_name(RILL_ERR_IO));
     close_fixture_engine(&h);
 }
 
@@ -291,7 +291,7 @@ static void domains_return_nonsense(void **state)
     for (fault_case = 0; fault_case < 6; fault_case++) {
         fixture_engine h;
         rill_domain domain = toy_domain;
-        rill_result result;
+        const rill_result *result;
         domain.name = "slipper";
         domain.score = score_faulty;
         domain.finalize = finalize_faulty;
@@ -305,7 +305,7 @@ static void domains_return_nonsense(void **state)
                                    fault_case < 2 ? "domain slipper: choices of input 0" : "domain slipper: finalize"));
         } else {
             assert_int_equal(rill_engine_next(h.engine, &result), RILL_OK);
-            assert_true(result.n_outputs > 1);
+            assert_true(result->n_outputs > 1);
         }
         toy_report_reset();
         close_fixture_engine(&h);
@@ -361,13 +361,13 @@ static void heuristics_overwrite_candidates(void **state)
     toy_arguments = "seed=3 depth=6 actions=30 legal=100 ending=0";
     for (int check = 0; check < 2; check++) {
         fixture_engine h;
-        rill_result result;
+        const rill_result *result;
         open_fixture_engine(&h, NULL);
         use_heuristic(&h, &writer);
         h.setup.settings.check = check;
         assert_true(decode_one(&h) >= 0);
         assert_int_equal(rill_engine_next(h.engine, &result), RILL_OK);
-        assert_int_equal(result.status, RILL_OK);
+        assert_int_equal(result->status, RILL_OK);
         close_fixture_engine(&h);
     }
 }
@@ -550,7 +550,7 @@ static void warnings_and_empty_inputs(void **state)
     enum { N = sizeof texts / sizeof *texts };
     rill_domain teller = toy_domain;
     fixture_engine h;
-    rill_result r;
+    const rill_result *r;
     teller.name = "teller";
     teller.encode = encode_with_warnings;
     open_fixture_engine(&h, &teller);
@@ -560,15 +560,17 @@ static void warnings_and_empty_inputs(void **state)
     rill_engine_close_input(h.engine);
     for (int i = 0; i < N; i++) {
         while (rill_engine_next(h.engine, &r) != RILL_OK) assert_int_equal(rill_engine_step(h.engine), RILL_OK);
-        assert_int_equal(r.status, RILL_OK);
-        assert_string_equal(r.message, "");
+        assert_int_equal(r->status, RILL_OK);
+        assert_string_equal(r->message, "");
         const int empty = i == 1 || i > 5;
-        assert_int_equal(r.n_outputs, 1);
+        assert_int_equal(r->n_outputs, 1);
         if (empty)
-            assert_int_equal(r.outputs[0].text_bytes + (size_t)r.outputs[0].n_ids + (size_t)r.outputs[0].length, 0);
-        if (empty) assert_string_equal(r.outputs[0].text, "");
-        if (i == 2) assert_int_equal(strlen(r.warning), 246); /* 123 whole characters */
-        if (i != 2) assert_string_equal(r.warning, i == 0 ? "so and 7" : "");
+            assert_int_equal(rill_result_output(r, 0)->text_bytes + (size_t)rill_result_output(r, 0)->n_ids +
+                                 (size_t)rill_result_output(r, 0)->length,
+                             0);
+        if (empty) assert_string_equal(rill_result_output(r, 0)->text, "");
+        if (i == 2) assert_int_equal(strlen(r->warning), 246); /* 123 whole characters */
+        if (i != 2) assert_string_equal(r->warning, i == 0 ? "so and 7" : "");
     }
     assert_int_equal(empty_texts_seen, 0);
     assert_int_equal(inputs_seen, 6);
@@ -586,10 +588,10 @@ static void scorers_sum_to_infinity(void **state)
     open_fixture_engine(&h, NULL);
     use_scorer(&h, &lifter);
     assert_int_equal(decode_one(&h), RILL_AGAIN);
-    rill_result r;
+    const rill_result *r;
     assert_int_equal(rill_engine_next(h.engine, &r), RILL_OK);
-    assert_int_equal(r.status, RILL_ERR_PLUGIN);
-    assert_non_null(strstr(r.message, "scorer lifter: choices of input 0"));
+    assert_int_equal(r->status, RILL_ERR_PLUGIN);
+    assert_non_null(strstr(r->message, "scorer lifter: choices of input 0"));
     close_fixture_engine(&h);
 }
 

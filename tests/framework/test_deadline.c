@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 #include "support/harness.h"
 #include "support/tables.h"

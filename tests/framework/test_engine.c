@@ -40,7 +40,7 @@ static void no_inputs(void **state)
 {
     (void)state;
     bench b;
-    rill_result result;
+    const rill_result *result;
     begin(&b, "", NULL);
     assert_int_equal(rill_engine_step(b.engine), RILL_AGAIN);
     assert_int_equal(rill_engine_next(b.engine, &result), RILL_AGAIN);
@@ -64,7 +64,7 @@ static void texts_are_bytes(void **state)
 {
     (void)state;
     bench b;
-    rill_result result;
+    const rill_result *result;
     begin(&b, "actions=3 depth=2", wide);
     char text[] = "a\0b", big[5000];
     memset(big, 'x', sizeof big);
@@ -79,9 +79,9 @@ static void texts_are_bytes(void **state)
     while (status == RILL_OK) {
         status = rill_engine_step(b.engine);
         while (rill_engine_next(b.engine, &result) == RILL_OK) {
-            assert_int_equal(result.id, taken++);
-            assert_int_equal(result.status, RILL_OK);
-            assert_int_equal(strlen(result.outputs[0].text), result.outputs[0].text_bytes);
+            assert_int_equal(result->id, taken++);
+            assert_int_equal(result->status, RILL_OK);
+            assert_int_equal(strlen(rill_result_output(result, 0)->text), rill_result_output(result, 0)->text_bytes);
         }
     }
     assert_int_equal(status, RILL_AGAIN);
@@ -94,7 +94,7 @@ static void free_slots_can_be_filled(void **state)
 {
     (void)state;
     bench b;
-    rill_result result;
+    const rill_result *result;
     begin(&b, "actions=3 depth=3", NULL);
     int64_t n_submitted = 0, taken = 0;
     for (int round = 0; round < 50; round++) {
@@ -104,7 +104,7 @@ static void free_slots_can_be_filled(void **state)
         assert_int_equal(rill_engine_free_slots(b.engine), 0);
         assert_int_equal(rill_engine_submit(b.engine, "in", 2), RILL_AGAIN);
         assert_int_equal(rill_engine_step(b.engine), RILL_OK);
-        while (rill_engine_next(b.engine, &result) == RILL_OK) assert_int_equal(result.id, taken++);
+        while (rill_engine_next(b.engine, &result) == RILL_OK) assert_int_equal(result->id, taken++);
         assert_true(n_submitted - taken >= rill_engine_pending(b.engine));
     }
     assert_true(taken > 10);
@@ -115,7 +115,7 @@ static void failed_inputs_can_be_submitted(void **state)
 {
     (void)state;
     bench b;
-    rill_result result;
+    const rill_result *result;
     begin(&b, "actions=3 depth=3", wide);
     assert_int_equal(rill_engine_submit_failed(b.engine, RILL_ERR_INPUT, "line 1 is not text"), RILL_OK);
     assert_int_equal(rill_engine_submit(b.engine, "fine", 4), RILL_OK);
@@ -126,10 +126,10 @@ static void failed_inputs_can_be_submitted(void **state)
         status = rill_engine_step(b.engine);
         while (rill_engine_next(b.engine, &result) == RILL_OK) {
             static const rill_status expected[] = {RILL_ERR_INPUT, RILL_OK, RILL_ERR_FORMAT};
-            assert_int_equal(result.status, expected[taken]);
-            if (taken == 0) assert_string_equal(result.message, "line 1 is not text");
-            if (taken == 1) assert_string_equal(result.message, "");
-            assert_int_equal(result.n_outputs > 0, taken == 1);
+            assert_int_equal(result->status, expected[taken]);
+            if (taken == 0) assert_string_equal(result->message, "line 1 is not text");
+            if (taken == 1) assert_string_equal(result->message, "");
+            assert_int_equal(result->n_outputs > 0, taken == 1);
             taken++;
         }
     }
@@ -210,7 +210,7 @@ static void destroyed_midway(void **state)
     for (int steps = 0; steps < 12; steps++)
         for (int path = 0; path < 2; path++) {
             bench b;
-            rill_result result;
+            const rill_result *result;
             begin(&b, path ? "depth=6 state=path phases=2" : "depth=6 state=parent ending=5", NULL);
             while (rill_engine_free_slots(b.engine) > 0 && rill_engine_pending(b.engine) < 20)
                 assert_int_equal(rill_engine_submit(b.engine, "in", 2), RILL_OK);
@@ -225,7 +225,7 @@ static void a_model_serves_again(void **state)
 {
     (void)state;
     bench b;
-    rill_result result;
+    const rill_result *result;
     rill_engine_setup setup;
     char first[100] = "";
     begin(&b, "depth=5 state=path", NULL);
@@ -236,8 +236,8 @@ static void a_model_serves_again(void **state)
         while (steps++ < max_steps && rill_engine_step(b.engine) == RILL_OK) continue;
         if (max_steps == 1000) {
             assert_int_equal(rill_engine_next(b.engine, &result), RILL_OK);
-            if (round == 0) snprintf(first, sizeof first, "%s", result.outputs[0].text);
-            assert_string_equal(result.outputs[0].text, first);
+            if (round == 0) snprintf(first, sizeof first, "%s", rill_result_output(result, 0)->text);
+            assert_string_equal(rill_result_output(result, 0)->text, first);
         }
         rill_engine_destroy(b.engine);
         rill_engine_setup_default(&setup);
@@ -307,7 +307,7 @@ static void scorers_know_names(void **state)
                                         ban_a1,           NULL,           .state_bytes = 0};
     rill_chain_entry entry = {"by-name", NULL};
     rill_engine_setup setup;
-    rill_result result;
+    const rill_result *result;
     bench b;
     int seen[2] = {0};
     begin(&b, "actions=3 depth=6 terminal=last seed=4", NULL);
@@ -323,8 +323,9 @@ static void scorers_know_names(void **state)
         rill_engine_close_input(b.engine);
         while (rill_engine_step(b.engine) == RILL_OK) continue;
         assert_int_equal(rill_engine_next(b.engine, &result), RILL_OK);
-        assert_true(result.n_outputs > 0);
-        for (int32_t i = 0; i < result.n_outputs; i++) seen[banned] += strchr(result.outputs[i].text, '1') != NULL;
+        assert_true(result->n_outputs > 0);
+        for (int32_t i = 0; i < result->n_outputs; i++)
+            seen[banned] += strchr(rill_result_output(result, i)->text, '1') != NULL;
     }
     assert_true(seen[0] > 0);
     assert_int_equal(seen[1], 0);
@@ -357,7 +358,7 @@ static void list_outputs(rill_context *ctx, rill_model *model, int distinct, int
 {
     static const char *const fields[] = {"whole"};
     rill_engine *engine;
-    rill_result result;
+    const rill_result *result;
     rill_engine_setup setup;
     rill_engine_setup_default(&setup);
     setup.settings.k = 64;
@@ -370,10 +371,11 @@ static void list_outputs(rill_context *ctx, rill_model *model, int distinct, int
     rill_engine_close_input(engine);
     while (rill_engine_step(engine) == RILL_OK) continue;
     assert_int_equal(rill_engine_next(engine, &result), RILL_OK);
-    assert_true(result.n_outputs <= result.outputs_found && result.n_outputs <= 64);
-    for (list->n = 0; list->n < result.n_outputs; list->n++) {
-        snprintf(list->text[list->n], sizeof list->text[0], "%s", result.outputs[list->n].text);
-        snprintf(list->field[list->n], sizeof list->field[0], "%s", rill_output_field(&result.outputs[list->n], 0));
+    assert_true(result->n_outputs <= result->outputs_found && result->n_outputs <= 64);
+    for (list->n = 0; list->n < result->n_outputs; list->n++) {
+        snprintf(list->text[list->n], sizeof list->text[0], "%s", rill_result_output(result, list->n)->text);
+        snprintf(list->field[list->n], sizeof list->field[0], "%s",
+                 rill_output_field(rill_result_output(result, list->n), 0));
     }
     rill_engine_destroy(engine);
 }

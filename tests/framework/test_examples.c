@@ -40,7 +40,7 @@ static void decode(rill_context *ctx, const char *path, int32_t k, const char *c
     rill_model *model;
     rill_engine *engine;
     rill_engine_setup setup;
-    rill_result result;
+    const rill_result *result;
     rill_open_options options = {.struct_size = sizeof options, .threads = 1, .path = path};
     if (rill_model_open(&model, ctx, "template", &options) != RILL_OK) fail_msg("%s", rill_error(ctx));
     rill_engine_setup_default(&setup);
@@ -51,13 +51,13 @@ static void decode(rill_context *ctx, const char *path, int32_t k, const char *c
     rill_engine_close_input(engine);
     while (rill_engine_step(engine) == RILL_OK) continue;
     while (rill_engine_next(engine, &result) == RILL_OK) {
-        int64_t i = result.id;
-        out->status[i] = result.status;
-        out->found[i] = result.n_outputs;
-        snprintf(out->message[i], sizeof out->message[i], "%s", result.message);
-        if (result.n_outputs == 0) continue;
-        out->score[i] = result.outputs[0].path_score;
-        snprintf(out->best[i], sizeof out->best[i], "%s", result.outputs[0].text);
+        int64_t i = result->id;
+        out->status[i] = result->status;
+        out->found[i] = result->n_outputs;
+        snprintf(out->message[i], sizeof out->message[i], "%s", result->message);
+        if (result->n_outputs == 0) continue;
+        out->score[i] = rill_result_output(result, 0)->path_score;
+        snprintf(out->best[i], sizeof out->best[i], "%s", rill_result_output(result, 0)->text);
     }
     rill_engine_destroy(engine);
     rill_model_close(model);

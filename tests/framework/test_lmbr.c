@@ -145,7 +145,7 @@ static rill_status write_file(void *user, const void *bytes, size_t n)
 
 static rill_evidence_kind evidence_kind_of_problem(const problem *p)
 {
-    rill_evidence_kind kind;
+    rill_evidence_kind kind = {.struct_size = sizeof kind};
     rill_model *model;
     rill_context *ctx = harness_context(NULL);
     const rill_open_options options = {.struct_size = sizeof options, .arguments = p->arguments, .threads = 1};

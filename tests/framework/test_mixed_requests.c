@@ -146,7 +146,7 @@ static rill_status take(void *user, const rill_result *r)
     char *to = m->answers[r->id];
     int n = snprintf(to, ANSWER_BYTES, "%d %d found %d", (int)r->status, r->n_outputs, r->outputs_found);
     for (int32_t i = 0; i < r->n_outputs && n < ANSWER_BYTES - 400; i++) {
-        const rill_output *o = &r->outputs[i];
+        const rill_output *o = rill_result_output(r, i);
         n += snprintf(to + n, (size_t)(ANSWER_BYTES - n), " | %.100s %.17g %.17g %.17g %d", o->text, o->path_score,
                       o->score, o->logp, (int)o->finish_reason);
     }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 static rill_context *ctx;
@@ -84,13 +85,13 @@ static void higher_source_wins(void **state)
     set(high_source, "n", "3");
     set(request_source, "n", "4");
     assert_int_equal(make_config(), RILL_OK);
-    assert_int_equal(made_config->resolved.k, 8);
-    assert_int_equal(made_config->resolved.n, 4);
-    assert_int_equal(made_config->resolved.max_candidates, 3);
-    assert_int_equal(made_config->resolved.budget, 100);
-    assert_int_equal(made_config->setup.n_heuristics, 1);
-    assert_string_equal(made_config->setup.heuristics[0].name, "absolute");
-    assert_string_equal(made_config->setup.heuristics[0].arguments, "10");
+    assert_int_equal(made_config->resolved->k, 8);
+    assert_int_equal(made_config->resolved->n, 4);
+    assert_int_equal(made_config->resolved->max_candidates, 3);
+    assert_int_equal(made_config->resolved->budget, 100);
+    assert_int_equal(made_config->setup->n_heuristics, 1);
+    assert_string_equal(made_config->setup->heuristics[0].name, "absolute");
+    assert_string_equal(made_config->setup->heuristics[0].arguments, "10");
 }
 
 /* If the user asks for an n-best list, the model's default search for one output is dropped as a whole. */
@@ -112,7 +113,7 @@ static void chains_come_from_one_source(void **state)
             assert_int_equal(rill_option_source_create(&request_source, ctx, RILL_FROM_USER), RILL_OK);
             set(request_source, "n-best", lists[n]);
             assert_int_equal(make_config(), RILL_OK);
-            assert_int_equal(made_config->resolved.n_best, (int)strtol(lists[n], NULL, 10));
+            assert_int_equal(made_config->resolved->n_best, (int)strtol(lists[n], NULL, 10));
             assert_true(rill_search_config_same_search(one, made_config));
         }
         rill_search_config_free(one);
@@ -128,8 +129,8 @@ static void preset_keeps_set_options(void **state)
     set(high_source, "distinct", "1");
     set(high_source, "min_length", "3");
     assert_int_equal(make_config(), RILL_OK);
-    assert_true(made_config->resolved.require_end && made_config->resolved.distinct &&
-                made_config->resolved.min_length == 0);
+    assert_true(made_config->resolved->require_end && made_config->resolved->distinct &&
+                made_config->resolved->min_length == 0);
 }
 
 static void chain_is_replaced(void **state)
@@ -139,10 +140,10 @@ static void chain_is_replaced(void **state)
     set(request_source, "relative-local", "0.1");
     set(request_source, "heuristic", "relative:0.2");
     assert_int_equal(make_config(), RILL_OK);
-    assert_int_equal(made_config->setup.n_heuristics, 2);
-    assert_string_equal(made_config->setup.heuristics[0].name, "relative_local");
-    assert_string_equal(made_config->setup.heuristics[1].name, "relative");
-    assert_string_equal(made_config->setup.heuristics[1].arguments, "0.2");
+    assert_int_equal(made_config->setup->n_heuristics, 2);
+    assert_string_equal(made_config->setup->heuristics[0].name, "relative_local");
+    assert_string_equal(made_config->setup->heuristics[1].name, "relative");
+    assert_string_equal(made_config->setup->heuristics[1].arguments, "0.2");
 }
 
 static void conflicting_defaults_are_ignored(void **state)
@@ -154,12 +155,12 @@ static void conflicting_defaults_are_ignored(void **state)
         set_typical(low_source);
         set(request_source, "method", methods[i]);
         assert_int_equal(make_config(), RILL_OK);
-        assert_string_equal(made_config->resolved.method, methods[i]);
+        assert_string_equal(made_config->resolved->method, methods[i]);
         int pruned = !strcmp(methods[i], "var-batch");
-        assert_int_equal(made_config->setup.n_heuristics, pruned);
-        assert_int_equal(made_config->resolved.k, i == 0 ? 1 : 12);
-        assert_int_equal(made_config->resolved.max_items, i == 2 ? 50 : 10);
-        if (pruned) assert_int_equal(made_config->resolved.max_candidates, 3);
+        assert_int_equal(made_config->setup->n_heuristics, pruned);
+        assert_int_equal(made_config->resolved->k, i == 0 ? 1 : 12);
+        assert_int_equal(made_config->resolved->max_items, i == 2 ? 50 : 10);
+        if (pruned) assert_int_equal(made_config->resolved->max_candidates, 3);
     }
 }
 
@@ -186,10 +187,10 @@ static void finish_goes_with_method(void **state)
     set(low_source, "finish", "top");
     set(request_source, "method", "fixed");
     assert_int_equal(make_config(), RILL_OK);
-    assert_int_equal(made_config->resolved.finish, RILL_FINISH_IMMEDIATE);
+    assert_int_equal(made_config->resolved->finish, RILL_FINISH_IMMEDIATE);
     set(request_source, "finish", "top");
     assert_int_equal(make_config(), RILL_OK);
-    assert_int_equal(made_config->resolved.finish, RILL_FINISH_TOP);
+    assert_int_equal(made_config->resolved->finish, RILL_FINISH_TOP);
 }
 
 static void defaults_give_way(void **state)
@@ -198,7 +199,7 @@ static void defaults_give_way(void **state)
     set(low_source, "stop_after", "4");
     set(request_source, "patience", "2");
     assert_int_equal(make_config(), RILL_OK);
-    assert_int_equal(made_config->resolved.stop_after, 20);
+    assert_int_equal(made_config->resolved->stop_after, 20);
 }
 
 static void options_set_twice(void **state)
@@ -268,8 +269,8 @@ static void option_texts(void **state)
     assert_true(rill_option_source_has_chain(high_source, RILL_CHAIN_HEURISTICS) &&
                 !rill_option_source_has_chain(high_source, RILL_CHAIN_SCORERS));
     assert_int_equal(make_config(), RILL_OK);
-    assert_true(made_config->resolved.k == 7 && made_config->resolved.min_length == 3 &&
-                made_config->setup.n_heuristics == 1);
+    assert_true(made_config->resolved->k == 7 && made_config->resolved->min_length == 3 &&
+                made_config->setup->n_heuristics == 1);
     assert_int_equal(rill_option_source_set_all(high_source, "k=7 budget"), RILL_ERR_PLUGIN);
     assert_int_equal(rill_option_source_set_all(high_source, "kk=7"), RILL_ERR_OPTION);
     set(high_source, "max-length", "2");
@@ -364,7 +365,7 @@ static void worker_copies(void **state)
     assert_int_equal(rill_search_config_worker_copy(made_config, ctx, 0, &own), RILL_OK);
     assert_null(own);
     assert_int_equal(rill_search_config_worker_copy(made_config, ctx, 1, &own), RILL_OK);
-    assert_true(own->resolved.k == 8 && own->resolved.n == 3);
+    assert_true(own->resolved->k == 8 && own->resolved->n == 3);
     rill_search_config_free(own);
     rill_option_source_free(worker_copy);
 }
@@ -389,13 +390,13 @@ static void ignored_options_are_reported(void **state)
     set_typical(low_source);
     assert_int_equal(make_config(), RILL_OK);
     assert_string_equal(made_config->ignored, "");
-    assert_string_equal(made_config->setup.scheduler->name, "all");
+    assert_string_equal(made_config->setup->scheduler->name, "all");
     set(request_source, "method", "greedy");
     assert_int_equal(make_config(), RILL_OK);
     assert_string_equal(
         made_config->ignored,
         "heuristics (absolute:10), policy (all), options.finish, options.beam_size, options.max_in_flight, options.max_children");
-    assert_null(made_config->setup.scheduler);
+    assert_null(made_config->setup->scheduler);
     set(request_source, "k", "1");
     assert_int_equal(make_config(), RILL_OK);
     assert_string_equal(
@@ -412,13 +413,13 @@ static void consistent_sources_are_taken(void **state)
     set(low_source, "finish", "top");
     set(low_source, "k", "5");
     assert_int_equal(make_config(), RILL_OK);
-    assert_int_equal(made_config->resolved.k, 5);
+    assert_int_equal(made_config->resolved->k, 5);
     assert_string_equal(made_config->ignored, "");
     set(request_source, "sort", "length"); /* independent of them */
     set(low_source, "flush-every", "3");
     assert_int_equal(make_config(), RILL_OK);
-    assert_int_equal(made_config->resolved.k, 5);
-    assert_int_equal(made_config->resolved.finish, RILL_FINISH_TOP);
+    assert_int_equal(made_config->resolved->k, 5);
+    assert_int_equal(made_config->resolved->finish, RILL_FINISH_TOP);
     assert_string_equal(made_config->ignored, "options.flush_every");
 }
 
@@ -430,11 +431,11 @@ static void empty_chain_counts_as_set(void **state)
     rill_option_source_set_chain(high_source, RILL_CHAIN_HEURISTICS);
     rill_option_source_set_chain(high_source, RILL_CHAIN_SCORERS);
     assert_int_equal(make_config(), RILL_OK);
-    assert_int_equal(made_config->setup.n_heuristics, 0);
-    assert_int_equal(made_config->setup.n_scorers, 0);
+    assert_int_equal(made_config->setup->n_heuristics, 0);
+    assert_int_equal(made_config->setup->n_scorers, 0);
     set(request_source, "absolute", "3");
     assert_int_equal(make_config(), RILL_OK);
-    assert_int_equal(made_config->setup.n_heuristics, 1);
+    assert_int_equal(made_config->setup->n_heuristics, 1);
 }
 
 static void scheduler_goes_with_method(void **state)
@@ -442,10 +443,10 @@ static void scheduler_goes_with_method(void **state)
     (void)state;
     set(low_source, "policy", "all");
     assert_int_equal(make_config(), RILL_OK);
-    assert_string_equal(made_config->setup.scheduler->name, "all");
+    assert_string_equal(made_config->setup->scheduler->name, "all");
     set(high_source, "method", "top-up");
     assert_int_equal(make_config(), RILL_OK);
-    assert_null(made_config->setup.scheduler);
+    assert_null(made_config->setup->scheduler);
 }
 
 static void budget_function(void **state)
@@ -454,14 +455,14 @@ static void budget_function(void **state)
     set(low_source, "budget", "100");
     rill_option_source_set_budget(high_source, budget_of_seven, high_source);
     assert_int_equal(make_config(), RILL_OK);
-    assert_true(made_config->setup.budget == budget_of_seven && made_config->setup.budget_user == high_source);
-    assert_int_equal(made_config->setup.settings.budget, 0);
-    assert_int_equal(made_config->resolved.budget, 0);
-    assert_int_equal(made_config->resolved.max_items, 1000); /* 1000, as with any budget */
+    assert_true(made_config->setup->budget == budget_of_seven && made_config->setup->budget_user == high_source);
+    assert_int_equal(made_config->setup->settings.budget, 0);
+    assert_int_equal(made_config->resolved->budget, 0);
+    assert_int_equal(made_config->resolved->max_items, 1000); /* 1000, as with any budget */
     set(request_source, "budget", "9");
     assert_int_equal(make_config(), RILL_OK);
-    assert_true(made_config->setup.budget == NULL);
-    assert_int_equal(made_config->resolved.budget, 9);
+    assert_true(made_config->setup->budget == NULL);
+    assert_int_equal(made_config->resolved->budget, 9);
 }
 
 int main(void)

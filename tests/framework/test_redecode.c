@@ -32,7 +32,7 @@ static rill_status found(void *self, const rill_found *outputs)
     (void)self;
     scorer_log.wrong += !item_is_begun(outputs->item_id) || outputs->n < 1 || outputs->model == NULL;
     for (int32_t i = 1; i < outputs->n; i++)
-        scorer_log.wrong += outputs->output[i].score > outputs->output[i - 1].score;
+        scorer_log.wrong += rill_found_output_at(outputs, i)->score > rill_found_output_at(outputs, i - 1)->score;
     return scorer_log.found[outputs->item_id]++ < scorer_log.searches ? RILL_AGAIN : RILL_OK;
 }
 

@@ -64,7 +64,7 @@ static rill_status decode_once(sharer *s, int round)
 {
     rill_engine *engine;
     rill_engine_setup setup;
-    rill_result result;
+    const rill_result *result;
     char input[16];
     rill_engine_setup_default(&setup);
     setup.settings.k = 3;
@@ -79,10 +79,10 @@ static rill_status decode_once(sharer *s, int round)
         rill_text action = {.ctx = s->ctx};
         if (rill_model_action_name(s->model, 1, &action) == RILL_OK) memcpy(name, action.data, action.length + 1);
         rill_text_clear(&action);
-        snprintf(text, sizeof text, "%.30s %s %d %.6g", result.outputs[0].text, name,
-                 (int)rill_model_find_action(s->model, "a2", 2), result.outputs[0].path_score);
-        if (round > 0 && strcmp(text, s->text[result.id]) != 0) status = RILL_ERR_INPUT;
-        memcpy(s->text[result.id], text, sizeof text);
+        snprintf(text, sizeof text, "%.30s %s %d %.6g", rill_result_output(result, 0)->text, name,
+                 (int)rill_model_find_action(s->model, "a2", 2), rill_result_output(result, 0)->path_score);
+        if (round > 0 && strcmp(text, s->text[result->id]) != 0) status = RILL_ERR_INPUT;
+        memcpy(s->text[result->id], text, sizeof text);
     }
     rill_engine_destroy(engine);
     return status == RILL_AGAIN ? RILL_OK : status;

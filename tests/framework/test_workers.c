@@ -289,7 +289,8 @@ static rill_status write_some(void *user, const rill_result *result)
     rill_workers_stats(b->workers, &stats);
     assert_true(result->id > b->last);
     assert_int_equal(result->status, result->id == 5 ? RILL_ERR_INPUT : RILL_OK);
-    if (result->n_outputs > 0) assert_int_equal(strlen(result->outputs[0].text), result->outputs[0].text_bytes);
+    if (result->n_outputs > 0)
+        assert_int_equal(strlen(rill_result_output(result, 0)->text), rill_result_output(result, 0)->text_bytes);
     b->last = result->id;
     b->written++;
     assert_true(stats.inputs >= b->written);

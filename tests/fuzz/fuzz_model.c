@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rill/builtins.h"
+#include "rill/registry.h"
 #include "rill/run.h"
 #include "target.h"
 
@@ -221,7 +221,7 @@ static rill_status read_once(void *user, int may_block, const char **text, size_
 static rill_status take_result(void *user, const rill_result *result)
 {
     ++*(int *)user;
-    require(result->status == RILL_OK ? result->n_outputs > 0 && result->outputs[0].text != NULL
+    require(result->status == RILL_OK ? result->n_outputs > 0 && rill_result_output(result, 0)->text != NULL
                                       : result->message[0] != '\0');
     return RILL_OK;
 }

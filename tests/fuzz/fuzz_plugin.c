@@ -303,9 +303,9 @@ static rill_status take_result(void *user, const rill_result *result)
                                       : result->message != NULL);
     require(memchr(result->message, '\0', 400) != NULL);
     for (int32_t i = 0; i < result->n_outputs; i++) {
-        const rill_output *out = &result->outputs[i];
+        const rill_output *out = rill_result_output(result, i);
         require(isfinite(out->path_score) && isfinite(out->score) && isfinite(out->logp));
-        require(i == 0 || result->outputs[i - 1].score >= out->score);
+        require(i == 0 || rill_result_output(result, i - 1)->score >= out->score);
         for (int32_t a = 0; a < out->n_ids; a++) require(isfinite(out->id_logps[a]));
         o->results = hash_bytes(hash_bytes(o->results, out->text, out->text_bytes), &out->path_score,
                                 sizeof out->path_score);

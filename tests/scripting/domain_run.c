@@ -25,12 +25,12 @@ static void append(domain_run *run, const char *text)
 static rill_status domain_write(void *user, const rill_result *result)
 {
     domain_run *run = ((domain_lines *)user)->run;
-    if (result->n_outputs > 0) snprintf(run->last, sizeof run->last, "%s", result->outputs[0].text);
+    if (result->n_outputs > 0) snprintf(run->last, sizeof run->last, "%s", rill_result_output(result, 0)->text);
     if (result->status < 0) append(run, "!");
     append(run, result->message);
     for (int32_t i = 0; i < result->n_outputs; i++) {
         append(run, i > 0 ? "|" : "");
-        append(run, result->outputs[i].text);
+        append(run, rill_result_output(result, i)->text);
     }
     append(run, "\n");
     return RILL_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 #include "rill/script.h"
 #include "support/harness.h"

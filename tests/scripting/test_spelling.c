@@ -60,8 +60,8 @@ static rill_status take_result(void *user, const rill_result *result)
     ranking *r = user;
     assert_int_equal(result->status, RILL_OK);
     for (r->n = 0; r->n < result->n_outputs && r->n < COMPARED; r->n++) {
-        r->score[r->n] = result->outputs[r->n].path_score;
-        snprintf(r->text[r->n], sizeof r->text[0], "%s", result->outputs[r->n].text);
+        r->score[r->n] = rill_result_output(result, r->n)->path_score;
+        snprintf(r->text[r->n], sizeof r->text[0], "%s", rill_result_output(result, r->n)->text);
     }
     return RILL_OK;
 }

@@ -45,7 +45,7 @@ static void copy_result(engine_record *out, const rill_result *result)
     r->output = calloc((size_t)result->n_outputs + 1, sizeof *r->output);
     if (r->output == NULL) abort();
     for (int32_t i = 0; i < result->n_outputs; i++) {
-        const rill_output *o = &result->outputs[i];
+        const rill_output *o = rill_result_output(result, i);
         size_t n = (size_t)o->n_ids;
         r->output[i] = (record_output){copied(o->text, o->text_bytes), copied(o->ids, n * sizeof *o->ids),
                                        copied(o->id_logps, n * sizeof *o->id_logps), *o};
@@ -123,11 +123,11 @@ static rill_status submit(const problem *p, const hooks *h, rill_engine *engine,
 /* Take all finished results; check that each announces correctly whether another follows. */
 static void take_finished(rill_engine *engine, engine_record *out)
 {
-    rill_result result;
+    const rill_result *result;
     int more = -1;
-    for (; rill_engine_next(engine, &result) == RILL_OK; more = result.has_more) {
-        if (more == 0) fail_msg("result %lld comes behind one that was the last", (long long)result.id);
-        copy_result(out, &result);
+    for (; rill_engine_next(engine, &result) == RILL_OK; more = result->has_more) {
+        if (more == 0) fail_msg("result %lld comes behind one that was the last", (long long)result->id);
+        copy_result(out, result);
     }
     if (more == 1) fail_msg("another result was promised");
 }

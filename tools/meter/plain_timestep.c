@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rill/plugin.h"
 #include "rill/rill.h"
 
 #define UNSEEN __attribute__((no_instrument_function))

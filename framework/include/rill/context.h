@@ -87,6 +87,14 @@ RILL_API void rill_free(rill_context *ctx, void *block, size_t size);
 RILL_API rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t need, size_t size,
                                const char *what);
 
+/* Copy a struct whose first member is its size (size_t) from a program that may be built against an older header: members that it lacks
+ * become 0, which means unset in rill's structs. `own` has `size` bytes; a struct of fewer than `min_size` bytes, or of more than `size`,
+ * is refused. Members are appended after all padding, since the content of padding is undefined.
+ *   what: names the struct in the error, "a request" · ctx: NULL records nothing
+ *   RILL_OK · RILL_ERR_ABI; `own` is then unchanged */
+RILL_API rill_status rill_copy_struct(rill_context *ctx, const char *what, void *own, size_t size, const void *from,
+                                      size_t min_size);
+
 /* Bytes allocated now, and the peak, through this context. */
 RILL_API size_t rill_memory_used(const rill_context *ctx);
 RILL_API size_t rill_memory_peak(const rill_context *ctx);

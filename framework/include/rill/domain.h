@@ -45,23 +45,10 @@
 #ifndef RILL_DOMAIN_H
 #define RILL_DOMAIN_H
 
-#include "rill/context.h"
-#include "rill/option.h"
+#include "rill/model.h"
 #include "rill/profile.h"
 
 RILL_C_BEGIN
-
-#define RILL_ACTION_START (-1)
-#define RILL_NO_NODE (-1)
-#define RILL_NO_ACTION (-1)
-
-/* The score of an action that must never be chosen. Domains may return it in choices; the engine skips such choices. */
-#define RILL_SCORE_DEAD (-__builtin_inf())
-
-typedef enum rill_state_need {
-    RILL_STATE_PARENT = 0, /* a row's state depends on its parent's state alone: recurrent networks, parsers */
-    RILL_STATE_PATH = 1,   /* a row reads the states of all its ancestors: attention with a KV cache */
-} rill_state_need;
 
 /* What a choice does to the hypothesis. */
 typedef enum rill_terminal {
@@ -78,82 +65,11 @@ typedef enum rill_end_rule {
     RILL_END_NOT_YET = 4,   /* RILL_END choices are forbidden, RILL_LAST ones are not: before the minimum length */
 } rill_end_rule;
 
-typedef struct rill_open_options {
-    size_t struct_size;
-    const char *path;      /* the model's directory or file; may be NULL for domains that need none */
-    int threads;           /* threads the domain may use inside a call, >= 1; slow when more than rill_processors() */
-    int tokenized;         /* inputs are already tokenized: split them at spaces, change nothing */
-    const char *arguments; /* free text for the domain ("seed=3"), or NULL */
-    /* [n_ensemble] further models that decode together with the one at `path`: an ensemble */
-    const char *const *ensemble;
-    int32_t n_ensemble;
-    int32_t n_values;
-    /* [n_values] values of the domain's own options (rill_domain.options); valid during open() only */
-    const rill_pair *values;
-} rill_open_options;
-
-/* The value of one of the domain's own options; NULL if it is unset. */
-RILL_API const char *rill_open_option(const rill_open_options *options, const char *name);
-/* Whether one of the domain's own switches is on. */
-RILL_API int rill_open_switch(const rill_open_options *options, const char *name);
-
 /* Optional capabilities of a domain: a bit set. */
 typedef enum rill_domain_feature {
     /* rill_open_options.ensemble is supported; without this bit rill_model_open() refuses ensembles */
     RILL_TAKES_ENSEMBLES = 1,
 } rill_domain_feature;
-
-/* A sequence of actions. */
-typedef struct rill_sequence {
-    const int32_t *action; /* [n] */
-    int32_t n;             /* >= 1 */
-} rill_sequence;
-
-typedef struct rill_domain_info {
-    int32_t actions; /* number of actions (vocabulary size), >= 1 */
-    int32_t phases;  /* phases per timestep, 1..8; 0 is read as 1 */
-    rill_state_need state_need;
-    uint32_t max_choices_phases; /* bit p set: the setting max_candidates applies in phase p; 0 means all phases */
-    int32_t max_length;          /* default bound on actions per hypothesis, > 0 */
-    const char *description;     /* one line about the loaded model, owned by the domain until close; may be NULL */
-    /* Memory use in bytes, for the setting `memory`. Where node_bytes is 0, that setting is refused. */
-    int64_t node_bytes;      /* of one node's state */
-    int64_t slot_bytes;      /* of one input in flight ... */
-    int64_t slot_unit_bytes; /* ... plus this for each unit of its size (rill_input.size) */
-    /* hard limit on actions per hypothesis (position embeddings); 0: none beyond the input's own limit */
-    int32_t max_positions;
-    int has_end_action; /* `end_action` is set: choosing it is RILL_END, see rill_row_ends */
-    int32_t end_action; /* ignored without has_end_action; the engine then sets it to RILL_NO_ACTION */
-    /* rows may be RILL_ENDS_BY_FLAG; where end rules apply the engine then requests all actions of a row */
-    int terminals_by_flag;
-    /* With `collect`: this many live hypotheses fill the device. With twice as many the engine decodes two groups, and works on one
-     * while the device computes the other. 0: one group only. */
-    int32_t group_rows;
-    /* finalize reads nothing that other calls write, and of a hypothesis only length, action, action_logp, path_score, logp and
-     * truncated. Any runner of the model may then finalize any output, with slot -1 and NULL for the other fields, so the thread that
-     * delivers results does it for all workers. */
-    int finalize_anywhere;
-    /* [actions / 64 rounded up] bit a % 64 of word a / 64: action a is legal in some row. NULL: all are. Owned by the domain until close */
-    const uint64_t *legal;
-    int64_t row_bytes; /* temporary memory of one row of a timestep, for the setting `memory`; 0: negligible */
-    /* the compute device: "cpu", "cuda:1, NAME OF THE GPU" (device.h); NULL: unknown. Owned by the domain until close */
-    const char *device;
-    int unnormalised;     /* logp of choices are not normalised: their exponentials may add up to more than 1 */
-    int has_start_action; /* `start_action` is valid: the start symbol is one of the actions */
-    int32_t start_action;
-    int64_t runner_bytes; /* fixed memory of a runner, for the setting `memory`; 0: negligible */
-    /* [n_forbidden] sequences that no output may contain: an action is masked where it would complete one. The start action in a
-     * sequence matches the position before the first action. Owned by the domain until close */
-    const rill_sequence *forbidden;
-    int32_t n_forbidden;
-    /* the language codes of a multilingual model, NULL-terminated; NULL: not multilingual. Owned by the domain until close */
-    const char *const *languages;
-} rill_domain_info;
-
-/* A byte range of an input. */
-typedef struct rill_part {
-    size_t begin, length; /* bytes */
-} rill_part;
 
 /* One input that is being admitted to a slot. */
 typedef struct rill_input {
@@ -428,9 +344,6 @@ typedef struct rill_domain {
      * "tokenized" as rill_open_options.tokenized. encode() reads them by rill_input_value(). */
     const rill_option *input_options;
 } rill_domain;
-
-/* A domain together with the model that its open() made; see engine.h. */
-typedef struct rill_model rill_model;
 
 RILL_C_END
 

@@ -29,10 +29,8 @@
 #ifndef RILL_ENGINE_H
 #define RILL_ENGINE_H
 
-#include "rill/domain.h"
-#include "rill/heuristic.h"
-#include "rill/scheduler.h"
-#include "rill/scorer.h"
+#include "rill/model.h"
+#include "rill/profile.h"
 #include "rill/settings.h"
 #include "rill/stats.h"
 
@@ -40,57 +38,15 @@ RILL_C_BEGIN
 
 typedef struct rill_engine rill_engine;
 
-/* Open a model with a registered domain.
- *   out: on success a model the caller closes after its engine; on failure NULL
- *   RILL_OK · RILL_ERR_NOT_FOUND (no such domain) · RILL_ERR_OPTION (the domain does not support an option) ·
- *   RILL_ERR_ABI (the options' size) · what the domain's open returns */
-RILL_API rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *domain,
-                                     const rill_open_options *options);
-RILL_API void rill_model_close(rill_model *model); /* NULL is allowed */
-RILL_API const rill_domain *rill_model_domain(const rill_model *model);
-RILL_API const rill_domain_info *rill_model_info(const rill_model *model);
+/* What schedulers (scheduler.h) and scorers (scorer.h) get, for the functions below. */
+typedef struct rill_sched_view rill_sched_view;
+typedef struct rill_scorer_rows rill_scorer_rows;
 
-/* Whether a model of the domain serves several engines at once: the domain has start and stop. */
-RILL_API int rill_domain_has_runners(const rill_domain *domain);
-
-/* Append the text of an action to `out`, whose context is set and records failures; on failure `out` is as before.
- *   RILL_OK · RILL_ERR_NOT_FOUND (the domain names no actions, or not this one; no such action) · RILL_ERR_MEMORY */
-RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out);
-/* The action of that name; RILL_NO_ACTION when there is none or the domain names no actions. */
-RILL_API int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length);
-/* Tokenize a text: the actions that write it within an output, without start and end actions. *n is the number of actions, and the first
- * `room` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation, space-separated
- * tokens for logical forms. Where outputs are not sequences of actions (trees), and where the domain cannot tokenize, the text consists of
- * names of actions separated by spaces; an action without a name is written as its number.
- *   ctx: the calling thread's, for example a scorer's own; it records failures
- *   on failure *n is 0
- *   RILL_OK · RILL_ERR_NOT_FOUND (the domain cannot tokenize and names no actions) · RILL_ERR_INPUT (the model's actions cannot write
- *   this text) · RILL_ERR_ARGUMENT (NULL with length > 0) · RILL_ERR_PLUGIN (the domain returned invalid actions) · RILL_ERR_MEMORY */
-RILL_API rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
-                                         int32_t *action, int32_t room, int32_t *n);
-/* The forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: none. ctx: the calling thread's; nothing
- * is recorded there. */
-RILL_API int32_t rill_model_first_action(const rill_model *model, rill_context *ctx, const char *input, size_t length);
-
-/* Split an input into sentences: see rill_domain.split, which has the same parameters. For each sentence the caller submits `head` followed
- * by the sentence, and writes the outputs with the original text between the sentences.
- *   ctx: the calling thread's
- *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: the model has no such inputs) · RILL_ERR_PLUGIN (the domain returned invalid ranges) ·
- *   RILL_ERR_MEMORY; on failure *n is 0 */
-RILL_API rill_status rill_model_split(const rill_model *model, rill_context *ctx, int always, const char *text,
-                                      size_t length, rill_part *part, int32_t room, int32_t *n, size_t *head);
-
-/* Options that an input may override (rill_domain.input_options); NULL: none. */
-RILL_API const rill_option *rill_domain_input_rows(const rill_domain *domain);
-/* Find the option that one input may set by this name: a setting for which rill_setting_is_per_request(), or an option of the domain's
- * inputs.
- *   RILL_OK · RILL_ERR_OPTION (recorded: the option is the whole run's, or it is unknown, with the nearest name); *out is then NULL */
-RILL_API rill_status rill_domain_request_option(const rill_domain *domain, rill_context *ctx, const char *name,
-                                                const rill_option **out);
-/* Append NAME=VALUE to a request's options (rill_request.input_options) in `out`. Its context records failures; `out` is then unchanged.
- *   RILL_OK · RILL_ERR_NOT_FOUND (inputs have no option of that name) · RILL_ERR_OPTION (invalid value) · RILL_ERR_MEMORY */
-RILL_API rill_status rill_domain_input_option(const rill_domain *domain, const char *name, const char *value,
-                                              rill_text *out);
+/* A user's function that sets the budget of one timestep: called before each timestep's choice, with *budget and flight->budget
+ * as in the settings. 0 is no budget, a negative number an error. `choose` then sees the returned budget; refill and encode_ahead see the
+ * setting.
+ *   RILL_OK · a negative status ends the run */
+typedef rill_status (*rill_budget_fn)(void *user, const rill_sched_view *flight, int32_t *budget);
 
 /* One element of a chain: a registered name and its arguments, e.g. {"absolute", "10"}. */
 typedef struct rill_chain_entry {
@@ -109,7 +65,10 @@ typedef rill_status (*rill_key_fn)(void *user, const rill_scorer_rows *rows, int
 
 typedef struct rill_engine_setup {
     size_t struct_size;
-    rill_settings settings;
+    union {
+        rill_settings settings;
+        char settings_space[RILL_SETTINGS_SPACE];
+    };
     const rill_chain_entry *heuristics; /* [n_heuristics], applied in this order */
     int32_t n_heuristics;
     const rill_chain_entry *scorers; /* [n_scorers] */
@@ -132,8 +91,8 @@ typedef struct rill_engine_setup {
     int trace_hypotheses; /* 1: the trace includes every candidate */
 } rill_engine_setup;
 
-/* Default settings, no heuristics, no scorers, the method's own scheduler, no trace, no budget function. `size` as for
- * rill_settings_init(). */
+/* Default settings, no heuristics, no scorers, the method's own scheduler, no trace, no budget function. `size` is that of the program's
+ * struct, as in rill_settings_init(). */
 RILL_API void rill_engine_setup_init(rill_engine_setup *setup, size_t size);
 static inline void rill_engine_setup_default(rill_engine_setup *setup)
 {
@@ -268,13 +227,15 @@ typedef enum rill_finish_reason {
 /* "stop", "length", "timeout", "heuristic". */
 RILL_API const char *rill_finish_reason_name(rill_finish_reason reason);
 
+/* Outputs and results belong to librill, which may have more members than the program's header. */
 typedef struct rill_output {
-    const char *text;  /* what finalize wrote; NUL-terminated */
-    size_t text_bytes; /* without the NUL */
-    double path_score; /* sum over actions, scorers included */
-    double score;      /* what the outputs are ordered by: path_score under length_penalty and word_penalty */
-    double logp;       /* sum of the model's log-probabilities */
-    int32_t length;    /* timesteps, an end action not counted: the length in the penalties, unless count_end */
+    size_t struct_size; /* of librill's rill_output */
+    const char *text;   /* what finalize wrote; NUL-terminated */
+    size_t text_bytes;  /* without the NUL */
+    double path_score;  /* sum over actions, scorers included */
+    double score;       /* what the outputs are ordered by: path_score under length_penalty and word_penalty */
+    double logp;        /* sum of the model's log-probabilities */
+    int32_t length;     /* timesteps, an end action not counted: the length in the penalties, unless count_end */
     rill_finish_reason finish_reason; /* all but RILL_FINISH_REASON_STOP: the output is cut short */
     const int32_t *ids;               /* [n_ids], the end action included */
     const float *id_logps;            /* [n_ids] */
@@ -284,11 +245,12 @@ typedef struct rill_output {
 } rill_output;
 
 typedef struct rill_result {
-    int64_t id;                 /* position in the input stream, from 0 */
-    rill_status status;         /* RILL_OK, or why there are no outputs */
-    const char *message;        /* a sentence when status is negative, else "" */
-    const rill_output *outputs; /* [n_outputs], best first */
-    int32_t n_outputs;          /* min(n_best, outputs found) */
+    size_t struct_size;                 /* of librill's rill_result */
+    int64_t id;                         /* position in the input stream, from 0 */
+    rill_status status;                 /* RILL_OK, or why there are no outputs */
+    const char *message;                /* a sentence when status is negative, else "" */
+    const struct rill_outputs *outputs; /* use rill_result_output() */
+    int32_t n_outputs;                  /* min(n_best, outputs found) */
     int32_t outputs_found;
     int32_t timed_out; /* 1: the deadline came first; these are the best results so far */
     int32_t has_more;  /* 1: another result is ready; 0: the next one may take long, so flush buffered output */
@@ -297,6 +259,9 @@ typedef struct rill_result {
     const char *warning;
 } rill_result;
 
+/* Output i of n_outputs, best first; NULL: no such output. Valid as long as the result. */
+RILL_API const rill_output *rill_result_output(const rill_result *result, int32_t i);
+
 /* The output's value of rill_engine_setup.fields[index], NUL-terminated; borrowed, valid as long as the output's text. */
 RILL_API const char *rill_output_field(const rill_output *output, int32_t index);
 
@@ -304,7 +269,7 @@ RILL_API const char *rill_output_field(const rill_output *output, int32_t index)
  * are skipped.
  *   *out is borrowed: valid until the next call with this engine
  *   RILL_OK · RILL_AGAIN (none now) */
-RILL_API rill_status rill_engine_next(rill_engine *engine, rill_result *out);
+RILL_API rill_status rill_engine_next(rill_engine *engine, const rill_result **out);
 
 /* Counters so far. `out->struct_size` must be set; at most that many bytes are written, so callers built against an older struct keep
  * working. */

@@ -35,7 +35,7 @@ typedef struct rill_evidence_kind {
     uint64_t names;     /* a hash of the actions' names in order; 0: no names */
 } rill_evidence_kind;
 
-/* The model's kind. `ctx`: the calling thread's. RILL_OK · RILL_ERR_MEMORY */
+/* The model's kind; out->struct_size is set by the caller. `ctx`: the calling thread's. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ABI */
 RILL_API rill_status rill_evidence_kind_for_model(rill_evidence_kind *out, rill_context *ctx, const rill_model *model);
 
 /* --- one input's posteriors --------------------------------------------------------------------------------------- */

@@ -1,15 +1,24 @@
-/* Registration: domains, heuristics, scorers and schedulers become known to a context by name.
+/* For those who extend rill: this header includes everything a plugin needs. Programs that decode include rill.h.
  *
- * rill_register_builtins() (rill/builtins.h) registers the built-in ones; rill_plugin_load() those of shared objects named rill-*.so. A
- * plugin exports one function, rill_plugin(), that returns a table of tables. Every table's abi_version and struct_size are checked, and
- * mandatory members must be set; a mismatch is refused with both numbers, and nothing of that plugin is registered. Tables must outlive the
- * context (a plugin stays loaded until rill_context_destroy()).
+ *   domain.h     models                         carve.h        arrays in one block
+ *   heuristic.h  pruning                        device.h       compute graphs for neural domains
+ *   scorer.h     bonuses, bans, constraints     file.h         reading files
+ *   scheduler.h  what a timestep expands        safetensors.h  files of weights, for domains with weights of their own
+ *   registry.h   registration by name
+ *
+ * A plugin is a shared object named rill-*.so that exports one function, rill_plugin(), which returns a table of tables; rill_plugin_load()
+ * registers them, all or none.
  * Stability: members are only appended. */
 #ifndef RILL_PLUGIN_H
 #define RILL_PLUGIN_H
 
+#include "rill/carve.h"
+#include "rill/device.h"
 #include "rill/domain.h"
+#include "rill/file.h"
 #include "rill/heuristic.h"
+#include "rill/registry.h"
+#include "rill/safetensors.h"
 #include "rill/scheduler.h"
 #include "rill/scorer.h"
 
@@ -27,53 +36,6 @@ typedef struct rill_plugin_table {
 
 /* The function that a plugin exports: `RILL_API const rill_plugin_table *rill_plugin(void)`. */
 typedef const rill_plugin_table *(*rill_plugin_fn)(void);
-
-/* RILL_OK · RILL_ERR_ABI · RILL_ERR_PLUGIN (mandatory member missing) · RILL_ERR_ARGUMENT (name taken) · RILL_ERR_MEMORY */
-RILL_API rill_status rill_register_domain(rill_context *ctx, const rill_domain *domain);
-RILL_API rill_status rill_register_heuristic(rill_context *ctx, const rill_heuristic *heuristic);
-RILL_API rill_status rill_register_scorer(rill_context *ctx, const rill_scorer *scorer);
-RILL_API rill_status rill_register_scheduler(rill_context *ctx, const rill_scheduler *policy);
-
-/* Register the engine's own heuristics, scorers and schedulers; rill_register_builtins() includes it. Once per context. */
-RILL_API rill_status rill_register_core(rill_context *ctx);
-
-/* The number of registered tables, and a way back: restoring drops every table registered since. For loaders that register all or
- * nothing; nothing may use a dropped table. */
-typedef struct rill_registry_mark {
-    size_t domains, heuristics, scorers, schedulers;
-} rill_registry_mark;
-RILL_API rill_registry_mark rill_registry_size(const rill_context *ctx);
-RILL_API void rill_registry_restore(rill_context *ctx, rill_registry_mark mark);
-
-/* Make a context for a worker, which another thread may use while this one uses `parent`. It has its own error record, tables and memory
- * accounting; its memory also counts in the parent's. It shares the parent's allocation function and log. It has the tables that `parent`
- * had at the mark `shared`, NULL: all of its tables. Tables that belong to a thread, such as a script's, must not be among them: the
- * worker's context loads the script again. Destroyed before its parent.
- *   RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
-RILL_API rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
-                                                const rill_registry_mark *shared);
-
-/* Append the path of a plugin, a shared object or a script, to `out`, whose context is set and records failures. A name with a slash is a
- * path. Any other name is a file of the working directory, or else, in the folder of installed plugins, the first that exists of NAME,
- * NAME.so, rill-NAME.so, NAME.lua. That folder is `rill` beside librill (`pkg-config --variable=plugindir rill`).
- *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_MEMORY; on failure the text is unchanged */
-RILL_API rill_status rill_plugin_find(const char *name, rill_text *out);
-
-/* Load a shared object, by path or by name as in rill_plugin_find(), and register its tables, all or none.
- *   RILL_OK · RILL_ERR_NOT_FOUND (no file, no rill_plugin) · RILL_ERR_ABI · RILL_ERR_PLUGIN · RILL_ERR_ARGUMENT */
-RILL_API rill_status rill_plugin_load(rill_context *ctx, const char *path);
-
-/* The table of that name, or NULL (nothing recorded). */
-RILL_API const rill_domain *rill_find_domain(const rill_context *ctx, const char *name);
-RILL_API const rill_heuristic *rill_find_heuristic(const rill_context *ctx, const char *name);
-RILL_API const rill_scorer *rill_find_scorer(const rill_context *ctx, const char *name);
-RILL_API const rill_scheduler *rill_find_scheduler(const rill_context *ctx, const char *name);
-
-/* The i-th registered table, in order of registration, or NULL past the last one. */
-RILL_API const rill_domain *rill_domain_at(const rill_context *ctx, size_t i);
-RILL_API const rill_heuristic *rill_heuristic_at(const rill_context *ctx, size_t i);
-RILL_API const rill_scorer *rill_scorer_at(const rill_context *ctx, size_t i);
-RILL_API const rill_scheduler *rill_scheduler_at(const rill_context *ctx, size_t i);
 
 RILL_C_END
 

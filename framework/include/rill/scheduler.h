@@ -51,12 +51,6 @@ typedef struct rill_scheduler {
     int32_t (*encode_ahead)(void *self, const rill_sched_view *flight);
 } rill_scheduler;
 
-/* A user's function that sets the budget of one timestep (engine.h): called before each timestep's choice, with *budget and flight->budget
- * as in the settings. 0 is no budget, a negative number an error. `choose` then sees the returned budget; refill and encode_ahead see the
- * setting.
- *   RILL_OK · a negative status ends the run */
-typedef rill_status (*rill_budget_fn)(void *user, const rill_sched_view *flight, int32_t *budget);
-
 RILL_C_END
 
 #endif

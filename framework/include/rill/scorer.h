@@ -60,10 +60,13 @@ typedef struct rill_found_output {
 typedef struct rill_found {
     size_t struct_size;
     int64_t item_id;
-    const rill_found_output *output; /* [n], best first; valid during the call */
-    int32_t n;                       /* >= 1 */
+    const struct rill_found_outputs *outputs; /* use rill_found_output_at() */
+    int32_t n;                                /* >= 1 */
     const rill_model *model;
 } rill_found;
+
+/* Output i of n, best first; valid during the call. */
+RILL_API const rill_found_output *rill_found_output_at(const rill_found *found, int32_t i);
 
 typedef struct rill_scorer {
     uint32_t abi_version; /* RILL_ABI_VERSION */

@@ -96,8 +96,8 @@ RILL_API rill_status rill_option_sources_domain_values(rill_context *ctx, const 
 
 /* The combined configuration. */
 typedef struct rill_search_config {
-    rill_engine_setup setup; /* for rill_engine_create(); the caller adds trace, fields and clock */
-    rill_settings resolved;  /* setup.settings with presets applied, as an engine resolves them */
+    rill_engine_setup *setup;      /* for rill_engine_create(); the caller adds trace, fields and clock */
+    const rill_settings *resolved; /* setup's settings with presets applied, as an engine resolves them */
     const char
         *ignored; /* "heuristics (absolute:10), search.beam_size": dropped options of file sources; "" for none */
 } rill_search_config;

@@ -2,13 +2,17 @@
  *
  * Order of use: rill_settings_default(), then fields or rill_settings_set(), then rill_settings_resolve(), which applies the method's
  * preset, replaces 0 by defaults and refuses contradictions. rill_engine_create() resolves a copy itself.
- * Stability: fields are only appended. */
+ * Stability: fields are only appended, unset at 0. A program built against an older header has a shorter struct, which every function
+ * reads and writes as far as it goes. */
 #ifndef RILL_SETTINGS_H
 #define RILL_SETTINGS_H
 
 #include "rill/option.h"
 
 RILL_C_BEGIN
+
+/* Bytes that structs with settings inside leave for them, so that settings can grow. */
+enum { RILL_SETTINGS_SPACE = 1024 };
 
 /* docs/search.md explains the values. 0 selects the default: the method's, the preset's or rill's own, which is 1. */
 typedef enum rill_finish {
@@ -90,8 +94,8 @@ typedef struct rill_settings {
     double top_p;       /* sample from the smallest set of best choices with this probability; 0 = 1 */
 } rill_settings;
 
-/* Fill with the default values. `size` is that of the caller's struct: if it differs from this version's, the settings are left empty
- * and refused wherever they are used. */
+/* Fill with the default values. `size` is that of the program's struct. Settings longer than this version's are refused where they are
+ * used, with RILL_ERR_ABI: the program was built against a newer header. */
 RILL_API void rill_settings_init(rill_settings *settings, size_t size);
 static inline void rill_settings_default(rill_settings *settings)
 {
@@ -100,7 +104,8 @@ static inline void rill_settings_default(rill_settings *settings)
 
 /* Set a field from text, as on a command line: name "max-in-flight", "max_in_flight" or an alias, value "1000". Values are checked alone;
  * rill_settings_resolve() finds contradictions.
- *   RILL_OK · RILL_ERR_OPTION (unknown name, with the nearest known one; value not a number or out of range) · RILL_ERR_ABI */
+ *   RILL_OK · RILL_ERR_OPTION (unknown name, with the nearest known one; value not a number or out of range) · RILL_ERR_ABI (the
+ *   program's struct is too short for this setting) */
 RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value);
 
 /* Apply the presets of method and `like`, fill in defaults, refuse contradictions. Idempotent. `has_heuristics`: a chain is set. A preset

@@ -3,9 +3,10 @@
  * RILL_VERSION names a release. RILL_ABI_VERSION is stored in a plugin's tables: it grows when a table changes incompatibly. Appending an
  * optional member to a table does not change it; from `struct_size` the engine knows which members a plugin has.
  *
- * Structs that a caller makes carry their size too. Options may come from an older header: missing members take their defaults.
- * rill_settings and rill_engine_setup of another size are refused with RILL_ERR_ABI, since the second contains the first and rill writes
- * to both. Stability: the names in this header never change. */
+ * Structs grow only at the end. Those that a program makes carry their size, so that a program built against an older header runs with
+ * this library: members that it lacks take their defaults (rill_copy_struct()). A struct of a newer header is refused with RILL_ERR_ABI.
+ * Structs that the library makes are reached by pointers and functions, never by an index into an array. Stability: the names in this
+ * header never change. */
 #ifndef RILL_VERSION_H
 #define RILL_VERSION_H
 

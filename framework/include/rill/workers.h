@@ -32,7 +32,7 @@
 #ifndef RILL_WORKERS_H
 #define RILL_WORKERS_H
 
-#include "rill/plugin.h"
+#include "rill/registry.h"
 #include "rill/run.h"
 
 RILL_C_BEGIN
