@@ -146,7 +146,7 @@ class Reader:
     def _field(self, output: Any, name: str) -> str | None:
         if not self.fields or name not in self.fields:
             return None
-        return str(ffi.string(lib.rill_output_field(ffi.addressof(output), self.fields.index(name))).decode(errors="replace"))
+        return str(ffi.string(lib.rill_output_field(output, self.fields.index(name))).decode(errors="replace"))
 
     def output(self, output: Any, timed_out: bool) -> Output:
         """Copy one borrowed output."""

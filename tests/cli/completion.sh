@@ -77,6 +77,6 @@ if python3 -c 'import numpy' 2>/dev/null; then
   exits 1; says "rill convert: folder/config.json: not there"
 else
   run "$rill" convert --help
-  exits 1; says "NumPy is missing"
+  exits 0; prints "usage: rill convert"
 fi
 finish

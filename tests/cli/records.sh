@@ -30,7 +30,7 @@ feed second "$rill" decode -m "$tiny" --tsv=2 --unordered -q -n 1
 exits 0
 sort -n out | cut -f2- >sorted
 same sorted want
-for word in --tsv=0 --tsv-column=x --tsv-column= --tsv; do
+for word in --tsv=0 --tsv-column=x --tsv-column= --tsv-column; do
   feed first "$rill" decode -m "$tiny" "$word"
   exits 1; says "--tsv-column"; prints_nothing
 done
@@ -141,7 +141,7 @@ for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" lis
 "$rill" decode -m "$tiny" -q --groups 2 -k 4 --n-best 2 <three >list
 for i in 0 1; do json "$(sed -n "$((i + 1))s/^0 ||| \(.*\) ||| logp=.*/\1/p" list)" outputs.$i.text own.2; done
 has_json own.6 outputs.1.text
-for pair in "-k 3|sample|2|beam-size cannot be combined with" "--sample 5|k|7|beam-size cannot be combined with" \
+for pair in "-k 3|sample|2|beam-size 3 differs from" "--sample 5|k|7|beam-size 7 differs from" \
   "--groups 4|n-best|0|n-best" \
   "--stop-after 3|patience|2|patience cannot be combined with"; do
   IFS='|' read -r options name value why <<<"$pair"

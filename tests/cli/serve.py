@@ -516,7 +516,7 @@ def usage():
                           (["-m", MODEL, "--host", "no.such.host.invalid"], "no.such"),
                           (["-m", MODEL, "--max-body", "100"], "--max-body-size SIZE is a number of bytes, as in 1M"),
                           (["-m", MODEL, "--cache", "64"], "--cache-size SIZE is a number of bytes, as in 64M"),
-                          (["-m", MODEL, "--cache-size", "64X"], "as in 500M or 2G"),
+                          (["-m", MODEL, "--cache-size", "64X"], "\"64X\" is not a number of bytes from 0 to 1T"),
                           (["-m", MODEL, "--max-body-size", "0"], "--max-body-size: \"0\" is not a number of bytes from 1 to 1G"),
                           (["-m", MODEL, "--max-body-size", ""], '--max-body-size: "" is not a number of bytes'),
                           (["-m", MODEL, "--max-body-size", "2G"], '"2G" is not a number of bytes from 1 to 1G'),

@@ -172,7 +172,7 @@ config '{"rill": {"domain": "semparse", "options": {"heuristics": 3}}}' '"heuris
 search() { config "{\"rill\": {\"domain\": \"semparse\", \"options\": {$1}}}" "$2"; }
 search '"k": true' 'beam_size: true is not a whole number from 1 to 65536'
 search '"refill": true' 'refill_threshold: true is not a number from 0 to 1'
-search '"memory": true' 'memory: true is not a number of bytes, as in 500M or 2G'
+search '"memory": true' 'memory: true is not a number of bytes from'
 search '"absolute": true' 'prune_absolute: true is not a text or a number'
 search '"weights": true' 'weights: true is not one of f32|bf16|f16|int8'
 search '"shortlist": ""' 'shortlist: "" is not the path of a file'

@@ -48,7 +48,7 @@ class Decode(Case):
             self.assertEqual(len(model.decode(CAPTIONS[:1], n_best=3)[0].outputs), 3)
 
     def test_an_input_may_not_contradict_the_run(self) -> None:
-        with self.assertRaisesRegex(rill.OptionError, "beam_size cannot be combined with num_samples"):
+        with self.assertRaisesRegex(rill.OptionError, "beam_size 7 differs from num_samples 2"):
             self.model.decode([CAPTIONS[0], rill.Request(CAPTIONS[0], k=7)], sample=2, seed=1)
 
     def test_fields(self) -> None:
