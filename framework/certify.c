@@ -91,7 +91,8 @@ static double max_reachable(const item *it, const bonus *a, double score)
     return best + 1e-9 * (1 + fabs(best));
 }
 
-/* Actions without entries get the row's reward; with bans or allowed sets it is unknown whether any such action is legal. */
+/* Whether the row has a modifier for every action. If not, the other actions get the row's reward. With bans or allowed sets it is
+ * unknown whether any of those is legal. */
 static int names_all_actions(const modifier_table *rules, int32_t row, const rill_domain_info *info)
 {
     const int32_t *offsets[] = {rules->add_offset, rules->ban_offset, rules->allow_offset};

@@ -47,7 +47,7 @@ void chain_destroy(chain *c);
 rill_status chain_acquire(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out);
 void chain_release(chain *c, chain_instance *const *instances);
 
-/* Create a new instance with the arguments of `like`. Free with chain_destroy_fresh(). */
+/* Create another instance of the chain's heuristic or scorer `link`, with the arguments of `like`. Free with chain_destroy_fresh(). */
 rill_status chain_create_fresh(chain *c, int32_t link, const chain_instance *like, void **self);
 void chain_destroy_fresh(chain *c, int32_t link, void *self);
 

@@ -10,7 +10,7 @@
 
 typedef struct scorer_states {
     rill_context *ctx;
-    char *node_states; /* [nodes, state_bytes of the chain] */
+    char *node_states; /* [nodes, state_bytes] per state, the data of all scorers together */
     size_t node_states_bytes;
     rill_columns memory;
     /* Columns over the rows of a call. */

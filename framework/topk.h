@@ -92,8 +92,8 @@ static inline rill_terminal topk_terminal(const topk *s, uint8_t ends, int32_t a
 /* Check a choice that is not ordinary; 0: it is invalid or the last one was reached. */
 int topk_check_unusual(topk *s, int32_t r, int32_t i);
 
-/* Check choice i of row r of the result, after its predecessor, and fill in its terminal flag; 0 if there is none. Merging relies on
- * order and on finite scores; a domain that violates this must not corrupt a beam silently. */
+/* Check choice i of row r of the result against choice i - 1 and set its terminal flag. Returns 0 if the row has no choice i.
+ * Merging relies on order and on finite scores; a domain that violates this must not corrupt a beam silently. */
 static inline int topk_check_choice(topk *s, int32_t r, int32_t i, size_t index, topk_choice *c)
 {
     const rill_score_result *raw = &s->raw;

@@ -86,7 +86,7 @@ typedef struct parser {
     rill_context *ctx;
     rill_device *device;
     rill_network *network;
-    rill_arena arena; /* memory borrowed by the network, and other data of fixed size */
+    rill_arena arena; /* owns the weights that the network points to, and other data of fixed size */
     parser_weights weights;
     rill_table products; /* per slot [n + 1, N_PRODUCTS * D] */
     rill_graph encode, score[PARSER_PHASES];

@@ -68,7 +68,7 @@ static gpu_activation gpu_activation_kind(rill_activation activation)
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* Rounded output of an operation. The fp32 output is dropped if nothing reads it. */
+/* The 16-bit output of an operation. The fp32 output is not written if nothing reads it. */
 static gpu_panel output_panel(const cuda_run *r, const dev_op *op, const dev_operand *o, gpu_operand *out)
 {
     const cuda_fused_op *fused = cuda_get_fused_op(r, op);

@@ -134,8 +134,8 @@ void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn
  * is the index of the table from names to ids, 0 without names; `what` begins the message. Raises. */
 int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what);
 
-/* Take the choices of a row from the table at `scores` (action -> log-probability) and from `last` (true, a set of actions,
- * or nil). Raises. */
+/* Take the choices of a row from the table at `scores` (action -> log-probability). `last` says which actions complete the
+ * hypothesis: true: all, a set of actions, or nil: none. Raises a Lua error. */
 void domain_choices_read(lua_State *L, script_model *m, int scores, int last, int ids);
 
 /* Write the choices to row `row` of the result. */

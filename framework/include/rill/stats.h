@@ -50,8 +50,8 @@ typedef struct rill_stats {
     int64_t cube_hypotheses; /* in items with cube pruning, per phase: live hypotheses, ... */
     int64_t cube_classes;    /* ... classes expanded on their behalf ... */
     int64_t cube_rescored;   /* ... and rows expanded in addition to score cells exactly */
-    int64_t certified;       /* inputs whose best output is certified, with the setting certify */
-    int64_t exact_rows;      /* hypotheses that exact search expanded after the beam search, per phase */
+    int64_t certified;       /* inputs whose best output is proven to be the model's best (setting certify) */
+    int64_t exact_rows;      /* hypotheses that exact search expanded after the beam search, phases counted apart */
 } rill_stats;
 
 /* What happened to a candidate. */

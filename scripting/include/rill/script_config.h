@@ -66,7 +66,7 @@ typedef struct rill_script_config {
     int32_t n_sweep;
     int64_t sweep_points; /* product of the axes' lengths; 0 without a sweep */
     int has_tune;         /* the script defines `tune` */
-    /* [n_point] parameters that differ from the script's configuration: in the sweep's order, else by name */
+    /* [n_point] parameters whose values differ from the script's defaults, in the order of rill.sweep(), or by name without a sweep */
     const rill_script_pair *point;
     int32_t n_point;
 
