@@ -23,7 +23,7 @@ static const char chunk[] =
     "local clear_below = lib:bind('clear_below', 'void(uint8*, const double*, size_t, double)')\n"
     "local abs, mark, value = math.abs, rill.ffi.array('uint8', 1), rill.array{1}\n"
     "local falling = rill.ffi.callback('double(double)', function(x) return 1 - x end)\n"
-    "prune = lib:bind('prune', 'void(beams*, double)'):with(10)\n"
+    "prune = lib:bind('prune', 'void(candidates*, double)'):with(10)\n"
     "rill.heuristic{name = 'nothing', apply = function(b) end}\n"
     "loops = {\n"
     "  function(n) for i = 1, n do end end,\n"

@@ -133,7 +133,7 @@ def run(rill, text, *limits):
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file, tempfile.TemporaryFile("w+") as said:
         file.write(text)
         file.flush()
-        child = subprocess.Popen([rill, "list", "policies", "--plugin", file.name, *limits], stdout=subprocess.DEVNULL, stderr=said)
+        child = subprocess.Popen([rill, "list", "schedulers", "--plugin", file.name, *limits], stdout=subprocess.DEVNULL, stderr=said)
         _, _, used = os.wait4(child.pid, 0)
         said.seek(max(0, said.seek(0, 2) - 4000))
         return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, said.read()

@@ -204,7 +204,7 @@ static int load_data(bench *b)
                             &(cli_testset_files){b->input_path, b->references_path, b->tsv_path});
 }
 
-/* Search options are defaults here. The scheduling policy is the exception: a method without a policy takes the command line's as its
+/* Search options are defaults here. The scheduler is the exception: a method without a scheduler takes the command line's as its
  * own. */
 static rill_status configure_method(bench *b, bench_method *m)
 {

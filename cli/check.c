@@ -1,7 +1,7 @@
 /* rill check: test plugins with tiny random runs.
  *
  * Each domain is decoded under every method, batch size and budget, with several workers and several threads. All runs must give the
- * same results to the bit. Heuristics, scorers and policies are tested in the same way, on a small random problem or on the model of
+ * same results to the bit. Heuristics, scorers and schedulers are tested in the same way, on a small random problem or on the model of
  * -m.
  *
  * Divisions: options · models · one plugin item · all plugin items · the command. */
@@ -43,7 +43,7 @@ static const cli_option check_options[] = {
     {"heuristic", 0, "NAME:ARGS", "a heuristic and its arguments; may be repeated", .id = TAKE_HEURISTIC,
      .is_repeatable = 1},
     {"scorer", 0, "NAME:ARGS", "a scorer and its arguments; may be repeated", .id = TAKE_SCORER, .is_repeatable = 1},
-    {"policy", 0, "NAME[:ARGS]", "a policy and its arguments; may be repeated", .id = TAKE_SCHEDULER,
+    {"scheduler", 0, "NAME[:ARGS]", "a scheduler and its arguments; may be repeated", .id = TAKE_SCHEDULER,
      .is_repeatable = 1},
     {"input", 'i', "FILE", "inputs, one per line, of which the first 12 are taken (default: made up)",
      .id = TAKE_INPUT},
@@ -415,10 +415,10 @@ int cli_check(int argc, char **argv)
     const cli_syntax syntax = {
         "rill check --plugin FILE [options]\n       rill check -m DIR [options]\n       rill check RUN.lua [options]",
         "Try whether what plugins bring keeps its contract: domains, heuristics, scorers\n"
-        "and policies. Each is decoded with in many tiny runs, under every method, batch\n"
+        "and schedulers. Each is decoded with in many tiny runs, under every method, batch\n"
         "and budget, which must agree to the bit; what looks at its neighbours or\n"
         "remembers is caught, and the message tells how. With -m or --domain that domain\n"
-        "is checked, and heuristics, scorers and policies are tried on it; without, on\n"
+        "is checked, and heuristics, scorers and schedulers are tried on it; without, on\n"
         "random problems.\n"
         "Of a run described in Lua its model and the links of its chains are checked.\n"
         "--workers and --threads say how many are compared with one (default 3 and 2).",
@@ -433,7 +433,7 @@ int cli_check(int argc, char **argv)
         take_option,
         take_argument,
         c,
-        "heuristic scorer policy input runs seed model domain threads workers plugin weights device"};
+        "heuristic scorer scheduler input runs seed model domain threads workers plugin weights device"};
     c->seed = 1;
     int code = cli_session_start(&c->session);
     if (code == CLI_OK) code = register_tables(c);

@@ -1,4 +1,4 @@
-/* A small random problem on which `rill check` tests heuristics, scorers and policies. It is a domain without a model: legal actions
+/* A small random problem on which `rill check` tests heuristics, scorers and schedulers. It is a domain without a model: legal actions
  * and scores are hashes of the input, the previous actions and a seed. Scores are multiples of 1/16, so that ties are frequent. */
 #ifndef CLI_CHECK_PROBLEM_H
 #define CLI_CHECK_PROBLEM_H

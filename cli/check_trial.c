@@ -13,7 +13,7 @@
 
 #include "check_problem.h"
 
-const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "policy"};
+const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "scheduler"};
 
 #define ONE_AT_A_TIME "it must look at one item at a time and remember nothing"
 

@@ -1,4 +1,4 @@
-/* The test runs of `rill check` for one plugin item: a domain, or a heuristic, scorer or policy on an open model. */
+/* The test runs of `rill check` for one plugin item: a domain, or a heuristic, scorer or scheduler on an open model. */
 #ifndef CLI_CHECK_TRIAL_H
 #define CLI_CHECK_TRIAL_H
 

@@ -211,7 +211,7 @@ static const command_variant run_variant = {
     "\n"
     "Further entries: domain, domain_args, weights, input_format, shortlist,\n"
     "source_lang, target_lang, language_columns, tokenized, threads, workers,\n"
-    "plugins, policy, alignment, unknown_names, word_scores, ids, split, pretty,\n"
+    "plugins, scheduler, alignment, unknown_names, word_scores, ids, split, pretty,\n"
     "unordered, output, tsv_column, jsonl, stats, trace, references, constraints,\n"
     "sweep, tune.\n"
     "A script writes files and loads native plugins only where an option names the\n"

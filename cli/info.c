@@ -192,7 +192,7 @@ static int print_what_opens(cli_session *session)
 /* Print the default settings from the model's directory, or from its domain. */
 static int print_recommended(cli_session *session)
 {
-    static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "policy"};
+    static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "scheduler"};
     const rill_option_source *source = session->folder.search;
     rill_pair *pair;
     int32_t n;
@@ -238,7 +238,7 @@ static int print_search(cli_session *session)
                       cli_option_value(search_config->resolved, row, value));
     print_chain_in_effect("heuristic", setup->heuristics, setup->n_heuristics);
     print_chain_in_effect("scorer", setup->scorers, setup->n_scorers);
-    print_chain_in_effect("policy", setup->scheduler, setup->scheduler ? 1 : 0);
+    print_chain_in_effect("scheduler", setup->scheduler, setup->scheduler ? 1 : 0);
     rill_search_config_free(search_config);
     return CLI_OK;
 }

@@ -119,7 +119,7 @@ static const struct {
     {"methods", "--method NAME", print_methods},
     {"heuristics", "--heuristic NAME:ARGS, applied in the order given", print_heuristics},
     {"scorers", "--scorer NAME:ARGS", print_scorers},
-    {"policies", "--policy NAME, instead of the method's", print_schedulers},
+    {"schedulers", "--scheduler NAME, instead of the method's", print_schedulers},
     {"metrics", "--metric NAME of eval, bench and tune", print_metrics},
     {"settings", "--NAME VALUE; in config.json, scripts and bench --methods, too", print_settings},
     {"likes", "--like NAME", print_likes},
@@ -230,7 +230,7 @@ int cli_list(int argc, char **argv)
         "rill list [KIND] [--plugin FILE]\n       rill list actions -m DIR [options]",
         "List what can be named on a command line. NAME:ARGS shows how arguments are\n"
         "written.\n"
-        "KIND: domains, methods, heuristics, scorers, policies, metrics, settings, likes,\n"
+        "KIND: domains, methods, heuristics, scorers, schedulers, metrics, settings, likes,\n"
         "outputs or options; without one, all of them. The actions of a model are a line\n"
         "each, \"NUMBER<TAB>NAME\", with \\t, \\n, \\\\ and \\x1b for what does not fit into\n"
         "one.",

@@ -77,7 +77,7 @@ static void add_run_options(json_t *object, const rill_engine_setup *setup)
     if (setup->budget) json_object_set_new(object, "max_batch_hypotheses", json_string("function"));
     json_object_set_new(object, "heuristics", chain_json(setup->heuristics, setup->n_heuristics));
     json_object_set_new(object, "scorers", chain_json(setup->scorers, setup->n_scorers));
-    if (setup->scheduler) json_object_set_new(object, "policy", json_string(setup->scheduler->name));
+    if (setup->scheduler) json_object_set_new(object, "scheduler", json_string(setup->scheduler->name));
 }
 
 json_t *cli_options_json(const rill_settings *settings, const rill_search_config *search_config,

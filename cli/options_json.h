@@ -15,7 +15,7 @@ const char *cli_option_value(const rill_settings *settings, const rill_option *r
 typedef enum cli_options_scope {
     CLI_OPTIONS_ALL,
     CLI_OPTIONS_REQUEST, /* those that one input or request may set */
-    CLI_OPTIONS_RUN,     /* the others, with heuristics, scorers and policy */
+    CLI_OPTIONS_RUN,     /* the others, with heuristics, scorers and scheduler */
 } cli_options_scope;
 
 /* The options in effect as {"beam_size": 5, ...}: an "options" object accepts them. `settings`: resolved. Returns a new reference. */

@@ -37,7 +37,7 @@ enum {
     }
 /* clang-format off */
 #define PLUGIN_OPTIONS                                                                                             \
-    {"plugin", 0, "FILE", "load domains, heuristics, scorers and policies from a shared object, or FILE.lua",      \
+    {"plugin", 0, "FILE", "load domains, heuristics, scorers and schedulers from a shared object, or FILE.lua",      \
      .id = TAKE_PLUGIN, .is_repeatable = 1},                                                                                           \
     {"unsafe-scripts", 0, "",                                                                                      \
      "let scripts use io, os and rill.ffi, and run files load native plugins and write files: for those you trust",   \
@@ -254,7 +254,7 @@ void cli_session_add_script(cli_session *session, rill_script *script)
 static int fill_rows(cli_session *session)
 {
     const int code = cli_option_rows_fill(&session->rows, session->ctx);
-    cli_option_rows_refuse(&session->rows, "check", "`rill check` checks heuristics, scorers and policies");
+    cli_option_rows_refuse(&session->rows, "check", "`rill check` checks heuristics, scorers and schedulers");
     if (session->hidden_option) cli_option_rows_drop(&session->rows, session->hidden_option);
     return code;
 }

@@ -228,7 +228,7 @@ static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead
     *admit = *ahead = 0;
     rill_error_clear(e->ctx);
     rill_status status = e->schedule.scheduler->refill(e->schedule.self, &view, admit);
-    RILL__TRY(rill__method_status(e->ctx, status, "policy", e->schedule.scheduler->name, "refill"));
+    RILL__TRY(rill__method_status(e->ctx, status, "scheduler", e->schedule.scheduler->name, "refill"));
     int32_t n_free = e->settings.max_items - e->running.n;
     if (*admit > n_free) *admit = n_free;
     if (*admit < 1 && e->running.n == 0) *admit = n_free;

@@ -36,7 +36,7 @@ static rill_status check_setup(rill_context *ctx, const rill_engine_setup *setup
 {
     RILL__TRY(check_names(ctx, "heuristics", setup->heuristics, setup->n_heuristics));
     RILL__TRY(check_names(ctx, "scorers", setup->scorers, setup->n_scorers));
-    if (setup->scheduler != NULL) RILL__TRY(check_names(ctx, "policies", setup->scheduler, 1));
+    if (setup->scheduler != NULL) RILL__TRY(check_names(ctx, "schedulers", setup->scheduler, 1));
     if (setup->n_fields < 0 || (setup->n_fields > 0 && setup->fields == NULL))
         return rill_fail(ctx, RILL_ERR_ARGUMENT, "a setup with %d fields", setup->n_fields);
     return RILL_OK;

@@ -97,7 +97,7 @@ static const rill_option CHAIN_OPTIONS[] = {
         "explained in docs/guides/lmbr.md"),
     ROW("lmbr-self", "N[,NAME=X...]", SEARCH,
         "the same with every input's own N best outputs: it is decoded, and then decoded again"),
-    ROW("policy", "NAME[:ARGS]", SCHEDULE, "schedule by this policy instead of the method's"),
+    TYPED_ROW("scheduler", "policy", "NAME[:ARGS]", TEXT, SCHEDULE, "use this scheduler instead of the method's"),
     {0},
 };
 
@@ -187,7 +187,7 @@ static rill_status add_lmbr_self(rill_option_source *layer, const char *value)
 /* Add a chain entry from "NAME:ARGS", or from the arguments of the heuristic or scorer that the row names. */
 static rill_status add_entry(rill_option_source *layer, const rill_option *row, const char *value)
 {
-    static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "policy"};
+    static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "scheduler"};
     const size_t length = strcspn(value, ":");
     if (strcmp(row->name, "lmbr") == 0)
         return rill_option_source_add_to_chain(layer, RILL_CHAIN_SCORERS, row->name, value);
@@ -236,7 +236,7 @@ static rill_status set_chain(rill_option_source *layer, const rill_option *row, 
 {
     char **place = &layer->chain_value[row - CHAIN_OPTIONS];
     const int is_threshold = strncmp(row->name, PRUNE, sizeof PRUNE - 1) == 0;
-    if (!is_threshold && strcmp(row->name, "policy") != 0) return add_entry(layer, row, value);
+    if (!is_threshold && strcmp(row->name, "scheduler") != 0) return add_entry(layer, row, value);
     RILL__TRY(check_repeated(layer, row, *place, value));
     if (*place != NULL) return RILL_OK;
     RILL__TRY(add_entry(layer, row, value));

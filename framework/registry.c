@@ -88,7 +88,7 @@ typedef struct table_kind {
 static const table_kind domain_kind = {"domain", domain_members, offsetof(rill_domain, split)};
 static const table_kind heuristic_kind = {"heuristic", heuristic_members, sizeof(rill_heuristic)};
 static const table_kind scorer_kind = {"scorer", scorer_members, sizeof(rill_scorer)};
-static const table_kind scheduler_kind = {"policy", scheduler_members, sizeof(rill_scheduler)};
+static const table_kind scheduler_kind = {"scheduler", scheduler_members, sizeof(rill_scheduler)};
 
 /* The changes that a plugin of an older version must make. */
 static const char changes_since_1[] =
@@ -236,9 +236,9 @@ rill_status rill_register_scorer(rill_context *ctx, const rill_scorer *scorer)
     return list_register(ctx, &scorer_kind, &ctx->scorers, scorer);
 }
 
-rill_status rill_register_scheduler(rill_context *ctx, const rill_scheduler *policy)
+rill_status rill_register_scheduler(rill_context *ctx, const rill_scheduler *scheduler)
 {
-    return list_register(ctx, &scheduler_kind, &ctx->schedulers, policy);
+    return list_register(ctx, &scheduler_kind, &ctx->schedulers, scheduler);
 }
 
 const rill_domain *rill_find_domain(const rill_context *ctx, const char *name)

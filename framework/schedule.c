@@ -23,15 +23,15 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
 {
     const char *name = wanted != NULL ? wanted->name : method_scheduler(e->settings.method);
     const char *arguments = wanted != NULL && wanted->arguments != NULL ? wanted->arguments : "";
-    const rill_scheduler *policy = rill_find_scheduler(e->ctx, name);
-    if (policy == NULL) return rill__fail_unknown(e->ctx, "policy", &e->ctx->schedulers, name);
+    const rill_scheduler *scheduler = rill_find_scheduler(e->ctx, name);
+    if (scheduler == NULL) return rill__fail_unknown(e->ctx, "scheduler", &e->ctx->schedulers, name);
     rill_error_clear(e->ctx);
-    rill_status status = policy->create != NULL ? policy->create(policy, e->ctx, arguments, &e->schedule.self)
-                                                : RILL_OK;
-    RILL__TRY(rill__method_status(e->ctx, status, "policy", name, "create"));
-    if (policy->create == NULL && arguments[0] != '\0')
-        return rill_fail(e->ctx, RILL_ERR_OPTION, "policy %s takes no arguments, \"%s\" was given", name, arguments);
-    e->schedule.scheduler = policy;
+    rill_status status = scheduler->create != NULL ? scheduler->create(scheduler, e->ctx, arguments, &e->schedule.self)
+                                                   : RILL_OK;
+    RILL__TRY(rill__method_status(e->ctx, status, "scheduler", name, "create"));
+    if (scheduler->create == NULL && arguments[0] != '\0')
+        return rill_fail(e->ctx, RILL_ERR_OPTION, "scheduler %s takes no arguments, \"%s\" was given", name, arguments);
+    e->schedule.scheduler = scheduler;
     return RILL_OK;
 }
 
@@ -174,10 +174,10 @@ static rill_status call_scheduler(rill_engine *e, const rill_sched_view *view, i
     *count = 0;
     rill_error_clear(e->ctx);
     rill_status status = e->schedule.scheduler->choose(e->schedule.self, view, e->running.order, count);
-    RILL__TRY(rill__method_status(e->ctx, status, "policy", e->schedule.scheduler->name, "choose"));
+    RILL__TRY(rill__method_status(e->ctx, status, "scheduler", e->schedule.scheduler->name, "choose"));
     if (*count < 0 || *count > view->n)
-        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose %d of %d items", e->schedule.scheduler->name, *count,
-                         view->n);
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "scheduler %s chose %d of %d items", e->schedule.scheduler->name,
+                         *count, view->n);
     return RILL_OK;
 }
 
@@ -198,10 +198,10 @@ static rill_status consider_listed(selection *p, int32_t n, int32_t count)
         const int32_t named = f->order[n_looked], is_valid = named >= 0 && named < n;
         const int32_t index = is_valid && e->items.n_busy > 0 ? e->schedule.idle.running_index[named] : named;
         if (!is_valid)
-            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d of %d", e->schedule.scheduler->name,
+            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "scheduler %s chose item %d of %d", e->schedule.scheduler->name,
                                named, n);
         else if (f->marks[index] & RUNNING_NAMED)
-            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "policy %s chose item %d twice", e->schedule.scheduler->name,
+            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "scheduler %s chose item %d twice", e->schedule.scheduler->name,
                                named);
         if (status < 0) break;
         f->order[n_looked] = index;

@@ -28,14 +28,14 @@ static rill_status sorter_create(const rill_scheduler *table, rill_context *ctx,
 {
     (void)table;
     if (arguments[0] != '\0')
-        return rill_fail(ctx, RILL_ERR_OPTION, "this policy takes no arguments, not \"%s\"", arguments);
+        return rill_fail(ctx, RILL_ERR_OPTION, "this scheduler takes no arguments, not \"%s\"", arguments);
     sorter *s = rill_calloc(ctx, 1, sizeof *s);
-    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a policy");
+    if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a scheduler");
     s->ctx = ctx;
     s->count = rill_calloc(ctx, MAX_KEYS, sizeof *s->count);
     if (s->count == NULL) {
         rill_free(ctx, s, sizeof *s);
-        return rill_fail_memory(ctx, MAX_KEYS * sizeof *s->count, "a policy");
+        return rill_fail_memory(ctx, MAX_KEYS * sizeof *s->count, "a scheduler");
     }
     *self = s;
     return RILL_OK;
@@ -84,7 +84,7 @@ static rill_status choose_least_advanced(void *self, const rill_sched_view *sche
 
 static rill_status sorter_reserve(sorter *s, int32_t n)
 {
-    return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a policy's order");
+    return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a scheduler's order");
 }
 
 /* Stable counting sort of items [from, end) in flight, by descending key, into order[from..end). The counters are zero before and after. */

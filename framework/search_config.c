@@ -146,7 +146,7 @@ static void select_scheduler(search_config *p)
         if (layer == NULL) continue;
         const rill__chain *chain = &layer->chain[RILL_CHAIN_SCHEDULER];
         if (chain->n > 0 && !replaced) p->setup.scheduler = &chain->entry[0];
-        if (chain->n > 0 && replaced) note_chain_ignored(p, layer, "policy", chain);
+        if (chain->n > 0 && replaced) note_chain_ignored(p, layer, "scheduler", chain);
         replaced |= rill__source_value(layer, setting_row("method")) != NULL;
     }
 }

@@ -1,7 +1,7 @@
 /* Search settings: the option table, parsing values, and resolving presets.
  *
  * Each setting is one row of OPTIONS. Help texts, configuration keys, reports and error messages are derived from it. A method is a
- * preset: a scheduling policy and some fixed settings. Options that contradict the method are refused here, so that the engine only
+ * preset: a scheduler and some fixed settings. Options that contradict the method are refused here, so that the engine only
  * sees consistent settings.
  *
  * Divisions: options · values · methods · samples and groups · presets · resolving. */

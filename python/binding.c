@@ -16,10 +16,10 @@ static rill_status scorer_self(const rill_scorer *table, rill_context *ctx, cons
     return RILL_OK;
 }
 
-static rill_status policy_self(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
+static rill_status scheduler_self(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
 {
-    if (arguments[0] != '\0') return rill_fail(ctx, RILL_ERR_OPTION, "a policy in Python takes no arguments");
-    *self = ((const rillpy_policy *)table)->handle;
+    if (arguments[0] != '\0') return rill_fail(ctx, RILL_ERR_OPTION, "a scheduler in Python takes no arguments");
+    *self = ((const rillpy_scheduler *)table)->handle;
     return RILL_OK;
 }
 
@@ -35,9 +35,9 @@ void rillpy_scorer_init(rillpy_scorer *out, void *handle)
     out->handle = handle;
 }
 
-void rillpy_policy_init(rillpy_policy *out, void *handle)
+void rillpy_scheduler_init(rillpy_scheduler *out, void *handle)
 {
-    out->table.create = policy_self;
+    out->table.create = scheduler_self;
     out->handle = handle;
 }
 

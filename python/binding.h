@@ -2,7 +2,7 @@
  * bodies.
  *
  * A hook table is followed by a handle. The Python callbacks get the handle and find their object by it: `self` of a Python heuristic,
- * scorer or policy is the handle of its table. This interface is private to the package and not stable. */
+ * scorer or scheduler is the handle of its table. This interface is private to the package and not stable. */
 #ifndef RILLPY_BINDING_H
 #define RILLPY_BINDING_H
 
@@ -19,10 +19,10 @@ typedef struct rillpy_scorer {
     rill_scorer table;
     void *handle;
 } rillpy_scorer;
-typedef struct rillpy_policy {
+typedef struct rillpy_scheduler {
     rill_scheduler table;
     void *handle;
-} rillpy_policy;
+} rillpy_scheduler;
 typedef struct rillpy_domain {
     rill_domain table;
     void *handle;
@@ -31,7 +31,7 @@ typedef struct rillpy_domain {
 /* Set create() of the table to a function that returns the handle as `self`. */
 void rillpy_heuristic_init(rillpy_heuristic *out, void *handle);
 void rillpy_scorer_init(rillpy_scorer *out, void *handle);
-void rillpy_policy_init(rillpy_policy *out, void *handle);
+void rillpy_scheduler_init(rillpy_scheduler *out, void *handle);
 
 /* The handle of a registered domain table. */
 void *rillpy_domain_handle(const rill_domain *table);

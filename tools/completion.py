@@ -11,9 +11,9 @@ import sys
 from help_text import commands_of, groups_of, names_of
 
 # Options whose values `rill list` names.
-LISTED = {"--method": "methods", "--methods": "methods", "--like": "likes", "--policy": "policies", "--heuristic": "heuristics",
+LISTED = {"--method": "methods", "--methods": "methods", "--like": "likes", "--scheduler": "schedulers", "--heuristic": "heuristics",
           "--scorer": "scorers", "--domain": "domains", "--metric": "metrics"}
-KINDS = "domains methods heuristics scorers policies metrics settings likes outputs options actions"
+KINDS = "domains methods heuristics scorers schedulers metrics settings likes outputs options actions"
 ARGUMENTS = {"info": "folder", "list": KINDS.split(" "), "help": "commands", "convert": ["bin", "marian", "nematus", "fairseq"]}
 
 

@@ -40,7 +40,7 @@ TYPES = {
 CHAINS = {
     "heuristic": "str | Heuristic | Sequence[str | Heuristic]",
     "scorer": "str | Scorer | Sequence[str | Scorer]",
-    "policy": "str | Scheduler",
+    "scheduler": "str | Scheduler",
 }
 # Texts that Python also takes as numbers or switches.
 TEXTS = {"alignment": "bool | float | str"}

@@ -129,7 +129,7 @@ static rill_status read_options(const folder_reader *r, const json_t *options)
     }
     TRY(check_chain(r, RILL_CHAIN_HEURISTICS, "heuristic"));
     TRY(check_chain(r, RILL_CHAIN_SCORERS, "scorer"));
-    TRY(check_chain(r, RILL_CHAIN_SCHEDULER, "policy"));
+    TRY(check_chain(r, RILL_CHAIN_SCHEDULER, "scheduler"));
     const rill_status status = rill_option_source_check(r->folder->search);
     if (status != RILL_ERR_OPTION) return status;
     snprintf(why, sizeof why, "%s", rill_error(ctx));

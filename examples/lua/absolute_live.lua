@@ -19,5 +19,5 @@ rill.heuristic{
   name = "absolute_live", arguments = "DELTA",
   summary = "drop live candidates more than DELTA below the best score; ended ones stay",
   create = function(text) return tonumber(text) or error("DELTA is a number, not \"" .. text .. "\"", 0) end,
-  apply = function(b, delta) b.keep = b.ended | b.score:ge(b.best - delta) end,
+  apply = function(b, delta) b.keep = b.ended | b.path_score:ge(b.best - delta) end,
 }

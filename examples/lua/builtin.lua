@@ -4,7 +4,7 @@
 --   rill decode -m MODEL --plugin examples/lua/builtin.lua --heuristic lua-absolute:10 --scorer lua-max_candidates:3
 --
 -- b.best is s_1 of docs/algorithms.md: the best of the item's candidates and outputs. Arrays per item (b.best, b.k,
--- b.outputs) are broadcast over the item's candidates when combined with arrays per candidate (b.score, b.keep).
+-- b.outputs) are broadcast over the item's candidates when combined with arrays per candidate (b.path_score, b.keep).
 
 local function number(wanted, good)
   return function(text)
@@ -23,14 +23,14 @@ local function ratio(text) return -math.log(probability(text)) end
 rill.heuristic{
   name = "lua-absolute", arguments = "DELTA", summary = "drop candidates more than DELTA below the best score",
   create = difference,
-  apply = function(b, delta) b.keep = b.score:ge(b.best - delta) end,
+  apply = function(b, delta) b.keep = b.path_score:ge(b.best - delta) end,
 }
 
 -- The same rule, with the logarithm of the ratio as the threshold.
 rill.heuristic{
   name = "lua-relative", arguments = "R", summary = "drop candidates less than R times as probable as the best",
   create = ratio,
-  apply = function(b, delta) b.keep = b.score:ge(b.best - delta) end,
+  apply = function(b, delta) b.keep = b.path_score:ge(b.best - delta) end,
 }
 
 rill.heuristic{

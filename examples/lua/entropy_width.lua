@@ -28,7 +28,7 @@ rill.heuristic{
     return { a = a, t = t }
   end,
   apply = function(b, self)
-    local score = (b.score - b.best) / self.t
+    local score = (b.path_score - b.best) / self.t
     local output = rill.max((b.best_output - b.best) / self.t, -700) -- exp(-700) is practically 0
     local p, q = score:exp(), output:exp()
     local whole = p:sum() + q

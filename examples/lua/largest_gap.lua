@@ -17,7 +17,7 @@ rill.heuristic{
   name = "largest_gap", arguments = "D", summary = "cut the beam at its largest gap of at least D",
   create = function(text) return tonumber(text) or error("D is a number, not \"" .. text .. "\"", 0) end,
   apply = function(b, d)
-    local gap = -b.score:diff() -- distance of a candidate from the one ranked before it; 0 for the first
+    local gap = -b.path_score:diff() -- distance of a candidate from the one ranked before it; 0 for the first
     b:narrow(rill.where(gap:max():ge(d), gap:argmax() - 1, b.k))
   end,
 }

@@ -27,6 +27,6 @@ rill.heuristic{
   end,
   apply = function(b, self)
     local threshold = rill.max(self.delta + self.slope * b.timestep, 0)
-    b.keep = b.score:ge(b.best - threshold)
+    b.keep = b.path_score:ge(b.best - threshold)
   end,
 }

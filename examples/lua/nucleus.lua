@@ -25,7 +25,7 @@ rill.heuristic{
     error("EPSILON is from 0 to below 1, not \"" .. text .. "\"", 0)
   end,
   apply = function(b, epsilon)
-    local mass = (b.score - b.best):exp()
+    local mass = (b.path_score - b.best):exp()
     local whole = mass:sum() + (b.best_output - b.best):exp()
     local behind = mass:sum() - mass:cumsum() + mass -- mass of a candidate and all ranked below it
     b.keep = behind:ge(whole * epsilon)

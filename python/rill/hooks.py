@@ -38,7 +38,7 @@ class Hooks:
         name = f"python-{len(self._kept)}"
         text = ffi.new("char[]", name.encode())
         summary = ffi.new("char[]", b"a function in Python")
-        maker = {"heuristic": _heuristic, "scorer": _scorer, "policy": _policy}[chain]
+        maker = {"heuristic": _heuristic, "scorer": _scorer, "scheduler": _scheduler}[chain]
         table = maker(self.handle(function), function)
         table.table.abi_version = lib.RILLPY_ABI_VERSION
         table.table.struct_size = ffi.sizeof(table.table)
@@ -48,7 +48,7 @@ class Hooks:
         add = {
             "heuristic": lib.rill_register_heuristic,
             "scorer": lib.rill_register_scorer,
-            "policy": lib.rill_register_scheduler,
+            "scheduler": lib.rill_register_scheduler,
         }[chain]
         errors.check(ctx, add(ctx, ffi.addressof(table.table)))
         return name
@@ -101,14 +101,14 @@ def _scorer(handle: Any, function: Any) -> Any:
     return table
 
 
-def _policy(handle: Any, function: Any) -> Any:
+def _scheduler(handle: Any, function: Any) -> Any:
     if not (callable(getattr(function, "choose", None)) and callable(getattr(function, "refill", None))):
         raise errors.OptionTypeError(
-            f"policy: a text or an object with choose() and refill() was expected, found {function!r}", "RILL_ERR_OPTION"
+            f"scheduler: a text or an object with choose() and refill() was expected, found {function!r}", "RILL_ERR_OPTION"
         )
     errors.import_numpy_views("a scheduler in Python")
-    table = ffi.new("rillpy_policy *")
-    lib.rillpy_policy_init(table, handle)
+    table = ffi.new("rillpy_scheduler *")
+    lib.rillpy_scheduler_init(table, handle)
     table.table.choose = lib.rillpy_choose
     table.table.refill = lib.rillpy_refill
     return table

@@ -265,7 +265,7 @@ class Model:
                 takes the next one, as in a dialogue. None: as many as the search can use.
             trace: A function that is called with a TraceEvent for each timestep and when an input is admitted or finished, on the thread
                 that asks for results. If a long input is decoded as its sentences, the events are about the sentences.
-            settings: Settings of the search; rill.options() lists them. heuristic, scorer and policy also take functions in Python.
+            settings: Settings of the search; rill.options() lists them. heuristic, scorer and scheduler also take functions in Python.
 
         Returns:
             An iterator over the results, in the order of the inputs.

@@ -317,8 +317,8 @@ class Settings(TypedDict, total=False):
     docs/guides/lmbr.md."""
     lmbr_self: float | str | Sequence[float | str] | None
     """The same with every input's own N best outputs: it is decoded, and then decoded again."""
-    policy: str | Scheduler | None
-    """Schedule by this policy instead of the method's."""
+    scheduler: str | Scheduler | None
+    """Schedule by this scheduler instead of the method's."""
     alignment: bool | float | str | None
     """Add " ||| " and the alignment with the input behind each output; FORM: hard (default), soft or a share."""
     word_scores: bool | None

@@ -136,7 +136,7 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         else:
             self._source = iter(inputs)
         if not all(settings.get(name) is None or tables.is_chain(name) or not callable(settings[name]) for name in settings):
-            raise errors.OptionError("settings: functions are for heuristic, scorer and policy", "RILL_ERR_OPTION")
+            raise errors.OptionError("settings: functions are for heuristic, scorer and scheduler", "RILL_ERR_OPTION")
         self.model = model
         self._prefetch = prefetch
         run = self._make_run(opened, settings, trace, names, given)

@@ -23,7 +23,7 @@ Value = Any
 _CHAIN_IDS = {
     "heuristic": lib.RILL_CHAIN_HEURISTICS,
     "scorer": lib.RILL_CHAIN_SCORERS,
-    "policy": lib.RILL_CHAIN_SCHEDULER,
+    "scheduler": lib.RILL_CHAIN_SCHEDULER,
 }
 _KINDS = {
     lib.RILL_OPTION_SEARCH: "search",
@@ -201,7 +201,7 @@ def is_model_option(ctx: Any, name: str) -> bool:
 
 
 def is_chain(name: str) -> bool:
-    """Tell whether the option takes a list: prune_absolute, heuristic, scorer, policy ..."""
+    """Tell whether the option takes a list: prune_absolute, heuristic, scorer, scheduler ..."""
     return bool(lib.rill_option_find(lib.rill_chain_table(), errors.c_text("settings", name)))
 
 

@@ -177,7 +177,7 @@ static int find_declared_name(lua_State *L)
         const script_declaration *function_declaration; /* NULL: this kind cannot be a bare function */
     } kinds[] = {{"heuristic", &script_heuristic_declaration},
                  {"scorer", &script_scorer_declaration},
-                 {"policy", &script_scheduler_declaration},
+                 {"scheduler", &script_scheduler_declaration},
                  {"domain", NULL}};
     char native[SCRIPT_NAME_MAX];
     script_kind kind = SCRIPT_HEURISTIC;

@@ -27,7 +27,7 @@ static int entry_works(rill_context *ctx, script_kind kind, const rill_chain_ent
 /* Record the message, with the position of the first entry that it names and that fails alone. */
 void rill_script_config_locate_error(rill_script *script, const rill_script_config *config)
 {
-    static const char *const keys[] = {"heuristics[%d]", "scorers[%d]", "policy"};
+    static const char *const keys[] = {"heuristics[%d]", "scorers[%d]", "scheduler"};
     const rill_script_chain *const chains[] = {&config->heuristics, &config->scorers, &config->scheduler};
     rill_context *ctx = script->ctx;
     char message[SCRIPT_MESSAGE_MAX], key[SCRIPT_NAME_MAX];

@@ -173,8 +173,8 @@ local READ = { text = text, path = path, flag = flag, threads = threads, form = 
 READ.heuristics = chain("heuristic", "a list such as { {\"absolute\", 10} }")
 READ.scorers = chain("scorer", "a list such as { {\"word_reward\", 0.5} }")
 
-function READ.policy(value, key)
-  return { entry(value, key, "policy") }
+function READ.scheduler(value, key)
+  return { entry(value, key, "scheduler") }
 end
 
 function READ.domain(value, key, out)
@@ -349,14 +349,14 @@ end
 local function read_chain(value, key, name, config, out)
   local beside = CHAINS[name] or name
   if rawget(config, beside) ~= nil or out[beside] then fail(key, "%s is said beside \"options\" too", beside) end
-  if beside ~= "policy" and (type(value) ~= "table" or name ~= beside and type(rawget(value, 1)) == "string" and
+  if beside ~= "scheduler" and (type(value) ~= "table" or name ~= beside and type(rawget(value, 1)) == "string" and
     type(rawget(value, 2)) == "number") then value = { value } end
   out[beside] = READ[beside](value, key, out)
 end
 
 -- Options that are no settings: those of outputs and domains, and chains.
 local function read_rows(options, config, out)
-  for _, name in ipairs({ "heuristics", "heuristic", "scorers", "scorer", "policy" }) do
+  for _, name in ipairs({ "heuristics", "heuristic", "scorers", "scorer", "scheduler" }) do
     local value = rawget(options, name)
     if value ~= nil then read_chain(value, "options." .. name, name, config, out) end
   end
@@ -364,7 +364,7 @@ local function read_rows(options, config, out)
     local dashed = gsub(row.name, "_", "-")
     for _, name in ipairs(dashed ~= row.name and { row.name, dashed } or { row.name }) do
       local value = rawget(options, name)
-      if value ~= nil and not CHAINS[name] and name ~= "policy" then row.read(value, "options." .. name, out) end
+      if value ~= nil and not CHAINS[name] and name ~= "scheduler" then row.read(value, "options." .. name, out) end
     end
   end
 end

@@ -49,7 +49,7 @@ static const field FIELDS[] = {
     {"options", "", NOTHING, 0, 0},
     {"heuristics", "heuristics", CHAIN, CONFIG_OFFSET(heuristics.entry), CONFIG_OFFSET(heuristics.n)},
     {"scorers", "scorers", CHAIN, CONFIG_OFFSET(scorers.entry), CONFIG_OFFSET(scorers.n)},
-    {"policy", "policy", CHAIN, CONFIG_OFFSET(scheduler.entry), CONFIG_OFFSET(scheduler.n)},
+    {"scheduler", "scheduler", CHAIN, CONFIG_OFFSET(scheduler.entry), CONFIG_OFFSET(scheduler.n)},
     {"sweep", "sweep", SWEEP, CONFIG_OFFSET(sweep), CONFIG_OFFSET(n_sweep)},
     {"tune", "tune", NUMBER, CONFIG_OFFSET(has_tune), 0},
     {"also", NULL, LIST, CONFIG_OFFSET(ensemble), CONFIG_OFFSET(n_ensemble)},

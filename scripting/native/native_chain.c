@@ -1,9 +1,9 @@
 /* Native functions in the engine's plugin tables: a heuristic, scorer or scheduler called through libffi once per
  * timestep, without Lua.
  *
- *   heuristic  void or int (beams*, ...)
- *   scorer     void or int (rows*, ask*, ...)
- *   policy     void or int (flight*, int32*, int32*, ...): the arguments of choose(); refills follow the setting
+ *   heuristic  void or int (candidates*, ...)
+ *   scorer     void or int (rows*, modifiers*, ...)
+ *   scheduler     void or int (sched_view*, int32*, int32*, ...): the arguments of choose(); refills follow the setting
  *              refill-threshold
  *
  * All further arguments must be fixed. A negative result of a signed integer type fails the run, as that rill_status if
@@ -35,10 +35,10 @@ typedef struct kind {
 } kind;
 
 static const kind kinds[] = {
-    [SCRIPT_HEURISTIC] = {"heuristic", "beams*", 1, {SIGNATURE_CANDIDATES}},
-    [SCRIPT_SCORER] = {"scorer", "rows*, ask*", 2, {SIGNATURE_ROWS, SIGNATURE_MODIFIERS}},
-    [SCRIPT_SCHEDULER] = {"policy",
-                          "flight*, int32*, int32*",
+    [SCRIPT_HEURISTIC] = {"heuristic", "candidates*", 1, {SIGNATURE_CANDIDATES}},
+    [SCRIPT_SCORER] = {"scorer", "rows*, modifiers*", 2, {SIGNATURE_ROWS, SIGNATURE_MODIFIERS}},
+    [SCRIPT_SCHEDULER] = {"scheduler",
+                          "sched_view*, int32*, int32*",
                           3,
                           {SIGNATURE_SCHED_VIEW, SIGNATURE_INT32S, SIGNATURE_INT32S}},
     [SCRIPT_DOMAIN] = {"domain", NULL, 0, {SIGNATURE_VOID}},

@@ -15,7 +15,7 @@
 
 #define NUMBERS "bool char int8..int64 uint8..uint64 short int long size_t float double"
 #define ARRAYS "double* float* int32* int64* uint8*"
-#define STRUCTS "beams* rows* ask* flight*"
+#define STRUCTS "candidates* rows* modifiers* sched_view*"
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
@@ -52,14 +52,14 @@ static const struct {
     {"float", SIGNATURE_FLOAT},
     {"string", SIGNATURE_STRING},
     {"rill_status", SIGNED_TYPE(sizeof(int))},
-    {"beams", SIGNATURE_CANDIDATES},
+    {"candidates", SIGNATURE_CANDIDATES},
     {"view", SIGNATURE_CANDIDATES},
     {"rill_candidates", SIGNATURE_CANDIDATES},
     {"rows", SIGNATURE_ROWS},
     {"rill_scorer_rows", SIGNATURE_ROWS},
-    {"ask", SIGNATURE_MODIFIERS},
+    {"modifiers", SIGNATURE_MODIFIERS},
     {"rill_modifiers", SIGNATURE_MODIFIERS},
-    {"flight", SIGNATURE_SCHED_VIEW},
+    {"sched_view", SIGNATURE_SCHED_VIEW},
     {"rill_sched_view", SIGNATURE_SCHED_VIEW},
 };
 
@@ -356,14 +356,29 @@ int signature_parse(const char *text, size_t length, signature *out, signature_e
 const char *signature_type_name(signature_type type)
 {
     static const char *const names[] = {
-        [SIGNATURE_VOID] = "void",       [SIGNATURE_BOOL] = "bool",      [SIGNATURE_I8] = "int8",
-        [SIGNATURE_I16] = "int16",       [SIGNATURE_I32] = "int32",      [SIGNATURE_I64] = "int64",
-        [SIGNATURE_U8] = "uint8",        [SIGNATURE_U16] = "uint16",     [SIGNATURE_U32] = "uint32",
-        [SIGNATURE_U64] = "uint64",      [SIGNATURE_FLOAT] = "float",    [SIGNATURE_DOUBLE] = "double",
-        [SIGNATURE_STRING] = "string",   [SIGNATURE_POINTER] = "void*",  [SIGNATURE_CANDIDATES] = "beams*",
-        [SIGNATURE_ROWS] = "rows*",      [SIGNATURE_MODIFIERS] = "ask*", [SIGNATURE_SCHED_VIEW] = "flight*",
-        [SIGNATURE_DOUBLES] = "double*", [SIGNATURE_FLOATS] = "float*",  [SIGNATURE_INT32S] = "int32*",
-        [SIGNATURE_INT64S] = "int64*",   [SIGNATURE_BYTES] = "uint8*",
+        [SIGNATURE_VOID] = "void",
+        [SIGNATURE_BOOL] = "bool",
+        [SIGNATURE_I8] = "int8",
+        [SIGNATURE_I16] = "int16",
+        [SIGNATURE_I32] = "int32",
+        [SIGNATURE_I64] = "int64",
+        [SIGNATURE_U8] = "uint8",
+        [SIGNATURE_U16] = "uint16",
+        [SIGNATURE_U32] = "uint32",
+        [SIGNATURE_U64] = "uint64",
+        [SIGNATURE_FLOAT] = "float",
+        [SIGNATURE_DOUBLE] = "double",
+        [SIGNATURE_STRING] = "string",
+        [SIGNATURE_POINTER] = "void*",
+        [SIGNATURE_CANDIDATES] = "candidates*",
+        [SIGNATURE_ROWS] = "rows*",
+        [SIGNATURE_MODIFIERS] = "modifiers*",
+        [SIGNATURE_SCHED_VIEW] = "sched_view*",
+        [SIGNATURE_DOUBLES] = "double*",
+        [SIGNATURE_FLOATS] = "float*",
+        [SIGNATURE_INT32S] = "int32*",
+        [SIGNATURE_INT64S] = "int64*",
+        [SIGNATURE_BYTES] = "uint8*",
     };
     return names[type];
 }

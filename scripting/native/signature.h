@@ -1,4 +1,4 @@
-/* Signatures of native functions as scripts write them: "void(beams*, double)".
+/* Signatures of native functions as scripts write them: "void(candidates*, double)".
  *
  *   signature  = result "(" [ "void" | argument { "," argument } ] ")"
  *   result     = type            void, a number, bool, string or void*
@@ -10,8 +10,8 @@
  *        string   text that ends with NUL, the same as "const char*"
  *        rill_status   an int
  * Pointers: void*
- *        beams* or view*   rill_candidates *                    rows*    const rill_scorer_rows *
- *        ask*              rill_modifiers *              flight*  const rill_sched_view *     also by their rill_ names
+ *        candidates* or view*   rill_candidates *                    rows*    const rill_scorer_rows *
+ *        modifiers*              rill_modifiers *              sched_view*  const rill_sched_view *     also by their rill_ names
  *        double* float* int32* int64* uint8*   arrays of that very type, also as C spells it (int*, unsigned char*);
  *                                              without "const" the array must be writable
  *

@@ -179,7 +179,7 @@ static const char *nearest_field(lua_State *L, int index, const char *name)
     size_t n = 0;
     for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1))
         if (n < MAX_FIELD_NAMES && lua_type(L, -2) == LUA_TSTRING) names[n++] = lua_tostring(L, -2);
-    return rill_nearest(name, names, n);
+    return script_nearest(name, names, n);
 }
 
 static int missing_field(lua_State *L)

@@ -47,6 +47,23 @@ void script_name_add(lua_State *L, const char *kind, const char *name)
     lua_pop(L, 1);
 }
 
+const char *script_nearest(const char *word, const char *const *names, size_t n)
+{
+    static const struct {
+        const char *old, *now;
+    } renamed[] = {{"policy", "scheduler"},
+                   {"score", "path_score"},
+                   {"scores", "path_scores"},
+                   {"most", "max_bonus"},
+                   {"wave", "refill_index"}};
+    for (size_t r = 0; r < sizeof renamed / sizeof *renamed; r++) {
+        if (strcmp(word, renamed[r].old) != 0) continue;
+        for (size_t i = 0; i < n; i++)
+            if (strcmp(names[i], renamed[r].now) == 0) return names[i];
+    }
+    return rill_nearest(word, names, n);
+}
+
 const char *script_name_nearest(lua_State *L, const char *kind, const char *word)
 {
     enum { MAX_NEAREST_NAMES = 128 };
@@ -59,7 +76,7 @@ const char *script_name_nearest(lua_State *L, const char *kind, const char *word
         names[i] = lua_tostring(L, -1); /* the list keeps it alive */
     }
     lua_pop(L, 1);
-    return rill_nearest(word, names, n);
+    return script_nearest(word, names, n);
 }
 
 const char *script_text(lua_State *L, int index, const char *what)

@@ -135,6 +135,9 @@ void script_end(rill_script *s, script_frame frame);
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
+/* The most similar of n names, or the present one of a name that was renamed; NULL if none is similar. */
+const char *script_nearest(const char *word, const char *const *names, size_t n);
+
 /* The name of that kind nearest to `word`, or NULL. */
 const char *script_name_nearest(lua_State *L, const char *kind, const char *word);
 /* The string at `index` for C: raises, with a message that begins with `what`, if it contains a NUL. */

@@ -34,7 +34,7 @@ static void check_key(lua_State *L, const script_declaration *d, int index)
     lua_pop(L, 1);
     for (size_t i = 0; i < n; i++)
         if (strcmp(keys[i], key) == 0) return;
-    const char *near = rill_nearest(key, keys, n);
+    const char *near = script_nearest(key, keys, n);
     if (near != NULL) luaL_error(L, "rill.%s: unknown key \"%s\": did you mean \"%s\"?", d->word, key, near);
     luaL_error(L, "rill.%s: unknown key \"%s\"", d->word, key);
 }

@@ -239,7 +239,7 @@ static int text_field(lua_State *L, const char *name, const char *otherwise)
 
 static int unknown_field(lua_State *L, const char *name, const char *const *known, size_t n)
 {
-    const char *near = rill_nearest(name, known, n);
+    const char *near = script_nearest(name, known, n);
     if (near != NULL) return luaL_error(L, "unknown field \"%s\" of a model: did you mean \"%s\"?", name, near);
     return luaL_error(
         L,

@@ -59,9 +59,9 @@ static void push_hypothesis(lua_State *L, const script_model *m, const rill_hypo
     lua_createtable(L, 0, 10);
     set_actions(L, m, h, n);
     set_floats(L, "logps", h->action_logp, n);
-    set_floats(L, "scores", h->action_path_score, n);
+    set_floats(L, "path_scores", h->action_path_score, n);
     lua_pushnumber(L, h->path_score);
-    lua_setfield(L, -2, "score");
+    lua_setfield(L, -2, "path_score");
     lua_pushnumber(L, h->logp);
     lua_setfield(L, -2, "logp");
     lua_pushboolean(L, h->truncated);

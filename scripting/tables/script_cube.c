@@ -10,9 +10,9 @@
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-enum { SIZE, PHASE, ITEM_ID, TIMESTEP, RANK, SCORE, LAST };
+enum { SIZE, PHASE, ITEM_ID, TIMESTEP, RANK, PATH_SCORE, LAST };
 
-static const char *const fields[] = {"size", "phase", "item_id", "timestep", "rank", "score", "last", NULL};
+static const char *const fields[] = {"size", "phase", "item_id", "timestep", "rank", "path_score", "last", NULL};
 
 static void read_field(lua_State *L, const script_view *view, int field)
 {
@@ -23,7 +23,7 @@ static void read_field(lua_State *L, const script_view *view, int field)
     case ITEM_ID: script_array_push(L, ARRAY_I64, rows->item_id, rows->n, ARRAY_PLAIN, 0); break;
     case TIMESTEP: script_array_push(L, ARRAY_I32, rows->timestep, rows->n, ARRAY_PLAIN, 0); break;
     case RANK: script_array_push(L, ARRAY_I32, rows->rank, rows->n, ARRAY_PLAIN, 0); break;
-    case SCORE: script_array_push(L, ARRAY_F64, rows->path_score, rows->n, ARRAY_PLAIN, 0); break;
+    case PATH_SCORE: script_array_push(L, ARRAY_F64, rows->path_score, rows->n, ARRAY_PLAIN, 0); break;
     case LAST: scorer_push_previous(L, rows, 0, ARRAY_PLAIN); break;
     }
 }
@@ -38,7 +38,7 @@ static int previous(lua_State *L)
 
 static const luaL_Reg methods[] = {{"history", scorer_history}, {"previous", previous}, {NULL, NULL}};
 
-static const script_view_class hypotheses_class = {"h", fields, methods, read_field, NULL};
+static const script_view_class hypotheses_class = {"hypotheses", fields, methods, read_field, NULL};
 
 /* --- the call ----------------------------------------------------------------------------------------------------- */
 

@@ -65,7 +65,7 @@ static int unknown_field(lua_State *L, const char *name)
 {
     const char *names[FIELDS];
     for (int i = 0; i < FIELDS; i++) names[i] = fields[i].name;
-    const char *near = rill_nearest(name, names, FIELDS);
+    const char *near = script_nearest(name, names, FIELDS);
     if (near != NULL) return luaL_error(L, "rill.domain: unknown field \"%s\": did you mean \"%s\"?", name, near);
     luaL_Buffer list;
     luaL_buffinit(L, &list);

@@ -19,7 +19,7 @@ enum {
     OUTPUTS,
     BEST_OUTPUT,
     BEST,
-    SCORE,
+    PATH_SCORE,
     ACTION_LOGP,
     PARENT_RANK,
     ACTION,
@@ -29,9 +29,9 @@ enum {
     STOP
 };
 
-static const char *const fields[] = {"n",       "size",        "phase", "item_id", "k",           "timestep",
-                                     "outputs", "best_output", "best",  "score",   "action_logp", "parent_rank",
-                                     "action",  "ended",       "keep",  "width",   "stop",        NULL};
+static const char *const fields[] = {"n",       "size",        "phase", "item_id",    "k",           "timestep",
+                                     "outputs", "best_output", "best",  "path_score", "action_logp", "parent_rank",
+                                     "action",  "ended",       "keep",  "width",      "stop",        NULL};
 
 static int32_t n_candidates(const rill_candidates *b)
 {
@@ -61,7 +61,7 @@ static void read_field(lua_State *L, const script_view *view, int field)
     case OUTPUTS: push_items(L, ARRAY_I32, b->outputs, b); break;
     case BEST_OUTPUT: push_items(L, ARRAY_F64, b->best_output_score, b); break;
     case BEST: push_items(L, ARRAY_F64, b->best_path_score, b); break;
-    case SCORE: push_cells(L, ARRAY_F64, b->path_score, b); break;
+    case PATH_SCORE: push_cells(L, ARRAY_F64, b->path_score, b); break;
     case ACTION_LOGP: push_cells(L, ARRAY_F32, b->action_logp, b); break;
     case PARENT_RANK: push_cells(L, ARRAY_I32, b->parent_rank, b); break;
     case ACTION: push_cells(L, ARRAY_I32, b->action, b); break;
@@ -150,7 +150,7 @@ static int method_narrow(lua_State *L)
 static const luaL_Reg methods[] = {
     {"range", method_range}, {"drop", method_drop}, {"narrow", method_narrow}, {"halt", method_halt}, {NULL, NULL}};
 
-static const script_view_class candidates_class = {"beams", fields, methods, read_field, write_field};
+static const script_view_class candidates_class = {"candidates", fields, methods, read_field, write_field};
 
 rill_candidates *script_candidates_check(lua_State *L, int index)
 {

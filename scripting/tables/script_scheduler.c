@@ -1,4 +1,4 @@
-/* Schedulers and budget functions written in Lua: rill.policy{} and the argument `flight` of their functions.
+/* Schedulers and budget functions written in Lua: rill.scheduler{} and the argument `flight` of their functions.
  *
  * A scheduler's result is a request, which the engine adapts to its guarantees (scheduler.h). This file only checks
  * that it is valid: indexes in range, numbers that are numbers. Divisions: fields · results · failures · calls ·
@@ -19,10 +19,10 @@ typedef struct scheduler_instance {
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-enum { N, ITEM_ID, TIMESTEP, WIDTH, SIZE, WAVE, BATCH, K, MAX_ITEMS, BUDGET, REFILL_SHARE, WAITING, TIMESTEPS };
+enum { N, ITEM_ID, TIMESTEP, WIDTH, SIZE, REFILL_INDEX, BATCH, K, MAX_ITEMS, BUDGET, REFILL_SHARE, WAITING, TIMESTEPS };
 
-static const char *const fields[] = {"n", "item_id",   "timestep", "width",  "size",    "wave",      "batch",
-                                     "k", "max_items", "budget",   "refill", "waiting", "timesteps", NULL};
+static const char *const fields[] = {"n", "item_id",   "timestep", "width",  "size",    "refill_index", "batch",
+                                     "k", "max_items", "budget",   "refill", "waiting", "timesteps",    NULL};
 
 static void read_field(lua_State *L, const script_view *view, int field)
 {
@@ -33,7 +33,7 @@ static void read_field(lua_State *L, const script_view *view, int field)
     case TIMESTEP: script_array_push(L, ARRAY_I32, f->timestep, f->n, ARRAY_PLAIN, 0); break;
     case WIDTH: script_array_push(L, ARRAY_I32, f->width, f->n, ARRAY_PLAIN, 0); break;
     case SIZE: script_array_push(L, ARRAY_I64, f->size, f->n, ARRAY_PLAIN, 0); break;
-    case WAVE: script_array_push(L, ARRAY_I64, f->refill_index, f->n, ARRAY_PLAIN, 0); break;
+    case REFILL_INDEX: script_array_push(L, ARRAY_I64, f->refill_index, f->n, ARRAY_PLAIN, 0); break;
     case BATCH: lua_pushinteger(L, f->batch); break;
     case K: lua_pushinteger(L, f->k); break;
     case MAX_ITEMS: lua_pushinteger(L, f->max_items); break;
@@ -46,7 +46,7 @@ static void read_field(lua_State *L, const script_view *view, int field)
 
 static const luaL_Reg methods[] = {{NULL, NULL}};
 
-static const script_view_class sched_view_class = {"flight", fields, methods, read_field, NULL};
+static const script_view_class sched_view_class = {"sched_view", fields, methods, read_field, NULL};
 
 const rill_sched_view *script_sched_view_check(lua_State *L, int index)
 {
@@ -265,7 +265,7 @@ static rill_status publish(script_table *t)
 
 const script_declaration script_scheduler_declaration = {
     .kind = SCRIPT_SCHEDULER,
-    .word = "policy",
+    .word = "scheduler",
     .functions = {"choose", "refill", "encode_ahead"},
     .mandatory = 1,
     .instance_size = sizeof(scheduler_instance),

@@ -97,10 +97,10 @@ static int store_state(lua_State *L)
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-enum { N, SIZE, PHASE, ACTIONS, ITEM_ID, TIMESTEP, RANK, SCORE, LAST };
+enum { N, SIZE, PHASE, ACTIONS, ITEM_ID, TIMESTEP, RANK, PATH_SCORE, LAST };
 
-static const char *const fields[] = {"n",        "size", "phase", "actions", "item_id",
-                                     "timestep", "rank", "score", "last",    NULL};
+static const char *const fields[] = {"n",        "size", "phase",      "actions", "item_id",
+                                     "timestep", "rank", "path_score", "last",    NULL};
 
 static void push_cells(lua_State *L, array_type type, const void *data, const rill_scorer_rows *rows)
 {
@@ -119,7 +119,7 @@ static void read_field(lua_State *L, const script_view *view, int field)
     case ITEM_ID: script_array_push(L, ARRAY_I64, c->self->item_id, c->items, ARRAY_ITEMS, 0); break;
     case TIMESTEP: push_cells(L, ARRAY_I32, rows->timestep, rows); break;
     case RANK: push_cells(L, ARRAY_I32, rows->rank, rows); break;
-    case SCORE: push_cells(L, ARRAY_F64, rows->path_score, rows); break;
+    case PATH_SCORE: push_cells(L, ARRAY_F64, rows->path_score, rows); break;
     case LAST: scorer_push_previous(L, rows, 0, ARRAY_CELLS); break;
     }
 }
@@ -340,10 +340,11 @@ static double check_bonus(lua_State *L, int index, int may_lack, const char *wha
 {
     if (may_lack && lua_isnil(L, index)) return 0;
     if (lua_type(L, index) != LUA_TNUMBER)
-        luaL_error(L, "most returned a %s for %s: a number expected", luaL_typename(L, index), what);
+        luaL_error(L, "max_bonus returned a %s for %s: a number expected", luaL_typename(L, index), what);
     const double value = lua_tonumber(L, index);
     if (!(value < HUGE_VAL))
-        luaL_error(L, "most returned %f for %s: a number below infinity expected", (LUAI_UACNUMBER)fabs(value), what);
+        luaL_error(L, "max_bonus returned %f for %s: a number below infinity expected", (LUAI_UACNUMBER)fabs(value),
+                   what);
     return value;
 }
 
@@ -400,7 +401,7 @@ static rill_status publish(script_table *t)
 const script_declaration script_scorer_declaration = {
     .kind = SCRIPT_SCORER,
     .word = "scorer",
-    .functions = {"score", "most"},
+    .functions = {"score", "max_bonus"},
     .mandatory = 1,
     .has_arguments = 1,
     .number_key = "state",

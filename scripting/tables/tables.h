@@ -30,7 +30,7 @@ const char *script_domain_name(lua_State *L, int index);
 /* The room's parts, and what frees all of them. */
 void script_open_heuristics(lua_State *L); /* rill.heuristic */
 void script_open_scorers(lua_State *L);    /* rill.scorer */
-void script_open_schedulers(lua_State *L); /* rill.policy */
+void script_open_schedulers(lua_State *L); /* rill.scheduler */
 void script_open_cube(lua_State *L);       /* what cube_key functions get */
 void script_open_domains(lua_State *L);    /* rill.domain */
 void script_tables_free(rill_script *s);

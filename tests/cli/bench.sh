@@ -47,12 +47,12 @@ json fixed:finish=top methods.1.same_outputs_as b.json; json null methods.2.same
 bench -i six --repeat 1 -q --methods var-stream,var-stream:absolute=1 --json b.json
 exits 0; json '["absolute:1"]' methods.1.run.options.heuristics b.json
 
-# A policy of the command line is every method's that names none of its own.
-bench -i six --repeat 1 -q --methods var-stream,var-stream:policy=batch,top-up --policy all --json b.json
-exits 0; json all methods.0.run.options.policy b.json; json batch methods.1.run.options.policy b.json
-json all methods.2.run.options.policy b.json
-bench -i six --repeat 1 -q --methods var-stream --policy nonsense
-exits 1; says 'unknown policy "nonsense"'
+# A scheduler of the command line is every method's that names none of its own.
+bench -i six --repeat 1 -q --methods var-stream,var-stream:scheduler=batch,top-up --scheduler all --json b.json
+exits 0; json all methods.0.run.options.scheduler b.json; json batch methods.1.run.options.scheduler b.json
+json all methods.2.run.options.scheduler b.json
+bench -i six --repeat 1 -q --methods var-stream --scheduler nonsense
+exits 1; says 'unknown scheduler "nonsense"'
 
 # The page of pictures has what --json has; the timesteps by rows are the run's. How it looks is trace_page.sh's affair.
 bench --test-set six.tsv --repeat 2 -q --methods fixed,stream-all:n=3,greedy --plot page.html --json b.json
@@ -157,8 +157,8 @@ in_effect '"method": "fixed", "beam_groups": 2, "diversity_penalty": 0.3, "certi
 for option in beam-groups diversity-penalty; do verdict "$(good grep -q "^$option " options)" "of groups: $option"; done
 verdict "$(good [ "$(grep -cE '^(certify|min-width|temperature|top-k|max-in-flight|refill-threshold) ' options)" = 0 ])" "others are off"
 repeats
-in_effect '"exact": true, "distinct": true, "policy": "most-advanced", "scorers": ["word_reward:0.2"]'
-for line in "exact true" "exact-rows 10000" "certify true" "distinct true" "policy most-advanced" "scorer word_reward:0.2"; do
+in_effect '"exact": true, "distinct": true, "scheduler": "most-advanced", "scorers": ["word_reward:0.2"]'
+for line in "exact true" "exact-rows 10000" "certify true" "distinct true" "scheduler most-advanced" "scorer word_reward:0.2"; do
   verdict "$(good grep -qx -- "$line" options)" "in effect: $line"
 done
 repeats

@@ -42,12 +42,12 @@ for model in semparse/tiny shiftreduce/tiny mt/shared; do
 done
 run "$rill" check --plugin "$toy" --domain-args own_bound=1 --domain toy
 exits 1; tells "domain toy: " "agree"; tells "heuristic mixing: FAILED" "treats input" "differently alone than among"
-run "$rill" check --heuristic absolute:2 --scorer word_reward:0.2 --policy top-up --seed 7 --runs 2
-exits 0; lines 3; tells "heuristic absolute:2: " agree; tells "scorer word_reward:0.2: " agree; tells "policy top-up: " agree
+run "$rill" check --heuristic absolute:2 --scorer word_reward:0.2 --scheduler top-up --seed 7 --runs 2
+exits 0; lines 3; tells "heuristic absolute:2: " agree; tells "scorer word_reward:0.2: " agree; tells "scheduler top-up: " agree
 run "$rill" check --plugin "$root/examples/lua/spelling.lua" --runs 1
 exits 0; tells "domain spelling: " agree
 if [ -n "${RILL_TEST_RACES:-}" ]; then finish; exit; fi # what follows is of what is told
-run "$rill" check --plugin "$root/examples/lua/policies.lua" --runs 5
+run "$rill" check --plugin "$root/examples/lua/schedulers.lua" --runs 5
 exits 0; lines 3
 run "$rill" check --plugin "$root/examples/lua/nucleus.lua" --heuristic nucleus:1e-2 -m "$tiny" --runs 1
 exits 0; lines 2; tells "domain semparse: " agree; tells "heuristic nucleus:1e-2: " agree
@@ -85,7 +85,7 @@ tells "domain no-input: FAILED: no input could be decoded" "nothing suits it" "-
 tells "heuristic counting: FAILED" "an instance that has decoded the inputs once"
 tells "heuristic shared: FAILED" "two equal runs differ: it remembers"
 tells "scorer by-rows: FAILED" "scorer by-rows treats input"
-tells "policy garbage: FAILED" "policy garbage chose item"
+tells "scheduler garbage: FAILED" "scheduler garbage chose item"
 cp out first
 run "$rill" check --plugin "$bad" --runs 5
 same out first
@@ -179,7 +179,7 @@ tells "scorer humble: FAILED" "scorer humble adds more to an action of input" "t
 
 # --- what options name is not all: the rest is tried too, or a line says what that takes
 run "$rill" check --plugin "$bad" --heuristic absolute:2 --heuristic counting --runs 2
-exits 1; lines 16; tells "heuristic absolute:2: " agree; tells "heuristic counting: FAILED"; tells "policy garbage: FAILED"
+exits 1; lines 16; tells "heuristic absolute:2: " agree; tells "heuristic counting: FAILED"; tells "scheduler garbage: FAILED"
 says "14 of 16 failed"
 run "$rill" check --plugin "$root/examples/lua/bigram.lua" --scorer repeat_penalty:1 --runs 2
 exits 1; lines 2; tells "scorer repeat_penalty:1: " agree; tells "scorer bigram: not tried: --scorer bigram:"
@@ -211,20 +211,20 @@ cat >masks.lua <<'END'
 rill.heuristic{
   name = "both",
   apply = function(b)
-    b.keep = b.score:ge(b.best - 4) and b.score:ge(b.best - 9)
+    b.keep = b.path_score:ge(b.best - 4) and b.path_score:ge(b.best - 9)
   end,
 }
 rill.heuristic{
   name = "either",
   apply = function(b)
-    local near = b.score:ge(b.best - 4)
+    local near = b.path_score:ge(b.best - 4)
     local ended = b.ended:eq(1) b.keep = near or ended
   end,
 }
 rill.heuristic{
   name = "none",
   apply = function(b)
-    local far = b.score:lt(b.best - 6)
+    local far = b.path_score:lt(b.best - 6)
     if not far then b:narrow(1) end
   end,
 }
@@ -244,14 +244,14 @@ cat >masks.lua <<'END'
 rill.heuristic{
   name = "good",
   apply = function(b)
-    local near, few, late = b.score:ge(b.best - 4), b.score:index():le(3), b.timestep:gt(2)
+    local near, few, late = b.path_score:ge(b.best - 4), b.path_score:index():le(3), b.timestep:gt(2)
     if late:any() then b.keep = (near & few) | ~late end
   end,
 }
 rill.heuristic{
   name = "counted",
   apply = function(b)
-    local near = b.score:ge(b.best - 4)
+    local near = b.path_score:ge(b.best - 4)
     b:narrow(near:count() + 1)
   end,
 }
@@ -266,7 +266,7 @@ return {
   heuristics = {
     { "absolute", 3 },
     function(b)
-      b.keep = b.score:ge(b.best - 4) and b.score:index():le(3)
+      b.keep = b.path_score:ge(b.best - 4) and b.path_score:index():le(3)
     end,
   },
   scorers = { function(rows) rows:reward(nil, 0.1) end },
@@ -288,7 +288,7 @@ cat >masks.lua <<'END'
 rill.heuristic{
   name = "failing",
   apply = function(b)
-    local near = b.score:ge(b.best - 4)
+    local near = b.path_score:ge(b.best - 4)
     b.keep = near & (b.best)[0]
   end,
 }

@@ -257,7 +257,7 @@ static const rill_scheduler garbage = {.abi_version = RILL_ABI_VERSION,
                                        .summary = "names an item that is not there",
                                        .choose = choose_out_of_range,
                                        .refill = admit};
-static const rill_scheduler *const policies[] = {&garbage, NULL};
+static const rill_scheduler *const schedulers[] = {&garbage, NULL};
 
 RILL_API const rill_plugin_table *rill_plugin(void);
 
@@ -269,6 +269,6 @@ const rill_plugin_table *rill_plugin(void)
                                              .domains = domains,
                                              .heuristics = heuristics,
                                              .scorers = scorers,
-                                             .schedulers = policies};
+                                             .schedulers = schedulers};
     return &plugin;
 }

@@ -79,7 +79,7 @@ refuse --min-length 9 --max-length 5; says "min-length"
 refuse --heuristic no-such:1; says "no-such"
 refuse --heuristic absolut:1; says "absolut"
 refuse --scorer no-such
-refuse --policy no-such
+refuse --scheduler no-such
 refuse --absolute much
 refuse --absolute -1
 refuse --heuristic beam_width:0.2

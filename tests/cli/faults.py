@@ -39,7 +39,7 @@ OLD = "what stood there before\n"
 
 MODELS = ("semparse/tiny", "mt/shared", "shiftreduce/tiny")
 RUN = """return { model = "semparse/tiny", input = "semparse.in", options = { k = 3 },
-  heuristics = { {"absolute", 2.5}, function(b) b.keep = b.score:ge(b.best - 4) end } }
+  heuristics = { {"absolute", 2.5}, function(b) b.keep = b.path_score:ge(b.best - 4) end } }
 """
 SWEEP = """return { model = "semparse/tiny", input = "semparse.in", sweep = rill.sweep{ k = {1, 2} } }
 """

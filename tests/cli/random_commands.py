@@ -46,7 +46,7 @@ SCHEDULE = {
     "--sort": "none length longest-first longest-first:3",
     "--flush-every": "0 1 5", "--max-nodes": "0 2000", "--memory": "0 1G", "--threads": "1 2", "--workers": "1 2 3 auto",
     "--fast": None, "--profile": None, "--progress": None, "--verbose": None, "--quiet": None,
-    "--policy": "batch least-advanced most-advanced top-up all", "--unsafe-scripts": None, "--script-memory": "1M 64M",
+    "--scheduler": "batch least-advanced most-advanced top-up all", "--unsafe-scripts": None, "--script-memory": "1M 64M",
     "--script-steps": "0 100000", "--script-seconds": "0 5",
 }
 BOUNDS = {"--max-nodes", "--memory"}  # an input that does not fit fails, so these are good or not given
@@ -148,7 +148,7 @@ class Case:
         elif kind == "info":
             words = [kind, *self.models()]
         elif kind == "list":
-            words = [kind, self.value("domains methods heuristics scorers policies metrics settings likes fields", 30)]
+            words = [kind, self.value("domains methods heuristics scorers schedulers metrics settings likes fields", 30)]
         elif kind == "actions":
             words = ["list", kind, self.models()[1]]
         elif kind in ("run", "tune"):

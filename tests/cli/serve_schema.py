@@ -86,7 +86,7 @@ def values(s):
 
 def names(s):
     """A name that no input may set, or that is unknown, has one sentence in JSON lines and HTTP."""
-    of_run = ("policy", "absolute", "prune_absolute", "alignment", "weights", "pretty", "method", "heuristics", "exact")
+    of_run = ("scheduler", "absolute", "prune_absolute", "alignment", "weights", "pretty", "method", "heuristics", "exact")
     cases = [*((name, "an option of the whole run") for name in of_run),
              ("lenght_penalty", 'did you mean "length-penalty"?'), ("early_stopping", "transformers'"), ("kk", 'did you mean "k"?')]
     results, _ = json_lines([{"text": LINE, "options": {name: 1}} for name, _ in cases])
@@ -123,7 +123,7 @@ def containers(s):
 def other_rows():
     """A run file's options and config.json's hold the same rows."""
     for name, value in (("prune_absolute", 5), ("heuristics", ["absolute:5"]), ("heuristic", ["absolute:5"]), ("heuristic", "absolute:5"),
-                        ("policy", "all"), ("weights", "f32"), ("source_lang", "de"), ("scorers", ["word_reward:0.1"])):
+                        ("scheduler", "all"), ("weights", "f32"), ("source_lang", "de"), ("scorers", ["word_reward:0.1"])):
         told = (config_json({"options": {name: value}}), run_file(f"options = {{ {name} = {lua(value)} }}"))
         same = told[0] == told[1] == "" or (name == "source_lang" and all("source" in one for one in told))
         check(same, f"{name} = {value!r}: {told}")

@@ -180,7 +180,7 @@ search '"shortlist": 3' 'shortlist: 3 is not the path of a file'
 search '"heuristics": ["absolut:3"]' 'bad/config.json: unknown heuristic "absolut" under "options": did you mean "absolute"?'
 search '"heuristics": ["zzzz:3"]' 'unknown heuristic "zzzz" under "options": `rill list` names them'
 search '"scorers": ["wordreward:1"]' 'unknown scorer "wordreward" under "options": did you mean "word_reward"?'
-search '"policy": "topup"' 'unknown policy "topup" under "options": did you mean "top-up"?'
+search '"scheduler": "topup"' 'unknown scheduler "topup" under "options": did you mean "top-up"?'
 config '{"rill": {"domain": "a", "domain": "b"}}' "duplicate"
 
 # --- what a name holds does not command the terminal
@@ -274,7 +274,7 @@ refused 'unknown option --int8: set weights to int8' --int8
 refused 'unknown option --do_sample: set num-samples to the number of outputs to draw' --do_sample
 refused 'unknown option --refs: `rill eval` compares outputs with references' --refs file
 refused 'unknown option -r: `rill eval` compares outputs with references' -r file
-refused 'unknown option --check: `rill check` checks heuristics, scorers and policies' --check
+refused 'unknown option --check: `rill check` checks heuristics, scorers and schedulers' --check
 refused '--beam-size 3 differs from --num-samples 5, and each sample is one hypothesis' -k 3 --num-samples 5
 refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' --n-best -b 12
 refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' --n-best -k 5

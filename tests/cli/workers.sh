@@ -152,10 +152,10 @@ says "capped"
 cat >run.lua <<'END'
 print("loaded")
 local calls = 0
-local narrow = rill.heuristic{ name = "narrow", apply = function(b) calls = calls + 1; b.keep = b.score:ge(b.best - 3) end }
+local narrow = rill.heuristic{ name = "narrow", apply = function(b) calls = calls + 1; b.keep = b.path_score:ge(b.best - 3) end }
 return {
   options = { k = 4, method = "var-stream", budget = function(step) return 6 end },
-  heuristics = { narrow, function(b) b.keep = b.score:ge(b.best - 5) end },
+  heuristics = { narrow, function(b) b.keep = b.path_score:ge(b.best - 5) end },
   scorers = { function(rows) rows:reward(nil, 0.25) end },
 }
 END

@@ -141,7 +141,7 @@ static void refills_are_encoded_meanwhile(void **state)
 }
 
 /* Schedulers see the idle items; those they name are expanded, in this order. */
-static void policies_choose_idle_items(void **state)
+static void schedulers_choose_idle_items(void **state)
 {
     (void)state;
     dice d = dice_seeded(3);
@@ -153,7 +153,7 @@ static void policies_choose_idle_items(void **state)
                         .refill = 1,
                         .async_rows = 2,
                         .scheduler = "namer",
-                        .policy_arguments = ""};
+                        .scheduler_arguments = ""};
     problem_draw(&p, PROBLEM_PRUNED, &d);
     for (p.n_inputs = 0; p.n_inputs < 20; p.n_inputs++)
         snprintf(p.input[p.n_inputs], sizeof p.input[0], "in %d", (int)p.n_inputs);
@@ -354,7 +354,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers),
         cmocka_unit_test(workers),
-        cmocka_unit_test(policies_choose_idle_items),
+        cmocka_unit_test(schedulers_choose_idle_items),
         cmocka_unit_test(synchronous_answers_starve_nobody),
         cmocka_unit_test(refills_are_encoded_meanwhile),
         cmocka_unit_test(cancelled_and_late_inputs),

@@ -279,7 +279,8 @@ static rill_status admit_some(void *self, const rill_sched_view *seen, int32_t *
     return RILL_OK;
 }
 
-static const rill_scheduler following_scheduler = TEST_POLICY("follows", .choose = check_choice, .refill = admit_some);
+static const rill_scheduler following_scheduler = TEST_SCHEDULER("follows", .choose = check_choice,
+                                                                 .refill = admit_some);
 
 /* --- checking choices --------------------------------------------------------------------------------------------- */
 
@@ -338,7 +339,7 @@ static void submit(void)
 /* Start a run; f->setup and f->refill are already set. */
 static void begin(model_of_engine *run, const char *arguments, int32_t group_rows)
 {
-    static const rill_chain_entry policy = {"follows", ""};
+    static const rill_chain_entry scheduler = {"follows", ""};
     char message[100];
     rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = arguments};
     sim = run;
@@ -355,7 +356,7 @@ static void begin(model_of_engine *run, const char *arguments, int32_t group_row
     assert_int_equal(rill_register_domain(sim->ctx, &sim->late.domain), RILL_OK);
     assert_int_equal(rill_model_open(&sim->model, sim->ctx, "late", &open), RILL_OK);
     assert_int_equal(rill_register_scheduler(sim->ctx, &following_scheduler), RILL_OK);
-    sim->setup.scheduler = &policy;
+    sim->setup.scheduler = &scheduler;
     sim->setup.trace = watch;
     assert_int_equal(rill_engine_create(&sim->engine, sim->ctx, sim->model, &sim->setup), RILL_OK);
 }

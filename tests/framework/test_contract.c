@@ -388,7 +388,7 @@ static rill_status create_with_error(const rill_heuristic *table, rill_context *
     return RILL_OK;
 }
 
-static rill_status refuse_policy(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
+static rill_status refuse_scheduler(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
 {
     (void)table, (void)ctx, (void)arguments, (void)self;
     return RILL_ERR_INPUT;
@@ -414,17 +414,17 @@ static void silent_failures_are_named(void **state)
     static const rill_heuristic mute = TEST_HEURISTIC("mute", .create = refuse_heuristic, .apply = write_over),
                                 grumbler = TEST_HEURISTIC("grumbler", .create = create_with_error, .apply = write_over);
     const rill_chain_entry entry = {"mute", ""};
-    static const rill_scheduler policy = TEST_POLICY("mute", .create = refuse_policy, .choose = choose_none,
-                                                     .refill = admit_none);
+    static const rill_scheduler scheduler = TEST_SCHEDULER("mute", .create = refuse_scheduler, .choose = choose_none,
+                                                           .refill = admit_none);
     for (int i = 0; i < 2; i++) {
         fixture_engine h;
         open_fixture_engine(&h, NULL);
         use_heuristic(&h, i == 0 ? &mute : &grumbler); /* and the earlier message is not attributed to the scheduler */
-        assert_int_equal(rill_register_scheduler(h.ctx, &policy), RILL_OK);
+        assert_int_equal(rill_register_scheduler(h.ctx, &scheduler), RILL_OK);
         h.setup.scheduler = i == 1 ? &entry : NULL;
         assert_int_equal(make_engine(&h), RILL_ERR_INPUT);
         assert_non_null(
-            strstr(rill_error(h.ctx), i == 0 ? "heuristic mute: create failed" : "policy mute: create failed"));
+            strstr(rill_error(h.ctx), i == 0 ? "heuristic mute: create failed" : "scheduler mute: create failed"));
         close_fixture_engine(&h);
     }
 }

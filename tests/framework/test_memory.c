@@ -269,7 +269,7 @@ static rill_status write_result(void *user, const rill_result *result)
 }
 
 /* Decode `inputs` inputs; returns the peak memory of the context. */
-static size_t peak_memory(int64_t inputs, const char *method, const char *policy, rill_stats *stats)
+static size_t peak_memory(int64_t inputs, const char *method, const char *scheduler, rill_stats *stats)
 {
     rill_context *ctx = harness_context(NULL);
     rill_model *model;
@@ -283,8 +283,8 @@ static size_t peak_memory(int64_t inputs, const char *method, const char *policy
     snprintf(setup.settings.method, sizeof setup.settings.method, "%s", method);
     setup.settings.k = 1;
     setup.settings.n = 100;
-    rill_chain_entry entry = {policy, ""};
-    if (policy != NULL) setup.scheduler = &entry;
+    rill_chain_entry entry = {scheduler, ""};
+    if (scheduler != NULL) setup.scheduler = &entry;
     assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
     stream s = {.inputs = inputs};
     assert_int_equal(rill_run(engine, read_input, &s, write_result, &s), RILL_OK);
@@ -325,7 +325,7 @@ static void methods_hold_constant_memory(void **state)
 
 /* A scheduler that never expands the first item while others exist. Its result holds all later ones back, so the engine
  * must stop admitting inputs or override the scheduler before memory grows with the stream. */
-static void starving_policies_hold_constant_memory(void **state)
+static void starving_schedulers_hold_constant_memory(void **state)
 {
     (void)state;
     rill_stats stats;
@@ -346,7 +346,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(large_blocks_are_returned),
     cmocka_unit_test(constant_memory_for_a_million_inputs),
     cmocka_unit_test(methods_hold_constant_memory),
-    cmocka_unit_test(starving_policies_hold_constant_memory),
+    cmocka_unit_test(starving_schedulers_hold_constant_memory),
 };
 
 HARNESS_MAIN(tests)

@@ -213,11 +213,11 @@ static void options_set_twice(void **state)
     static const char *const good[][3] = {
         {"lenpen", "length-penalty", "1 1.0"},   {"unknown_penalty", "unkpen", "inf Infinity"},
         {"absolute", "prune_absolute", "2 2.0"}, {"memory", "memory", "1K 1024"},
-        {"distinct", "distinct", "true 1"},      {"policy", "policy", "all all"}};
+        {"distinct", "distinct", "true 1"},      {"scheduler", "scheduler", "all all"}};
     static const char *const bad[][3] = {{"lenpen", "length-penalty", "1 1.5"},
                                          {"relative", "prune_relative", "0.5 0.6"},
                                          {"relative_local", "prune-relative-local", "0.5 x"},
-                                         {"policy", "policy", "batch top-up:1"}};
+                                         {"scheduler", "scheduler", "batch top-up:1"}};
     char first[16], second[16];
     int32_t n;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -252,7 +252,7 @@ static void chain_syntax(void **state)
     assert_string_equal(entry[2].arguments, "1:2,x=y");
     assert_int_equal(rill_option_source_set(request_source, "heuristic", ""), RILL_ERR_OPTION);
     assert_int_equal(rill_option_source_set(request_source, "heuristic", ":1"), RILL_ERR_OPTION);
-    set(request_source, "policy", "top-up:1");
+    set(request_source, "scheduler", "top-up:1");
     entry = rill_option_source_chain(request_source, RILL_CHAIN_SCHEDULER, &n);
     assert_true(n == 1 && strcmp(entry[0].name, "top-up") == 0);
 }
@@ -261,7 +261,7 @@ static void option_texts(void **state)
 {
     (void)state;
     set(high_source, "weights", "f32");
-    set(high_source, "policy", "all");
+    set(high_source, "scheduler", "all");
     assert_false(
         rill_option_source_sets_search(high_source)); /* how a model is opened or scheduled is not part of the search */
     assert_int_equal(rill_option_source_set_all(high_source, "  k=7 absolute=2  min_length=3 "), RILL_OK);
@@ -295,7 +295,7 @@ static void values_of_several_domains(void **state)
     assert_ptr_equal(rill_option_row(ctx, "input_format"),
                      rill_option_find(rill_find_domain(ctx, "shiftreduce")->options, "input-format"));
     assert_ptr_equal(rill_option_row(ctx, "max_items"), rill_option_find(rill_setting_table(), "max-items"));
-    assert_ptr_equal(rill_option_row(ctx, "policy"), rill_option_find(rill_chain_table(), "policy"));
+    assert_ptr_equal(rill_option_row(ctx, "scheduler"), rill_option_find(rill_chain_table(), "scheduler"));
     assert_null(rill_option_row(ctx, "nothing"));
     rill_registry_restore(ctx, mark);
 }
@@ -386,7 +386,7 @@ static void ignored_options_are_reported(void **state)
     set_typical(high_source);
     set(high_source, "method", "top-up");
     set(high_source, "finish", "top");
-    set(high_source, "policy", "all");
+    set(high_source, "scheduler", "all");
     set_typical(low_source);
     assert_int_equal(make_config(), RILL_OK);
     assert_string_equal(made_config->ignored, "");
@@ -395,13 +395,13 @@ static void ignored_options_are_reported(void **state)
     assert_int_equal(make_config(), RILL_OK);
     assert_string_equal(
         made_config->ignored,
-        "heuristics (absolute:10), policy (all), options.finish, options.beam_size, options.max_in_flight, options.max_children");
+        "heuristics (absolute:10), scheduler (all), options.finish, options.beam_size, options.max_in_flight, options.max_children");
     assert_null(made_config->setup->scheduler);
     set(request_source, "k", "1");
     assert_int_equal(make_config(), RILL_OK);
     assert_string_equal(
         made_config->ignored,
-        "heuristics (absolute:10), policy (all), options.finish, options.max_in_flight, options.max_children");
+        "heuristics (absolute:10), scheduler (all), options.finish, options.max_in_flight, options.max_children");
 }
 
 static void consistent_sources_are_taken(void **state)
@@ -441,7 +441,7 @@ static void empty_chain_counts_as_set(void **state)
 static void scheduler_goes_with_method(void **state)
 {
     (void)state;
-    set(low_source, "policy", "all");
+    set(low_source, "scheduler", "all");
     assert_int_equal(make_config(), RILL_OK);
     assert_string_equal(made_config->setup->scheduler->name, "all");
     set(high_source, "method", "top-up");

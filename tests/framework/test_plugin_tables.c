@@ -20,10 +20,10 @@ typedef struct numbered_scorer {
     int number;
 } numbered_scorer;
 
-typedef struct numbered_policy {
+typedef struct numbered_scheduler {
     rill_scheduler table;
     int number;
-} numbered_policy;
+} numbered_scheduler;
 
 typedef struct numbered_domain {
     rill_domain table;
@@ -52,10 +52,10 @@ static rill_status make_scorer(const rill_scorer *table, rill_context *ctx, cons
     return make(&((const numbered_scorer *)table)->number, arguments, self);
 }
 
-static rill_status make_policy(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
+static rill_status make_scheduler(const rill_scheduler *table, rill_context *ctx, const char *arguments, void **self)
 {
     (void)ctx;
-    return make(&((const numbered_policy *)table)->number, arguments, self);
+    return make(&((const numbered_scheduler *)table)->number, arguments, self);
 }
 
 static void drop_instance(void *self)
@@ -114,12 +114,12 @@ static const numbered_scorer scorers[] = {
       .state_bytes = 0},
      8},
 };
-static const numbered_policy policies[] = {
-    {{RILL_ABI_VERSION, sizeof(rill_scheduler), "p9", "a test", make_policy, choose_nothing, admit_none, drop_instance,
-      NULL},
+static const numbered_scheduler schedulers[] = {
+    {{RILL_ABI_VERSION, sizeof(rill_scheduler), "p9", "a test", make_scheduler, choose_nothing, admit_none,
+      drop_instance, NULL},
      9},
-    {{RILL_ABI_VERSION, sizeof(rill_scheduler), "p10", "a test", make_policy, choose_nothing, admit_none, drop_instance,
-      NULL},
+    {{RILL_ABI_VERSION, sizeof(rill_scheduler), "p10", "a test", make_scheduler, choose_nothing, admit_none,
+      drop_instance, NULL},
      10},
 };
 
@@ -130,7 +130,7 @@ static void create_gets_its_table(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(rill_register_heuristic(ctx, &heuristics[i].table), RILL_OK);
         assert_int_equal(rill_register_scorer(ctx, &scorers[i].table), RILL_OK);
-        assert_int_equal(rill_register_scheduler(ctx, &policies[i].table), RILL_OK);
+        assert_int_equal(rill_register_scheduler(ctx, &schedulers[i].table), RILL_OK);
     }
     const rill_chain_entry prune[] = {{"h6", NULL}, {"h5", NULL}, {"h6", NULL}}, speak[] = {{"s8", NULL}},
                            order = {"p10", NULL};

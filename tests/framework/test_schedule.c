@@ -277,20 +277,20 @@ static void traces_obey_the_rules(void **state)
  * passed over repeatedly. The test then replays the engine's choices. */
 enum { MAX_SEEN = 4000, MAX_ITEMS = 64 };
 
-typedef struct policy_view {
+typedef struct scheduler_view {
     int32_t n;
     int64_t item[MAX_ITEMS];
     int32_t width[MAX_ITEMS];
-} policy_view;
+} scheduler_view;
 
-static policy_view *policy_views;
-static int32_t n_policy_views;
+static scheduler_view *scheduler_views;
+static int32_t n_scheduler_views;
 
 static rill_status watch_and_reverse(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
 {
     (void)self;
-    if (n_policy_views == MAX_SEEN || flight->n > MAX_ITEMS) return RILL_ERR_PLUGIN;
-    policy_view *now = &policy_views[n_policy_views++];
+    if (n_scheduler_views == MAX_SEEN || flight->n > MAX_ITEMS) return RILL_ERR_PLUGIN;
+    scheduler_view *now = &scheduler_views[n_scheduler_views++];
     now->n = flight->n;
     for (int32_t i = 0; i < flight->n; i++) {
         order[i] = flight->n - 1 - i;
@@ -308,7 +308,7 @@ static rill_status admit_all(void *self, const rill_sched_view *flight, int32_t 
     return RILL_OK;
 }
 
-static const rill_scheduler watcher = TEST_POLICY("watcher", .choose = watch_and_reverse, .refill = admit_all);
+static const rill_scheduler watcher = TEST_SCHEDULER("watcher", .choose = watch_and_reverse, .refill = admit_all);
 
 static rill_status register_watcher(rill_context *ctx)
 {
@@ -332,7 +332,7 @@ typedef struct memory {
 } memory;
 
 /* Once per round: an item that has waited for four rounds is overdue. */
-static void find_overdue(memory *m, const policy_view *now)
+static void find_overdue(memory *m, const scheduler_view *now)
 {
     int64_t live = 0;
     for (int32_t i = 0; i < now->n; i++) {
@@ -348,7 +348,7 @@ static void find_overdue(memory *m, const policy_view *now)
 
 /* Replay one timestep: overdue items in order of admission, then newest first, within the budget. Returns 0 if the
  * engine chose otherwise. Updates the state by the rules. */
-static int replay_matches(const policy_view *now, const record_timestep *step, int32_t budget, memory *m)
+static int replay_matches(const scheduler_view *now, const record_timestep *step, int32_t budget, memory *m)
 {
     int32_t *passed = m->passed;
     find_overdue(m, now);
@@ -383,8 +383,8 @@ static int replay_matches(const policy_view *now, const record_timestep *step, i
 static void passed_over(void **state)
 {
     (void)state;
-    policy_views = calloc(MAX_SEEN, sizeof *policy_views);
-    assert_non_null(policy_views);
+    scheduler_views = calloc(MAX_SEEN, sizeof *scheduler_views);
+    assert_non_null(scheduler_views);
     int32_t went_first = 0;
     uint64_t first = harness_seed(1);
     for (int64_t i = 0; i < harness_iterations(400); i++) {
@@ -407,14 +407,15 @@ static void passed_over(void **state)
                       .budget = p.settings.k + 1 + (int32_t)(i % 3),
                       .max_items = 2 + (int32_t)(i % 9),
                       .scheduler = "watcher",
-                      .policy_arguments = ""};
-        n_policy_views = 0;
+                      .scheduler_arguments = ""};
+        n_scheduler_views = 0;
         engine_run_with(&p, &s, NULL, register_watcher, &r);
         if (r.status < 0) problem_fail(&p, &s, seed, r.message);
-        if (n_policy_views != r.n_timesteps) problem_fail(&p, &s, seed, "the policy is not asked once per timestep");
+        if (n_scheduler_views != r.n_timesteps)
+            problem_fail(&p, &s, seed, "the scheduler is not asked once per timestep");
         memory known = {0};
         for (int64_t t = 0; t < r.n_timesteps; t++)
-            if (!replay_matches(&policy_views[t], &r.timestep[t], s.budget, &known)) {
+            if (!replay_matches(&scheduler_views[t], &r.timestep[t], s.budget, &known)) {
                 snprintf(message, sizeof message, "timestep %lld does not follow the budget's rules", (long long)t);
                 problem_fail(&p, &s, seed, message);
             }
@@ -422,7 +423,7 @@ static void passed_over(void **state)
         went_first += known.n_overdue;
         engine_record_clear(&r);
     }
-    free(policy_views);
+    free(scheduler_views);
     HARNESS_ASSERT_COVERED(went_first > 0);
 }
 
@@ -597,7 +598,7 @@ static void perverse_schedulers(void **state)
         schedule_draw(&s, PROBLEM_PRUNED, &d);
         problem_solve(&p);
         s.scheduler = names[i % 5];
-        s.policy_arguments = i % 5 == 3 ? "9" : "";
+        s.scheduler_arguments = i % 5 == 3 ? "9" : "";
         engine_run(&p, &s, NULL, &r);
         problem_expect(&p, &s, seed, &r);
         engine_record_clear(&r);
@@ -616,11 +617,14 @@ static void schedulers_choosing_garbage(void **state)
         problem_draw(&p, PROBLEM_PRUNED, &d);
         for (p.n_inputs = 0; p.n_inputs < 8; p.n_inputs++)
             snprintf(p.input[p.n_inputs], sizeof p.input[0], "in %d", (int)p.n_inputs);
-        schedule s = {
-            .method = "var-stream", .n = 4, .refill = -1, .scheduler = "test-garbage", .policy_arguments = kinds[kind]};
+        schedule s = {.method = "var-stream",
+                      .n = 4,
+                      .refill = -1,
+                      .scheduler = "test-garbage",
+                      .scheduler_arguments = kinds[kind]};
         engine_run(&p, &s, NULL, &r);
         if (r.status != RILL_ERR_PLUGIN) problem_fail(&p, &s, kind, "garbage of this kind is not refused");
-        if (strstr(r.message, "test-garbage") == NULL) problem_fail(&p, &s, kind, "the policy is not named");
+        if (strstr(r.message, "test-garbage") == NULL) problem_fail(&p, &s, kind, "the scheduler is not named");
         assert_int_equal(r.toy.violations, 0);
         engine_record_clear(&r);
     }

@@ -303,7 +303,7 @@ static rill_status slow_modifiers(void *self, const rill_scorer_rows *rows, rill
     return RILL_OK;
 }
 
-static const rill_scheduler slow_policy = TEST_POLICY("slow", .choose = slow_choose, .refill = admit_all);
+static const rill_scheduler slow_scheduler = TEST_SCHEDULER("slow", .choose = slow_choose, .refill = admit_all);
 static const rill_heuristic slow_heuristic = TEST_HEURISTIC("slow", .apply = slow_apply);
 static const rill_scorer slow_scorer = TEST_SCORER("slow", .score = slow_modifiers);
 
@@ -314,7 +314,7 @@ static rill_domain slow_domain;
 static rill_status register_slow(rill_context *ctx)
 {
     rill_status status = rill_register_domain(ctx, &slow_domain);
-    if (status == RILL_OK) status = rill_register_scheduler(ctx, &slow_policy);
+    if (status == RILL_OK) status = rill_register_scheduler(ctx, &slow_scheduler);
     if (status == RILL_OK) status = rill_register_heuristic(ctx, &slow_heuristic);
     return status == RILL_OK ? rill_register_scorer(ctx, &slow_scorer) : status;
 }

@@ -1,5 +1,5 @@
-/* A domain, a heuristic, a scorer and a policy that slip, over the toy domain: whatever they say, a run gives results that are in order
- * or an error with a message; no crash, no hang, nothing left over. Where only the policy slips, and the run goes on, the results are
+/* A domain, a heuristic, a scorer and a scheduler that slip, over the toy domain: whatever they say, a run gives results that are in order
+ * or an error with a message; no crash, no hang, nothing left over. Where only the scheduler slips, and the run goes on, the results are
  * those of a run without slips, for a schedule changes no answer.
  *
  * The bytes say what the toy is like, who slips, and at each call whether and how: bytes that run out are honest. What is not
@@ -165,7 +165,7 @@ static int64_t faulty_measure(void *self, const char *text, size_t length)
     return choose_fault(FAULTY_DOMAIN, 1) ? DICE_PICK(&input_dice, -5, INT32_MIN, INT32_MAX) : (int64_t)length;
 }
 
-/* --- the heuristic, the scorer and the policy --------------------------------------------------------------------- */
+/* --- the heuristic, the scorer and the scheduler --------------------------------------------------------------------- */
 
 static rill_status faulty_apply(void *self, rill_candidates *b)
 {
@@ -250,8 +250,8 @@ static int32_t faulty_prefetch(void *self, const rill_sched_view *f)
 
 static const rill_heuristic heuristic = TEST_HEURISTIC("slips-heuristic", .apply = faulty_apply);
 static const rill_scorer scorer = TEST_SCORER("slips-scorer", .score = faulty_modify);
-static const rill_scheduler policy = TEST_POLICY("slips-policy", .choose = faulty_choose, .refill = faulty_refill,
-                                                 .encode_ahead = faulty_prefetch);
+static const rill_scheduler scheduler = TEST_SCHEDULER("slips-scheduler", .choose = faulty_choose,
+                                                       .refill = faulty_refill, .encode_ahead = faulty_prefetch);
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
@@ -346,7 +346,8 @@ static void draw_plan(plan *p, dice *d)
 
 static void decode(rill_context *ctx, rill_model *model, const plan *p, outcome *o)
 {
-    const rill_chain_entry heuristics = {heuristic.name, ""}, scorers = {scorer.name, ""}, policies = {policy.name, ""};
+    const rill_chain_entry heuristics = {heuristic.name, ""}, scorers = {scorer.name, ""},
+                           schedulers = {scheduler.name, ""};
     rill_engine *engine = NULL;
     rill_engine_setup setup;
     int32_t next = 0;
@@ -354,7 +355,7 @@ static void decode(rill_context *ctx, rill_model *model, const plan *p, outcome 
     setup.settings = p->settings;
     setup.heuristics = &heuristics;
     setup.scorers = &scorers;
-    setup.scheduler = &policies;
+    setup.scheduler = &schedulers;
     setup.n_heuristics = (p->who & FAULTY_HEURISTIC) != 0;
     setup.n_scorers = (p->who & FAULTY_SCORER) != 0;
     o->status = rill_engine_create(&engine, ctx, model, &setup);
@@ -385,7 +386,7 @@ static outcome run(const plan *p, const dice *d, int slips)
     domain.measure = faulty_measure;
     require(rill_context_create(&ctx, &with) == RILL_OK && rill_register_core(ctx) == RILL_OK);
     require(rill_register_domain(ctx, &domain) == RILL_OK && rill_register_heuristic(ctx, &heuristic) == RILL_OK);
-    require(rill_register_scorer(ctx, &scorer) == RILL_OK && rill_register_scheduler(ctx, &policy) == RILL_OK);
+    require(rill_register_scorer(ctx, &scorer) == RILL_OK && rill_register_scheduler(ctx, &scheduler) == RILL_OK);
     o.status = rill_model_open(&model, ctx, domain.name, &options);
     if (o.status == RILL_OK) {
         decode(ctx, model, p, &o);

@@ -1,4 +1,4 @@
-/* Any text as a script with small limits. What it declares is then used: heuristics, scorers and policies on the toy domain,
+/* Any text as a script with small limits. What it declares is then used: heuristics, scorers and schedulers on the toy domain,
  * domains by themselves. Whatever the text: no crash, no hang, nothing left over, and a failure says why. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void run(rill_context *ctx, rill_model *model, const rill_engine_setup *s
 
 typedef struct plugin_use {
     const char *domain; /* NULL: the toy */
-    rill_chain_entry heuristic, scorer, policy;
+    rill_chain_entry heuristic, scorer, scheduler;
 } plugin_use;
 
 static void use(rill_context *ctx, const plugin_use *u)
@@ -64,7 +64,7 @@ static void use(rill_context *ctx, const plugin_use *u)
     setup.n_heuristics = u->heuristic.name != NULL;
     setup.scorers = &u->scorer;
     setup.n_scorers = u->scorer.name != NULL;
-    if (u->policy.name != NULL) setup.scheduler = &u->policy;
+    if (u->scheduler.name != NULL) setup.scheduler = &u->scheduler;
     run(ctx, model, &setup);
     rill_model_close(model);
 }
@@ -82,7 +82,7 @@ static void use_all(rill_context *ctx, rill_registry_mark mark)
     for (size_t i = 0; i < MAX_USED && (s = rill_scorer_at(ctx, mark.scorers + i)) != NULL; i++)
         use(ctx, &(plugin_use){.scorer = {s->name, s->arguments[0] != 0 ? "1" : ""}});
     for (size_t i = 0; i < MAX_USED && (p = rill_scheduler_at(ctx, mark.schedulers + i)) != NULL; i++)
-        use(ctx, &(plugin_use){.policy = {p->name, ""}});
+        use(ctx, &(plugin_use){.scheduler = {p->name, ""}});
     for (size_t i = 0; i < MAX_USED && (d = rill_domain_at(ctx, mark.domains + i)) != NULL; i++)
         use(ctx, &(plugin_use){.domain = d->name});
 }

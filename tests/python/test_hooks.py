@@ -1,4 +1,4 @@
-"""Heuristics, scorers and policies in Python over NumPy views: the same answers as the built-in ones, and what misuse comes to."""
+"""Heuristics, scorers and schedulers in Python over NumPy views: the same answers as the built-in ones, and what misuse comes to."""
 
 from __future__ import annotations
 
@@ -308,8 +308,8 @@ class Scorers(Case):
         self.assertIn("not this one", str(refused.error))
 
 
-class Policies(Case):
-    def test_no_policy_changes_an_answer(self) -> None:
+class Schedulers(Case):
+    def test_no_scheduler_changes_an_answer(self) -> None:
         class Newest:
             def choose(self, flight: Any) -> Any:
                 return np.argsort(-flight.timestep, kind="stable")
@@ -318,16 +318,16 @@ class Policies(Case):
                 return int(flight.max_items - flight.n)
 
         wanted = self.model.decode(CAPTIONS)
-        self.assertEqual(self.model.decode(CAPTIONS, policy=Newest()), wanted)
+        self.assertEqual(self.model.decode(CAPTIONS, scheduler=Newest()), wanted)
 
         class Wrong(Newest):
             def choose(self, flight: Any) -> Any:
                 return [0, 0]
 
         with self.assertRaisesRegex(ValueError, "each once"):
-            self.model.decode(CAPTIONS, policy=Wrong())
+            self.model.decode(CAPTIONS, scheduler=Wrong())
         with self.assertRaises(rill.OptionError):
-            self.model.decode(CAPTIONS, policy=lambda flight: [])
+            self.model.decode(CAPTIONS, scheduler=lambda flight: [])
         for name, value, kind in (
             ("choose", [0.0], TypeError),
             ("choose", ["0"], TypeError),
@@ -339,14 +339,14 @@ class Policies(Case):
             ("refill", None, TypeError),
             ("refill", 2**32 + 1, OverflowError),
         ):
-            policy = Newest()
-            setattr(policy, name, lambda flight: value)
+            scheduler = Newest()
+            setattr(scheduler, name, lambda flight: value)
             with self.subTest(name=name, value=value), self.assertRaises(kind):
-                self.model.decode(CAPTIONS[:2], policy=policy)
+                self.model.decode(CAPTIONS[:2], scheduler=scheduler)
         seen: list[Any] = []
-        policy = Newest()
-        policy.refill = lambda flight: seen.append((flight, flight.item_id)) or 1  # type: ignore[method-assign,func-returns-value]
-        self.assertEqual(self.model.decode(CAPTIONS[:2], policy=policy), wanted[:2])
+        scheduler = Newest()
+        scheduler.refill = lambda flight: seen.append((flight, flight.item_id)) or 1  # type: ignore[method-assign,func-returns-value]
+        self.assertEqual(self.model.decode(CAPTIONS[:2], scheduler=scheduler), wanted[:2])
         for use in (lambda: seen[0][0].n, lambda: seen[0][0].width, lambda: seen[-1][1].tolist()):
             with self.assertRaises(rill.StaleViewError):
                 use()

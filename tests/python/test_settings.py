@@ -180,7 +180,7 @@ class Types(unittest.TestCase):
             self.skipTest("mypy is not installed")
         right = [
             "model.decode(['x'], k=3, n_best=2, stop='count', heuristic=['absolute:1.5'], alignment=True, memory='2G')",
-            "model.decode(['x'], heuristic=prune, scorer=['prefix', score], policy=None)",
+            "model.decode(['x'], heuristic=prune, scorer=['prefix', score], scheduler=None)",
             "rill.Model('x', n_best=2, device='cpu')",
             "rill.Request('x', timeout=3, length_penalty=0.5)",
             "model.decode(['x'])[0].best.token_logprobs[0] + 1.0",

@@ -223,7 +223,7 @@ class Own(Case):
             "memory": (True, b"1"),
             "heuristic": (b"absolute:2", [3.5j], [None]),
             "scorer": ([b"ban"], [1.5j]),
-            "policy": ([object()],),
+            "scheduler": ([object()],),
         }.items():
             for value in wrong:
                 with self.subTest(name=name, value=value), self.assertRaisesRegex(TypeError, f"^{name}: .* expected, found"):

@@ -41,8 +41,8 @@ as -m "$geo" -i "$questions" --n-best 10 --method stream-all -k 12 -n 3 --max-it
   --relative-local 0.001 --relative 0.0001 --scorer word_reward:0.25
 config "{ $model, unordered = true, options = { method = 'fixed', finish = 'top', ['stop-after'] = 3, check = true } }"
 as -m "$geo" -i "$questions" --unordered --method fixed --finish top --stop-after 3 --config checking.lua
-config "{ $model, n_best = 1, policy = 'most-advanced', heuristics = { 'relative:0.1', 'absolute:3' } }"
-as -m "$geo" -i "$questions" --n-best 1 --policy most-advanced --heuristic relative:0.1 --absolute 3
+config "{ $model, n_best = 1, scheduler = 'most-advanced', heuristics = { 'relative:0.1', 'absolute:3' } }"
+as -m "$geo" -i "$questions" --n-best 1 --scheduler most-advanced --heuristic relative:0.1 --absolute 3
 printf '%s\n' "w0 w1 w2" "w3" "w4 w5 w6 w7 w8" >three
 config "{ model = '$tiny', domain = 'semparse', input = 'three', tokenized = true, threads = 2 }"
 as -m "$tiny" -i three --tokenized --threads 2
@@ -81,18 +81,18 @@ exits 1; says "the configuration"; says "the same file"; same run.lua kept.lua
 
 # --- options override, one by one
 config "{ $model, n_best = 3, options = { method = 'stream-all', k = 12, budget = 50, max_items = 30, finish = 'top' },
-  heuristics = { 'absolute:6', 'relative:0.001' }, policy = 'all' }"
+  heuristics = { 'absolute:6', 'relative:0.001' }, scheduler = 'all' }"
 overridden() { run "$rill" run run.lua -q --stats s.json "$@"; exits 0; }
 overridden -k 3 --n-best 2
 json 3 options.beam_size s.json; json 2 options.n_best s.json
-json 50 options.max_batch_hypotheses s.json; json all options.policy s.json
+json 50 options.max_batch_hypotheses s.json; json all options.scheduler s.json
 json '["absolute:6","relative:0.001"]' options.heuristics s.json
 overridden --relative 0.5
 json '["relative:0.5"]' options.heuristics s.json
 overridden --method top-up
 json top-up options.method s.json; json '["absolute:6","relative:0.001"]' options.heuristics s.json
 json 30 options.max_in_flight s.json
-run "$check_json" s.json options.policy # a method is asked for its own schedule
+run "$check_json" s.json options.scheduler # a method is asked for its own schedule
 exits 1
 overridden --budget 7
 json 7 options.max_batch_hypotheses s.json
@@ -101,7 +101,7 @@ verdict "$(good [ "$("$check_json" s.json model)" = "$examples/models/jobs" ])" 
 # What a method leaves no room for is told, also to those who want quiet: another search runs than the file describes.
 run "$rill" run run.lua --method greedy
 exits 0; says "warning: run.lua: left out, as the options leave no room for it: heuristics (absolute:6, relative:0.001)"
-says ", policy (all), options.finish, options.beam_size, options.max_in_flight"
+says ", scheduler (all), options.finish, options.beam_size, options.max_in_flight"
 run "$rill" run run.lua --method greedy -q
 exits 0; says "warning: run.lua: left out"
 "$rill" decode -q -m "$geo" -i "$questions" --method greedy --budget 50 --n-best 3 >wanted; same out wanted
@@ -122,7 +122,7 @@ run "$rill" run run.lua -q
 exits 0; cp out wanted
 cat >run.lua <<END_OF_SCRIPT
 local cut = rill.heuristic{ name = "lua-cut", arguments = "D", create = tonumber,
-  apply = function(b, d) b.keep = b.score:ge(b.best - d) end }
+  apply = function(b, d) b.keep = b.path_score:ge(b.best - d) end }
 return { $model, n_best = 5, heuristics = { {cut, 4} },
   options = { method = "stream-all", k = 10, budget = function(f) return 30 + f.n end } }
 END_OF_SCRIPT
@@ -205,7 +205,7 @@ refused "{ $model, heuristics = { {'absolute', 'x'} } }" 'run.lua:1: heuristics[
 refused "{ $model,
   scorers = { {'word_reward', 0.5}, {'word_reward'} } }" 'run.lua:2: scorers[2]: word_reward: "" is not a number'
 refused "{ $model,
-  policy = 'absolute' }" 'run.lua:2: policy: unknown policy "absolute"'
+  scheduler = 'absolute' }" 'run.lua:2: scheduler: unknown scheduler "absolute"'
 config "{ $model, heuristics = { 'absolute:3' } }" # the mistake is not the script's
 run "$rill" run run.lua --scorer word_reward:x
 exits 1; says "word_reward:"; says_not run.lua
@@ -281,7 +281,7 @@ sweep 'weights = "f32", sweep = rill.sweep({ a = {1} }, function(config, point) 
 run "$rill" run run.lua -q
 exits 2; prints "refused: weights: a point cannot change it"
 sweep 'threads = 2, sweep = rill.sweep({ a = {1} }, function(config, point)
-  config.n_best, config.options, config.scorers, config.policy = 2, { n = 2 }, { "word_reward:1" }, "all" end)'
+  config.n_best, config.options, config.scorers, config.scheduler = 2, { n = 2 }, { "word_reward:1" }, "all" end)'
 run "$rill" run run.lua -q
 exits 0; lines 2
 sweep 'sweep = rill.sweep{ delta = {1} }'

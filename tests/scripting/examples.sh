@@ -101,14 +101,14 @@ verdict "$(good [ "$(first_of 1 out | grep -c argmax)" -gt 5 ])" "what is named 
 decode geo lexicon.lua --scorer "lexicon:1,no_such_action"
 exits 1; says "no_such_action"
 
-# --- policies: other schedules, same answers
+# --- schedulers: other schedules, same answers
 for model in geo jobs atis; do
-  decode $model policies.lua --budget 30 -n 3 --max-items 4 --stats c.json
+  decode $model schedulers.lua --budget 30 -n 3 --max-items 4 --stats c.json
   mv out plain
-  for policy in lua-shortest lua-widest lua-prompt; do
-    decode $model policies.lua --budget 30 -n 3 --max-items 4 --policy $policy --stats $policy.json
+  for scheduler in lua-shortest lua-widest lua-prompt; do
+    decode $model schedulers.lua --budget 30 -n 3 --max-items 4 --scheduler $scheduler --stats $scheduler.json
     exits 0; counts_only; same out plain
-    verdict "$(good [ "$(expansions c.json)" = "$(expansions $policy.json)" ])" "$model: $policy expands the same"
+    verdict "$(good [ "$(expansions c.json)" = "$(expansions $scheduler.json)" ])" "$model: $scheduler expands the same"
   done
 done
 verdict "$(good [ "$("$check_json" lua-prompt.json refills)" -gt "$("$check_json" lua-shortest.json refills)" ])" \

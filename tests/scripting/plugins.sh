@@ -10,10 +10,10 @@ print("cut.lua", "is read")
 rill.heuristic{
   name = "cut", arguments = "DELTA", summary = "as absolute does",
   create = function(text) return tonumber(text) or error("a number is needed, as in cut:2", 0) end,
-  apply = function(b, delta) b.keep = b.score:ge(b.best - delta) end,
+  apply = function(b, delta) b.keep = b.path_score:ge(b.best - delta) end,
 }
 rill.scorer{ name = "nothing", score = function(rows) end }
-rill.policy{ name = "in-turn", choose = function(f) return f.item_id:order() end }
+rill.scheduler{ name = "in-turn", choose = function(f) return f.item_id:order() end }
 END
 
 # --- every command knows what a script declares; order of options does not matter
@@ -21,7 +21,7 @@ decode -q --heuristic absolute:0.5
 cp out expected
 decode -q --plugin cut.lua --heuristic cut:0.5
 exits 0; same out expected; says "$(printf 'cut.lua\tis read')"
-decode -q --heuristic cut:0.5 --scorer nothing --policy in-turn --plugin cut.lua
+decode -q --heuristic cut:0.5 --scorer nothing --scheduler in-turn --plugin cut.lua
 exits 0; same out expected
 decode -q --heuristic cut:0.5
 exits 1; says 'unknown heuristic "cut"'

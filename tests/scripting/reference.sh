@@ -21,7 +21,7 @@ exits 2 # one point is refused
 cat err >>told
 # Opened in unsafe scripts, where it can be walked; what rill.names says of it is true of both.
 printf 'for name in pairs(rill.ffi) do print("ffi " .. name) end\n' >ffi.lua
-run "$rill" list policies --plugin ffi.lua --unsafe-scripts
+run "$rill" list schedulers --plugin ffi.lua --unsafe-scripts
 exits 0
 cat err >>told
 grep -E '^[a-z_]+ [A-Za-z_0-9]+$' told | sort -u >code

@@ -83,7 +83,7 @@ static void config_everything(void **state)
         "  options = { method = 'top-up', k = 7.0, n = 3, budget = 50, refill = 0.25,\n"
         "    max_candidates = 2, ['max-items'] = 9, length_penalty = 0.1, check = false },\n"
         "  heuristics = { 'absolute:10', {'relative', 0.5}, {'test', 1, 2.5, 'x'} },\n"
-        "  scorers = {}, policy = {'all'},\n"
+        "  scorers = {}, scheduler = {'all'},\n"
         "}");
     assert_string_equal(c->script, "here/run.lua");
     assert_string_equal(c->model, "here/m");
@@ -165,10 +165,10 @@ static void config_functions(void **state)
     (void)state;
     rill_script_config *c = read(
         "local cut = rill.heuristic{ name = 'cut', apply = function(b) end }\n"
-        "local mine = rill.policy{ name = 'mine', choose = function(f) return f.timestep:order() end }\n"
+        "local mine = rill.scheduler{ name = 'mine', choose = function(f) return f.timestep:order() end }\n"
         "return { options = { budget = function(f) return 5 end, cube = 'naive', cube_key = function(h) end },\n"
-        "  heuristics = { cut, {cut, 10}, function(b) b.keep = b.score:ge(b.best - 1) end },\n"
-        "  scorers = { function(rows) end }, policy = mine }");
+        "  heuristics = { cut, {cut, 10}, function(b) b.keep = b.path_score:ge(b.best - 1) end },\n"
+        "  scorers = { function(rows) end }, scheduler = mine }");
     assert_true(c->budget != NULL && c->budget_user != NULL);
     assert_true(c->cube_key != NULL && c->cube_key_user != NULL);
     assert_string_equal(setting(c, "cube"), "naive");
@@ -243,7 +243,7 @@ static const struct {
     {"return {heuristics = rill.heuristic{name = 'x', apply = function() end}}", "heuristics: a list such as"},
     {"return {scorers = {rill.heuristic{name = 'y', apply = function() end}}}",
      "heuristic y stands where a scorer is expected"},
-    {"return {policy = 3}", "policy: "},
+    {"return {scheduler = 3}", "scheduler: "},
     {"return {domain = 3}", "domain: "},
     {"return {sweep = {delta = {1}}}", "sweep: a grid such as rill.sweep"},
     {"return {tune = 3}", "tune: a function(try) was expected, not a number"},
@@ -605,7 +605,7 @@ static rill_status whole_life(rill_context *context)
     static const char text[] =
         "local cut = rill.heuristic{ name = 'cut', apply = function(b) end }\n"
         "return { model = 'm', options = { k = 3, budget = function(f) end }, heuristics = { {cut, 1}, function(b) end },\n"
-        "  scorers = { 'word_reward:1' }, policy = 'all', plugins = { 'a.so' },\n"
+        "  scorers = { 'word_reward:1' }, scheduler = 'all', plugins = { 'a.so' },\n"
         "  sweep = rill.sweep({ a = {1, 2}, k = {3} }, function(config, point) config.heuristics[1][2] = point.a end),\n"
         "  tune = function(try) try{ k = 4, delta = 1 } end }";
     rill_script *script;

@@ -127,15 +127,16 @@ static void hypotheses(void **state)
 {
     (void)state;
     domain_run run = {.method = "greedy", .scorer = "more"};
-    expect(&run,
-           SHORTEST
-           ", finalize = function(self, h)\n"
-           "  assert(#h.logps == #h.actions and #h.scores == #h.actions)\n"
-           "  assert(h.start.text == h.input and h.start.at == 1)\n"
-           "  return ('%g %g %s %s'):format(h.score, h.logp, table.concat(h.scores, ','), table.concat(h.logps, ','))\n"
-           "end }\n"
-           "rill.scorer{ name = 'more', score = function(rows) rows:reward(nil, 0.5) end }",
-           "0.5 -0.5 0.25,0.25 -0.25,-0.25\n0.25 -0.25 0.25 -0.25\n0.25 -0.25 0.25 -0.25\n");
+    expect(
+        &run,
+        SHORTEST
+        ", finalize = function(self, h)\n"
+        "  assert(#h.logps == #h.actions and #h.path_scores == #h.actions)\n"
+        "  assert(h.start.text == h.input and h.start.at == 1)\n"
+        "  return ('%g %g %s %s'):format(h.path_score, h.logp, table.concat(h.path_scores, ','), table.concat(h.logps, ','))\n"
+        "end }\n"
+        "rill.scorer{ name = 'more', score = function(rows) rows:reward(nil, 0.5) end }",
+        "0.5 -0.5 0.25,0.25 -0.25,-0.25\n0.25 -0.25 0.25 -0.25\n0.25 -0.25 0.25 -0.25\n");
 }
 
 /* Terminal actions: all, some by name, none; an end action always is one. */

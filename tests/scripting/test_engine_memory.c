@@ -8,7 +8,7 @@
 static const char text[] =
     "rill.heuristic{ name = 'mine', arguments = 'DELTA', create = function(t) return { delta = tonumber(t) } end,\n"
     "  apply = function(b, self)\n"
-    "    b.keep = b.score:ge(b.best - self.delta) | b.score:top(2)\n"
+    "    b.keep = b.path_score:ge(b.best - self.delta) | b.path_score:top(2)\n"
     "    b:narrow(b.k) b:drop(b.action:count_by(b.action):gt(3)) b:halt(b.timestep:gt(9))\n"
     "    for i = 1, b.n do local first, last = b:range(i) assert(first <= last + 1) end\n"
     "  end }\n"
@@ -21,7 +21,7 @@ static const char text[] =
     "    rows:reward(nil, rows.rank * 0.125 + rows.item_id * 0)\n"
     "    rows:ban(nil, rill.where(rows:previous(1):eq(0), 1, -1))\n"
     "  end }\n"
-    "rill.policy{ name = 'mine', create = function(t) return { t } end,\n"
+    "rill.scheduler{ name = 'mine', create = function(t) return { t } end,\n"
     "  choose = function(f) local order = {} for i = f.n, 1, -1 do order[#order + 1] = i end return order end,\n"
     "  refill = function(f) return f.n == 0 and 3 or 1 end, encode_ahead = function(f) return f.batch end }\n";
 
@@ -31,7 +31,7 @@ static const schedule plan = {.method = "stream-all",
                               .refill = -1,
                               .check = 1,
                               .scheduler = "mine",
-                              .policy_arguments = "x"};
+                              .scheduler_arguments = "x"};
 
 static void name_everything(problem *p)
 {

@@ -8,10 +8,10 @@
 
 static const char text[] =
     "rill.heuristic{ name = 'lua-absolute', arguments = 'DELTA', create = tonumber,\n"
-    "  apply = function(b, delta) b.keep = b.score:ge(b.best - delta) end }\n"
+    "  apply = function(b, delta) b.keep = b.path_score:ge(b.best - delta) end }\n"
     "rill.scorer{ name = 'lua-word_reward', arguments = 'W', create = tonumber,\n"
     "  score = function(rows, w) rows:reward(nil, w) end }\n"
-    "rill.policy{ name = 'mine', choose = function(f) return f.width:order('descending') end }\n";
+    "rill.scheduler{ name = 'mine', choose = function(f) return f.width:order('descending') end }\n";
 
 typedef struct worker {
     uint64_t seed;
@@ -47,7 +47,7 @@ static void *work(void *user)
         if (!rename_chains(&p)) continue;
         w->done++;
         s.scheduler = "mine";
-        s.policy_arguments = "";
+        s.scheduler_arguments = "";
         problem_solve(&p);
         scripted_run(text, NULL, &p, &s, NULL, &r);
         w->bad = problem_compare(&p, &s, &r, w->message, sizeof w->message);

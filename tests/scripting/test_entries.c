@@ -78,9 +78,9 @@ static void names(void **state)
     reads("heuristic", "return { 'absolute' }", "absolute", "");
     reads("scorer", "return { 'x', 0.1, -2.5, 1e300, 1/3, 1e15, 12345678901234567 }", "x",
           "0.1,-2.5,1e+300,0.3333333333333333,1e+15,12345678901234567");
-    reads("policy", "return { 'x', true, 'a b', '', false }", "x", "true,a b,,false");
-    reads("policy", "return { 'x:1', 2 }", "x", "1,2");
-    reads("policy", "return { 'x', '', 2 }", "x", ",2");
+    reads("scheduler", "return { 'x', true, 'a b', '', false }", "x", "true,a b,,false");
+    reads("scheduler", "return { 'x:1', 2 }", "x", "1,2");
+    reads("scheduler", "return { 'x', '', 2 }", "x", ",2");
     reads("heuristic", "return { 'x', 1/0, -1/0 }", "x", "inf,-inf");
 }
 
@@ -91,11 +91,11 @@ static void objects(void **state)
     reads("heuristic", "return { rill.heuristic{ name = 'mine', arguments = 'X', apply = print }, 10, 2.5 }", "mine",
           "10,2.5");
     reads("scorer", "return rill.scorer{ name = 'mine', score = print }", "mine", "");
-    reads("policy", "return { rill.policy{ name = 'mine', create = print, choose = print }, 'x' }", "mine", "x");
+    reads("scheduler", "return { rill.scheduler{ name = 'mine', create = print, choose = print }, 'x' }", "mine", "x");
     refuses("heuristic", "return rill.scorer{ name = 'mine', score = print }",
             "scorer mine stands where a heuristic is expected");
-    refuses("policy", "return { rill.heuristic{ name = 'mine', apply = print } }",
-            "heuristic mine stands where a policy is expected");
+    refuses("scheduler", "return { rill.heuristic{ name = 'mine', apply = print } }",
+            "heuristic mine stands where a scheduler is expected");
 }
 
 static void functions(void **state)
@@ -103,7 +103,7 @@ static void functions(void **state)
     (void)state;
     reads("heuristic", "return function(b) end", "script-heuristic-1", "");
     reads("scorer", "return function(rows) end", "script-scorer-1", "");
-    reads("policy", "return { function(f) end }", "script-policy-1", "");
+    reads("scheduler", "return { function(f) end }", "script-scheduler-1", "");
     reads("heuristic", "rill.heuristic{ name = 'script-heuristic-1', apply = print } return function(b) end",
           "script-heuristic-2", "");
 }

@@ -10,12 +10,12 @@
 /* The built-in heuristics in three styles: by whole arrays, by methods, and element by element. */
 static const char *const built_in =
     "local function ratio(text) return -math.log(tonumber(text)) end\n"
-    "local function sums(b, least) b.keep = b.score:ge(b.best - least) end\n"
+    "local function sums(b, least) b.keep = b.path_score:ge(b.best - least) end\n"
     "rill.heuristic{ name = 'lua-absolute', arguments = 'DELTA', create = tonumber, apply = sums }\n"
     "rill.heuristic{ name = 'lua-relative', arguments = 'R', create = ratio, apply = sums }\n"
     "rill.heuristic{ name = 'lua-relative_local', arguments = 'R', create = ratio,\n"
     "  apply = function(b, x) b.keep = b.action_logp:ge(b.action_logp:max() - x) end }\n"
-    "local function dropped(b, x) b:drop(b.score:lt(b.best - x)) end\n"
+    "local function dropped(b, x) b:drop(b.path_score:lt(b.best - x)) end\n"
     "rill.heuristic{ name = 'drop-absolute', arguments = 'DELTA', create = tonumber, apply = dropped }\n"
     "rill.heuristic{ name = 'drop-relative', arguments = 'R', create = ratio, apply = dropped }\n"
     "rill.heuristic{ name = 'drop-relative_local', arguments = 'R', create = ratio,\n"
@@ -51,7 +51,7 @@ static const char *const random_one = SCRIPTED_MIX
     "      h = mix_double(mix_double(h, b.best_output[i]), b.best[i])\n"
     "      local first, last = b:range(i)\n"
     "      for c = first, last do\n"
-    "        local g = mix_double(mix_double(h, b.score[c]), b.action_logp[c])\n"
+    "        local g = mix_double(mix_double(h, b.path_score[c]), b.action_logp[c])\n"
     "        g = mix(mix(g, b.parent_rank[c]), b.action[c] * 2 + b.ended[c])\n"
     "        local _, percent = divide(g, 100)\n"
     "        keep[c] = percent >= self.percent\n"
@@ -183,8 +183,9 @@ static void marks(void **state)
     same_marks("b.keep = 1", "b.keep = true");
     same_marks("b.keep = 1", "");
     same_marks("b.keep = b.timestep:lt(2)", "b:drop(b.timestep:ge(2))");
-    same_marks("b.keep = b.score:rank():le(2)", "b.width = 2");
-    same_marks("b:drop(b.score:rank():gt(2)) b:drop(b.score:rank():eq(1))", "b.keep = b.score:rank():eq(2)");
+    same_marks("b.keep = b.path_score:rank():le(2)", "b.width = 2");
+    same_marks("b:drop(b.path_score:rank():gt(2)) b:drop(b.path_score:rank():eq(1))",
+               "b.keep = b.path_score:rank():eq(2)");
     same_marks("b.keep = false b.keep = true", "return false");
     /* stop */
     same_marks("b.stop = b.timestep:ge(2)", "b:halt(b.timestep:ge(2))");
@@ -194,7 +195,8 @@ static void marks(void **state)
     /* results are ignored; without create the argument is the text itself */
     same_marks("return 17", "return nil, nil, {}");
     same_marks("assert(x == '2' and b.n > 0 and b.size >= 0) b.width = tonumber(x)", "b.width = 2");
-    same_marks("local first, last = b:range(b.n) assert(last == b.size and #b.score == b.size and #b.k == b.n)", "");
+    same_marks("local first, last = b:range(b.n) assert(last == b.size and #b.path_score == b.size and #b.k == b.n)",
+               "");
 }
 
 /* --- errors in using `b` ---------------------------------------------------------------------------------------------- */
@@ -220,16 +222,16 @@ static void refuses_after(const char *body, const char *words)
 static void misuse(void **state)
 {
     (void)state;
-    refuses("return b.scroe", "beams: no field \"scroe\": did you mean \"score\"?");
-    refuses_after("return b.score:ge(-1)",
+    refuses("return b.scroe", "candidates: no field \"scroe\": did you mean \"path_score\"?");
+    refuses_after("return b.path_score:ge(-1)",
                   "test.lua:1: the function returned an array, which would be lost: marks are assigned");
-    refuses("b.keap = 1", "beams: no field \"keap\": did you mean \"keep\"?");
-    refuses("return b.qqqqqqqqqqq", "beams: no field \"qqqqqqqqqqq\"");
-    refuses("return b[1]", "beams: fields have names, not [1]");
-    refuses("b.score = 1", "beams.score is not for assigning to");
-    refuses("b.n = 1", "beams.n is not for assigning to");
-    refuses("b.range = 1", "beams.range is not for assigning to");
-    refuses("b.score[1] = 0", "can only be read");
+    refuses("b.keap = 1", "candidates: no field \"keap\": did you mean \"keep\"?");
+    refuses("return b.qqqqqqqqqqq", "candidates: no field \"qqqqqqqqqqq\"");
+    refuses("return b[1]", "candidates: fields have names, not [1]");
+    refuses("b.path_score = 1", "candidates.path_score is not for assigning to");
+    refuses("b.n = 1", "candidates.n is not for assigning to");
+    refuses("b.range = 1", "candidates.range is not for assigning to");
+    refuses("b.path_score[1] = 0", "can only be read");
     refuses("b.keep = 'yes'", "number");
     refuses("b.keep = {1, 2}", "number");
     refuses("b.width = 0 / 0", "b.width cannot be NaN");
@@ -237,7 +239,7 @@ static void misuse(void **state)
     refuses("b.width = b.k - 99", "b.width cannot be -");
     refuses("b.keep = 0 / 0", "b.keep cannot be NaN: a mask holds 0 and 1");
     refuses("b.keep = 7", "b.keep cannot be 7");
-    refuses("b.keep = b.score * (0 / 0)", "b.keep cannot be NaN");
+    refuses("b.keep = b.path_score * (0 / 0)", "b.keep cannot be NaN");
     refuses("b.stop = 7", "b.stop cannot be 7");
     refuses("b:halt(b.k + 1)", "the mask of b:halt() cannot be ");
     refuses("b:drop(0.5)", "the mask of b:drop() cannot be 0.5");
@@ -245,17 +247,17 @@ static void misuse(void **state)
     refuses("b.width:set(b.k - 99)", "a width cannot be -");
     refuses("b.keep[2] = 7", "a mark cannot be 7: a mask holds 0 and 1");
     refuses("b.stop[1] = 0 / 0", "a mark cannot be NaN");
-    refuses("b.keep:set(b.score)", "a mark cannot be -");
-    refuses("b.width = b.score", "items");
+    refuses("b.keep:set(b.path_score)", "a mark cannot be -");
+    refuses("b.width = b.path_score", "items");
     refuses("b.keep = rill.array{1, 2, 3, 4, 5, 6, 7, 8, 9}", "cells");
     refuses("b:range(0)", "not the number of an item");
     refuses("b:range(b.n + 1)", "not the number of an item");
     refuses("b:range('x')", "number expected");
-    refuses("b.range(1)", "beams expected, got number");
-    refuses("b.drop(b.score)", "beams expected");
+    refuses("b.range(1)", "candidates expected, got number");
+    refuses("b.drop(b.path_score)", "candidates expected");
     refuses("b:drop()", "bad argument #1 to 'drop'");
     refuses("b:narrow('x')", "number");
-    refuses("b:narrow(b.score)", "items");
+    refuses("b:narrow(b.path_score)", "items");
     refuses("b:halt(b.ended)", "items");
     refuses("b.keep[b.size + 1] = 0", "outside");
     refuses("setmetatable(b, nil)", "table expected");
@@ -281,16 +283,16 @@ static void kept_too_long(const char *keep, const char *use, const char *words)
 static void used_after_the_call(void **state)
 {
     (void)state;
-    kept_too_long("b", "return old.n", "beams of a call that is over");
-    kept_too_long("b", "return old.score", "beams of a call that is over");
-    kept_too_long("b", "old.width = 1", "beams of a call that is over");
-    kept_too_long("b", "old:drop(true)", "beams of a call that is over");
+    kept_too_long("b", "return old.n", "candidates of a call that is over");
+    kept_too_long("b", "return old.path_score", "candidates of a call that is over");
+    kept_too_long("b", "old.width = 1", "candidates of a call that is over");
+    kept_too_long("b", "old:drop(true)", "candidates of a call that is over");
     kept_too_long("b.drop", "old(b, 'x')", "number"); /* methods themselves may be kept */
-    kept_too_long("b.score", "return old[1]", "call that is over");
+    kept_too_long("b.path_score", "return old[1]", "call that is over");
     kept_too_long("b.keep", "old[1] = 0", "call that is over");
     kept_too_long("b.keep", "b.keep = old", "call that is over");
     kept_too_long("coroutine.wrap(function() coroutine.yield() return b.n end)", "old() old()",
-                  "beams of a call that is over");
+                  "candidates of a call that is over");
 }
 
 /* --- failures name the input -------------------------------------------------------------------------------------------- */
@@ -397,7 +399,7 @@ static void cheats_are_caught(void **state)
     one_heuristic(&p, "mine", "2");
     /* compares with the best of all items, counts items, or remembers */
     scripted_fails(apply_text("local all = rill.dead for i = 1, b.n do all = math.max(all, b.best[i]) end\n"
-                              "b.keep = b.score:ge(all - 1)"),
+                              "b.keep = b.path_score:ge(all - 1)"),
                    &p, &checked, RILL_ERR_CHECK, "heuristic mine treats input", NULL);
     scripted_fails(apply_text("if b.n > 1 then b.width = 1 end"), &p, &checked, RILL_ERR_CHECK, "mine", NULL);
     scripted_fails(apply_text("calls = (calls or 0) + 1 b.stop = calls % 3 == 0"), &p, &checked, RILL_ERR_CHECK, "mine",

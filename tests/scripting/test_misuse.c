@@ -55,7 +55,7 @@ static const char text[] =
     "rill.heuristic{ name = 'mine', arguments = 'SEED', create = function(seed) state = tonumber(seed) return 1 end,\n"
     "  apply = function(b) use(b, 'beams') end }\n"
     "rill.scorer{ name = 'mine', score = function(rows) use(rows, 'rows') end }\n"
-    "rill.policy{ name = 'mine',\n"
+    "rill.scheduler{ name = 'mine',\n"
     "  choose = function(f) use(f, 'flight') if random(80) == 1 then return any() end return f.width:order() end,\n"
     "  refill = function(f) use(f, 'flight') if random(80) == 1 then return any() end return random(5) - 2 end,\n"
     "  encode_ahead = function(f) use(f, 'flight') return random(3) end }\n";
@@ -83,7 +83,7 @@ static void anything_goes(void **state)
                       .refill = -1,
                       .budget = i % 3 == 0 ? 7 : 0,
                       .scheduler = i % 4 == 3 ? NULL : "mine",
-                      .policy_arguments = ""};
+                      .scheduler_arguments = ""};
         problem p;
         engine_record r;
         char seed[24];

@@ -127,7 +127,7 @@ static void equals_absolute(const plan *how, const char *chain, int64_t iteratio
 static void heuristic_equals_builtin(void **state)
 {
     (void)state;
-    static const plan how = {NATIVE_PRELUDE "f = bind('keep_near', 'void(beams*, double)'):with(1.25)",
+    static const plan how = {NATIVE_PRELUDE "f = bind('keep_near', 'void(candidates*, double)'):with(1.25)",
                              SCRIPT_HEURISTIC, "native-keep_near"};
     equals_absolute(&how, "native-keep_near", 60);
 }
@@ -138,8 +138,8 @@ static void heuristic_through_lua(void **state)
     (void)state;
     static const plan how = {
         NATIVE_PRELUDE
-        "f = bind('keep_near', 'void(beams*, double)'):with(3)\n"
-        "local prune, size = bind('keep_near', 'void(view*, double)'), bind('candidates', 'int(const beams*)')\n"
+        "f = bind('keep_near', 'void(candidates*, double)'):with(3)\n"
+        "local prune, size = bind('keep_near', 'void(view*, double)'), bind('candidates', 'int(const candidates*)')\n"
         "local kept, current\n"
         "local call = bind('through_i32', 'int(void*, int)')\n"
         "local back = rill.ffi.callback('int(int)', function(x) return current.size + x end)\n"
@@ -149,14 +149,14 @@ static void heuristic_through_lua(void **state)
         "  if kept then refused('', prune, kept, 1) end\n"
         "  kept = b\n"
         "  prune(b, 1.25)\n"
-        "  refused('beams', prune, b.score, 1.25)\n"
+        "  refused('beams', prune, b.path_score, 1.25)\n"
         "  refused('engine', prune.with, prune, b, 1)\n"
         "  local sum = bind('sum_doubles', 'double(const double*, int)')\n"
         "  local total = 0\n"
-        "  for i = 1, b.size do total = total + b.score[i] end\n"
-        "  assert(sum(b.score, b.size) == total)\n"
-        "  refused(\"argument 1 is the engine's\", sum.with, sum, b.score, b.size)\n"
-        "  refused('', bind('scale', 'void(double*, int, double)'), b.score, b.size, 2)\n"
+        "  for i = 1, b.size do total = total + b.path_score[i] end\n"
+        "  assert(sum(b.path_score, b.size) == total)\n"
+        "  refused(\"argument 1 is the engine's\", sum.with, sum, b.path_score, b.size)\n"
+        "  refused('', bind('scale', 'void(double*, int, double)'), b.path_score, b.size, 2)\n"
         "end}",
         SCRIPT_HEURISTIC, "native-keep_near"};
     equals_absolute(&how, "through-lua", 15);
@@ -165,8 +165,8 @@ static void heuristic_through_lua(void **state)
 static void scorer_equals_builtin(void **state)
 {
     (void)state;
-    static const plan how = {NATIVE_PRELUDE "f = bind('reward_all', 'int(rows*, ask*, float)'):with(0.7)\n"
-                                            "local reward = bind('reward_all', 'int(rows*, ask*, float)')\n"
+    static const plan how = {NATIVE_PRELUDE "f = bind('reward_all', 'int(rows*, modifiers*, float)'):with(0.7)\n"
+                                            "local reward = bind('reward_all', 'int(rows*, modifiers*, float)')\n"
                                             "rill.scorer{name = 'through-lua', score = function(rows)\n"
                                             "  assert(reward(rows, rows, 0.7) == 0)\n"
                                             "end}",
@@ -190,11 +190,11 @@ static void scorer_equals_builtin(void **state)
 }
 
 /* Any order gives the same results; the trace shows that it is this order. */
-static void policy_orders(void **state)
+static void scheduler_orders(void **state)
 {
     (void)state;
-    static const plan how = {NATIVE_PRELUDE "f = bind('backwards', 'void(flight*, int32*, int*)')", SCRIPT_SCHEDULER,
-                             "native-backwards"};
+    static const plan how = {NATIVE_PRELUDE "f = bind('backwards', 'void(sched_view*, int32*, int*)')",
+                             SCRIPT_SCHEDULER, "native-backwards"};
     static problem p;
     schedule s;
     engine_record native, builtin;
@@ -240,22 +240,23 @@ static void fails(const plan *how, rill_status status, const char *words)
 static void negative_results(void **state)
 {
     (void)state;
-    fails(&(plan){NATIVE_PRELUDE "f = bind('fail_with', 'int64(beams*, int64)'):with(-8)", SCRIPT_HEURISTIC,
+    fails(&(plan){NATIVE_PRELUDE "f = bind('fail_with', 'int64(candidates*, int64)'):with(-8)", SCRIPT_HEURISTIC,
                   "native-fail_with"},
           RILL_ERR_INPUT, "returned -8 (RILL_ERR_INPUT)");
-    fails(&(plan){NATIVE_PRELUDE "f = bind('fail_with', 'int64(beams*, int64)'):with(-1000)", SCRIPT_HEURISTIC,
+    fails(&(plan){NATIVE_PRELUDE "f = bind('fail_with', 'int64(candidates*, int64)'):with(-1000)", SCRIPT_HEURISTIC,
                   "native-fail_with"},
           RILL_ERR_PLUGIN, "heuristic native-fail_with: fail_with() of ");
-    fails(&(plan){NATIVE_PRELUDE "f = bind('fail_with', 'int64(beams*, int64)'):with(-2^40)", SCRIPT_HEURISTIC,
+    fails(&(plan){NATIVE_PRELUDE "f = bind('fail_with', 'int64(candidates*, int64)'):with(-2^40)", SCRIPT_HEURISTIC,
                   "native-fail_with"},
           RILL_ERR_PLUGIN, "returned -1099511627776");
-    fails(&(plan){NATIVE_PRELUDE "f = bind('fail_row', 'rill_status(rows*, ask*)')", SCRIPT_SCORER, "native-fail_row"},
+    fails(&(plan){NATIVE_PRELUDE "f = bind('fail_row', 'rill_status(rows*, modifiers*)')", SCRIPT_SCORER,
+                  "native-fail_row"},
           RILL_ERR_PLUGIN, "names row");
     /* Positive results, and types other than signed integers, are ignored. */
     static const char *const quiet[] = {
-        NATIVE_PRELUDE "f = bind('fail_with', 'int64(beams*, int64)'):with(3)",
-        NATIVE_PRELUDE "f = bind('fail_with', 'uint64(beams*, int64)'):with(-8)",
-        NATIVE_PRELUDE "f = bind('fail_with', 'bool(beams*, int64)'):with(0)",
+        NATIVE_PRELUDE "f = bind('fail_with', 'int64(candidates*, int64)'):with(3)",
+        NATIVE_PRELUDE "f = bind('fail_with', 'uint64(candidates*, int64)'):with(-8)",
+        NATIVE_PRELUDE "f = bind('fail_with', 'bool(candidates*, int64)'):with(0)",
     };
     for (int i = 0; i < 3; i++) fails(&(plan){quiet[i], SCRIPT_HEURISTIC, "native-fail_with"}, RILL_OK, "");
 }
@@ -266,12 +267,12 @@ static void callback_fails_run(void **state)
     (void)state;
     fails(&(plan){NATIVE_PRELUDE
                   "bind('note', 'void(void*)')(rill.ffi.callback('void()', function() error('from below') end))\n"
-                  "f = bind('call_noted', 'void(beams*)')",
+                  "f = bind('call_noted', 'void(candidates*)')",
                   SCRIPT_HEURISTIC, "native-call_noted"},
           RILL_ERR_PLUGIN, "from below");
     fails(&(plan){NATIVE_PRELUDE "local n = 0\n"
                                  "bind('note', 'void(void*)')(rill.ffi.callback('void()', function() n = n + 1 end))\n"
-                                 "f = bind('call_noted', 'void(beams*)')",
+                                 "f = bind('call_noted', 'void(candidates*)')",
                   SCRIPT_HEURISTIC, "native-call_noted"},
           RILL_OK, "");
 }
@@ -283,7 +284,7 @@ static void chain_arguments(void **state)
     schedule s = {.method = "stream-all", .n = 8, .refill = -1}, drawn;
     engine_record r;
     draw(&p, &drawn, 5);
-    static const plan how = {NATIVE_PRELUDE "f = bind('keep_near', 'void(beams*, double)'):with(1.25)",
+    static const plan how = {NATIVE_PRELUDE "f = bind('keep_near', 'void(candidates*, double)'):with(1.25)",
                              SCRIPT_HEURISTIC, "native-keep_near"};
     use(p.heuristic, &p.n_heuristics, "native-keep_near", "2.5");
     run_plan(&how, &p, &s, &r);
@@ -323,27 +324,28 @@ static void shapes(void **state)
     (void)state;
     static const attempt attempts[] = {
         {SCRIPT_HEURISTIC, "void(double)",
-         "nothing is \"void(double)\": a heuristic is \"void(beams*, ...)\" or \"int(beams*"},
+         "nothing is \"void(double)\": a heuristic is \"void(candidates*, ...)\" or \"int(candidates*"},
         {SCRIPT_HEURISTIC, "void()", "a heuristic is"},
-        {SCRIPT_HEURISTIC, "double(beams*)", "a heuristic is"},
-        {SCRIPT_HEURISTIC, "void*(beams*)", "a heuristic is"},
-        {SCRIPT_HEURISTIC, "string(beams*)", "a heuristic is"},
-        {SCRIPT_HEURISTIC, "void(rows*, ask*)", "a heuristic is"},
-        {SCRIPT_HEURISTIC, "void(beams*, double, int)",
+        {SCRIPT_HEURISTIC, "double(candidates*)", "a heuristic is"},
+        {SCRIPT_HEURISTIC, "void*(candidates*)", "a heuristic is"},
+        {SCRIPT_HEURISTIC, "string(candidates*)", "a heuristic is"},
+        {SCRIPT_HEURISTIC, "void(rows*, modifiers*)", "a heuristic is"},
+        {SCRIPT_HEURISTIC, "void(candidates*, double, int)",
          "a heuristic gets 1 argument, so fix the others, as in nothing:with"},
-        {SCRIPT_SCORER, "void(beams*)", "a scorer is \"void(rows*, ask*, ...)\""},
+        {SCRIPT_SCORER, "void(candidates*)", "a scorer is \"void(rows*, modifiers*, ...)\""},
         {SCRIPT_SCORER, "void(rows*)", "a scorer is"},
-        {SCRIPT_SCORER, "void(ask*, rows*)", "a scorer is"},
-        {SCRIPT_SCHEDULER, "void(flight*, int32*)", "a policy is \"void(flight*, int32*, int32*, ...)\""},
-        {SCRIPT_SCHEDULER, "void(flight*, int64*, int32*)", "a policy is"},
+        {SCRIPT_SCORER, "void(modifiers*, rows*)", "a scorer is"},
+        {SCRIPT_SCHEDULER, "void(sched_view*, int32*)", "a scheduler is \"void(sched_view*, int32*, int32*, ...)\""},
+        {SCRIPT_SCHEDULER, "void(sched_view*, int64*, int32*)", "a scheduler is"},
         {SCRIPT_DOMAIN, "void()", "a domain is many"},
     };
     rill_context *ctx = harness_context(NULL);
     rill_script *script;
     assert_int_equal(load_native(ctx,
-                                 NATIVE_PRELUDE "_G.bind = bind\n"
-                                                "local x = rill.ffi.array('int32', 1)\n"
-                                                "all = bind('nothing', 'void(flight*, int32*, int32*)'):with(x, x)\n",
+                                 NATIVE_PRELUDE
+                                 "_G.bind = bind\n"
+                                 "local x = rill.ffi.array('int32', 1)\n"
+                                 "all = bind('nothing', 'void(sched_view*, int32*, int32*)'):with(x, x)\n",
                                  &script),
                      RILL_OK);
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
@@ -352,7 +354,7 @@ static void shapes(void **state)
         if (strstr(rill_error(ctx), a.words) == NULL) fail_msg("%s: %s", a.signature, rill_error(ctx));
     }
     assert_int_equal(script_protect(script, try_fixed, NULL), RILL_ERR_PLUGIN);
-    assert_non_null(strstr(rill_error(ctx), "the first 3 arguments are a policy's and cannot be fixed"));
+    assert_non_null(strstr(rill_error(ctx), "the first 3 arguments are a scheduler's and cannot be fixed"));
     rill_context_destroy(ctx);
 }
 
@@ -376,7 +378,7 @@ static void names(void **state)
     rill_script *script;
     assert_int_equal(load_native(ctx,
                                  NATIVE_PRELUDE
-                                 "local f = bind('keep_near', 'void(beams*, double)') a, b = f:with(1), f:with(2)",
+                                 "local f = bind('keep_near', 'void(candidates*, double)') a, b = f:with(1), f:with(2)",
                                  &script),
                      RILL_OK);
     assert_int_equal(script_protect(script, two_names, NULL), RILL_OK);
@@ -389,7 +391,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(heuristic_equals_builtin),
         cmocka_unit_test(heuristic_through_lua),
         cmocka_unit_test(scorer_equals_builtin),
-        cmocka_unit_test(policy_orders),
+        cmocka_unit_test(scheduler_orders),
         cmocka_unit_test(negative_results),
         cmocka_unit_test(callback_fails_run),
         cmocka_unit_test(chain_arguments),

@@ -24,7 +24,7 @@ static const char *const random_one = SCRIPTED_MIX
     "      for r = first, last do\n"
     "        local h = mix(mix(self.seed, rows.item_id[i]), rows.timestep[r] * 8 + rows.phase)\n"
     "        if on(USE_RANK) then h = mix(h, rows.rank[r]) end\n"
-    "        if on(USE_SCORE) then h = mix_double(h, rows.score[r]) end\n"
+    "        if on(USE_SCORE) then h = mix_double(h, rows.path_score[r]) end\n"
     "        for _, action in ipairs(rows:history(r)) do h = mix(h, action) end\n"
     "        local restricted, allowed = on(ALLOW) and rest(h, 1, 4) == 0, {}\n"
     "        for a = 0, rows.actions - 1 do\n"
@@ -276,7 +276,7 @@ static void rows_show(void **state)
 {
     (void)state;
     accepts("assert(x == '2' and rows.phase == 0 and rows.actions == 8)\n"
-            "assert(#rows.score == rows.size and #rows.item_id == rows.n)\n"
+            "assert(#rows.path_score == rows.size and #rows.item_id == rows.n)\n"
             "local first, last = rows:range(rows.n) assert(last == rows.size and first <= last)\n"
             "assert(rows:range(1) == 1)");
     /* paths, read in each way */
@@ -340,11 +340,11 @@ static void misuse(void **state)
     refuses("rows:add(nil, rows.last * 0 + 9, 1)", "action 9 is outside 0..7");
     refuses("rows:add(1, 0)", "number expected");
     refuses("rows:add(1, 0, 0/0)", "rows:add: the value for row 1 is");
-    refuses("rows:add(nil, 0, rows.score * math.huge * 0)", "the value for row 1 is");
-    refuses("rows:add(nil, 0, rows.score * 0 + math.huge)", "the value for row 1 is inf");
+    refuses("rows:add(nil, 0, rows.path_score * math.huge * 0)", "the value for row 1 is");
+    refuses("rows:add(nil, 0, rows.path_score * 0 + math.huge)", "the value for row 1 is inf");
     refuses("rows:reward(1, 1e300)", "the value for row 1 is 1e+300");
     refuses("rows:reward(1, 'much')", "number expected");
-    refuses("rows:reward(1, rows.score)", "number expected");
+    refuses("rows:reward(1, rows.path_score)", "number expected");
     refuses("rows:reward(nil, rill.array{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})", "cells");
     refuses("rows:ban(1, 'a0')", "number expected");
     refuses("rows:limit(1, 0)", "a limit of at least 1 expected");
@@ -467,14 +467,14 @@ static void states_go_along(void **state)
 
 /* --- maximum bonus ------------------------------------------------------------------------------------------------ */
 
-/* A scorer that rewards words by its argument; `max_bonus`: the body of the function `most`, or NULL for none. */
+/* A scorer that rewards words by its argument; `max_bonus`: the body of the function `max_bonus`, or NULL for none. */
 static const char *rewarding(const char *max_bonus)
 {
     static char text[700];
     snprintf(text, sizeof text,
              "rill.scorer{ name = 'mine', arguments = 'W', create = tonumber,\n"
              "  score = function(rows, w) rows:reward(nil, w) rows:end_reward(nil, 0.25) end,%s%s%s }",
-             max_bonus != NULL ? " most = function(w) " : "", max_bonus != NULL ? max_bonus : "",
+             max_bonus != NULL ? " max_bonus = function(w) " : "", max_bonus != NULL ? max_bonus : "",
              max_bonus != NULL ? " end" : "");
     return text;
 }
@@ -522,18 +522,19 @@ static void max_bonus_is_heeded(void **state)
     scripted_entry(&p.scorer[0], "mine", "0.5");
     p.n_scorers = 1;
     scripted_fails(rewarding("return"), &p, &plain, RILL_ERR_PLUGIN,
-                   "scorer mine with arguments \"0.5\": ", "most returned a nil for actions: a number expected", NULL);
-    scripted_fails(rewarding("return w, 'much'"), &p, &plain, RILL_ERR_PLUGIN, "most returned a string for the end",
+                   "scorer mine with arguments \"0.5\": ", "max_bonus returned a nil for actions: a number expected",
                    NULL);
-    scripted_fails(rewarding("return 1/0"), &p, &plain, RILL_ERR_PLUGIN, "most returned inf for actions", NULL);
-    scripted_fails(rewarding("return w, 0/0"), &p, &plain, RILL_ERR_PLUGIN, "most returned nan for the end", NULL);
+    scripted_fails(rewarding("return w, 'much'"), &p, &plain, RILL_ERR_PLUGIN,
+                   "max_bonus returned a string for the end", NULL);
+    scripted_fails(rewarding("return 1/0"), &p, &plain, RILL_ERR_PLUGIN, "max_bonus returned inf for actions", NULL);
+    scripted_fails(rewarding("return w, 0/0"), &p, &plain, RILL_ERR_PLUGIN, "max_bonus returned nan for the end", NULL);
     scripted_fails(rewarding("return missing.w"), &p, &plain, RILL_ERR_PLUGIN, "attempt to index a nil value", NULL);
     /* a false maximum */
     static const char more[] = "adds more to an action of input";
     scripted_fails(rewarding("return 0.4, 0.25"), &p, &checked, RILL_ERR_CHECK, "scorer mine", more, NULL);
     scripted_fails(rewarding("return 0.5, 0.2"), &p, &checked, RILL_ERR_CHECK, "scorer mine", more, NULL);
     scripted_fails("rill.scorer{ name = 'mine', arguments = 'W', score = function(rows) rows:add(nil, 3, 0.1) end,\n"
-                   "  most = function() return 0 end }",
+                   "  max_bonus = function() return 0 end }",
                    &p, &checked, RILL_ERR_CHECK, "scorer mine", more, NULL);
     scripted_entry(&p.scorer[1], "word_reward", "0.5"); /* the sum over several scorers counts */
     p.n_scorers = 2;
@@ -559,7 +560,7 @@ static void declarations(void **state)
     scripted_refused("rill.scorer{ name = 'Mine', score = print }", "rill.scorer: the name \"Mine\"");
     scripted_refused("rill.scorer{ name = 'mine' }", "score = function ... end is missing");
     scripted_refused("rill.scorer{ name = 'word_reward', score = print }", "\"word_reward\" is registered already");
-    scripted_refused("rill.scorer{ name = 'mine', scores = print }", "did you mean \"score\"?");
+    scripted_refused("rill.scorer{ name = 'mine', scores = print }", "did you mean \"path_score\"?");
     problem p;
     scripted_problem(&p, 5, 3, 4);
     scripted_entry(&p.scorer[0], "mine", "x");

@@ -194,7 +194,7 @@ static void registrations_are_all_or_nothing(void **state)
     rill_context *ctx = harness_context(NULL);
     rill_registry_mark mark = rill_registry_size(ctx);
     static const char declares[] = "rill.heuristic{name = 'mine', apply = function(b) end}\n"
-                                   "rill.policy{name = 'mine', choose = function(f) end}\n";
+                                   "rill.scheduler{name = 'mine', choose = function(f) end}\n";
     char text[400];
     snprintf(text, sizeof text, "%serror('late')", declares);
     assert_int_equal(load(ctx, text), RILL_ERR_PLUGIN);
@@ -480,7 +480,7 @@ static void calls_nest(void **state)
 
 /* Uses everything that allocates. */
 static const char busy[] =
-    "rill.heuristic{name = 'mine', arguments = 'D', create = tonumber, apply = function(b, d) b.keep = b.score:ge(b.best - d) end}\n"
+    "rill.heuristic{name = 'mine', arguments = 'D', create = tonumber, apply = function(b, d) b.keep = b.path_score:ge(b.best - d) end}\n"
     "local t = {}\n"
     "for i = 1, 40 do t[i] = ('%d:%s'):format(i, ('ab'):rep(i)) end\n"
     "local text = table.concat(t, ' '):gsub('%d+', function(d) return d + 1 end)\n"

@@ -19,7 +19,7 @@ static void passes(const char *kind, const char *text)
     scripted_problem(&p, 3, 6, 4);
     if (*kind == 'h') scripted_entry(&p.heuristic[p.n_heuristics++], "mine", "");
     if (*kind == 's') scripted_entry(&p.scorer[p.n_scorers++], "mine", "");
-    if (*kind == 'p') s.scheduler = "mine", s.policy_arguments = "";
+    if (*kind == 'p') s.scheduler = "mine", s.scheduler_arguments = "";
     scripted_run(text, NULL, &p, &s, NULL, &r);
     if (r.status != RILL_OK) fail_msg("%s", r.message);
     assert_int_equal(r.n_results, p.n_inputs);
@@ -60,7 +60,7 @@ static void rows_reject_wrapping_numbers(void **state)
         "  ban_all = function(rows, x) rows:ban(nil, x) end, state = function(rows, x) rows:state(1, x) end,\n"
         "  allow_all = function(rows, x) rows:allow(nil, {x}) end, keep = function(rows, x) rows:keep(1, x, 1) end,\n"
         "  add_all = function(rows, x) rows:add(nil, x, 1) end }\n"
-        "local function filled(rows, x) local a = rows.score:copy() for i = 1, #a do a[i] = x end return a end\n"
+        "local function filled(rows, x) local a = rows.path_score:copy() for i = 1, #a do a[i] = x end return a end\n"
         "local arrays = {\n"
         "  add = function(rows, x) rows:add(nil, filled(rows, x), 1) end,\n"
         "  scale = function(rows, x) rows:scale(nil, filled(rows, x), 2) end,\n"
@@ -93,7 +93,7 @@ static void large_limits_are_no_limits(void **state)
         char text[400];
         snprintf(text, sizeof text,
                  "rill.scorer{ name = 'mine', score = function(rows) local x = %s\n"
-                 "  if x then rows:limit(1, math.tointeger(x)) rows:limit(nil, rows.score * 0 + x) end end }",
+                 "  if x then rows:limit(1, math.tointeger(x)) rows:limit(nil, rows.path_score * 0 + x) end end }",
                  limits[i]);
         scripted_run(text, NULL, &p, &plain, NULL, &r[i]);
     }
@@ -104,21 +104,21 @@ static void large_limits_are_no_limits(void **state)
 static void candidates_reject_wrapping_numbers(void **state)
 {
     (void)state;
-    passes("heuristic",
-           WRAPPING "local forms = {\n"
-                    "  width = function(b, x) b.width[1] = x end, range = function(b, x) b:range(x) end,\n"
-                    "  score = function(b, x) return b.score[x] end, item = function(b, x) return b.item_id[x] end }\n"
-                    "local masks = {\n"
-                    "  keep = function(b, x) b.keep = x end, stop = function(b, x) b.stop = x end,\n"
-                    "  kept = function(b, x) b.keep[1] = x end, drop = function(b, x) b:drop(x) end,\n"
-                    "  halt = function(b, x) b:halt(x) end }\n"
-                    "rill.heuristic{ name = 'mine', apply = function(b)\n"
-                    "  for _, x in ipairs(numbers) do try(forms, b, x) try(masks, b, x) end\n"
-                    "  local width = b.width:copy()\n"
-                    "  b.width = 2^32 + 1\n" /* saturates: the width stays */
-                    "  assert(b.width:ge(width):all()) b.width = width\n"
-                    "  b:narrow(2^32 + 1) assert(b.width:eq(width):all())\n"
-                    "end }");
+    passes("heuristic", WRAPPING
+           "local forms = {\n"
+           "  width = function(b, x) b.width[1] = x end, range = function(b, x) b:range(x) end,\n"
+           "  score = function(b, x) return b.path_score[x] end, item = function(b, x) return b.item_id[x] end }\n"
+           "local masks = {\n"
+           "  keep = function(b, x) b.keep = x end, stop = function(b, x) b.stop = x end,\n"
+           "  kept = function(b, x) b.keep[1] = x end, drop = function(b, x) b:drop(x) end,\n"
+           "  halt = function(b, x) b:halt(x) end }\n"
+           "rill.heuristic{ name = 'mine', apply = function(b)\n"
+           "  for _, x in ipairs(numbers) do try(forms, b, x) try(masks, b, x) end\n"
+           "  local width = b.width:copy()\n"
+           "  b.width = 2^32 + 1\n" /* saturates: the width stays */
+           "  assert(b.width:ge(width):all()) b.width = width\n"
+           "  b:narrow(2^32 + 1) assert(b.width:eq(width):all())\n"
+           "end }");
     passes("heuristic", WRAPPING
            "rill.heuristic{ name = 'mine', apply = function(b)\n"
            "  for _, x in ipairs(numbers) do\n"
@@ -137,9 +137,9 @@ static void orders_reject_wrapping_numbers(void **state)
         problem p;
         schedule s = plain;
         s.scheduler = "mine";
-        s.policy_arguments = "";
+        s.scheduler_arguments = "";
         snprintf(returned, sizeof returned, forms[i % 2], numbers[i / 2]);
-        snprintf(text, sizeof text, "rill.policy{ name = 'mine', choose = function(f) return %s end }", returned);
+        snprintf(text, sizeof text, "rill.scheduler{ name = 'mine', choose = function(f) return %s end }", returned);
         scripted_problem(&p, 3, 6, 4);
         scripted_fails(text, &p, &s, RILL_ERR_PLUGIN, "choose returned", "whole number in 1..", NULL);
     }
@@ -254,7 +254,7 @@ static void configs_reject_wrapping_numbers(void **state)
 static void declarations_are_not_cut(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"heuristic", "scorer", "policy"};
+    static const char *const kinds[] = {"heuristic", "scorer", "scheduler"};
     static const char *const functions[] = {"apply", "score", "choose"};
     static const char *const texts[] = {"name = 'mine\\0x'", "summary = 'a\\0b'", "['create\\0x'] = print",
                                         "['summary\\0'] = 'a'", "['\\0'] = 1"};
@@ -362,7 +362,7 @@ static void configuration_texts_are_not_cut(void **state)
         {"{ model = 'm', heuristics = {'absolute:1\\0'} }", "heuristics[1]"},
         {"{ model = 'm', heuristics = {{'absolute', '1\\0'}} }", "heuristics[1]"},
         {"{ model = 'm', scorers = {{'word_reward', '\\0'}} }", "scorers[1]"},
-        {"{ model = 'm', policy = 'batch\\0' }", "policy"},
+        {"{ model = 'm', scheduler = 'batch\\0' }", "scheduler"},
         {"{ model = 'm', domain = {'toy', 'a\\0'} }", "domain"},
         {"{ model = 'm', sweep = rill.sweep{ ['k\\0'] = {1} } }", "rill.sweep"},
         {"{ model = 'm', sweep = rill.sweep({ ['k\\0'] = {1} }, print) }", "rill.sweep"},

@@ -106,7 +106,7 @@ return { model = "$tiny", options = { k = 6, max_candidates = 12 }, sweep = rill
     local r = try{ method = "greedy" }
     print("refused: " .. r.refused)
     print(r.exact .. " " .. r.expansions)
-    r = try({ own = 2 }, function(config, point) config.heuristics = { function(b) b.keep = b.score:ge(b.best - point.own) end } end)
+    r = try({ own = 2 }, function(config, point) config.heuristics = { function(b) b.keep = b.path_score:ge(b.best - point.own) end } end)
     print(r.expansions == try{ delta = 2 }.expansions)
   end }
 END_OF_SCRIPT

@@ -108,7 +108,7 @@ static void set_up(const problem *p, const schedule *s, rill_engine_setup *setup
     setup->budget = s->budget_fn;
     setup->budget_user = s->budget_user;
     entries += NAIVE_MAX_CHAIN;
-    *entries = (rill_chain_entry){s->scheduler, s->policy_arguments};
+    *entries = (rill_chain_entry){s->scheduler, s->scheduler_arguments};
     if (s->scheduler != NULL) setup->scheduler = entries;
 }
 

@@ -234,11 +234,11 @@ void schedule_draw(schedule *s, problem_group group, dice *d)
         if (dice_chance(d, 25)) s->flush_every = dice_range(d, 1, 9);
     }
     if (dice_chance(d, 15)) {
-        static const char *const policies[] = {"test-nothing", "test-reverse", "test-newest", "test-random",
-                                               "test-huge"};
-        s->scheduler = policies[dice_range(d, 0, 4)];
-        s->policy_arguments = "5,0";
-        if (strcmp(s->scheduler, "test-random") != 0) s->policy_arguments = "";
+        static const char *const schedulers[] = {"test-nothing", "test-reverse", "test-newest", "test-random",
+                                                 "test-huge"};
+        s->scheduler = schedulers[dice_range(d, 0, 4)];
+        s->scheduler_arguments = "5,0";
+        if (strcmp(s->scheduler, "test-random") != 0) s->scheduler_arguments = "";
     }
 }
 
@@ -567,7 +567,7 @@ void problem_describe(const problem *p, const schedule *s, char *out, size_t siz
     int n = snprintf(
         out, size,
         "toy \"%s\" inputs=%d | k=%d M=%d stop_after=%d patience=%g min=%d max=%d alpha=%g n_best=%d | method=%s n=%d "
-        "max_items=%d budget=%d max_nodes=%d memory=%lld refill=%g sort=%d window=%d flush=%d unordered=%d check=%d policy=%s run=%d "
+        "max_items=%d budget=%d max_nodes=%d memory=%lld refill=%g sort=%d window=%d flush=%d unordered=%d check=%d scheduler=%s run=%d "
         "workers=%d |",
         p->arguments, (int)p->n_inputs, (int)t->k, (int)t->max_candidates, (int)t->stop_after, t->patience,
         (int)t->min_length, (int)t->max_length, t->length_penalty, (int)t->n_best, s->method, (int)s->n,

@@ -109,8 +109,8 @@ typedef struct schedule {
     double refill; /* < 0: default */
     rill_sort sort;
     int32_t sort_window, flush_every, unordered, check;
-    const char *scheduler, *policy_arguments; /* NULL: the method's */
-    rill_budget_fn budget_fn;                 /* NULL: none; not drawn at random */
+    const char *scheduler, *scheduler_arguments; /* NULL: the method's */
+    rill_budget_fn budget_fn;                    /* NULL: none; not drawn at random */
     void *budget_user;
     /* The test's callbacks; NULL: none. */
     const struct hooks *hooks;

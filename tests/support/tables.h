@@ -19,7 +19,7 @@
     {                                                               \
         TEST_TABLE(rill_scorer, NAME), .arguments = "", __VA_ARGS__ \
     }
-#define TEST_POLICY(NAME, ...)                        \
+#define TEST_SCHEDULER(NAME, ...)                     \
     {                                                 \
         TEST_TABLE(rill_scheduler, NAME), __VA_ARGS__ \
     }

@@ -404,20 +404,20 @@ static int32_t encode_everything(void *self, const rill_sched_view *flight)
     return INT32_MAX;
 }
 
-static rill_status create_random_policy(const rill_scheduler *table, rill_context *ctx, const char *arguments,
-                                        void **self)
+static rill_status create_random_scheduler(const rill_scheduler *table, rill_context *ctx, const char *arguments,
+                                           void **self)
 {
     (void)table;
     return create_random(ctx, arguments, self);
 }
 
-static const rill_scheduler policies[] = {
+static const rill_scheduler schedulers[] = {
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-nothing", "", NULL, choose_nothing, admit_none, NULL, NULL},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-reverse", "", NULL, choose_reverse, admit_all, NULL, NULL},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-newest", "", NULL, choose_newest, admit_all, NULL, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-random", "", create_random_policy, choose_random, admit_random,
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-random", "", create_random_scheduler, choose_random, admit_random,
      destroy_random, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-garbage", "", create_random_policy, choose_garbage, admit_all,
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-garbage", "", create_random_scheduler, choose_garbage, admit_all,
      destroy_random, NULL},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "test-huge", "", NULL, choose_reverse, admit_all, NULL,
      encode_everything},
@@ -432,7 +432,7 @@ rill_status test_plugins_register(rill_context *ctx)
         status = rill_register_heuristic(ctx, &heuristics[i]);
     for (size_t i = 0; i < sizeof scorers / sizeof *scorers && status == RILL_OK; i++)
         status = rill_register_scorer(ctx, &scorers[i]);
-    for (size_t i = 0; i < sizeof policies / sizeof *policies && status == RILL_OK; i++)
-        status = rill_register_scheduler(ctx, &policies[i]);
+    for (size_t i = 0; i < sizeof schedulers / sizeof *schedulers && status == RILL_OK; i++)
+        status = rill_register_scheduler(ctx, &schedulers[i]);
     return status;
 }

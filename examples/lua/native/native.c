@@ -9,10 +9,10 @@
 #include "rill/heuristic.h"
 #include "rill/scorer.h"
 
-/* A heuristic, void(beams*, double): drop what scores more than `delta` below the item's best, as the built-in
+/* A heuristic, void(candidates*, double): drop what scores more than `delta` below the item's best, as the built-in
  * `absolute`. */
 RILL_API void prune(rill_candidates *candidates, double delta);
-/* A scorer, int(rows*, ask*, float): every action but the end action gains `value`, as with the built-in
+/* A scorer, int(rows*, modifiers*, float): every action but the end action gains `value`, as with the built-in
  * `word_reward`. */
 RILL_API int reward(const rill_scorer_rows *rows, rill_modifiers *modifiers, float value);
 /* void(uint8*, const double*, size_t, double): clear the marks of values below `min_value`. */

@@ -8,10 +8,10 @@
 
 local lib = rill.ffi.open("native.so")
 
--- A signature is an abbreviated C prototype: beams* is rill_candidates *, and so on. Its syntax is checked, and so are
+-- A signature is an abbreviated C prototype: candidates* is rill_candidates *, and so on. Its syntax is checked, and so are
 -- the arguments of every call against it; whether it is the function's true signature cannot be checked.
-local prune = lib:bind("prune", "void(beams*, double)")
-local reward = lib:bind("reward", "int(rows*, ask*, float)")
+local prune = lib:bind("prune", "void(candidates*, double)")
+local reward = lib:bind("reward", "int(rows*, modifiers*, float)")
 local clear_below = lib:bind("clear_below", "void(uint8*, const double*, size_t, double)")
 
 -- The other direction: a Lua function as a C function pointer. Suppose that a candidate at distance d below the best is
@@ -22,7 +22,7 @@ local delta = root(rill.ffi.callback("double(double)", function(d) return math.e
 -- Native functions can be called with the arrays of a call. This one does not know items, so its threshold is the same
 -- for all: scores below -200 are hopeless in any item.
 local function hopeless(b)
-  clear_below(b.keep, b.score, b.size, -200)
+  clear_below(b.keep, b.path_score, b.size, -200)
 end
 
 return {

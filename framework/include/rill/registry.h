@@ -23,7 +23,7 @@ RILL_API rill_status rill_register_builtins(rill_context *ctx);
 RILL_API rill_status rill_register_domain(rill_context *ctx, const rill_domain *domain);
 RILL_API rill_status rill_register_heuristic(rill_context *ctx, const rill_heuristic *heuristic);
 RILL_API rill_status rill_register_scorer(rill_context *ctx, const rill_scorer *scorer);
-RILL_API rill_status rill_register_scheduler(rill_context *ctx, const rill_scheduler *policy);
+RILL_API rill_status rill_register_scheduler(rill_context *ctx, const rill_scheduler *scheduler);
 
 /* Register the engine's own heuristics, scorers and schedulers; rill_register_builtins() includes it. Once per context. */
 RILL_API rill_status rill_register_core(rill_context *ctx);

@@ -28,7 +28,7 @@ typedef enum rill_origin {
 typedef enum rill_chain { RILL_CHAIN_HEURISTICS, RILL_CHAIN_SCORERS, RILL_CHAIN_SCHEDULER, RILL_CHAINS } rill_chain;
 
 /* Option names that are not settings: prune-absolute, prune-relative and prune-relative-local add that heuristic; heuristic, scorer
- * and policy take "NAME:ARGS". Ends with name == NULL. */
+ * and scheduler take "NAME:ARGS". Ends with name == NULL. */
 RILL_API const rill_option *rill_chain_table(void);
 
 /* Options about what a program writes with each output: alignment, word-scores, unknown-names, ids, pretty. A source only stores them;

@@ -1,4 +1,4 @@
-/* Lua scripts: heuristics, scorers, policies and domains written in Lua 5.4, and runs configured by a Lua table.
+/* Lua scripts: heuristics, scorers, schedulers and domains written in Lua 5.4, and runs configured by a Lua table.
  *
  * Order of use: rill_context_create(), rill_register_builtins(), rill_script_load(); what the script declared is then
  * registered under its names like any plugin's, and what its last line returned can be read as a configuration

@@ -58,7 +58,7 @@ typedef struct rill_script_config {
 
     const rill_script_pair *settings; /* [n_settings] for rill_settings_set(), in the order of rill_setting_table() */
     int32_t n_settings;
-    rill_script_chain heuristics, scorers, scheduler; /* policy: at most one; for rill_engine_setup */
+    rill_script_chain heuristics, scorers, scheduler; /* scheduler: at most one; for rill_engine_setup */
     rill_budget_fn budget; /* search.budget as a function, which belongs to the script; else NULL */
     void *budget_user;
 

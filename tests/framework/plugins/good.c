@@ -41,16 +41,16 @@ static const rill_scorer scorer = {.abi_version = RILL_ABI_VERSION,
                                    .arguments = "",
                                    .summary = "says nothing",
                                    .score = reward_nothing};
-static const rill_scheduler policy = {.abi_version = RILL_ABI_VERSION,
-                                      .struct_size = sizeof(rill_scheduler),
-                                      .name = "plugged-all",
-                                      .summary = "all, always",
-                                      .choose = choose_all,
-                                      .refill = admit};
+static const rill_scheduler scheduler = {.abi_version = RILL_ABI_VERSION,
+                                         .struct_size = sizeof(rill_scheduler),
+                                         .name = "plugged-all",
+                                         .summary = "all, always",
+                                         .choose = choose_all,
+                                         .refill = admit};
 
 static const rill_heuristic *const heuristics[] = {&heuristic, NULL};
 static const rill_scorer *const scorers[] = {&scorer, NULL};
-static const rill_scheduler *const policies[] = {&policy, NULL};
+static const rill_scheduler *const schedulers[] = {&scheduler, NULL};
 
 RILL_API const rill_plugin_table *rill_plugin(void);
 
@@ -61,6 +61,6 @@ RILL_API const rill_plugin_table *rill_plugin(void)
                                             .name = "good",
                                             .heuristics = heuristics,
                                             .scorers = scorers,
-                                            .schedulers = policies};
+                                            .schedulers = schedulers};
     return &table;
 }

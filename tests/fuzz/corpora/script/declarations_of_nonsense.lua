@@ -1,5 +1,5 @@
 -- ok
-for _, name in ipairs{"heuristic", "scorer", "policy", "domain", "array", "zeros", "where", "max", "min", "sweep"} do
+for _, name in ipairs{"heuristic", "scorer", "scheduler", "domain", "array", "zeros", "where", "max", "min", "sweep"} do
   local f = rawget(rill, name)
   if f then
     for _, v in ipairs{1, -1, "x", {}, {name = 1}, {name = "x"}, {apply = 1}, {{}}, {print}, print, false, 0/0, 1e300} do

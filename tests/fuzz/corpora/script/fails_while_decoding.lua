@@ -5,4 +5,4 @@ rill.heuristic{name = "loops", apply = function(b) pcall(function() while true d
 rill.heuristic{name = "grows", apply = function(b) local t = {} while true do t[#t + 1] = {} end end}
 rill.scorer{name = "yields", score = function(rows) coroutine.yield() end}
 rill.scorer{name = "in-coroutine", score = function(rows) coroutine.wrap(function() rows:reward(nil, 1) end)() end}
-rill.policy{name = "loops", choose = function(f) while true do end end}
+rill.scheduler{name = "loops", choose = function(f) while true do end end}

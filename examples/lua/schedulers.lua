@@ -16,19 +16,19 @@
 --   var-stream, lua-widest     592       87   133    232
 --   var-stream, lua-prompt     629       39   103    163
 
-rill.policy{
+rill.scheduler{
   name = "lua-shortest", summary = "expand the items of the smallest inputs first",
   choose = function(f) return f.size:order() end,
 }
 
-rill.policy{
+rill.scheduler{
   name = "lua-widest", summary = "expand the items with the widest beams first",
   choose = function(f) return f.width:order("descending") end,
 }
 
 -- Limits the items in flight to what a timestep's budget can serve, so that no item pauses for long. A new item has one
 -- candidate, but will soon be as wide as the others.
-rill.policy{
+rill.scheduler{
   name = "lua-prompt", summary = "expand the oldest items first; admit what the budget has room for",
   choose = function(f) return f.item_id:order() end,
   refill = function(f)

@@ -11,18 +11,18 @@
 static const char *const odd_schedulers =
     "local function reversed(f) local order = {} for i = f.n, 1, -1 do order[#order + 1] = i end return order end\n"
     "local none = function() return 0 end\n"
-    "rill.policy{ name = 'p-nothing', choose = function() return {} end, refill = none }\n"
-    "rill.policy{ name = 'p-reverse', choose = reversed, refill = function() return math.huge end }\n"
-    "rill.policy{ name = 'p-share', choose = reversed }\n" /* the default refill */
-    "rill.policy{ name = 'p-widest', choose = function(f) return { f.width:argmax() } end }\n"
-    "rill.policy{ name = 'p-widest-first', choose = function(f) return f.width:order('descending') end }\n"
-    "rill.policy{ name = 'p-floats', choose = function(f) return rill.array(f.size:order():table()) end }\n"
-    "rill.policy{ name = 'p-newest', choose = function(f) return { f.n } end, refill = function() return 1 end }\n"
-    "rill.policy{ name = 'p-stingy', choose = reversed, refill = function() return -1e300 end,\n"
+    "rill.scheduler{ name = 'p-nothing', choose = function() return {} end, refill = none }\n"
+    "rill.scheduler{ name = 'p-reverse', choose = reversed, refill = function() return math.huge end }\n"
+    "rill.scheduler{ name = 'p-share', choose = reversed }\n" /* the default refill */
+    "rill.scheduler{ name = 'p-widest', choose = function(f) return { f.width:argmax() } end }\n"
+    "rill.scheduler{ name = 'p-widest-first', choose = function(f) return f.width:order('descending') end }\n"
+    "rill.scheduler{ name = 'p-floats', choose = function(f) return rill.array(f.size:order():table()) end }\n"
+    "rill.scheduler{ name = 'p-newest', choose = function(f) return { f.n } end, refill = function() return 1 end }\n"
+    "rill.scheduler{ name = 'p-stingy', choose = reversed, refill = function() return -1e300 end,\n"
     "  encode_ahead = function(f) return f.batch end }\n"
-    "rill.policy{ name = 'p-greedy', choose = function(f) return f.item_id:order() end, refill = function() return 2^40 end,\n"
+    "rill.scheduler{ name = 'p-greedy', choose = function(f) return f.item_id:order() end, refill = function() return 2^40 end,\n"
     "  encode_ahead = function() return 1e9 end }\n"
-    "rill.policy{ name = 'p-random', create = function(text) return { seed = tonumber(text) } end,\n"
+    "rill.scheduler{ name = 'p-random', create = function(text) return { seed = tonumber(text) } end,\n"
     "  choose = function(f, self)\n"
     "    local order = {}\n"
     "    for i = 1, f.n do table.insert(order, self.seed % (#order + 1) + 1, i) self.seed = self.seed * 5 + 1 end\n"
@@ -50,7 +50,7 @@ static void schedulers_change_no_answer(void **state)
         problem_solve(&p);
         schedule_draw(&s, group, &d);
         s.scheduler = odd_scheduler_names[seed % ODD];
-        s.policy_arguments = strcmp(s.scheduler, "p-random") == 0 ? "17" : "";
+        s.scheduler_arguments = strcmp(s.scheduler, "p-random") == 0 ? "17" : "";
         scripted_run(odd_schedulers, NULL, &p, &s, NULL, &r);
         problem_expect(&p, &s, seed, &r);
         engine_record_clear(&r);
@@ -63,16 +63,16 @@ static void schedulers_change_no_answer(void **state)
 static const char *const built_in =
     "local function all(f) local order = {} for i = 1, f.n do order[i] = i end return order end\n"
     "local function share(f) return f.n <= f.refill * f.max_items and f.max_items - f.n or 0 end\n"
-    "rill.policy{ name = 'lua-batch', choose = all, refill = function(f) return f.n == 0 and f.max_items or 0 end }\n"
-    "rill.policy{ name = 'lua-least-advanced', choose = function(f)\n"
+    "rill.scheduler{ name = 'lua-batch', choose = all, refill = function(f) return f.n == 0 and f.max_items or 0 end }\n"
+    "rill.scheduler{ name = 'lua-least-advanced', choose = function(f)\n"
     "    local order, depth = {}, f.timestep\n"
     "    local least = depth:min()\n"
     "    for i = 1, f.n do if depth[i] == least then order[#order + 1] = i end end\n"
     "    return order\n"
     "  end }\n"
-    "rill.policy{ name = 'lua-most-advanced', choose = function(f) return f.timestep:order('descending') end,\n"
+    "rill.scheduler{ name = 'lua-most-advanced', choose = function(f) return f.timestep:order('descending') end,\n"
     "  refill = share }\n"
-    "rill.policy{ name = 'lua-top-up', choose = all, refill = share, encode_ahead = function(f) return f.batch end }\n";
+    "rill.scheduler{ name = 'lua-top-up', choose = all, refill = share, encode_ahead = function(f) return f.batch end }\n";
 
 static void same_timesteps(const engine_record *a, const engine_record *b)
 {
@@ -99,7 +99,7 @@ static void schedules_agree(void **state)
         schedule_draw(&s, PROBLEM_PRUNED, &d);
         s.by_run = 0;
         s.scheduler = names[i % 4];
-        s.policy_arguments = "";
+        s.scheduler_arguments = "";
         scripted_run(built_in, NULL, &p, &s, NULL, &a);
         snprintf(name, sizeof name, "lua-%s", s.scheduler);
         s.scheduler = name;
@@ -119,14 +119,14 @@ static const schedule faulty = {.method = "stream-all",
                                 .refill = 1,
                                 .budget = 6,
                                 .scheduler = "mine",
-                                .policy_arguments = ""};
+                                .scheduler_arguments = ""};
 
 /* A scheduler with these functions as text; the others are valid. */
-static const char *policy_text(const char *choose, const char *refill, const char *encode_ahead)
+static const char *scheduler_text(const char *choose, const char *refill, const char *encode_ahead)
 {
     static char text[2000];
     snprintf(text, sizeof text,
-             "rill.policy{ name = 'mine', choose = function(f)\n%s\nend, refill = function(f)\n%s\nend,\n"
+             "rill.scheduler{ name = 'mine', choose = function(f)\n%s\nend, refill = function(f)\n%s\nend,\n"
              "encode_ahead = function(f)\n%s\nend }\n",
              choose != NULL ? choose : "return f.item_id:order()", refill != NULL ? refill : "return 2",
              encode_ahead != NULL ? encode_ahead : "return 1");
@@ -137,7 +137,8 @@ static void fails(const char *choose, const char *refill, const char *encode_ahe
 {
     problem p;
     scripted_problem(&p, 3, 9, 3);
-    scripted_fails(policy_text(choose, refill, encode_ahead), &p, &faulty, RILL_ERR_PLUGIN, "policy mine", words, NULL);
+    scripted_fails(scheduler_text(choose, refill, encode_ahead), &p, &faulty, RILL_ERR_PLUGIN, "scheduler mine", words,
+                   NULL);
 }
 
 static void garbage(void **state)
@@ -178,8 +179,8 @@ static void garbage(void **state)
     /* with nothing left to refill, the next choice reports the error */
     problem p;
     scripted_problem(&p, 3, 2, 3);
-    scripted_fails(policy_text(NULL, NULL, "error('ahead')"), &p, &faulty, RILL_ERR_PLUGIN,
-                   "policy mine, encode_ahead()", "ahead", NULL);
+    scripted_fails(scheduler_text(NULL, NULL, "error('ahead')"), &p, &faulty, RILL_ERR_PLUGIN,
+                   "scheduler mine, encode_ahead()", "ahead", NULL);
 }
 
 /* The results of an aborted run begin those of the whole run, in order. */
@@ -200,7 +201,7 @@ static void late_failures(void **state)
     problem p;
     engine_record all, cut;
     scripted_problem(&p, 3, 12, 3);
-    scripted_run(policy_text(NULL, NULL, NULL), NULL, &p, &faulty, NULL, &all);
+    scripted_run(scheduler_text(NULL, NULL, NULL), NULL, &p, &faulty, NULL, &all);
     assert_int_equal(all.status, RILL_OK);
     assert_true(all.n_timesteps > 10);
     int64_t max_results = 0;
@@ -209,8 +210,9 @@ static void late_failures(void **state)
             static const char *const sound[3] = {"return f.item_id:order()", "return 2", "return 1"};
             char fault[120];
             snprintf(fault, sizeof fault, "if f.timesteps >= %d then error('at last') end %s", t, sound[which]);
-            scripted_run(policy_text(which == 0 ? fault : NULL, which == 1 ? fault : NULL, which == 2 ? fault : NULL),
-                         NULL, &p, &faulty, NULL, &cut);
+            scripted_run(
+                scheduler_text(which == 0 ? fault : NULL, which == 1 ? fault : NULL, which == 2 ? fault : NULL), NULL,
+                &p, &faulty, NULL, &cut);
             /* near the end nothing is refilled, so nothing fails */
             if (cut.status != RILL_OK) assert_int_equal(cut.status, RILL_ERR_PLUGIN);
             if (cut.status != RILL_OK) assert_non_null(strstr(cut.message, "at last"));
@@ -235,7 +237,7 @@ static void endless_loops(void **state)
     for (int which = 0; which < 3; which++) {
         char body[200];
         snprintf(body, sizeof body, "%s return %s", loop, which == 0 ? "{1}" : "1");
-        scripted_run(policy_text(which == 0 ? body : NULL, which == 1 ? body : NULL, which == 2 ? body : NULL),
+        scripted_run(scheduler_text(which == 0 ? body : NULL, which == 1 ? body : NULL, which == 2 ? body : NULL),
                      &options, &p, &faulty, NULL, &r);
         assert_int_equal(r.status, RILL_ERR_PLUGIN);
         if (strstr(r.message, "300000 instructions") == NULL) fail_msg("%s", r.message);
@@ -247,16 +249,16 @@ static void endless_loops(void **state)
 static void declarations(void **state)
 {
     (void)state;
-    scripted_refused("rill.policy{ name = 'mine' }", "choose = function ... end is missing");
-    scripted_refused("rill.policy{ name = 'batch', choose = print }", "\"batch\" is registered already");
-    scripted_refused("rill.policy{ name = 'mine', choose = print, arguments = 'X' }", "unknown key \"arguments\"");
-    scripted_refused("rill.policy{ name = 'mine', choose = print, refil = print }", "did you mean \"refill\"?");
+    scripted_refused("rill.scheduler{ name = 'mine' }", "choose = function ... end is missing");
+    scripted_refused("rill.scheduler{ name = 'batch', choose = print }", "\"batch\" is registered already");
+    scripted_refused("rill.scheduler{ name = 'mine', choose = print, arguments = 'X' }", "unknown key \"arguments\"");
+    scripted_refused("rill.scheduler{ name = 'mine', choose = print, refil = print }", "did you mean \"refill\"?");
     problem p;
     schedule s = faulty;
-    s.policy_arguments = "5";
+    s.scheduler_arguments = "5";
     scripted_problem(&p, 3, 3, 3);
-    scripted_fails(policy_text(NULL, NULL, NULL), &p, &s, RILL_ERR_OPTION, "policy mine takes no arguments, \"5\"",
-                   NULL);
+    scripted_fails(scheduler_text(NULL, NULL, NULL), &p, &s, RILL_ERR_OPTION,
+                   "scheduler mine takes no arguments, \"5\"", NULL);
 }
 
 /* The fields of `flight`, under a budget and with a sort window larger than what is in flight. */
@@ -267,12 +269,12 @@ static void sched_view_fields(void **state)
     engine_record r;
     scripted_problem(&p, 3, 9, 3);
     scripted_run(
-        policy_text(
-            "assert(f.n > 0 and f.n <= f.max_items and #f.size == f.n and #f.wave == f.n)\n"
+        scheduler_text(
+            "assert(f.n > 0 and f.n <= f.max_items and #f.size == f.n and #f.refill_index == f.n)\n"
             "assert(f.batch == 3 and math.type(f.k) == 'integer' and f.max_items == 4 and f.budget == 6 and f.refill == 1)\n"
             "assert(math.type(f.waiting) == 'integer' and f.timesteps >= (before or 0))\n"
             "before = f.timesteps\n"
-            "assert(f.width:min() >= 1 and f.timestep:min() >= 0 and f.wave:max() >= f.wave[1])\n"
+            "assert(f.width:min() >= 1 and f.timestep:min() >= 0 and f.refill_index:max() >= f.refill_index[1])\n"
             "return f.item_id:order()",
             "assert(f.n >= 0 and #f.item_id == f.n) return 2", NULL),
         NULL, &p, &faulty, NULL, &r);
@@ -386,7 +388,7 @@ static void bad_budgets(void **state)
         {"return function() return 0/0 end", "the budget function returned a number that is none"},
         {"return function() return '7' end", "the budget function returned a string"},
         {"return function() return {} end", "the budget function returned a table"},
-        {"return function(f) return f.waht end", "flight: no field"},
+        {"return function(f) return f.waht end", "sched_view: no field"},
         {"return function(f) if f.timesteps > 3 then error('no more') end end", "test.lua:1: no more"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
