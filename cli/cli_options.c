@@ -228,24 +228,16 @@ void cli_print_wrapped(const char *text, int column, int indent)
     cli_print("\n");
 }
 
-/* Write the long aliases, as "--num-beams, --beam". Aliases of one letter are shown as the option's letter. */
-static void write_aliases(FILE *out, const char *aliases)
+/* Write the aliases, as "-b, --num-beams", without the option's own letter. Return their number; out: NULL to count only. */
+static int write_aliases(FILE *out, const char *aliases, char letter)
 {
-    const char *before = "";
-    for (size_t length; (length = strcspn(aliases, " ")) > 0; aliases += strspn(aliases, " ")) {
-        if (length > 1) fprintf(out, "%s--%.*s", before, (int)length, aliases);
-        if (length > 1) before = ", ";
-        aliases += length;
+    int n = 0;
+    for (size_t length; (length = strcspn(aliases, " ")) > 0; aliases += length, aliases += strspn(aliases, " ")) {
+        if (length == 1 && aliases[0] == letter) continue;
+        if (out) fprintf(out, "%s%s%.*s", n ? ", " : "", length > 1 ? "--" : "-", (int)length, aliases);
+        n++;
     }
-}
-
-static int has_long_alias(const char *aliases)
-{
-    for (size_t length; (length = strcspn(aliases, " ")) > 0; aliases += strspn(aliases, " ")) {
-        if (length > 1) return 1;
-        aliases += length;
-    }
-    return 0;
+    return n;
 }
 
 /* The help text with the default, the domains and the aliases; of any length, since plugins have options too. */
@@ -254,14 +246,14 @@ static void write_help(FILE *out, const cli_option *option, int is_short)
     const char *aliases = option->aliases && !is_short ? option->aliases : "";
     const char *notes[][2] = {{"default ", option->initial ? option->initial : ""},
                               {"", option->domains && !is_short ? option->domains : ""},
-                              {"also ", has_long_alias(aliases) ? aliases : ""}};
+                              {"also ", write_aliases(NULL, aliases, option->letter) ? aliases : ""}};
     const char *before = " (";
     fprintf(out, "%.*s", (int)(is_short ? strcspn(option->help, ";") : strlen(option->help)), option->help);
     for (int i = 0; i < 3; i++) {
         if (!notes[i][1][0]) continue;
         fprintf(out, "%s%s", before, notes[i][0]);
         if (i == 2)
-            write_aliases(out, aliases);
+            write_aliases(out, aliases, option->letter);
         else
             fputs(notes[i][1], out);
         before = "; ";

@@ -1,4 +1,4 @@
-/* Schedulers and budget functions written in Lua: rill.scheduler{} and the argument `flight` of their functions.
+/* Schedulers and budget functions written in Lua: rill.scheduler{} and the argument `f` of their functions.
  *
  * A scheduler's result is a request, which the engine adapts to its guarantees (scheduler.h). This file only checks
  * that it is valid: indexes in range, numbers that are numbers. Divisions: fields · results · failures · calls ·

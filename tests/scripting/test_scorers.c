@@ -485,7 +485,7 @@ static void certificates(void **state)
     (void)state;
     const char *const same_script =
         "rill.scorer{ name = 'ends', score = function(rows) rows:end_reward(nil, 0.25) end, "
-        "most = function() return 0, 0.25 end }";
+        "max_bonus = function() return 0, 0.25 end }";
     engine_record mine, theirs;
     int64_t certified = 0;
     problem p;
@@ -560,7 +560,7 @@ static void declarations(void **state)
     scripted_refused("rill.scorer{ name = 'Mine', score = print }", "rill.scorer: the name \"Mine\"");
     scripted_refused("rill.scorer{ name = 'mine' }", "score = function ... end is missing");
     scripted_refused("rill.scorer{ name = 'word_reward', score = print }", "\"word_reward\" is registered already");
-    scripted_refused("rill.scorer{ name = 'mine', scores = print }", "did you mean \"path_score\"?");
+    scripted_refused("rill.scorer{ name = 'mine', scores = print }", "did you mean \"score\"?");
     problem p;
     scripted_problem(&p, 5, 3, 4);
     scripted_entry(&p.scorer[0], "mine", "x");
