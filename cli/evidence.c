@@ -17,8 +17,8 @@
 #include "rill/evidence.h"
 #include "session.h"
 
-enum { LATTICE_FIELDS = 5, MOST_NODES = 1 << 20 };
-static const int64_t MOST_ID = 1000000000000000;
+enum { LATTICE_FIELDS = 5, MAX_NODES = 1 << 20 };
+static const int64_t MAX_ID = 1000000000000000;
 
 /* An edge of a lattice. Its actions are evidence.action[first, first + n). */
 typedef struct arc {
@@ -166,7 +166,7 @@ static int take_arc(evidence *e, const cli_field *fields, int n)
 {
     double from, to, score;
     int32_t actions;
-    if (n != LATTICE_FIELDS || !whole_of(&fields[1], MOST_NODES, &from) || !whole_of(&fields[2], MOST_NODES, &to) ||
+    if (n != LATTICE_FIELDS || !whole_of(&fields[1], MAX_NODES, &from) || !whole_of(&fields[2], MAX_NODES, &to) ||
         to <= from || !number_of(&fields[4], &score))
         return bad_line(e, "\"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\" was expected, with FROM < TO");
     rill_status status = make_actions(e, &fields[3], &actions);
@@ -264,7 +264,7 @@ static int end_input(evidence *e)
 static int take_line(evidence *e, const char *line, size_t length)
 {
     cli_nbest list;
-    if (!cli_nbest_read(line, length, &list) || list.n < 3 || list.id > MOST_ID)
+    if (!cli_nbest_read(line, length, &list) || list.n < 3 || list.id > MAX_ID)
         return bad_line(e, e->lattice ? "\"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\" was expected"
                                       : "\"ID ||| OUTPUT ||| ... ||| SCORE\" was expected");
     if (list.id < e->id) return bad_line(e, "ids must ascend, and this one follows a larger one");

@@ -304,6 +304,10 @@ static rill_status join_line(const cli_split *s, const cli_split_line *line, ril
         out->timed_out |= r->timed_out;
         if (r->warning[0] && !out->warning[0]) out->warning = r->warning;
         if (r->n_outputs > n) n = r->n_outputs;
+        if (r->outputs_requested > out->outputs_requested) {
+            out->outputs_requested = r->outputs_requested;
+            out->fewer_reason = r->fewer_reason;
+        }
         if (i == 0 || r->outputs_found < out->outputs_found) out->outputs_found = r->outputs_found;
         empty |= r->n_outputs == 0;
         if (r->status >= 0 || out->status < 0) continue;

@@ -153,8 +153,6 @@ static decoding *begin_decoding(service *s, job_input *input)
                     .key_length = input->key_length,
                     .hash = input->hash,
                     .wants_tokens = j->wants_tokens,
-                    .n_best = j->settings.n_best > 0 ? j->settings.n_best : j->settings.sample,
-                    .fewer_reason = cli_fewer_outputs_reason(&j->settings),
                     .width = s->can_split ? cli_text_width(input->text, input->length) : 0,
                     .has_watcher = j->is_stream};
     s->in_flight[s->counts.in_flight++] = d;
@@ -405,11 +403,7 @@ static void end_decoding(service *s, decoding *d, rill_status status, json_t *re
 static void add_warnings(const decoding *d, const rill_result *result, json_t *json)
 {
     char what[300];
-    if (cli_has_fewer_outputs(result, d->n_best)) {
-        snprintf(what, sizeof what, "%d of %d outputs: %s", (int)result->n_outputs, (int)d->n_best,
-                 result->timed_out ? "the deadline came first" : d->fewer_reason);
-        cli_result_warn(json, what);
-    }
+    if (rill_result_has_fewer(result, what, sizeof what)) cli_result_warn(json, what);
     if (cli_is_suspiciously_short(d->width, result))
         cli_result_warn(json, "the output is shorter than a third of its input: text may be missing "
                               "(\"split\": \"sentences\" decodes each sentence by itself)");

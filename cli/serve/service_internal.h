@@ -18,9 +18,7 @@ typedef struct decoding {
     char *key;            /* [key_length] cache key; NULL: the search is not shared */
     size_t key_length;
     uint64_t hash;
-    int32_t n_best;                /* requested outputs; 0: one */
     int wants_tokens, has_watcher; /* the result has "tokens"; the engine reports progress */
-    const char *fewer_reason;      /* reason if the list is shorter than n_best */
     int64_t width;                 /* width of the input's text, if the model is made for sentences */
     job_input *first_waiting;      /* list of inputs that wait for the result; NULL: cancelled */
 } decoding;

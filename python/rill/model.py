@@ -50,7 +50,7 @@ _BLOCK = 512
 
 
 class Vocabulary:
-    """The texts of tokens, each asked for once."""
+    """The texts of tokens, each read once."""
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened

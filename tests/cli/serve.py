@@ -49,7 +49,7 @@ def answers(s):
     tokens = [t for o in best for t in o["tokens"]]
     check(len(tokens) > 3 and all(names[str(t["id"])] == t["text"] for t in tokens), f"tokens have their own names: {tokens}")
     check(not body["warnings"], "a list that is as long as was asked for")
-    for settings, why in (({"n-best": 9, "k": 3}, "of 9 outputs: the search keeps fewer hypotheses"),
+    for settings, why in (({"n-best": 9, "k": 3}, "of 9 outputs: beam-size is smaller than n-best"),
                           ({"n-best": 9, "k": 9, "stop-after": 2}, "of 9 outputs: the search stops after fewer")):
         for _ in range(2):  # from the search, and from the cache
             code, body = s.decode(input="ein hund .", options=settings)
