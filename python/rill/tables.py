@@ -41,8 +41,19 @@ _TYPES = {
     lib.RILL_OPTION_PATH: "path",
 }
 
-#: Former keyword arguments, and the sentence that has the present one.
-_FORMER = {
+#: Arguments that users try from other calls, other toolkits and former versions, and the sentence that has the present one.
+_ELSEWHERE = {
+    "timeout": "timeout= belongs to one input: rill.Request(text, timeout=...)",
+    "deadline": "a limit of time belongs to one input, in seconds: rill.Request(text, timeout=...)",
+    "settings": "settings are keyword arguments: model.decode(inputs, beam_size=5)",
+    "options": "options are keyword arguments: model.decode(inputs, beam_size=5)",
+    "return_scores": "every output has score, path_score and logp: leave return_scores= out",
+    "output_scores": "every output has score, path_score and logp: leave output_scores= out",
+    "intra_threads": "intra_threads= is threads= here: rill.Model(path, threads=...)",
+    "cpu_threads": "cpu_threads= is workers= here, threads side by side, or threads= within operations: rill.Model(path, workers=...)",
+    "inter_threads": "inter_threads= is workers= here: rill.Model(path, workers=...)",
+    "num_workers": "num_workers= is workers= here: rill.Model(path, workers=...)",
+    "jobs": "jobs= is workers= here: rill.Model(path, workers=...)",
     "seconds": "seconds= is now timeout=: rill.Request(text, timeout=...)",
     "user": "user= is now tag=: rill.Request(text, tag=...)",
     "ahead": "ahead= is now prefetch=: model.stream(inputs, prefetch=...)",
@@ -157,7 +168,7 @@ def check_names(given: Iterable[str], arguments: Iterable[str]) -> None:
         key = name.replace("-", "_")
         if key not in _builtin_names() and key not in _plugin_names:
             errors.c_text("settings", name)
-            raise errors.OptionTypeError(_FORMER.get(key) or _unknown(name, key, arguments), "RILL_ERR_OPTION")
+            raise errors.OptionTypeError(_ELSEWHERE.get(key) or _unknown(name, key, arguments), "RILL_ERR_OPTION")
 
 
 def _unknown(name: str, key: str, arguments: Iterable[str]) -> str:
