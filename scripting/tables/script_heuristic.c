@@ -190,14 +190,14 @@ static rill_status call_script(const script_instance *self, rill_candidates *b)
 
 typedef struct failed_call {
     const script_instance *self;
-    const rill_candidates *beams;
+    const rill_candidates *candidates;
 } failed_call;
 
 /* Repeat the call for item i alone, to attribute a failure. Marks need no reset: the run is over. */
 static rill_status call_script_for_item(void *user, int32_t i, int64_t *id)
 {
     const failed_call *c = user;
-    rill_candidates one = *c->beams;
+    rill_candidates one = *c->candidates;
     int32_t first = one.offset[i], offset[2] = {0, one.offset[i + 1] - first};
     *id = one.item_id[i];
     one.n = 1;

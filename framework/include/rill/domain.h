@@ -164,12 +164,12 @@ typedef struct rill_score_result {
 } rill_score_result;
 
 /* Index of the first pick whose row is >= `row`; n_picks if none. */
-static inline int32_t rill_score_request_first_pick(const rill_score_request *ask, int32_t row)
+static inline int32_t rill_score_request_first_pick(const rill_score_request *request, int32_t row)
 {
-    int32_t low = 0, high = ask->n_picks;
+    int32_t low = 0, high = request->n_picks;
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
-        if (ask->pick_row[middle] < row)
+        if (request->pick_row[middle] < row)
             low = middle + 1;
         else
             high = middle;
@@ -178,17 +178,17 @@ static inline int32_t rill_score_request_first_pick(const rill_score_request *as
 }
 
 /* Whether the row's set contains the action. */
-static inline int rill_score_request_allows(const rill_score_request *ask, int32_t row, int32_t action)
+static inline int rill_score_request_allows(const rill_score_request *request, int32_t row, int32_t action)
 {
-    if (ask->legal == NULL || ask->legal_set[row] < 0) return 1;
-    const uint64_t *set = ask->legal + (size_t)ask->legal_set[row] * ask->legal_words;
+    if (request->legal == NULL || request->legal_set[row] < 0) return 1;
+    const uint64_t *set = request->legal + (size_t)request->legal_set[row] * request->legal_words;
     return (int)(set[action / 64] >> (action % 64) & 1);
 }
 
 /* Fill in a row's result from all of its legal actions, in any order, without duplicates: its best M, sorted, and its picks. `terminal`,
  * [n] of rill_terminal, makes the row RILL_ENDS_BY_FLAG; NULL leaves its ends unchanged. Choices of NaN or RILL_SCORE_DEAD are dropped.
  * For domains that can list a row's actions. Time n log M, less when they are already sorted. No shared state. */
-RILL_API void rill_score_result_fill(const rill_score_request *ask, int32_t row, int32_t n, const int32_t *action,
+RILL_API void rill_score_result_fill(const rill_score_request *request, int32_t row, int32_t n, const int32_t *action,
                                      const float *logp, const uint8_t *terminal, rill_score_result *out);
 
 /* A finished hypothesis, oldest action first. */
@@ -229,7 +229,7 @@ typedef struct rill_domain {
 
     /* Compute the best legal choices and the picks of each row, whose nodes have been stepped in this phase. A call may cover a subset
      * of the stepped rows. Mandatory. */
-    rill_status (*score)(void *self, const rill_rows *rows, const rill_score_request *ask, rill_score_result *out);
+    rill_status (*score)(void *self, const rill_rows *rows, const rill_score_request *request, rill_score_result *out);
 
     /* Append an output's text to `out`: one line without newline. Mandatory. */
     rill_status (*finalize)(void *self, const rill_hypothesis *hypothesis, rill_text *out);

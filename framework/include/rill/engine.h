@@ -46,7 +46,7 @@ typedef struct rill_scorer_rows rill_scorer_rows;
  * as in the settings. 0 is no budget, a negative number an error. `choose` then sees the returned budget; refill and encode_ahead see the
  * setting.
  *   RILL_OK · a negative status ends the run */
-typedef rill_status (*rill_budget_fn)(void *user, const rill_sched_view *flight, int32_t *budget);
+typedef rill_status (*rill_budget_fn)(void *user, const rill_sched_view *view, int32_t *budget);
 
 /* One element of a chain: a registered name and its arguments, e.g. {"absolute", "10"}. */
 typedef struct rill_chain_entry {
