@@ -88,7 +88,8 @@ def refusals(s):
     check(request("POST", "/v1/decode", "{")[0] == 400, "bad JSON")
     check(request("POST", "/v1/decode", b"\xff")[0] == 400, "no UTF-8")
     check(request("POST", "/v1/decode", "a=b", {"Content-Type": "text/plain"})[0] == 415, "another type")
-    check(request("POST", "/v1/decode", '{"input": "a"}', {"Content-Type": "application/x-www-form-urlencoded"})[0] == 200, "as curl sends it")
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    check(request("POST", "/v1/decode", '{"input": "a"}', form)[0] == 200, "as curl sends it")
     check(request("GET", "/nowhere")[0] == 404, "no such path")
     code, _, headers = request("GET", "/v1/decode")
     check(code == 405 and headers["Allow"] == "POST", "no such method")
@@ -300,7 +301,8 @@ def reload():
             file.write("one\n")
         with Server("--api-key-file", other, models=(link,)) as s:
             lines, plain = [sentence() for _ in range(60 if RACES else 300)], None
-            request = lambda word: s.request("POST", "/v1/decode", {"inputs": lines, "options": {"k": 10}}, {"Authorization": "Bearer " + word})
+            body = {"inputs": lines, "options": {"k": 10}}
+            request = lambda word: s.request("POST", "/v1/decode", body, {"Authorization": "Bearer " + word})
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
                 slow = pool.submit(request, "one")
                 time.sleep(0.3)
@@ -462,7 +464,8 @@ def languages():
         request = lambda **body: s.request("POST", "/translate", {"q": "ein hund .", **body})[:2]
         code, body = request(source="auto", target="en")
         check(code == 400 and "not detected" in body["error"], f"two sources: {code} {body}")
-        check(request(source="fr", target="en") == request(source="de", target="en") == (200, {"translatedText": plain}), "either by its name")
+        expected = (200, {"translatedText": plain})
+        check(request(source="fr", target="en") == request(source="de", target="en") == expected, "either by its name")
         check(request(source="de", target="fr")[0] == request(source="en", target="de")[0] == 400, "nothing leads there")
     with Server(models=("my-de-en=" + MODEL, "plain=" + MODEL, "x-=" + MODEL, "-y=" + MODEL)) as s:
         check(s.request("GET", "/languages")[:2] == (200, []), "names that are no pairs")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`rill serve` at its door: where a request ends is sure or it is refused, pages of others may not send requests, a token is the whole token,
+"""`rill serve` over HTTP: a request without a clear end is refused, pages of other origins may not send requests, a token is matched whole,
 connections that idle keep nobody out, and time runs for requests, not for their answers.
 
 usage: serve_http.py RILL SOURCE_ROOT
