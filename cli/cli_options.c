@@ -187,20 +187,22 @@ static int parse_letters(parser *p, int *arg_index)
     /* "-method x" would be -m with the value "ethod": report it as a misspelt --method. */
     if (length > 1 && helped && find(syntax, word, length, 0))
         return cli_fail("unknown option -%.*s; did you mean --%.*s?", (int)length, word, (int)length, word);
-    for (const char *at = word; *at; at++) {
-        if (*at == 'h') {
+    for (const char *letter_at = word; *letter_at; letter_at++) {
+        if (*letter_at == 'h') {
             if (helped) *helped = HELP_SHORT;
             return CLI_OK;
         }
-        const cli_option *option = find(syntax, NULL, 0, *at);
+        const cli_option *option = find(syntax, NULL, 0, *letter_at);
         if ((!option || option->refused) && !helped) return CLI_OK;
-        if (!option) return cli_fail("unknown option -%c; --help lists all", *at);
-        if (option->refused) return cli_fail("unknown option -%c: %s", *at, option->refused);
+        if (!option) return cli_fail("unknown option -%c; --help lists all", *letter_at);
+        if (option->refused) return cli_fail("unknown option -%c: %s", *letter_at, option->refused);
         const char *value = "";
         if (!cli_option_is_switch(option)) {
-            if (at[1] == '=') return cli_fail("option -%c takes its value without \"=\": -%c %s", *at, *at, at + 2);
-            value = at[1] ? at + 1 : *arg_index + 1 < p->argc ? p->argv[++*arg_index] : NULL;
-            if (!value) return cli_fail("option -%c needs a value: -%c %s", *at, *at, option->argument);
+            if (letter_at[1] == '=')
+                return cli_fail("option -%c takes its value without \"=\": -%c %s", *letter_at, *letter_at,
+                                letter_at + 2);
+            value = letter_at[1] ? letter_at + 1 : *arg_index + 1 < p->argc ? p->argv[++*arg_index] : NULL;
+            if (!value) return cli_fail("option -%c needs a value: -%c %s", *letter_at, *letter_at, option->argument);
             return take(p, option, value);
         }
         int code = take(p, option, value);
@@ -247,18 +249,18 @@ static void write_help(FILE *out, const cli_option *option, int is_short)
     const char *notes[][2] = {{"default ", option->initial ? option->initial : ""},
                               {"", option->domains && !is_short ? option->domains : ""},
                               {"also ", write_aliases(NULL, aliases, option->letter) ? aliases : ""}};
-    const char *before = " (";
+    const char *separator = " (";
     fprintf(out, "%.*s", (int)(is_short ? strcspn(option->help, ";") : strlen(option->help)), option->help);
     for (int i = 0; i < 3; i++) {
         if (!notes[i][1][0]) continue;
-        fprintf(out, "%s%s", before, notes[i][0]);
+        fprintf(out, "%s%s", separator, notes[i][0]);
         if (i == 2)
             write_aliases(out, aliases, option->letter);
         else
             fputs(notes[i][1], out);
-        before = "; ";
+        separator = "; ";
     }
-    if (before[0] == ';') fputs(")", out);
+    if (separator[0] == ';') fputs(")", out);
 }
 
 static void print_option(const cli_option *option, int is_short)

@@ -65,7 +65,7 @@ typedef struct decode {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-#define STORED(of) .member = offsetof(decode, of)
+#define STORED(field) .member = offsetof(decode, field)
 enum { TAKE_SHARD = 1, TAKE_TSV, TAKE_JSONL };
 static const cli_option file_options[] = {
     {"config", 0, "FILE.lua", "a run described in Lua, which options override: `rill run --help`",

@@ -72,14 +72,14 @@ static const char *describe_values(const rill_option *option, char out[96])
                                         [RILL_OPTION_SWITCH] = "true or false",
                                         [RILL_OPTION_TEXT] = "a text or a number",
                                         [RILL_OPTION_PATH] = "the path of a file"};
-    char least[RILL_OPTION_MAX], most[RILL_OPTION_MAX];
+    char min_text[RILL_OPTION_MAX], max_text[RILL_OPTION_MAX];
     const int is_integer = option->type == RILL_OPTION_INT, is_bounded = !isinf(option->min) || !isinf(option->max);
     if (is_integer || (option->type == RILL_OPTION_REAL && is_bounded))
         rill_print(out, 96, "%s from %.10g to %.10g", is_integer ? "a whole number" : "a number", option->min,
                    option->max);
     else if (option->type == RILL_OPTION_BYTES)
-        snprintf(out, 96, "a number of bytes from %.20s to %.20s, as in 500K", write_size(option->min, least),
-                 write_size(option->max, most));
+        snprintf(out, 96, "a number of bytes from %.20s to %.20s, as in 500K", write_size(option->min, min_text),
+                 write_size(option->max, max_text));
     else if (option->type == RILL_OPTION_WORD)
         snprintf(out, 96, "%s%s", strchr(option->argument, '|') != NULL ? "one of " : "", option->argument);
     else

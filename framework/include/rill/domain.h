@@ -277,11 +277,11 @@ typedef struct rill_domain {
     rill_status (*recommend)(void *self, const char *like, rill_text *out);
 
     /* (optional: texts are names of actions separated by spaces, if actions have names) Tokenize a text: the actions that write it within
-     * an output, without start and end actions. *n is the number of actions; the first `room` of them are written.
+     * an output, without start and end actions. *n is the number of actions; the first `capacity` of them are written.
      *   ctx: the caller's, for temporary memory and for failures
      *   RILL_OK · RILL_ERR_INPUT (recorded: the model's actions cannot write this text) · RILL_ERR_MEMORY */
     rill_status (*tokenize)(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
-                            int32_t room, int32_t *n);
+                            int32_t capacity, int32_t *n);
 
     /* (optional, with `stop`: the model is its own runner) Make a runner for a model: it has its own ids of nodes and slots and owns all
      * memory that decoding writes. On success sets *runner; on failure nothing stays allocated.
@@ -333,12 +333,12 @@ typedef struct rill_domain {
     /* (optional: inputs are decoded whole) Split an input into sentences that may be decoded as separate inputs and whose outputs are
      * concatenated. Called on the model, as `tokenize`.
      *   always: 0: split only inputs longer than the model was trained for
-     *   *n: number of sentences, of which the first `room` are written, ascending; 1: the input is decoded whole, and nothing is written;
+     *   *n: number of sentences, of which the first `capacity` are written, ascending; 1: the input is decoded whole, and nothing is written;
      *   0: likewise, because its task must not be split
      *   *head: length in bytes of a prefix, such as a language tag, to repeat before every sentence; 0 on entry
      *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: this model has no such inputs) · RILL_ERR_MEMORY */
     rill_status (*split)(void *self, rill_context *ctx, int always, const char *text, size_t length, rill_part *part,
-                         int32_t room, int32_t *n, size_t *head);
+                         int32_t capacity, int32_t *n, size_t *head);
 
     /* (optional: none) Options that an input may override (words, numbers and switches), up to a row {0}: rows of `options`, and
      * "tokenized" as rill_open_options.tokenized. encode() reads them by rill_input_value(). */

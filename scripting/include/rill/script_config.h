@@ -20,11 +20,11 @@ typedef struct rill_script_pair {
     const char *name, *value;
 } rill_script_pair;
 
-/* A chain that is `said` and empty clears the chain of other option sources. */
+/* A chain that is `is_set` and empty clears the chain of other option sources. */
 typedef struct rill_script_chain {
     const rill_chain_entry *entry; /* [n] */
     int32_t n;
-    int said;
+    int is_set;
 } rill_script_chain;
 
 /* One parameter of a sweep. */
