@@ -116,7 +116,7 @@ static int compare_all(bench *b)
     const char *device = rill_workers_device(b->session.worker_pool, 0);
     const int on_processor = !device || strncmp(device, "cpu", 3) == 0; /* --fast has no effect on the CPU */
     if (differ && !on_processor && rill_open_switch(&b->session.open, "fast")) {
-        cli_message("methods with equal search settings gave different outputs, as they may with --fast");
+        cli_message("methods with equal search settings gave different outputs, which --fast permits");
         return CLI_OK;
     }
     return differ ? cli_fail("methods with equal search settings gave different outputs") : CLI_OK;
@@ -140,14 +140,15 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
     int code = CLI_OK;
     while (code == CLI_OK && rest) {
         char *key = rest, *value = strchr(key, '=');
-        if (!value) return cli_fail("--methods: \"%s\": key=value was expected behind the colon", m->label);
+        if (!value) return cli_fail("--methods: \"%s\": expected KEY=VALUE after the colon", m->label);
         *value++ = '\0';
         rest = strchr(value, ':');
         while (rest && !memchr(rest + 1, '=', strcspn(rest + 1, ":"))) rest = strchr(rest + 1, ':');
         if (rest) *rest++ = '\0';
         if (!rill_option_find(rill_setting_table(), key) && !rill_option_find(rill_chain_table(), key) &&
             rill_option_source_set(m->options, key, value) == RILL_OK)
-            return cli_fail("--methods: %s: all methods share the model and write nothing: %s is no setting of one",
+            return cli_fail("--methods: %s: %s cannot be set for one method, because all methods share the model "
+                            "and write no outputs",
                             m->label, key);
         if (rill_option_source_set(m->options, key, value) < 0)
             code = cli_fail("method %s: %s", m->label, rill_error(ctx));
@@ -178,7 +179,7 @@ static int parse_methods(bench *b)
         b->n++;
         text += length + (text[length] == ',');
     }
-    return b->n ? CLI_OK : cli_fail("--methods: none was named");
+    return b->n ? CLI_OK : cli_fail("--methods: expected at least one method");
 }
 
 static int check_files(const bench *b)
@@ -195,10 +196,10 @@ static int check_files(const bench *b)
 
 static int load_data(bench *b)
 {
-    if (!b->input_path && !b->tsv_path) return cli_fail("no inputs: -i FILE or --test-set FILE names them");
-    if (b->input_path && b->tsv_path) return cli_fail("-i and --test-set both name inputs; give one of them");
+    if (!b->input_path && !b->tsv_path) return cli_fail("no inputs: set -i FILE or --test-set FILE");
+    if (b->input_path && b->tsv_path) return cli_fail("-i cannot be combined with --test-set: both name inputs");
     if (b->references_path && b->tsv_path)
-        return cli_fail("--refs and --test-set both name references; give one of them");
+        return cli_fail("--refs cannot be combined with --test-set: both name references");
     if (check_files(b) != CLI_OK) return CLI_FAILED;
     return cli_testset_load(&b->test_set, b->session.ctx,
                             &(cli_testset_files){b->input_path, b->references_path, b->tsv_path});
@@ -267,20 +268,24 @@ enum { TAKE_METRIC = 1, TAKE_METHODS, TAKE_REPEAT };
 
 #define STORED(field) .member = offsetof(bench, field)
 static const cli_option bench_options[] = {
-    {"config", 0, "FILE.lua", "a run described in Lua: model, files and search as defaults", STORED(runfile.path)},
+    {"config", 0, "FILE.lua", "a run file in Lua, whose model, files and search options are defaults",
+     STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line", STORED(input_path)},
-    {"refs", 'r', "FILE", "references, one per line; without them there is no quality", STORED(references_path)},
+    {"refs", 'r', "FILE", "references, one per line; without them no quality is computed", STORED(references_path)},
     {"test-set", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(tsv_path)},
     CLI_REFUSED_TSV,
     {"methods", 0, "A,B,...",
-     "methods, each NAME or NAME:KEY=VALUE:... with settings of its own (default greedy,fixed,var-batch,stream-all)",
+     "methods to compare, each NAME or NAME:KEY=VALUE:... with its own options (default "
+     "greedy,fixed,var-batch,stream-all)",
      .id = TAKE_METHODS, .is_repeatable = 1},
-    {"metric", 0, "NAME", "metric of quality, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
-    {"repeat", 0, "R", "timed runs of every method (default 3)", .id = TAKE_REPEAT},
-    {"json", 0, "FILE", "write everything as JSON; - is standard output, instead of the table", STORED(json_path)},
-    {"plot", 0, "FILE.html", "write a page that draws how fast each method was and how many rows its timesteps had",
+    {"metric", 0, "NAME", "metric, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
+    {"repeat", 0, "R", "number of timed runs of every method (default 3)", .id = TAKE_REPEAT},
+    {"json", 0, "FILE", "write all figures as JSON; - is standard output, in place of the table", STORED(json_path)},
+    {"plot", 0, "FILE.html", "write an HTML page with charts of each method's speed and batch sizes",
      STORED(plot_path)},
-    {"profile", 0, "", "print what each operation of the model cost in the first run of each method, and in --json too",
+    {"profile", 0, "",
+     "print the time of each operation of the model in the first run of each method; also in "
+     "--json",
      STORED(profile)},
     {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
     {.name = NULL},
@@ -308,7 +313,7 @@ static const char epilogue[] = "Exit code: 0 all fine; 1 failure, or outputs tha
 static int take_methods(bench *b, const char *value)
 {
     if (b->methods_text)
-        return cli_fail("--methods is given twice; one list names all: --methods %s,%s", b->methods_text, value);
+        return cli_fail("--methods is given twice: write one list, --methods %s,%s", b->methods_text, value);
     b->methods_text = value;
     return CLI_OK;
 }

@@ -45,11 +45,12 @@ static const cli_option check_options[] = {
     {"scorer", 0, "NAME:ARGS", "a scorer and its arguments; may be repeated", .id = TAKE_SCORER, .is_repeatable = 1},
     {"scheduler", 0, "NAME[:ARGS]", "a scheduler and its arguments; may be repeated", .id = TAKE_SCHEDULER,
      .is_repeatable = 1},
-    {"input", 'i', "FILE", "inputs, one per line, of which the first 12 are taken (default: made up)",
-     .id = TAKE_INPUT},
-    {"runs", 0, "N", "rounds of random settings, of 20 runs or so each (default 20 on random problems, 3 on a model)",
+    {"input", 'i', "FILE", "inputs, one per line; the first 12 are used (default: generated)", .id = TAKE_INPUT},
+    {"runs", 0, "N",
+     "rounds of random settings, of about 20 runs each (default 20 on random problems, 3 on a "
+     "model)",
      .id = TAKE_RUNS},
-    {"seed", 0, "S", "what the settings and made-up inputs are drawn by (default 1)", .id = TAKE_SEED},
+    {"seed", 0, "S", "seed of the random settings and generated inputs (default 1)", .id = TAKE_SEED},
     {.name = NULL},
 };
 
@@ -80,7 +81,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     check *c = user;
-    if (c->runfile.path) return cli_fail("one run was expected, \"%s\" is a second", value);
+    if (c->runfile.path) return cli_fail("expected one run file, found another, \"%s\"", value);
     c->runfile.path = value;
     return CLI_OK;
 }
@@ -117,17 +118,17 @@ static void print_verdict(check *c, int good)
     cli_print("%s %s", cli_check_kind_names[t->kind], t->name);
     if (t->arguments && t->arguments[0]) cli_print(":%s", t->arguments);
     if (c->skipped)
-        cli_print(": not tried: %s\n", t->why);
+        cli_print(": not tested: %s\n", t->why);
     else if (!good)
         cli_print(": FAILED: %s\n", t->why);
     else if (t->kind == CLI_CHECK_DOMAIN)
-        cli_print(
-            ": %d runs of %d %sinput%s agree%s%s\n", t->runs, t->inputs->n_different,
-            t->inputs->made_up ? "made-up " : "", t->inputs->n_different == 1 ? "" : "s",
-            t->inputs->made_up ? "; -i FILE takes others" : "",
-            c->rescore.not_logprobs && !c->rescore.info.unnormalised
-                ? "; its choices are no log-probabilities, and it does not say so (unnormalised), so certificates err"
-                : "");
+        cli_print(": %d runs of %d %sinput%s agree%s%s\n", t->runs, t->inputs->n_different,
+                  t->inputs->made_up ? "made-up " : "", t->inputs->n_different == 1 ? "" : "s",
+                  t->inputs->made_up ? "; set other inputs with -i FILE" : "",
+                  c->rescore.not_logprobs && !c->rescore.info.unnormalised
+                      ? "; its choices are not log-probabilities although unnormalised is not set, so certificates are "
+                        "wrong"
+                      : "");
     else
         cli_print(": %d runs agree\n", t->runs);
     fflush(stdout);
@@ -175,11 +176,12 @@ static int try_workers_and_threads(check *c, const char *name, const rill_open_o
     char how[64];
     snprintf(how, sizeof how, "with %d workers", (int)c->workers);
     if (open_model(c, name, model, c->workers, 1) != CLI_OK) return -1;
-    if (!cli_check_rerun(&c->trial, how, "runners, or models that are opened side by side, share what they write to"))
-        return 0;
+    if (!cli_check_rerun(&c->trial, how, "model instances or runners share memory that they write")) return 0;
     snprintf(how, sizeof how, "with %d threads", (int)c->threads);
     if (open_model(c, name, model, 1, c->threads) != CLI_OK) return -1;
-    return cli_check_rerun(&c->trial, how, "threads inside a call change the order of a sum, or write to one place");
+    return cli_check_rerun(&c->trial, how,
+                           "threads inside a call change the order of a sum, or write to the same "
+                           "memory");
 }
 
 /* Test what comparing runs cannot show: see check_rescore.h. On an error (-1) the caller still runs the rounds, whose message says
@@ -212,11 +214,11 @@ static void check_domain(check *c, const char *name, const rill_open_options *mo
     if (good && code == CLI_OK && c->trial.inputs->made_up && !c->trial.reference.had_choices) {
         good = 0;
         snprintf(c->trial.why, sizeof c->trial.why,
-                 "nothing was tried: no made-up input left a choice between actions; -i FILE takes inputs that do");
+                 "nothing was tested: no generated input had a choice between actions; set inputs with -i FILE");
     }
     if (code != CLI_OK)
-        snprintf(c->trial.why, sizeof c->trial.why, "it does not open, as told%s",
-                 model->path ? "" : "; -m DIR opens it with a model, --domain-args TEXT with arguments");
+        snprintf(c->trial.why, sizeof c->trial.why, "it cannot be opened; see the message above%s",
+                 model->path ? "" : "; set a model with -m DIR, arguments with --domain-args TEXT");
     end_check(c, good && code == CLI_OK);
 }
 
@@ -233,7 +235,7 @@ static int run_chain_round(check *c, int round)
         code = open_model(c, c->domain, &c->model, 1, c->threads);
     if (code == CLI_OK) code = choose_inputs(c);
     if (code != CLI_OK) {
-        snprintf(c->trial.why, sizeof c->trial.why, "the model does not open, as told");
+        snprintf(c->trial.why, sizeof c->trial.why, "the model cannot be opened; see the message above");
         return 0;
     }
     return cli_check_round(&c->trial, round_seed(c, round));
@@ -249,7 +251,7 @@ static void check_chain(check *c, cli_check_kind kind, const char *name, const c
     c->skipped = !good && !c->trial.begun && !arguments && takes[0];
     if (c->skipped) {
         snprintf(reason, sizeof reason, "%.*s", (int)strcspn(c->trial.why, "\n"), c->trial.why);
-        snprintf(c->trial.why, sizeof c->trial.why, "--%s %s:%s gives the arguments that it takes (%.1500s)",
+        snprintf(c->trial.why, sizeof c->trial.why, "it needs arguments: set --%s %s:%s (%.1500s)",
                  cli_check_kind_names[kind], name, takes, reason);
     }
     end_check(c, good);
@@ -318,10 +320,9 @@ static void report_unused_masks(check *c)
              mask_index++) {
             c->n_checked++;
             c->n_failed++;
-            cli_print(
-                "mask %s: FAILED: it is made here and never used: `a and b` and `a or b` are one of two masks and "
-                "`not a` is false; write a & b, a | b, ~a\n",
-                place);
+            cli_print("mask %s: FAILED: it is computed and never used: Lua's `a and b` and `a or b` return one of the "
+                      "two masks, and `not a` is false; write a & b, a | b, ~a\n",
+                      place);
         }
 }
 
@@ -335,7 +336,7 @@ static int load_run(check *c)
     if (code != CLI_OK || !c->runfile.config) return code;
     if (c->runfile.config->constraints) cli_message("warning: %s: constraints are not checked", c->runfile.path);
     if (c->runfile.config->tsv || c->runfile.config->jsonl)
-        cli_message("warning: %s: inputs are lines here, not rows or objects", c->runfile.path);
+        cli_message("warning: %s: tsv_column and jsonl are ignored: `rill check` reads lines", c->runfile.path);
     c->runfile.is_sweep = 1; /* the workers decode with the domain only, so they need no search config */
     c->input_path = cli_value_or(c->input_path, c->runfile.config->input);
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_SCHEDULER; kind++) {
@@ -369,9 +370,9 @@ static int prepare(check *c)
 static int summarise_checks(const check *c)
 {
     if (c->n_failed && c->n_skipped)
-        return cli_fail("%d of %d failed, %d not tried", c->n_failed, c->n_checked, c->n_skipped);
+        return cli_fail("%d of %d failed, %d not tested", c->n_failed, c->n_checked, c->n_skipped);
     if (c->n_failed) return cli_fail("%d of %d failed", c->n_failed, c->n_checked);
-    return c->n_skipped ? cli_fail("%d of %d not tried", c->n_skipped, c->n_checked) : CLI_OK;
+    return c->n_skipped ? cli_fail("%d of %d not tested", c->n_skipped, c->n_checked) : CLI_OK;
 }
 
 static int check_all(check *c)
@@ -383,7 +384,7 @@ static int check_all(check *c)
     check_registered(c);
     report_unused_masks(c);
     if (c->n_checked == 0)
-        return cli_fail("nothing to check: --plugin FILE, -m DIR, --heuristic NAME:ARGS or RUN.lua names something");
+        return cli_fail("nothing to check: set --plugin FILE, -m DIR, --heuristic NAME:ARGS or RUN.lua");
     code = cli_flush_stdout();
     return code == CLI_OK ? summarise_checks(c) : code;
 }
@@ -408,7 +409,7 @@ int cli_check(int argc, char **argv)
     int helped = 0;
     check *c = calloc(1, sizeof *c);
     if (!c) return cli_fail_memory("the command");
-    const cli_group groups[] = {{"What is checked, and how", check_options},
+    const cli_group groups[] = {{"Items to check", check_options},
                                 {"Model", cli_model_options},
                                 {"Options of the domain", c->session.rows.domains},
                                 {NULL, NULL}};

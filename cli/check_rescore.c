@@ -108,7 +108,7 @@ static void report_difference(const rescorer *h, const state *first, const state
     rill_print(h->rescoring->why, sizeof h->rescoring->why,
                "input %lld at timestep %d: a state has other choices %s: %s; then %s%s: %s",
                (long long)h->input[first->slot], (int)first->depth, when, one, two,
-               strcmp(one, two) ? "" : ", and others behind it", reason);
+               strcmp(one, two) ? "" : ", and others after it", reason);
 }
 
 /* How far the probabilities of a row may exceed a sum of 1: they are sums of thousands of floats. */
@@ -151,8 +151,9 @@ static rill_status check_new_state(rescorer *h, const rill_rows *rows, int32_t r
     status = score_state(h, rows->node[row], &again);
     if (status >= 0 && again.choices_hash != s->choices_hash)
         report_difference(
-            h, s, &again, "when it is asked again",
-            "score() changes what it reads, or draws from chance or a clock; a state may be asked several times");
+            h, s, &again, "when it is called again",
+            "score() changes data that it reads, or uses random numbers or a clock; it may be called several times "
+            "with one state");
     return status;
 }
 
@@ -179,8 +180,8 @@ static rill_status check_parent(rescorer *h, const rill_rows *rows, int32_t row)
     rill_status status = score_state(h, node, &again);
     if (status >= 0 && again.choices_hash != s->choices_hash)
         report_difference(
-            h, s, &again, "once children were made of it",
-            "step (in Lua, advance) changes the state that it is given; it must make a new one, and copy what it takes over");
+            h, s, &again, "after its children were made",
+            "step (in Lua, advance) changes the parent's state; it must make a new state and copy the parent's data");
     return status;
 }
 
@@ -235,7 +236,7 @@ static void free_nodes(void *self, int32_t n, const int32_t *nodes)
 static rescorer *create_rescorer(cli_check_rescore *rescoring, rill_context *ctx)
 {
     rescorer *h = rill_calloc(ctx, 1, sizeof *h);
-    if (!h) return rill_fail_memory(ctx, sizeof *h, "what asks"), NULL;
+    if (!h) return rill_fail_memory(ctx, sizeof *h, "it depends on the request"), NULL;
     h->rescoring = rescoring;
     h->ctx = ctx;
     return h;
@@ -343,8 +344,8 @@ static void inspect_all_choices(cli_check_rescore *a)
     if (a->info.unnormalised || !a->maybe_probs || a->normalised_rows == 0 || a->why[0]) return;
     rill_print(
         a->why, sizeof a->why,
-        "its choices look like probabilities: in %lld rows none is below 0, none adds up to more than 1, and %lld add up "
-        "to 1; natural logarithms of them are wanted",
+        "its choices look like probabilities (in %lld rows all are from 0 to 1, and %lld rows sum to 1): natural "
+        "logarithms are expected",
         (long long)a->rows, (long long)a->normalised_rows);
 }
 

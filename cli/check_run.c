@@ -189,7 +189,7 @@ static int is_same(const cli_check_answer *a, const cli_check_answer *b)
 static void describe(const cli_check_answer *a, int digits, char *out, size_t size)
 {
     if (a->status < 0)
-        snprintf(out, size, "it fails: %.*s", cli_check_clip(a->best, 200), a->best);
+        snprintf(out, size, "it failed: %.*s", cli_check_clip(a->best, 200), a->best);
     else
         rill_print(out, size, "\"%.*s\" (score %.*g, %" PRId32 " output%s)", cli_check_clip(a->best, 100), a->best,
                    digits, a->score, a->n_outputs, a->n_outputs == 1 ? "" : "s");
@@ -207,7 +207,7 @@ static void describe_difference(const cli_check_inputs *inputs, int i, const cli
         describe(a, ALL, one, sizeof one);
         describe(b, ALL, two, sizeof two);
     }
-    if (!strcmp(one, two)) same = " too, and they differ behind the first";
+    if (!strcmp(one, two)) same = " too, and later outputs differ";
     snprintf(why, CLI_CHECK_WHY, "input %d, \"%.*s\": %s %s, %s %s%s", i, cli_check_clip(inputs->text[i], 60),
              inputs->text[i], how_a, one, how_b, two, same);
 }

@@ -15,25 +15,25 @@
 
 const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "scheduler"};
 
-#define ONE_AT_A_TIME "it must look at one item at a time and remember nothing"
+#define ONE_AT_A_TIME "it must use one input at a time and keep no state"
 
 static const char *const schedule_reasons[] = {
     [CLI_CHECK_DOMAIN] =
-        "a row's answer depends on its neighbours in the call, on their number or order, or on which node or "
-        "slot it has; it must follow from the row alone (rill/domain.h)",
-    [CLI_CHECK_HEURISTIC] = "what else is decoded meanwhile changes its marks; " ONE_AT_A_TIME,
-    [CLI_CHECK_SCORER] = "what else is decoded meanwhile changes what it says; " ONE_AT_A_TIME,
-    [CLI_CHECK_SCHEDULER] = "the order of work changes the answer, which points to the domain or the chain",
+        "a row's result depends on other rows of the call, on their number or order, or on its node or slot "
+        "number; it may depend on the row alone (rill/domain.h)",
+    [CLI_CHECK_HEURISTIC] = "its marks depend on other inputs in flight; " ONE_AT_A_TIME,
+    [CLI_CHECK_SCORER] = "its modifiers depend on other inputs in flight; " ONE_AT_A_TIME,
+    [CLI_CHECK_SCHEDULER] = "results depend on the schedule: the cause is in the domain, a heuristic or a scorer",
 };
 static const char repeat_reason[] =
-    "two equal runs differ: it remembers what it saw before, in a variable that all its instances "
-    "share, or draws from chance or a clock";
+    "two equal runs differ: it keeps state in a variable that its instances share, or uses random numbers or a "
+    "clock";
 static const char domain_repeat_reason[] =
-    "two equal runs on one model differ: it keeps something of inputs that are gone, reads memory "
-    "that nobody set, or draws from chance or a clock";
+    "two equal runs on one model differ: it keeps data of finished inputs, reads uninitialised memory, or uses "
+    "random numbers or a clock";
 static const char instance_reason[] =
-    "an instance that has decoded the inputs once decodes them differently: it remembers; "
-    "what it needs to know of an item is in the call";
+    "an instance gives other results for the same inputs in a second run: it keeps state; each call has all data "
+    "of its inputs";
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
@@ -145,7 +145,7 @@ static int try_instance(cli_check_trial *t)
                                                  is_heuristic ? rill_find_heuristic(ctx, t->name) : NULL,
                                                  rill_find_scorer(ctx, t->name), t->arguments ? t->arguments : "");
     int good = status == RILL_OK;
-    if (!good) snprintf(t->why, sizeof t->why, "create() fails the second time: %s", rill_error(ctx));
+    if (!good) snprintf(t->why, sizeof t->why, "create() failed when it was called a second time: %s", rill_error(ctx));
     for (int i = 0; i < 2 && good; i++) good = run_and_compare(t, &setup, instance_reason);
     cli_check_instance_end(t->instance);
     return good;
@@ -214,10 +214,10 @@ static int decodes_any(cli_check_trial *t)
 {
     for (int i = 0; i < t->inputs->n; i++)
         if (t->reference.answer[i].status >= 0) return 1;
-    snprintf(t->why, sizeof t->why, "no input could be decoded, so nothing is known; the first, \"%.*s\": %.*s%s",
+    snprintf(t->why, sizeof t->why, "no input could be decoded; the first, \"%.*s\": %.*s%s",
              cli_check_clip(t->inputs->text[0], 60), t->inputs->text[0],
              cli_check_clip(t->reference.answer[0].best, 300), t->reference.answer[0].best,
-             t->inputs->made_up ? " (these were made up: -i FILE gives others)" : "");
+             t->inputs->made_up ? " (these inputs were generated: set others with -i FILE)" : "");
     return 0;
 }
 

@@ -19,7 +19,7 @@ static rill_status open_standard(cli_input *input)
     struct stat info;
     if (fstat(input->fd, &info)) return rill_fail(input->ctx, RILL_ERR_IO, "%s: %s", input->name, strerror(errno));
     if (S_ISDIR(info.st_mode))
-        return rill_fail(input->ctx, RILL_ERR_IO, "%s: it is a directory, a file was expected", input->name);
+        return rill_fail(input->ctx, RILL_ERR_IO, "%s: it is a directory: expected a file", input->name);
     input->is_regular = S_ISREG(info.st_mode);
     if (input->is_regular) {
         off_t offset = lseek(input->fd, 0, SEEK_CUR); /* the descriptor may be past its beginning */
@@ -54,7 +54,7 @@ int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_f
 int cli_input_skip(cli_input *input, int64_t bytes)
 {
     if (lseek(input->fd, (off_t)(input->origin + bytes), SEEK_SET) < 0)
-        return cli_fail("%s: cannot be read from its middle: %s", input->name, strerror(errno));
+        return cli_fail("%s: cannot seek in it: %s", input->name, strerror(errno));
     input->skipped = bytes;
     input->received = bytes;
     input->is_past_bom |= bytes > 0;
@@ -78,7 +78,7 @@ static rill_status give_line(cli_input *input, size_t length, size_t ending, con
     input->lines++;
     if (length > 0 && line[length - 1] == '\r') length--;
     if (length > 0 && memchr(line, '\0', length)) {
-        *text = "the line has a NUL byte, as text in UTF-16 has: UTF-8 is expected";
+        *text = "the line has a NUL byte, as in UTF-16: expected UTF-8";
         *size = strlen(*text);
         return RILL_ERR_INPUT;
     }
@@ -102,7 +102,7 @@ static int wait_readable(const cli_input *input, double seconds)
 
 static rill_status fail_read(const cli_input *input)
 {
-    return rill_fail(input->ctx, RILL_ERR_IO, "%s: cannot be read: %s", input->name, strerror(errno));
+    return rill_fail(input->ctx, RILL_ERR_IO, "cannot read %s: %s", input->name, strerror(errno));
 }
 
 static rill_status wait_for_data(cli_input *input, int may_block)

@@ -64,18 +64,20 @@ static const cli_option *find(const cli_syntax *syntax, const char *name, size_t
 static const char *foreign_option(const char *word)
 {
     static const rill_option foreign[] = {
-        {.name = "svg", .help = "--plot FILE.html writes a page of pictures, which saves them as SVG"},
-        {.name = "prefix", .aliases = "target-prefix", .help = "--constraints FILE has \"prefix:TEXT\" for each input"},
+        {.name = "svg", .help = "use --plot FILE.html: its page saves charts as SVG"},
+        {.name = "prefix",
+         .aliases = "target-prefix",
+         .help = "use --constraints FILE with \"prefix:TEXT\" for each input"},
         {.name = "forced-bos-token-id",
-         .help = "--target-lang names the language; --constraints FILE has \"prefix:TEXT\""},
+         .help = "use --target-lang for the language, or --constraints FILE with \"prefix:TEXT\""},
         {.name = "suppress-sequences",
          .aliases = "bad-words bad-words-ids",
-         .help = "--constraints FILE has \"ban:TEXT\" for each input"},
+         .help = "use --constraints FILE with \"ban:TEXT\" for each input"},
         {.name = "replace-unk",
          .aliases = "replace-unknowns",
-         .help = "--unknown-penalty inf never writes an unknown word"},
-        {.name = "remove-bpe", .aliases = "post-process", .help = "outputs are whole text already: leave it out"},
-        {.name = "output-sampling", .help = "--num-samples N draws N outputs"},
+         .help = "use --unknown-penalty inf, which never writes the unknown token"},
+        {.name = "remove-bpe", .aliases = "post-process", .help = "outputs are detokenized already: leave it out"},
+        {.name = "output-sampling", .help = "use --num-samples N to draw N outputs"},
         {0},
     };
     const rill_option *row = rill_option_find(foreign, word);
@@ -165,7 +167,7 @@ static int parse_long(parser *p, int *arg_index)
     if (!option) return refuse_unknown_option(syntax, name, length);
     if (option->refused) return cli_fail("unknown option --%s: %s", option->name, option->refused);
     if (cli_option_is_switch(option)) {
-        if (value) return cli_fail("option --%s takes no value, but \"%s\" was given", option->name, value);
+        if (value) return cli_fail("option --%s takes no value, found \"%s\"", option->name, value);
         return take(p, option, "");
     }
     if (!value && is_optional(option)) return take(p, option, "");
@@ -351,9 +353,9 @@ static int parse_words(parser *p)
                 return cli_fail("the value of %s follows \"=\": write %s=%s", argv[arg_index - 1], argv[arg_index - 1],
                                 word);
             if (!syntax->take_argument && find(syntax, "model", 5, 0) && cli_file_is_folder(word))
-                return cli_fail("unexpected argument \"%s\"; a model is named by -m", word);
+                return cli_fail("unexpected argument \"%s\": name a model with -m", word);
             if (!syntax->take_argument && find(syntax, "input", 5, 0))
-                return cli_fail("unexpected argument \"%s\"; inputs are named by -i; --help shows the usage", word);
+                return cli_fail("unexpected argument \"%s\": name inputs with -i; --help shows the usage", word);
             if (!syntax->take_argument) return cli_fail("unexpected argument \"%s\"; --help shows the usage", word);
             code = syntax->take_argument(syntax->user, word);
         } else if (!strcmp(word, "--")) {

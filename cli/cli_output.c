@@ -77,8 +77,8 @@ int cli_output_open(cli_output *output, const rill_context *ctx, const char *pat
     const int standard = is_standard_output(path);
     memset(output, 0, offsetof(cli_output, data));
     if (!cli_file_is_standard(path) && rill_file_was_opened(ctx, path))
-        return cli_fail("%s: it is read in this run, and would be overwritten", path);
-    if (!standard && !path[0]) return cli_fail("the name of a file to write is empty");
+        return cli_fail("%s: this run reads the file, so it cannot be overwritten", path);
+    if (!standard && !path[0]) return cli_fail("the name of an output file is empty");
     output->name = standard ? "standard output" : path;
     output->fd = STDOUT_FILENO;
     if (!standard) {
@@ -89,7 +89,7 @@ int cli_output_open(cli_output *output, const rill_context *ctx, const char *pat
         }
         if (output->fd < 0) {
             output->name = NULL;
-            return cli_fail("%s: cannot be written: %s", path, strerror(errno));
+            return cli_fail("cannot write %s: %s", path, strerror(errno));
         }
         output->is_owned = 1;
     }
@@ -206,7 +206,7 @@ int cli_output_close(cli_output *output)
     rename_partial(output);
     if (!output->error) return CLI_OK;
     if (output->closed) return CLI_CLOSED;
-    if (!output->is_reported) cli_message("%s: cannot be written: %s", output->name, strerror(output->error));
+    if (!output->is_reported) cli_message("cannot write %s: %s", output->name, strerror(output->error));
     output->is_reported = 1;
     return CLI_FAILED;
 }

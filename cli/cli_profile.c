@@ -107,16 +107,15 @@ void cli_profile_print(const cli_profile *p, FILE *to)
     for (int i = 0; i < p->n; i++)
         if (p->op[i].calls) print_op(&p->op[i], &p->limits, all, to);
     if (!(p->limits.bytes > 0)) {
-        cli_print_to(to,
-                     "seconds: each operation waited for, so slower than a run. limit: not known of this device.\n");
+        cli_print_to(to, "seconds: each operation is waited for, so the sum exceeds a normal run. limit: unknown for "
+                         "this device.\n");
         return;
     }
-    cli_print_to(
-        to,
-        "seconds: summed over threads. limit: the share reached of what one thread of this machine does at most:\n"
-        "%.1f GFLOP/s in fp32, %.1f in int8, %.1f GB/s from memory; more than 100 %% is the caches' work.\n",
-        1e-9 * p->limits.flops[RILL_ARITHMETIC_F32], 1e-9 * p->limits.flops[RILL_ARITHMETIC_INT8],
-        1e-9 * p->limits.bytes);
+    cli_print_to(to,
+                 "seconds: summed over threads. limit: share of the peak of one thread of this machine:\n"
+                 "%.1f GFLOP/s in fp32, %.1f in int8, %.1f GB/s from memory; above 100 %% data come from caches.\n",
+                 1e-9 * p->limits.flops[RILL_ARITHMETIC_F32], 1e-9 * p->limits.flops[RILL_ARITHMETIC_INT8],
+                 1e-9 * p->limits.bytes);
 }
 
 static json_t *op_json(const rill_op_profile *op, const rill_limits *limits)

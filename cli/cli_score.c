@@ -44,7 +44,7 @@ static const cli_option file_options[] = {
     {"input", 'i', "FILE", "inputs, one per line (default: standard input); without --outputs \"INPUT<TAB>OUTPUT\"",
      STORED(input_path)},
     {"outputs", 0, "FILE", "the outputs to score, one for each input, or an n-best list", STORED(outputs_path)},
-    {"output", 'o', "FILE", "where results go (default: standard output)", STORED(output_path)},
+    {"output", 'o', "FILE", "file for the results (default: standard output)", STORED(output_path)},
     {"quiet", 'q', "", "print no summary; warnings and errors still appear", STORED(quiet)},
     {.name = NULL},
 };
@@ -137,7 +137,7 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     request->user = pair;
     if (status != RILL_OK) return status;
     if (pair->truncated && !s->extras.has_ids)
-        return fail_request(request, "the output was cut short: --ids scores what has no end");
+        return fail_request(request, "the output is truncated: use --ids to score an output without an end");
     cli_placeholders_count(&s->placeholders, request->text, request->length, pair->text, strlen(pair->text));
     rill_text_reset(&s->arguments);
     status = rill_text_printf(&s->arguments, "%s %s", s->extras.has_ids ? "ids" : "text", pair->text);
@@ -153,9 +153,9 @@ static const char *result_problem(const score *s, const cli_pair *pair, const ri
 {
     int32_t last;
     if (o->n_ids == 0 && pair->text[strspn(pair->text, " ")] != '\0')
-        return "there is nothing to decode in the input: its only output is the empty one";
+        return "the input is empty: its only output is empty";
     if (s->extras.has_ids ? o->n_ids != count_ids(pair->text, &last) : o->finish_reason != RILL_FINISH_REASON_STOP)
-        return "the output has more actions than the model can write";
+        return "the output has more actions than the model's maximum";
     return NULL;
 }
 
@@ -185,8 +185,7 @@ static int make_search_config(score *s)
 {
     cli_session *session = &s->session;
     const rill_option_source *defaults[] = {session->folder.search};
-    if (cli_session_option_is_on(session, "pretty"))
-        return cli_fail("--pretty shows trees, and this shows scores: leave it out");
+    if (cli_session_option_is_on(session, "pretty")) return cli_fail("--pretty has no effect on scores: leave it out");
     if (rill_option_source_force_decode(session->command_line) < 0 ||
         rill_search_config_make(&s->search_config, session->ctx, session->command_line, defaults, 1) < 0 ||
         rill_search_config_add_scorer(s->search_config, "given", "") < 0)
@@ -241,7 +240,7 @@ static int run(score *s)
     if (!s->session.open.tokenized && cli_metric_for_domain(domain) == &cli_metric_exact)
         cli_placeholders_warn(&s->placeholders, cli_message);
     if (s->given.without && (code == CLI_OK || code == CLI_SOME_FAILED))
-        cli_message("warning: %" PRId64 " of %" PRId64 " inputs have no output to score", s->given.without,
+        cli_message("warning: %" PRId64 " of %" PRId64 " inputs have no output that could be scored", s->given.without,
                     s->given.n_read);
     if (!s->quiet && (code == CLI_OK || code == CLI_SOME_FAILED))
         cli_message("%" PRId64 " outputs in %.1f s, %" PRId64 " without a score", s->n_lines, cli_now() - start,

@@ -26,8 +26,9 @@ typedef struct trie {
 
 #define STORED(field) .member = offsetof(trie, field)
 static const cli_option options[] = {
-    {"output", 'o', "FILE", "the trie to write", STORED(output_path)},
-    {"ids", 0, "", "lines are numbers of actions with blanks between, the end among them, and not texts", STORED(ids)},
+    {"output", 'o', "FILE", "file for the trie", STORED(output_path)},
+    {"ids", 0, "", "lines are action ids separated by spaces, including the end action, in place of texts",
+     STORED(ids)},
     {.name = NULL},
 };
 
@@ -41,7 +42,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     trie *t = user;
-    if (t->input_path) return cli_fail("one file of sequences was expected, \"%s\" is a second", value);
+    if (t->input_path) return cli_fail("expected one file of sequences, found another, \"%s\"", value);
     t->input_path = value;
     return CLI_OK;
 }
@@ -69,7 +70,7 @@ static int read_ids(trie *t, const char *text, size_t length, int32_t *n)
         for (; digit < end && *digit >= '0' && *digit <= '9' && value < INT32_MAX; digit++)
             value = 10 * value + (*digit - '0');
         if (digit == text || (digit < end && *digit != ' ') || value > INT32_MAX) {
-            cli_message("line %" PRId64 ": \"%.*s\" is not a number of an action", t->input.lines,
+            cli_message("line %" PRId64 ": \"%.*s\" is not an action id", t->input.lines,
                         (int)(end - text < 20 ? end - text : 20), text);
             *n = -1;
             return CLI_OK;
@@ -140,8 +141,8 @@ static int build(trie *t)
 {
     rill_context *ctx = t->session.ctx;
     cli_file files[3] = {{"the sequences", t->input_path, 0}, {"-o", t->output_path, 1}};
-    if (!t->output_path) return cli_fail("no file to write: -o FILE");
-    if (cli_file_is_standard(t->output_path)) return cli_fail("-o: a trie is a file that is read again: name one");
+    if (!t->output_path) return cli_fail("no output file: set -o FILE");
+    if (cli_file_is_standard(t->output_path)) return cli_fail("-o: a trie must be written to a file: set -o FILE");
     int code = cli_session_configure(&t->session);
     if (code == CLI_OK) code = cli_files_check(files);
     if (code == CLI_OK) code = cli_input_open(&t->input, ctx, t->input_path, RILL_FILE_STREAM);

@@ -67,7 +67,7 @@ static int try_all(tune *t)
     rill_status status = rill_script_tune(t->runfile.script, try_config, t);
     if (t->last_code != CLI_OK) return t->last_code; /* the message is printed already, even if the script went on */
     if (status < 0) return cli_fail_context(t->session.ctx);
-    return t->trials.points.n ? CLI_OK : cli_fail("%s: its function tune has tried nothing", t->runfile.path);
+    return t->trials.points.n ? CLI_OK : cli_fail("%s: its function tune made no trial", t->runfile.path);
 }
 
 static const char *quality_name(const tune *t)
@@ -82,9 +82,11 @@ static int print_front(tune *t, size_t marked)
     size_t *front = calloc(2 * marked, sizeof *front), *n_equal = front + marked;
     if (!front) return cli_fail_memory("the front");
     size_t n = cli_points_front(&t->trials.points, front, n_equal);
-    cli_output_printf(
-        &t->output, "\nThe front, cheapest first: no other point is as good for less, or better for as much (%s).\n\n",
-        quality_name(t));
+    cli_output_printf(&t->output,
+                      "\n"
+                      "Pareto front, cheapest first: no other configuration has at least this quality for less (%s).\n"
+                      "\n",
+                      quality_name(t));
     t->table.has_front = 0;
     cli_table_head(&t->table, &t->output);
     for (size_t i = 0; i < n; i++) cli_table_row(&t->table, &t->output, &t->trials.points.point[front[i]], n_equal[i]);
@@ -105,8 +107,9 @@ static int print_points(tune *t)
     else
         cli_table_columns_for_axes(&t->table, t->runfile.config->sweep, t->runfile.config->n_sweep);
     char parallelism[CLI_PARALLELISM_MAX];
-    cli_output_printf(&t->output, "%" PRId64 " inputs, %zu point%s, %s\n\n", t->set.inputs.n, t->trials.points.n,
-                      t->trials.points.n == 1 ? "" : "s", cli_session_parallelism(&t->session, parallelism));
+    cli_output_printf(&t->output, "%" PRId64 " inputs, %zu configuration%s, %s\n\n", t->set.inputs.n,
+                      t->trials.points.n, t->trials.points.n == 1 ? "" : "s",
+                      cli_session_parallelism(&t->session, parallelism));
     cli_table_head(&t->table, &t->output);
     for (size_t i = 0; i < t->trials.points.n; i++) cli_table_row(&t->table, &t->output, &t->trials.points.point[i], 0);
     return n ? print_front(t, n) : CLI_OK;
@@ -135,9 +138,9 @@ static int write_points(tune *t)
 static int check_search(const tune *t)
 {
     if (t->runfile.config->n_sweep || t->runfile.config->has_tune) return CLI_OK;
-    return cli_fail("%s has nothing to try. Give the table that it returns a grid,\n"
+    return cli_fail("%s has no sweep and no tune. Add a grid to the table that it returns,\n"
                     "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
-                    "or a search of its own:\n"
+                    "or a search function:\n"
                     "    tune = function(try)\n"
                     "      for delta = 1, 4 do print(delta, try{ delta = delta }.quality) end\n"
                     "    end,",
@@ -151,8 +154,8 @@ static int load_set(tune *t)
     cli_testset_files files = {.tsv = t->dev_path};
     if (!t->dev_path) files = (cli_testset_files){.input = config->input, .references = config->references};
     if (!t->dev_path && !(config->input && config->references))
-        return cli_fail("no dev set: --dev FILE.tsv names one, with inputs and references in two columns (or input and "
-                        "references in %s)",
+        return cli_fail("no development set: set --dev FILE.tsv, with inputs and references in two columns (or "
+                        "input and references in %s)",
                         t->runfile.path);
     return cli_testset_load(&t->set, t->session.ctx, &files);
 }
@@ -173,7 +176,7 @@ static int check_files(const tune *t)
 
 static int prepare(tune *t)
 {
-    if (!t->runfile.path) return cli_fail("no configuration: rill tune FILE.lua --dev FILE.tsv");
+    if (!t->runfile.path) return cli_fail("no run file: rill tune FILE.lua --dev FILE.tsv");
     int code = cli_picture_check("--plot", t->plot_path);
     if (code == CLI_OK) code = cli_runfile_load(&t->runfile, &t->session);
     t->runfile.is_sweep = 1;
@@ -205,11 +208,13 @@ enum { TAKE_METRIC = 1 };
 static const cli_option tune_options[] = {
     {"dev", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(dev_path)},
     {"metric", 0, "NAME",
-     "what quality is: a metric of `rill list metrics` (default: what suits the domain) over first outputs, or, as "
-     "NAME:oracle, over each input's best",
+     "metric, one of `rill list metrics` (default: the domain's), of the first outputs or, as NAME:oracle, of each "
+     "input's best",
      .id = TAKE_METRIC},
-    {"plot", 0, "FILE.html", "write a page that draws quality against expansions, with the front", STORED(plot_path)},
-    {"json", 0, "FILE", "write every point as JSON; - is standard output, instead of the table", STORED(json_path)},
+    {"plot", 0, "FILE.html", "write an HTML page with a chart of quality against expansions and the Pareto front",
+     STORED(plot_path)},
+    {"json", 0, "FILE", "write all configurations as JSON; - is standard output, in place of the table",
+     STORED(json_path)},
     {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
     {.name = NULL},
 };
@@ -256,7 +261,7 @@ static int take_metric(tune *t, const char *value)
     const char *colon = strchr(value, ':');
     t->oracle = !strcmp(colon ? colon + 1 : value, "oracle");
     if (t->oracle && !colon) return CLI_OK;
-    if (colon && !t->oracle) return cli_fail("--metric %s: only \"oracle\" may stand behind the colon", value);
+    if (colon && !t->oracle) return cli_fail("--metric %s: expected \"oracle\" after the colon", value);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(value, ":"), value);
     return cli_metric_take(name, &t->set.kind);
 }
@@ -271,7 +276,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     tune *t = user;
-    if (t->runfile.path) return cli_fail("one configuration was expected, \"%s\" is a second", value);
+    if (t->runfile.path) return cli_fail("expected one run file, found another, \"%s\"", value);
     t->runfile.path = value;
     return CLI_OK;
 }

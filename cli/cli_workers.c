@@ -31,7 +31,8 @@ int cli_workers_count(cli_session *session, const rill_domain *domain)
     const int is_auto = device && strcmp(device->value, "auto") == 0;
     if (device && session->n_scripts && strchr(device->value, ','))
         cli_message(
-            "device: a script is one worker's, which uses the first device: --workers N has N, each with the script loaded anew");
+            "device: a script's functions use one worker and the first device: with --workers N each worker loads "
+            "the script");
     if (device && !is_auto && strcmp(device->value, "cpu") != 0) return session->n_scripts ? 1 : 0;
     /* Use one worker if --threads was given, or if scripts are loaded: a script may count, print or store what it sees. */
     if (!session->is_large_input || session->has_threads_option || session->n_scripts) return 1;
@@ -98,7 +99,7 @@ rill_status cli_workers_begin(cli_session *session, const rill_search_config *se
     const char *name = status == RILL_OK && n > 1 && !own[0].search_config ? script_only_name(session, setup) : NULL;
     if (name)
         status = rill_fail(session->ctx, RILL_ERR_OPTION,
-                           "%s is a function of the script, and belongs to one thread: this takes --workers 1", name);
+                           "%s is a function of the script, which runs on one thread: set --workers 1", name);
     if (status == RILL_OK) status = rill_workers_begin(session->worker_pool, setups);
     for (int32_t w = 0; own && w < n; w++) rill_search_config_free(own[w].search_config);
     free(own);

@@ -34,7 +34,8 @@ int cli_convert(int argc, char **argv)
 {
     char path[8192], python[] = "python3";
     if (!find_script(path, sizeof path))
-        return cli_fail("the converters are not where rill was installed (share/rill/convert) or built (tools)");
+        return cli_fail("the converters are missing: expected them in share/rill/convert of the installation, or "
+                        "in tools of the build");
     char **arguments = calloc((size_t)argc + 2, sizeof *arguments);
     if (!arguments) return cli_fail_memory("the command");
     arguments[0] = python;
@@ -43,6 +44,6 @@ int cli_convert(int argc, char **argv)
     setenv("RILL_CONVERT", "rill convert", 1); /* the name of the command for the converter's messages */
     execvp(python, arguments);
     free(arguments);
-    return cli_fail("%s: %s; the converters are Python and need NumPy: apt-get install python3-numpy", python,
+    return cli_fail("%s: %s; the converters need Python and NumPy: apt-get install python3-numpy", python,
                     strerror(errno));
 }

@@ -68,27 +68,26 @@ typedef struct decode {
 #define STORED(field) .member = offsetof(decode, field)
 enum { TAKE_SHARD = 1, TAKE_TSV, TAKE_JSONL };
 static const cli_option file_options[] = {
-    {"config", 0, "FILE.lua", "a run described in Lua, which options override: `rill run --help`",
-     STORED(runfile.path)},
+    {"config", 0, "FILE.lua", "a run file in Lua, which options override: `rill run --help`", STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", STORED(input_path)},
-    {"shard", 0, "I/N", "decode part I of N, from 1: outputs of all parts, joined in order, are those of the whole",
+    {"shard", 0, "I/N", "decode part I of N, from 1; the joined outputs of all parts equal those of one run",
      .id = TAKE_SHARD},
-    {"tsv-column", 0, "N",
-     "inputs are rows with tabs between columns: decode column N, from 1, and write outputs as further columns",
+    {"tsv-column", 0, "N", "inputs are tab-separated rows: decode column N, from 1, and append outputs as columns",
      .id = TAKE_TSV, .aliases = "tsv"},
     {"jsonl", 0, "[=KEY]",
-     "inputs are JSON objects, one per line; the member text (or input) is decoded, and outputs are members behind theirs",
+     "inputs are JSON objects, one per line: decode the member text (or input), and append results as members",
      .id = TAKE_JSONL},
     {"constraints", 0, "FILE",
-     "what each output has to keep to, a line for each input: \"prefix:TEXT ||| ban:TEXT ||| allow:TEXT ||| require:TEXT\"",
+     "constraints on outputs, one line per input: \"prefix:TEXT ||| ban:TEXT ||| allow:TEXT ||| require:TEXT\"",
      STORED(constraints_path)},
-    {"output", 'o', "FILE", "where results go (default: standard output)", STORED(output_path)},
-    {"stats", 0, "FILE", "write counters, seconds and settings as JSON; - is standard output, where -o names a file",
+    {"output", 'o', "FILE", "file for the results (default: standard output)", STORED(output_path)},
+    {"stats", 0, "FILE", "write counters, seconds and options as JSON; - is standard output, if -o names a file",
      STORED(stats_path)},
-    {"profile", 0, "", "measure each operation of the model: print a table on standard error, and add it to --stats",
+    {"profile", 0, "", "measure each operation of the model: print a table on standard error and add it to --stats",
      STORED(wants_profile)},
-    {"trace", 0, "FILE", "write a line of JSON for every timestep, admission and finish", STORED(trace_path)},
-    {"trace-trees", 0, "", "with --trace: tell every candidate and every text too, for the trees of `rill trace`",
+    {"trace", 0, "FILE", "write a JSON line for every timestep, and for every input that is admitted or finishes",
+     STORED(trace_path)},
+    {"trace-trees", 0, "", "add every candidate and every text to --trace, for the trees of `rill trace`",
      STORED(wants_trees)},
     {"quiet", 'q', "", "print no progress line and no summary; warnings and errors still appear", STORED(quiet)},
     {"progress", 0, "", "show the progress line even when standard error is no terminal", STORED(wants_progress)},
@@ -97,7 +96,7 @@ static const cli_option file_options[] = {
 
 /* Options of `rill run`, then options of `rill decode`. */
 static const cli_option sweep_options[] = {
-    {"refs", 'r', "FILE", "references, one per line, by which a sweep measures quality", STORED(references_path)},
+    {"refs", 'r', "FILE", "references, one per line, for the quality of a sweep", STORED(references_path)},
     {.name = NULL},
 };
 static const cli_option refused_options[] = {
@@ -128,14 +127,14 @@ static int take_input(void *user, const char *value)
     decode *d = user;
     if (cli_file_is_folder(value) && d->session.open.path)
         return cli_fail("input %s: it is a directory, and inputs are files", value);
-    if (cli_file_is_folder(value)) return cli_fail("unexpected argument \"%s\"; a model is named by -m", value);
+    if (cli_file_is_folder(value)) return cli_fail("unexpected argument \"%s\": name a model with -m", value);
     d->inputs[d->n_inputs++] = value;
     return CLI_OK;
 }
 
 static int fail_second_config(const char *second)
 {
-    return cli_fail("one configuration was expected, \"%s\" is a second", second);
+    return cli_fail("expected one run file, found another, \"%s\"", second);
 }
 
 /* The first argument of `rill run` is the run file. */
@@ -249,12 +248,12 @@ static int parse(decode *d, const command_variant *variant, int argc, char **arg
     int code = cli_session_parse(&d->session, &syntax, argc, argv, helped);
     if (code != CLI_OK || *helped) return code;
     if (d->n_inputs && d->input_path)
-        return cli_fail("inputs are named by -i or as arguments, not by both: \"%s\" and \"%s\"", d->input_path,
-                        d->inputs[0]);
+        return cli_fail("inputs are given both with -i, \"%s\", and as an argument, \"%s\": use one of the two",
+                        d->input_path, d->inputs[0]);
     if (variant->argument != take_config) return CLI_OK;
     if (d->argument && d->runfile.path) return fail_second_config(d->runfile.path);
     d->runfile.path = cli_value_or(d->argument, d->runfile.path);
-    return d->runfile.path ? CLI_OK : cli_fail("no configuration: rill run FILE.lua; `rill run --help` shows one");
+    return d->runfile.path ? CLI_OK : cli_fail("no run file: rill run FILE.lua; `rill run --help` shows an example");
 }
 
 /* --- reader and writer of the run --------------------------------------------------------------------------------- */
@@ -322,7 +321,7 @@ static void warn_suspect_key(decode *d, const rill_result *result)
     char message[160];
     const char *why, *name = cli_records_suspect_key(result, &why);
     if (!name) return;
-    snprintf(message, sizeof message, "the member \"%s\" is copied and not read: %s", name, why);
+    snprintf(message, sizeof message, "the member \"%s\" is copied and has no effect: %s", name, why);
     print_about_line(d, "warning: ", result->id, message);
 }
 
@@ -418,11 +417,10 @@ static int make_search_config(decode *d)
     code = cli_fields_request(&d->fields, &d->session, d->search_config, &d->extras);
     if (code == CLI_OK && d->wants_pretty &&
         (d->format != CLI_FORMAT_PLAIN || d->extras.fields || d->extras.has_word_scores || d->extras.has_ids))
-        return cli_fail("--pretty shows one tree per input, in order: leave out --n-best, --unordered, --alignment, "
-                        "--unknown-names, --word-scores and --ids");
+        return cli_fail("--pretty writes one tree per input, in order: leave out --n-best, --unordered, "
+                        "--alignment, --unknown-names, --word-scores and --ids");
     if (code == CLI_OK && d->wants_pretty && (d->tsv || d->jsonl))
-        return cli_fail(
-            "--pretty shows one tree per input, and no rows or objects: leave out --tsv-column and --jsonl");
+        return cli_fail("--pretty cannot be combined with --tsv-column and --jsonl");
     d->records.field = d->fields.name;
     d->records.run_options = d->search_config;
     cli_pretty_start(&d->pretty, d->session.ctx);
@@ -569,7 +567,7 @@ static int report_interrupted(decode *d)
 {
     if (cli_output_flush(&d->output)) return CLI_INTERRUPTED; /* closing the output prints the reason */
     if (d->search_config->resolved->unordered)
-        cli_message("interrupted: what was finished is written");
+        cli_message("interrupted: all finished outputs are written");
     else
         cli_message("interrupted: the results of %" PRId64 " line%s are written", d->next_id,
                     d->next_id == 1 ? "" : "s");
@@ -611,15 +609,14 @@ static int sweep(decode *d)
                              .stats = d->stats_path,
                              .quiet = d->quiet};
     if (d->n_inputs > 1 || d->shard.n_parts || d->tsv || d->jsonl)
-        return cli_fail(
-            "a sweep decodes one file of lines: leave out further files, --shard, --tsv-column and --jsonl");
-    if (d->constraints_path) return cli_fail("a sweep takes no constraints: leave one of them out");
-    if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
+        return cli_fail("a sweep decodes one file of lines: leave out other files, --shard, --tsv-column and --jsonl");
+    if (d->constraints_path) return cli_fail("a sweep cannot be combined with constraints");
+    if (d->trace_path) return cli_fail("a sweep cannot be combined with --trace, which records one run");
     for (const rill_option *row = rill_output_table(); row->name; row++)
         if (cli_session_option_is_on(&d->session, row->name))
-            return cli_fail("a sweep prints no outputs, and --%s is for them: leave one out", row->name);
+            return cli_fail("a sweep cannot be combined with --%s: it prints no outputs", row->name);
     if (rill_option_source_get(d->session.command_line, "unordered"))
-        return cli_fail("a sweep prints a table, and --unordered is for outputs: leave one of them out");
+        return cli_fail("a sweep cannot be combined with --unordered: it prints no outputs");
     return cli_sweep_run(&sweep);
 }
 
@@ -627,13 +624,12 @@ static int run(decode *d)
 {
     int wants_sweep = d->references_path != NULL, code = configure(d);
     if (code != CLI_OK) return code;
-    if (d->wants_trees && !d->trace_path) return cli_fail("--trace-trees adds to a trace: name one with --trace FILE");
+    if (d->wants_trees && !d->trace_path) return cli_fail("--trace-trees has no effect without --trace FILE");
     d->runfile.is_sweep = d->runfile.config && d->runfile.config->n_sweep;
     if (d->runfile.is_sweep) return sweep(d);
     if (!wants_sweep && d->references_path && !d->runfile.config->has_tune)
-        cli_message("warning: %s: references are for a sweep or `rill tune`, and there is neither: nothing is compared",
-                    d->runfile.path);
-    if (wants_sweep) return cli_fail("--refs is for a sweep, and there is none; `rill eval` compares outputs");
+        cli_message("warning: %s: references have no effect without a sweep or `rill tune`", d->runfile.path);
+    if (wants_sweep) return cli_fail("--refs has no effect without a sweep: compare outputs with `rill eval`");
     code = prepare(d);
     return code == CLI_OK ? decode_all(d) : code;
 }

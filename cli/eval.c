@@ -72,8 +72,8 @@ static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
 static int judge(eval *e, int64_t i, const char *text, size_t length)
 {
     if (!e->begun && has_fields(e, i, text, length))
-        return cli_fail("%s: line %" PRId64 ": fields behind \"|||\": such lines are read as n-best lists only; decode "
-                        "with --n-best 1",
+        return cli_fail("%s: line %" PRId64
+                        ": the line has \"|||\" but is not of an n-best list: decode with --n-best 1",
                         e->input.name, e->input.lines);
     e->begun = 1;
     if (cli_verdict_add(&e->verdict[i], &e->metric, i, text, length) < 0) return cli_fail_context(e->session.ctx);
@@ -83,8 +83,8 @@ static int judge(eval *e, int64_t i, const char *text, size_t length)
 static int check_id(const eval *e, int64_t id)
 {
     if (id >= e->metric.n)
-        return cli_fail("%s: line %" PRId64 ": id %" PRId64 " is beyond the %" PRId64
-                        " references of %s (ids count from 0)",
+        return cli_fail("%s: line %" PRId64 ": id %" PRId64 " has no reference: there are %" PRId64
+                        " in %s (ids count from 0)",
                         e->input.name, e->input.lines, id, e->metric.n, references_name(e));
     return CLI_OK;
 }
@@ -94,8 +94,8 @@ static int take_nbest(eval *e, const char *line, size_t length)
     cli_nbest list;
     if (length == 0) return CLI_OK;
     if (!read_nbest(line, length, &list))
-        return cli_fail("%s: line %" PRId64 ": not \"ID ||| OUTPUT ||| ...\", although the list began so",
-                        e->input.name, e->input.lines);
+        return cli_fail("%s: line %" PRId64 ": expected \"ID ||| OUTPUT ||| ...\" as in the first line", e->input.name,
+                        e->input.lines);
     return check_id(e, list.id) == CLI_OK ? judge(e, list.id, list.field[1].text, list.field[1].length) : CLI_FAILED;
 }
 
@@ -104,11 +104,11 @@ static int take_numbered(eval *e, const char *line, size_t length)
     int64_t id;
     size_t from = cli_nbest_id(line, length, "\t", &id);
     if (!from)
-        return cli_fail("%s: line %" PRId64 ": not \"ID<TAB>OUTPUT\", although the lines began so", e->input.name,
+        return cli_fail("%s: line %" PRId64 ": expected \"ID<TAB>OUTPUT\" as in the first line", e->input.name,
                         e->input.lines);
     if (check_id(e, id) != CLI_OK) return CLI_FAILED;
     if (e->numbered[id])
-        return cli_fail("%s: line %" PRId64 ": id %" PRId64 " for the second time", e->input.name, e->input.lines, id);
+        return cli_fail("%s: line %" PRId64 ": id %" PRId64 " occurs twice", e->input.name, e->input.lines, id);
     e->numbered[id] = 1;
     /* an empty output comes from a failed input: it counts as missing */
     return from < length ? judge(e, id, line + from, length - from) : CLI_OK;
@@ -150,8 +150,8 @@ static int read_hypotheses(eval *e)
         code = take_line(e, line, length);
     }
     if (code == CLI_OK && e->form != CLI_FORMAT_NBEST && e->input.lines != e->metric.n)
-        return cli_fail("%s has %" PRId64 " lines, but %s has %" PRId64 ": they must correspond one to one",
-                        e->input.name, e->input.lines, references_name(e), e->metric.n);
+        return cli_fail("%s has %" PRId64 " lines, and %s has %" PRId64 ": expected equal numbers", e->input.name,
+                        e->input.lines, references_name(e), e->metric.n);
     return code;
 }
 
@@ -195,8 +195,8 @@ static int report(eval *e)
     int code = cli_json_replaces_table(e->json_path) ? CLI_OK : report_text(e);
     if (code == CLI_OK && e->json_path) code = report_json(e);
     if (code == CLI_OK && !e->json_path && !e->kind && !e->domain)
-        cli_message("no model was named, and lines were compared as they are: --metric bleu judges translations, "
-                    "--metric bracket trees");
+        cli_message("lines were compared as text, because no model was given: use --metric bleu for translations, "
+                    "--metric bracket for trees");
     return code;
 }
 
@@ -209,8 +209,8 @@ static const cli_option eval_options[] = {
     {"refs", 'r', "FILE", "references, one per line", STORED(references_path)},
     {"test-set", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(test_set_path)},
     CLI_REFUSED_TSV,
-    {"metric", 0, "NAME", "one of those below (default: what suits the domain; else exact)", .id = TAKE_METRIC},
-    {"json", 0, "FILE", "write the report as JSON; - is standard output, instead of the text", STORED(json_path)},
+    {"metric", 0, "NAME", "one of the metrics below (default: the domain's; without a model exact)", .id = TAKE_METRIC},
+    {"json", 0, "FILE", "write the report as JSON; - is standard output, in place of the text", STORED(json_path)},
     {.name = NULL},
 };
 
@@ -248,7 +248,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     eval *e = user;
-    if (e->have_hypotheses++) return cli_fail("one file of hypotheses was expected, \"%s\" is a second", value);
+    if (e->have_hypotheses++) return cli_fail("expected one file of hypotheses, found another, \"%s\"", value);
     e->hypotheses_path = value;
     return CLI_OK;
 }
@@ -266,9 +266,9 @@ static int check_files(const eval *e)
 {
     cli_file files[5] = {{"references", references_name(e), 0}, {"outputs", e->hypotheses_path, 0}};
     int n = 2;
-    if (!references_name(e)) return cli_fail("no references: --refs FILE or --test-set FILE names them");
+    if (!references_name(e)) return cli_fail("no references: set --refs FILE or --test-set FILE");
     if (e->references_path && e->test_set_path)
-        return cli_fail("--refs and --test-set both name references; give one of them");
+        return cli_fail("--refs cannot be combined with --test-set: both name references");
     if (cli_file_is_standard(references_name(e)) && cli_file_is_standard(e->hypotheses_path))
         return cli_fail("references and outputs cannot both be standard input");
     if (!cli_json_replaces_table(e->json_path)) files[n++] = (cli_file){"the report", NULL, 1};

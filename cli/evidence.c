@@ -66,7 +66,7 @@ static int read_whole(const cli_field *f, double max, double *out)
 
 static int bad_line(evidence *e, const char *why)
 {
-    cli_message("line %" PRId64 ": %s: it is left out", e->input.lines, why);
+    cli_message("line %" PRId64 ": %s: the line is left out", e->input.lines, why);
     e->bad++;
     return CLI_OK;
 }
@@ -106,8 +106,7 @@ static rill_status read_ids(evidence *e, const cli_field *text, int32_t *n)
         cursor += one.length + (blank != NULL);
         if (one.length == 0) continue;
         if (!read_whole(&one, INT32_MAX, &id))
-            return rill_fail(e->session.ctx, RILL_ERR_INPUT, "\"%.*s\" is no action's number", (int)one.length,
-                             one.text);
+            return rill_fail(e->session.ctx, RILL_ERR_INPUT, "\"%.*s\" is not an action id", (int)one.length, one.text);
         e->action[e->n_actions + (size_t)(*n)++] = (int32_t)id;
     }
     return RILL_OK;
@@ -134,7 +133,7 @@ static int take_entry(evidence *e, const cli_nbest *line)
     double score;
     int32_t actions;
     if (line->n < 3 || !read_real(&line->field[line->n - 1], &score))
-        return bad_line(e, "\"ID ||| OUTPUT ||| ... ||| SCORE\" was expected");
+        return bad_line(e, "expected \"ID ||| OUTPUT ||| ... ||| SCORE\"");
     e->n_actions = 0;
     rill_status status = make_actions(e, &line->field[1], &actions);
     const int has_end = actions > 0 && e->action[actions - 1] == e->kind.end_action;
@@ -168,14 +167,14 @@ static int take_arc(evidence *e, const cli_field *fields, int n)
     int32_t actions;
     if (n != LATTICE_FIELDS || !read_whole(&fields[1], MAX_NODES, &from) || !read_whole(&fields[2], MAX_NODES, &to) ||
         to <= from || !read_real(&fields[4], &score))
-        return bad_line(e, "\"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\" was expected, with FROM < TO");
+        return bad_line(e, "expected \"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\", with FROM < TO");
     rill_status status = make_actions(e, &fields[3], &actions);
     for (int32_t i = 0; status >= 0 && i < actions; i++)
         if (e->action[e->n_actions + (size_t)i] >= e->kind.actions)
-            status = rill_fail(e->session.ctx, RILL_ERR_INPUT, "there is no action %d: the model has %d",
+            status = rill_fail(e->session.ctx, RILL_ERR_INPUT, "action %d does not exist: the model has %d",
                                (int)e->action[e->n_actions + (size_t)i], (int)e->kind.actions);
     if (status < 0) return check_line(e, status);
-    if (actions == 0) return bad_line(e, "an edge without an action");
+    if (actions == 0) return bad_line(e, "the edge has no action");
     const arc new = {(int)from, (int)to, e->n_actions, (int)actions, score};
     return add_arc(e, &new);
 }
@@ -265,9 +264,9 @@ static int take_line(evidence *e, const char *line, size_t length)
 {
     cli_nbest list;
     if (!cli_nbest_read(line, length, &list) || list.n < 3 || list.id > MAX_ID)
-        return bad_line(e, e->lattice ? "\"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\" was expected"
-                                      : "\"ID ||| OUTPUT ||| ... ||| SCORE\" was expected");
-    if (list.id < e->id) return bad_line(e, "ids must ascend, and this one follows a larger one");
+        return bad_line(e, e->lattice ? "expected \"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\""
+                                      : "expected \"ID ||| OUTPUT ||| ... ||| SCORE\"");
+    if (list.id < e->id) return bad_line(e, "the id is smaller than the previous one: expected ascending ids");
     if (list.id > e->id) {
         const int code = end_input(e);
         if (code != CLI_OK) return code;
@@ -298,11 +297,11 @@ static int read_all(evidence *e)
 
 #define STORED(field) .member = offsetof(evidence, field)
 static const cli_option options[] = {
-    {"output", 'o', "FILE", "where the evidence goes (default: standard output, unless it is a terminal)",
+    {"output", 'o', "FILE", "file for the evidence (default: standard output, unless it is a terminal)",
      STORED(output_path)},
-    {"scale", 0, "A", "masses of an input's outputs are as exp(A * score) (default 1: scores are log-probabilities)",
+    {"scale", 0, "A", "weight each output by exp(A * score) (default 1: scores are log-probabilities)",
      STORED(scale_text)},
-    {"ids", 0, "", "outputs and tokens are numbers of actions with blanks between, not texts", STORED(ids)},
+    {"ids", 0, "", "outputs and tokens are action ids separated by spaces, in place of texts", STORED(ids)},
     {"lattice", 0, "", "lines are edges of lattices: \"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\"", STORED(lattice)},
     {.name = NULL},
 };
@@ -317,7 +316,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     evidence *e = user;
-    if (e->input_path) return cli_fail("one list was expected, \"%s\" is a second", value);
+    if (e->input_path) return cli_fail("expected one n-best list, found another, \"%s\"", value);
     e->input_path = value;
     return CLI_OK;
 }
@@ -370,7 +369,7 @@ static int prepare(evidence *e)
     if (code == CLI_OK) code = cli_session_open(&e->session);
     if (code == CLI_OK) code = cli_output_open(&e->output, ctx, e->output_path, CLI_REPORT);
     if (code != CLI_OK) return code;
-    if (e->output.is_terminal) return cli_fail("evidence is no text for a terminal: -o FILE says where it goes");
+    if (e->output.is_terminal) return cli_fail("evidence is binary and cannot go to a terminal: set -o FILE");
     e->kind.struct_size = sizeof e->kind;
     rill_status status = rill_evidence_kind_for_model(&e->kind, ctx, e->session.model);
     if (status >= 0) status = rill_ngrams_create(&e->ngrams, ctx, &e->kind);
@@ -382,7 +381,7 @@ static int make(evidence *e)
 {
     int code = prepare(e);
     if (code == CLI_OK) code = read_all(e);
-    if (code == CLI_OK && e->inputs == 0) code = cli_fail("%s: there is no evidence in it", e->input.name);
+    if (code == CLI_OK && e->inputs == 0) code = cli_fail("%s: the file has no evidence", e->input.name);
     if (code == CLI_OK && rill_evidence_writer_finish(e->writer) < 0) code = CLI_FAILED;
     if (code != CLI_OK && !e->output.error) e->output.is_begun = 0; /* discard the incomplete file */
     const int closed = cli_output_close(&e->output);

@@ -72,7 +72,7 @@ static int check_pair(const cli_file *a, const cli_file *b)
 {
     identity x = identify(a), y = identify(b);
     if (a->is_output && cli_file_is_standard(a->path) && cli_file_is_standard(b->path))
-        return cli_fail("%s and %s cannot both go to standard output; name a file for one of them", a->label, b->label);
+        return cli_fail("%s and %s cannot both go to standard output: set a file for one of them", a->label, b->label);
     if (!same(&x, &y) || S_ISCHR(x.info.st_mode) || (!a->is_output && !x.new_name && !S_ISREG(x.info.st_mode)))
         return CLI_OK;
     return cli_fail("%s: %s and %s are the same file", cli_file_is_standard(b->path) ? "standard output" : b->path,

@@ -69,15 +69,15 @@ static rill_status take_output(cli_given_outputs *given, const char *line, size_
         if (!cli_nbest_read(line + start, length - start, &list))
             return make_pair(given, given->n_read, line, length, NULL, pair);
         *message =
-            "an n-best list's line among plain ones: in a list every line, the first too, begins with \"ID ||| \"";
+            "the line is of an n-best list, but the first line is not: expected all lines to begin with \"ID ||| \"";
         return RILL_ERR_INPUT;
     }
     if (!is_list) {
-        *message = "no line of an n-best list, \"ID ||| OUTPUT ||| ...\"";
+        *message = "expected a line of an n-best list, \"ID ||| OUTPUT ||| ...\"";
         return RILL_ERR_INPUT;
     }
     if (list.id < given->n_read - 1) {
-        *message = "its ID is less than one before: lists are in order of their inputs";
+        *message = "the id is smaller than an earlier one: expected lists in the order of the inputs";
         return RILL_ERR_INPUT;
     }
     return make_pair(given, list.id, list.field[1].text, list.field[1].length, &list, pair);
@@ -106,7 +106,7 @@ static rill_status reach_input(cli_given_outputs *given, int may_block, const ch
     while (given->n_read <= given->waiting->id) {
         const rill_status status = cli_input_read(&given->inputs, may_block, &text, &length);
         if (status == RILL_END_OF_INPUT) {
-            *message = "there is no input for it";
+            *message = "no input has this id";
             return RILL_ERR_INPUT;
         }
         if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
@@ -147,7 +147,7 @@ static rill_status read_columns(cli_given_outputs *given, int may_block, cli_pai
     const int64_t id = given->n_read++;
     const char *tab = memchr(*text, '\t', *length);
     if (!tab) {
-        *text = "no tab, and an output behind it: name a file of outputs by --outputs";
+        *text = "expected \"INPUT<TAB>OUTPUT\": set a file of outputs with --outputs";
         *length = strlen(*text);
         return RILL_ERR_INPUT;
     }

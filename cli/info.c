@@ -253,7 +253,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     cli_session *session = user;
-    if (session->open.path) return cli_fail("one model was expected, \"%s\" is a second", value);
+    if (session->open.path) return cli_fail("expected one model, found another, \"%s\"", value);
     session->open.path = value;
     return CLI_OK;
 }
@@ -265,7 +265,7 @@ static int describe(cli_session *session)
     const int read = cli_session_configure(session);
     int opened = CLI_OK, searched = CLI_OK;
     if (read != CLI_OK && !session->folder.found) return read;
-    if (!session->open.path && !session->domain) return cli_fail("no model: `rill info DIR` describes one");
+    if (!session->open.path && !session->domain) return cli_fail("no model: rill info DIR");
     if (session->open.path) cli_print("%-12s %s\n", "model", session->open.path);
     if (read != CLI_OK) cli_print("%-12s %s\n", "problem", rill_error(session->ctx));
     rill_error_clear(session->ctx);

@@ -23,10 +23,11 @@ int cli_shard_read(const char *text, cli_shard *out)
     errno = 0;
     const long long part = strtoll(text, &end, 10), n_parts = *end == '/' ? strtoll(end + 1, &last, 10) : 0;
     if (end == text || *end != '/' || last == end + 1 || *last || errno)
-        return cli_fail("--shard: \"%s\" is not I/N, part I of N: 1/8 is the first of eight", text);
+        return cli_fail("--shard must be I/N, part I of N, as in 1/8 for the first of eight: found \"%s\"", text);
     if (n_parts < 1 || n_parts > CLI_SHARDS_MAX || part < 1 || part > n_parts)
-        return cli_fail("--shard: there is no part %lld of %lld: parts are counted from 1, and there may be %d", part,
-                        n_parts, CLI_SHARDS_MAX);
+        return cli_fail("--shard: part %lld of %lld does not exist: parts count from 1, and their maximum number "
+                        "is %d",
+                        part, n_parts, CLI_SHARDS_MAX);
     *out = (cli_shard){part, n_parts};
     return CLI_OK;
 }
@@ -50,7 +51,8 @@ static int count_lines(const cli_input_files *s, int64_t bytes, int64_t *lines, 
         const ssize_t got = pread(s->input.fd, data, wanted, (off_t)(s->input.origin + done));
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) {
-            cli_message("%s: cannot be read: %s", s->input.name, got < 0 ? strerror(errno) : "it became shorter");
+            cli_message("cannot read %s: %s", s->input.name,
+                        got < 0 ? strerror(errno) : "it became shorter while it was read");
             free(data);
             return CLI_FAILED;
         }
@@ -151,7 +153,7 @@ int cli_input_files_open(cli_input_files *s, rill_context *ctx, const char *cons
     int code = cli_exit_code(ctx, open_file(s));
     if (code == CLI_OK) code = check_and_measure(s);
     if (code != CLI_OK || shard->n_parts == 0) return code;
-    if (s->size < 0) return cli_fail("--shard divides files by their size: name files, a pipe has none");
+    if (s->size < 0) return cli_fail("--shard divides files by their size: name files, because a pipe has no size");
     s->begin_byte = part_end(s->size, shard->part - 1, shard->n_parts);
     s->end_byte = part_end(s->size, shard->part, shard->n_parts);
     code = seek_part(s);

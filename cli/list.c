@@ -115,7 +115,7 @@ static const struct {
     const char *name, *how;
     void (*print)(const rill_context *); /* NULL: the names of a model */
 } kinds[] = {
-    {"domains", "what is decoded: \"rill\": {\"domain\"} in config.json, or --domain", print_domains},
+    {"domains", "kinds of models: \"rill\": {\"domain\"} in config.json, or --domain", print_domains},
     {"methods", "--method NAME", print_methods},
     {"heuristics", "--heuristic NAME:ARGS, applied in the order given", print_heuristics},
     {"scorers", "--scorer NAME:ARGS", print_scorers},
@@ -123,9 +123,9 @@ static const struct {
     {"metrics", "--metric NAME of eval, bench and tune", print_metrics},
     {"settings", "--NAME VALUE; in config.json, scripts and bench --methods, too", print_settings},
     {"likes", "--like NAME", print_likes},
-    {"outputs", "--NAME; what is written beside the text of outputs, where the domain can tell", print_outputs},
-    {"options", "--NAME VALUE; what a domain can be told when its model is opened", print_options},
-    {"actions", "what scorers and scripts name; `rill list actions -m DIR` prints a model's", NULL},
+    {"outputs", "--NAME; fields written with outputs, if the domain has them", print_outputs},
+    {"options", "--NAME VALUE; options of opening a model", print_options},
+    {"actions", "actions for scorers and scripts; `rill list actions -m DIR` prints a model's", NULL},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -190,14 +190,14 @@ static int take_argument(void *user, const char *value)
         l->session.open.path = value;
         return CLI_OK;
     }
-    if (l->kind) return cli_fail("unexpected argument \"%s\": one kind at a time", value);
+    if (l->kind) return cli_fail("unexpected argument \"%s\": expected one kind", value);
     for (size_t i = 0; i < KINDS; i++) {
         names[i] = kinds[i].name;
         if (!strcmp(value, names[i])) l->kind = names[i];
     }
     if (l->kind) return CLI_OK;
     if (cli_file_is_folder(value))
-        return cli_fail("unexpected argument \"%s\"; a model's actions are listed by: rill list actions -m %s", value,
+        return cli_fail("unexpected argument \"%s\": list a model's actions with rill list actions -m %s", value,
                         value);
     const char *near = rill_nearest(value, names, KINDS);
     if (near) return cli_fail("unknown kind \"%s\"; did you mean \"%s\"?", value, near);
@@ -212,8 +212,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int print_kinds(const list *l)
 {
     int several = 0;
-    if (l->session.open.path || l->session.domain)
-        return cli_fail("a model is for its actions alone: rill list actions -m DIR");
+    if (l->session.open.path || l->session.domain) return cli_fail("-m is only for actions: rill list actions -m DIR");
     for (size_t i = 0; i < KINDS; i++) {
         if (l->kind && strcmp(l->kind, kinds[i].name)) continue;
         cli_print("%s%s (%s):\n", several++ ? "\n" : "", kinds[i].name, kinds[i].how);

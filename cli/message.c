@@ -65,7 +65,7 @@ int cli_flush_stdout(void)
     errno = 0;
     if (!fflush(stdout) && !bad) return CLI_OK;
     if (errno == EPIPE) return CLI_CLOSED;
-    return cli_fail("standard output: cannot be written%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
+    return cli_fail("cannot write standard output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
 }
 
 double cli_now(void)

@@ -18,8 +18,8 @@ int cli_picture_check(const char *option, const char *path)
     const char *ending = path ? strrchr(path, '.') : NULL;
     for (size_t i = 0; ending && i < sizeof kinds / sizeof *kinds; i++)
         if (!strcasecmp(ending, kinds[i]))
-            return cli_fail("%s %s: it writes an HTML page, which saves its pictures as SVG in a browser: name it "
-                            "%.*s.html",
+            return cli_fail("%s %s: expected the name of an HTML page, as in %.*s.html; its charts can be saved as "
+                            "SVG in a browser",
                             option, path, (int)(ending - path), path);
     return CLI_OK;
 }

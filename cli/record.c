@@ -38,7 +38,7 @@ int cli_records_start(cli_records *r, rill_context *ctx, const char *tsv, const 
 {
     int column = 1;
     *r = (cli_records){.ctx = ctx, .text.ctx = ctx, .options.ctx = ctx};
-    if (tsv && jsonl) return cli_fail("an input has rows or objects: leave out --tsv-column or --jsonl");
+    if (tsv && jsonl) return cli_fail("--tsv-column cannot be combined with --jsonl");
     if (tsv && tsv[0] && !(column = cli_records_column(tsv)))
         return cli_fail("--tsv-column: \"%s\" is not a whole number from 1 to %d", tsv, MAX_COLUMNS);
     r->kind = tsv ? CLI_RECORD_TSV : jsonl ? CLI_RECORD_JSONL : CLI_RECORD_NONE;
@@ -103,7 +103,8 @@ static rill_status take_column(cli_records *r, rill_request *request)
     for (int i = 0; i < r->column; i++) {
         tab = memchr(pos, '\t', (size_t)(end - pos));
         snprintf(number, sizeof number, "%d", r->column + 1);
-        if (!tab) return fail_record(r, request, "the row has no column %s; columns have tabs between them", number);
+        if (!tab)
+            return fail_record(r, request, "the row has no column %s: expected columns separated by tabs", number);
         pos = tab + 1;
     }
     tab = memchr(pos, '\t', (size_t)(end - pos));
@@ -220,9 +221,9 @@ static rill_status take_member(cli_records *r, const json_t *object, rill_reques
     const char *own = reserved_key(object);
     if (!value && !r->key) value = json_object_get(object, "input");
     if (!json_is_string(value))
-        return fail_record(r, request, "the object has no text in \"%s\"; --jsonl=KEY names another member",
+        return fail_record(r, request, "the object has no text in \"%s\": set another member with --jsonl=KEY",
                            r->key ? r->key : "text\" or \"input");
-    if (own) return fail_record(r, request, "the object has a member \"%s\", which is what results are given in", own);
+    if (own) return fail_record(r, request, "the object has a member \"%s\", a name that results use", own);
     const char *misplaced = misplaced_options(rill_domain_input_rows(r->domain), object);
     if (misplaced) return fail_record(r, request, "\"%s\": the options are in \"options\"", misplaced);
     if (settings && !json_is_object(settings))
@@ -255,9 +256,9 @@ static rill_status take_object(cli_records *r, rill_request *request)
     json_t *object = json_loadb(line, end, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     rill_status status;
     if (!object)
-        status = fail_record(r, request, "the line is no JSON object: %s", error.text);
+        status = fail_record(r, request, "the line is not a JSON object: %s", error.text);
     else if (!json_is_object(object))
-        status = fail_record(r, request, "the line is no JSON object%s", "");
+        status = fail_record(r, request, "the line is not a JSON object%s", "");
     else
         status = take_member(r, object, request);
     const char *passed = status == RILL_OK ? find_suspect_key(r, object) : NULL;

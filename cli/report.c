@@ -45,9 +45,9 @@ static void format_failures(int64_t failed, int64_t cut, char *out, size_t size)
 {
     out[0] = '\0';
     if (failed && cut)
-        snprintf(out, size, " (%" PRId64 " failed, %" PRId64 " with outputs cut short)", failed, cut);
+        snprintf(out, size, " (%" PRId64 " failed, %" PRId64 " with truncated outputs)", failed, cut);
     else if (failed || cut)
-        snprintf(out, size, failed ? " (%" PRId64 " failed)" : " (%" PRId64 " with outputs cut short)", failed + cut);
+        snprintf(out, size, failed ? " (%" PRId64 " failed)" : " (%" PRId64 " with truncated outputs)", failed + cut);
 }
 
 static void print_engine_stats(const rill_stats *t)
@@ -55,14 +55,14 @@ static void print_engine_stats(const rill_stats *t)
     const rill_seconds *s = &t->seconds;
     char bound[96] = "";
     if (t->nodes_bound)
-        snprintf(bound, sizeof bound, " of %" PRId64 " allowed, %" PRId64 " items sent back", t->nodes_bound,
+        snprintf(bound, sizeof bound, " of %" PRId64 " allowed, %" PRId64 " inputs restarted", t->nodes_bound,
                  t->restarted);
     cli_message("%" PRId64 " timesteps, %" PRId64 " expansions, %.1f exp/step, %" PRId64
                 " refill%s, states peak %" PRId64 "%s",
                 t->timesteps, t->expansions, cli_expansions_per_timestep(t), t->refills, t->refills == 1 ? "" : "s",
                 t->nodes_peak, bound);
     if (t->cube_hypotheses)
-        cli_message("cube pruning: %.2f hypotheses in a class, %" PRId64 " rows for cells of others",
+        cli_message("cube pruning: %.2f hypotheses per class, %" PRId64 " rows rescored",
                     (double)t->cube_hypotheses / (double)t->cube_classes, t->cube_rescored);
     cli_message("seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f", s->encode, s->step, s->score,
                 s->prune, s->finalize);
@@ -76,10 +76,10 @@ void cli_report_print(const cli_report *report, int verbose)
     cli_message("%" PRId64 " input%s in %.2f s, %.1f/s%s", t->inputs, t->inputs == 1 ? "" : "s", report->wall_seconds,
                 per_second(report), troubles);
     if (report->settings->certify)
-        cli_message("%" PRId64 " of %" PRId64 " inputs have a best output that is certified to be the model's best",
+        cli_message("the best output of %" PRId64 " of %" PRId64 " inputs is proved to be the model's best",
                     t->certified, t->inputs - t->failed);
     if (report->settings->exact)
-        cli_message("exact search expanded %" PRId64 " hypotheses behind the beam search", t->exact_rows);
+        cli_message("exact search expanded %" PRId64 " hypotheses after the beam search", t->exact_rows);
     if (verbose) print_engine_stats(t);
 }
 
@@ -87,13 +87,13 @@ void cli_report_warn(const cli_report *report, int summary)
 {
     const cli_shortfalls *shortfalls = report->shortfalls;
     if (shortfalls->n_truncated && !summary)
-        cli_message("warning: %" PRId64 " of %" PRId64 " inputs have outputs that were cut short",
-                    shortfalls->n_truncated, report->stats.inputs);
+        cli_message("warning: %" PRId64 " of %" PRId64 " inputs have truncated outputs", shortfalls->n_truncated,
+                    report->stats.inputs);
     if (shortfalls->n_fewer && shortfalls->asked)
         cli_message("warning: %" PRId64 " of %" PRId64 " inputs have fewer than %" PRId32 " outputs: %s",
                     shortfalls->n_fewer, report->stats.inputs, shortfalls->asked, shortfalls->why);
     else if (shortfalls->n_fewer)
-        cli_message("warning: %" PRId64 " of %" PRId64 " inputs have fewer outputs than they ask for: of the first, %s",
+        cli_message("warning: %" PRId64 " of %" PRId64 " inputs have fewer outputs than requested; the first: %s",
                     shortfalls->n_fewer, report->stats.inputs, shortfalls->why);
 }
 

@@ -15,21 +15,21 @@
 
 static const cli_command commands[] = {
     {"decode", "decode lines with a model", cli_decode},
-    {"run", "decode as a Lua script describes it, or sweep over its grid", cli_run},
-    {"score", "tell the log-probability of given outputs", cli_score},
+    {"run", "decode as a run file in Lua describes, or run its sweep", cli_run},
+    {"score", "compute the log-probabilities of given outputs", cli_score},
     {"trie", "make a set of allowed outputs", cli_trie},
-    {"tune", "try a script's configurations on a dev set: what quality costs", cli_tune},
-    {"trace", "make a page of pictures from a run's trace", cli_trace_page},
+    {"tune", "compare configurations of a run file on a development set", cli_tune},
+    {"trace", "make an HTML page of charts from the trace of a run", cli_trace_page},
     {"evidence", "make posteriors of n-grams from n-best lists, for --lmbr", cli_evidence},
     {"eval", "compare decoded lines with references", cli_eval},
 #if defined(RILL_SERVE)
     {"serve", "answer requests over HTTP", cli_serve},
 #endif
     {"bench", "run several search methods on one input and compare them", cli_bench},
-    {"check", "try whether a plugin keeps its contract", cli_check},
-    {"convert", "make a model's directory of another program's files", cli_convert},
+    {"check", "test a plugin", cli_check},
+    {"convert", "convert a model from another toolkit", cli_convert},
     {"info", "describe a model", cli_info},
-    {"list", "list all that can be named, and the actions of a model", cli_list},
+    {"list", "list domains, methods, options and so on, and the actions of a model", cli_list},
     {NULL, NULL, NULL},
 };
 
@@ -77,7 +77,7 @@ static int unknown_command(const char *word)
     const char *near = rill_nearest(word, names, n);
     if (word[0] == '-') return cli_fail("unknown option %s before the command; `rill --help` shows the usage", word);
     if (near) return cli_fail("unknown command \"%s\"; did you mean \"%s\"?", word, near);
-    return cli_fail("unknown command \"%s\"; `rill --help` lists the commands", word);
+    return cli_fail("unknown command \"%s\": `rill --help` lists the commands", word);
 }
 
 /* `rill help decode` is `rill decode --help`. */

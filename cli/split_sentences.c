@@ -118,7 +118,7 @@ int cli_split_start(cli_split *s, rill_context *ctx, const rill_model *model, co
     s->always_splits = mode && !strcmp(mode, "sentences");
     s->cuts = !mode || !strcmp(mode, "auto") || s->always_splits;
     if (!s->cuts && strcmp(mode, "off")) return cli_fail("--split: \"%s\" is not auto, sentences or off", mode);
-    if (s->always_splits && conflict) return cli_fail("--split sentences and %s exclude each other", conflict);
+    if (s->always_splits && conflict) return cli_fail("--split sentences cannot be combined with %s", conflict);
     s->cuts = s->cuts && !conflict;
     s->is_on = cli_can_split(ctx, model);
     if (!s->is_on && s->always_splits) return cli_fail("--split sentences: %s", rill_error(ctx));
@@ -389,8 +389,8 @@ void cli_split_warn(const cli_split *s)
             s->n_too_short, s->n_lines_written,
             s->always_splits ? "" : " (--split sentences decodes each sentence alone)");
     if (s->n_split_lists)
-        cli_message("warning: %" PRId64 " of %" PRId64
-                    " inputs were decoded as their sentences: the i-th output of such a list is made "
-                    "of the i-th of each sentence (--split off decodes them whole)",
-                    s->n_split, s->n_lines_written);
+        cli_message(
+            "warning: %" PRId64 " of %" PRId64
+            " inputs were decoded sentence by sentence: output i of such an input joins output i of each sentence (--split off decodes inputs whole)",
+            s->n_split, s->n_lines_written);
 }

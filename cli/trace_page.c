@@ -43,11 +43,10 @@ typedef struct trace_page {
 
 #define STORED(field) .member = offsetof(trace_page, field)
 static const cli_option view_options[] = {
-    {"output", 'o', "FILE", "the page (default: the trace's name with .html)", STORED(output_path)},
-    {"title", 0, "TEXT", "the page's title (default: the trace's name)", STORED(title)},
-    {"timesteps", 0, "N", "have the first N timesteps in the page (default 20000)", STORED(timesteps_option)},
-    {"trees", 0, "N",
-     "have the trees of the first N inputs in the page (default: of as many as have 500000 candidates)",
+    {"output", 'o', "FILE", "file for the page (default: the trace's name with .html)", STORED(output_path)},
+    {"title", 0, "TEXT", "title of the page (default: the trace's name)", STORED(title)},
+    {"timesteps", 0, "N", "include the first N timesteps (default 20000)", STORED(timesteps_option)},
+    {"trees", 0, "N", "include the trees of the first N inputs (default: as many as have 500000 candidates)",
      STORED(trees_option)},
     {.name = NULL},
 };
@@ -60,7 +59,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     trace_page *v = user;
-    if (v->path) return cli_fail("one trace was expected, \"%s\" is a second", value);
+    if (v->path) return cli_fail("expected one trace, found another, \"%s\"", value);
     v->path = value;
     return CLI_OK;
 }
@@ -122,9 +121,9 @@ static int read_events(trace_page *v, int (*each)(trace_page *v, json_t *event))
         if (is_event) continue;
         status = cli_input_read(&input, 1, &line, &length);
         if (status != RILL_END_OF_INPUT || line == 1)
-            code = cli_fail("%s: line %" PRId64 ": it is no event of `rill decode --trace`", v->path, line);
+            code = cli_fail("%s: line %" PRId64 ": expected an event of `rill decode --trace`", v->path, line);
         else if (!v->cut)
-            cli_message("warning: %s: the last line, %" PRId64 ", is cut: it is left out", v->path, line);
+            cli_message("warning: %s: the last line, %" PRId64 ", is incomplete: it is left out", v->path, line);
         v->cut = 1;
         break;
     }
@@ -145,7 +144,7 @@ static int64_t candidate_item(const json_t *items, const json_t *index, size_t j
 
 static int count_candidate(trace_page *v, int64_t item)
 {
-    if (item < 0 || item == INT64_MAX) return cli_fail("%s: a candidate is of no input of its timestep", v->path);
+    if (item < 0 || item == INT64_MAX) return cli_fail("%s: a candidate belongs to no input of its timestep", v->path);
     if (v->n_tallies > 0 && v->tally[v->n_tallies - 1].item == item) {
         v->tally[v->n_tallies - 1].n++;
         return CLI_OK;
@@ -239,10 +238,10 @@ static int write_left_out(trace_page *v)
 {
     const int64_t n = v->n_timesteps < v->max_timesteps ? v->n_timesteps : v->max_timesteps;
     if (n < v->n_timesteps)
-        cli_message("warning: %s has the first %" PRId64 " of %" PRId64 " timesteps; --timesteps N takes more",
+        cli_message("warning: %s has the first %" PRId64 " of %" PRId64 " timesteps: use --timesteps N for more",
                     v->output_path, n, v->n_timesteps);
     if (v->max_trees < v->n_items)
-        cli_message("warning: %s has trees of the first %" PRId64 " of %" PRId64 " inputs; --trees N takes more",
+        cli_message("warning: %s has trees of the first %" PRId64 " of %" PRId64 " inputs: use --trees N for more",
                     v->output_path, v->max_trees, v->n_items);
     json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "left_out", "timesteps", (json_int_t)n,
                               "of_timesteps", (json_int_t)v->n_timesteps, "trees", (json_int_t)v->max_trees, "of_trees",
@@ -287,14 +286,14 @@ static int name_page(trace_page *v, char **name)
 static int run(trace_page *v)
 {
     char *name = NULL;
-    int code = cli_file_is_standard(v->path) ? cli_fail("a trace is read twice, so it has to be a file")
+    int code = cli_file_is_standard(v->path) ? cli_fail("the trace must be a file, because it is read twice")
                                              : name_page(v, &name);
     const cli_file files[] = {{"the trace", v->path, 0}, {"the page", v->output_path, 1}, {NULL, NULL, 0}};
     if (code == CLI_OK) code = cli_files_check(files);
     if (code == CLI_OK && rill_context_create(&v->ctx, NULL) < 0) code = cli_fail_memory("a context");
     if (code == CLI_OK) code = read_events(v, count_event);
     if (code == CLI_OK && v->n_timesteps == 0)
-        code = cli_fail("%s: there are no timesteps in it; `rill decode --trace FILE` writes a trace", v->path);
+        code = cli_fail("%s: the trace has no timesteps; `rill decode --trace FILE` writes a trace", v->path);
     choose_trees(v);
     if (code == CLI_OK) code = write_page(v);
     if (code == CLI_OK)

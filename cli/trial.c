@@ -138,7 +138,7 @@ static void show_point(const cli_trials *t, const cli_point *point)
     char label[256];
     if (!t->shows_progress || !isatty(STDERR_FILENO)) return;
     cli_point_label(point, label, sizeof label);
-    fprintf(stderr, "\rtrying %zu", t->points.n);
+    fprintf(stderr, "\rtrial %zu", t->points.n);
     if (t->total) fprintf(stderr, " of %" PRId64, t->total);
     fputs(": ", stderr);
     cli_terminal_write(stderr, label, strlen(label));
@@ -161,10 +161,11 @@ int cli_trials_check_name(const char *path, const rill_option_source *command_li
     const rill_script_parameter *p = rill_script_parameter_table();
     while (p->name && strcmp(p->name, name)) p++;
     if (p->heuristic && rill_option_source_has_chain(command_line, RILL_CHAIN_HEURISTICS))
-        return cli_fail("%s sets %s, but options of the chain replace all heuristics: leave one of the two out", path,
-                        name);
+        return cli_fail("%s sets %s, but heuristics given as options replace all heuristics: leave one of the two "
+                        "out",
+                        path, name);
     if (rill_option_source_get(command_line, p->setting ? p->setting : name))
-        return cli_fail("%s sets %s, and so does an option: leave one of the two out", path, name);
+        return cli_fail("%s sets %s, which an option sets too: leave one of the two out", path, name);
     return CLI_OK;
 }
 
@@ -235,7 +236,7 @@ static int make_search(cli_trials *t, const rill_script_config *config, cli_poin
     char why[600];
     const char *key = changed_key(config, t->config);
     if (key) {
-        snprintf(why, sizeof why, "%s: a point cannot change it: model and files are those of the script for all", key);
+        snprintf(why, sizeof why, "%s cannot differ between configurations, which share the model and files", key);
         return refuse(point, why);
     }
     rill_status status = cli_options_from_config(source, t->script, ctx, config);
@@ -248,7 +249,7 @@ static int make_search(cli_trials *t, const rill_script_config *config, cli_poin
     if (status == RILL_ERR_OPTION) return refuse(point, rill_error(ctx));
     if (status < 0) return fail_point(t, point);
     if (!(*search_config)->ignored[0]) return CLI_OK;
-    snprintf(why, sizeof why, "the options leave no room for: %s", (*search_config)->ignored);
+    snprintf(why, sizeof why, "the options exclude: %s", (*search_config)->ignored);
     return refuse(point, why);
 }
 
@@ -280,7 +281,7 @@ static int decode_point(cli_trials *t, const rill_script_config *config, cli_poi
     if (status == RILL_OK) status = cli_trial_judge(t->session, t->set, search_config, NULL, &point->trial);
     if (t->shows_progress) cli_trials_erase(NULL);
     if (cli_interrupted()) {
-        cli_message("%s: interrupted%s", t->path, is_first_run(t) ? "" : ": what was tried before is kept");
+        cli_message("%s: interrupted%s", t->path, is_first_run(t) ? "" : ": earlier trials are kept");
         return CLI_INTERRUPTED;
     }
     if (status < 0) rill_script_config_locate_error(t->script, config);

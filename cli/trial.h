@@ -17,9 +17,9 @@ typedef struct cli_testset_files {
 } cli_testset_files;
 
 /* The row that refuses --tsv, for commands with --test-set FILE. */
-#define CLI_REFUSED_TSV                                                                              \
-    {                                                                                                \
-        "tsv", 0, "FILE", "", .refused = "--test-set FILE has inputs and references, in two columns" \
+#define CLI_REFUSED_TSV                                                                                  \
+    {                                                                                                    \
+        "tsv", 0, "FILE", "", .refused = "use --test-set FILE with inputs and references in two columns" \
     }
 
 /* Load the files. `input` or `tsv` must be set. CLI_OK or CLI_FAILED after a message. */

@@ -120,10 +120,12 @@ static rill_status check_input(rill_engine *e, int32_t i)
     input->message[sizeof input->message - 1] = '\0';
     if (!unchanged)
         return rill_fail(e->ctx, RILL_ERR_PLUGIN,
-                         "domain %s: encode wrote over the slot, the id or the text of input %lld", e->domain->name,
-                         (long long)in->id);
+                         "domain %s: encode() changed the slot, id or text of input %lld, which it may only read",
+                         e->domain->name, (long long)in->id);
     if (input->status >= 0 && (input->size < 0 || input->max_length < 0))
-        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: encode gave input %lld the size %lld and the length %d",
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN,
+                         "domain %s: encode() gave input %lld the size %lld and the "
+                         "maximum length %d; both must be valid (domain.h)",
                          e->domain->name, (long long)in->id, (long long)input->size, input->max_length);
     return RILL_OK;
 }

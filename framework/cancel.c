@@ -75,7 +75,10 @@ static int32_t find_input_place(const rill_engine *e, int64_t id, int32_t *index
 
 rill_status cancel_not_found(rill_context *ctx, int64_t id)
 {
-    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "input %lld is not there to be cancelled", (long long)id);
+    return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                     "input %lld cannot be cancelled: it has finished, or was never "
+                     "submitted",
+                     (long long)id);
 }
 
 static rill_status cancel_item(rill_engine *e, int32_t slot, int32_t place)
@@ -152,9 +155,9 @@ static rill_status fail_timed_out(rill_engine *e, int32_t slot, int32_t place)
 {
     char message[120];
     if (e->items.item[slot].saved_result != NULL) return fail_item(e, slot, place, RILL_OK, "");
-    snprintf(message, sizeof message, "the deadline came at timestep %d, before there was any %s",
+    snprintf(message, sizeof message, "the deadline passed at timestep %d, before there was any %s",
              e->items.item[slot].timestep,
-             e->items.item[slot].dropped_truncated ? "whole output, as require-end wants" : "hypothesis");
+             e->items.item[slot].dropped_truncated ? "complete output, which require-end requires" : "hypothesis");
     return fail_item(e, slot, place, RILL_ERR_DEADLINE, message);
 }
 

@@ -10,17 +10,27 @@ rill_status certify_check(rill_context *ctx, const chain *c, const rill_settings
     if (!settings->certify) return RILL_OK;
     if (settings->exact && settings->at_limit == RILL_LIMIT_BEST_ENDED)
         return rill_fail(ctx, RILL_ERR_OPTION,
-                         "exact: at-limit best-ended says what becomes of one beam, and exact search has many");
+                         "exact search cannot be combined with at-limit best-ended, which chooses among the "
+                         "hypotheses of one beam");
     if (settings->cube > RILL_CUBE_NONE)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: under cube pruning nothing can be said of what was left out", what);
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "%s cannot be combined with cube pruning: it skips hypotheses whose "
+                         "scores have no bound",
+                         what);
     if (settings->unknown_penalty < 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: an unknown-penalty below 0 has no greatest score", what);
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "%s cannot be combined with an unknown-penalty below 0: scores "
+                         "would have no upper bound",
+                         what);
     if (info->unnormalised)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: the model's scores are no log-probabilities", what);
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s needs scores that are log-probabilities; this model's are not",
+                         what);
     for (int32_t i = c->n_heuristics; i < c->n; i++)
         if (c->link[i].scorer->max_bonus == NULL)
-            return rill_fail(ctx, RILL_ERR_OPTION, "%s: scorer %s does not say how much it adds at most", what,
-                             c->link[i].scorer->name);
+            return rill_fail(ctx, RILL_ERR_OPTION,
+                             "%s cannot be combined with scorer %s, which declares no "
+                             "max_bonus",
+                             what, c->link[i].scorer->name);
     return RILL_OK;
 }
 

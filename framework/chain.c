@@ -17,7 +17,7 @@ enum { STATE_ALIGNMENT = 16 };
 
 static rill_status refuse_arguments(rill_context *ctx, const char *what, const char *name, const char *arguments)
 {
-    return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, \"%s\" was given", what, name, arguments);
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, found \"%s\"", what, name, arguments);
 }
 
 static rill_status create_instance(rill_context *ctx, const chain_link *link, const char *arguments, void **self)
@@ -304,8 +304,8 @@ static rill_status check_independence(chain *c, int32_t link, const candidates *
         if (!same)
             return rill_fail(
                 c->ctx, RILL_ERR_CHECK,
-                "heuristic %s treats input %lld differently alone than among %d items: it must look at one "
-                "item at a time and remember nothing",
+                "heuristic %s gives input %lld another result alone than in a batch of %d: it must use one input "
+                "at a time and keep no state",
                 c->link[link].heuristic->name, (long long)cands->item_id[i], cands->n);
     }
     return RILL_OK;

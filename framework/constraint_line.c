@@ -82,7 +82,7 @@ static rill_status add_constraint(rill_constraints *c, const char *part, size_t 
         c->arguments[i] = ""; /* marks it as set; the pointer is set later, since texts move as they grow */
         return RILL_OK;
     }
-    return rill_fail(c->ctx, RILL_ERR_INPUT, "constraints: \"%.*s\" is no scorer of this run",
+    return rill_fail(c->ctx, RILL_ERR_INPUT, "constraints: this run has no scorer \"%.*s\"",
                      (int)(name < 60 ? name : 60), part);
 }
 

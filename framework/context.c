@@ -90,7 +90,7 @@ rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
     rill_status status = rill__registry_share(ctx, parent, shared);
     if (status < 0) {
         rill_context_destroy(ctx);
-        return rill_fail(parent, status, "out of memory: the tables of a worker");
+        return rill_fail(parent, status, "out of memory: cannot make the tables of a worker");
     }
     *out = ctx;
     return RILL_OK;
@@ -154,8 +154,9 @@ rill_status rill_copy_struct(rill_context *ctx, const char *what, void *own, siz
         if (ctx == NULL) return RILL_ERR_ABI;
         return rill_fail(
             ctx, RILL_ERR_ABI,
-            "%s has %zu bytes, this version of rill reads %zu to %zu: set struct_size, or rebuild the program", what,
-            known, min_size, size);
+            "%s has a struct_size of %zu, and this version of rill reads %zu to %zu: set struct_size, or rebuild "
+            "the program",
+            what, known, min_size, size);
     }
     memset(own, 0, size);
     memcpy(own, from, known);
@@ -317,8 +318,8 @@ rill_status rill_fail(rill_context *ctx, rill_status status, const char *format,
 
 rill_status rill_fail_memory(rill_context *ctx, size_t size, const char *what)
 {
-    if (size == SIZE_MAX) return rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: %s would be too large", what);
-    return rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: %zu bytes for %s were refused", size, what);
+    if (size == SIZE_MAX) return rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: the size of %s overflows", what);
+    return rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: cannot allocate %zu bytes for %s", size, what);
 }
 
 void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)

@@ -63,8 +63,8 @@ static rill_status check_key_fn(rill_engine *e, timestep *t)
         if (memcmp(alone, t->cube.key + first, (size_t)n * sizeof *alone) != 0)
             return rill_fail(
                 e->ctx, RILL_ERR_CHECK,
-                "cube-key treats input %lld differently alone than among others: it must look at one item at "
-                "a time and remember nothing",
+                "cube_key gives input %lld another result alone than in a batch: it must use one input at a time "
+                "and keep no state",
                 (long long)r->item_id[first]);
     }
     return RILL_OK;

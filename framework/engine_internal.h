@@ -233,7 +233,7 @@ int engine_is_input_error(rill_status status);
 int engine_has_input(const rill_engine *e, int64_t id);
 /* Messages of results of inputs that were cancelled or timed out, here or in the shared queue (worker_pool.c). */
 #define MESSAGE_CANCELLED "cancelled"
-#define MESSAGE_DEADLINE "the deadline came before the input's turn"
+#define MESSAGE_DEADLINE "the deadline passed before the input was decoded"
 rill_status cancel_not_found(rill_context *ctx, int64_t id);
 
 /* engine.c: submit an input that has already failed; `user` is returned with its result. As rill_engine_submit_failed(). */

@@ -4,7 +4,7 @@
 static rill_status fail_no_profile(const rill_engine *e)
 {
     return rill_fail(e->ctx, RILL_ERR_OPTION,
-                     "profile: domain %s runs no programs on a device, and counts no operations", e->domain->name);
+                     "profile: domain %s has no profiles, because it runs no graphs on a device", e->domain->name);
 }
 
 rill_status rill_engine_profile(rill_engine *e, int on)

@@ -68,7 +68,7 @@ static rill_status open_descriptor(rill_file *out, rill_context *ctx, const char
     if (fstat(descriptor, &info) != 0)
         status = fail_errno(ctx, "open", path);
     else if (!is_accepted_kind(descriptor, info.st_mode, kind))
-        status = rill_fail(ctx, RILL_ERR_IO, "cannot open %s: it is %s, a %sfile was expected", path,
+        status = rill_fail(ctx, RILL_ERR_IO, "cannot open %s: expected a %sfile, found %s", path,
                            kind_name(info.st_mode), kind == RILL_FILE_STREAM ? "" : "regular ");
     if (status < 0) {
         close(descriptor);
@@ -108,7 +108,7 @@ static int open_part(rill_context *ctx, int folder, const char *part, int more)
     const int descriptor = openat(folder, part, READ_FLAGS | O_NONBLOCK | O_NOFOLLOW | (more ? O_DIRECTORY : 0));
     if (descriptor >= 0) return descriptor;
     if (errno == ELOOP || (errno == ENOTDIR && more))
-        rill_fail(ctx, RILL_ERR_IO, "\"%s\" is %s", part, more ? "no directory, or a link" : "a link");
+        rill_fail(ctx, RILL_ERR_IO, "\"%s\" is %s", part, more ? "not a directory, or a link" : "a link");
     else
         fail_errno(ctx, "open", part);
     return -1;
@@ -132,7 +132,7 @@ rill_status rill_file_open_inside(rill_file *out, rill_context *ctx, const char 
         const size_t length = part_length(pos);
         if (length == 0) {
             close(descriptor);
-            return rill_fail(ctx, RILL_ERR_ARGUMENT, "\"%s\" is not the name of a file inside %s", name, folder);
+            return rill_fail(ctx, RILL_ERR_ARGUMENT, "\"%s\" is not the name of a file in %s", name, folder);
         }
         memcpy(part, pos, length);
         part[length] = '\0';
@@ -202,7 +202,8 @@ rill_status rill_file_read(rill_text *out, const char *path, size_t limit)
     if (file.size <= limit) status = RILL__GROW(out->ctx, out->data, out->capacity, (size_t)file.size + 2, path);
     if (status == RILL_OK && file.size <= limit) status = read_to_end(&file, out, limit);
     if (status == RILL_OK && (file.size > limit || out->length > limit))
-        status = rill_fail(out->ctx, RILL_ERR_FORMAT, "%s is larger than the %zu bytes that it may have", path, limit);
+        status = rill_fail(out->ctx, RILL_ERR_FORMAT, "%s is larger than %zu bytes, the limit for such a file", path,
+                           limit);
     rill_file_close(&file);
     if (status < 0) rill_text_reset(out);
     if (status == RILL_OK) drop_bom(out);

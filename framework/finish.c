@@ -203,18 +203,22 @@ static void write_no_output_reason(const rill_engine *e, const item *it, char *o
         snprintf(out, size, "%s", it->fail_reason.data);
     else if (it->dropped_truncated)
         snprintf(out, size,
-                 "no output had ended by timestep %d, where all were cut short, and require-end wants whole ones",
+                 "no hypothesis had ended by timestep %d, the length limit, and require-end gives no truncated "
+                 "output",
                  it->timestep);
     else if (it->blocked_by > 0)
-        snprintf(out, size, "every hypothesis died by timestep %d: scorer %s left no action that the model can take",
+        snprintf(out, size,
+                 "no hypothesis is left at timestep %d: scorer %s masks all actions that the model "
+                 "allows",
                  it->timestep, e->chain.link[e->chain.n_heuristics + it->blocked_by - 1].scorer->name);
     else if (it->settings->no_repeat_ngram > 0)
         snprintf(out, size,
-                 "every hypothesis died by timestep %d: no-repeat-ngram %d, the model or a heuristic left no action",
+                 "no hypothesis is left at timestep %d: no-repeat-ngram-size %d, the model or a heuristic excludes "
+                 "all actions",
                  it->timestep, it->settings->no_repeat_ngram);
     else
         snprintf(out, size,
-                 "every hypothesis died by timestep %d: the model, a constraint or a heuristic left no action",
+                 "no hypothesis is left at timestep %d: the model, a constraint or a heuristic excludes all actions",
                  it->timestep);
 }
 

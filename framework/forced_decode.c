@@ -16,8 +16,7 @@
 static rill_status create_forced(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
 {
     if (strncmp(arguments, "text ", 5) != 0 && strncmp(arguments, "ids ", 4) != 0 && arguments[0] != '\0')
-        return rill_fail(ctx, RILL_ERR_OPTION, "given: \"%.40s\" begins neither with \"text \" nor with \"ids \"",
-                         arguments);
+        return rill_fail(ctx, RILL_ERR_OPTION, "given: \"%.40s\" must begin with \"text \" or \"ids \"", arguments);
     return constraint_create(table, ctx, arguments, sizeof(constraint), self);
 }
 
@@ -55,7 +54,7 @@ static rill_status score_forced(void *self, const rill_scorer_rows *rows, rill_m
         }
         pos -= first_pos;
         if (pos >= c->phrases.n_actions) {
-            RILL__TRY(rill_modifiers_fail_input(mods, row, "the output stops before the model can end it"));
+            RILL__TRY(rill_modifiers_fail_input(mods, row, "the output ends where the model cannot end it"));
             continue;
         }
         RILL__TRY(rill_modifiers_allow(mods, row, c->phrases.action[pos]));
@@ -69,7 +68,7 @@ const rill_scorer rill__forced_scorer = {
     .struct_size = sizeof(rill_scorer),
     .name = "given",
     .arguments = "text TEXT|ids N N ...",
-    .summary = "the output is this one: what `rill score` asks for",
+    .summary = "force this output; `rill score` uses it",
     .create = create_forced,
     .score = score_forced,
     .destroy = constraint_destroy,
@@ -101,11 +100,12 @@ rill_status rill_option_source_force_decode(rill_option_source *layer)
     for (const rill_option *row = rill_setting_table(); row->name; row++)
         if (!is_allowed_setting(row) && rill_option_source_get(layer, row->name) != NULL)
             return rill_fail(layer->ctx, RILL_ERR_OPTION,
-                             "%s is for a search, and given outputs need none: leave it out",
+                             "%s has no effect on given outputs, which are scored without a search: leave it out",
                              rill__option_label(layer->ctx, row->name, label));
     if (rill_option_source_has_chain(layer, RILL_CHAIN_HEURISTICS))
         return rill_fail(layer->ctx, RILL_ERR_OPTION,
-                         "heuristics are for a search, and given outputs need none: leave them out");
+                         "heuristics have no effect on given outputs, which are scored without a search: leave "
+                         "them out");
     for (size_t i = 0; i < sizeof forced_settings / sizeof *forced_settings; i++)
         RILL__TRY(rill_option_source_set(layer, forced_settings[i].name, forced_settings[i].value));
     rill_option_source_set_chain(layer, RILL_CHAIN_HEURISTICS);

@@ -40,7 +40,7 @@ static rill_status create_absolute(const rill_heuristic *table, rill_context *ct
     char *end;
     double delta = rill_read_number(arguments, &end);
     if (end == arguments || *end != '\0' || !(delta >= 0))
-        return rill_fail(ctx, RILL_ERR_OPTION, "absolute: \"%s\" is not a number of at least 0, as in absolute:2.5",
+        return rill_fail(ctx, RILL_ERR_OPTION, "absolute: \"%s\" is not a number from 0, as in absolute:2.5",
                          arguments);
     return create_threshold(ctx, delta, self);
 }
@@ -53,7 +53,7 @@ static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, 
     double ratio = rill_read_number(arguments, &end);
     if (end == arguments || *end != '\0' || !(ratio > 0 && ratio <= 1))
         return rill_fail(ctx, RILL_ERR_OPTION,
-                         "a ratio of probabilities must be above 0 and at most 1, as in relative:0.01, not \"%s\"",
+                         "\"%s\" is not a ratio of probabilities above 0 and at most 1, as in relative:0.01",
                          arguments);
     return create_threshold(ctx, -log(ratio), self);
 }

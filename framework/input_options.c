@@ -46,15 +46,14 @@ static rill_status check_value_of(rill_context *ctx, const rill_domain *domain, 
 {
     const rill_option *row = rill_option_find(rill_domain_input_rows(domain), name);
     if (row != NULL) return rill_option_read(ctx, row, value, NULL);
-    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "no input of domain %s has an option \"%.60s\" of its own", domain->name,
-                     name);
+    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s has no option \"%.60s\" of single inputs", domain->name, name);
 }
 
 rill_status rill_domain_input_option(const rill_domain *domain, const char *name, const char *value, rill_text *out)
 {
     RILL__TRY(check_value_of(out->ctx, domain, name, value));
     if (strchr(value, ' ') != NULL)
-        return rill_fail(out->ctx, RILL_ERR_OPTION, "%s: \"%.60s\" has a blank", name, value);
+        return rill_fail(out->ctx, RILL_ERR_OPTION, "%s: the value \"%.60s\" has a space", name, value);
     return rill_text_printf(out, "%s%s=%s", out->length > 0 ? " " : "", name, value);
 }
 
@@ -68,7 +67,7 @@ rill_status rill__input_options(rill_context *ctx, const rill_domain *domain, co
         pos[length] = '\0';
         if (equals == NULL)
             return rill_fail(ctx, RILL_ERR_OPTION,
-                             "an input's options are NAME=VALUE with a blank between, not \"%.60s\"", pos);
+                             "the options of an input are NAME=VALUE separated by spaces, found \"%.60s\"", pos);
         *equals = '\0';
         if (check_value_of(ctx, domain, pos, equals + 1) < 0) return RILL_ERR_OPTION;
         pos += length + 1;

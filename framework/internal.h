@@ -78,7 +78,7 @@ int rill__read_start(const char *path, char *out, size_t size);
 static inline rill_status rill__check_text(rill_context *ctx, const char *text, size_t length)
 {
     if (text != NULL || length == 0) return RILL_OK;
-    return rill_fail(ctx, RILL_ERR_ARGUMENT, "a text of %zu bytes that is NULL", length);
+    return rill_fail(ctx, RILL_ERR_ARGUMENT, "the text is NULL, with a length of %zu bytes", length);
 }
 
 /* Processors allowed by this process's cgroup quotas, 0: no quota. `root` is a prefix for /proc and /sys. */

@@ -59,7 +59,7 @@ static rill_status read_phrases(required_phrases *r, const rill_scorer_rows *row
     list->is_read = 1;
     if (list->n > MAX_PHRASES || list->n_actions > MAX_REQUIRED)
         return phrases_fail(list, c->name,
-                            "%zu actions in phrases, of which there are %zu: at most %d and %d are possible",
+                            "%zu actions in %zu phrases: at most %d actions in %d phrases can be required",
                             list->n_actions, list->n, MAX_REQUIRED, MAX_PHRASES);
     for (size_t i = 0; i < list->n; i++) build_fallback(r, &list->phrase[i]);
     for (size_t i = 0; i < list->n_actions; i++) {

@@ -143,7 +143,7 @@ static rill_status fail_arguments(rill_context *ctx, const char *text, size_t le
 {
     return rill_fail(
         ctx, RILL_ERR_OPTION,
-        "lmbr: \"%.*s\": FILE or self=N is expected, and behind it lambda, T, p, r, theta=A/B/C/D/E and, with "
+        "lmbr: found \"%.*s\", expected FILE or self=N, followed by lambda, T, p, r, theta=A/B/C/D/E and, with "
         "self, scale, as in lmbr:FILE,lambda=0.5,T=10,p=0.8,r=0.7",
         (int)length, text);
 }
@@ -193,7 +193,9 @@ static int read_parameter(lmbr *l, parameters *parsed, const char *text, const c
 static rill_status set_thetas(lmbr *l, const parameters *parsed)
 {
     if (parsed->has_thetas && parsed->has_shape)
-        return rill_fail(l->ctx, RILL_ERR_OPTION, "lmbr: theta says what T, p and r would: give one or the other");
+        return rill_fail(l->ctx, RILL_ERR_OPTION,
+                         "lmbr: theta cannot be combined with T, p and r, from which it "
+                         "is computed otherwise");
     if (!parsed->has_thetas) {
         l->theta[0] = -1 / parsed->T;
         for (int m = 1; m <= RILL_NGRAM_MAX; m++) l->theta[m] = 1 / (4 * parsed->T * parsed->p * pow(parsed->r, m - 1));
@@ -201,7 +203,9 @@ static rill_status set_thetas(lmbr *l, const parameters *parsed)
     for (int m = 0; m <= RILL_NGRAM_MAX; m++) {
         l->theta[m] /= parsed->lambda;
         if (!(fabs(l->theta[m]) <= 1e6))
-            return rill_fail(l->ctx, RILL_ERR_OPTION, "lmbr: theta of order %d, divided by lambda, is %g: at most 1e6",
+            return rill_fail(l->ctx, RILL_ERR_OPTION,
+                             "lmbr: theta of order %d, divided by lambda, is %g; the "
+                             "maximum is 1e6",
                              m, l->theta[m]);
     }
     return RILL_OK;
@@ -330,7 +334,8 @@ const rill_scorer rill__lmbr_scorer = {
     .name = "lmbr",
     .arguments = "FILE or self=N, then [,lambda=L][,T=T][,p=P][,r=R] or [,theta=A/B/C/D/E]",
     .summary =
-        "reward n-grams by their posteriors: of a file of `rill evidence`, or of a first search's best N outputs",
+        "reward n-grams by their posteriors, from a file of `rill evidence` or from the N best outputs of a first "
+        "search",
     .create = create,
     .score = score,
     .destroy = destroy,

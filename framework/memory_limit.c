@@ -38,11 +38,11 @@ static rill_status share_memory(rill_engine *e, int32_t workers)
     int64_t memory = e->settings.memory;
     if (info->node_bytes <= 0)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
-                         "memory: domain %s does not say what its states take: set max-nodes instead", domain);
+                         "memory: domain %s does not declare the size of its states: set max-nodes instead", domain);
     if (info->runner_bytes > 0 && memory / workers <= info->runner_bytes)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
-                         "memory: a worker of domain %s takes %lld bytes whatever it decodes, and of %lld bytes it has "
-                         "%lld: raise memory, or lower the number of workers",
+                         "memory: a worker of domain %s needs %lld bytes before it decodes anything, and its share "
+                         "of %lld bytes is %lld: raise memory, or lower the number of workers",
                          domain, (long long)info->runner_bytes, (long long)memory, (long long)(memory / workers));
     if (info->runner_bytes > 0) memory -= workers * info->runner_bytes;
     const int64_t inputs = info->slot_bytes > 0 || info->slot_unit_bytes > 0 ? memory / 4 : 0;
@@ -50,8 +50,8 @@ static rill_status share_memory(rill_engine *e, int32_t workers)
     int64_t nodes = nodes_memory / info->node_bytes;
     if (nodes < 1)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
-                         "memory: %lld bytes hold no state of domain %s, which takes %lld of the %lld there are for "
-                         "states",
+                         "memory: %lld bytes are too few for one state of domain %s, which needs %lld; %lld are "
+                         "left for states",
                          (long long)memory, domain, (long long)info->node_bytes, (long long)nodes_memory);
     if (nodes > INT32_MAX - 1) nodes = INT32_MAX - 1;
     if (e->memory_limit.max_nodes == 0 || nodes < e->memory_limit.max_nodes) e->memory_limit.max_nodes = (int32_t)nodes;
@@ -68,8 +68,8 @@ rill_status memory_limit_check(const rill_engine *e, const request *r)
     if (info->row_bytes == 0 || e->settings.memory == 0 || e->memory_limit.max_rows >= k) return RILL_OK;
     return rill_fail(
         e->ctx, RILL_ERR_OPTION,
-        "memory: k %lld and domain %s take %lld bytes for a timestep, and of %lld bytes a worker has %lld for "
-        "it: raise memory, or lower k or the number of workers",
+        "memory: with beam-size %lld domain %s needs %lld bytes for a timestep, and of %lld bytes a worker has "
+        "%lld for it: raise memory, or lower beam-size or the number of workers",
         (long long)k, e->domain->name, (long long)(k * info->row_bytes), (long long)e->settings.memory,
         (long long)(e->memory_limit.max_rows * info->row_bytes));
 }
@@ -161,7 +161,8 @@ rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t me
     double cost = encoded_bytes(e, (double)input->size);
     if (cost > (double)b->total_slot_bytes)
         return rill_input_fail(input, RILL_ERR_INPUT,
-                               "the encoded input takes %.0f bytes, and memory leaves %lld to inputs: raise memory",
+                               "the encoded input needs %.0f bytes, and the memory limit leaves %lld for inputs: "
+                               "raise memory",
                                cost, (long long)b->total_slot_bytes);
     it->slot_bytes = (int64_t)cost;
     b->used_slot_bytes += it->slot_bytes;
@@ -251,12 +252,12 @@ static rill_status handle_alone(rill_engine *e)
     if (engine_exact_stop(e, &e->items.item[slot])) return finish_with_found(e);
     const item *it = &e->items.item[slot];
     char message[256];
-    snprintf(
-        message, sizeof message,
-        "its search holds %d states and needs %lld more at timestep %d, and %s allows %d in all: raise it, or lower k",
-        e->hyps.n_nodes, (long long)memory_limit_max_nodes(e, slot), it->timestep,
-        e->settings.memory == 0 || e->memory_limit.max_nodes == e->settings.max_nodes ? "max-nodes" : "memory",
-        e->memory_limit.max_nodes);
+    snprintf(message, sizeof message,
+             "the search holds %d states and needs %lld more at timestep %d; %s allows %d in all: raise it, or lower "
+             "beam-size",
+             e->hyps.n_nodes, (long long)memory_limit_max_nodes(e, slot), it->timestep,
+             e->settings.memory == 0 || e->memory_limit.max_nodes == e->settings.max_nodes ? "max-nodes" : "memory",
+             e->memory_limit.max_nodes);
     running_pop_last(&e->running, &e->items);
     tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, RILL_ERR_INPUT);
     statistics_remove_item(&e->statistics, it);

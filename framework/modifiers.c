@@ -63,11 +63,11 @@ rill_status modifiers_begin(rill_modifiers *b, int32_t n)
 static rill_status check_row(rill_modifiers *b, int32_t *row, int32_t action)
 {
     if (*row < 0 || *row >= b->n_scorer_rows)
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s names row %d of %d", b->scorer_name, *row,
-                         b->n_scorer_rows);
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: row %d does not exist: there are %d", b->scorer_name,
+                         *row, b->n_scorer_rows);
     if (action < 0 || action >= b->n_actions)
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s names action %d of %d", b->scorer_name, action,
-                         b->n_actions);
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: action %d does not exist: there are %d", b->scorer_name,
+                         action, b->n_actions);
     *row += b->first_row;
     return RILL_OK;
 }
@@ -85,8 +85,8 @@ static rill_status append_entry(rill_modifiers *b, modifier_list *list, int32_t 
 static rill_status check_value(rill_modifiers *b, const char *what, float value)
 {
     if (!(value < INFINITY))
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: %s of %g: a number below infinity is needed",
-                         b->scorer_name, what, (double)value);
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: %s of %g: expected a finite number", b->scorer_name, what,
+                         (double)value);
     return RILL_OK;
 }
 
@@ -99,7 +99,7 @@ rill_status rill_modifiers_add(rill_modifiers *b, int32_t row, int32_t action, f
 rill_status rill_modifiers_scale(rill_modifiers *b, int32_t row, int32_t action, float factor)
 {
     if (!(factor > 0 && factor < INFINITY))
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: a factor of %g: a number above 0 is needed",
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: a factor of %g: expected a number above 0",
                          b->scorer_name, (double)factor);
     RILL__TRY(append_entry(b, &b->add, row, action, 0));
     b->add.entry[b->add.n - 1].factor = factor;
@@ -172,11 +172,11 @@ rill_status rill_modifiers_divide_banks(rill_modifiers *b, int32_t row, int32_t 
 {
     RILL__TRY(check_row(b, &row, 0));
     if (banks < 1 || banks > RILL_MAX_BANKS || rest < 0 || rest >= banks)
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: bank %d of %d: there are 1 to %d", b->scorer_name, rest,
-                         banks, RILL_MAX_BANKS);
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: bank %d of %d: expected 1 to %d banks", b->scorer_name,
+                         rest, banks, RILL_MAX_BANKS);
     if (!b->has_banks) memset(b->n_banks, 0, (size_t)b->n * sizeof *b->n_banks);
     if (b->has_banks && b->n_banks[row] != 0)
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: the row has banks already: one scorer may make them",
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: another scorer has divided the row into banks already",
                          b->scorer_name);
     b->has_banks = 1;
     b->n_banks[row] = banks;
@@ -190,8 +190,8 @@ rill_status rill_modifiers_assign_bank(rill_modifiers *b, int32_t row, int32_t a
     int32_t index = row;
     RILL__TRY(check_row(b, &index, action));
     if (!b->has_banks || bank < 0 || bank >= b->n_banks[index])
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: bank %d, and the row has %d", b->scorer_name, bank,
-                         b->has_banks ? b->n_banks[index] : 0);
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s: bank %d does not exist: the row has %d", b->scorer_name,
+                         bank, b->has_banks ? b->n_banks[index] : 0);
     RILL__TRY(append_entry(b, &b->add, row, action, 0));
     return append_entry(b, &b->bank, row, action, (float)bank);
 }
@@ -241,7 +241,7 @@ rill_status rill_modifiers_limit_children(rill_modifiers *b, int32_t row, int32_
 {
     RILL__TRY(check_row(b, &row, 0));
     if (m < 1)
-        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s limits a row to %d choices: 1 is the least",
+        return rill_fail(b->ctx, RILL_ERR_PLUGIN, "scorer %s limits a row to %d choices: expected at least 1",
                          b->scorer_name, m);
     if (!b->has_limit)
         for (int32_t i = 0; i < b->n; i++) b->limit[i] = INT32_MAX;

@@ -17,7 +17,8 @@ rill_status rill_ngrams_create(rill_ngrams **out, rill_context *ctx, const rill_
     rill_evidence_kind own;
     RILL__TRY(rill_copy_struct(ctx, "rill_evidence_kind", &own, sizeof own, kind, offsetof(rill_evidence_kind, names)));
     if (own.actions < 1 || own.phases < 1 || own.phases > NGRAM_PHASES)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "n-grams of %d actions in %d phases", own.actions, own.phases);
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "cannot count n-grams of %d actions in %d phases", own.actions,
+                         own.phases);
     rill_ngrams *g = rill_calloc(ctx, 1, sizeof *g);
     if (g == NULL) return rill_fail_memory(ctx, sizeof *g, "n-grams");
     g->ctx = ctx;
@@ -59,7 +60,7 @@ static rill_status check_ngram_entry(const rill_ngrams *g, const int32_t *action
     if (!isfinite(score)) return rill_fail(g->ctx, RILL_ERR_INPUT, "the score %g is not finite", score);
     for (int32_t i = 0; i < n; i++)
         if (action[i] < 0 || action[i] >= g->kind.actions)
-            return rill_fail(g->ctx, RILL_ERR_INPUT, "there is no action %d: the model has %d", action[i],
+            return rill_fail(g->ctx, RILL_ERR_INPUT, "action %d does not exist: the model has %d", action[i],
                              g->kind.actions);
     return RILL_OK;
 }
@@ -88,7 +89,9 @@ rill_status rill_ngrams_entry(rill_ngrams *g, const int32_t *action, int32_t n, 
     const size_t old_n = g->n_occurrences;
     rill_status status = check_ngram_entry(g, action, n, score);
     if (status >= 0 && g->n_edges > 0)
-        status = rill_fail(g->ctx, RILL_ERR_INPUT, "an entry among the edges of a lattice");
+        status = rill_fail(g->ctx, RILL_ERR_INPUT,
+                           "a list entry follows edges of a lattice: an input has one or "
+                           "the other");
     if (status >= 0) status = RILL__GROW(g->ctx, g->score, g->scores_capacity, g->n_entries + 1, "n-grams");
     for (int32_t i = 0; status >= 0 && i < n; i++) status = add_ngrams_from(g, action, n, i, (int32_t)g->n_entries);
     if (status < 0) {
@@ -104,9 +107,10 @@ rill_status rill_ngrams_edge(rill_ngrams *g, int32_t from, int32_t to, int32_t a
     RILL__TRY(check_ngram_entry(g, &action, 1, score));
     if (from < 0 || to <= from || to >= MAX_NODES)
         return rill_fail(g->ctx, RILL_ERR_INPUT,
-                         "an edge from node %d to node %d: it must lead to a larger number, below %d", from, to,
+                         "the edge from node %d to node %d must lead to a larger node number, below %d", from, to,
                          MAX_NODES);
-    if (g->n_entries > 0) return rill_fail(g->ctx, RILL_ERR_INPUT, "an edge among the entries of a list");
+    if (g->n_entries > 0)
+        return rill_fail(g->ctx, RILL_ERR_INPUT, "an edge follows list entries: an input has one or the other");
     RILL__TRY(RILL__GROW(g->ctx, g->edge, g->edges_capacity, g->n_edges + 1, "a lattice"));
     g->edge[g->n_edges++] = (ngram_edge){from, to, action, rounded(score)};
     return RILL_OK;
@@ -160,8 +164,9 @@ static void merge_duplicates(rill_ngrams *g)
 rill_status rill_ngrams_finish(rill_ngrams *g, double scale)
 {
     if (!(scale > 0) || !isfinite(scale))
-        return rill_fail(g->ctx, RILL_ERR_ARGUMENT, "a scale of %g: a number above 0 is needed", scale);
-    if (g->n_entries == 0 && g->n_edges == 0) return rill_fail(g->ctx, RILL_ERR_INPUT, "evidence without an output");
+        return rill_fail(g->ctx, RILL_ERR_ARGUMENT, "the scale is %g: expected a number above 0", scale);
+    if (g->n_entries == 0 && g->n_edges == 0)
+        return rill_fail(g->ctx, RILL_ERR_INPUT, "the evidence of an input has no output");
     if (g->n_edges > 0) {
         RILL__TRY(ngrams_from_lattice(g, scale));
     } else {
@@ -237,7 +242,7 @@ rill_status ngrams_build(rill_ngrams *g)
         append_ngram(end[g->occurrence[i].phase], ngram_level_index(&g->occurrence[i]), &g->occurrence[i]);
     for (int p = 0; p < g->kind.phases; p++)
         for (int m = 0; m + 1 < RILL_NGRAM_MAX; m++) end[p][m].first[end[p][m].n] = end[p][m + 1].n;
-    return ngrams_set_levels(g) ? RILL_OK : rill_fail(g->ctx, RILL_ERR_INPUT, "there are too many n-grams");
+    return ngrams_set_levels(g) ? RILL_OK : rill_fail(g->ctx, RILL_ERR_INPUT, "an input has too many n-grams");
 }
 
 /* --- checking ------------------------------------------------------------------------------------------------------- */

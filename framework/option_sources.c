@@ -87,16 +87,17 @@ static const rill_option CHAIN_OPTIONS[] = {
     TYPED_ROW(PRUNE "relative", "relative", "R", TEXT, SEARCH,
               "drop candidates with less than R times the best's probability"),
     TYPED_ROW(PRUNE "relative-local", "relative-local", "R", TEXT, SEARCH,
-              "the same, for the probability of the last action alone"),
+              "drop candidates whose last action has less than R times the probability of the item's best last "
+              "action"),
     ROW("heuristic", "NAME:ARGS", SEARCH,
-        "any heuristic of `rill list heuristics`; all are applied in the order given, the three above too"),
+        "add a heuristic of `rill list heuristics`; may be repeated; all apply in the order given, prune-* included"),
     ROW("scorer", "NAME:ARGS", SEARCH, "add a scorer of `rill list scorers`; may be repeated"),
     TYPED_ROW(
         "lmbr", NULL, "FILE[,NAME=X...]", PATH, SEARCH,
-        "reward n-grams of actions by their posteriors in FILE, which `rill evidence` made; lambda, T, p, r and theta are "
-        "explained in docs/guides/lmbr.md"),
+        "reward n-grams by their posteriors in FILE, made by `rill evidence`; docs/guides/lmbr.md explains lambda, "
+        "T, p, r and theta"),
     ROW("lmbr-self", "N[,NAME=X...]", SEARCH,
-        "the same with every input's own N best outputs: it is decoded, and then decoded again"),
+        "reward n-grams by their posteriors among the input's N best outputs; decodes every input twice"),
     TYPED_ROW("scheduler", "policy", "NAME[:ARGS]", TEXT, SCHEDULE, "use this scheduler instead of the method's"),
     {0},
 };
@@ -114,17 +115,16 @@ const rill_option *rill_chain_table(void)
     }
 static const rill_option OUTPUT_OPTIONS[] = {
     OUTPUT("alignment", "[=FORM]", TEXT,
-           "add \" ||| \" and the alignment with the input behind each output; FORM: hard (default), soft or a share"),
+           "append \" ||| \" and the alignment with the input to each output; FORM: hard (default), soft or a share"),
     OUTPUT("word-scores", "", SWITCH,
-           "add \" ||| WordScores=\" and the log-probability of each action behind each output"),
+           "append \" ||| WordScores=\" and the log-probability of each token to each output"),
     OUTPUT("unknown-names", "", SWITCH,
-           "add \" ||| \" and the input's names that the model does not know behind each output"),
-    OUTPUT("ids", "", SWITCH, "outputs are numbers of actions, as in `rill list actions`, and not texts"),
-    OUTPUT(
-        "split", "HOW", TEXT,
-        "auto (default): an input that is longer than a model for translation was made for is decoded as its sentences, and "
-        "its output put together; sentences: every input; off: none"),
-    OUTPUT("pretty", "", SWITCH, "write trees indented, a constituent per line"),
+           "append \" ||| \" and the input's names that the model does not know to each output"),
+    OUTPUT("ids", "", SWITCH, "write token ids, as in `rill list actions`, in place of texts"),
+    OUTPUT("split", "HOW", TEXT,
+           "decode inputs sentence by sentence and join the outputs; auto (default): inputs longer than the "
+           "translation model's training sentences; sentences: all; off: none"),
+    OUTPUT("pretty", "", SWITCH, "write trees indented, one constituent per line"),
     {0},
 };
 
@@ -136,7 +136,7 @@ const rill_option *rill_output_table(void)
 static rill_status append_to_chain(rill_context *ctx, rill__chain *chain, const char *name, size_t length,
                                    const char *arguments)
 {
-    if (length == 0) return rill_fail(ctx, RILL_ERR_OPTION, "\":%s\": a name must stand before the colon", arguments);
+    if (length == 0) return rill_fail(ctx, RILL_ERR_OPTION, "\":%s\": expected a name before the colon", arguments);
     RILL__TRY(RILL__GROW(ctx, chain->entry, chain->capacity, chain->n + 1, "a chain"));
     rill_chain_entry *entry = &chain->entry[chain->n];
     entry->name = copy_text(ctx, name, length);

@@ -12,9 +12,8 @@ static rill_status check_text(const output_writer *w, rill_status status, const 
     size_t wrong_length = text->length;
     text->length = old_length <= text->capacity ? old_length : 0;
     RILL__TRY(status);
-    return rill_fail(w->ctx, RILL_ERR_PLUGIN,
-                     "domain %s: %s was to append to a text of %zu bytes, and leaves %zu of %zu", w->domain->name,
-                     method, old_length, wrong_length, text->capacity);
+    return rill_fail(w->ctx, RILL_ERR_PLUGIN, "domain %s: %s must append to the text of %zu bytes, but left %zu of %zu",
+                     w->domain->name, method, old_length, wrong_length, text->capacity);
 }
 
 /* Append the output's fields, each followed by a NUL; see rill_output_field(). */

@@ -40,7 +40,7 @@ static rill_status add_ids(phrases *list, const char *name, int32_t actions, con
         const long action = strtol(text, &number_end, 10);
         if (number_end == text || number_end > end || (*number_end != ' ' && number_end < end) || action < 0 ||
             action >= actions)
-            return phrases_fail(list, name, "\"%.*s\" is not the number of an action: there are %d from 0",
+            return phrases_fail(list, name, "\"%.*s\" is not an action id: expected 0 to %d - 1",
                                 (int)strcspn(text, " "), text, actions);
         RILL__TRY(
             RILL__GROW(list->ctx, list->action, list->actions_capacity, list->n_actions + (size_t)n + 1, "phrases"));

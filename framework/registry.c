@@ -38,7 +38,7 @@ rill_status rill__fail_unknown(rill_context *ctx, const char *what, const rill__
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": %s", what, name, rill_refused_option(what, name));
     if (near != NULL)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": did you mean \"%s\"?", what, name, near);
-    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": `rill list` names them, plugins add more", what,
+    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": `rill list` shows all, and plugins add more", what,
                      name);
 }
 
@@ -113,7 +113,7 @@ static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, 
                          what, (unsigned)abi, (unsigned)RILL_ABI_VERSION, how_to_rebuild(abi));
     /* A larger table has optional members from a newer header, which this librill does not read. */
     if (size < known)
-        return rill_fail(ctx, RILL_ERR_ABI, "%s has a table of %u bytes, this rill needs %zu: rebuild it", what,
+        return rill_fail(ctx, RILL_ERR_ABI, "%s has a table of %u bytes, this rill needs %zu bytes: rebuild it", what,
                          (unsigned)size, known);
     return RILL_OK;
 }
@@ -134,16 +134,16 @@ static rill_status check_table(rill_context *ctx, const table_kind *k, const ril
     snprintf(what, sizeof what, "%s \"%s\"", k->word, name);
     RILL__TRY(check_abi(ctx, what, head->abi_version, head->struct_size, k->size));
     if (head->name == NULL || head->name[0] == '\0')
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "a %s without a name was refused", k->word);
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "a %s table has no name", k->word);
     if (!is_valid_name(head->name))
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "%s: a name is made of a-z, 0-9, - and _", what);
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "%s: the name may only have a-z, 0-9, - and _", what);
     for (const table_member *m = k->members; m->name != NULL; m++) {
         void *value;
         memcpy(&value, (const char *)table + m->offset, sizeof value);
-        if (value == NULL) return rill_fail(ctx, RILL_ERR_PLUGIN, "%s lacks its mandatory member %s", what, m->name);
+        if (value == NULL) return rill_fail(ctx, RILL_ERR_PLUGIN, "%s: the mandatory member %s is NULL", what, m->name);
     }
     if (list_find(list, head->name) != NULL)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%s is registered already: give one of them another name", what);
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%s is registered already: rename one of the two", what);
     return RILL_OK;
 }
 
@@ -182,11 +182,10 @@ static int is_valid_option_name(const char *name)
 static const char *check_option_name(const rill_context *ctx, const rill_domain *domain, const rill_option *o,
                                      const char *name)
 {
-    if (!is_valid_option_name(name)) return "its name must be 2 to 40 of a-z, 0-9 and -, with no - at the ends";
-    if (is_reserved_name(name) || rill_option_find(domain->options, name) != o)
-        return "there is one of that name: it needs another";
+    if (!is_valid_option_name(name)) return "the name must have 2 to 40 of a-z, 0-9 and -, without - at its ends";
+    if (is_reserved_name(name) || rill_option_find(domain->options, name) != o) return "the name is taken: use another";
     if (differs_elsewhere(ctx, o, name))
-        return "another domain has one of that name and another type: it needs another name";
+        return "another domain has an option of that name with another type: use another name";
     return NULL;
 }
 
@@ -195,9 +194,9 @@ static rill_status check_option(rill_context *ctx, const rill_domain *domain, co
     const char *why = NULL, *name = o->name, *aliases = o->aliases != NULL ? o->aliases : "";
     char word[48];
     if (o->argument == NULL || o->initial == NULL || o->help == NULL)
-        why = "its argument, initial and help must be texts";
+        why = "argument, initial and help must not be NULL";
     else if (o->type < RILL_OPTION_INT || o->type > RILL_OPTION_PATH || o->kind != RILL_OPTION_MODEL)
-        why = "it has a type or kind that is none";
+        why = "its type or kind has an invalid value";
     while (why == NULL && name != NULL) {
         why = check_option_name(ctx, domain, o, name);
         if (why != NULL) break;
@@ -392,7 +391,7 @@ static rill_status find_plugin(const char *name, rill_text *out, size_t begin)
     }
     if (stat(name, &info) != 0)
         return rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
-                         "plugin %s: there is no such file here, and no plugin of that name in %.*s", name,
+                         "plugin %s: found neither a file of that path nor a plugin of that name in %.*s", name,
                          (int)(folder - begin), out->data + begin);
     out->length = begin; /* a folder: opening it gives the error */
     return rill_text_append(out, name, strlen(name));
@@ -450,5 +449,5 @@ rill_status rill__method_status(rill_context *ctx, rill_status status, const cha
                                 const char *method)
 {
     if (status >= 0 || rill_error_status(ctx) == status) return status;
-    return rill_fail(ctx, status, "%s %s: %s failed with %s", what, name, method, rill_status_name(status));
+    return rill_fail(ctx, status, "%s %s: %s() failed with %s", what, name, method, rill_status_name(status));
 }

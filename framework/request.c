@@ -62,8 +62,8 @@ rill_status request_check(rill_context *ctx, const chain *c, const rill_settings
     if (settings->cube != RILL_CUBE_ACCELERATED || c->state_bytes == 0) return RILL_OK;
     return rill_fail(
         ctx, RILL_ERR_OPTION,
-        "cube accelerated continues one hypothesis's state for others, and a scorer keeps states of its own for "
-        "each: use cube naive");
+        "cube accelerated shares states between hypotheses, and a scorer of this run keeps a state for each: use "
+        "cube naive");
 }
 
 static size_t alloc_size(int32_t n)
@@ -75,10 +75,14 @@ static rill_status fill_request(requests *all, const rill_model *model, chain *c
                                 double start_time, request *r)
 {
     if (req->timeout < 0 || isnan(req->timeout))
-        return rill_fail(all->ctx, RILL_ERR_OPTION, "timeout: %g is no number of seconds above 0, or 0 for none",
+        return rill_fail(all->ctx, RILL_ERR_OPTION,
+                         "timeout: %g is not a number of seconds above 0, or 0 for no "
+                         "limit",
                          req->timeout);
     if (req->number < 0)
-        return rill_fail(all->ctx, RILL_ERR_OPTION, "a request's number is %lld: a number from 1, or 0 for its id",
+        return rill_fail(all->ctx, RILL_ERR_OPTION,
+                         "the number of a request is %lld: expected a number from 1, or "
+                         "0 for its id",
                          (long long)req->number);
     r->user = req->user;
     r->progress = req->progress;

@@ -14,7 +14,9 @@ static rill_status check_bad_words(rill_context *ctx, const rill_domain *domain,
         int32_t known = 0;
         while (known < s->n && s->action[known] >= 0 && s->action[known] < info->actions) known++;
         if (s->n >= 1 && known == s->n) continue;
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: forbidden sequence %d is not made of its %d actions",
+        return rill_fail(ctx, RILL_ERR_PLUGIN,
+                         "domain %s: forbidden sequence %d has an action outside its %d "
+                         "actions",
                          domain->name, i, info->actions);
     }
     return RILL_OK;
@@ -26,22 +28,23 @@ static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill
     if (info->phases == 0) info->phases = 1;
     if (info->max_choices_phases == 0) info->max_choices_phases = UINT32_MAX;
     if (info->actions < 1)
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions: there must be one", domain->name,
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions: expected at least 1", domain->name,
                          info->actions);
     if (info->phases < 1 || info->phases > 8)
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d phases: 1 to 8 are possible", domain->name,
-                         info->phases);
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d phases: expected 1 to 8", domain->name, info->phases);
     if (!info->has_end_action) info->end_action = RILL_NO_ACTION;
     if (!info->has_start_action) info->start_action = RILL_NO_ACTION;
     if (info->has_start_action && (info->start_action < 0 || info->start_action >= info->actions))
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s tells of %d actions and starts from action %d", domain->name,
-                         info->actions, info->start_action);
+        return rill_fail(ctx, RILL_ERR_PLUGIN,
+                         "domain %s has %d actions, and its start action %d is not one of "
+                         "them",
+                         domain->name, info->actions, info->start_action);
     if (info->has_end_action && (info->end_action < 0 || info->end_action >= info->actions))
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions and says that number %d is the end",
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has %d actions, and its end action %d is not one of them",
                          domain->name, info->actions, info->end_action);
     if (info->max_length < 1)
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has a max_length of %d: it must be above 0", domain->name,
-                         info->max_length);
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has a max_length of %d: expected a number above 0",
+                         domain->name, info->max_length);
     return check_bad_words(ctx, domain, info);
 }
 
@@ -49,16 +52,16 @@ static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill
 static rill_status check_options(rill_context *ctx, const rill_domain *domain, const rill_open_options *options)
 {
     if (options->n_ensemble > 0 && !(domain->features & RILL_TAKES_ENSEMBLES))
-        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s decodes with one model, %d were given", domain->name,
-                         options->n_ensemble + 1);
+        return rill_fail(ctx, RILL_ERR_OPTION, "domain %s decodes with one model, found %d: it has no ensembles",
+                         domain->name, options->n_ensemble + 1);
     for (int32_t i = 0; i < options->n_values; i++) {
         const rill_pair *pair = &options->values[i];
         const rill_option *row = rill_option_find(domain->options, pair->name);
         if (row == NULL)
-            return rill_fail(ctx, RILL_ERR_OPTION, "domain %s has no option %s, \"%.60s\" was given", domain->name,
-                             pair->name, pair->value);
+            return rill_fail(ctx, RILL_ERR_OPTION, "domain %s has no option %s, found the value \"%.60s\"",
+                             domain->name, pair->name, pair->value);
         if (!rill__same_name(row->name, pair->name))
-            return rill_fail(ctx, RILL_ERR_OPTION, "domain %s: option %s is called %s here", domain->name, pair->name,
+            return rill_fail(ctx, RILL_ERR_OPTION, "domain %s: the name of option %s is %s", domain->name, pair->name,
                              row->name);
         if (rill_option_read(ctx, row, pair->value, NULL) == RILL_OK) continue;
         char why[512];
@@ -91,7 +94,7 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
     RILL__TRY(rill_copy_struct(ctx, "rill_open_options", &own, sizeof own, options, min_size));
     RILL__TRY(check_options(ctx, table, &own));
     if ((table->start == NULL) != (table->stop == NULL))
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s has one of start and stop: both or none are needed", domain);
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: start() and stop() must both be set, or both NULL", domain);
     rill_model *model = rill_calloc(ctx, 1, sizeof *model);
     if (model == NULL) return rill_fail_memory(ctx, sizeof *model, "a model");
     model->ctx = ctx;
@@ -131,7 +134,7 @@ rill_status rill__runner_start(rill_model *model, rill_context *ctx, int threads
     if (domain->start == NULL) {
         if (model->busy)
             return rill_fail(ctx, RILL_ERR_ARGUMENT,
-                             "the model serves an engine already: destroy that one or open another");
+                             "another engine uses the model already: destroy it, or open the model again");
         model->busy = 1;
         out->self = model->self;
         out->reserved = &model->reserved;
@@ -171,7 +174,7 @@ rill_status rill_model_action_name(const rill_model *model, int32_t action, rill
     const rill_domain *domain = model->domain;
     rill_context *ctx = out->ctx;
     if (domain->action_name == NULL)
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s has no names for its actions", domain->name);
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "the actions of domain %s have no names", domain->name);
     if (action < 0 || action >= model->info.actions)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "action %d of %d does not exist", action, model->info.actions);
     size_t old_length = out->length;
@@ -181,7 +184,7 @@ rill_status rill_model_action_name(const rill_model *model, int32_t action, rill
     out->length = old_length;
     if (out->data != NULL) out->data[old_length] = '\0';
     if (rill_error_status(ctx) == status) return status;
-    return rill_fail(ctx, status, "domain %s: the name of action %d failed with %s", domain->name, action,
+    return rill_fail(ctx, status, "domain %s: action_name() of action %d failed with %s", domain->name, action,
                      rill_status_name(status));
 }
 
@@ -217,11 +220,13 @@ static rill_status check_actions(const rill_model *model, rill_context *ctx, con
                                  int32_t n)
 {
     const char *domain = model->domain->name;
-    if (n < 0) return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: tokenize told of %d actions", domain, n);
+    if (n < 0) return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: tokenize() returned %d actions", domain, n);
     for (int32_t i = 0; i < written; i++)
         if (action[i] < 0 || action[i] >= model->info.actions)
-            return rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: tokenize gave action %d of %d", domain, action[i],
-                             model->info.actions);
+            return rill_fail(ctx, RILL_ERR_PLUGIN,
+                             "domain %s: tokenize() returned action %d, which is not one of "
+                             "%d",
+                             domain, action[i], model->info.actions);
     return RILL_OK;
 }
 
@@ -253,7 +258,7 @@ static rill_status read_action_names(const rill_model *model, rill_context *ctx,
         }
         const int32_t found = named_action(model, ctx, text + pos, end - pos);
         if (found < 0)
-            return rill_fail(ctx, RILL_ERR_INPUT, "\"%.*s\" is the name of no action of the model",
+            return rill_fail(ctx, RILL_ERR_INPUT, "the model has no action \"%.*s\"",
                              end - pos < 60 ? (int)(end - pos) : 60, text + pos);
         if (*n < capacity) action[*n] = found;
         ++*n;
@@ -268,9 +273,9 @@ rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, cons
     const rill_domain *domain = model->domain;
     *n = 0;
     if (domain->tokenize == NULL && domain->find_action == NULL)
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s makes no actions of texts", domain->name);
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s cannot tokenize texts", domain->name);
     if (length > MAX_TEXT_BYTES)
-        return rill_fail(ctx, RILL_ERR_INPUT, "a text of %zu bytes: %d are possible", length, MAX_TEXT_BYTES);
+        return rill_fail(ctx, RILL_ERR_INPUT, "the text has %zu bytes: the maximum is %d", length, MAX_TEXT_BYTES);
     RILL__TRY(rill__check_text(ctx, text, length));
     rill_error_clear(ctx);
     rill_status status = domain->tokenize != NULL
@@ -297,12 +302,13 @@ rill_status rill_model_split(const rill_model *model, rill_context *ctx, int alw
     *n = 0;
     *head = 0;
     if (domain->struct_size <= offsetof(rill_domain, split) || domain->split == NULL)
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s decodes inputs whole", domain->name);
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s does not split inputs into sentences", domain->name);
     RILL__TRY(rill__check_text(ctx, text, length));
     rill_error_clear(ctx);
     rill_status status = domain->split(model->self, ctx, always, text, length, part, capacity, n, head);
     if (status >= 0 && !is_valid_split(part, *n < 2 ? 0 : *n < capacity ? *n : capacity, length, *head))
-        status = rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: split gave no parts of the input", domain->name);
+        status = rill_fail(ctx, RILL_ERR_PLUGIN, "domain %s: split() returned invalid ranges of the input",
+                           domain->name);
     if (status < 0) *n = 0;
     return rill__domain_status(ctx, domain, status, "split");
 }
@@ -319,12 +325,13 @@ rill_status engine_check_fields(rill_engine *e)
 {
     for (int32_t i = 0; i < e->output_writer.n_fields; i++) {
         if (e->domain->field == NULL)
-            return rill_fail(e->ctx, RILL_ERR_OPTION, "%s: domain %s adds no fields to its outputs",
+            return rill_fail(e->ctx, RILL_ERR_OPTION, "%s: outputs of domain %s have no such field",
                              e->output_writer.fields[i], e->domain->name);
         rill_error_clear(e->ctx);
         rill_status status = e->domain->field(e->self, e->output_writer.fields[i], NULL, NULL);
         if (status < 0 && rill_error_status(e->ctx) != status)
-            rill_fail(e->ctx, status, "%s: domain %s has no such field", e->output_writer.fields[i], e->domain->name);
+            rill_fail(e->ctx, status, "%s: outputs of domain %s have no such field", e->output_writer.fields[i],
+                      e->domain->name);
         if (status < 0) return status;
     }
     return RILL_OK;

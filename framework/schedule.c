@@ -163,8 +163,8 @@ static rill_status set_budget(rill_engine *e, rill_sched_view *view)
     RILL__TRY(status);
     if (budget < 0)
         return rill_fail(e->ctx, RILL_ERR_PLUGIN,
-                         "the budget function gave %d at timestep %lld: a budget is at least 1, or 0 for none", budget,
-                         (long long)view->timesteps);
+                         "the budget function returned %d at timestep %lld: expected at least 1, or 0 for no limit",
+                         budget, (long long)view->timesteps);
     view->budget = budget;
     return RILL_OK;
 }
@@ -198,8 +198,8 @@ static rill_status consider_listed(selection *p, int32_t n, int32_t count)
         const int32_t named = f->order[n_looked], is_valid = named >= 0 && named < n;
         const int32_t index = is_valid && e->items.n_busy > 0 ? e->schedule.idle.running_index[named] : named;
         if (!is_valid)
-            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "scheduler %s chose item %d of %d", e->schedule.scheduler->name,
-                               named, n);
+            status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "scheduler %s chose item %d, which is not one of %d in flight",
+                               e->schedule.scheduler->name, named, n);
         else if (f->marks[index] & RUNNING_NAMED)
             status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "scheduler %s chose item %d twice", e->schedule.scheduler->name,
                                named);

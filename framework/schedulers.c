@@ -28,7 +28,7 @@ static rill_status sorter_create(const rill_scheduler *table, rill_context *ctx,
 {
     (void)table;
     if (arguments[0] != '\0')
-        return rill_fail(ctx, RILL_ERR_OPTION, "this scheduler takes no arguments, not \"%s\"", arguments);
+        return rill_fail(ctx, RILL_ERR_OPTION, "this scheduler takes no arguments, found \"%s\"", arguments);
     sorter *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a scheduler");
     s->ctx = ctx;
@@ -177,16 +177,16 @@ static const rill_scheduler builtin_schedulers[] = {
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "batch", "expand all items; admit when the batch is empty", NULL,
      choose_all, refill_when_empty, NULL, NULL},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "least-advanced",
-     "expand the items with the fewest timesteps; refill at a share", NULL, choose_least_advanced, refill_at_share,
-     NULL, NULL},
+     "expand the items with the fewest timesteps; refill at refill-threshold", NULL, choose_least_advanced,
+     refill_at_share, NULL, NULL},
     {RILL_ABI_VERSION, sizeof(rill_scheduler), "most-advanced",
-     "expand from the most advanced item down; refill at a share", sorter_create, choose_most_advanced, refill_at_share,
-     sorter_destroy, NULL},
-    {RILL_ABI_VERSION, sizeof(rill_scheduler), "top-up", "expand all items; encode ahead; top up at a share", NULL,
-     choose_all, refill_at_share, NULL, encode_batch_ahead},
-    {RILL_ABI_VERSION, sizeof(rill_scheduler), "all",
-     "expand all items, those with most ahead first; refill at a share", sorter_create, choose_most_remaining,
+     "expand the items with the most timesteps first; refill at refill-threshold", sorter_create, choose_most_advanced,
      refill_at_share, sorter_destroy, NULL},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "top-up", "expand all items; encode ahead; refill at refill-threshold",
+     NULL, choose_all, refill_at_share, NULL, encode_batch_ahead},
+    {RILL_ABI_VERSION, sizeof(rill_scheduler), "all",
+     "expand all items, those with the most remaining timesteps first; refill at refill-threshold", sorter_create,
+     choose_most_remaining, refill_at_share, sorter_destroy, NULL},
 };
 
 rill_status rill__register_schedulers(rill_context *ctx)

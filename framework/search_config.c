@@ -268,7 +268,7 @@ static rill_status make(search_config **out, rill_context *ctx, const rill_optio
 {
     *out = NULL;
     if (n > MAX_DEFAULTS)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "a plan of %d layers, at most %d are possible", n, MAX_DEFAULTS);
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d option sources: at most %d can be combined", n, MAX_DEFAULTS);
     search_config *p = rill_calloc(ctx, 1, sizeof *p);
     if (p == NULL) return rill_fail_memory(ctx, sizeof *p, "a plan");
     p->ctx = ctx;
@@ -304,11 +304,10 @@ static rill_status check_heuristics(const search_config *run, const search_confi
     const rill_engine_setup *all = &run->setup, *own = &p->setup;
     if (same_chain(all->heuristics, all->n_heuristics, own->heuristics, own->n_heuristics)) return RILL_OK;
     if (own->settings.sample > 0 || own->settings.groups > 1) return RILL_OK;
-    return rill_fail(
-        p->ctx, RILL_ERR_OPTION,
-        "%s leaves out the heuristics of this run (%s), which all inputs share: give it as an option of the run",
-        rill_option_source_get(p->own, "like") != NULL ? "like" : "heuristics",
-        all->n_heuristics > 0 ? all->heuristics[0].name : "none");
+    return rill_fail(p->ctx, RILL_ERR_OPTION,
+                     "%s removes the heuristics of this run (%s), which all inputs share: set it for the whole run",
+                     rill_option_source_get(p->own, "like") != NULL ? "like" : "heuristics",
+                     all->n_heuristics > 0 ? all->heuristics[0].name : "none");
 }
 
 rill_status rill_search_config_request(rill_search_config **out, const rill_search_config *run, rill_context *ctx,

@@ -25,81 +25,83 @@ static const rill_option OPTIONS[] = {
     NAMED("beam-size", "k b num-beams beam beams beam-width", "K", "10; greedy: 1", INT, SEARCH, 1, 65536, k,
         "hypotheses in the beam of an input"),
     NAMED("batch-size", "n mini-batch max-batch-size max-sentences", "N", "10", INT, SCHEDULE, 1, 1048576, n,
-        "inputs decoded together; Marian's -n is --normalize, here --length-penalty"),
+        "inputs decoded together; for Marian's -n (--normalize) use --length-penalty"),
     NAMED("max-in-flight", "max-items", "N", "batch-size, or 100 times that with max-batch-hypotheses", INT, SCHEDULE, 1, 1048576,
         max_items, "inputs in flight, streaming methods"),
     NAMED("max-batch-hypotheses", "budget", "B", "0: no limit", INT, SCHEDULE, 0, INT_MAX, budget,
-        "most hypotheses expanded per timestep"),
+        "maximum number of hypotheses expanded in a timestep"),
     NAMED("refill-threshold", "refill", "E", "1/6; top-up 1/2", REAL, SCHEDULE, 0, 1, refill,
-        "admit inputs when at most this share of max-in-flight is in flight"),
+        "admit new inputs when this share of max-in-flight or less is in flight"),
     NAMED("max-children", "max-candidates", "M", "beam-size; twice that with finish immediate", INT, SEARCH, 1, 131072,
-        max_candidates, "children kept per parent"),
+        max_candidates, "maximum number of children kept per parent hypothesis"),
     ROW("finish", "top|immediate|shrink", "the method's", WORD, SEARCH, 0, 0, finish,
-        "when an ended hypothesis leaves the beam"),
+        "when a hypothesis that ended leaves the beam"),
     ROW("stop-after", "Z", "beam-size", INT, SEARCH, 1, 131072, stop_after, "outputs after which an input stops"),
     ROW("patience", "P", "", REAL, SEARCH, 1e-6, 65536, patience,
         "stop after round(P * beam-size) outputs; instead of stop-after"),
     NAMED("min-length", "min-new-tokens min-decoding-length min-len", "L", "0", INT, SEARCH, 0, INT_MAX, min_length,
         "actions before a hypothesis may end"),
     NAMED("max-length", "max-new-tokens max-decoding-length max-len", "L", "the model's", INT, SEARCH, 1, INT_MAX, max_length,
-        "most actions of a hypothesis"),
+        "maximum number of actions of a hypothesis"),
     NAMED("length-penalty", "lenpen normalize", "A", "0: by path_score; 1: by its mean", REAL, SEARCH, -25, 25, length_penalty,
         "order outputs by path_score / length^A"),
     NAMED("n-best", "num-hypotheses num-return-sequences nbest", "N", "1", INT, OUTPUT, 1, 131072, n_best,
-        "outputs per input, of those that the search finds"),
-    ROW("distinct", "", "", SWITCH, OUTPUT, 0, 1, distinct, "leave out outputs whose text is that of a better one"),
+        "maximum number of outputs per input"),
+    ROW("distinct", "", "", SWITCH, OUTPUT, 0, 1, distinct, "leave out outputs with the same text as a better one"),
     ROW("sort", "none|length|longest-first[:W]", "none; W: the larger of max-in-flight and 1000", TEXT, SCHEDULE, 0, 0, sort,
         "admit inputs by size within windows of W inputs"),
     ROW("flush-every", "T", "0: never", INT, SCHEDULE, 0, INT_MAX, flush_every,
-        "every T timesteps finish all in flight before admitting more"),
-    ROW("unordered", "", "", SWITCH, SCHEDULE, 0, 1, unordered, "give results in order of completion"),
+        "every T timesteps, finish all inputs in flight before admitting more"),
+    ROW("unordered", "", "", SWITCH, SCHEDULE, 0, 1, unordered, "return results in order of completion"),
     ROW("check", "", "", SWITCH, SCHEDULE, 0, 1, check,
-        "check while decoding that heuristics and scorers look at one item at a time (slow)"),
+        "check while decoding that heuristics and scorers use one input at a time (slow)"),
     ROW("max-nodes", "N", "0: no bound", INT, SCHEDULE, 0, INT_MAX, max_nodes,
-        "most states kept at once; inputs wait, no answer changes"),
+        "maximum number of states kept at once; inputs wait, results do not change"),
     ROW("memory", "SIZE", "0: no bound", BYTES, SCHEDULE, 0, 0x1p53, memory,
-        "the same in bytes, inputs in flight included, as in 2G"),
+        "maximum memory of states and inputs in flight in bytes, as in 2G; inputs wait, results do not change"),
     ROW("like", "hf|fairseq|marian|ct2", "", WORD, SEARCH, 0, 0, like,
-        "follow another decoder's conventions where no option says otherwise"),
-    ROW("keep", "all|first|best", "all", WORD, SEARCH, 0, 0, keep, "outputs kept once there are stop-after"),
+        "use the conventions of another decoder for options that are not set"),
+    ROW("keep", "all|first|best", "all", WORD, SEARCH, 0, 0, keep, "which outputs are kept once stop-after were found"),
     ROW("stop", "count|bound|bound-max|top", "count: at once", WORD, SEARCH, 0, 0, stop,
-        "when an input that has stop-after outputs stops"),
+        "when an input with stop-after outputs stops"),
     ROW("at-limit", "open|first|end|end-free|best-ended", "open: as they are", WORD, SEARCH, 0, 0, at_limit,
         "how hypotheses end at the length limit"),
     ROW("count-end", "", "", SWITCH, SEARCH, 0, 1, count_end, "count the end action in the length that penalties use"),
     ROW("max-length-factor", "A", "0: max-length alone", REAL, SEARCH, 0, 1e6, max_length_factor,
-        "most actions: A times the input's size, plus max-length"),
+        "maximum number of actions: A times the input's size, plus max-length"),
     ROW("word-penalty", "W", "0", REAL, SEARCH, -1e6, 1e6, word_penalty,
         "order outputs by (path_score - W * length) / length^A"),
     ROW("min-width", "W", "0", INT, SEARCH, 0, 131072, min_width,
-        "fewest candidates that heuristics leave an input, its outputs included"),
+        "minimum number of candidates that heuristics leave an input, its outputs included"),
     ROW("require-end", "", "", SWITCH, OUTPUT, 0, 1, require_end,
-        "give no output that was cut short; an input with no other fails"),
+        "return no truncated output; an input without another fails"),
     NAMED("unknown-penalty", "unkpen", "U", "0", REAL, SEARCH, -1e6, HUGE_VAL, unknown_penalty,
-        "taken from the log-probability of the unknown action; inf: never choose it"),
+        "subtracted from the log-probability of the unknown token; inf: never choose it"),
     ROW("cube", "none|naive|accelerated", "none", WORD, SEARCH, 0, 0, cube,
-        "cube pruning: expand one hypothesis for all that end alike; naive scores anew what it takes of the others"),
+        "cube pruning: expand one hypothesis for all with equal endings; naive rescores the chosen extensions of "
+"the others"),
     ROW("certify", "", "", SWITCH, OUTPUT, 0, 1, certify,
-        "tell which outputs are provably the best that the model has for their input"),
+        "report which outputs are provably the model's best for their input"),
     ROW("exact", "", "", SWITCH, SEARCH, 0, 1, exact,
-        "search until the n best are certified, behind the beam search; sets certify"),
+        "after the beam search, search until the n best outputs are proved optimal; sets certify"),
     ROW("exact-rows", "N", "10000", INT, SEARCH, 1, INT_MAX, exact_rows,
-        "most hypotheses that exact search expands for an input"),
+        "maximum number of hypotheses that exact search expands for an input"),
     NAMED("no-repeat-ngram-size", "no-repeat-ngram", "N", "0: any may repeat", INT, SEARCH, 0, INT_MAX, no_repeat_ngram,
-        "no output has the same N actions in a row twice"),
+        "no output repeats a sequence of N tokens"),
     ROW("repetition-penalty", "P", "1: none", REAL, SEARCH, 1e-3, 1e3, repetition_penalty,
-        "multiply log-probabilities of actions that the output has already by P"),
+        "multiply the log-probabilities of tokens that the output already has by P"),
     NAMED("num-samples", "sample", "N", "0: search", INT, SEARCH, 1, 65536, sample, "draw N outputs instead of searching for the best"),
     NAMED("temperature", "sampling-temperature", "T", "1", REAL, SEARCH, 1e-3, 1e3, temperature,
         "divide log-probabilities by T before drawing"),
     NAMED("top-k", "sampling-topk", "K", "50", INT, SEARCH, 0, INT_MAX, top_k,
-        "draw among the best K choices of a hypothesis; 0: among all, which takes longer"),
-    NAMED("top-p", "sampling-topp", "P", "1", REAL, SEARCH, 1e-6, 1, top_p, "draw among the fewest best choices that have probability P"),
-    ROW("seed", "S", "0", INT, SEARCH, 0, INT_MAX, seed, "seed of the random numbers, which the number of the input changes too"),
+        "draw from the best K tokens of a hypothesis; 0: from all, which takes longer"),
+    NAMED("top-p", "sampling-topp", "P", "1", REAL, SEARCH, 1e-6, 1, top_p, "draw from the fewest best tokens whose probabilities sum to "
+"P"),
+    ROW("seed", "S", "0", INT, SEARCH, 0, INT_MAX, seed, "seed of the random numbers; each input draws its own"),
     NAMED("beam-groups", "groups num-beam-groups diverse-beam-groups", "G", "1", INT, SEARCH, 1, 65536, groups,
-        "divide the beam into G groups, each of which avoids the choices of earlier ones"),
+        "diverse beam search: divide the beam into G groups that avoid each other's tokens"),
     NAMED("diversity-penalty", "diversity diverse-beam-strength", "D", "0.5", REAL, SEARCH, 1e-6, 1e6, diversity,
-        "subtracted from a choice for each earlier group that made it"),
+        "subtracted from a token's score for each earlier group that chose it"),
     {0},
 };
 /* clang-format on */
@@ -157,8 +159,7 @@ static rill_status read_sort(rill_context *ctx, rill_settings *settings, const c
         return RILL_OK;
     }
     char label[RILL_OPTION_MAX];
-    return rill_fail(ctx, RILL_ERR_OPTION,
-                     "%s: \"%s\" is not none, length, longest-first, or one of the last two with :W",
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not none, length, longest-first, length:W or longest-first:W",
                      rill__option_label(ctx, "sort", label), value);
 }
 
@@ -173,7 +174,7 @@ static rill_status find_method(rill_context *ctx, const char *value, const rill_
     const char *near = rill__nearest_in_table(value, &methods->name, sizeof *methods);
     if (near != NULL)
         return rill_fail(ctx, RILL_ERR_OPTION, "unknown method \"%s\": did you mean \"%s\"?", value, near);
-    return rill_fail(ctx, RILL_ERR_OPTION, "unknown method \"%s\": `rill list` names them", value);
+    return rill_fail(ctx, RILL_ERR_OPTION, "unknown method \"%s\": `rill list methods` shows all", value);
 }
 
 static rill_status read_method(rill_context *ctx, rill_settings *settings, const char *value)
@@ -249,8 +250,8 @@ rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const 
 
 static const rill_method_info methods[] = {
     {"greedy", "batch", "beam of one, whole batches", 0, 0, RILL_FINISH_TOP, 0, 1, 0},
-    {"fixed", "batch", "constant beam width, whole batches: the field's usual search", 0, 0, RILL_FINISH_IMMEDIATE, 1,
-     0, 0},
+    {"fixed", "batch", "constant beam width, whole batches: the usual batched beam search", 0, 0, RILL_FINISH_IMMEDIATE,
+     1, 0, 0},
     {"var-batch", "batch", "pruned beams, whole batches", 0, 1, RILL_FINISH_TOP, 1, 0, 0},
     {"var-stream", "least-advanced", "pruned beams, refilled; the least advanced items first", 1, 1, RILL_FINISH_TOP, 1,
      0, 1.0 / 6},
@@ -258,10 +259,10 @@ static const rill_method_info methods[] = {
      1, 0, 1.0 / 6},
     {"fixed-stream", "least-advanced", "constant beam width, refilled; the least advanced items first", 1, 0,
      RILL_FINISH_TOP, 1, 0, 1.0 / 6},
-    {"top-up", "top-up", "pruned beams, mixed lengths; encoding runs ahead, a half-empty batch is topped up", 1, 1,
+    {"top-up", "top-up", "pruned beams, mixed lengths; encodes inputs ahead and refills a half-empty batch", 1, 1,
      RILL_FINISH_TOP, 1, 0, 1.0 / 2},
-    {"stream-all", "all", "pruned beams, mixed lengths, refilled; items with most ahead first", 1, 1, RILL_FINISH_TOP,
-     1, 0, 1.0 / 6},
+    {"stream-all", "all", "pruned beams, mixed lengths, refilled; the items with the most remaining timesteps first", 1,
+     1, RILL_FINISH_TOP, 1, 0, 1.0 / 6},
     {NULL, NULL, NULL, 0, 0, RILL_FINISH_DEFAULT, 0, 0, 0},
 };
 
@@ -337,14 +338,16 @@ static rill_status check_sample(rill_context *ctx, const rill_settings *s, int g
                       : seeded            ? "seed"
                                           : NULL;
     if (s->sample == 0 && how != NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s is for sampling: set %s too", rill__option_label(ctx, how, a),
-                         rill__option_label(ctx, "num-samples", b));
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s has no effect without sampling: set %s too",
+                         rill__option_label(ctx, how, a), rill__option_label(ctx, "num-samples", b));
     if (s->sample == 0) return RILL_OK;
     if (s->groups > 1) return fail_combination(ctx, "beam-groups", "", "num-samples");
     if (s->k != s->sample)
-        return rill_fail(
-            ctx, RILL_ERR_OPTION, "%s %d differs from %s %d, and each sample is one hypothesis: leave it out",
-            rill__option_label(ctx, "beam-size", a), s->k, rill__option_label(ctx, "num-samples", b), s->sample);
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "%s %d differs from %s %d, the number of samples, each of which is one "
+                         "hypothesis: leave it out",
+                         rill__option_label(ctx, "beam-size", a), s->k, rill__option_label(ctx, "num-samples", b),
+                         s->sample);
     RILL__TRY(check_fixed_beam(ctx, s, greedy, has_heuristics, "num-samples"));
     if (s->n_best <= s->sample) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_OPTION, "%s %d is more than %s %d", rill__option_label(ctx, "n-best", a), s->n_best,
@@ -355,12 +358,13 @@ static rill_status check_groups(rill_context *ctx, const rill_settings *s, int g
 {
     char a[RILL_OPTION_MAX], b[RILL_OPTION_MAX];
     if (s->groups <= 1 && s->diversity != 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s needs groups: set %s too",
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s has no effect without beam groups: set %s too",
                          rill__option_label(ctx, "diversity-penalty", a), rill__option_label(ctx, "beam-groups", b));
     if (s->groups <= 1) return RILL_OK;
     if (s->k % s->groups != 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s %d is no multiple of %s %d", rill__option_label(ctx, "beam-size", a),
-                         s->k, rill__option_label(ctx, "beam-groups", b), s->groups);
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s %d is not a multiple of %s %d",
+                         rill__option_label(ctx, "beam-size", a), s->k, rill__option_label(ctx, "beam-groups", b),
+                         s->groups);
     return check_fixed_beam(ctx, s, greedy, has_heuristics, "beam-groups");
 }
 
@@ -474,7 +478,8 @@ static rill_status resolve_schedule(rill_context *ctx, rill_settings *s, const r
         if (s->max_items != 0 && s->max_items != s->n)
             return fail_method(ctx, s, "max-in-flight", "always holds batch-size inputs");
         if (s->refill > 0) return fail_method(ctx, s, "refill-threshold", "admits inputs when the batch is empty");
-        if (s->flush_every != 0) return fail_method(ctx, s, "flush-every", "finishes every batch anyway");
+        if (s->flush_every != 0)
+            return fail_method(ctx, s, "flush-every", "finishes every batch before it admits inputs");
         s->max_items = s->n;
         s->refill = 0;
     }
@@ -504,7 +509,7 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
     if (bound && s->keep != RILL_KEEP_BEST)
         return rill_fail(ctx, RILL_ERR_OPTION, "%s bound and bound-max need %s best%s",
                          rill__option_label(ctx, "stop", a), rill__option_label(ctx, "keep", b),
-                         s->like != 0 ? "; like sets the one that is not set" : "");
+                         s->like != 0 ? "; like sets the one that was not given" : "");
     if (s->at_limit == 0) s->at_limit = RILL_LIMIT_OPEN;
     if (s->stop_after == 0) s->stop_after = s->stop == RILL_STOP_TOP ? 1 : s->k;
     if (s->max_length > 0 && s->max_length_factor == 0 && s->min_length > s->max_length)
@@ -513,7 +518,7 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
     if (s->n_best == 0) s->n_best = 1;
     if (s->exact) s->certify = 1;
     if (s->exact_rows > 0 && !s->exact)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s limits exact search: set %s too",
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s has no effect without exact search: set %s too",
                          rill__option_label(ctx, "exact-rows", a), rill__option_label(ctx, "exact", b));
     if (s->exact && s->exact_rows == 0) s->exact_rows = 10000;
     return RILL_OK;
@@ -545,7 +550,7 @@ static rill_status check_ranges(rill_context *ctx, const rill_settings *settings
                          rill__option_label(ctx, o->name, label), value, o->min, max_value);
     }
     if ((unsigned)settings->sort > RILL_SORT_LONGEST_FIRST || settings->sort_window < 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "sort or sort_window has a value that does not exist");
+        return rill_fail(ctx, RILL_ERR_OPTION, "sort or sort_window has an invalid value");
     return RILL_OK;
 }
 

@@ -317,12 +317,12 @@ int topk_check_unusual(topk *s, int32_t r, int32_t i)
     const int32_t action = raw->action[index];
     /* finite, or RILL_SCORE_DEAD */
     const float logp = raw->logp[index], prev_logp = i > 0 ? raw->logp[index - 1] : FLT_MAX;
-    if (!(logp <= prev_logp)) return set_error(s, r, "not numbers in order");
+    if (!(logp <= prev_logp)) return set_error(s, r, "not sorted, or not numbers");
     if (logp == (float)RILL_SCORE_DEAD) return 0;
     if ((uint32_t)action >= (uint32_t)s->info->actions) return set_error(s, r, "unknown actions");
     if (logp == prev_logp && i > 0 && action <= raw->action[index - 1])
-        return set_error(s, r, "equal, but not in order of action");
-    if (raw->terminal[index] > RILL_LAST) return set_error(s, r, "not of a known terminal kind");
+        return set_error(s, r, "equal, but not sorted by action");
+    if (raw->terminal[index] > RILL_LAST) return set_error(s, r, "of an unknown terminal kind");
     if (!s->is_last_phase && raw->terminal[index] != RILL_LIVE)
         return set_error(s, r, "terminal before the last phase");
     return 1;
@@ -331,9 +331,9 @@ int topk_check_unusual(topk *s, int32_t r, int32_t i)
 static int check_row(topk *s, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
-    if (raw->count[r] < 0 || raw->count[r] > s->request.max_choices) return set_error(s, r, "more than were asked for");
+    if (raw->count[r] < 0 || raw->count[r] > s->request.max_choices) return set_error(s, r, "more than requested");
     if (raw->ends[r] > RILL_ENDS_BY_FLAG || (raw->ends[r] == RILL_ENDS_BY_FLAG && !s->info->terminals_by_flag))
-        return set_error(s, r, "said to end in a way that the domain's info does not tell of");
+        return set_error(s, r, "of a terminal kind that the domain's info does not declare");
     return 1;
 }
 
@@ -407,7 +407,7 @@ static int check_picks(topk *s, int32_t row, span picks)
 {
     for (int32_t i = 0; i < picks.n; i++)
         if (!(s->raw.pick_logp[s->pick_offset[row] + i] <= FLT_MAX))
-            return set_error(s, row, "no numbers where picks were asked for");
+            return set_error(s, row, "not numbers for requested picks");
     return 1;
 }
 

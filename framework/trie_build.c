@@ -44,10 +44,12 @@ void rill_trie_free(rill_trie *t)
 
 rill_status rill_trie_add(rill_trie *t, const int32_t *action, int32_t n)
 {
-    if (n < 1) return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "a trie's sequence has %d actions: one is the least", n);
+    if (n < 1)
+        return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "a sequence of the trie has %d actions: expected at least 1", n);
     for (int32_t i = 0; i < n; i++)
         if (action[i] < 0 || action[i] >= t->actions)
-            return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "a trie's sequence has action %d of %d", action[i], t->actions);
+            return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "a sequence of the trie has action %d, which is not one of %d",
+                             action[i], t->actions);
     RILL__TRY(RILL__GROW(t->ctx, t->store, t->store_capacity, t->n_store + (size_t)n + 1, "sequences"));
     t->store[t->n_store++] = n;
     memcpy(t->store + t->n_store, action, (size_t)n * sizeof *action);
@@ -80,7 +82,7 @@ static rill_status add_node(rill_trie *t, int32_t action, int32_t depth, size_t 
 {
     const rill_array columns[] = {RILL_ARRAY(t->first), RILL_ARRAY(t->action), RILL_ARRAY(t->depth),
                                   RILL_ARRAY(t->low)};
-    if (t->nodes == INT32_MAX) return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "a trie of 2^31 nodes");
+    if (t->nodes == INT32_MAX) return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "the trie would have 2^31 nodes or more");
     RILL__TRY(
         rill_columns_grow(t->ctx, &t->columns, t->nodes + 2, columns, sizeof columns / sizeof *columns, "a trie"));
     t->action[t->nodes] = action;
@@ -124,7 +126,7 @@ static rill_status make_nodes(rill_trie *t)
 
 rill_status rill_trie_write(rill_trie *t, rill_status (*write)(void *user, const void *bytes, size_t n), void *user)
 {
-    if (t->n == 0) return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "a trie without sequences");
+    if (t->n == 0) return rill_fail(t->ctx, RILL_ERR_ARGUMENT, "the trie has no sequences");
     RILL__TRY(sort_sequences(t));
     RILL__TRY(make_nodes(t));
     const trie_header head = {.magic = TRIE_MAGIC,

@@ -19,7 +19,7 @@
 
 static rill_status fail_format(const rill_file *file, const char *what)
 {
-    return rill_fail(file->ctx, RILL_ERR_FORMAT, "%s: %s: `rill trie` makes such files", file->path, what);
+    return rill_fail(file->ctx, RILL_ERR_FORMAT, "%s: %s: expected a file of `rill trie`", file->path, what);
 }
 
 static int children_in_order(const trie *t, uint32_t v)
@@ -45,11 +45,11 @@ static rill_status check_nodes(const trie *t, const rill_file *file)
 
 static rill_status check_head(const trie_header *head, const rill_file *file)
 {
-    if (memcmp(head->magic, TRIE_MAGIC, sizeof head->magic) != 0) return fail_format(file, "no trie");
+    if (memcmp(head->magic, TRIE_MAGIC, sizeof head->magic) != 0) return fail_format(file, "it is not a trie");
     if (head->version != TRIE_VERSION || head->nodes < 2 || head->nodes > INT32_MAX)
-        return fail_format(file, "a trie of another version, or an empty one");
+        return fail_format(file, "it has another version, or is empty");
     if (file->size != sizeof *head + ((uint64_t)head->nodes * 2 + 1) * 4)
-        return fail_format(file, "its size is not what it says");
+        return fail_format(file, "its size differs from the size in its header");
     return RILL_OK;
 }
 
@@ -58,7 +58,7 @@ static rill_status read_trie(trie **out, const rill_file *file)
 {
     rill_context *first = file->ctx->root_ctx;
     trie_header head;
-    if (file->size < sizeof head) return fail_format(file, "no trie");
+    if (file->size < sizeof head) return fail_format(file, "it is not a trie");
     RILL__TRY(rill_file_get(file, 0, sizeof head, &head));
     RILL__TRY(check_head(&head, file));
     const size_t numbers = (size_t)head.nodes * 2 + 1, bytes = sizeof(trie) + numbers * 4;
@@ -88,7 +88,7 @@ static trie *find_trie(const rill_context *first, const struct stat *info, int64
 static rill_status acquire(trie **out, rill_context *first, const rill_file *file)
 {
     struct stat info;
-    if (fstat(file->descriptor, &info) != 0) return fail_format(file, "it cannot be looked at");
+    if (fstat(file->descriptor, &info) != 0) return fail_format(file, "it cannot be read");
     const int64_t changed = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
     *out = find_trie(first, &info, changed);
     if (*out == NULL) {
@@ -190,7 +190,9 @@ static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_mod
     uint32_t *node = rows->state;
     if (t == NULL) return RILL_OK;
     if ((uint32_t)rows->info->actions != t->header.actions)
-        return rill_fail(s->ctx, RILL_ERR_OPTION, "trie: it is of a model with %u actions, and this one has %d",
+        return rill_fail(s->ctx, RILL_ERR_OPTION,
+                         "trie: the file was made for a model with %u actions, and this "
+                         "model has %d",
                          t->header.actions, rows->info->actions);
     for (int32_t row = 0; row < rows->n; row++) {
         const rill_hyp_node *h = &rows->hyp_nodes[rows->hyp_node[row]];
@@ -210,7 +212,7 @@ const rill_scorer rill__trie_scorer = {
     .struct_size = sizeof(rill_scorer),
     .name = "trie",
     .arguments = "FILE",
-    .summary = "outputs are sequences of a set: a file that `rill trie` made",
+    .summary = "outputs are sequences of a set, from a file made by `rill trie`",
     .create = create_trie,
     .score = score_trie,
     .destroy = destroy_trie,

@@ -29,7 +29,7 @@ static rill_status make_locks(worker_pool *f, rill_context *ctx)
                  pthread_cond_init(&f->worker_cond, NULL) != 0 || pthread_cond_init(&f->caller_cond, &clock) != 0;
         pthread_condattr_destroy(&clock);
     }
-    return failed ? rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: no lock can be made") : RILL_OK;
+    return failed ? rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: cannot make a lock") : RILL_OK;
 }
 
 /* As many inputs as all engines may admit at once; with sorting, the sort window. */

@@ -93,7 +93,7 @@ static rill_status check_count(rill_context *ctx, const devices *list, const ril
 {
     *n = options->workers == 0 ? list->n : options->workers;
     if (*n < 1 || *n > MAX_WORKERS)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d workers: 1 to %d are possible", *n, MAX_WORKERS);
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d workers: expected 1 to %d", *n, MAX_WORKERS);
     return RILL_OK;
 }
 
@@ -233,7 +233,9 @@ static rill_status defer_texts(rill_workers *all)
 rill_status rill_workers_begin(rill_workers *all, const rill_engine_setup *const *setups)
 {
     if (all->has_engines)
-        return rill_fail(all->ctx, RILL_ERR_ARGUMENT, "the workers have engines already: finish first");
+        return rill_fail(all->ctx, RILL_ERR_ARGUMENT,
+                         "the workers have engines already: call "
+                         "rill_workers_finish() first");
     all->has_engines = 1;
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < all->n && status >= 0; i++) status = make_engine(all, i, setups[i]);
@@ -314,8 +316,12 @@ rill_status rill_workers_run(rill_workers *all, rill_read_fn read, void *read_us
 rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn read, void *read_user,
                                       rill_write_fn write, void *write_user)
 {
-    if (!all->has_engines) return rill_fail(all->ctx, RILL_ERR_ARGUMENT, "the workers have no engines: begin first");
-    if (all->has_run) return rill_fail(all->ctx, RILL_ERR_ARGUMENT, "the workers have run: finish and begin anew");
+    if (!all->has_engines)
+        return rill_fail(all->ctx, RILL_ERR_ARGUMENT, "the workers have no engines: call rill_workers_begin() first");
+    if (all->has_run)
+        return rill_fail(all->ctx, RILL_ERR_ARGUMENT,
+                         "the workers have run: call rill_workers_finish() and "
+                         "rill_workers_begin() again");
     all->has_run = 1;
     if (!all->threaded) return rill_run_requests(all->workers[0].engine, read, read_user, write, write_user);
     worker_pool *f = &all->pool;
@@ -325,7 +331,9 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
     f->write_user = write_user;
     int32_t started = start_threads(all);
     rill_status status = started == all->n ? worker_pool_run(f)
-                                           : rill_fail(all->ctx, RILL_ERR_MEMORY, "worker %d: no thread can be started",
+                                           : rill_fail(all->ctx, RILL_ERR_MEMORY,
+                                                       "worker %d: cannot start its thread: use fewer workers, or "
+                                                       "raise the limit of threads (ulimit -u, or the container's)",
                                                        (int)started);
     worker_pool_stop(f);
     for (int32_t i = 0; i < started; i++) pthread_join(all->workers[i].thread, NULL);

@@ -37,8 +37,8 @@ rill_status cli_lines_split(const cli_lines *two_columns, rill_context *ctx, con
         size_t length;
         const char *text = cli_lines_get(two_columns, i, &length), *tab = length ? memchr(text, '\t', length) : NULL;
         if (!tab)
-            return rill_fail(ctx, RILL_ERR_INPUT,
-                             "%s: line %" PRId64 ": two columns with a tab between them were expected", path, i + 1);
+            return rill_fail(ctx, RILL_ERR_INPUT, "%s: line %" PRId64 ": expected two columns separated by a tab", path,
+                             i + 1);
         const size_t first_length = (size_t)(tab - text);
         status = cli_lines_add(first, ctx, text, first_length);
         if (status == RILL_OK) status = cli_lines_add(second, ctx, tab + 1, length - first_length - 1);

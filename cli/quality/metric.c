@@ -28,7 +28,7 @@ const cli_metric_kind *cli_metric_find(const char *name, char *why, size_t size)
         snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
     }
     const char *near = rill_nearest(name, names, KINDS);
-    snprintf(why, size, "unknown metric \"%s\"%s%s%s: there are %s", name, near ? " (did you mean " : "",
+    snprintf(why, size, "unknown metric \"%s\"%s%s%s: the metrics are %s", name, near ? " (did you mean " : "",
              near ? near : "", near ? "?)" : "", all);
     return NULL;
 }

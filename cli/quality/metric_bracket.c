@@ -145,7 +145,7 @@ static int64_t count_matches(const constituent *a, size_t n_a, const constituent
 static int may_report(bracket *own)
 {
     if (own->message && own->n_reported == MAX_FAULTS_REPORTED)
-        own->message("more outputs have such faults: the report counts them");
+        own->message("more outputs have such errors: the report counts them");
     return own->message && own->n_reported++ < MAX_FAULTS_REPORTED;
 }
 
@@ -156,7 +156,7 @@ static int same_words(bracket *own, int64_t i)
     if (own->test.words != own->gold.words) {
         if (may_report(own))
             own->message("reference line %" PRId64 ": output left out: it has %" PRId32
-                         " words, the reference %" PRId32,
+                         " words, and the reference has %" PRId32,
                          i + 1, own->test.words, own->gold.words);
         return 0;
     }
@@ -167,7 +167,7 @@ static int same_words(bracket *own, int64_t i)
         const rill_slice *wanted = &own->word[node->from];
         if (may_report(own))
             own->message("reference line %" PRId64 ": output left out: word %" PRId32
-                         " is \"%.*s\", in the reference \"%.*s\"",
+                         " is \"%.*s\", and \"%.*s\" in the reference",
                          i + 1, node->from + 1, (int)(node->word.length < 60 ? node->word.length : 60), node->word.data,
                          (int)(wanted->length < 60 ? wanted->length : 60), wanted->data);
         return 0;
@@ -203,7 +203,7 @@ static rill_status read_test(bracket *own, int64_t i, const char *text, size_t l
     *found = status == RILL_OK;
     if (status != RILL_ERR_INPUT) return status;
     if (may_report(own))
-        own->message("reference line %" PRId64 ": output is no tree: %s", i + 1, rill_error(own->test.ctx));
+        own->message("reference line %" PRId64 ": the output is not a tree: %s", i + 1, rill_error(own->test.ctx));
     rill_error_clear(own->test.ctx);
     return RILL_OK;
 }
@@ -249,7 +249,7 @@ static rill_status open_bracket(cli_metric *metric, const cli_lines *references)
         size_t count;
         rill_status status = read_gold(own, i, &count);
         if (status == RILL_ERR_INPUT)
-            return rill_fail(metric->ctx, RILL_ERR_INPUT, "reference line %" PRId64 " is no tree: %s", i + 1,
+            return rill_fail(metric->ctx, RILL_ERR_INPUT, "reference line %" PRId64 " is not a tree: %s", i + 1,
                              rill_error(metric->ctx));
         if (status != RILL_OK) return rill_error_status(metric->ctx);
     }
@@ -299,12 +299,12 @@ static rill_status report_bracket(const cli_counts *counts, rill_text *out)
         status = rill_text_printf(out, "tags     %8" PRId64 "  %6.2f %% of %" PRId64 " words\n", p[TAGS],
                                   cli_percent(p[TAGS], p[WORDS]), p[WORDS]);
     if (status == RILL_OK && p[SKIPPED])
-        status = rill_text_printf(out, "skipped  %8" PRId64 "  outputs with other words\n", p[SKIPPED]);
+        status = rill_text_printf(out, "skipped  %8" PRId64 "  outputs with words that differ from the reference\n",
+                                  p[SKIPPED]);
     if (status == RILL_OK && p[BROKEN])
-        status = rill_text_printf(out, "broken   %8" PRId64 "  outputs that are no trees\n", p[BROKEN]);
+        status = rill_text_printf(out, "broken   %8" PRId64 "  outputs that are not trees\n", p[BROKEN]);
     if (status == RILL_OK && p[EMPTY])
-        status = rill_text_printf(out, "empty    %8" PRId64 "  references of nothing but punctuation, left out\n",
-                                  p[EMPTY]);
+        status = rill_text_printf(out, "empty    %8" PRId64 "  references with punctuation only, left out\n", p[EMPTY]);
     return status;
 }
 

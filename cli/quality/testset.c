@@ -9,10 +9,9 @@
 rill_status cli_testset_check(const cli_testset *set, rill_context *ctx)
 {
     if (set->has_references && set->references.n != set->inputs.n)
-        return rill_fail(ctx, RILL_ERR_INPUT,
-                         "%" PRId64 " inputs, but %" PRId64 " references: they must correspond one to one",
+        return rill_fail(ctx, RILL_ERR_INPUT, "%" PRId64 " inputs and %" PRId64 " references: expected equal numbers",
                          set->inputs.n, set->references.n);
-    return set->inputs.n > 0 ? RILL_OK : rill_fail(ctx, RILL_ERR_INPUT, "there are no inputs");
+    return set->inputs.n > 0 ? RILL_OK : rill_fail(ctx, RILL_ERR_INPUT, "the file has no inputs");
 }
 
 /* Whether a word is a placeholder for a name in the token form of a semantic parser: lower-case letters and digits, as "c0". */
@@ -60,10 +59,10 @@ void cli_placeholders_count(cli_placeholders *f, const char *input, size_t lengt
 void cli_placeholders_warn(const cli_placeholders *f, cli_message_fn message)
 {
     if (2 * f->n_placeholder_pairs > f->n_pairs)
-        message("warning: %" PRId64 " of %" PRId64
-                " inputs have placeholders of their references, such as %s: the set is in "
-                "the model's own form, which --tokenized reads as it is",
-                f->n_placeholder_pairs, f->n_pairs, f->first_placeholder);
+        message(
+            "warning: %" PRId64 " of %" PRId64
+            " inputs contain placeholders of their references, such as %s: the set seems to be tokenized: set --tokenized",
+            f->n_placeholder_pairs, f->n_pairs, f->first_placeholder);
 }
 
 static void warn_placeholders(const cli_testset *set, cli_message_fn message)

@@ -99,10 +99,10 @@ static service *requested_service(const models *a, const json_t *body, api_answe
                      : is_text_without_nul(name) ? find_service(a, json_string_value(name))
                                                  : NULL;
     if (!found && is_text_without_nul(name))
-        *refused = api_refuse(404, "unknown-model", "there is no model \"%s\" here: GET /v1/models names them",
+        *refused = api_refuse(404, "unknown-model", "unknown model \"%s\": GET /v1/models lists the models",
                               json_string_value(name));
     else if (!found)
-        *refused = api_refuse(400, "bad-request", "model: expected a text, without a NUL");
+        *refused = api_refuse(400, "bad-request", "model: expected a text without a NUL byte");
     return found;
 }
 
@@ -151,7 +151,7 @@ int api_check_inputs(const api *a, const json_t *inputs, api_answer *refused)
         return 0;
     }
     if (n > (size_t)a->max_inputs) {
-        *refused = api_refuse(413, "too-many-inputs", "%zu inputs: a request may have %lld", n,
+        *refused = api_refuse(413, "too-many-inputs", "%zu inputs: the maximum of a request is %lld", n,
                               (long long)a->max_inputs);
         return 0;
     }
@@ -178,7 +178,7 @@ job *api_job(const api *a, const service *to, const json_t *inputs, api_answer *
     if (j)
         j->settings = *service_settings(to);
     else
-        *refused = api_refuse(503, "out-of-memory", "there is no memory for the request");
+        *refused = api_refuse(503, "out-of-memory", "out of memory: a request");
     return j;
 }
 
@@ -188,10 +188,11 @@ api_answer api_submit(api_request *request)
     const rill_status status = service_submit(request->service, request->job);
     if (status == RILL_OK) return wait_for_job_answer;
     const char *why = service_failure(request->service);
-    api_answer refused = why[0]                 ? api_refuse(503, "failed", "%s has failed and is opened again: %s",
-                                                             service_name(request->service), why)
-                         : status == RILL_AGAIN ? api_refuse(503, "busy", "too many inputs are waiting: try again")
-                                                : api_refuse(503, "stopping", "the server takes no more requests");
+    api_answer refused = why[0] ? api_refuse(503, "failed", "model %s has failed and is being reopened: %s",
+                                             service_name(request->service), why)
+                         : status == RILL_AGAIN
+                             ? api_refuse(503, "busy", "too many inputs are queued: try again")
+                             : api_refuse(503, "stopping", "the server is stopping and accepts no requests");
     refused.retry_after = 1;
     return refused;
 }
@@ -208,7 +209,7 @@ static int read_decode(const api_request *r, api_answer *refused)
         !request_constraints_read(r, refused))
         return 0;
     if (j->is_stream && r->document)
-        *refused = api_refuse(400, "bad-request", "a stream tells of whole inputs: leave out \"stream\" or \"split\"");
+        *refused = api_refuse(400, "bad-request", "\"stream\" cannot be combined with \"split\"");
     return !j->is_stream || !r->document;
 }
 
@@ -222,7 +223,7 @@ static api_answer begin_decode(api *a, api_request *request)
     document_split split;
     if (!has_known_keys(request->models, body, keys, &refused)) return refused;
     if (!document_job_read_split(json_object_get(body, "split"), &split, &refused)) return refused;
-    if (!input == !inputs) return api_refuse(400, "bad-request", "expected one of \"input\" and \"inputs\"");
+    if (!input == !inputs) return api_refuse(400, "bad-request", "expected either \"input\" or \"inputs\"");
     if (input && !json_is_string(input)) return api_refuse(400, "bad-request", "input: expected a text");
     if (inputs && !json_is_array(inputs)) return api_refuse(400, "bad-request", "inputs: expected a list of texts");
     request->service = requested_service(request->models, body, &refused);
@@ -284,8 +285,8 @@ static api_answer begin_trace(api *a, api_request *request)
         return refused;
     const rill_status status = request_trace_start(request->service, request->job);
     if (status == RILL_OK) return wait_for_job_answer;
-    if (status == RILL_ERR_OPTION) return api_refuse(400, "bad-request", "this model's searches cannot be looked at");
-    refused = api_refuse(503, "busy", "another request is being looked at: try again");
+    if (status == RILL_ERR_OPTION) return api_refuse(400, "bad-request", "this model's searches cannot be traced");
+    refused = api_refuse(503, "busy", "another request is being traced: try again");
     refused.retry_after = 1;
     return refused;
 }
@@ -305,7 +306,7 @@ static api_answer show_page(api *a, api_request *request)
     (void)a;
     (void)request;
     char *text = page_text();
-    if (!text) return api_refuse(503, "out-of-memory", "there is no memory for the answer");
+    if (!text) return api_refuse(503, "out-of-memory", "out of memory: a response");
     return (api_answer){.code = 200, .text = text, .type = "text/html; charset=utf-8"};
 }
 
@@ -348,7 +349,8 @@ static api_answer show_health(api *a, api_request *request)
 
 static api_answer show_readiness(api *a, api_request *request)
 {
-    return a->is_draining ? api_refuse(503, "stopping", "the server takes no more requests") : show_health(a, request);
+    return a->is_draining ? api_refuse(503, "stopping", "the server is stopping and accepts no requests")
+                          : show_health(a, request);
 }
 
 static api_answer show_openapi(api *a, api_request *request)
@@ -361,7 +363,7 @@ static api_answer show_metrics(api *a, api_request *request)
 {
     (void)a;
     char *text = metrics_text(request->models->service, request->models->n);
-    if (!text) return api_refuse(503, "out-of-memory", "there is no memory for the answer");
+    if (!text) return api_refuse(503, "out-of-memory", "out of memory: a response");
     return (api_answer){.code = 200, .text = text, .type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 

@@ -53,9 +53,11 @@ job *document_job_create(const api *a, api_request *r, const json_t *inputs, doc
     json_t *parts = split_inputs(r, inputs, split, (int32_t)a->max_inputs);
     const int too_many = json_array_size(parts) > (size_t)a->max_inputs;
     job *j = parts && !too_many ? api_job(a, r->service, parts, refused) : NULL;
-    if (!parts) *refused = api_refuse(503, "out-of-memory", "there is no memory for the request");
+    if (!parts) *refused = api_refuse(503, "out-of-memory", "out of memory: a request");
     if (too_many)
-        *refused = api_refuse(413, "too-many-inputs", "more than %lld sentences and texts of tags: send it in pieces",
+        *refused = api_refuse(413, "too-many-inputs",
+                              "the text has more than %lld sentences and HTML texts: send "
+                              "it in parts",
                               (long long)a->max_inputs);
     json_decref(parts);
     return j;

@@ -78,9 +78,8 @@ static int choose_services(api_request *request, api_answer *refused)
     if (!request->service) request->service = find_pivot(a, from, to, &request->second_service);
     if (request->service) return 1;
     *refused = !strcmp(from, "auto")
-                   ? REFUSE_TRANSLATE(400, "source \"auto\": languages are not detected here: name the source")
-                   : REFUSE_TRANSLATE(400,
-                                      "no model here translates \"%s\" into \"%s\": GET /languages tells what there is",
+                   ? REFUSE_TRANSLATE(400, "source \"auto\": the server does not detect languages: set the source")
+                   : REFUSE_TRANSLATE(400, "no model translates \"%s\" into \"%s\": GET /languages lists the pairs",
                                       from, to);
     return 0;
 }
@@ -104,7 +103,7 @@ static int set_alternatives(const api_request *r, service *to, job *j, api_answe
 {
     const int n = r->alternatives;
     if (n == 0) return 1;
-    const char *why = "there is no memory";
+    const char *why = "out of memory";
     json_t *options = json_pack("{s:i}", "n_best", n + 1);
     const rill_status status = options ? service_read_settings(to, options, j, &why) : RILL_ERR_MEMORY;
     json_decref(options);

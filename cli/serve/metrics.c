@@ -35,11 +35,11 @@ static void put_requests(FILE *out)
 {
     int64_t sum = 0;
     pthread_mutex_lock(&request_counts.lock);
-    put(out, "requests_total", "counter", "Answered requests by HTTP status.");
+    put(out, "requests_total", "counter", "Responses by HTTP status.");
     for (int c = 0; c < CODES; c++)
         if (request_counts.by_code[c] > 0)
             fprintf(out, "rill_requests_total{code=\"%d\"} %lld\n", c, (long long)request_counts.by_code[c]);
-    put(out, "request_seconds", "histogram", "Seconds from a request's arrival to its answer.");
+    put(out, "request_seconds", "histogram", "Seconds from the arrival of a request to its response.");
     for (size_t b = 0; b < BOUNDS; b++)
         fprintf(out, "rill_request_seconds_bucket{le=\"%g\"} %lld\n", bounds[b],
                 (long long)(sum += request_counts.below[b]));
@@ -86,18 +86,18 @@ VALUE(timesteps, stats.timesteps)
 VALUE(expansions, stats.expansions)
 
 static const series all[] = {
-    {"inputs_waiting", "gauge", "Inputs that no engine has begun.", value_waiting},
-    {"inputs_under_way", "gauge", "Inputs that engines have.", value_under_way},
-    {"inputs_total", "counter", "Inputs that have a result.", value_inputs},
-    {"inputs_from_cache_total", "counter", "Inputs that were answered before.", value_from_cache},
-    {"inputs_shared_total", "counter", "Inputs that waited for a search that was under way.", value_shared},
-    {"cache_entries", "gauge", "Answers that are kept.", value_cache_entries},
-    {"cache_bytes", "gauge", "Bytes that they take.", value_cache_bytes},
-    {"inputs_failed_total", "counter", "Inputs that could not be decoded.", value_failed},
-    {"inputs_cancelled_total", "counter", "Inputs that were given up, since nobody waited for them.", value_cancelled},
-    {"actions_total", "counter", "Actions of the best outputs of searches.", value_actions},
+    {"inputs_waiting", "gauge", "Inputs in the queue.", value_waiting},
+    {"inputs_under_way", "gauge", "Inputs that engines are decoding.", value_under_way},
+    {"inputs_total", "counter", "Inputs with a result.", value_inputs},
+    {"inputs_from_cache_total", "counter", "Inputs answered from the cache.", value_from_cache},
+    {"inputs_shared_total", "counter", "Inputs that shared a running search.", value_shared},
+    {"cache_entries", "gauge", "Results in the cache.", value_cache_entries},
+    {"cache_bytes", "gauge", "Bytes of the results in the cache.", value_cache_bytes},
+    {"inputs_failed_total", "counter", "Inputs that failed.", value_failed},
+    {"inputs_cancelled_total", "counter", "Inputs cancelled because their clients had disconnected.", value_cancelled},
+    {"actions_total", "counter", "Actions of the searches' best outputs.", value_actions},
     {"timesteps_total", "counter", "Timesteps of the engines.", value_timesteps},
-    {"expansions_total", "counter", "Hypotheses that were expanded.", value_expansions},
+    {"expansions_total", "counter", "Expanded hypotheses.", value_expansions},
 };
 
 char *metrics_text(service *const *services, int n)

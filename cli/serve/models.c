@@ -52,7 +52,7 @@ static int find_models(models *all, int argc, char **argv)
         all->model[all->n++] = model;
         for (int m = 0; m + 1 < all->n; m++)
             if (!strcmp(all->name[m], all->name[all->n - 1]))
-                return cli_fail("two models are called \"%s\": -m NAME=DIR gives one another name", all->name[m]);
+                return cli_fail("two models have the name \"%s\": set another with -m NAME=DIR", all->name[m]);
     }
     return CLI_OK;
 }

@@ -247,7 +247,7 @@ static void cancel_waiter(service *s, job_input *input)
 {
     decoding *d = input->decoding;
     finish_input(s, input, RILL_ERR_CANCELLED,
-                 cli_result_error(RILL_ERR_CANCELLED, "its client closed the connection"));
+                 cli_result_error(RILL_ERR_CANCELLED, "the client closed the connection"));
     s->n_cancelled += !d->first_waiting;
 }
 
@@ -267,7 +267,7 @@ void service_cancel(service *s, job *j)
     if (mark_cancelled(j) && j->is_submitted) {
         if (is_queued(s, j)) {
             queue_remove(s, j);
-            fail_rest_of_job(s, j, RILL_ERR_CANCELLED, "its client closed the connection");
+            fail_rest_of_job(s, j, RILL_ERR_CANCELLED, "the client closed the connection");
             job_release(j);
         }
         for (int32_t i = 0; i < j->n; i++)
@@ -295,7 +295,7 @@ static void fail_expired(service *s)
         next = j->next;
         if (j->deadline <= 0 || j->deadline > now) continue;
         queue_remove(s, j);
-        fail_rest_of_job(s, j, RILL_ERR_DEADLINE, "its deadline came while it waited");
+        fail_rest_of_job(s, j, RILL_ERR_DEADLINE, "the deadline passed while the input was queued");
         job_release(j);
     }
 }
@@ -439,7 +439,7 @@ void queue_end(service *s, rill_status status)
     if (status < 0 && status != RILL_ERR_STOPPED) {
         const char *error = rill_error(s->session.ctx);
         snprintf(s->failure, sizeof s->failure, "%s", error[0] ? error : rill_status_name(status));
-        cli_message("%s: it decodes no more: %s", s->name, s->failure);
+        cli_message("%s: decoding has failed: %s", s->name, s->failure);
     }
     const rill_status ended = s->failure[0] && status < 0 ? status : RILL_ERR_STOPPED;
     const char *why = s->failure[0] ? s->failure : "the server stopped before the input was decoded";

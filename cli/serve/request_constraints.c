@@ -28,7 +28,7 @@ static int add_part(job_input *input, const char *name, const char *text)
 
 static int refuse_memory(api_answer *refused)
 {
-    *refused = api_refuse(503, "out-of-memory", "there is no memory for the request");
+    *refused = api_refuse(503, "out-of-memory", "out of memory: a request");
     return 0;
 }
 
@@ -39,14 +39,13 @@ static int read_constraints(const api_request *r, const json_t *value, api_answe
     const int each = json_is_array(value);
     if (value == NULL) return 1;
     if (r->document) {
-        *refused = api_refuse(400, "bad-request",
-                              "constraints are for whole inputs: leave out \"split\", or use a glossary");
+        *refused = api_refuse(400, "bad-request", "constraints cannot be combined with \"split\": use a glossary");
         return 0;
     }
     if ((!each && !json_is_string(value)) || (each && (r->is_single || json_array_size(value) != (size_t)j->n))) {
         *refused = api_refuse(
             400, "bad-request",
-            "constraints: expected a text, or for a list of inputs a list as long, of texts and nulls");
+            "constraints: expected a text or, for a list of inputs, a list of the same length with texts and nulls");
         return 0;
     }
     for (int32_t i = 0; i < j->n; i++) {
@@ -91,7 +90,7 @@ static int check_glossary(const api_request *r, json_t *glossary, api_answer *re
         return 0;
     }
     if (n > MAX_TERMS) {
-        *refused = api_refuse(400, "bad-request", "glossary: %zu terms: a request may have %d", n, MAX_TERMS);
+        *refused = api_refuse(400, "bad-request", "glossary: %zu terms: the maximum is %d", n, MAX_TERMS);
         return 0;
     }
     json_object_foreach(glossary, term, target)
@@ -107,7 +106,7 @@ static int check_glossary(const api_request *r, json_t *glossary, api_answer *re
     }
     for (int32_t i = 0; i < r->job->n; i++) bytes += r->job->input[i].length;
     if (n == 0 || bytes <= MAX_SEARCHED_BYTES / n) return 1;
-    *refused = api_refuse(413, "too-large", "glossary: %zu terms are for inputs of at most %zu bytes, not %zu", n,
+    *refused = api_refuse(413, "too-large", "glossary: with %zu terms an input may have %zu bytes, found %zu", n,
                           MAX_SEARCHED_BYTES / n, bytes);
     return 0;
 }

@@ -69,8 +69,8 @@ static api_answer check_framing(struct MHD_Connection *connection, const char *v
     const char *length = head_value(connection, MHD_HTTP_HEADER_CONTENT_LENGTH),
                *encoding = head_value(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
     const int is_old = !strcmp(version, MHD_HTTP_VERSION_1_0);
-    if (f.bad_name) return REFUSE_HEAD("a header's name has a character that names cannot have");
-    if (f.folded) return REFUSE_HEAD("a header is folded, or named almost like what tells the length of the body");
+    if (f.bad_name) return REFUSE_HEAD("the name of a header has an invalid character");
+    if (f.folded) return REFUSE_HEAD("a header is folded, or its name resembles Content-Length or Transfer-Encoding");
     if (f.length > 1) return REFUSE_HEAD("%d Content-Length headers: expected one", f.length);
     if (f.encoding > 1) return REFUSE_HEAD("%d Transfer-Encoding headers: expected one", f.encoding);
     if (f.length && f.encoding) return REFUSE_HEAD("both Content-Length and Transfer-Encoding: expected one of them");
@@ -80,7 +80,7 @@ static api_answer check_framing(struct MHD_Connection *connection, const char *v
     if (f.encoding && strcasecmp(encoding, "chunked") != 0)
         return api_refuse(501, "bad-encoding", "Transfer-Encoding: expected \"chunked\" alone");
     if (f.host > 1) return REFUSE_HEAD("%d Host headers: expected one", f.host);
-    if (!f.host && !is_old) return REFUSE_HEAD("no Host header: HTTP/1.1 has one in each request");
+    if (!f.host && !is_old) return REFUSE_HEAD("no Host header: HTTP/1.1 requires one");
     return (api_answer){.code = 0};
 }
 
@@ -195,14 +195,16 @@ int head_check_source(struct MHD_Connection *connection, const serve_pages *page
                *origin = head_value(connection, MHD_HTTP_HEADER_ORIGIN);
     if (host && comes_by_loopback(connection) && !is_this_machine(host, pages) && !is_host_of_listed(host, pages)) {
         *refused = api_refuse(403, "bad-host",
-                              "Host: \"%.200s\" is not this machine: --allow-origin names those that a proxy hands on",
+                              "Host: \"%.200s\" is not this machine: add the host of your proxy with --allow-origin",
                               host);
         return 0;
     }
     if (origin &&
         (count_fields(connection).origin > 1 || (!is_own_origin(origin, host) && !is_listed_origin(origin, pages)))) {
         *refused = api_refuse(403, "bad-origin",
-                              "pages of \"%.200s\" may not ask here: --allow-origin names those that may", origin);
+                              "pages of \"%.200s\" may not send requests to this server: --allow-origin permits an "
+                              "origin",
+                              origin);
         return 0;
     }
     return 1;

@@ -87,11 +87,11 @@ static rill_status run(request_trace *t)
     if (status >= 0 &&
         (cli_trace_open(&t->trace, t->ctx, path, 1) != CLI_OK ||
          cli_trace_begin(&t->trace, &s->session, s->search_config, rill_engine_settings(engine), 0) != CLI_OK))
-        status = rill_fail(t->ctx, RILL_ERR_MEMORY, "there is no memory for the trace");
+        status = rill_fail(t->ctx, RILL_ERR_MEMORY, "out of memory: a trace");
     if (status >= 0) status = decode(t, engine);
     rill_engine_destroy(engine);
     if (cli_trace_close(&t->trace) != CLI_OK && status >= 0)
-        status = rill_fail(t->ctx, RILL_ERR_MEMORY, "there is no memory for the trace");
+        status = rill_fail(t->ctx, RILL_ERR_MEMORY, "out of memory: a trace");
     return status;
 }
 

@@ -37,36 +37,39 @@ enum {
 };
 
 static const cli_option server_options_rows[] = {
-    {"host", 0, "H", "the address to listen at: a name, a number, or * for all (default 127.0.0.1: this machine alone)",
+    {"host", 0, "H", "address to listen on: a name, a number, or * for all (default 127.0.0.1: only this machine)",
      .id = TAKE_HOST},
-    {"port", 'p', "P", "the port (default 8190); 0: any that is free", .id = TAKE_PORT},
-    {"api-key-file", 0, "FILE", "clients must send the first line of this file; as \"Authorization: Bearer LINE\"",
+    {"port", 'p', "P", "port to listen on (default 8190); 0: any free port", .id = TAKE_PORT},
+    {"api-key-file", 0, "FILE",
+     "file whose first line clients must send as a key; in the header \"Authorization: "
+     "Bearer KEY\"",
      .id = TAKE_KEY, .aliases = "token-file"},
     {"queue-size", 0, "N",
-     "inputs that may wait for each model (default 10000); a request that exceeds this number is refused with 503",
+     "maximum number of queued inputs of each model (default 10000); larger requests are refused with 503",
      .id = TAKE_QUEUE, .aliases = "max-waiting"},
-    {"max-inputs", 0, "N", "inputs of a request (default 1000)", .id = TAKE_INPUTS},
-    {"max-body-size", 0, "SIZE", "bytes of a request's body, as in 500K or 2M (default 1M)", .id = TAKE_BODY},
-    {"max-body", 0, "KB", "", .refused = "--max-body-size SIZE is a number of bytes, as in 1M"},
+    {"max-inputs", 0, "N", "maximum number of inputs of a request (default 1000)", .id = TAKE_INPUTS},
+    {"max-body-size", 0, "SIZE", "maximum size of a request's body, as in 500K or 2M (default 1M)", .id = TAKE_BODY},
+    {"max-body", 0, "KB", "", .refused = "use --max-body-size SIZE, a number of bytes as in 1M"},
     {"max-beam-size", 0, "N",
-     "the largest beam-size of a request, and of its n-best, max-children, min-width, stop-after, num-samples and "
+     "maximum beam-size of a request; also of its n-best, max-children, min-width, stop-after, num-samples and "
      "beam-groups (default 1000)",
      .id = TAKE_BEAM_SIZE, .aliases = "max-width"},
     {"max-request", 0, "SIZE",
-     "bytes that the search of a request may take by an estimate, states excepted, as in 1G (default 512M)",
-     .id = TAKE_REQUEST},
-    {"cache-size", 0, "SIZE", "bytes of each model's cache of responses, as in 64M (default 64M); 0: none",
+     "maximum estimated memory of a request's search, without states, as in 1G (default 512M)", .id = TAKE_REQUEST},
+    {"cache-size", 0, "SIZE", "size of each model's cache of results, as in 64M (default 64M); 0: none",
      .id = TAKE_CACHE},
-    {"cache", 0, "MB", "", .refused = "--cache-size SIZE is a number of bytes, as in 64M"},
+    {"cache", 0, "MB", "", .refused = "use --cache-size SIZE, a number of bytes as in 64M"},
     {"max-connections", 0, "N",
-     "connections at a time (default 1000); when all are in use, the longest idle ones of the busiest address are closed",
+     "maximum number of connections (default 1000); when all are in use, the longest idle ones of the address with "
+     "most connections are closed",
      .id = TAKE_CONNECTIONS},
-    {"request-timeout", 0, "S", "seconds in which a request must arrive, and its response be read (default 30)",
+    {"request-timeout", 0, "S", "seconds within which a request must arrive and its response be read (default 30)",
      .id = TAKE_TIMEOUT},
     {"allow-origin", 0, "ORIGIN",
-     "web pages that may send requests and read responses: https://example.org; repeated; * for all (default: the server's own)",
+     "origin whose web pages may send requests, as https://example.org; may be repeated; * for all (default: the "
+     "server's own)",
      .id = TAKE_ORIGIN, .is_repeatable = 1},
-    {"shutdown-timeout", 0, "S", "seconds in which accepted requests are finished when the server stops (default 30)",
+    {"shutdown-timeout", 0, "S", "seconds to finish accepted requests when the server stops (default 30)",
      .id = TAKE_SHUTDOWN, .aliases = "drain"},
     {.name = NULL},
 };
@@ -208,7 +211,7 @@ static void reload(serve *s)
     models *next = NULL;
     char *token = NULL;
     int helped = 0;
-    cli_message("reading the models again");
+    cli_message("reloading the models");
     int code = read_token(s->options.api_key_path, &token);
     if (code == CLI_OK) code = models_open(&next, &options, s->argc, s->argv, &helped);
     if (code == CLI_OK) code = models_start(next);
@@ -216,14 +219,14 @@ static void reload(serve *s)
         if (next) models_end(next, 1);
         models_close(next);
         free(token);
-        cli_message("the models are those of before");
+        cli_message("the previous models stay in use");
         return;
     }
     char *old_token = s->token;
     s->token = token;
     take_over(s, next);
     free(old_token);
-    cli_message("the models are new");
+    cli_message("the models are reloaded");
 }
 
 static int has_failed(const serve *s)
@@ -245,7 +248,7 @@ static void reopen(serve *s)
         return;
     }
     take_over(s, next);
-    cli_message("what had failed is open again");
+    cli_message("the failed model is open again");
 }
 
 /* A standard stream that is a terminal; -1: none. */
@@ -290,7 +293,7 @@ static int run(serve *s)
         for (int m = 0; m < s->current->n; m++)
             cli_message("%s: at %s", s->current->name[m], server_address(s->server));
         wait_for_end(s);
-        cli_message("stopping: accepted requests are answered; a second Ctrl-C stops at once");
+        cli_message("stopping after the accepted requests; a second Ctrl-C stops at once");
         n_unanswered = server_drain(s->server, o->shutdown_timeout);
         if (n_unanswered > 0)
             cli_message("%d request%s not answered in %d seconds", n_unanswered, n_unanswered == 1 ? " was" : "s were",

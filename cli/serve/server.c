@@ -247,16 +247,16 @@ static api_answer find_route(exchange *x, const char *method, const char *path)
             return (api_answer){.code = 0};
         }
     }
-    api_answer refused = path_method ? api_refuse(405, "bad-method", "%s does not take %s", path, method)
-                                     : api_refuse(404, "not-found",
-                                                  "there is no %s here: GET /openapi.json tells what there is", path);
+    api_answer refused = path_method
+                             ? api_refuse(405, "bad-method", "%s does not take %s", path, method)
+                             : api_refuse(404, "not-found", "unknown path %s: GET /openapi.json lists the paths", path);
     refused.allowed_methods = path_method && !strcmp(path_method, "GET") ? "GET, HEAD" : path_method;
     return refused;
 }
 
 static api_answer refuse_large(const exchange *x)
 {
-    return api_refuse(413, "too-large", "a request's body may have %lld bytes",
+    return api_refuse(413, "too-large", "the maximum size of a request's body is %lld bytes",
                       (long long)x->server->options.max_body_bytes);
 }
 
@@ -287,12 +287,12 @@ static api_answer check_head(exchange *x, const char *method, const char *path, 
     }
     if (elsewhere.code) return elsewhere;
     if (!is_authorised(x))
-        return api_refuse(401, "unauthorized", "expected the server's token, as \"Authorization: Bearer TOKEN\"");
+        return api_refuse(401, "unauthorized", "expected the server's API key, as \"Authorization: Bearer KEY\"");
     const char *length = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
     if (length && strtoll(length, NULL, 10) > x->server->options.max_body_bytes) return refuse_large(x);
     if (strcmp(x->route->method, "POST") != 0) return (api_answer){.code = 0};
     if (x->server->api.is_draining) {
-        refused = api_refuse(503, "stopping", "the server takes no more requests");
+        refused = api_refuse(503, "stopping", "the server is stopping and accepts no requests");
         refused.retry_after = 1;
         return refused;
     }
@@ -499,7 +499,7 @@ static int start_daemon(server *s)
         (unsigned)s->options.request_timeout, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(32 << 10), MHD_OPTION_END);
     if (s->daemon) return CLI_OK;
     close(fd);
-    return cli_fail("%s: the server cannot be started (%s)", s->address, strerror(errno));
+    return cli_fail("%s: cannot start the server (%s)", s->address, strerror(errno));
 }
 
 int server_open(server **out, const server_options *options, models *now)

@@ -31,7 +31,7 @@ static int check_command_line(const service *s)
                                           "ids",       "pretty",    "sort"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (rill_option_source_get(s->session.command_line, foreign[i]))
-            return cli_fail("--%s is for files of inputs: a server answers requests, leave it out", foreign[i]);
+            return cli_fail("--%s has no effect on a server: leave it out", foreign[i]);
     return CLI_OK;
 }
 
@@ -122,7 +122,7 @@ static void *run_service(void *user)
 int service_start(service *s)
 {
     s->counts.stats.struct_size = sizeof s->counts.stats;
-    if (pthread_create(&s->thread, NULL, run_service, s)) return cli_fail("%s: no thread can be started", s->name);
+    if (pthread_create(&s->thread, NULL, run_service, s)) return cli_fail("%s: cannot start a thread", s->name);
     s->is_started = 1;
     return CLI_OK;
 }
@@ -213,7 +213,7 @@ static rill_status check_width(service *s, const rill_option_source *source, con
         const int32_t own = *(const int32_t *)((const char *)s->search_config->resolved + row->offset);
         const int is_requested = rill_option_source_get(source, row->name) != NULL;
         if (value <= s->max_beam_size || (!is_requested && (!widths[i].follows || value <= own))) continue;
-        return rill_fail(s->request_ctx, RILL_ERR_OPTION, "%s%s %d: a request may have %d here (--max-beam-size)",
+        return rill_fail(s->request_ctx, RILL_ERR_OPTION, "%s%s %d: the maximum of a request is %d (--max-beam-size)",
                          row->name, is_requested ? ":" : " comes to", value, s->max_beam_size);
     }
     return RILL_OK;
@@ -250,7 +250,7 @@ static rill_status check_cost(service *s, const rill_option_source *source, cons
     if (cost <= max_bytes || cost <= search_bytes(s, s->search_config->resolved, j)) return RILL_OK;
     list_numbers(source, numbers, sizeof numbers);
     return rill_fail(s->request_ctx, RILL_ERR_OPTION,
-                     "the search may take %.0f MB, and a request may have %.0f (--max-request): change %s%s",
+                     "the search may need %.0f MB, and the maximum of a request is %.0f (--max-request): lower %s%s",
                      ceil(cost / 1048576), floor(max_bytes / 1048576), numbers,
                      j->n > 1 ? ", or send fewer inputs" : "");
 }

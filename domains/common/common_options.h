@@ -8,33 +8,33 @@
 #include "rill/domain.h"
 
 /* Rows of rill_domain.options. */
-#define RILL_WEIGHTS_OPTION(words)                                                                             \
-    {                                                                                                          \
-        "weights", words, "f32", "how the domain keeps weights", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, \
-            "compute-type quantization"                                                                        \
+#define RILL_WEIGHTS_OPTION(words)                                                                                     \
+    {                                                                                                                  \
+        "weights", words, "f32", "number type of the weights in memory", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, \
+            "compute-type quantization"                                                                                \
     }
 /* For input_options; the default for all inputs of a model is rill_open_options.tokenized. */
-#define RILL_TOKENIZED_OPTION                                                                                \
-    {                                                                                                        \
-        "tokenized", "", "", "inputs are in the model's own form: they are split at blanks and not changed", \
-            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 1, NULL                                             \
+#define RILL_TOKENIZED_OPTION                                                                                      \
+    {                                                                                                              \
+        "tokenized", "", "", "inputs are tokens separated by spaces, in the model's own form", RILL_OPTION_SWITCH, \
+            RILL_OPTION_MODEL, 0, 0, 1, NULL                                                                       \
     }
-#define RILL_DEVICE_OPTIONS                                                                                       \
-    {"device",                                                                                                    \
-     "NAME",                                                                                                      \
-     "cpu",                                                                                                       \
-     "what runs the model: cpu, cuda (a GPU) or auto; cuda:NUMBER is one GPU of several, cuda:0,cuda:1 are two "  \
-     "that decode side by side, auto is a GPU if one can be used, else cpu",                                      \
-     RILL_OPTION_TEXT,                                                                                            \
-     RILL_OPTION_MODEL,                                                                                           \
-     0,                                                                                                           \
-     0,                                                                                                           \
-     0,                                                                                                           \
-     NULL},                                                                                                       \
-    {                                                                                                             \
-        "fast", "", "",                                                                                           \
-            "on a GPU, products as fast as cuBLASLt has them, f32 in tf32: answers may then depend on the batch", \
-            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL                                                  \
+#define RILL_DEVICE_OPTIONS                                                                                         \
+    {"device",                                                                                                      \
+     "NAME",                                                                                                        \
+     "cpu",                                                                                                         \
+     "where the model runs: cpu, cuda (a GPU) or auto; cuda:NUMBER is one GPU of several, cuda:0,cuda:1 are two "   \
+     "that decode in parallel, auto is a GPU if one can be used, else cpu",                                         \
+     RILL_OPTION_TEXT,                                                                                              \
+     RILL_OPTION_MODEL,                                                                                             \
+     0,                                                                                                             \
+     0,                                                                                                             \
+     0,                                                                                                             \
+     NULL},                                                                                                         \
+    {                                                                                                               \
+        "fast", "", "",                                                                                             \
+            "on a GPU, use cuBLASLt's fastest matrix products, tf32 for f32: results may then depend on the batch", \
+            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL                                                    \
     }
 
 /* Require a path and refuse arguments, which none of these domains takes.

@@ -31,8 +31,8 @@ rill_status rill_weights_check_all_read(rill_context *ctx, const rill_tensor_fil
     }
     if (n_unread == 0) return RILL_OK;
     if (n_unread > 1) snprintf(others, sizeof others, " (and %zu more)", n_unread - 1);
-    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\"%s has no place in the model that config.json describes",
-                     path, first->name, others);
+    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: the model that config.json describes has no tensor \"%s\"%s", path,
+                     first->name, others);
 }
 
 rill_weight_type rill_weights_read_type(const rill_open_options *options)

@@ -65,7 +65,7 @@ static rill_status ct2_fail(const ct2_reader *w, const char *what, const char *e
 static rill_status take_integer(ct2_reader *w, size_t bytes, const char *what, uint32_t *out)
 {
     *out = 0;
-    if (w->n_read - w->n_used < bytes) return ct2_fail(w, what, "the file ends within it");
+    if (w->n_read - w->n_used < bytes) return ct2_fail(w, what, "the file ends inside it");
     for (size_t i = bytes; i-- > 0;) *out = *out << 8 | w->buffer[w->n_used + i];
     w->n_used += bytes;
     return RILL_OK;
@@ -77,7 +77,7 @@ static rill_status take_name(ct2_reader *w, const char *what, const char **out)
     uint32_t length;
     TRY(take_integer(w, 2, what, &length));
     if (length < 2 || length > MAX_NAME_BYTES) return ct2_fail(w, what, "expected a name of 1 to 511 bytes and a NUL");
-    if (w->n_read - w->n_used < length) return ct2_fail(w, what, "the file ends within it");
+    if (w->n_read - w->n_used < length) return ct2_fail(w, what, "the file ends inside it");
     const char *name = (const char *)w->buffer + w->n_used;
     for (size_t i = 0; i < length; i++)
         if (i + 1 < length ? name[i] <= ' ' || name[i] > '~' : name[i] != '\0')
@@ -91,7 +91,7 @@ static rill_status take_count(ct2_reader *w, const char *what, size_t min_bytes,
 {
     TRY(take_integer(w, 4, what, out));
     if (*out <= (w->part->size - w->offset - w->n_used) / min_bytes) return RILL_OK;
-    return ct2_fail(w, what, "more than the rest of the file can hold");
+    return ct2_fail(w, what, "more than the rest of the file");
 }
 
 /* --- variables ---------------------------------------------------------------------------------------------------- */
@@ -180,7 +180,7 @@ static rill_status take_alias(ct2_reader *w, size_t variables)
     TRY(take_name(w, "the name of an alias", &name));
     consume_bytes(w);
     TRY(peek_bytes(w));
-    TRY(take_name(w, "what an alias stands for", &target));
+    TRY(take_name(w, "the target of an alias", &target));
     consume_bytes(w);
     const tensor_entry *variable = ct2_find(t, variables, target);
     if (variable == NULL)
@@ -195,7 +195,7 @@ static rill_status check_unique_names(const rill_tensor_file *t)
 {
     for (size_t i = 1; i < t->count; i++)
         if (strcmp(t->entries[i - 1].tensor.name, t->entries[i].tensor.name) == 0)
-            return tensor_fail(t, t->part, t->entries[i].tensor.name, "it comes twice");
+            return tensor_fail(t, t->part, t->entries[i].tensor.name, "it occurs twice");
     return RILL_OK;
 }
 
@@ -270,7 +270,7 @@ rill_status ct2_read(rill_tensor_file *t)
     consume_bytes(&w);
     TRY(tensor_reserve_entries(t, aliases));
     for (uint32_t i = 0; i < aliases; i++) TRY(take_alias(&w, variables));
-    if (w.offset != t->part->size) return ct2_fail(&w, "the end", "the file goes on");
+    if (w.offset != t->part->size) return ct2_fail(&w, "the end", "data follow the end");
     tensor_sort_entries(t);
     return check_unique_names(t);
 }
@@ -303,7 +303,7 @@ rill_status rill_ct2_number(rill_tensor_file *t, const char *name, double low, d
     if (e == NULL) return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing", t->name, name);
     const tensor_type *type = tensor_type_find(e->dtype);
     if (e->rank != 0 || (type->accept_flag != 0 && type->accept_flag != RILL_TENSOR_F32))
-        return tensor_fail(t, t->part, name, "expected a number of its own, in F32 or whole");
+        return tensor_fail(t, t->part, name, "expected one number, in F32 or an integer type");
     TRY(tensor_part_read(t->part, e->begin, type->bytes, bytes));
     *out = scalar_value(type, bytes);
     t->entries[(const tensor_entry *)e - t->entries].tensor.read = 1;

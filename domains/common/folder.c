@@ -29,15 +29,16 @@ static rill_status fail_value(const folder_reader *r, const char *key)
 {
     char why[512];
     snprintf(why, sizeof why, "%s", rill_error(r->folder->ctx));
-    return rill_fail(r->folder->ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"options\" was refused: %s", r->file, key,
-                     why);
+    return rill_fail(r->folder->ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"options\": %s", r->file, key, why);
 }
 
 static rill_status set_default(const folder_reader *r, const char *key, const char *name, const char *text)
 {
     rill_context *ctx = r->folder->ctx;
     if (rill_option_find(rill_output_table(), name) != NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"options\": what is written is the user's to say",
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "%s: \"%s\" under \"options\": a model's folder cannot set what "
+                         "outputs contain; set it where you decode",
                          r->file, key);
     const rill_status status = rill_option_source_set(r->folder->search, name, text);
     return status == RILL_ERR_OPTION ? fail_value(r, key) : status;
@@ -101,7 +102,7 @@ static rill_status check_chain(const folder_reader *r, rill_chain chain, const c
             return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"options\": %s", r->file, kind, wanted,
                              gone);
         return rill_fail(ctx, RILL_ERR_OPTION, "%s: unknown %s \"%s\" under \"options\"%s%s%s", r->file, kind, wanted,
-                         near != NULL ? ": did you mean \"" : ": `rill list` names them, plugins add more",
+                         near != NULL ? ": did you mean \"" : ": `rill list` shows all, and plugins add more",
                          near != NULL ? near : "", near != NULL ? "\"?" : "");
     }
     return RILL_OK;
@@ -173,7 +174,7 @@ static void warn_misplaced(const folder_reader *r, const json_t *root)
         const rill_option *row = rill_option_row(r->folder->ctx, key);
         if (row != NULL && row->kind == RILL_OPTION_MODEL)
             rill_log(r->folder->ctx, RILL_LOG_WARNING,
-                     "%s: \"%s\" is not read there: put it under \"rill\": {\"options\": {...}}", r->file, key);
+                     "%s: \"%s\" is not read here: move it to \"rill\": {\"options\": {...}}", r->file, key);
     }
 }
 
@@ -221,7 +222,7 @@ static rill_status read_text(const folder_reader *r, const rill_text *text)
     const json_t *rill = json_object_get(root, "rill");
     rill_status status = RILL_OK;
     if (!json_is_object(root))
-        status = rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: an object was expected", r->file);
+        status = rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: expected an object", r->file);
     else if (rill != NULL && !json_is_object(rill))
         status = fail_key(r, "rill", "an object");
     if (status == RILL_OK) status = check_keys(r, rill);
@@ -304,19 +305,18 @@ rill_status rill_folder_fail_no_domain(const rill_folder *f, const char *path)
     if (!f->found && stat(path, &info) == 0 && !S_ISDIR(info.st_mode))
         return rill_fail(
             f->ctx, RILL_ERR_NOT_FOUND,
-            "model %s: it is a file; name the folder that it is in, or the domain that reads it with --domain", path);
+            "model %s: it is a file: use its folder, or set domain to the name of the domain that reads it", path);
     if (f->type[0] == '\0') TRY(rill_unsupported_format_fail(f->ctx, path));
     if (!f->found)
-        return rill_fail(f->ctx, RILL_ERR_NOT_FOUND,
-                         "model %s: there is no config.json; name the domain with --domain (%s)", path, domains);
+        return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: there is no config.json: set domain to one of %s", path,
+                         domains);
     if (f->type[0] != '\0') TRY(rill_unsupported_type_fail(f->ctx, path, f->type));
     if (f->type[0] != '\0')
-        return rill_fail(
-            f->ctx, RILL_ERR_NOT_FOUND,
-            "%s/config.json: model_type: \"%s\" tells no domain, as these do: %s; name the domain by \"rill\": "
-            "{\"domain\": ...} or --domain (%s)",
-            path, f->type, types, domains);
+        return rill_fail(f->ctx, RILL_ERR_NOT_FOUND,
+                         "%s/config.json: model_type \"%s\" is unknown; known are %s; or name the domain in \"rill\": "
+                         "{\"domain\": ...}, or set domain to one of %s",
+                         path, f->type, types, domains);
     return rill_fail(f->ctx, RILL_ERR_NOT_FOUND,
-                     "%s/config.json names no domain (\"rill\": {\"domain\": ...}); name it with --domain (%s)", path,
+                     "%s/config.json names no domain (\"rill\": {\"domain\": ...}): set domain to one of %s", path,
                      domains);
 }

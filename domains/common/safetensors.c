@@ -51,7 +51,7 @@ static rill_status read_shape(const part_reader *r, const json_t *shape, size_t 
     *bytes = element;
     for (int i = 0; i < e->rank; i++) {
         const json_t *size = json_array_get(shape, (size_t)i);
-        if (!is_size(size)) return fail_tensor(r, e->name, "expected integers from 0 up in its shape");
+        if (!is_size(size)) return fail_tensor(r, e->name, "expected a shape of integers from 0");
         e->shape[i] = json_integer_value(size);
         if (__builtin_mul_overflow(*bytes, (size_t)e->shape[i], bytes))
             return fail_tensor(r, e->name, "its shape is too large");
@@ -63,7 +63,7 @@ static rill_status read_offsets(const part_reader *r, const json_t *offsets, ril
 {
     const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
     if (json_array_size(offsets) != 2 || !is_size(begin) || !is_size(end))
-        return fail_tensor(r, e->name, "expected data_offsets of two integers from 0 up");
+        return fail_tensor(r, e->name, "expected data_offsets with two integers from 0");
     uint64_t from = (uint64_t)json_integer_value(begin), to = (uint64_t)json_integer_value(end);
     if (from > to) return fail_tensor(r, e->name, "its data_offsets end before they begin");
     if (to > r->part->data_size) {
@@ -159,11 +159,9 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
     for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | prefix[i];
     if (memcmp(prefix, "version ", LENGTH_BYTES) == 0 && p->size < MAX_LFS_POINTER)
         return rill_fail(ctx, RILL_ERR_FORMAT,
-                         "%s: this is Git LFS's pointer to the weights, not the weights: `git lfs pull` fetches them",
-                         p->name);
+                         "%s: the file is a Git LFS pointer: fetch the weights with `git lfs pull`", p->name);
     if (length > p->size - LENGTH_BYTES)
-        return rill_fail(ctx, RILL_ERR_FORMAT,
-                         "%s: the header of %llu bytes goes beyond the end of the file (%zu bytes)", p->name,
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: the header of %llu bytes ends after the file (%zu bytes)", p->name,
                          (unsigned long long)length, p->size);
     if (length > MAX_HEADER)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected a header of at most 100 MiB, found %llu bytes", p->name,

@@ -27,7 +27,9 @@ static rill_status add_file_name(shard_reader *x, const char *tensor, const json
 {
     const char *name = json_string_value(value);
     if (name == NULL || name[0] == '\0' || strchr(name, '/') != NULL || strcmp(name, "..") == 0)
-        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: \"%s\": expected the name of a file beside it",
+        return rill_fail(x->ctx, RILL_ERR_FORMAT,
+                         "%s: weight_map: \"%s\": expected the name of a file in the same "
+                         "folder",
                          x->tensor_file->name, tensor);
     for (size_t i = 0; i < x->n_files; i++)
         if (strcmp(x->file_names[i], name) == 0) return RILL_OK;
@@ -50,8 +52,8 @@ static rill_status open_shard(const shard_reader *x, size_t i)
     const rill_status status = tensor_part_open(x->tensor_file, i, path, NULL, 0);
     if (status != RILL_ERR_NOT_FOUND) return status;
     snprintf(why, sizeof why, "%s", rill_error(x->ctx));
-    return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map names a file that is not there: %s", x->tensor_file->name,
-                     why);
+    return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map names a file that does not exist: %s",
+                     x->tensor_file->name, why);
 }
 
 /* --- comparing index and files ------------------------------------------------------------------------------------ */
@@ -63,7 +65,9 @@ static rill_status check_shard_of_entry(const shard_reader *x, const tensor_entr
         return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is not in the weight_map of %s",
                          x->tensor_file->part[entry->part].name, name, x->tensor_file->name);
     if (strcmp(expected_file, x->file_names[entry->part]) == 0) return RILL_OK;
-    return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" should be in %s by the weight_map of %s",
+    return rill_fail(x->ctx, RILL_ERR_FORMAT,
+                     "%s: tensor \"%s\" is missing in %s, where the weight_map of %s "
+                     "places it",
                      x->tensor_file->part[entry->part].name, name, expected_file, x->tensor_file->name);
 }
 

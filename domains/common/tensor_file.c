@@ -313,7 +313,7 @@ rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *b
     snprintf(why, sizeof why, "expected a shape with at least %zu rows, found %zu", from + rows, all);
     if (from > all || rows > all - from) return tensor_fail(t, tensor_part_for(t, base), base_name, why);
     if (rill_tensor_file_find(t, name) != NULL)
-        return tensor_fail(t, tensor_part_for(t, base), name, "a part of another tensor is called so");
+        return tensor_fail(t, tensor_part_for(t, base), name, "another tensor has a part of this name");
     tensor_entry view = *tensor_entry_from_public(base);
     const size_t row = all > 0 ? (base->end - base->begin) / all : 0;
     view.base_name = base->name;
@@ -382,8 +382,7 @@ static rill_status apply_scales(const rill_tensor_file *t, const tensor_entry *e
                                  some * sizeof *scale, scale));
         if (!(scale[i] > 0.0f) || !isfinite(scale[i])) {
             char why[100];
-            rill_print(why, sizeof why, "the scale of row %zu: expected a positive number, found %g", r,
-                       (double)scale[i]);
+            rill_print(why, sizeof why, "scale of row %zu: expected a positive number, found %g", r, (double)scale[i]);
             return tensor_fail(t, part, entry->base_name != NULL ? entry->base_name : entry->tensor.name, why);
         }
         for (size_t c = 0; c < columns; c++) out[c] /= scale[i];

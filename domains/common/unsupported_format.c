@@ -29,25 +29,22 @@ rill_status rill_unsupported_format_fail(rill_context *ctx, const char *director
     if (find_matching_file(directory, "pytorch_model.bin", name, sizeof name) ||
         find_matching_file(directory, "pytorch_model.bin.index.json", name, sizeof name))
         return rill_fail(ctx, RILL_ERR_NOT_FOUND,
-                         "%s/%s: expected model.safetensors beside it: rill convert bin %s --out %s makes it",
-                         directory, name, directory, directory);
+                         "%s/%s: model.safetensors is missing: make it with rill convert bin %s --out %s", directory,
+                         name, directory, directory);
     if (find_matching_file(directory, "*.npz", name, sizeof name))
-        return rill_fail(
-            ctx, RILL_ERR_NOT_FOUND,
-            "%s/%s: this is Marian's form: rill convert marian %s --out NEW makes a folder of it that is read",
-            directory, name, directory);
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "%s/%s: this is a Marian model: convert it with rill convert marian %s --out NEW", directory,
+                         name, directory);
     if (find_matching_file(directory, "dict.*.txt", name, sizeof name) &&
         find_matching_file(directory, "*.pt", other, sizeof other))
-        return rill_fail(
-            ctx, RILL_ERR_NOT_FOUND,
-            "%s/%s: this is fairseq's form: rill convert fairseq %s/%s --out NEW makes a folder of it that is read",
-            directory, other, directory, other);
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "%s/%s: this is a fairseq model: convert it with rill convert fairseq %s/%s --out NEW",
+                         directory, other, directory, other);
     if (find_matching_file(directory, "*.gguf", name, sizeof name))
-        return rill_fail(
-            ctx, RILL_ERR_NOT_FOUND,
-            "%s/%s: this is llama.cpp's form: expected the folder of the model that it was made of, in Hugging "
-            "Face's form, with config.json and model.safetensors",
-            directory, name);
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "%s/%s: this is a GGUF file of llama.cpp: expected the Hugging Face folder of the model, with "
+                         "config.json and model.safetensors",
+                         directory, name);
     return RILL_OK;
 }
 
@@ -61,9 +58,9 @@ rill_status rill_unsupported_type_fail(rill_context *ctx, const char *directory,
     for (size_t i = 0; i < sizeof open_ended / sizeof *open_ended; i++)
         if (strncmp(type, open_ended[i], strlen(open_ended[i])) == 0)
             return rill_fail(ctx, RILL_ERR_NOT_FOUND,
-                             "%s/config.json: model_type: \"%s\" is a language model, which goes on with a text; the "
-                             "domains here decode models that read an input and write an output; a domain of your own "
-                             "decodes anything (docs/guides/write-a-domain.md), and is named by --domain",
+                             "%s/config.json: model_type \"%s\" is a decoder-only language model: the built-in "
+                             "domains decode encoder-decoder models; you can write a domain "
+                             "(docs/guides/write-a-domain.md) and name it with the option domain",
                              directory, type);
     return RILL_OK;
 }

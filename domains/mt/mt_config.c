@@ -56,11 +56,11 @@ static rill_status require_special_tokens(mt_net *net, const char *directory)
     const seq_net *s = &net->seq;
     const char *missing = s->pad < 0 ? "pad_token_id" : s->eos < 0 ? "eos_token_id" : NULL;
     if (missing != NULL)
-        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s/%s: %s: expected an integer, found nothing", directory,
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s/%s: %s is missing: expected an integer", directory,
                          MAIN_FILE, missing);
     if (s->pad == s->eos)
         return rill_fail(net->seq.ctx, RILL_ERR_FORMAT,
-                         "%s/%s: eos_token_id and pad_token_id are both %d: outputs could not end", directory,
+                         "%s/%s: eos_token_id and pad_token_id are both %d, so outputs could not end", directory,
                          strcmp(net->settings.pad_file, MAIN_FILE) != 0 ? net->settings.pad_file : s->eos_file, s->pad);
     return RILL_OK;
 }

@@ -339,13 +339,11 @@ static rill_status read_spec(const ct2_model *r)
 {
     uint32_t revision;
     const char *spec = rill_ct2_spec_name(r->tensors, &revision);
-    if (spec == NULL) return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: expected CTranslate2's form", r->path);
+    if (spec == NULL) return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: expected a CTranslate2 model", r->path);
     if (strcmp(spec, "TransformerSpec") != 0)
-        return rill_fail(
-            r->ctx, RILL_ERR_FORMAT,
-            "%s: a model of CTranslate2's specification %s: only TransformerSpec is read, a transformer with "
-            "encoder and decoder",
-            r->path, spec);
+        return rill_fail(r->ctx, RILL_ERR_FORMAT,
+                         "%s: CTranslate2's %s is not supported: only TransformerSpec, an encoder-decoder transformer",
+                         r->path, spec);
     if (revision < OLDEST_REVISION || revision > NEWEST_REVISION)
         return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: TransformerSpec: expected revision %d to %d, found %u", r->path,
                          OLDEST_REVISION, NEWEST_REVISION, revision);
@@ -382,7 +380,7 @@ static rill_status check_unread_numbers(const ct2_model *r)
     for (size_t i = 0; i < rill_tensor_file_count(r->tensors); i++) {
         const rill_file_tensor *tensor = rill_tensor_file_tensor(r->tensors, i);
         if (tensor->rank > 0 || tensor->read) continue;
-        return ct2_fail(r, tensor->name, "what it says is not supported");
+        return ct2_fail(r, tensor->name, "this value is not supported");
     }
     return RILL_OK;
 }
@@ -416,8 +414,8 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
     if (!rill_config_is_set(config, "decoder_start_token", NAN))
         return rill_fail(
             s->ctx, RILL_ERR_FORMAT,
-            "%s: decoder_start_token: expected a token; of a model whose outputs start with a language write "
-            "that one there",
+            "%s: decoder_start_token: expected a token: for a model whose outputs start with a language token, "
+            "write that one",
             rill_config_name(config));
     TRY(find_token_id(s, config, "decoder_start_token", target, &start));
     s->decoder_start = start;
@@ -437,7 +435,7 @@ static rill_status check_listed_vocabulary(const seq_net *s, const char *directo
         const char *x = rill_vocabulary_token(file_vocab, i, NULL), *y = rill_vocabulary_token(own, i, NULL);
         if (strcmp(x, y) != 0)
             status = rill_fail(s->ctx, RILL_ERR_FORMAT,
-                               "%s: number %d is \"%.60s\", and \"%.60s\" to the tokenizer that was copied beside it",
+                               "%s: token %d is \"%.60s\", but \"%.60s\" in the tokenizer in the same folder",
                                path.data, i, x, y);
     }
     rill_vocabulary_close(file_vocab);
@@ -490,7 +488,7 @@ static rill_status read_config(void *user, const rill_config *config)
     set->eps = (float)eps;
     if (!rill_config_is_set(config, "quantization_type", 0)) return RILL_OK;
     return rill_fail(f->net->seq.ctx, RILL_ERR_FORMAT,
-                     "%s: quantization_type: weights of less than 8 bits are not read", rill_config_name(config));
+                     "%s: quantization_type: weights of less than 8 bits are not supported", rill_config_name(config));
 }
 
 /* The first of the names that exists in the directory, else NULL. */

@@ -133,9 +133,9 @@ static rill_status warn_ignored(hf_generation *m, const rill_config *config)
     if (m->ignored[0] == '\0') return RILL_OK;
     const int groups = rill_config_is_set(config, "num_beam_groups", 1) ||
                        rill_config_is_set(config, "diversity_penalty", 0);
-    rill_log(m->ctx, RILL_LOG_WARNING, "%s: not followed, though it changes outputs: %s%s%s", rill_config_name(config),
-             m->ignored, sampling ? "; the settings sample, temperature, top-k and top-p draw outputs" : "",
-             groups ? "; the settings groups and diversity search in groups" : "");
+    rill_log(m->ctx, RILL_LOG_WARNING, "%s: not supported, though it changes outputs: %s%s%s", rill_config_name(config),
+             m->ignored, sampling ? "; to sample, set num-samples, temperature, top-k and top-p" : "",
+             groups ? "; for diverse beam search, set beam-groups and diversity-penalty" : "");
     return RILL_OK;
 }
 

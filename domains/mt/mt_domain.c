@@ -90,8 +90,8 @@ static const char *const model_types[] = {"marian", "fsmt", "m2m_100", "mbart", 
 const rill_domain rill_mt_domain = {
     SEQ_DOMAIN_CALLBACKS,
     .name = "mt",
-    .summary =
-        "encoder-decoder transformers from Hugging Face's and CTranslate2's folders: Marian, NLLB, mBART, T5 and others; recurrent models",
+    .summary = "encoder-decoder transformers from folders of Hugging Face and CTranslate2: Marian, NLLB, mBART, T5 and "
+               "others; recurrent models",
     .open = open_model,
     .metric = "bleu",
     .field = seq_field,

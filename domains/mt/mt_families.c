@@ -221,7 +221,9 @@ static rill_status read_positions(mt_net *net, const rill_config *config)
                          rill_config_name(config), form);
     if (form[0] == 'h' || net->settings.position_kind == MT_POSITIONS_MARIAN) return RILL_OK;
     if (net->settings.position_kind != MT_POSITIONS_HF)
-        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: rill.positions: a model of type %s has no others",
+        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT,
+                         "%s: rill.positions: a model of type %s has only its own "
+                         "positions",
                          rill_config_name(config), net->settings.family->model_type);
     net->settings.position_kind = MT_POSITIONS_MARIAN;
     return RILL_OK;

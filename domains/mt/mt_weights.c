@@ -370,8 +370,8 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
         if (same) continue;
         return rill_fail(
             l->ctx, RILL_ERR_FORMAT,
-            "%s: tensors \"%s\" and \"%s\" differ, but are one by tie_word_embeddings of config.json, which "
-            "must be false for a model with tables of its own",
+            "%s: tensors \"%s\" and \"%s\" differ, but tie_word_embeddings in config.json shares them: set it to "
+            "false if the model has separate tables",
             l->path.data, first->name, table->name);
     }
     return RILL_OK;

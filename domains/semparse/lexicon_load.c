@@ -65,16 +65,20 @@ static int read_decimal(rill_slice text, int *out)
 rill_status rill__lexicon_check_word(rill_lexicon *lexicon, rill_slice word)
 {
     if (word.length == 0)
-        return rill__lexicon_fail(lexicon, "empty word; put single blanks between words and none at the ends");
+        return rill__lexicon_fail(lexicon, "empty word; put single spaces between words and none at the ends");
     if (word.length > RILL__MAX_WORD_BYTES)
         return rill__lexicon_fail(lexicon, "a word of more than %d bytes would never match; shorten it",
                                   RILL__MAX_WORD_BYTES);
     for (size_t i = 0; i < word.length; i++)
         if (word.data[i] >= 'A' && word.data[i] <= 'Z')
-            return rill__lexicon_fail(lexicon, "'%.*s' has capitals and would never match; write it in lower case",
+            return rill__lexicon_fail(lexicon,
+                                      "'%.*s' has capital letters and would never match; write it in "
+                                      "lower case",
                                       print_length(word), word.data);
     if (word.length > 1 && strchr(".,;:?!\"", word.data[word.length - 1]))
-        return rill__lexicon_fail(lexicon, "'%.*s' ends in punctuation, which is cut from questions; write it without",
+        return rill__lexicon_fail(lexicon,
+                                  "'%.*s' ends in punctuation, which is removed from questions; write it "
+                                  "without",
                                   print_length(word), word.data);
     return RILL_OK;
 }
@@ -134,7 +138,7 @@ static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, ril
     else
         parts[(*count)++] = (rill_slice){text.data, 0};
     if (text.length == 0) {
-        if (compulsory) return rill__lexicon_fail(lexicon, "'!' without words behind it");
+        if (compulsory) return rill__lexicon_fail(lexicon, "'!' without words after it");
         return RILL_OK;
     }
     int more = split_at(text, '|', parts + *count, MAX_ALTERNATIVES - *count);
@@ -156,7 +160,7 @@ static rill_status find_type(rill_lexicon *lexicon, rill_slice name, int32_t *ou
 static rill_status check_constant(rill_lexicon *lexicon, rill_slice text)
 {
     if (text.length == 0 || text.data[0] == ' ' || text.data[text.length - 1] == ' ')
-        return rill__lexicon_fail(lexicon, "the third column must be the constant, without blanks at its ends");
+        return rill__lexicon_fail(lexicon, "the third column must be the constant, without spaces at its ends");
     return RILL_OK;
 }
 
@@ -202,7 +206,7 @@ static rill_status read_entry(rill_lexicon *lexicon, const rill_slice *column, i
 static rill_status read_format(rill_lexicon *lexicon, const rill_slice *column)
 {
     if (!read_decimal(column[1], &lexicon->format) || lexicon->format != FORMAT)
-        return rill__lexicon_fail(lexicon, "format '%.*s' is not known; this program reads format %d",
+        return rill__lexicon_fail(lexicon, "unknown format '%.*s'; this program reads format %d",
                                   print_length(column[1]), column[1].data, FORMAT);
     return RILL_OK;
 }
@@ -249,12 +253,12 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
     for (size_t i = 0; i < name.length; i++)
         if (name.data[i] != '_' && (name.data[i] < 'a' || name.data[i] > 'z')) name.length = 0;
     if (name.length == 0 || name.length > 64)
-        return rill__lexicon_fail(lexicon, "'%.*s' is no type name; use letters a-z and '_'", print_length(column[1]),
-                                  column[1].data);
+        return rill__lexicon_fail(lexicon, "'%.*s' is not a type name; use letters a-z and '_'",
+                                  print_length(column[1]), column[1].data);
     if (rill__lexicon_type(lexicon, name.data, name.length) != RILL__NONE)
         return rill__lexicon_fail(lexicon, "type '%.*s' is declared twice; remove one", print_length(name), name.data);
     if (more && !rill_slice_is(column[2], "plain"))
-        return rill__lexicon_fail(lexicon, "'%.*s' behind a type: only 'plain' is known", print_length(column[2]),
+        return rill__lexicon_fail(lexicon, "'%.*s' after a type: expected 'plain'", print_length(column[2]),
                                   column[2].data);
     const rill__type type = {.name = name, .unnumbered = more};
     PUSH(lexicon->ctx, lexicon->types, lexicon->type_capacity, lexicon->type_count, type, "lexicon types");
@@ -347,7 +351,7 @@ rill_status rill__lexicon_line(rill_lexicon *lexicon, const char *text, size_t l
     if (length == 0 || text[0] == '#') return RILL_OK;
     rill_slice column[MAX_LEXICON_COLUMNS] = {0};
     int count = split_at((rill_slice){text, length}, '\t', column, MAX_LEXICON_COLUMNS);
-    if (count > MAX_LEXICON_COLUMNS) return rill__lexicon_fail(lexicon, "%d columns; none needs more than 6", count);
+    if (count > MAX_LEXICON_COLUMNS) return rill__lexicon_fail(lexicon, "%d columns; no line has more than 6", count);
     if (text[0] == '@') return read_directive(lexicon, column, count);
     if (!lexicon->format)
         return rill__lexicon_fail(lexicon, "an entry before '@format'; begin the file with '@format<TAB>%d'", FORMAT);

@@ -83,7 +83,7 @@ static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
 {
     rill__alternative choice = {.kind = RILL__WORD};
     if (text.length == 0)
-        return rill__lexicon_fail(lexicon, "empty alternative in a pattern; put single blanks between elements");
+        return rill__lexicon_fail(lexicon, "empty alternative in a pattern; put single spaces between elements");
     if (text.data[0] == '{' && text.data[text.length - 1] == '}' && text.length > 2)
         TRY(read_class(lexicon, (rill_slice){text.data + 1, text.length - 2}, &choice));
     else if (memchr(text.data, '{', text.length) || memchr(text.data, '(', text.length) ||
@@ -144,7 +144,7 @@ static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, r
     }
     if (reader->part == PART_DONE)
         return rill__lexicon_fail(lexicon,
-                                  "a pattern is '(left context) what is replaced (right context)', in this order");
+                                  "a pattern is '(left context) replaced elements (right context)', in this order");
     int closes = text.length && text.data[text.length - 1] == ')';
     if (closes) text.length--;
     if (closes && !reader->in_bracket) return rill__lexicon_fail(lexicon, "')' without '(' in a pattern");
@@ -164,7 +164,7 @@ static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *rea
                                       rill__pattern *out)
 {
     if (text.length != 1 || text.data[0] != '_') return add_element(lexicon, text);
-    if (reader->part != PART_LEFT) return rill__lexicon_fail(lexicon, "'_' stands twice in a pattern");
+    if (reader->part != PART_LEFT) return rill__lexicon_fail(lexicon, "'_' occurs twice in a pattern");
     reader->part = PART_RIGHT;
     out->body = out->right = (int32_t)lexicon->element_count;
     return RILL_OK;
@@ -200,9 +200,10 @@ static rill_status check_pattern(rill_lexicon *lexicon, const pattern_reader *re
     }
     if (reader->in_bracket) return rill__lexicon_fail(lexicon, "'(' without ')' in a pattern");
     if (pattern->body == pattern->right)
-        return rill__lexicon_fail(lexicon, "the pattern replaces nothing; something must stand outside of brackets");
+        return rill__lexicon_fail(lexicon, "the pattern replaces nothing; put the replaced elements outside the "
+                                           "brackets");
     if (lexicon->elements[pattern->body].optional)
-        return rill__lexicon_fail(lexicon, "what is replaced may not begin with an optional element");
+        return rill__lexicon_fail(lexicon, "the replaced elements may not begin with an optional one");
     return check_left_context(lexicon, pattern);
 }
 
@@ -214,7 +215,7 @@ rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_slice text, int pr
     while (text.length) {
         const char *space_at = memchr(text.data, ' ', text.length);
         size_t length = space_at ? (size_t)(space_at - text.data) : text.length;
-        if (length == 0) return rill__lexicon_fail(lexicon, "put single blanks between elements and none at the ends");
+        if (length == 0) return rill__lexicon_fail(lexicon, "put single spaces between elements and none at the ends");
         rill_slice element = {text.data, length};
         TRY(preference ? preference_element(lexicon, &reader, element, out)
                        : rule_element(lexicon, &reader, element, out));
@@ -259,6 +260,6 @@ rill_status rill__lexicon_constant(rill_lexicon *lexicon, rill_slice text, rill_
     if (memchr(rule->suffix.data, '{', rule->suffix.length))
         return rill__lexicon_fail(lexicon, "a constant takes one value only");
     if (!has_value(lexicon, &rule->pattern))
-        return rill__lexicon_fail(lexicon, "the constant takes a value, but nothing that is replaced has one");
+        return rill__lexicon_fail(lexicon, "the constant uses a value, but no replaced element has one");
     return RILL_OK;
 }

@@ -156,7 +156,7 @@ static rill_status field(void *self, const char *name, const rill_hypothesis *hy
 {
     const semparse_runner *r = self;
     if (strcmp(name, "unknown") != 0)
-        return rill_fail(r->ctx, RILL_ERR_OPTION, "semparse: an output has the field unknown, and not \"%s\"", name);
+        return rill_fail(r->ctx, RILL_ERR_OPTION, "semparse: outputs have no field \"%s\", only unknown", name);
     if (hypothesis == NULL) return RILL_OK;
     const rill_text *names = &r->unknown_names[hypothesis->slot];
     return rill_text_append(out, names->length > 0 ? names->data : "", names->length);
@@ -202,10 +202,11 @@ static rill_status add_token_by_text(void *user, const char *token, size_t lengt
         return RILL_OK;
     }
     if (action >= 0)
-        return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is a mark, and writes nothing within a logical form",
+        return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is a special token, which a logical form cannot contain",
                          (int)length, token);
-    return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is no token of the model's logical forms%s", (int)length, token,
-                     s->n_placeholders > 0 ? ": a name that a question mentions is written as its placeholder" : "");
+    return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is not a token of the model's logical forms%s", (int)length,
+                     token,
+                     s->n_placeholders > 0 ? ": write a name that the question mentions as its placeholder" : "");
 }
 
 /* Tokens are separated by spaces, as in outputs. */

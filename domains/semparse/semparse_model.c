@@ -177,11 +177,10 @@ static rill_status load_lexicon(loader *l)
     if (status != RILL_ERR_NOT_FOUND) return status;
     rill_error_clear(l->ctx);
     if (!s->tokenized && has_placeholders(s))
-        rill_log(
-            l->ctx, RILL_LOG_WARNING,
-            "%s is not there: the model knows names by placeholders alone, and nothing puts them into what is typed; "
-            "--tokenized takes questions that have them",
-            l->path.data);
+        rill_log(l->ctx, RILL_LOG_WARNING,
+                 "%s is missing: without this lexicon names in questions are not replaced by the model's placeholders; "
+                 "with the option tokenized questions contain placeholders",
+                 l->path.data);
     return RILL_OK;
 }
 

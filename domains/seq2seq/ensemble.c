@@ -25,15 +25,15 @@ static rill_status check_vocabulary(const match_context *context, const char *si
         if (strcmp(x, y) != 0)
             return rill_fail(
                 context->first->ctx, RILL_ERR_FORMAT,
-                "%s: the %s vocabulary is not that of %s: number %d is \"%.60s\" there and \"%.60s\" here; "
-                "the models of an ensemble share their vocabularies",
+                "%s: the %s vocabulary differs from that of %s: token %d is \"%.60s\" there and \"%.60s\" here; "
+                "all models of an ensemble need the same vocabularies",
                 context->directory, side, context->home, i, x, y);
     }
     if (n == found) return RILL_OK;
     return rill_fail(
         context->first->ctx, RILL_ERR_FORMAT,
-        "%s: the %s vocabulary is not that of %s: it has %d entries there and %d here, so that number %d is "
-        "in one of them only; the models of an ensemble share their vocabularies",
+        "%s: the %s vocabulary differs from that of %s: it has %d entries there and %d here, so token %d is in one "
+        "of them only; all models of an ensemble need the same vocabularies",
         context->directory, side, context->home, n, found, n < found ? n : found);
 }
 

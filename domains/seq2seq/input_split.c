@@ -59,7 +59,7 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
     const int translates = rill_tokenizer_is_translation(m->net[0]->tokenizer, text, length, head);
     if (translates < 0)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND,
-                         "the model's inputs are no texts to be translated sentence by sentence");
+                         "the model's inputs are not texts that can be translated sentence by sentence");
     if (translates == 0) return RILL_OK;
     if (!always) TRY(is_long(m, ctx, text, length, &cuts));
     f.offset = *head;

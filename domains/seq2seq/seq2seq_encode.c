@@ -47,7 +47,7 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
     if (status == RILL_OK) status = rill_tokenizer_encode(net->tokenizer, text, length, ids, opening);
     const size_t count = ids->n_ids - reading->offset;
     if (status == RILL_OK && count > (size_t)m->max_input_length)
-        status = rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %d pieces, found %zu",
+        status = rill_fail(r->ctx, RILL_ERR_INPUT, "expected at most %d tokens, found %zu",
                            m->max_input_length - (int)marks, count - marks);
     if (status == RILL_ERR_INPUT) {
         rill_input_fail(input, status, "%s", rill_error(r->ctx));
@@ -164,8 +164,8 @@ static rill_status fail_long_input(seq_runner *r, const encode_batch *g, rill_st
 {
     rill_input *input = g->pending[0].input;
     if (status != RILL_ERR_MEMORY || g->max_length <= LONG_INPUT) return status;
-    rill_input_fail(input, RILL_ERR_INPUT, "%d pieces are too many for the memory there is: %s", g->pending[0].length,
-                    rill_error(r->ctx));
+    rill_input_fail(input, RILL_ERR_INPUT, "the input of %d tokens needs more memory than there is: %s",
+                    g->pending[0].length, rill_error(r->ctx));
     rill_session_drop(r->session, input->slot);
     return RILL_OK;
 }

@@ -18,17 +18,18 @@ const rill_option seq_options[] = {
     RILL_WEIGHTS_OPTION("f32|bf16|f16|int8"),
     RILL_DEVICE_OPTIONS,
     {"shortlist", "FILE[,F[,B]]", "F and B: 100",
-     "choose only among the first F actions and, by this lexicon, the best B for each piece of the input",
+     "limit the output vocabulary to its first F tokens and, by this lexicon, the best B for each token of the "
+     "input",
      RILL_OPTION_PATH, RILL_OPTION_MODEL, 0, 0, 0, NULL},
     {"scores", "logp|logits", "logp",
-     "what an action scores: its log-probability, or its logit as it is, for models that are trained to need no normaliser",
-     RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, NULL},
-    {"source-lang", "NAME", "", "the language of inputs, by the name that a multilingual model has for it",
-     RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0, "src src-lang"},
-    {"target-lang", "NAME", "", "the language of outputs, likewise", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 0, 0,
-     "tgt tgt-lang"},
+     "score of a token: its log-probability, or its logit, for models trained to be self-normalised", RILL_OPTION_WORD,
+     RILL_OPTION_MODEL, 0, 0, 0, NULL},
+    {"source-lang", "NAME", "", "language of the inputs, as a multilingual model names it", RILL_OPTION_TEXT,
+     RILL_OPTION_MODEL, 0, 0, 0, "src src-lang"},
+    {"target-lang", "NAME", "", "language of the outputs, as a multilingual model names it", RILL_OPTION_TEXT,
+     RILL_OPTION_MODEL, 0, 0, 0, "tgt tgt-lang"},
     {"language-columns", "", "",
-     "inputs say their languages themselves: SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, where an empty column says nothing",
+     "each input is SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT; an empty column leaves the option's language",
      RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL},
     {0},
 };
@@ -61,8 +62,7 @@ static rill_status read_languages(const seq_net *net, const rill_open_options *o
     if (files->language_columns) asked = "language-columns";
     if (asked == NULL || files->kind == RILL_TOKENIZER_FAMILY) return RILL_OK;
     if (files->language_is_token && files->source_language == NULL && !files->language_columns) return RILL_OK;
-    return rill_fail(net->ctx, RILL_ERR_OPTION, "%s: the model is not multilingual: it has no symbols of languages",
-                     asked);
+    return rill_fail(net->ctx, RILL_ERR_OPTION, "%s: the model is not multilingual: it has no language tokens", asked);
 }
 
 /* Outputs begin with the token named like their language. */
@@ -132,7 +132,9 @@ static rill_status load_all(seq_model *m, const rill_open_options *options)
     const char *scores = rill_open_option(options, "scores");
     m->raw_logits = scores != NULL && strcmp(scores, "logits") == 0;
     if (m->raw_logits && nets > 1)
-        return rill_fail(m->ctx, RILL_ERR_OPTION, "scores logits: an ensemble is a mean of probabilities: use logp");
+        return rill_fail(m->ctx, RILL_ERR_OPTION,
+                         "scores logits cannot be combined with an ensemble, which "
+                         "averages probabilities: use logp");
     TRY(rill_network_open(&m->network, m->ctx, m->device));
     for (size_t i = 0; i < nets; i++) TRY(load_net(m, i, options));
     seq_combine_limits(m);
@@ -304,7 +306,7 @@ rill_status seq_action_name(void *model, int32_t action, rill_text *out)
 {
     const rill_vocabulary *symbols = target_vocabulary(model);
     if (action >= rill_vocabulary_count(symbols))
-        return rill_fail(out->ctx, RILL_ERR_NOT_FOUND, "symbol %d has no piece in the vocabulary", action);
+        return rill_fail(out->ctx, RILL_ERR_NOT_FOUND, "token %d is not in the vocabulary", action);
     return rill_vocabulary_write(symbols, action, out);
 }
 
@@ -332,7 +334,7 @@ static rill_status add_token_action(void *user, const char *piece, size_t length
     rill_action_list *to = user;
     const int32_t action = rill_vocabulary_id(target_vocabulary(to->model), piece, length);
     if (action < 0 || is_special_token(to->model, action))
-        return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is no piece that the model writes", (int)length, piece);
+        return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is not a token of the model's outputs", (int)length, piece);
     rill_action_list_add(to, action);
     return RILL_OK;
 }

@@ -79,7 +79,8 @@ typedef struct lexicon_reader {
 static rill_status bad_line(const lexicon_reader *r)
 {
     return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT,
-                     "%s:%lld: expected a target piece, a source piece and a probability from 0 to 1 between blanks",
+                     "%s:%lld: expected a target token, a source token and a probability from 0 to 1, separated by "
+                     "spaces",
                      r->path, (long long)r->line);
 }
 
@@ -104,7 +105,8 @@ static rill_status read_lines(lexicon_reader *r, const char *bytes, size_t size)
 {
     const char *end = bytes + size;
     if (size >= 2 && memcmp(bytes, "\x1F\x8B", 2) == 0)
-        return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT, "%s: is compressed; unpack it with gunzip", r->path);
+        return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT, "%s: the file is compressed: unpack it with gunzip",
+                         r->path);
     for (const char *line = bytes; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line)), *stop = newline != NULL ? newline : end;
         r->line++;
@@ -113,7 +115,8 @@ static rill_status read_lines(lexicon_reader *r, const char *bytes, size_t size)
     }
     if (r->n > 0) return RILL_OK;
     return rill_fail(r->shortlist->ctx, RILL_ERR_FORMAT,
-                     "%s: no line has a piece of the target vocabulary, then one of the source vocabulary", r->path);
+                     "%s: no line has a token of the target vocabulary followed by one of the source vocabulary",
+                     r->path);
 }
 
 static rill_status read_file(lexicon_reader *r)

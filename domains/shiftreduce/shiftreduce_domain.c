@@ -33,10 +33,10 @@ static void close_model(void *model)
 }
 
 /* Choices in the order of parser_form. */
-#define INPUT_FORMAT                                                                                                   \
-    {                                                                                                                  \
-        "input-format", "auto|tree|tagged|text", "auto", "the form of inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, \
-            0, 0, NULL                                                                                                 \
+#define INPUT_FORMAT                                                                                                  \
+    {                                                                                                                 \
+        "input-format", "auto|tree|tagged|text", "auto", "format of the inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, \
+            0, 0, 0, NULL                                                                                             \
     }
 const rill_option parser_input_options[] = {INPUT_FORMAT, RILL_TOKENIZED_OPTION, {0}};
 
@@ -198,11 +198,11 @@ static rill_status add_action_by_name(void *user, const char *name, size_t lengt
     }
     if (memchr(name, '(', length) != NULL || memchr(name, ')', length) != NULL)
         return rill_fail(to->ctx, RILL_ERR_INPUT,
-                         "\"%.*s\" is of a tree, which several rows of actions make: name the actions, as in "
-                         "\"shift NP\"",
+                         "\"%.*s\" is part of a tree, which several sequences of actions can build: name the "
+                         "actions, as in \"shift NP\"",
                          (int)length, name);
-    return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is neither %s nor %s nor a label of the parser", (int)length,
-                     name, structure_names[PARSER_SHIFT], structure_names[PARSER_COMBINE]);
+    return rill_fail(to->ctx, RILL_ERR_INPUT, "\"%.*s\" is not %s, %s or a label of the parser", (int)length, name,
+                     structure_names[PARSER_SHIFT], structure_names[PARSER_COMBINE]);
 }
 
 /* A text is action names separated by spaces. It is not a tree: a tree's labels come from several actions, its words

@@ -153,7 +153,7 @@ static rill_status find_tag(parser_runner *r, rill_slice tag, int32_t word, int3
 {
     *out = rill_vocabulary_id(r->model->tag_vocab, tag.data, tag.length);
     if (*out > PARSER_NO_TAG) return RILL_OK;
-    return rill_fail(r->ctx, RILL_ERR_INPUT, "word %d: the model does not know the tag \"%.*s\": tags.vocab lists all",
+    return rill_fail(r->ctx, RILL_ERR_INPUT, "word %d: unknown tag \"%.*s\": tags.vocab lists the model's tags",
                      word + 1, tag.length < 40 ? (int)tag.length : 40, tag.data);
 }
 
@@ -222,8 +222,9 @@ static const char *form_hint(parser_form asked, parser_form form)
 {
     if (asked != PARSER_FORM_AUTO) return "";
     if (form == PARSER_FORM_TREE)
-        return "; a line of a tree's brackets is read as one, unless --input-format says text";
-    return form == PARSER_FORM_TAGGED ? "; a line of word_TAG tokens is read as such, unless --input-format says text"
+        return "; a line that looks like a tree is read as a tree: set input-format to text to prevent that";
+    return form == PARSER_FORM_TAGGED ? "; a line of word_TAG tokens is read as tagged words: set input-format to "
+                                        "text to prevent that"
                                       : "";
 }
 

@@ -154,10 +154,13 @@ static rill_status split_label(loader *l, int32_t i)
         p->nonterminals[n] = (rill_slice){name + from, pos - from};
         if (is_unwritable_name(name + from, pos - from))
             return rill_fail(l->ctx, RILL_ERR_FORMAT,
-                             "%s:%d: expected names without blanks and brackets between \"+\", found \"%.60s\"",
+                             "%s:%d: expected names without spaces and brackets, separated by \"+\", found "
+                             "\"%.60s\"",
                              l->path.data, i + 1, name);
         if (n > p->nonterminal_offsets[i] && rill_slice_equal(p->nonterminals[n], p->nonterminals[n - 1]))
-            return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s:%d: \"%.60s\": a bracket may not hold nothing but its like",
+            return rill_fail(l->ctx, RILL_ERR_FORMAT,
+                             "%s:%d: \"%.60s\": a label may not consist of equal labels "
+                             "only",
                              l->path.data, i + 1, name);
         n++;
         from = pos + 1;
@@ -204,7 +207,7 @@ static rill_status check_tags(loader *l)
         if (!is_unwritable_name(name, length) && !is_trace(name, length)) continue;
         TRY(rill_path_join(&l->path, l->directory, "tags.vocab"));
         return rill_fail(l->ctx, RILL_ERR_FORMAT,
-                         "%s:%d: expected a tag without blanks and brackets, and not -NONE-, found \"%.60s\"",
+                         "%s:%d: expected a tag without spaces and brackets other than -NONE-, found \"%.60s\"",
                          l->path.data, i + 1, name);
     }
     return RILL_OK;

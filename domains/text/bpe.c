@@ -44,7 +44,8 @@ static rill_status check_lines(const rill_vocabulary *merges, rill_context *ctx,
         const char *line = rill_vocabulary_token(merges, i, &length);
         const char *space_at = memchr(line, ' ', length);
         if (space_at == NULL || space_at == line || space_at + 1 == line + length || strchr(space_at + 1, ' ') != NULL)
-            return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected two pieces with a blank between them", name, i + 1);
+            return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected two subword tokens separated by a space", name,
+                             i + 1);
     }
     return RILL_OK;
 }

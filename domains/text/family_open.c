@@ -49,7 +49,7 @@ static rill_status add_fairseq_tokens(const family_opener *o)
         const char *piece = i < rill_spm_count(o->tokenizer->spm) ? rill_spm_piece(o->tokenizer->spm, i, &length)
                                                                   : "nothing";
         if (strcmp(piece, first[i]) != 0)
-            return rill_fail(o->ctx, RILL_ERR_FORMAT, "%s: piece %d: expected %s, found %.40s",
+            return rill_fail(o->ctx, RILL_ERR_FORMAT, "%s: token %d: expected %s, found %.40s",
                              o->tokenizer->tokens.name, i, first[i], piece);
     }
     TRY(add_base_token(o, o->begin));

@@ -127,8 +127,8 @@ static rill_status fail_unknown_language(const rill_family_tokenizer *t, rill_co
     const char *near = rill_nearest(asked, t->language_names, t->n_languages);
     for (size_t i = 0, used = 0; i < t->n_languages && i < N_SHOWN && used < sizeof some; i++)
         used += (size_t)snprintf(some + used, sizeof some - used, "%s%s", i > 0 ? ", " : "", t->language_names[i]);
-    return rill_fail(ctx, status, "%s: the model does not know the language \"%s\"; its %zu languages are %s%s%s%s%s",
-                     what, asked, t->n_languages, some, t->n_languages > N_SHOWN ? ", ..." : "",
+    return rill_fail(ctx, status, "%s: unknown language \"%s\"; the model's %zu languages are %s%s%s%s%s", what, asked,
+                     t->n_languages, some, t->n_languages > N_SHOWN ? ", ..." : "",
                      near != NULL ? "; did you mean \"" : "", near != NULL ? near : "", near != NULL ? "\"?" : "");
 }
 
@@ -137,8 +137,7 @@ static rill_status read_option(const rill_family_tokenizer *t, rill_context *ctx
 {
     if (value == NULL) return RILL_OK;
     if (t->n_languages == 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: the model is not multilingual: it has no symbols of languages",
-                         option);
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: the model is not multilingual: it has no language tokens", option);
     *id = find_language(t, (rill_slice){value, strlen(value)});
     return *id >= 0 ? RILL_OK
                     : fail_unknown_language(t, ctx, RILL_ERR_OPTION, option, (rill_slice){value, strlen(value)});
@@ -169,11 +168,11 @@ rill_status rill_languages_check(const rill_family_tokenizer *t, rill_context *c
                        (t->forced_bos < 0 || t->family.target != RILL_TARGET_FORCED_BOS);
     if (!needs_target(t) || t->language_columns || (!source && !target)) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_OPTION,
-                     "%s: the model has %zu languages, as %s and %s: say %s%s%s, or give inputs as SOURCE-LANGUAGE TAB "
-                     "TARGET-LANGUAGE TAB TEXT with language-columns",
+                     "%s: the model has %zu languages, such as %s and %s: set %s%s%s, or write inputs as "
+                     "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT and set language-columns",
                      t->directory, t->n_languages, t->language_names[0], t->language_names[t->n_languages - 1],
-                     source ? "which one texts are in with source-lang" : "", source && target ? " and " : "",
-                     target ? "which one to write with target-lang" : "");
+                     source ? "source-lang to the language of the inputs" : "", source && target ? " and " : "",
+                     target ? "target-lang to the language of the outputs" : "");
 }
 
 static rill_status set_default_languages(rill_family_tokenizer *t, rill_context *ctx,
@@ -185,7 +184,9 @@ static rill_status set_default_languages(rill_family_tokenizer *t, rill_context 
     if (t->default_languages.target < 0) t->default_languages.target = start_language(t, files);
     TRY(read_option(t, ctx, "source-lang", files->source_language, &t->default_languages.source));
     if (files->source_language != NULL && !reads_source(t))
-        return rill_fail(ctx, RILL_ERR_OPTION, "source-lang: the model is not told what language texts are in");
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "source-lang: this model has no language token for inputs: leave it "
+                         "out");
     TRY(read_option(t, ctx, "target-lang", files->target_language, &t->default_languages.target));
     if (t->language_columns && t->n_languages == 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "language-columns: the model is not multilingual");
@@ -238,13 +239,13 @@ rill_status rill_languages_for_input(const rill_family_tokenizer *t, rill_contex
     if (!t->language_columns || *bytes == NULL) return RILL_OK;
     if (!take_column(bytes, length, &source) || !take_column(bytes, length, &target))
         return rill_fail(ctx, RILL_ERR_INPUT,
-                         "expected SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, as language-columns says");
+                         "expected SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, because language-columns is set");
     TRY(read_column(t, ctx, "the first column", source, &turn->source));
     TRY(read_column(t, ctx, "the second column", target, &turn->target));
     if (needs_target(t) && reads_source(t) && turn->source < 0)
-        return rill_fail(ctx, RILL_ERR_INPUT, "the first column is empty, and source-lang says no language either");
+        return rill_fail(ctx, RILL_ERR_INPUT, "the first column is empty, and source-lang is not set");
     if (needs_target(t) && turn->target < 0 && (t->forced_bos < 0 || t->family.target != RILL_TARGET_FORCED_BOS))
-        return rill_fail(ctx, RILL_ERR_INPUT, "the second column is empty, and target-lang says no language either");
+        return rill_fail(ctx, RILL_ERR_INPUT, "the second column is empty, and target-lang is not set");
     return RILL_OK;
 }
 

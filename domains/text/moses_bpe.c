@@ -40,8 +40,8 @@ static rill_status read_moses_config(void *user, const rill_config *config)
         if (!s->known) return RILL_OK;
         if (rill_moses_language_find(name, &s->language[i])) continue;
         return rill_fail(s->ctx, RILL_ERR_FORMAT,
-                         "%s: langs: the tokeniser knows de, en and ru, and the %s language is \"%.20s\": tokenise "
-                         "the text elsewhere and say --tokenized",
+                         "%s: langs: the built-in tokenizer supports de, en and ru, and the %s language is "
+                         "\"%.20s\": tokenize the text with another program and set tokenized",
                          rill_config_name(config), side[i], name);
     }
     return RILL_OK;
@@ -53,8 +53,8 @@ static rill_status find_languages(moses_config *s, const char *directory)
     TRY(rill_config_read(s->ctx, directory, "tokenizer_config.json", read_moses_config, s, &found));
     if (!s->known) TRY(rill_config_read(s->ctx, directory, "config.json", read_moses_config, s, NULL));
     if (s->known) return RILL_OK;
-    return rill_fail(s->ctx, RILL_ERR_FORMAT,
-                     "%s/config.json: langs: expected an array of two languages, found nothing", directory);
+    return rill_fail(s->ctx, RILL_ERR_FORMAT, "%s/config.json: langs is missing: expected an array of two languages",
+                     directory);
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */

@@ -236,7 +236,7 @@ rill_status rill_family_files(rill_context *ctx, const char *model_type, const c
     const rill_family *family = file != NULL ? find_family_row(model_type, name) : guess_family(model_type, directory);
     if (family == NULL && file != NULL) return refuse_class(ctx, directory, file, model_type, name);
     if (family == NULL)
-        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: there is no text of models of type \"%.40s\"", directory,
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: no tokenizer is known for models of type \"%.40s\"", directory,
                          model_type);
     out->kind = RILL_TOKENIZER_FAMILY;
     out->family = family;

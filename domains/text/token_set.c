@@ -68,7 +68,7 @@ static rill_status make_vocabulary(const rill_token_set *t, rill_vocabulary **ou
 
 rill_status rill_token_set_end_base(rill_token_set *t)
 {
-    if (t->n_tokens == 0) return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: there are no tokens", t->name);
+    if (t->n_tokens == 0) return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: the file has no tokens", t->name);
     return make_vocabulary(t, &t->base);
 }
 
@@ -90,7 +90,9 @@ int32_t rill_token_set_find(const rill_token_set *t, const char *text, size_t le
 static rill_status check_number(const rill_token_set *t, const char *text, int64_t id, int32_t found)
 {
     if (id < 0 || id == found) return RILL_OK;
-    return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" is number %lld there and number %d among the pieces",
+    return rill_fail(t->arena.ctx, RILL_ERR_FORMAT,
+                     "%s: \"%.60s\" has the id %lld there and %d in the "
+                     "SentencePiece model",
                      t->name, text, (long long)id, found);
 }
 
@@ -106,7 +108,7 @@ rill_status rill_token_set_add(rill_token_set *t, const char *text, size_t lengt
     if (added.id < 0 && (id >= 0 ? id : (int64_t)t->n_tokens) >= t->limit) return RILL_OK;
     if (added.id < 0) {
         if (id >= 0 && (size_t)id != t->n_tokens)
-            return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" is number %lld: expected %zu, the next one",
+            return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" has the id %lld: expected %zu, the next one",
                              t->name, text, (long long)id, t->n_tokens);
         added.id = (int32_t)t->n_tokens;
         TRY(rill_token_set_add_base(t, text, length));

@@ -62,7 +62,7 @@ static rill_status open_vocabularies(rill_tokenizer *t, rill_text *path, const r
     rill_error_clear(t->ctx);
     t->target = t->source;
     if (rill_vocabulary_count(t->target) <= files->target_vocab_size) return RILL_OK;
-    return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected target symbols of their own, since %s is %d", path->data,
+    return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a separate target vocabulary, since %s is %d", path->data,
                      files->target_vocab_key, files->target_vocab_size);
 }
 
@@ -199,8 +199,7 @@ static rill_status append_language_tag(id_appender *a, const char *text, size_t 
     if (*length == 0) return RILL_OK;
     if (rill_vocabulary_id(t->source, text, *length) >= 0) return append_id(a, text, *length);
     if (t->has_language_tags)
-        return rill_fail(a->out->ctx, RILL_ERR_INPUT, "the model does not know the language tag %.*s", (int)*length,
-                         text);
+        return rill_fail(a->out->ctx, RILL_ERR_INPUT, "unknown language tag %.*s", (int)*length, text);
     *length = 0;
     return RILL_OK;
 }

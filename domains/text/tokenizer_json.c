@@ -33,7 +33,7 @@ static const char *part_type(const json_t *part)
 
 static rill_status refuse_type(const tokenizer_json_reader *r, const char *key, const json_t *part)
 {
-    return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: \"%.40s\" is not known here", r->name, key, part_type(part));
+    return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: %s: \"%.40s\" is not supported", r->name, key, part_type(part));
 }
 
 static int is_absent(const json_t *value)
@@ -269,8 +269,7 @@ static rill_status read_vocab_object(tokenizer_json_reader *r, json_t *vocabular
         const json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
         if (status == RILL_OK && (id < 0 || (size_t)id >= n || text[id] != NULL))
             status = rill_fail(r->ctx, RILL_ERR_FORMAT,
-                               "%s: model.vocab: \"%.60s\": expected a number of its own from 0 to %zu", r->name, token,
-                               n - 1);
+                               "%s: model.vocab: \"%.60s\": expected a unique id from 0 to %zu", r->name, token, n - 1);
         if (status == RILL_OK) text[id] = token;
     }
     for (size_t i = 0; status == RILL_OK && i < n; i++)
@@ -301,7 +300,7 @@ static rill_status read_merges(tokenizer_json_reader *r, const json_t *merges)
         const size_t from = lines.length;
         status = append_merge(r, json_array_get(merges, i), &lines);
         if (status == RILL_OK && memchr(lines.data + from, '\n', lines.length - from) != NULL)
-            status = refuse_key(r, "model.merges", "a piece may have no line feed");
+            status = refuse_key(r, "model.merges", "a token may not contain a line feed");
         if (status == RILL_OK) status = rill_text_append(&lines, "\n", 1);
     }
     if (status == RILL_OK) status = rill_merges_parse(&r->p->merges, r->ctx, r->name, lines.data, lines.length);

@@ -167,10 +167,10 @@ static rill_status read_open(tree_reader *r)
     rill_tree_text *text = r->text;
     size_t place = text->offset++;
     if (tree->depth > 0 && top_node(tree)->word.data != NULL)
-        return fail_at_offset(r, place, "expected ')' behind a word, found '('");
+        return fail_at_offset(r, place, "expected ')' after a word, found '('");
     rill_slice label = read_label_or_word(text);
     if (label.length == 0 && tree->depth > 0)
-        return fail_at_offset(r, place + 1, "expected a label behind '('; only the outermost bracket may go without");
+        return fail_at_offset(r, place + 1, "expected a label after '('; only the outermost bracket may have none");
     return rill_tree_open(tree, label);
 }
 
@@ -179,12 +179,12 @@ static rill_status read_word(tree_reader *r)
     rill_tree *tree = r->tree;
     size_t place = r->text->offset;
     rill_slice word = read_label_or_word(r->text);
-    if (tree->depth == 0) return fail_incomplete(r, place, "expected '(' where a tree begins, found a word");
+    if (tree->depth == 0) return fail_incomplete(r, place, "expected '(' at the beginning of a tree, found a word");
     rill_tree_node *node = top_node(tree);
     if (node->label.length == 0) return fail_at_offset(r, place, "expected a tag before the word");
-    if (node->word.data != NULL) return fail_at_offset(r, place, "expected ')' behind a word, found a second word");
+    if (node->word.data != NULL) return fail_at_offset(r, place, "expected ')' after a word, found a second word");
     if (node != &tree->node[tree->count - 1] || node->to)
-        return fail_at_offset(r, place, "expected '(' or ')' behind a bracket, found a word");
+        return fail_at_offset(r, place, "expected '(' or ')' after a bracket, found a word");
     node->word = word;
     tree->words++;
     return RILL_OK;
@@ -202,7 +202,7 @@ static rill_status read_close(tree_reader *r)
 {
     rill_tree *tree = r->tree;
     size_t place = r->text->offset++;
-    if (tree->depth == 0) return fail_incomplete(r, place, "expected '(' where a tree begins, found ')'");
+    if (tree->depth == 0) return fail_incomplete(r, place, "expected '(' at the beginning of a tree, found ')'");
     rill_tree_node *node = top_node(tree);
     int clean = !(r->flags & RILL_TREE_AS_WRITTEN);
     if (node->word.data != NULL) {
@@ -212,7 +212,7 @@ static rill_status read_close(tree_reader *r)
             return RILL_OK;
         }
     } else if (node == &tree->node[tree->count - 1]) {
-        if (!node->to) return fail_at_offset(r, place, "a bracket with neither a word nor a bracket in it");
+        if (!node->to) return fail_at_offset(r, place, "the bracket is empty: expected a word or a bracket");
         drop_last_node(tree);
         return RILL_OK;
     } else if (node->label.length == 0) {
@@ -227,8 +227,8 @@ static rill_status read_close(tree_reader *r)
 static rill_status fail_unclosed(tree_reader *r)
 {
     char what[96];
-    snprintf(what, sizeof what, "the text ends, but %d bracket%s not closed, the last of them opened here",
-             r->tree->depth, r->tree->depth == 1 ? " is" : "s are");
+    snprintf(what, sizeof what, "the text ends, but %d bracket%s not closed; the last one opens here", r->tree->depth,
+             r->tree->depth == 1 ? " is" : "s are");
     return fail_incomplete(r, slice_offset(r, top_node(r->tree)->label) - 1, what);
 }
 
@@ -245,7 +245,7 @@ rill_status rill_tree_next(rill_tree *tree, rill_tree_text *text, int flags)
         char c = text->text[text->offset];
         TRY(c == '(' ? read_open(&r) : c == ')' ? read_close(&r) : read_word(&r));
     } while (tree->depth > 0);
-    return tree->count > 0 ? RILL_OK : fail_at_offset(&r, start, "a tree without words");
+    return tree->count > 0 ? RILL_OK : fail_at_offset(&r, start, "the tree has no words");
 }
 
 rill_status rill_tree_parse(rill_tree *tree, const char *line, size_t length, int flags)
@@ -258,8 +258,8 @@ rill_status rill_tree_parse(rill_tree *tree, const char *line, size_t length, in
     if (text.offset == text.length) return RILL_OK;
     tree_reader r = {tree, &text, flags};
     return fail_incomplete(&r, text.offset,
-                           line[text.offset] == ')' ? "a bracket is closed that was never opened"
-                                                    : "expected nothing behind the tree");
+                           line[text.offset] == ')' ? "')' closes a bracket that was never opened"
+                                                    : "expected nothing after the tree");
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

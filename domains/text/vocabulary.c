@@ -84,7 +84,7 @@ static rill_status enter_token(rill_vocabulary *v, const char *name, int32_t id,
     v->start[id + 1] = offset + (uint32_t)size + 1;
     uint32_t place = find_slot(v, token, size);
     if (v->table[place] >= 0)
-        return rill_fail(v->arena.ctx, RILL_ERR_FORMAT, "%s:%d: \"%.60s\" is in line %d already", name, id + 1, token,
+        return rill_fail(v->arena.ctx, RILL_ERR_FORMAT, "%s:%d: \"%.60s\" is also in line %d", name, id + 1, token,
                          v->table[place] + 1);
     v->table[place] = id;
     return RILL_OK;
@@ -188,8 +188,8 @@ static rill_status check_expected(const rill_vocabulary *v, rill_context *ctx, c
 {
     int32_t count = rill_vocabulary_count(v);
     if (count != size)
-        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected %d tokens as %s in config.json says, found %d", path, size,
-                         key, count);
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected %d tokens, the value of %s in config.json, found %d", path,
+                         size, key, count);
     for (int32_t i = 0; i < specials; i++)
         if (i >= count || strcmp(rill_vocabulary_token(v, i, NULL), special[i]) != 0)
             return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: expected %s, found %.60s", path, i + 1, special[i],

@@ -22,11 +22,13 @@ static rill_status put_token(rill_context *ctx, const char *name, const token_li
 {
     json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
     if (id < 0 || id >= l->count)
-        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: \"%.60s\": expected a number from 0 to %d, one for each token",
+        return rill_fail(ctx, RILL_ERR_FORMAT,
+                         "%s: \"%.60s\": expected an id from 0 to %d, a different one for "
+                         "each token",
                          name, token, l->count - 1);
     if (l->token[id] != NULL)
-        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" and \"%.60s\" have the same number %d", name,
-                         l->token[id], token, (int)id);
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" and \"%.60s\" have the same id %d", name, l->token[id],
+                         token, (int)id);
     l->token[id] = token;
     l->length[id] = strlen(token);
     return RILL_OK;
@@ -43,7 +45,7 @@ static rill_status read_list(rill_arena *arena, const char *name, json_t *root, 
     json_object_foreach(root, token, number) TRY(put_token(arena->ctx, name, l, token, number));
     for (size_t i = 0; i < json_array_size(root); i++) {
         token = json_string_value(json_array_get(root, i));
-        if (token == NULL) return rill_fail(arena->ctx, RILL_ERR_FORMAT, "%s: number %zu: expected a token", name, i);
+        if (token == NULL) return rill_fail(arena->ctx, RILL_ERR_FORMAT, "%s: no token has the id %zu", name, i);
         l->token[i] = token;
         l->length[i] = strlen(token);
     }

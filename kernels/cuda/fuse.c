@@ -153,7 +153,7 @@ static void choose_algo(rill_network *network, cuda_network *cuda, gpu_matrix *m
         for (size_t op_index = 0; op_index < network->graph[i].n_ops; op_index++) {
             const gpu_matrix *other = &cuda->graph[i].op[op_index].matrix;
             if (other == m && gpu_matrix_choose_algo(network->device->module_data, m, why) != 0)
-                dev_network_fail(network, RILL_ERR_OPTION, "device: a product with %d x %d weights: %s", (int)m->n,
+                dev_network_fail(network, RILL_ERR_OPTION, "device: matrix product with %d x %d weights: %s", (int)m->n,
                                  (int)m->k, why);
             if (other == m) return;
             if (!is_same_shape(other, m) || cuda->graph[i].op[op_index].merged_into_prev) continue;
@@ -171,7 +171,7 @@ static void fuse_program(rill_network *network, cuda_network *cuda, const dev_gr
     fused->n_ops = p->n_ops + 1;
     fused->n_buffers = p->n_buffers + 1;
     if (fused->op == NULL || fused->rounded_bytes == NULL) {
-        dev_network_fail(network, RILL_ERR_MEMORY, "no memory for a plan");
+        dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
         return;
     }
     for (size_t i = 0; i < p->n_ops; i++) round_output(network, p, fused, i);
@@ -198,7 +198,7 @@ void cuda_fuse(rill_network *network)
     cuda_network *cuda = network->module_data;
     cuda->graph = rill_calloc(network->ctx, network->n_graphs + 1, sizeof *cuda->graph);
     cuda->n_graphs = cuda->graph != NULL ? network->n_graphs + 1 : 0;
-    if (cuda->graph == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "no memory for a plan");
+    if (cuda->graph == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
     for (size_t i = 0; i < network->n_graphs && network->status == RILL_OK; i++)
         fuse_program(network, cuda, &network->graph[i], &cuda->graph[i]);
     if (network->status == RILL_OK) cuda_find_fill_graphs(network);

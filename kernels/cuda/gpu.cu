@@ -117,7 +117,7 @@ static int init_device(gpu_device *device, char why[GPU_ERROR_BYTES])
     snprintf(device->name, sizeof device->name, "%s", about.name);
     if (cudaFuncGetAttributes(&kernel, nothing) != cudaSuccess) {
         cudaGetLastError();
-        snprintf(why, GPU_ERROR_BYTES, "%.80s has compute capability %d.%d, for which there are no kernels", about.name,
+        snprintf(why, GPU_ERROR_BYTES, "%.80s has compute capability %d.%d, for which this build has no kernels", about.name,
                  about.major, about.minor);
         return -1;
     }
@@ -125,7 +125,7 @@ static int init_device(gpu_device *device, char why[GPU_ERROR_BYTES])
     if (!find_driver(&device->call) ||
         device->call.cuMemGetAllocationGranularity_at(&device->granule, &kind, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) !=
             CUDA_SUCCESS) {
-        set_error(why, "the driver", "it cannot reserve addresses for memory that grows");
+        set_error(why, "the driver", "it cannot reserve virtual addresses for growing memory");
         return -1;
     }
     return check_error(why, "cuBLASLt", cublasLtCreate(&device->products));
@@ -138,7 +138,7 @@ int gpu_open(gpu_device **out, int index, char why[GPU_ERROR_BYTES])
     why[0] = '\0';
     if (check_error(why, "no GPU can be used", cudaGetDeviceCount(&count)) != 0) return -1;
     if (index < 0 || index >= count) {
-        snprintf(why, GPU_ERROR_BYTES, "there is no GPU %d: the machine has %d", index, count);
+        snprintf(why, GPU_ERROR_BYTES, "GPU %d does not exist: the machine has %d", index, count);
         return -1;
     }
     gpu_device *device = (gpu_device *)calloc(1, sizeof *device);
@@ -450,7 +450,7 @@ int32_t gpu_group_rows(const gpu_device *)
  * meet: so an element's sum has one order for all numbers of rows. For `fast` matrices cuBLASLt may do both, and its
  * heuristic is queried and cached per number of rows. */
 enum { CANDIDATES = 32, SAMPLE_ROWS = 256, MAX_ROWS = 1 << 16 };
-static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(gpu_matrix::algo), "an algorithm is kept in a matrix");
+static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(gpu_matrix::algo), "setting a cuBLASLt algorithm");
 
 struct shape {
     cublasLtMatmulDescOpaque_t product;
@@ -559,7 +559,8 @@ static int choose(cublasLtHandle_t handle, gpu_matrix *matrix, char why[GPU_ERRO
             memcpy(matrix->algo, &candidate[i].algo, sizeof matrix->algo);
             return 0;
         }
-    snprintf(why, GPU_ERROR_BYTES, "cuBLASLt: of %d algorithms for %d x %d weights none serves all numbers of rows", found,
+    snprintf(why, GPU_ERROR_BYTES, "cuBLASLt: none of %d algorithms for %d x %d weights supports all numbers of "
+"rows", found,
              (int)matrix->n, (int)matrix->k);
     return -1;
 }

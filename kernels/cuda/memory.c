@@ -141,7 +141,7 @@ rill_status cuda_set_subset(rill_session *s, size_t idx, int32_t slot)
     if (status == RILL_OK) status = cuda_begin_staging(s, slot, bytes, &staged);
     if (status != RILL_OK) return status;
     const int32_t first = dev_ranges_take(&l->ranges, (int32_t)subset->n);
-    if (first < 0) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the symbols of all lists are too many to number");
+    if (first < 0) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the lists have more symbols than 32 bits can number");
     l->first[slot] = first;
     l->count[slot] = (int32_t)subset->n;
     status = cuda_grow_region(s, &l->ids, (size_t)l->ranges.end * sizeof *subset->id, s->network->subset[idx].name);

@@ -21,8 +21,9 @@ rill_status cuda_fail(rill_context *ctx, const char *what, const char *why)
 
 static const char *memory_error(int failure)
 {
-    return failure == GPU_NO_ADDRESSES ? "the process has no addresses left for the device's memory: use fewer workers"
-                                       : "the device has no memory left";
+    return failure == GPU_NO_ADDRESSES ? "the process has no virtual addresses left for the device's memory: use "
+                                         "fewer workers"
+                                       : "the device is out of memory";
 }
 
 rill_status cuda_grow_region(const rill_session *s, gpu_region *region, size_t bytes, const char *what)
@@ -84,12 +85,12 @@ static cuda_network *open_cuda_network(rill_network *network)
     if (cuda != NULL) return cuda;
     cuda = network->module_data = rill_calloc(network->ctx, 1, sizeof *cuda);
     if (cuda == NULL) {
-        dev_network_fail(network, RILL_ERR_MEMORY, "no memory for a plan");
+        dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
         return NULL;
     }
     cuda->staging = gpu_pinned_alloc(network_gpu(network), STAGING);
     if (cuda->staging == NULL)
-        dev_network_fail(network, RILL_ERR_MEMORY, "no memory for a plan");
+        dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
     else if (gpu_stream_open(&cuda->cu_stream, network_gpu(network), why) != 0)
         dev_network_fail(network, RILL_ERR_DEVICE, "device: %s", why);
     return network->status == RILL_OK ? cuda : NULL;
@@ -174,8 +175,8 @@ static int check_weights(rill_network *network, rill_weight_type type, const flo
         const float x = w[i / k * stride + i % k];
         if (isfinite(x) && fabsf(x) > GPU_F16_MAX)
             dev_network_fail(network, RILL_ERR_OPTION,
-                             "weights: f16 holds numbers up to %g, and %g is one of the model's", (double)GPU_F16_MAX,
-                             (double)x);
+                             "weights: f16 has numbers up to %g, and the model has %g: use bf16 or f32",
+                             (double)GPU_F16_MAX, (double)x);
     }
     return network->status == RILL_OK;
 }
@@ -189,7 +190,7 @@ static void upload_matrix(rill_network *network, size_t idx, const float *w, siz
     if (m.w == NULL) return;
     cuda_network *cuda = network->module_data;
     if (rill_grow(network->ctx, (void **)&cuda->matrix, &cuda->matrix_capacity, idx + 1, sizeof m, "a plan") != RILL_OK)
-        dev_network_fail(network, RILL_ERR_MEMORY, "no memory for a plan");
+        dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
     else
         cuda->matrix[idx] = m;
 }
@@ -203,8 +204,8 @@ static void check_graph(rill_network *network, const dev_graph *p)
         const int slots = op->kind != DEV_EMBED && cuda_is_written(p, op->slot);
         if (!slots && !cuda_is_written(p, depth)) continue;
         dev_network_fail(network, RILL_ERR_OPTION,
-                         "program %s, operation %zu (%s): %s takes slots and depths from the host, not from "
-                         "a column that the program writes",
+                         "graph %s, operation %zu (%s): %s reads slots and depths from the host, not from a column "
+                         "that the graph writes",
                          p->name, i + 1, op->name, network->device->name);
         return;
     }
@@ -214,7 +215,7 @@ static void upload_constants(rill_network *network, cuda_network *cuda)
 {
     if (rill_grow(network->ctx, (void **)&cuda->constant, &cuda->constant_capacity, network->n_constants,
                   sizeof *cuda->constant, "a plan") != RILL_OK)
-        dev_network_fail(network, RILL_ERR_MEMORY, "no memory for a plan");
+        dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
     for (size_t i = 0; i < network->n_constants && network->status == RILL_OK; i++) {
         const dev_constant *c = &network->constant[i];
         cuda->constant[i] = upload_rows(network, c->data, c->rows, c->width, c->width, GPU_F32);

@@ -319,7 +319,7 @@ static rill_status lay_out_device(cuda_run *r)
     const rill_status status = cuda_grow_region(r->session, values, bytes, "a run");
     if (status != RILL_OK) return status;
     if (r->host_run.network->device->fast && gpu_stream_reserve_fast(r->cu_stream) != 0)
-        return rill_fail(r->session->ctx, RILL_ERR_MEMORY, "the device has no memory left: %d bytes for products",
+        return rill_fail(r->session->ctx, RILL_ERR_MEMORY, "the device is out of memory: %d bytes for matrix products",
                          (int)GPU_FAST_WORK);
     lay_out_values(r, &w, values->base);
     return RILL_OK;

@@ -29,7 +29,7 @@ static int begin_op(dev_builder *b, rill_network *network, rill_graph graph, dev
     *b = (dev_builder){.network = network, .operation = op_names[kind]};
     if (network->status != RILL_OK) return 0;
     if (graph < 1 || (size_t)graph > network->n_graphs) {
-        dev_network_fail(network, RILL_ERR_ARGUMENT, "%s: there is no program %d", op_names[kind], (int)graph);
+        dev_network_fail(network, RILL_ERR_ARGUMENT, "%s: graph %d does not exist", op_names[kind], (int)graph);
         return 0;
     }
     dev_graph *p = b->graph = &network->graph[graph - 1];
@@ -40,7 +40,7 @@ static int begin_op(dev_builder *b, rill_network *network, rill_graph graph, dev
     b->op->slot = b->op->position = DEV_NO_INDEX;
     if (size > 0) memcpy(&b->op->as, op, size);
     if (space >= 0 && (size_t)space <= p->n_spaces) return 1;
-    dev_build_fail(b, "there is no space %d", (int)space);
+    dev_build_fail(b, "index space %d does not exist", (int)space);
     return 0;
 }
 
@@ -54,7 +54,7 @@ static void check_row(const dev_builder *b, rill_constant constant, size_t width
 {
     if (b->network->status != RILL_OK || constant == 0) return;
     if (constant < 0 || (size_t)constant > b->network->n_constants) {
-        dev_build_fail(b, "%s: there is no constant %d", what, (int)constant);
+        dev_build_fail(b, "%s: constant %d does not exist", what, (int)constant);
         return;
     }
     const dev_constant *c = &b->network->constant[constant - 1];
@@ -65,7 +65,7 @@ static void check_row(const dev_builder *b, rill_constant constant, size_t width
 static void check_activation(const dev_builder *b, rill_activation activation)
 {
     if (activation < RILL_LINEAR || activation > RILL_GELU_SIGMOID)
-        dev_build_fail(b, "there is no activation %d", (int)activation);
+        dev_build_fail(b, "activation %d does not exist", (int)activation);
 }
 
 /* Check a vocabulary subset, with or without weights, and the column of its slots. */
@@ -74,7 +74,7 @@ static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_sub
 {
     if (b->network->status != RILL_OK) return NULL;
     if (subset < 1 || (size_t)subset > b->network->n_subsets) {
-        dev_build_fail(b, "there is no list %d", (int)subset);
+        dev_build_fail(b, "vocabulary subset %d does not exist", (int)subset);
         return NULL;
     }
     b->op->slot = dev_column_index(b, space, slot, "slot of the list");
@@ -103,7 +103,10 @@ static void check_tensor_subset(const dev_builder *b, int place, rill_vocab_subs
 {
     if (b->network->status != RILL_OK || b->op->view[place].base != DEV_BASE_TENSOR) return;
     if (b->graph->tensor[b->op->view[place].element].subset == subset) return;
-    dev_build_fail(b, subset != 0 ? "%s has not the list's symbols" : "%s has a list's symbols", what);
+    dev_build_fail(b,
+                   subset != 0 ? "%s does not have the symbols of the vocabulary subset"
+                               : "%s has the symbols of a vocabulary subset",
+                   what);
 }
 
 /* An output may equal an input or be disjoint from it, but not overlap. */
@@ -139,7 +142,7 @@ static const dev_matrix *check_matrix(const dev_builder *b, rill_matrix matrix)
 {
     if (b->network->status != RILL_OK) return NULL;
     if (matrix >= 1 && (size_t)matrix <= b->network->n_matrices) return &b->network->matrix[matrix - 1];
-    dev_build_fail(b, "there is no matrix %d", (int)matrix);
+    dev_build_fail(b, "matrix %d does not exist", (int)matrix);
     return NULL;
 }
 
@@ -168,7 +171,7 @@ static void build_subset_product(dev_builder *b, rill_index_space space, const r
     const dev_vocab_subset *subset = check_subset(b, op->vocab_subset, space, op->vocab_subset_slot);
     if (subset == NULL) return;
     if (subset->rows == 0 || op->matrix != 0 || op->k2 != 0 || op->bias != 0 || op->add.kind != DEV_VIEW_NONE) {
-        dev_build_fail(b, "a list's product has the list's weights, one input and nothing that is added");
+        dev_build_fail(b, "a product with a vocabulary subset takes its weights, one input and no addends");
         return;
     }
     const dev_constant *rows = &b->network->constant[subset->rows - 1];
@@ -178,7 +181,7 @@ static void build_subset_product(dev_builder *b, rill_index_space space, const r
     if (b->network->status != RILL_OK) return;
     dev_tensor *out = &b->graph->tensor[b->op->view[DEV_OUT].element];
     if (out->first_op != (int32_t)b->graph->n_ops - 1 && out->subset != op->vocab_subset)
-        dev_build_fail(b, "out is used for something else already");
+        dev_build_fail(b, "out is the output of another operation already");
     out->subset = op->vocab_subset;
 }
 
@@ -195,7 +198,7 @@ void rill_op_product(rill_network *network, rill_graph graph, rill_index_space s
     if (matrix == NULL) return;
     const size_t n = matrix->w.n, k = matrix->w.k;
     if (op->k2 >= k) {
-        dev_build_fail(&b, "a2 has %zu of the matrix' %zu columns", op->k2, k);
+        dev_build_fail(&b, "a2 has %zu columns, and the matrix has %zu", op->k2, k);
         return;
     }
     check_row(&b, op->bias, n, "bias");
@@ -218,14 +221,14 @@ void rill_op_lstm(rill_network *network, rill_graph graph, rill_index_space spac
     dev_builder b;
     if (!begin_op(&b, network, graph, DEV_LSTM, space, op, sizeof *op)) return;
     const size_t width = op->hidden;
-    if (width < 1) dev_build_fail(&b, "a cell of no units");
+    if (width < 1) dev_build_fail(&b, "the recurrent cell has no units");
     const build_operand x[] = {{DEV_GATES, op->gates, 4 * width, DEV_READ | DEV_SAME_SPACE, "gates"},
                                {DEV_C, op->c, width, DEV_READ | DEV_OPTIONAL | DEV_MAY_BE_ABSENT | MAY_ALIAS_OUT, "c"},
                                {DEV_C_OUT, op->c_out, width, DEV_WRITE, "c_out"},
                                {DEV_H_OUT, op->h_out, width, DEV_WRITE, "h_out"}};
     build_operands(&b, x, 4);
     if (network->status == RILL_OK && b.op->view[DEV_C_OUT].index != b.op->view[DEV_H_OUT].index)
-        dev_build_fail(&b, "c_out and h_out are written at different rows");
+        dev_build_fail(&b, "c_out and h_out have different rows");
 }
 
 void rill_op_gru(rill_network *network, rill_graph graph, rill_index_space space, const rill_gru_cell *op)
@@ -233,7 +236,7 @@ void rill_op_gru(rill_network *network, rill_graph graph, rill_index_space space
     dev_builder b;
     if (!begin_op(&b, network, graph, DEV_GRU, space, op, sizeof *op)) return;
     const size_t width = op->hidden;
-    if (width < 1) dev_build_fail(&b, "a cell of no units");
+    if (width < 1) dev_build_fail(&b, "the recurrent cell has no units");
     const build_operand x[] = {{DEV_GATES, op->input, 3 * width, DEV_READ | DEV_SAME_SPACE, "input"},
                                {DEV_HIDDEN, op->hidden_gates, 3 * width, DEV_READ | DEV_SAME_SPACE, "hidden_gates"},
                                {DEV_H, op->h, width, DEV_READ | DEV_OPTIONAL | DEV_MAY_BE_ABSENT | MAY_ALIAS_OUT, "h"},
@@ -247,10 +250,12 @@ static void check_scan_gates(const dev_builder *b, const rill_scan *op)
     const int is_tensor = op->gates.kind == DEV_VIEW_VALUE;
     if (b->network->status != RILL_OK) return;
     if (is_tensor && !is_ragged(b->graph, b->graph->tensor[b->op->view[DEV_GATES].element].space))
-        dev_build_fail(b, "gates are not a ragged value");
+        dev_build_fail(b, "gates must be a ragged tensor");
     if (!is_tensor && op->gates.kind != DEV_VIEW_CONSTANT)
-        dev_build_fail(b, "gates are neither a ragged value nor rows of a constant");
-    if (!is_tensor && op->shift != 0) dev_build_fail(b, "rows of a constant are read as the column says, not shifted");
+        dev_build_fail(b, "gates must be a ragged tensor or rows of a constant");
+    if (!is_tensor && op->shift != 0)
+        dev_build_fail(b, "rows of a constant are selected by the column and cannot be "
+                          "shifted");
 }
 
 void rill_op_scan(rill_network *network, rill_graph graph, const rill_scan *op)
@@ -259,17 +264,18 @@ void rill_op_scan(rill_network *network, rill_graph graph, const rill_scan *op)
     if (!begin_op(&b, network, graph, DEV_SCAN, op->space, op, sizeof *op)) return;
     const size_t width = op->hidden, gates = op->cell == RILL_CELL_GRU ? 3 * width : 4 * width;
     if (!is_ragged(b.graph, op->space)) {
-        dev_build_fail(&b, "its space is not ragged");
+        dev_build_fail(&b, "its index space is not ragged");
         return;
     }
     const dev_matrix *matrix = check_matrix(&b, op->recurrent);
     if (matrix == NULL) return;
     if (op->cell != RILL_CELL_LSTM && op->cell != RILL_CELL_GRU)
-        dev_build_fail(&b, "there is no cell %d", (int)op->cell);
+        dev_build_fail(&b, "recurrent cell %d does not exist", (int)op->cell);
     if (matrix->w.k != width || matrix->w.n != gates)
         dev_build_fail(&b, "the recurrent matrix is %zu x %zu, expected %zu x %zu", matrix->w.n, matrix->w.k, gates,
                        width);
-    if (op->cell == RILL_CELL_LSTM && op->recurrent_bias != 0) dev_build_fail(&b, "an LSTM's bias is in its gates");
+    if (op->cell == RILL_CELL_LSTM && op->recurrent_bias != 0)
+        dev_build_fail(&b, "an LSTM takes no bias: add it to the gates");
     check_row(&b, op->recurrent_bias, gates, "recurrent_bias");
     const int found = op->gates.kind == DEV_VIEW_VALUE ? DEV_IGNORE_ROW : 0, may = DEV_WRITE | DEV_OPTIONAL;
     const build_operand x[] = {{DEV_GATES, op->gates, gates, DEV_READ | found, "gates"},
@@ -279,7 +285,7 @@ void rill_op_scan(rill_network *network, rill_graph graph, const rill_scan *op)
     build_operands(&b, x, 4);
     check_scan_gates(&b, op);
     if (network->status != RILL_OK) return;
-    if (op->cell == RILL_CELL_GRU && op->last_c.kind != DEV_VIEW_NONE) dev_build_fail(&b, "a GRU has no c");
+    if (op->cell == RILL_CELL_GRU && op->last_c.kind != DEV_VIEW_NONE) dev_build_fail(&b, "a GRU has no cell state c");
     b.graph->weight_bytes += matrix->bytes;
     if (b.graph->scan_space == 0) b.graph->scan_space = op->space;
 }
@@ -310,9 +316,9 @@ static void check_attended_kind(const dev_builder *b, int place, int kind, const
     if (kind < 0 ? x->base == DEV_BASE_TENSOR && is_ragged(b->graph, b->graph->tensor[x->element].space)
                  : x->base == DEV_BASE_TABLE && b->network->table[x->element].kind == (rill_table_kind)kind)
         return;
-    dev_build_fail(b, "%s: rows of a %s are attended to", what,
-                   kind < 0                   ? "ragged value"
-                   : kind == RILL_TABLE_NODES ? "table of nodes"
+    dev_build_fail(b, "%s: attention needs rows of a %s", what,
+                   kind < 0                   ? "ragged tensor"
+                   : kind == RILL_TABLE_NODES ? "node table"
                                               : "ragged table");
 }
 
@@ -322,16 +328,16 @@ static void check_relative(dev_builder *b, const rill_attend *op)
     const rill_constant constant = op->relative;
     if (b->network->status != RILL_OK || constant == 0) return;
     if (constant < 0 || (size_t)constant > b->network->n_constants) {
-        dev_build_fail(b, "relative: there is no constant %d", (int)constant);
+        dev_build_fail(b, "relative: constant %d does not exist", (int)constant);
         return;
     }
     const dev_constant *c = &b->network->constant[constant - 1];
     if (c->rows != op->heads || c->width % 2 == 0)
         dev_build_fail(b, "relative is %zu x %zu, expected %zu x an odd number", c->rows, c->width, op->heads);
-    if (op->slot != 0) dev_build_fail(b, "relative: a row has no place among the units of a slot");
+    if (op->slot != 0) dev_build_fail(b, "relative: the row has no position among the units of a slot");
     if (b->network->status != RILL_OK || !op->own_units) return;
     if (b->graph->tensor[b->op->view[DEV_KEYS].element].space != b->op->space)
-        dev_build_fail(b, "relative: rows are not units of the memory");
+        dev_build_fail(b, "relative: the rows must be units of the memory");
     b->op->position = dev_add_index(b->network, b->graph, (dev_index){.kind = DEV_INDEX_OWN, .space = b->op->space});
 }
 
@@ -343,12 +349,12 @@ void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space sp
     const size_t width = op->heads * op->width, out = op->heads * columns;
     const int kind = op->own_units ? -1 : op->path != 0 ? (int)RILL_TABLE_NODES : (int)RILL_TABLE_RAGGED;
     if (op->heads < 1 || op->width < 1 || op->heads > INT32_MAX || op->width > INT32_MAX || columns > INT32_MAX)
-        dev_build_fail(&b, "%zu heads of width %zu cannot be", op->heads, op->width);
+        dev_build_fail(&b, "%zu heads of width %zu: invalid", op->heads, op->width);
     check_row(&b, op->additive, width, "additive");
     if ((op->path != 0) + (op->slot != 0) + (op->own_units != 0) != 1)
-        dev_build_fail(&b, "exactly one of path, slot and own says what is attended to");
+        dev_build_fail(&b, "set exactly one of path, slot and own");
     if (network->status == RILL_OK && op->path != 0 && (op->path < 1 || (size_t)op->path > b.graph->n_paths))
-        dev_build_fail(&b, "there is no path %d", (int)op->path);
+        dev_build_fail(&b, "path %d does not exist", (int)op->path);
     const build_operand x[] = {{DEV_QUERY, op->query, width, DEV_READ, "query"},
                                {DEV_KEYS, op->keys, width, DEV_READ | DEV_IGNORE_ROW, "keys"},
                                {DEV_VALUES, op->values, out, DEV_READ | DEV_IGNORE_ROW, "values"},
@@ -359,14 +365,14 @@ void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space sp
     if (network->status != RILL_OK) return;
     if (op->own_units &&
         b.graph->tensor[b.op->view[DEV_KEYS].element].space != b.graph->tensor[b.op->view[DEV_VALUES].element].space)
-        dev_build_fail(&b, "keys and values are of different spaces");
+        dev_build_fail(&b, "keys and values have different index spaces");
     check_relative(&b, op);
     b.op->as.attend.value_width = columns;
     b.op->path = op->path - 1;
     b.op->slot = op->slot != 0 ? dev_column_index(&b, space, op->slot, "slot") : dev_map_index(&b, space, RILL_ROWS);
-    if (op->watched_heads > op->heads) dev_build_fail(&b, "more heads are watched than there are");
+    if (op->watched_heads > op->heads) dev_build_fail(&b, "more attention heads are recorded than exist");
     if (op->watched_heads > 0 && (space != RILL_ROWS || b.graph->has_watched))
-        dev_build_fail(&b, "one operation, over the run's rows, can be watched");
+        dev_build_fail(&b, "the attention of one operation over the run's rows can be recorded");
     b.graph->has_watched |= op->watched_heads > 0;
 }
 
@@ -426,10 +432,10 @@ void rill_op_embed(rill_network *network, rill_graph graph, rill_index_space spa
         if (matrix == NULL) return;
         width = matrix->w.k;
         if (matrix->type != RILL_WEIGHT_F32) dev_build_fail(&b, "the matrix is not in f32");
-        if (op->rows.kind != DEV_VIEW_NONE) dev_build_fail(&b, "rows and a matrix are given");
+        if (op->rows.kind != DEV_VIEW_NONE) dev_build_fail(&b, "rows and a matrix are both set");
         b.op->slot = dev_column_index(&b, space, op->symbol, "symbol");
     } else if (op->rows.kind == DEV_VIEW_VALUE || op->rows.kind == DEV_VIEW_UNIT) {
-        dev_build_fail(&b, "rows are neither a constant's nor a table's");
+        dev_build_fail(&b, "rows must belong to a constant or a table");
     }
     b.op->as.embed.width = width;
     const int optional = op->matrix != 0 ? DEV_OPTIONAL : 0;
@@ -451,7 +457,7 @@ void rill_op_sum(rill_network *network, rill_graph graph, rill_index_space space
         return;
     }
     if (op->activation != RILL_LINEAR && op->activation != RILL_RELU)
-        dev_build_fail(&b, "a sum ends in a rectifier or in nothing");
+        dev_build_fail(&b, "the activation of a sum must be relu or none");
     build_operand x[RILL_SUM_TERMS + 1];
     for (int32_t i = 0; i < op->terms; i++)
         x[i] = (build_operand){i, op->term[i], width, DEV_READ | DEV_MAY_BE_ABSENT | MAY_ALIAS_OUT, "a term"};
@@ -463,7 +469,7 @@ void rill_op_copy(rill_network *network, rill_graph graph, rill_index_space spac
 {
     dev_builder b;
     if (!begin_op(&b, network, graph, DEV_COPY, space, op, sizeof *op)) return;
-    if (op->width < 1) dev_build_fail(&b, "rows of no width");
+    if (op->width < 1) dev_build_fail(&b, "the rows have a width of 0");
     const build_operand x[] = {{DEV_X, op->x, op->width, DEV_READ | DEV_MAY_BE_ABSENT, "x"},
                                {DEV_OUT, op->out, op->width, DEV_WRITE, "out"}};
     build_operands(&b, x, 2);
@@ -484,9 +490,9 @@ void rill_op_best(rill_network *network, rill_graph graph, rill_index_space spac
 {
     dev_builder b;
     if (!begin_op(&b, network, graph, DEV_BEST, space, op, sizeof *op)) return;
-    if (op->symbols < 1 || op->symbols > INT32_MAX / 2) dev_build_fail(&b, "%zu symbols cannot be", op->symbols);
-    if (op->raw && op->tag_column != 0) dev_build_fail(&b, "a tag has no normaliser anyway");
-    if (op->first_action < 0 || op->first_action > INT32_MAX / 2) dev_build_fail(&b, "no first action");
+    if (op->symbols < 1 || op->symbols > INT32_MAX / 2) dev_build_fail(&b, "%zu symbols: invalid", op->symbols);
+    if (op->raw && op->tag_column != 0) dev_build_fail(&b, "a tag needs no normaliser");
+    if (op->first_action < 0 || op->first_action > INT32_MAX / 2) dev_build_fail(&b, "the first action is missing");
     const build_operand x[] = {
         {DEV_LOGITS, op->logits, op->symbols, DEV_READ | DEV_SAME_SPACE | MAY_BE_SUBSET, "logits"},
         {DEV_ADD, op->add, op->symbols, DEV_READ | DEV_OPTIONAL | DEV_MAY_BE_ABSENT, "add"}};
@@ -496,7 +502,7 @@ void rill_op_best(rill_network *network, rill_graph graph, rill_index_space spac
         const dev_vocab_subset *subset = check_subset(&b, op->vocab_subset, space, op->vocab_subset_slot);
         if (subset == NULL) return;
         if (op->bias != 0 || op->add.kind != DEV_VIEW_NONE || op->first_action != 0 || op->tag_column != 0)
-            dev_build_fail(&b, "a list brings its bias, and nothing else goes with it");
+            dev_build_fail(&b, "a vocabulary subset has its own bias: no other addend is possible");
     }
     check_row(&b, op->bias, op->symbols, "bias");
     if (op->tag_column != 0) {
@@ -514,10 +520,10 @@ static void build_mix_model(dev_builder *b, rill_index_space space, const rill_m
     check_tensor_subset(b, i, op->vocab_subset[i], "logits");
     check_row(b, op->bias[i], op->symbols, "bias");
     if ((op->vocab_subset[i] != 0) != (op->vocab_subset[0] != 0))
-        dev_build_fail(b, "either all models have lists or none");
+        dev_build_fail(b, "either all models of an ensemble have vocabulary subsets, or none");
     if (op->vocab_subset[i] == 0) return;
     (void)check_subset(b, op->vocab_subset[i], space, op->vocab_subset_slot);
-    if (op->bias[i] != 0) dev_build_fail(b, "a list brings its bias");
+    if (op->bias[i] != 0) dev_build_fail(b, "a vocabulary subset has its own bias");
 }
 
 void rill_op_mix(rill_network *network, rill_graph graph, rill_index_space space, const rill_mix *op)
@@ -528,7 +534,7 @@ void rill_op_mix(rill_network *network, rill_graph graph, rill_index_space space
         dev_build_fail(&b, "%d models, expected 1 to %d", (int)op->models, RILL_MIX_MODELS);
         return;
     }
-    if (op->symbols < 1 || op->symbols > INT32_MAX / 2) dev_build_fail(&b, "%zu symbols cannot be", op->symbols);
+    if (op->symbols < 1 || op->symbols > INT32_MAX / 2) dev_build_fail(&b, "%zu symbols: invalid", op->symbols);
     for (int32_t i = 0; i < op->models && network->status == RILL_OK; i++) build_mix_model(&b, space, op, i);
     b.graph->has_selection = 1;
 }

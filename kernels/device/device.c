@@ -63,7 +63,7 @@ static rill_status choose_kernels(rill_context *ctx, const char *name, rill_kern
 static rill_status open_processor(rill_device *device, const rill_device_options *o)
 {
     snprintf(device->name, sizeof device->name, "cpu");
-    if (o->fast) rill_log(device->ctx, RILL_LOG_WARNING, "fast: nothing on the processor becomes faster by it");
+    if (o->fast) rill_log(device->ctx, RILL_LOG_WARNING, "fast: it has no effect on the processor: leave it out");
     return RILL_OK;
 }
 
@@ -82,10 +82,12 @@ static rill_status open_module(rill_device *device, const rill_device_options *o
     rill_status status = find_module(ctx, module, DEV_MODULE_NAME, (void **)&table);
     if (status != RILL_OK) return status;
     if (table == NULL)
-        return rill_fail(ctx, RILL_ERR_OPTION, "device: this rill was built without %s, or its libraries are gone (%s)",
+        return rill_fail(ctx, RILL_ERR_OPTION,
+                         "device: rill was built without %s, or its libraries are missing "
+                         "(%s)",
                          module, dlerror());
     if (table()->sizes != DEV_MODULE_SIZES)
-        return rill_fail(ctx, RILL_ERR_ABI, "device: the module for %s is not of this build of rill", module);
+        return rill_fail(ctx, RILL_ERR_ABI, "device: the module for %s belongs to another build of rill", module);
     status = table()->open(device, o->name);
     if (status != RILL_OK) return status;
     const size_t used = strlen(device->name);
@@ -117,7 +119,8 @@ static rill_status open_named(rill_device *device, const rill_device_options *o)
     if ((word == 4 && memcmp(name, "cuda", 4) == 0) || (word == 9 && memcmp(name, "cuda-host", 9) == 0))
         return open_module(device, o);
     return rill_fail(device->ctx, RILL_ERR_OPTION, "device: expected cpu, cuda, cuda:NUMBER or auto, found \"%s\"%s",
-                     name, strchr(name, ',') != NULL ? ": one model runs on one device, and workers on several" : "");
+                     name,
+                     strchr(name, ',') != NULL ? ": one model runs on one device; several devices need workers" : "");
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */

@@ -36,18 +36,18 @@ void dev_build_fail(const dev_builder *b, const char *format, ...)
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
     if (b->op != NULL)
-        dev_network_fail(b->network, RILL_ERR_ARGUMENT, "program %s, operation %zu (%s): %s", b->graph->name,
+        dev_network_fail(b->network, RILL_ERR_ARGUMENT, "graph %s, operation %zu (%s): %s", b->graph->name,
                          b->graph->n_ops, b->operation, what);
     else
-        dev_network_fail(b->network, RILL_ERR_ARGUMENT, "program %s: %s: %s", b->graph->name, b->operation, what);
+        dev_network_fail(b->network, RILL_ERR_ARGUMENT, "graph %s: %s: %s", b->graph->name, b->operation, what);
 }
 
 int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size)
 {
     if (network->status != RILL_OK) return -1;
     if (network->finished)
-        return dev_network_fail(network, RILL_ERR_ARGUMENT, "the plan is finished: nothing can be added");
-    if (*count >= INT32_MAX - 1) return dev_network_fail(network, RILL_ERR_ARGUMENT, "the plan has too many parts");
+        return dev_network_fail(network, RILL_ERR_ARGUMENT, "the network is finished: nothing can be added");
+    if (*count >= INT32_MAX - 1) return dev_network_fail(network, RILL_ERR_ARGUMENT, "the network has too many parts");
     if (rill_grow(network->ctx, array, capacity, *count + 1, size, "a plan") != RILL_OK)
         return dev_network_fail(network, RILL_ERR_MEMORY, "%s", rill_error(network->ctx));
     memset((char *)*array + *count * size, 0, size);
@@ -105,7 +105,8 @@ rill_constant rill_network_constant(rill_network *network, const float *data, si
     size_t all;
     if (rows < 1 || width < 1 || rows > INT32_MAX || __builtin_mul_overflow(rows, width, &all) ||
         all > SIZE_MAX / sizeof *data)
-        return dev_network_fail(network, RILL_ERR_ARGUMENT, "a constant of %zu x %zu floats cannot be", rows, width);
+        return dev_network_fail(network, RILL_ERR_ARGUMENT, "a constant of %zu x %zu floats: invalid size", rows,
+                                width);
     if (data == NULL) return dev_network_fail(network, RILL_ERR_ARGUMENT, "a constant has no data");
     const int32_t handle = DEV_APPEND(network, network, constant, n_constants, constant_capacity);
     if (handle > 0) network->constant[handle - 1] = (dev_constant){.data = data, .rows = rows, .width = width};
@@ -131,7 +132,8 @@ static int check_type(rill_network *network, rill_weight_type type)
 static int check_matrix(rill_network *network, size_t n, size_t k, const float *w, size_t stride)
 {
     if (w != NULL && n >= 1 && k >= 1 && stride >= k && n <= INT32_MAX && k <= INT32_MAX) return 1;
-    dev_network_fail(network, RILL_ERR_ARGUMENT, "a matrix of %zu x %zu, rows %zu apart, cannot be", n, k, stride);
+    dev_network_fail(network, RILL_ERR_ARGUMENT, "a matrix of %zu x %zu with a row stride of %zu: invalid", n, k,
+                     stride);
     return 0;
 }
 
@@ -139,9 +141,9 @@ static int check_matrix(rill_network *network, size_t n, size_t k, const float *
 static rill_status pack(rill_network *network, dev_matrix *matrix, const float *w, size_t stride)
 {
     const size_t n = matrix->w.n, k = matrix->w.k, bytes = rill_gemm_pack_size(n, k, matrix->w.dtype);
-    if (bytes == 0) dev_network_fail(network, RILL_ERR_FORMAT, "weights of %zu x %zu are too many", n, k);
+    if (bytes == 0) dev_network_fail(network, RILL_ERR_FORMAT, "weights of %zu x %zu: too large", n, k);
     matrix->memory = bytes > 0 ? rill_alloc(network->ctx, bytes) : NULL;
-    if (matrix->memory == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "no memory for weights of %zu x %zu", n, k);
+    if (matrix->memory == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: weights of %zu x %zu", n, k);
     if (network->status != RILL_OK) return network->status;
     matrix->bytes = bytes;
     (void)rill_gemm_pack_f32(&matrix->w, n, k, w, stride, matrix->w.dtype,
@@ -174,7 +176,7 @@ static rill_constant make_constant(rill_network *network, size_t rows, size_t n)
     void *memory = NULL;
     if (!__builtin_mul_overflow(rows, n * sizeof(float), &bytes) && rows > 0) memory = rill_alloc(network->ctx, bytes);
     if (memory == NULL)
-        return dev_network_fail(network, RILL_ERR_MEMORY, "no memory for a product of %zu x %zu", rows, n);
+        return dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a matrix product of %zu x %zu", rows, n);
     const rill_constant handle = rill_network_constant(network, memory, rows, n);
     if (handle > 0)
         network->constant[handle - 1].memory = memory, network->constant[handle - 1].bytes = bytes;
@@ -206,8 +208,8 @@ rill_constant rill_network_product(rill_network *network, const float *a, size_t
 rill_table rill_network_table(rill_network *network, rill_table_kind kind, size_t width, const char *what)
 {
     if (kind < RILL_TABLE_NODES || kind > RILL_TABLE_HOST || width < 1 || width > INT32_MAX)
-        return dev_network_fail(network, RILL_ERR_ARGUMENT, "table %s: kind %d of width %zu cannot be", what, (int)kind,
-                                width);
+        return dev_network_fail(network, RILL_ERR_ARGUMENT, "table %s: kind %d with a width of %zu: invalid", what,
+                                (int)kind, width);
     const int32_t handle = DEV_APPEND(network, network, table, n_tables, table_capacity);
     if (handle < 0) return handle;
     network->table[handle - 1] = (dev_table){
@@ -221,7 +223,7 @@ static int check_handle(rill_network *network, int32_t handle, size_t count, int
 {
     if (network->status != RILL_OK) return 0;
     if (handle > 0 ? (size_t)handle <= count : handle == 0 && optional) return 1;
-    dev_network_fail(network, RILL_ERR_ARGUMENT, "there is no %s %d", what, (int)handle);
+    dev_network_fail(network, RILL_ERR_ARGUMENT, "%s %d does not exist", what, (int)handle);
     return 0;
 }
 
@@ -233,7 +235,9 @@ rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill_constant
         return -1;
     if (bias > 0 && (rows == 0 || network->constant[bias - 1].rows != 1 ||
                      network->constant[bias - 1].width != network->constant[rows - 1].rows))
-        return dev_network_fail(network, RILL_ERR_ARGUMENT, "list %s: its bias is not one row with an entry per symbol",
+        return dev_network_fail(network, RILL_ERR_ARGUMENT,
+                                "vocabulary subset %s: its bias must be one row with an "
+                                "entry per symbol",
                                 what);
     const int32_t handle = DEV_APPEND(network, network, subset, n_subsets, subset_capacity);
     if (handle < 0) return handle;
@@ -268,7 +272,7 @@ static int check_space(const dev_builder *b, rill_index_space space)
 {
     if (b->network->status != RILL_OK) return 0;
     if (space >= 0 && (size_t)space <= b->graph->n_spaces) return 1;
-    dev_build_fail(b, "there is no space %d", (int)space);
+    dev_build_fail(b, "index space %d does not exist", (int)space);
     return 0;
 }
 
@@ -279,7 +283,7 @@ static rill_index_space add_space(rill_network *network, rill_graph graph, dev_i
     const dev_builder b = make_builder(network, p, what);
     if (!check_space(&b, space.parent)) return -1;
     if (space.parent != RILL_ROWS && p->space[space.parent - 1].kind == DEV_SPACE_DISTINCT) {
-        dev_build_fail(&b, "nothing can be derived from a space of distinct values");
+        dev_build_fail(&b, "no index space can be derived from one of distinct values");
         return -1;
     }
     space.index = dev_column_index(&b, space.parent, space.column, "the column");
@@ -296,20 +300,20 @@ rill_index_space rill_index_space_where(rill_network *network, rill_graph graph,
                                         rill_column column)
 {
     return add_space(network, graph, (dev_index_space){.kind = DEV_SPACE_WHERE, .parent = parent, .column = column},
-                     "a space by where");
+                     "a filtered index space");
 }
 
 rill_index_space rill_index_space_distinct(rill_network *network, rill_graph graph, rill_index_space parent,
                                            rill_column column)
 {
     return add_space(network, graph, (dev_index_space){.kind = DEV_SPACE_DISTINCT, .parent = parent, .column = column},
-                     "a space of distinct values");
+                     "an index space of distinct values");
 }
 
 rill_index_space rill_index_space_ragged(rill_network *network, rill_graph graph, rill_column length)
 {
     return add_space(network, graph, (dev_index_space){.kind = DEV_SPACE_RAGGED, .parent = RILL_ROWS, .column = length},
-                     "a ragged space");
+                     "a ragged index space");
 }
 
 rill_column rill_column_input(rill_network *network, rill_graph graph, rill_index_space parent, const char *what)
@@ -319,7 +323,7 @@ rill_column rill_column_input(rill_network *network, rill_graph graph, rill_inde
     const dev_builder b = make_builder(network, p, what);
     if (!check_space(&b, parent)) return -1;
     if (parent != RILL_ROWS && p->space[parent - 1].kind != DEV_SPACE_RAGGED) {
-        dev_build_fail(&b, "columns are given for the run's rows or for units");
+        dev_build_fail(&b, "columns must belong to the run's rows or to units");
         return -1;
     }
     const int32_t handle = DEV_APPEND(network, p, column, n_columns, column_capacity);
@@ -333,10 +337,10 @@ rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, rill_index
 {
     dev_graph *p = find_graph(network, graph);
     if (p == NULL) return -1;
-    const dev_builder b = make_builder(network, p, "a value");
+    const dev_builder b = make_builder(network, p, "a tensor");
     if (!check_space(&b, parent)) return -1;
     if (width < 1 || width > INT32_MAX) {
-        dev_build_fail(&b, "%zu floats cannot be", width);
+        dev_build_fail(&b, "%zu floats: invalid size", width);
         return -1;
     }
     const int32_t handle = DEV_APPEND(network, p, tensor, n_tensors, tensor_capacity);
@@ -349,7 +353,7 @@ void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table tab
 {
     dev_graph *p = find_graph(network, graph);
     if (p == NULL || !check_handle(network, table, network->n_tables, 0, "table")) return;
-    const dev_builder b = make_builder(network, p, "what its successor reads");
+    const dev_builder b = make_builder(network, p, "the input of its successor");
     if (network->table[table - 1].kind != RILL_TABLE_RAGGED) {
         dev_build_fail(&b, "table %s is not ragged", network->table[table - 1].name);
         return;

@@ -326,7 +326,7 @@ rill_status dev_sum_lengths(dev_run *r, size_t *units, size_t *longest)
         start[0] = 0;
         for (size_t i = 0; i < r->n; i++) {
             if (length[i] < 0 || length[i] > INT32_MAX - start[i])
-                return rill_fail(r->session->ctx, RILL_ERR_ARGUMENT, "program %s: the lengths of its inputs cannot be",
+                return rill_fail(r->session->ctx, RILL_ERR_ARGUMENT, "graph %s: invalid lengths of its inputs",
                                  r->graph->name);
             start[i + 1] = start[i] + length[i];
             if ((size_t)length[i] > *longest) *longest = (size_t)length[i];
@@ -402,15 +402,15 @@ static rill_status prepare_run(dev_run *r)
 static rill_status check_arguments(const rill_session *s, rill_graph graph, const rill_run_arguments *a)
 {
     if (graph < 1 || (size_t)graph > s->network->n_graphs)
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "there is no program %d", (int)graph);
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "graph %d does not exist", (int)graph);
     const dev_graph *p = &s->network->graph[graph - 1];
     if (a->n < 0 || (a->n > 0 && p->n_columns > 0 && a->columns == NULL))
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "program %s: %d rows, or no columns", p->name, (int)a->n);
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "graph %s: %d rows, or the columns are NULL", p->name, (int)a->n);
     if (a->async_group < 0 || a->async_group > DEV_GROUPS)
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "program %s: there is no group %d", p->name,
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "graph %s: group %d does not exist", p->name,
                          (int)a->async_group - 1);
     if (a->n > 0 && p->has_selection && a->selection == NULL)
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "program %s gives choices, but none are asked for", p->name);
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "graph %s returns choices, but the run has no selection", p->name);
     return RILL_OK;
 }
 
@@ -439,6 +439,6 @@ rill_status rill_session_collect(rill_session *s, int32_t group)
 {
     const dev_module *module = s->network->device->module;
     if (group < 0 || group >= DEV_GROUPS)
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "there is no group %d", (int)group);
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "group %d does not exist", (int)group);
     return module != NULL ? module->collect(s, group) : RILL_OK;
 }

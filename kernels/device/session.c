@@ -20,14 +20,14 @@ static rill_status start_threads(rill_session *s, int threads)
     if (s->pool_memory == NULL) return rill_fail_memory(s->ctx, bytes, "the thread pool");
     s->pool_bytes = bytes;
     s->pool = rill_pool_init(s->pool_memory, (unsigned)threads);
-    if (s->pool == NULL) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the system refused to start %d threads", threads);
+    if (s->pool == NULL) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the system cannot start %d threads", threads);
     return RILL_OK;
 }
 
 rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_network *network, int threads)
 {
     *out = NULL;
-    if (!network->finished) return rill_fail(ctx, RILL_ERR_ARGUMENT, "the plan of a stream is not finished");
+    if (!network->finished) return rill_fail(ctx, RILL_ERR_ARGUMENT, "the session's network is not finished");
     rill_session *s = rill_calloc(ctx, 1, sizeof *s);
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a stream");
     s->ctx = ctx;
@@ -151,12 +151,12 @@ rill_status rill_session_reserve(rill_session *s, int32_t nodes, int32_t slots)
 rill_status rill_session_fill(rill_session *s, rill_table table, int32_t first, int32_t n, const float *rows)
 {
     if (table < 1 || (size_t)table > s->network->n_tables || s->network->table[table - 1].kind != RILL_TABLE_HOST)
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %d is not one that the host fills", (int)table);
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %d cannot be written by the host", (int)table);
     dev_table_rows *to = &s->table[table - 1];
     const dev_table *def = &s->network->table[table - 1];
     if (first < 0 || n < 0 || (size_t)first > to->count || n > INT32_MAX - first)
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: rows %d to %d do not follow the %zu that are there",
-                         def->name, (int)first, (int)(first + n), to->count);
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: rows %d to %d do not follow its %zu rows", def->name,
+                         (int)first, (int)(first + n), to->count);
     const size_t end = (size_t)first + (size_t)n;
     rill_status status = grow_table(s, (size_t)table - 1, end);
     const dev_module *module = s->network->device->module;
@@ -178,7 +178,7 @@ rill_status rill_session_read(const rill_session *s, rill_table table, int32_t r
     const int ragged = def->kind == RILL_TABLE_RAGGED;
     const int64_t end = (int64_t)first + n, from = ragged && (size_t)row < s->n_slots ? s->first[row] : row;
     if (ragged ? end > rill_session_units(s, row) : from + end > (int64_t)s->table[table - 1].capacity)
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: %d rows of %d from %d on are not there", def->name,
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: of %d rows, the %d from %d on do not exist", def->name,
                          (int)n, (int)row, (int)first);
     const dev_module *module = s->network->device->module;
     if (module != NULL) return module->read(s, (size_t)table - 1, (size_t)(from + first), (size_t)n, rows);
@@ -199,7 +199,7 @@ typedef struct range_move {
 static rill_status move_slot(rill_session *s, int32_t slot, int32_t units, range_move *m)
 {
     const int32_t first = dev_ranges_take(&s->ranges, units);
-    if (first < 0) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the rows of all slots are too many to number");
+    if (first < 0) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the slots have more rows than 32 bits can number");
     *m = (range_move){.slot = slot, .old = {s->first[slot], s->capacity[slot]}};
     s->first[slot] = first;
     s->capacity[slot] = units;
@@ -312,7 +312,8 @@ rill_status rill_session_set_vocab_subset(rill_session *s, rill_vocab_subset sub
                                           const int32_t *symbols)
 {
     if (subset < 1 || (size_t)subset > s->network->n_subsets || slot < 0 || (size_t)slot >= s->n_slots || n < 0)
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "there is no list %d of slot %d", (int)subset, (int)slot);
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "vocabulary subset %d of slot %d does not exist", (int)subset,
+                         (int)slot);
     const dev_vocab_subset *def = &s->network->subset[subset - 1];
     dev_slot_subset *to = &s->subset[subset - 1].slot[slot];
     const size_t count = (size_t)n, n_vocab = def->rows != 0 ? s->network->constant[def->rows - 1].rows : INT32_MAX;
@@ -320,12 +321,14 @@ rill_status rill_session_set_vocab_subset(rill_session *s, rill_vocab_subset sub
     to->n = 0;
     for (size_t i = 0; i < count; i++)
         if (symbols[i] < 0 || (size_t)symbols[i] >= n_vocab || (i > 0 && symbols[i] <= symbols[i - 1]))
-            return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "list %s: symbol %d does not belong behind the others",
+            return rill_fail(s->ctx, RILL_ERR_ARGUMENT,
+                             "vocabulary subset %s: symbol %d is not larger than the "
+                             "previous one",
                              def->name, (int)symbols[i]);
     const dev_module *module = s->network->device->module; /* the module holds the weights */
     if (n == 0) return module != NULL ? module->set_subset(s, (size_t)subset - 1, slot) : RILL_OK;
     if (!lay_out_subset(s, def, count, &layout))
-        return rill_fail(s->ctx, RILL_ERR_MEMORY, "list %s: %zu symbols are too many", def->name, count);
+        return rill_fail(s->ctx, RILL_ERR_MEMORY, "vocabulary subset %s: too many symbols, %zu", def->name, count);
     rill_status status = reserve_subset(s, to, layout.bytes, def->name);
     if (status == RILL_OK && def->rows != 0 && module == NULL) status = pack_subset(s, def, to, count, symbols);
     if (status != RILL_OK) return status;

@@ -86,16 +86,18 @@ static int check_derivation(const dev_builder *b, rill_index_space space, rill_i
     dev_graph *p = b->graph;
     for (; !dev_is_derived(p, to, space); space = dev_get_space(p, space)->parent) {
         if (dev_get_space(p, space)->kind == DEV_SPACE_DISTINCT)
-            return fail_view(b, "%s: a row of distinct values stands for several rows", what);
+            return fail_view(b, "%s: a row of distinct values belongs to several rows, so its input is ambiguous",
+                             what);
         if (dev_get_space(p, space)->kind == DEV_SPACE_RAGGED && (use & DEV_WRITE))
-            return fail_view(b, "%s: units would all write their input's row", what);
+            return fail_view(b, "%s: several units would write the row of one input", what);
     }
     for (; to != space; to = dev_get_space(p, to)->parent) {
         dev_index_space *down = &p->space[to - 1];
-        if (down->kind == DEV_SPACE_RAGGED) return fail_view(b, "%s: a row has many units", what);
-        if (use & DEV_WRITE) return fail_view(b, "%s: it can only be read from here", what);
+        if (down->kind == DEV_SPACE_RAGGED)
+            return fail_view(b, "%s: a row has several units, so the value is ambiguous", what);
+        if (use & DEV_WRITE) return fail_view(b, "%s: it can only be read here", what);
         if (down->kind == DEV_SPACE_WHERE && !(use & DEV_MAY_BE_ABSENT))
-            return fail_view(b, "%s: some rows have no row there", what);
+            return fail_view(b, "%s: some rows have no matching row in this index space", what);
         down->needs_child_rows = 1;
     }
     return 1;
@@ -117,7 +119,7 @@ int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_colu
     dev_graph *p = b->graph;
     if (b->network->status != RILL_OK) return DEV_NO_INDEX;
     if (column < 1 || (size_t)column > p->n_columns) {
-        dev_build_fail(b, "%s: there is no column %d", what, (int)column);
+        dev_build_fail(b, "%s: column %d does not exist", what, (int)column);
         return DEV_NO_INDEX;
     }
     const dev_column *c = &p->column[column - 1];
@@ -136,7 +138,7 @@ static int32_t own_index(const dev_builder *b, rill_index_space space, const cha
 {
     const dev_index_space_kind kind = dev_get_space(b->graph, space)->kind;
     if (kind != DEV_SPACE_DISTINCT && kind != DEV_SPACE_RAGGED) {
-        fail_view(b, "%s: rows of this space have no number of their own", what);
+        fail_view(b, "%s: rows of this index space have no number", what);
         return DEV_NO_INDEX;
     }
     return dev_add_index(b->network, b->graph, (dev_index){.kind = DEV_INDEX_OWN, .space = space});
@@ -153,7 +155,7 @@ static int32_t row_number_index(const dev_builder *b, rill_index_space space, ri
 static int check_handle(const dev_builder *b, int32_t handle, size_t count, const char *kind, const char *what)
 {
     if (handle >= 1 && (size_t)handle <= count) return 1;
-    dev_build_fail(b, "%s: there is no %s %d", what, kind, (int)handle);
+    dev_build_fail(b, "%s: %s %d does not exist", what, kind, (int)handle);
     return 0;
 }
 
@@ -185,12 +187,12 @@ static int build_tensor_view(const dev_builder *b, rill_index_space space, dev_o
     to->base = DEV_BASE_TENSOR;
     if (view->kind == DEV_VIEW_VALUE) {
         if ((use & DEV_SAME_SPACE) && tensor->space != space)
-            return fail_view(b, "%s is no value of the operation's space", what);
+            return fail_view(b, "%s does not belong to the operation's index space", what);
         to->index = use & DEV_IGNORE_ROW ? DEV_NO_INDEX : map_index(b, space, tensor->space, use, what);
         return 1;
     }
     if (dev_get_space(p, tensor->space)->kind != DEV_SPACE_RAGGED || (use & (DEV_WRITE | DEV_SAME_SPACE)))
-        return fail_view(b, "%s: units of a ragged value, to be read, are meant", what);
+        return fail_view(b, "%s: expected readable units of a ragged tensor", what);
     const int32_t unit = dev_column_index(b, space, view->row, what);
     to->index = dev_add_index(b->network, p,
                               (dev_index){.kind = DEV_INDEX_UNIT, .space = space, .a = tensor->space, .b = unit});
@@ -204,11 +206,11 @@ static int build_table_view(const dev_builder *b, rill_index_space space, dev_op
     const dev_table *table = &b->network->table[view->source - 1];
     if (!check_width(b, view, table->width, width, what)) return 0;
     if ((use & DEV_WRITE) && table->kind == RILL_TABLE_HOST)
-        return fail_view(b, "%s: only the host fills this table", what);
+        return fail_view(b, "%s: only the host may write this table", what);
     to->base = DEV_BASE_TABLE;
     if (use & DEV_IGNORE_ROW) return 1;
     if ((table->kind == RILL_TABLE_RAGGED) != (view->kind == DEV_VIEW_RAGGED))
-        return fail_view(b, "%s: rows of ragged tables, and of no others, have a slot", what);
+        return fail_view(b, "%s: only rows of ragged tables have a slot", what);
     if (view->kind == DEV_VIEW_TABLE) {
         to->index = row_number_index(b, space, view->row, what);
         return 1;
@@ -225,7 +227,7 @@ static int build_constant_view(const dev_builder *b, rill_index_space space, dev
 {
     if (!check_handle(b, view->source, b->network->n_constants, "constant", what)) return 0;
     if (!check_width(b, view, b->network->constant[view->source - 1].width, width, what)) return 0;
-    if (use & DEV_WRITE) return fail_view(b, "%s: constants are only read", what);
+    if (use & DEV_WRITE) return fail_view(b, "%s: constants cannot be written", what);
     to->base = DEV_BASE_CONSTANT;
     to->index = row_number_index(b, space, view->row, what);
     return 1;
@@ -246,7 +248,7 @@ void dev_build_view(const dev_builder *b, rill_index_space space, int place, ril
         return;
     }
     if ((use & DEV_SAME_SPACE) && view.kind != DEV_VIEW_VALUE) {
-        fail_view(b, "%s is no value of the operation's space", what);
+        fail_view(b, "%s does not belong to the operation's index space", what);
         return;
     }
     if (view.kind == DEV_VIEW_VALUE || view.kind == DEV_VIEW_UNIT)
