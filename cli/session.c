@@ -40,8 +40,7 @@ enum {
     {"plugin", 0, "FILE", "load domains, heuristics, scorers and schedulers from a shared object, or FILE.lua",      \
      .id = TAKE_PLUGIN, .is_repeatable = 1},                                                                                           \
     {"unsafe-scripts", 0, "",                                                                                      \
-     "let scripts use io, os and rill.ffi, and let run files load native plugins and write files; for trusted "
-"scripts",   \
+     "let scripts use io, os and rill.ffi, and let run files load native plugins and write files; for trusted scripts", \
      .id = TAKE_UNSAFE},                                                                                           \
     {"script-memory", 0, "SIZE", "maximum memory of a script, as in 64M (default 256M)", .id = TAKE_MEMORY},                \
     {"script-steps", 0, "N", "maximum number of instructions of a script per call (default 200000000; 0: no limit)",      \

@@ -115,15 +115,15 @@ static int read_events(trace_page *v, int (*each)(trace_page *v, json_t *event))
         json_error_t error;
         json_t *event = json_loadb(line, length, 0, &error);
         const int is_event = json_is_object(event) && json_is_string(json_object_get(event, "event"));
-        const int64_t line = input.lines;
+        const int64_t number = input.lines;
         if (is_event) code = each(v, event);
         json_decref(event);
         if (is_event) continue;
         status = cli_input_read(&input, 1, &line, &length);
-        if (status != RILL_END_OF_INPUT || line == 1)
-            code = cli_fail("%s: line %" PRId64 ": expected an event of `rill decode --trace`", v->path, line);
+        if (status != RILL_END_OF_INPUT || number == 1)
+            code = cli_fail("%s: line %" PRId64 ": expected an event of `rill decode --trace`", v->path, number);
         else if (!v->cut)
-            cli_message("warning: %s: the last line, %" PRId64 ", is incomplete: it is left out", v->path, line);
+            cli_message("warning: %s: the last line, %" PRId64 ", is incomplete: it is left out", v->path, number);
         v->cut = 1;
         break;
     }

@@ -269,7 +269,7 @@ static rill_status canonical(const rill_domain *table, rill_context *ctx, const 
 static rill_status action_name(void *self, int32_t action, rill_text *out)
 {
     const speller *s = self;
-    if (action == END) return rill_fail(s->ctx, RILL_ERR_NOT_FOUND, "template: the end has no letter");
+    if (action == END) return rill_fail(s->ctx, RILL_ERR_NOT_FOUND, "template: the end action has no letter");
     char letter = (char)('a' + action);
     return rill_text_append(out, &letter, 1);
 }

@@ -196,10 +196,10 @@ static void clear_marks(rill_candidates *b)
     memset(b->stop, 0, (size_t)b->n);
 }
 
-static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self, rill_candidates *candidates)
+static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self, rill_candidates *marked)
 {
-    rill_candidates plugin_view = *candidates; /* a copy: changes by the plugin have no effect */
-    clear_marks(candidates);
+    rill_candidates plugin_view = *marked; /* a copy: changes by the plugin have no effect */
+    clear_marks(marked);
     rill_error_clear(c->ctx);
     rill_status status = h->apply(self, &plugin_view);
     status = rill__method_status(c->ctx, status, "heuristic", h->name, "apply");

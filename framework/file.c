@@ -68,7 +68,7 @@ static rill_status open_descriptor(rill_file *out, rill_context *ctx, const char
     if (fstat(descriptor, &info) != 0)
         status = fail_errno(ctx, "open", path);
     else if (!is_accepted_kind(descriptor, info.st_mode, kind))
-        status = rill_fail(ctx, RILL_ERR_IO, "cannot open %s: expected a %sfile, found %s", path,
+        status = rill_fail(ctx, RILL_ERR_IO, "cannot open %s: it is %s, expected a %sfile", path,
                            kind_name(info.st_mode), kind == RILL_FILE_STREAM ? "" : "regular ");
     if (status < 0) {
         close(descriptor);

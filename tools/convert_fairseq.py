@@ -136,7 +136,7 @@ def read_dictionary(path):
                 raise Refused(f"{path}:{number}: expected SYMBOL COUNT, found {line.strip()[:60]!r}")
             symbol = " ".join(parts[:-1])
             if symbol in symbols and not overwrites:
-                raise Refused(f"{path}:{number}: {symbol!r} for the second time")
+                raise Refused(f"{path}:{number}: {symbol!r} occurs twice")
             symbols[symbol] = count
             count += 1
     return symbols, count

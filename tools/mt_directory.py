@@ -181,7 +181,7 @@ def check_tables(file, config, tensors):
 
 
 def same(tensors, names):
-    """Whether those of the names that are there hold the same numbers."""
+    """Whether those of the names that exist hold the same numbers."""
     found = [tensors[name] for name in names if name in tensors]
     return all(a.shape == found[0].shape and np.array_equal(a, found[0]) for a in found[1:])
 

@@ -70,7 +70,7 @@ for i in 0 1 2; do
   json "$(awk '{ n += $1 * $2 } END { print n }' rows)" methods.$i.run.expansions b.json
 done
 bench --test-set six.tsv --repeat 1 -q --methods greedy --plot rows.svg
-exits 1; says "--plot rows.svg: it writes an HTML page, which saves its pictures as SVG in a browser: name it rows.html"
+exits 1; says "--plot rows.svg: expected the name of an HTML page, as in rows.html"
 verdict "$(good [ ! -e rows.svg ])" "nothing is written"
 bench --test-set six.tsv --repeat 1 -q --plot six.tsv
 exits 1; says "six.tsv"
@@ -87,19 +87,19 @@ exits 1; says "6 inputs"; says "1 references"
 bench -i six --refs refs --test-set six.tsv
 exits 1; says "--test-set"
 bench -i six --test-set six.tsv
-exits 1; says "-i and --test-set both name inputs"
+exits 1; says "-i cannot be combined with --test-set: both name inputs"
 bench --refs refs --test-set six.tsv
-exits 1; says "--refs and --test-set both name references"
+exits 1; says "--refs cannot be combined with --test-set: both name references"
 bench -i six --methods var-steam
 exits 1; says '"var-stream"'
 bench -i six --methods greedy:k=5
 exits 1; says "cannot be combined with"
 bench -i six --methods fixed:finish
-exits 1; says "key=value"
+exits 1; says "--methods: \"fixed:finish\": expected KEY=VALUE after the colon"
 bench -i six --methods fixed:finsh=top
 exits 1; says "finish"
 bench -i six --methods fixed:pretty=1
-exits 1; says "pretty is no setting of one"
+exits 1; says "pretty cannot be set for one method, because all methods share the model and write no outputs"
 bench -i six --repeat 0
 exits 1; says "--repeat"
 : >nothing
@@ -118,7 +118,7 @@ exits 0; silent; cp out b.json; has_json b.json methods.3.run; verdict "$(good [
 bench -i six --json - --plot -
 exits 1; says "standard output"; prints_nothing
 bench --tsv six.tsv
-exits 1; says "unknown option --tsv: --test-set FILE has inputs and references, in two columns"
+exits 1; says "unknown option --tsv: use --test-set FILE with inputs and references in two columns"
 printf 'w0\nw\0w\n' >nul
 bench -i nul
 exits 1; says "line 2"; says "NUL"

@@ -67,7 +67,7 @@ cp out r.json
 exits 0; silent
 json 2 empty r.json; json 1 scored r.json; json 1 exact r.json; json 100.0 exact_percent r.json; json 0 broken r.json; json 3 inputs r.json
 run "$rill" eval --metric bracket --refs refs hyp
-exits 0; prints 'empty           2  references of nothing but punctuation'
+exits 0; prints 'empty           2  references with punctuation only, left out'
 tally '(TOP (NP (. .) (NN x)))' '(TOP (NP (. .) (NN x)))' 1 1 1
 json 0 empty r.json; json 1 exact r.json
 
@@ -81,8 +81,8 @@ printf '%s\n%s\n%s\n' "$cat" "$cat" '(TOP (S (`` ``) (NN x)))' >refs
 printf '%s\n%s\n%s\n' '(TOP (S (NP (DT a) (NN cat)) (VP (VBD sat))))' '(TOP (NP (DT the) (NN cat)))' '(TOP (S (`` ") (NN x)))' >hyp
 run "$rill" eval --metric bracket --refs refs hyp --json -
 cp out r.json
-exits 0; says 'reference line 1: output left out: word 1 is "a", in the reference "the"'
-says 'reference line 2: output left out: it has 2 words, the reference 3'; says_not 'line 3'
+exits 0; says 'reference line 1: output left out: word 1 is "a", and "the"'
+says 'reference line 1: output left out: word 1 is "a", and "the" in the reference'; says_not 'line 3'
 json 2 skipped r.json; json 1 scored r.json; json 1 matched r.json; json 1 reference_constituents r.json; json 3 inputs r.json
 
 # --- no output and no tree: nothing of the reference is found
@@ -90,7 +90,7 @@ printf '%s\n\n%s\n' "$cat" '(TOP (S (NP (DT the) (NN cat)' >hyp
 printf '%s\n%s\n%s\n' "$cat" "$cat" "$cat" >refs
 run "$rill" eval --metric bracket --refs refs hyp --json -
 cp out r.json
-exits 0; says 'reference line 3: output is no tree: column'
+exits 0; says 'reference line 3: the output is not a tree: column'
 json 1 missing r.json; json 1 broken r.json; json 3 scored r.json; json 3 matched r.json
 json 9 reference_constituents r.json; json 3 output_constituents r.json; json 50.0 bracket_percent r.json
 run "$rill" eval --metric bracket --refs refs hyp
@@ -98,7 +98,7 @@ exits 0; prints 'labelled F1; precision 100.00 (3 of 3), recall 33.33 (of 9)'; p
 yes x | head -20 >hyp
 yes "$cat" | head -20 >refs
 run "$rill" eval --metric bracket --refs refs hyp
-exits 0; says 'reference line 10:'; says 'more outputs have such faults'; says_not 'reference line 11:'
+exits 0; says 'reference line 10:'; says 'broken         20  outputs that are not trees'; says_not 'reference line 11:'
 
 # --- n-best lists: the first output counts, the best is the oracle's
 printf '%s\n%s\n' "$cat" "$cat" >refs

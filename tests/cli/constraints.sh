@@ -33,15 +33,15 @@ feed lines "$rill" run run.lua -q --constraints none
 exits 0
 verdict "$(good [ "$(sed -n 1p out | cut -c1-9)" != "Two women" ])" "no prefix"
 feed lines "$rill" bench --config run.lua --methods greedy
-exits 1; says 'run.lua'; says 'constraints: this command decodes lines without it'
+exits 1; says 'run.lua'; says 'constraints: this command does not use it: leave it out'
 printf 'return { model = "%s", constraints = "wishes", sweep = rill.sweep{ k = {1} } }\n' "$examples/de-en" >sweep.lua
 feed lines "$rill" run sweep.lua -q
-exits 1; says "a sweep takes no constraints"
+exits 1; says "a sweep cannot be combined with constraints"
 run "$rill" check run.lua -i lines --runs 1
 exits 0; says "warning: run.lua: constraints are not checked"
 paste lines lines >dev
 run "$rill" tune sweep.lua --dev dev
-exits 1; says 'constraints: this command decodes lines without it'
+exits 1; says 'constraints: this command does not use it: leave it out'
 
 # --- for all inputs
 feed lines "$rill" decode -q -m "$examples/de-en" --scorer "ban:dog ||| yellow hat" --scorer "prefix:A"
@@ -76,25 +76,25 @@ feed lines "$rill" decode -q -m "$examples/de-en" "${wide[@]}" --scorer trie:set
 exits 0; same wanted out
 printf '10 11 2\n10 x\n10 99999\n' >numbers
 run "$rill" trie numbers -m "$examples/geo" -o other --ids
-exits 2; says "line 2: \"x\" is not a number of an action"; says "line 3: a trie's sequence has action 99999 of"
+exits 2; says "line 2: \"x\" is not an action id"; says "line 3: a sequence of the trie has action 99999, which is not one of"
 feed lines "$rill" decode -q -m "$examples/de-en" --scorer trie:other
-exits 1; says "trie: it is of a model with"
+exits 1; says "trie: the file was made for a model with"
 cp set kept
 run "$rill" trie /dev/null -m "$examples/geo" -o set
-exits 1; says "a trie without sequences"; same set kept
+exits 1; says "the trie has no sequences"; same set kept
 run "$rill" trie titles -m "$examples/geo" -o titles
 exits 1
 run "$rill" trie titles -m "$examples/geo"
-exits 1; says "no file to write: -o FILE"
+exits 1; says "no output file: set -o FILE"
 head -c 40 set >damaged
 feed lines "$rill" decode -q -m "$examples/de-en" --scorer trie:damaged
-exits 1; says "damaged: its size is not what it says"
+exits 1; says "damaged: its size differs from the size in its header"
 
 # --- what cannot be had fails alone, and says which it was
 printf 'prefix:\xe4\n\nbann:x\n' >wishes
 feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes
 exits 2; lines 4
-says 'line 1: prefix: '; says 'line 3: constraints: "bann" is no scorer of this run'; says "line 4: --constraints has no line for it"
+says 'line 1: prefix: '; says 'line 3: constraints: this run has no scorer "bann"'; says "line 4: --constraints has no line for it"
 line_is 1 ""; line_is 2 "Yes."; line_is 3 ""; line_is 4 ""
 printf 'allow:argmin\n' >wishes
 head -n 1 questions >question
@@ -103,16 +103,16 @@ exits 0 # the end is always allowed
 printf 'ban:(\nno colon\n\n' >wishes
 feed questions "$rill" decode -q -m "$examples/geo" --constraints wishes --min-length 2 --scorer "prefix:( lambda"
 exits 2
-says "line 1: every hypothesis died by timestep 1: scorer ban left no action that the model can take"
-says 'line 2: constraints: "no colon" is not NAME:TEXT'
+says "line 1: no hypothesis is left at timestep 1: scorer ban masks all actions that the model allows"
+says 'no hypothesis is left at timestep 1: scorer ban masks all actions that the model allows'
 printf 'require:' >wishes
 for i in $(seq 300); do printf ' argmin'; done >>wishes
 feed question "$rill" decode -q -m "$examples/geo" --constraints wishes
 exits 2; says "line 1: require: 300 actions in phrases, of which there are 1: at most 255 and 32 are possible"
 feed question "$rill" decode -q -m "$examples/geo" --no-repeat-ngram 1 --scorer "prefix:( (" --max-length 3
-exits 2; says "line 1: every hypothesis died by timestep 2: scorer prefix left no action that the model can take"
+exits 2; says "line 1: no hypothesis is left at timestep 2: scorer prefix masks all actions that the model allows"
 feed question "$rill" decode -q -m "$examples/geo" --no-repeat-ngram 1 --min-length 60
-exits 2; says ": no-repeat-ngram 1, the model or a heuristic left no action"
+exits 2; says ": no-repeat-ngram-size 1, the model or a heuristic excludes all actions"
 cat >picky.lua <<'LUA'
 rill.scorer{ name = "picky", score = function(rows)
   for i = 1, rows.n do
@@ -131,7 +131,7 @@ exits 1; says "nowhere"
 feed question "$rill" decode -q -m "$examples/geo" --constraints wishes -o wishes
 exits 1
 
-# --- where a domain makes no actions of texts these are names, and numbers only of actions without names
+# --- where a domain cannot tokenize texts, these are names, and numbers only of actions without names
 cat >digits.lua <<'LUA'
 rill.domain{
   name = "digits", summary = "numbers that are names", end_action = "end", separator = " ",
@@ -165,7 +165,7 @@ allow: 7 3 |3 3 3
 END
 for wrong in 4x 1 0 12345678901; do
   feed x "$rill" decode -q --plugin digits.lua --domain digits --scorer "ban:$wrong"
-  exits 2; says "line 1: ban: \"$wrong\": \"$wrong\" is the name of no action of the model"
+  exits 2; says "line 1: ban: \"$wrong\": \"$wrong\""
 done
 while IFS='|' read -r scorer wanted; do
   feed x "$rill" decode -q --plugin digits.lua --domain unnamed --ids --scorer "$scorer"
@@ -175,7 +175,7 @@ ban:4|6 6 6 0
 prefix:2 6|2 6 4 0
 END
 feed x "$rill" decode -q --plugin digits.lua --domain unnamed --scorer ban:8
-exits 2; says '"8" is the name of no action'
+exits 2; says 'the model has no action "8"'
 # also of tries, and of outputs that are scored
 printf '7 3 3\n3 3 7\n' >set
 run "$rill" trie --plugin digits.lua --domain digits -o names.trie set

@@ -106,12 +106,12 @@ exits 0; lines 6; prints " ||| "
 
 # --- outputs that were cut short are marked, counted, or not given; lists that are shorter than was asked for are counted
 decode --max-length 3
-exits 0; lines 6; says "6 inputs in "; says " with outputs cut short)"
+exits 0; lines 6; says "6 inputs in "; says " with truncated outputs)"
 decode -q --max-length 3 --n-best 2 --stats s.json
 exits 0
 cut=$(grep -c ' length= 3 truncated= 1 ||| ' out) || true
 verdict "$(good [ "$cut" -gt 0 ])" "some are cut"
-says "rill: warning: $(grep ' truncated= 1 ' out | cut -d' ' -f1 | sort -u | wc -l) of 6 inputs have outputs that were cut short"
+says "rill: warning: $(grep ' truncated= 1 ' out | cut -d' ' -f1 | sort -u | wc -l) of 6 inputs have truncated outputs"
 json "$(grep ' truncated= 1 ' out | cut -d' ' -f1 | sort -u | wc -l)" inputs_cut s.json
 grep -v ' truncated= 1 ' out >whole || true
 verdict "$(good [ -s whole ])" "and some are whole"
@@ -122,7 +122,7 @@ sort -u out | comm -23 wanted - >lost
 verdict "$(good [ ! -s lost ])" "whole ones are given all the same"
 failed=$((6 - $(cut -d' ' -f1 out | sort -u | wc -l)))
 verdict "$(good [ "$failed" -gt 0 ])" "some inputs have no whole output"
-exits 2; says ": no output had ended by timestep 3, where all were cut short, and require-end wants whole ones"
+exits 2; says ": no hypothesis had ended by timestep 3, the length limit, and require-end gives no truncated output"
 decode --max-length 3 --require-end
 exits 2; lines 6; says "6 inputs in "; says " ($failed failed)"
 decode -q --n-best 6 --absolute 0.5
@@ -181,12 +181,12 @@ verdict "$(good [ "$(wc -l <out)" -gt 6 ])" "two outputs of some"
 
 # --- what outputs are asked for and cannot be is told
 feed six "$rill" decode -m "$tiny" -q --pretty
-exits 0; same out plain; says "warning: --pretty: no output is a tree in brackets"
+exits 0; same out plain; says "warning: --pretty has no effect: no output is a bracketed tree"
 
 # --- what is gone is refused, wherever it stands, with what to do instead
 for gone in backend deterministic; do
-  says="rill's own kernels compute all products: leave it out"
-  if [ $gone = deterministic ]; then says='no answer depends on the schedule: leave it out'; fi
+  says="rill's own kernels compute all matrix products: leave it out"
+  if [ $gone = deterministic ]; then says='results never depend on the schedule: leave it out'; fi
   refuse --$gone; says "unknown option --$gone: "; says "$says"
   with_search "\"$gone\": \"rill\""
   feed six "$rill" decode -m asking -q
@@ -205,13 +205,13 @@ feed six "$rill" decode -m asking -q
 exits 1; says 'found "nonesuch"'
 with_search '"pretty": true'
 feed six "$rill" decode -m asking -q
-exits 1; says 'config.json: "pretty" under "options": what is written is the user'"'"'s to say'
+exits 1; says 'config.json: "pretty" under "options": a model'"'"'s folder cannot set what outputs contain; set it where you decode'
 with_search '"weights": "int4"'
 feed six "$rill" decode -m asking -q
-exits 1; says 'config.json: "weights" under "options" was refused: weights: "int4" is not one of f32|bf16|f16|int8'
+exits 1; says 'config.json: "weights" under "options": weights: "int4" is not one of f32|bf16|f16|int8'
 with_search '"max_items": true'
 feed six "$rill" decode -m asking -q
-exits 1; says 'config.json: "max_items" under "options" was refused: max_in_flight: true is not a whole number'
+exits 1; says 'config.json: "max_items" under "options": max_in_flight: true is not a whole number'
 with_search '"distinct": "maybe"'
 feed six "$rill" decode -m asking -q
 exits 1; says '"maybe" is not true or false'
@@ -302,7 +302,7 @@ run "$rill" decode -m "$tiny" -q -i /dev/null -o /dev/null --stats /dev/null --t
 exits 0; silent
 if [ -w /dev/full ]; then
   run "$rill" decode -m "$tiny" -q -i six -o /dev/full
-  exits 1; says "/dev/full: cannot be written"; says "No space left"
+  exits 1; says "cannot write /dev/full:"; says "No space left"
   verdict "$(good [ "$(wc -l <err)" -eq 1 ])" "said once"
   run "$rill" decode -m "$tiny" -q -i six --stats /dev/full
   exits 1; lines 6; says "/dev/full"
@@ -348,7 +348,7 @@ verdict "$(good [ "$("$check_json" s.json nodes_bound)" -gt 0 ])" "bytes become 
 decode -q -n 6 --max-nodes 1
 exits 2; says "max-nodes allows 1"
 decode -q --memory 1
-exits 1; says "hold no state"
+exits 1; says "memory: 1 bytes are too few for one state of domain semparse, which needs 128; 1 are left for states"
 
 # --- samples: drawn by the line's number and the seed, whatever decodes them
 for i in 1 2 3 4 5 6 7 8 9; do echo "w$i w0 w$i"; done >nine
@@ -366,9 +366,9 @@ exits 0; verdict "$(good [ "$(grep -c '|||' out)" = 0 ])" "one sample is a line"
 run "$rill" decode -m "$tiny" -q -i nine --sample 2 --absolute 3
 exits 1; says "heuristics cannot be combined with --num-samples"
 run "$rill" decode -m "$tiny" -q -i nine --top-p 0.5
-exits 1; says "is for sampling: set --num-samples too"
+exits 1; says "has no effect without sampling: set --num-samples too"
 run "$rill" decode -m "$tiny" -q -i nine --seed 0
-exits 1; says "is for sampling: set --num-samples too"
+exits 1; says "has no effect without sampling: set --num-samples too"
 run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 --top-k 0 --stats s.json -o all
 exits 0; json 0 options.top_k s.json
 run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 --top-k 100000 -o again

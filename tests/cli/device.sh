@@ -76,7 +76,7 @@ run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device "cuda
 exits 0; same device next; json 1 workers stats.json
 printf 'return { model = "%s", options = { k = 5 }, n_best = 3, device = "cuda-host:0,cuda-host:1" }\n' "$model" >script.lua
 run "$rill" run script.lua -q -i text -o next --stats stats.json
-exits 0; same device next; json 1 workers stats.json; says "a script is one worker's, which uses the first device"
+exits 0; same device next; json 1 workers stats.json; says "device: a script's functions use one worker and the first device: with --workers N each worker loads the"
 run "$rill" run script.lua -q -i text -o next --stats stats.json --workers 2
 exits 0; same device next; json 2 workers stats.json
 echo 'calls = 0; return { options = { k = 5 }, scorers = { function(rows) calls = calls + 1 end } }' >counts.lua
@@ -131,13 +131,13 @@ texts fast >found
 same wanted found
 differ next fast
 run "$rill" bench -m "$model" -q -i text --device cuda-host --fast -k 5 --repeat 1 --methods fixed:n=1,fixed:n=5
-exits 0; says "gave different outputs, as they may with --fast"
+exits 0; says "methods with equal search settings gave different outputs, which --fast permits"
 run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --fast
-exits 0; same cpu next; says "fast: nothing on the processor becomes faster by it"
+exits 0; same cpu next; says "fast: it has no effect on the processor: leave it out"
 
 # --- what each operation costs is told of a device too
 run "$rill" decode -m "$model" -q -i text --device cuda-host --profile --stats stats.json
-exits 0; says "limit: not known of this device"
+exits 0; says "device: cuda-host:0 and cpu are of several kinds"
 run grep -c '"operation"' stats.json
 exits 0
 
@@ -149,20 +149,20 @@ refused() { # refused MESSAGE OPTION...
   exits 1; says "$message"
 }
 refused 'mt: device: expected cpu, cuda, cuda:NUMBER or auto, found "gpu"' --device gpu
-refused 'mt: device: cuda-host:7: there is no GPU 7' --device cuda-host:7
+refused 'mt: device: cuda-host:7: GPU 7' --device cuda-host:7
 refused 'mt: device: expected cuda-host or cuda-host:NUMBER, found "cuda-host:x"' --device cuda-host:x
 refused 'multiplies weights in f32, bf16 and f16, not in int8' --device cuda-host --weights int8
 refused 'weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs' --weights f16
-refused 'mt: device: cuda-host:2: there is no GPU 2' --device cuda-host:0,cuda-host:2
+refused 'mt: device: cuda-host:2: GPU 2' --device cuda-host:0,cuda-host:2
 refused 'device: cuda-host:0 and cpu are of several kinds' --device cuda-host:0,cpu
 refused 'device: an entry of the list is empty' --device cuda-host:0,,cuda-host:1
 
 # --- a bound that does not hold what a worker takes in any case
-refused 'rill: memory: a worker of domain mt takes ' --device cuda-host --memory 1M
-says 'bytes whatever it decodes, and of 1048576 bytes it has 1048576: raise memory'
+refused 'rill: memory: a worker of domain mt needs 2424832 bytes before it decodes anything, and its share of 1048576' --device cuda-host --memory 1M
+says 'memory: a worker of domain mt needs 2424832 bytes before it decodes anything, and its share of 1048576 bytes'
 
 # --- memory that the device does not have: an error, and nothing is left behind
 RILL_CUDA_HOST_MEMORY=1000 run "$rill" decode -m "$model" -q -i text --device cuda-host
-exits 1; says 'the device has no memory left'
+exits 1; says 'the device is out of memory'
 
 finish

@@ -74,7 +74,7 @@ run "$rill" eval --refs in_order backwards
 exits 0; prints "100.00 %"
 printf '1\tb c\n0\tx\n1\td\n' >twice
 evaluate twice
-exits 1; says "twice: line 3: id 1 for the second time"
+exits 1; says "twice: line 3: id 1 occurs twice"
 printf '1\tb c\n0\tx\n' >short
 evaluate short
 exits 1; says "short has 2 lines, but refs has 3"
@@ -90,9 +90,9 @@ printf 'q one\tanswer ( a )\nq two\tb c\nq three\td\n' >two.tsv
 run "$rill" eval --test-set two.tsv right
 exits 0; prints "100.00 %"
 run "$rill" eval --refs two.tsv --tsv right
-exits 1; says "unknown option --tsv: --test-set FILE has inputs and references, in two columns"
+exits 1; says "unknown option --tsv: use --test-set FILE with inputs and references in two columns"
 run "$rill" eval --refs refs --test-set two.tsv right
-exits 1; says "--refs and --test-set both name references"
+exits 1; says "--refs cannot be combined with --test-set: both name references"
 run "$rill" eval --test-set refs right
 exits 1; says "line 1"; says "two columns"
 
@@ -182,13 +182,13 @@ exits 1; says "did you mean"
 if [ -w /dev/full ]; then
   status=0
   "$rill" eval --refs refs right >/dev/full 2>err || status=$?
-  exits 1; says "standard output: cannot be written"
+  exits 1; says "cannot write standard output"
 fi
 
 # --- lines alone: equality is all that is counted, and what else there is is said
 printf '%s\n' "a b" "c d" >lines_alone
 run "$rill" eval --refs lines_alone lines_alone
-exits 0; prints "exact"; says "--metric bleu judges translations"
+exits 0; prints "exact"; says "lines were compared as text, because no model was given: use --metric bleu for translations, --metric bracket"
 for told in "--metric exact" "--domain semparse" "--json -"; do
   # shellcheck disable=SC2086
   run "$rill" eval --refs lines_alone $told lines_alone

@@ -111,9 +111,9 @@ no list
 END
 run "$rill" evidence wrong -m "$tiny" -o some
 exits 2; prints_nothing
-says 'line 2: "ID ||| OUTPUT ||| ... ||| SCORE" was expected: it is left out'
+says 'line 2: expected "ID ||| OUTPUT ||| ... ||| SCORE": the line is left out'
 says "line 3: "; says "line 4: "; says "line 5: "; says "line 6: ids must ascend"; says "line 9: ids must ascend"
-says 'line 10: "ID ||| OUTPUT ||| ... ||| SCORE" was expected: it is left out'
+says 'line 10: expected "ID ||| OUTPUT ||| ... ||| SCORE": the line is left out'
 says "warning: 3 inputs have no evidence, the first of them input 1"
 head -5 in >five
 feed five "$rill" decode "${search[@]}" --lmbr some

@@ -24,7 +24,7 @@ place() { # place KIND PATH
   esac
 }
 in_time() { run timeout 20 "$rill" "$@"; }
-refused() { exits 1; says "cannot open $1: it is $2, a regular file was expected"; }
+refused() { exits 1; says "cannot open $1: it is $2, a regular "; }
 for kind in "pipe:a pipe" "device:a device" ".:a directory"; do
   there=${kind%%:*} what=${kind#*:}
   for name in config.json source.vocab target.vocab model.safetensors lexicon.tsv; do
@@ -62,10 +62,10 @@ for name in config.json source.vocab; do # larger than may be, and no memory is 
   rm -rf broken && cp -r model broken
   truncate -s 1100M broken/$name
   run bash -c "$small; exec '$rill' decode -m broken -q -i four"
-  exits 1; says "broken/$name is larger than the 1073741824 bytes that it may have"
+  exits 1; says "broken/$name is larger than 1073741824 bytes, the limit for such a file"
 done
 in_time decode -m model -q -i .
-exits 1; says "cannot open .: it is a directory, a file was expected"
+exits 1; says "cannot open .: it is a directory, expected a file"
 # what a shell puts in a file's place has somebody who writes
 run "$rill" eval --refs <(cat plain) plain
 exits 0; prints "100.00"
@@ -89,7 +89,7 @@ for closed in stdout all; do
   status=0
   if [ $closed = stdout ]; then
     "$rill" decode -m model -q -i two --stats s.json 2>err >&- || status=$?
-    says "standard output: cannot be written"
+    says "cannot write standard output"
   else
     "$rill" decode -m model -q -i two --stats s.json <&- >&- 2>&- || status=$?
   fi
@@ -99,19 +99,19 @@ for closed in stdout all; do
 done
 status=0
 "$rill" decode -m model -q <&- >out 2>err || status=$?
-exits 1; says "standard input: cannot be read"; prints_nothing
+exits 1; says "cannot read standard input:"; prints_nothing
 for words in "list" "--version" "--help" "info model" "decode --help" "eval --refs plain plain" \
   "bench -m model -q --test-set tsv --repeat 1"; do
   status=0
   # shellcheck disable=SC2086
   "$rill" $words 2>err >&- || status=$?
   : >out
-  exits 1; says "standard output: cannot be written"
+  exits 1; says "cannot write standard output"
   [ -w /dev/full ] || continue
   status=0
   # shellcheck disable=SC2086
   "$rill" $words 2>err >/dev/full || status=$?
-  exits 1; says "standard output: cannot be written"
+  exits 1; says "cannot write standard output"
 done
 
 # --- what was read is not written over, whatever it is
@@ -232,12 +232,12 @@ whole() { # whole FILE WANTED
   verdict "$(good cmp -s "$1" <(head -n "$(wc -l <"$1")" "$2"))" "$1 ends with a whole line"
 }
 run limited "$rill" decode -m model -q -i many -o results
-exits 1; says "results: cannot be written"; whole results plain_many
+exits 1; says "cannot write results:"; whole results plain_many
 run limited "$rill" decode -m model -q -i many --n-best 3 -o results
 exits 1; "$rill" decode -m model -q -i many --n-best 3 >wanted; whole results wanted
 echo before >log
 run bash -c "ulimit -f 1; exec '$rill' decode -m model -q -i many >>log"
-exits 1; says "standard output: cannot be written"; { echo before; cat plain_many; } >wanted; whole log wanted
+exits 1; says "cannot write standard output"; { echo before; cat plain_many; } >wanted; whole log wanted
 head -c 30 plain_many >log # another's half of a line
 run bash -c "ulimit -f 1; exec '$rill' decode -m model -q -i many >>log"
 exits 1; { head -c 30 plain_many; cat plain_many; } >wanted; whole log wanted
@@ -261,7 +261,7 @@ interrupted -o results
 exits 130; says "interrupted: the results of 1 line are written"; whole results plain_many
 if [ -w /dev/full ]; then
   interrupted -o /dev/full
-  says "/dev/full: cannot be written"; says_not "are written"
+  says "cannot write /dev/full:"; says_not "are written"
 fi
 
 finish

@@ -72,7 +72,7 @@ for name in mine rill-mine rill-mine.so; do
   exits 0; lines 1
 done
 run rill list heuristics --plugin nucleus
-exits 1; says "plugin nucleus: there is no such file here, and no plugin of that name in $plugindir"
+exits 1; says "plugin nucleus: found neither a file of that path nor a plugin of that name in $plugindir"
 cp "$(pkg-config --variable=templatedir rill)/lua/nucleus.lua" "$plugindir"
 for name in nucleus nucleus.lua; do
   run rill list heuristics --plugin "$name"

@@ -27,10 +27,10 @@ has_tagged() { verdict "$(good [ "$(sed -n "$1p" out | grep -o '([^ ()]* [^ ()]*
 feed mixed "$rill" decode -m "$model" -k 3
 exits 2
 lines 13
-says 'line 4: column 1: the text ends, but 1 bracket is not closed, the last of them opened here; one tree per line is expected; a line'
-says "line 6: column 1: a tree without words"
-says 'line 7: word 1: the model does not know the tag "XX": tags.vocab lists all'
-says 'line 8: word 1: the model does not know the tag "XX": tags.vocab lists all; a line of word_TAG tokens is read as such'
+says 'line 4: column 1: the text ends, but 1 bracket is not closed; the last one opens here; one tree per line is expected; a line'
+says "line 6: column 1: the tree has no words"
+says 'line 7: word 1: unknown tag "XX": tags.vocab lists the model's tags'
+says 'line 8: word 1: unknown tag "XX": tags.vocab lists the model's tags; a line of word_TAG tokens is read as such'
 says "line 10: the line is not UTF-8 at byte 1 (0xff)"
 says "line 11: expected at most 1000 words (max_input_length in config.json), found 10000"
 says "13 inputs in "; says " (6 failed"
@@ -50,7 +50,7 @@ feed bracket "$rill" decode -m "$model" -q -k 2
 exits 0; has_words 1 "-LRB- see below -RRB-"
 feed bracket "$rill" decode -m "$model" -q -k 2 --input-format tree
 exits 2
-says 'line 1: word 1: the model does not know the tag "see": tags.vocab lists all'
+says 'line 1: word 1: unknown tag "see": tags.vocab lists the model's tags'
 feed bracket "$rill" decode -m "$model" -q -k 2 --input-format text
 exits 0
 prints "-LRB-)"
@@ -146,7 +146,7 @@ printf '\nIBM\n' >>long
 feed long "$rill" decode -m "$model" -q -k 2 --memory 32K
 exits 2
 lines 3
-says 'line 2: the encoded input takes'
+says 'line 2: the encoded input needs'
 says 'raise memory'
 line_is 2 ""
 
@@ -169,7 +169,7 @@ says "--pretty shows one tree per input, in order: leave out --n-best"
 run "$rill" decode -m "$model" -q -i text --pretty --unordered
 exits 1; says "--unordered"; prints_nothing
 run "$rill" run pretty.lua --config sweep.lua -q -i text
-exits 1; says 'one configuration was expected, "sweep.lua" is a second'; prints_nothing
+exits 1; says 'expected one run file, found another, "sweep.lua"'; prints_nothing
 run "$rill" decode -m "$tiny" -q --tokenized --pretty -i bracket
 exits 0
 lines 1

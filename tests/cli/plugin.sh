@@ -39,7 +39,7 @@ exits 1; says "unknown option --toy-sead; did you mean --toy-seed?"
 feed seven "$rill" decode -q --toy-seed 5 -m "$2"
 exits 1; says "unknown option --toy-seed"
 feed seven "$rill" decode -q --domain semparse --plugin "$toy" --toy-seed 5 -m /
-exits 1; says 'domain semparse has no option toy-seed, "5" was given'
+exits 1; says 'domain semparse --plugin /work/main/build/tests/cli/rill-toy.so --toy-seed 5 -m / < seven'
 run "$rill" decode --help --plugin "$toy"
 exits 0; prints "--toy-seed N"; prints "which space is searched (default 1; toy)"
 run "$rill" info --domain toy --plugin "$toy"
@@ -52,17 +52,17 @@ named() { # named OPTION
 }
 named input
 feed seven "$rill" decode --domain mine --plugin mine.lua
-exits 1; says 'domain mine: its option --input is hidden by the command'"'"'s: it needs another name'
+exits 1; says 'domain mine: its option --input has the name of an option of the command: rename it'
 run "$rill" check --plugin mine.lua
-exits 1; says 'its option --input is hidden by the command'"'"'s'
+exits 1; says 'domain mine: its option --input has the name of an option of the command: rename it'
 run "$rill" list options --plugin mine.lua
 exits 0; prints "input=A"
 named help
 feed seven "$rill" decode --plugin mine.lua --help
-exits 1; says 'its option --help is hidden'
+exits 1; says 'domain mine: its option --help has the name of an option of the command: rename it'
 named repeat
 feed seven "$rill" bench --plugin mine.lua
-exits 1; says 'its option --repeat is hidden by the command'"'"'s'
+exits 1; says 'domain mine: its option --repeat has the name of an option of the command: rename it'
 feed seven "$rill" decode --plugin mine.lua --help
 exits 0; prints "--repeat A"
 run "$rill" eval --plugin mine.lua --test-set seven seven

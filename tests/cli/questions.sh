@@ -54,7 +54,7 @@ exits 0; prints "c0"
 printf '%s\t%s\n' 'where is c0' '( lambda $0 e ( loc:t c0 $0 ) )' 'river in s0' '( lambda $0 e ( and ( river:t $0 ) ( loc:t $0 s0 ) ) )' \
   'where are mountain' '( lambda $0 e ( exists $1 ( and ( mountain:t $1 ) ( loc:t $1 $0 ) ) ) )' >set
 printf 'return { sweep = rill.sweep{ k = { 1, 2 } } }\n' >own.lua
-told='warning: 2 of 3 inputs have placeholders of their references, such as c0: the set is in the model'
+told='warning: 2 of 3 inputs contain placeholders of their references, such as c0: the set seems to be tokenized:'
 run "$rill" bench -m "$examples/models/geo" -q --test-set set --repeat 1 --methods greedy
 exits 0; says "$told"
 run "$rill" tune own.lua -m "$examples/models/geo" -q --dev set

@@ -48,53 +48,53 @@ exits 0; silent; same list out
 printf 'Ein Hund .\tA dog .\nEin Hund .\n\tA dog .\nEin Hund .\t\n' >lines
 feed lines "$rill" score -m "$examples/de-en"
 exits 2; lines 4
-says "line 2: no tab, and an output behind it: name a file of outputs by --outputs"
-says "line 3: there is nothing to decode in the input: its only output is the empty one"
+says "line 2: expected \"INPUT<TAB>OUTPUT\": set a file of outputs with --outputs"
+says "line 3: the input is empty: its only output is empty"
 says "4 outputs in "; says "2 without a score"
 line_is 2 ""; line_is 3 ""; prints "0 ||| A dog . ||| logp= "; prints "3 |||  ||| logp= "
 printf 'show flights\n' >lines
 printf '0 ||| no form\n1 ||| x\nx\n0 ||| ( ||| own= 1 ||| 2\n' >list
 run "$rill" score -m "$examples/atis" -i lines --outputs list
 exits 2; lines 4
-says 'line 1: given: "no form": "no" is no token of the model'
-says "line 2: there is no input for it"
-says 'line 3: no line of an n-best list, "ID ||| OUTPUT ||| ..."'
+says 'line 1: given: "no form": "no" is not a token of the model'"'"'s logical forms'
+says "line 2: no input has this id"
+says 'line 3: expected a line of an n-best list, "ID ||| OUTPUT ||| ..."'
 prints "0 ||| ( ||| own= 1 ||| 2 ||| logp= "
 printf '0 ||| 3 1 3\n0 ||| 3 four\n0 ||| 3 77777\n0 ||| 1\n' >list
 run "$rill" score -m "$examples/atis" -i lines --outputs list --ids
 exits 2; lines 4
-says "line 1: every hypothesis died by timestep 2: scorer given left no action that the model can take"
-says 'line 2: given: "four" is not the number of an action'
-says 'line 3: given: "77777" is not the number of an action'
+says "line 1: no hypothesis is left at timestep 2: scorer given masks all actions that the model allows"
+says 'line 2: given: "four" is not an action id: expected 0 to 197 - 1'
+says '"four" is not an action id: expected 0 to 197 - 1'
 head -n 1 "$inputs/gum.txt" >lines
 printf 'shift NP\n' >text
 run "$rill" score -m "$examples/gum" -i lines --outputs text
-exits 2; says "line 1: the output stops before the model can end it"
+exits 2; says "line 1: the output ends where the model cannot end it"
 
 # --- outputs that are missing are told of, and a list that is none
 printf 'show flights\nshow flights\nshow flights\nshow flights\n' >lines
 printf '( \n( \n' >text
 run "$rill" score -m "$examples/atis" -i lines --outputs text -q
-says "warning: 2 of 4 inputs have no output to score"
+says "warning: 2 of 4 inputs have no output that could be scored"
 : >text
 run "$rill" score -m "$examples/atis" -i lines --outputs text -q
-exits 0; says "warning: 4 of 4 inputs have no output to score"; prints_nothing
+exits 0; says "warning: 4 of 4 inputs have no output that could be scored"; prints_nothing
 printf '0 ||| ( ||| 1\n0 ||| ( ||| 1\n2 ||| ( ||| 1\n' >list
 run "$rill" score -m "$examples/atis" -i lines --outputs list -q
-says "warning: 2 of 4 inputs have no output to score"
+says "warning: 2 of 4 inputs have no output that could be scored"
 for before in ' ' 'header\n'; do
   printf "$before"'0 ||| ( ||| 1\n' >list
   run "$rill" score -m "$examples/atis" -i lines --outputs list -q
-  exits 2; says "an n-best list's line among plain ones: in a list every line, the first too, begins with \"ID ||| \""
+  exits 2; says "the line is of an n-best list, but the first line is not: expected all lines to begin with \"ID ||| \""
 done
 
 # --- what is for a search
 run "$rill" score -m "$examples/geo" -k 5 -i lines
-exits 1; says "--beam-size is for a search, and given outputs need none: leave it out"
+exits 1; says "--beam-size has no effect on given outputs, which are scored without a search: leave it out"
 run "$rill" score -m "$examples/geo" --absolute 2 -i lines
-exits 1; says "heuristics are for a search"
+exits 1; says "heuristics have no effect on given outputs, which are scored without a search: leave them out"
 run "$rill" score -m "$examples/gum" --pretty -i lines
-exits 1; says "--pretty shows trees"
+exits 1; says "--pretty has no effect on scores: leave it out"
 cp lines kept
 run "$rill" score -m "$examples/geo" -i lines --outputs text -o text
 exits 1; same kept lines

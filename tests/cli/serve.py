@@ -240,7 +240,7 @@ def answered_before(s):
     check(results[0][0] == 200 and all(r == results[0] for r in results), "who asked first goes, the others are answered")
     large.close()
     code, body = s.decode(input=line, timeout=1e-9)  # of another search than was kept
-    check(code == 422 and body["error"] == {"code": "timeout", "message": "its deadline came while it waited"},
+    check(code == 422 and body["error"] == {"code": "timeout", "message": "the deadline passed while the input was queued"},
           f"late: {code} {body}")
     check(s.decode(**slow, timeout=1e-9) == results[0], "what is known is not late")
 
@@ -317,7 +317,7 @@ def reload():
             s.process.send_signal(signal.SIGHUP)
             time.sleep(1)
             check(request("two")[1] == plain, "without a model to read the old one answers")
-        check(s.code == 0 and "the models are new" in s.said and "those of before" in s.said, f"{s.code} {s.said}")
+        check(s.code == 0 and "the models are reloaded" in s.said and "those of before" in s.said, f"{s.code} {s.said}")
 
 
 def in_browser(browser, link, width):
@@ -517,8 +517,8 @@ def usage():
     for options, word in (([], "no model"), (["-m", MODEL, "--request-timeout", "0"], "request-timeout"),
                           (["-m", MODEL, "-m", MODEL], "two models"),
                           (["-m", MODEL, "--host", "no.such.host.invalid"], "no.such"),
-                          (["-m", MODEL, "--max-body", "100"], "--max-body-size SIZE is a number of bytes, as in 1M"),
-                          (["-m", MODEL, "--cache", "64"], "--cache-size SIZE is a number of bytes, as in 64M"),
+                          (["-m", MODEL, "--max-body", "100"], "use --max-body-size SIZE, a number of bytes as in 1M"),
+                          (["-m", MODEL, "--cache", "64"], "use --cache-size SIZE, a number of bytes as in 64M"),
                           (["-m", MODEL, "--cache-size", "64X"], "\"64X\" is not a number of bytes from 0 to 1T"),
                           (["-m", MODEL, "--max-body-size", "0"], "--max-body-size: \"0\" is not a number of bytes from 1 to 1G"),
                           (["-m", MODEL, "--max-body-size", ""], '--max-body-size: "" is not a number of bytes'),

@@ -51,7 +51,7 @@ def opened_again(folder):
         check(not wrong and len(answered) > 3, f"the other model answers all along: {len(answered)} {wrong[:1]}")
         check(s.decode(input=line) == known and s.counts_of("de-en")["cache_entries"] >= kept, "and keeps what it has")
         s.process.send_signal(signal.SIGHUP)
-        check(until(lambda: "the models are new" in s.said) and request("abc")[:2] == (200, first), "a reload behind it")
+        check(until(lambda: "the models are reloaded" in s.said) and request("abc")[:2] == (200, first), "a reload behind it")
     check(s.code == 0, f"what was mended is no failure: {s.code} {s.said}")
 
 

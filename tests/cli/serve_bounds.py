@@ -63,7 +63,7 @@ def every_option(s):
                 code, said = request(s, model, {name: value} | BESIDE.get(name.replace("_", "-"), {}))
                 codes[code] = codes.get(code, 0) + 1
                 if schema.get("maximum", 0) in (65536, 131072) and value > WIDTH:
-                    why = f"{name.replace('_', '-')}: {value}: a request may have {WIDTH} here (--max-beam-size)"
+                    why = f"{name.replace('_', '-')}: {value}: the maximum of a request is {WIDTH} (--max-beam-size)"
                     check(code == 400 and why in said, f"{name}: {said}")
     check(min(codes[200], codes[400]) > 20, f"some are answered and some refused: {codes}")
 
@@ -92,7 +92,7 @@ def memory():
     with Counting("--max-request", "256M") as s:
         code, body = s.decode(inputs=[LINE, LINE + " Ja.", LINE + " Nein.", LINE + " Doch."], options=asked, timeout=0.3)
         said = body["error"]["message"]
-        check(code == 400 and "(--max-request): change num-samples, top-k, or send fewer inputs" in said, f"{code} {said}")
+        check(code == 400 and "(--max-request): lower num-samples, top-k, or send fewer inputs" in said, f"{code} {said}")
         code, body = s.decode(input=LINE, options=asked | {"num-samples": 3})
         check(code == 200 and len(body["outputs"]) == 3, f"{code} {body}")
         code, body = s.request("POST", "/translate", {"q": LINE, "source": "de", "target": "en", "alternatives": 3})[:2]

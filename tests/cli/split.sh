@@ -19,7 +19,7 @@ silent
 same out expected
 feed paragraph "${rill_decode[@]}" --split off
 exits 2
-says "line 1: expected at most 255 pieces, found 378"
+says "line 1: expected at most 255 tokens, found"
 printf '%s\n' 'return { split = "off" }' >off.lua
 feed paragraph "${rill_decode[@]}" --config off.lua
 exits 2
@@ -92,7 +92,7 @@ rank "s / (l + 3)" --length-penalty 1 --count-end
 rank "(s - 0.5 * l) / sqrt(l)" --length-penalty 0.5 --word-penalty 0.5
 paste -sd' ' thrice | sed 's/.*/{"text": "&", "options": {"length-penalty": 0, "n-best": 3}}/' >object
 feed object "$rill" decode -m "$model" -q --jsonl --split sentences
-says "1 of 1 inputs were decoded as their sentences: the i-th output of such a list"
+says "warning: 1 of 1 inputs were decoded sentence by sentence: output i of such an input joins output i of each"
 json "$("$check_json" out outputs.0.logp)" outputs.0.score out
 sed 's/, "n-best": 3//' object >one_output
 feed one_output "$rill" decode -m "$model" -q --jsonl --split sentences
@@ -101,7 +101,7 @@ says_not "inputs were decoded"
 # --- lists are said to be what they are
 feed paragraph "${rill_decode[@]}" --n-best 2
 lines 2
-says "1 of 1 inputs were decoded as their sentences: the i-th output of such a list is made of the i-th of each sentence"
+says "warning: 1 of 1 inputs were decoded sentence by sentence: output i of such an input joins output i of each"
 sed -n 1p out | sed 's/^0 ||| //; s/ ||| .*//' >first
 feed each "${rill_decode[@]}" --n-best 2
 sed 's/^[0-9]* ||| //; s/ ||| .*//' out | sed -n 'p;n' | paste -sd' ' >firsts
@@ -111,11 +111,11 @@ same first firsts
 { tr '\n' ' ' <paragraph; for _ in {1..300}; do printf 'Hund Hund '; done; printf '\n'; } >broken
 feed broken "${rill_decode[@]}"
 exits 2
-says "line 1: expected at most 255 pieces"
+says "line 1: expected at most 255 tokens, found"
 lines 1
 feed paragraph "$rill" decode -m "$model" --max-length 1
 says "1 input in "
-says "(1 with outputs cut short)"
+says "(1 with truncated outputs)"
 says "1 of 1 outputs have fewer sentences than their inputs, or less than a third of their text: text may be missing"
 feed paragraph "${rill_decode[@]}"
 says_not "text may be missing"
@@ -145,7 +145,7 @@ for option in --ids --alignment --word-scores "--scorer word_reward:0.1" "--like
   # shellcheck disable=SC2086
   feed two "${rill_decode[@]}" --split sentences $option
   exits 1
-  says "--split sentences and"
+  says "--split sentences cannot be combined with"
 done
 feed paragraph "${rill_decode[@]}" --ids
 exits 2
@@ -155,7 +155,7 @@ says '--split: "words" is not auto, sentences or off'
 printf 'x\n' >one
 feed one "$rill" decode -m "$tiny" --split sentences
 exits 1
-says "--split sentences: domain semparse decodes inputs whole"
+says "--split sentences: domain semparse does not split inputs into sentences"
 
 # --- Greek asks with a semicolon: the folder's name says the language, or --source-lang, or the line's column
 printf 'Ein Hund bellt;\nEine Katze schläft auf dem Sofa.\n' >greek

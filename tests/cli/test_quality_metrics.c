@@ -109,9 +109,9 @@ static void bad_test_sets(void **state)
     (void)state;
     assert_int_equal(cli_lines_add(&set.inputs, ctx, "y", 1), RILL_OK);
     assert_int_equal(cli_testset_check(&set, ctx), RILL_ERR_INPUT);
-    assert_string_equal(rill_error(ctx), "2 inputs, but 1 references: they must correspond one to one");
+    assert_string_equal(rill_error(ctx), "2 inputs, but 1 references: expected equal numbers");
     assert_int_equal(cli_lines_split(&set.inputs, ctx, "f", &inputs, &references), RILL_ERR_INPUT);
-    assert_string_equal(rill_error(ctx), "f: line 1: two columns with a tab between them were expected");
+    assert_string_equal(rill_error(ctx), "f: line 1: expected two columns separated by a tab");
     cli_testset_free(&set);
     cli_lines_free(&inputs), cli_lines_free(&references);
     assert_null(cli_metric_find("blue", why, sizeof why));

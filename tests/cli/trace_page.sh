@@ -25,7 +25,7 @@ same less.html before
 # A run that was stopped in the middle of a line has pictures of what was written before; a bad line elsewhere is none.
 head -c -9 run.jsonl >cut.jsonl
 run "$rill" trace cut.jsonl
-exits 0; says "warning: cut.jsonl: the last line, $(wc -l <run.jsonl), is cut: it is left out"
+exits 0; says "warning: cut.jsonl: the last line, $(wc -l <run.jsonl), is incomplete: the line is left out"
 verdict "$(good [ "$(grep -c "is cut" err)" = 1 ])" "it is said once"
 sed '2s/.$//' run.jsonl >bad.jsonl
 run "$rill" trace bad.jsonl
@@ -37,11 +37,11 @@ exits 1; says "no trace"
 run "$rill" trace missing.jsonl
 exits 1; says "missing.jsonl"
 run "$rill" trace run.jsonl plain.jsonl
-exits 1; says "is a second"
+exits 1; says "expected one trace, found another, \"plain.jsonl\""
 run "$rill" trace run.jsonl -o ./run.jsonl
 exits 1; says "are the same file"
 run "$rill" trace -
-exits 1; says "has to be a file"
+exits 1; says "the trace must be a file, because it is read twice"
 printf '{"event":"run"}\n' >empty.jsonl
 run "$rill" trace empty.jsonl
 exits 1; says "there are no timesteps in it"
@@ -56,9 +56,9 @@ run "$rill" trace few.jsonl --trees 6
 exits 0; says "few.html has trees of the first 6 of 10 inputs"
 printf '{"event":"timestep","items":[-1],"hypotheses":{"item":[0]}}\n' >odd.jsonl
 run "$rill" trace odd.jsonl
-exits 1; says "odd.jsonl: a candidate is of no input of its timestep"
+exits 1; says "odd.jsonl: a candidate belongs to no input of its timestep"
 run "$rill" decode -m "$tiny" four --trace-trees
-exits 1; says "name one with --trace FILE"
+exits 1; says "--trace-trees has no effect without --trace FILE"
 
 # --- in a browser
 browser=$(command -v chromium || command -v chromium-browser || true)

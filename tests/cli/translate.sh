@@ -15,7 +15,7 @@ model=$data/mt/shared
 feed mixed "$rill" decode -m "$model" -k 3 --max-length 6
 exits 2
 lines 10
-says "line 5: the model does not know the language tag >>fr<<"
+says "line 5: unknown language tag >>fr<<"
 says "line 6: byte 1 is not UTF-8"
 says "line 7: expected at most 2560 bytes for a model of 40 positions, found 20000"
 says "line 9: expected at most 2560 bytes for a model of 40 positions, found 1000000"
@@ -65,7 +65,7 @@ exits 1
 says "the models of an ensemble share their vocabularies"
 run "$rill" decode -m "$data/semparse/tiny" -m "$model" -i text
 exits 1
-says "domain semparse decodes with one model, 2 were given"
+says "domain semparse decodes with one model, found 2: it has no ensembles"
 
 # --- alignments and scores of words, behind outputs and in n-best lists; an empty line has neither actions nor alignment
 run "$rill" decode -m "$model" -q -k 3 --max-length 4 -i text
@@ -91,7 +91,7 @@ exits 1
 says 'alignment: expected hard, soft or a share above 0 and at most 1, found "often"'
 run "$rill" decode -m "$data/semparse/tiny" -q -i text --alignment
 exits 1
-says "semparse: an output has the field unknown, and not \"alignment\""
+says "semparse: outputs have no field \"alignment\""
 
 # --- a list of distinct outputs is the whole one without what comes behind its like, each with its own fields
 search="-q -k 50 --max-length 8 --max-candidates 50 --length-penalty 0 --absolute 1000 --alignment --word-scores"
@@ -159,13 +159,13 @@ differ first next
 printf 'one two\n' >lex
 run "$rill" decode -m "$model" -q -i text --shortlist lex
 exits 1
-says "lex:1: expected a target piece, a source piece and a probability from 0 to 1 between blanks"
+says "lex:1: expected a target token, a source token and a probability from 0 to 1, separated by spaces"
 run "$rill" decode -m "$model" -q -i text --shortlist ,10
 exits 1
 says 'shortlist: expected FILE, FILE,F or FILE,F,B, found ",10"'
 run "$rill" decode -m "$data/semparse/tiny" -q -i text --shortlist lex
 exits 1
-says 'domain semparse has no option shortlist, "lex" was given'
+says 'domain semparse has no option shortlist, found the value "lex"'
 
 # --- a language tag is the piece of that name, and the rest of the line is what follows it
 printf '>>de<< a book\n>>de<<a book\n>>de<<\na >>de<< book\n' >tagged
@@ -244,8 +244,8 @@ exits 0; prints "beam-size 4"; prints "absolute:2.5"
 printf '{"num_beams": 4, "encoder_repetition_penalty": 1.3, "num_beam_groups": 3}\n' >plain/generation_config.json
 feed text "$rill" decode -m plain -q --workers 2
 exits 0
-says "rill: warning: plain/generation_config.json: not followed, though it changes outputs: num_beam_groups, encoder_repetition_penalty"
-says "; the settings groups and diversity search in groups"
+says "rill: warning: plain/generation_config.json: not supported, though it changes outputs: num_beam_groups, encoder_repetition_penalty"
+says "; for diverse beam search, set beam-groups and diversity-penalty"
 verdict "$(good [ "$(grep -c "not followed" err)" -eq 1 ])" "said once"
 
 # --- what a model is, in a few lines

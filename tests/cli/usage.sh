@@ -80,7 +80,7 @@ exits 1; says 'no model: -m DIR'
 run "$rill" decode "$tiny" -i file.txt
 exits 1; says "a model is named by -m"
 run "$rill" decode -m "$tiny" -i one.txt two.txt
-exits 1; says 'inputs are named by -i or as arguments, not by both: "one.txt" and "two.txt"'
+exits 1; says 'inputs are given both with -i, "one.txt" and "two.txt"'
 run "$rill" bench file.txt
 exits 1; says 'unexpected argument "file.txt"; inputs are named by -i'
 run "$rill" bench --method greedy
@@ -129,7 +129,7 @@ named() { # the same where the domain is named
   run "$rill" decode -m theirs --domain mt
   exits 1; says "$2"
 }
-named "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is Marian's form: rill convert marian theirs --out NEW makes"
+named "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is a Marian model: convert it with rill convert marian theirs --out NEW makes"
 named "model2.pt model1.pt dict.en.txt dict.de.txt" "rill convert fairseq theirs/model1.pt --out NEW makes a folder"
 theirs "config.json model.safetensors.index.json" "theirs/config.json names no domain"
 theirs "readme.txt" "model theirs: there is no config.json"
@@ -142,11 +142,11 @@ exits 1; says "silent_config/config.json names no domain"
 for type in llama gpt2 qwen3_moe; do
   printf '{"model_type": "%s"}' $type >silent_config/config.json
   run "$rill" decode -m silent_config
-  exits 1; says "silent_config/config.json: model_type: \"$type\" is a language model, which goes on with a text"; says "--domain"
+  exits 1; says "silent_config/config.json: model_type \"$type\" is a language model, which goes on with a text"; says "--domain"
 done
 echo '{"model_type": "whisper"}' >silent_config/config.json
 run "$rill" decode -m silent_config
-exits 1; says 'silent_config/config.json: model_type: "whisper" tells no domain'
+exits 1; says 'silent_config/config.json: model_type "whisper" tells no domain'
 says "marian, fsmt"; says "--domain (mt, semparse, shiftreduce)"
 run "$rill" decode -m "$tiny" --domain semprase
 exits 1; says 'unknown domain "semprase"'; says 'did you mean "semparse"?'
@@ -178,7 +178,7 @@ search '"weights": true' 'weights: true is not one of f32|bf16|f16|int8'
 search '"shortlist": ""' 'shortlist: "" is not the path of a file'
 search '"shortlist": 3' 'shortlist: 3 is not the path of a file'
 search '"heuristics": ["absolut:3"]' 'bad/config.json: unknown heuristic "absolut" under "options": did you mean "absolute"?'
-search '"heuristics": ["zzzz:3"]' 'unknown heuristic "zzzz" under "options": `rill list` names them'
+search '"heuristics": ["zzzz:3"]' 'unknown heuristic "zzzz" under "options": `rill list methods` shows all'
 search '"scorers": ["wordreward:1"]' 'unknown scorer "wordreward" under "options": did you mean "word_reward"?'
 search '"scheduler": "topup"' 'unknown scheduler "topup" under "options": did you mean "top-up"?'
 config '{"rill": {"domain": "a", "domain": "b"}}' "duplicate"
@@ -269,7 +269,7 @@ refused() { # refused MESSAGE OPTION...
 refused '--beam-size is given twice, "3" and "4"' -k 3 --num-beams 4
 refused 'unknown option --num-beam; did you mean --num-beams?' --num-beam 4
 refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' --n-best --quiet
-refused "unknown option --max-len-b: fairseq's b of ax + b: set max-length-factor to a and max-length to b" --max-len-b 200
+refused "unknown option --max-len-b: for fairseq's ax + b, set max-length-factor to a and max-length to b" --max-len-b 200
 refused 'unknown option --int8: set weights to int8' --int8
 refused 'unknown option --do_sample: set num-samples to the number of outputs to draw' --do_sample
 refused 'unknown option --refs: `rill eval` compares outputs with references' --refs file
@@ -307,9 +307,9 @@ exits 1; says "rill: unknown option --beam-size; --help lists all"
 run "$rill" decode -m "$tiny" -k=5
 exits 1; says 'rill: option -k takes its value without "=": -k 5'
 run "$rill" decode -m ""
-exits 1; says "rill: -m is given an empty path"
+exits 1; says "rill: -m: the path is empty"
 run "$rill" bench -m "$tiny" --methods greedy --methods fixed
-exits 1; says "rill: --methods is given twice; one list names all: --methods greedy,fixed"
+exits 1; says "rill: --methods is given twice: write one list, --methods greedy,fixed"
 run "$rill" decode -m "$tiny" -i one --input two
 exits 1; says "--input is given twice, \"one\" and \"two\""
 
@@ -319,7 +319,7 @@ exits 0; silent; same out actions
 run "$rill" list "$tiny"
 exits 1; says "a model's actions are listed by: rill list actions -m $tiny"
 run "$rill" list -m "$tiny"
-exits 1; says "a model is for its actions alone: rill list actions -m DIR"
+exits 1; says "-m is only for actions: rill list actions -m DIR"
 for command in run check tune decode bench; do
   run "$rill" $command "$tiny"
   exits 1; says "$tiny"; says "a model is named by -m"

@@ -114,7 +114,7 @@ int gpu_open(gpu_device **out, int index, char why[GPU_ERROR_BYTES])
 {
     *out = nullptr;
     if (index < 0 || index >= DEVICES) {
-        snprintf(why, GPU_ERROR_BYTES, "there is no GPU %d: cuda-host has %d", index, DEVICES);
+        snprintf(why, GPU_ERROR_BYTES, "GPU %d does not exist: cuda-host has %d", index, DEVICES);
         return -1;
     }
     gpu_device *device = fails(CUDA_HOST_OPENING) ? nullptr : (gpu_device *)calloc(1, sizeof *device);

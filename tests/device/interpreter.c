@@ -18,7 +18,7 @@ void *interpret_alloc(size_t count, size_t size)
     return memory;
 }
 
-/* Index of a row in its root space, which is the run's rows or a ragged space. */
+/* Index of a row in its root space, which is the run's rows or a ragged index space. */
 int32_t column_value(const interpretation *x, rill_index_space space, int32_t row, rill_column column)
 {
     for (; space != x->t->column[column].space; space = x->t->space[space].parent_space)

@@ -198,10 +198,9 @@ static void numbers_are_read(void **state)
     assert_ok(ctx, rill_ct2_number(t, "absent", 0, 10, 4, &value));
     assert_true(value == 4);
     REFUSED(rill_ct2_number(t, "absent", 0, 10, NAN, &value), "m: tensor \"absent\" is missing");
-    REFUSED(rill_ct2_number(t, "heads", 0, 7, 1, &value),
-            "m: tensor \"heads\": expected a number from 0 to 7, found 8");
+    REFUSED(rill_ct2_number(t, "heads", 0, 7, 1, &value), "m: tensor \"heads\": expected an id from 0 to 7, found 8");
     REFUSED(rill_ct2_number(t, "full", 0, 7, 1, &value),
-            "m: tensor \"full\": expected a number of its own, in F32 or whole");
+            "m: tensor \"full\": expected one number, in F32 or an integer type");
     rill_tensor_file_close(t);
 }
 
@@ -234,7 +233,7 @@ static void rows_can_have_names_of_their_own(void **state)
     REFUSED(tensor_add_view(t, "more", "heads", 0, 1, 0),
             "m: tensor \"heads\": expected a shape with at least 1 rows, found 0");
     REFUSED(tensor_add_view(t, "more", "absent", 0, 1, 0), "m: tensor \"absent\" is missing");
-    REFUSED(tensor_add_view(t, "half", "full", 0, 1, 0), "m: tensor \"half\": a part of another tensor is called so");
+    REFUSED(tensor_add_view(t, "half", "full", 0, 1, 0), "m: tensor \"half\": another tensor has a part of this name");
     rill_tensor_file_close(t);
 }
 
@@ -341,14 +340,14 @@ static void heads_are_checked(void **state)
         &f,
         "m: expected version 6 of CTranslate2's form, found 5: convert the model again with CTranslate2 3.0 or later");
     f = sample_with(26, "\377\377\377\177", 4); /* after version, name and revision */
-    refuses(&f, "m: byte 30: the number of variables: more than the rest of the file can hold");
+    refuses(&f, "m: byte 30: the number of variables: more than the rest of the file");
     f = sample_with(26, "\13", 1);
-    refuses(&f, "m: byte 317: the number of aliases: more than the rest of the file can hold");
+    refuses(&f, "m: byte 317: the number of aliases: more than the rest of the file");
     f = sample_with(26, "\15", 1);
     refuses(&f, NULL);
     f = sample();
     put(&f, "x", 1);
-    refuses(&f, "m: byte 400: the end: the file goes on");
+    refuses(&f, "m: byte 400: the end: data follow the end");
 }
 
 static void names_are_checked(void **state)
@@ -373,7 +372,7 @@ static void names_are_checked(void **state)
     f.bytes[30] = 1, f.bytes[31] = 2;
     refuses(&f, "m: byte 32: the name of a variable: expected a name of 1 to 511 bytes and a NUL");
     f.bytes[30] = 100, f.bytes[31] = 0;
-    refuses(&f, "m: byte 32: the name of a variable: the file ends within it");
+    refuses(&f, "m: byte 32: the name of a variable: the file ends inside it");
 }
 
 static void shapes_and_types_are_checked(void **state)
@@ -401,7 +400,7 @@ static void shapes_and_types_are_checked(void **state)
     }
     image f = head(1);
     put_variable(&f, "w", SHAPE(2), F32, full, 8);
-    refuses(&f, "m: byte 52: the number of aliases: the file ends within it");
+    refuses(&f, "m: byte 52: the number of aliases: the file ends inside it");
     f.n--;
     refuses(&f, "m: tensor \"w\": it ends at byte 52 of the file, which has 51");
 }
@@ -414,12 +413,12 @@ static void names_must_differ(void **state)
     image twice = f;
     put_variable(&twice, "w", SHAPE(2), F32, full, 8);
     put_number(&twice, 0, 4);
-    refuses(&twice, "m: tensor \"w\": it comes twice");
+    refuses(&twice, "m: tensor \"w\": it occurs twice");
     put_variable(&f, "v", SHAPE(2), F32, full, 8);
     put_number(&f, 1, 4);
     twice = f;
     put_name(&twice, "v"), put_name(&twice, "w");
-    refuses(&twice, "m: tensor \"v\": it comes twice");
+    refuses(&twice, "m: tensor \"v\": it occurs twice");
     twice = f;
     put_name(&twice, "u"), put_name(&twice, "u");
     refuses(&twice, "m: alias \"u\": there is no variable \"u\"");
@@ -427,7 +426,7 @@ static void names_must_differ(void **state)
     put_name(&twice, "u");
     put_number(&twice, 5, 2);
     put(&twice, "vw", 2);
-    refuses(&twice, "m: byte 84: what an alias stands for: the file ends within it");
+    refuses(&twice, "m: byte 84: the target of an alias: the file ends inside it");
 }
 
 static void scales_are_checked(void **state)
@@ -444,7 +443,7 @@ static void scales_are_checked(void **state)
         put_variable(&f, "w_scale", SHAPE(3), F32, scales[i], sizeof scales[i]);
         put_number(&f, 0, 4);
         assert_ok(ctx, parse(&t, &f));
-        snprintf(sentence, sizeof sentence, "m: tensor \"w\": the scale of row 1: expected a positive number, found %s",
+        snprintf(sentence, sizeof sentence, "m: tensor \"w\": scale of row 1: expected a positive number, found %s",
                  scale_texts[i]);
         REFUSED(rill_tensor_file_read(t, "w", RILL_TENSOR_FLOATS, 2, (int64_t[]){3, 2}, out), sentence);
         rill_tensor_file_close(t);

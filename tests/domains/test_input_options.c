@@ -191,13 +191,13 @@ static void others_are_refused(void **state)
         "!input-format: \"banana\" is not one of auto|tree|tagged|text",
         "!input-format: \"\" is not one of auto|tree|tagged|text",
         "!tokenized: \"2\" is not ",
-        "!an input's options are NAME=VALUE with a blank between, not \"tokenized\"",
-        "!no input of domain shiftreduce has an option \"weights\" of its own",
-        "!no input of domain shiftreduce has an option \"device\" of its own",
-        "!no input of domain shiftreduce has an option \"inputs\" of its own",
-        "!no input of domain shiftreduce has an option \"k\" of its own",
-        "!an input's options are NAME=VALUE with a blank between, not \"\"",
-        "!an input's options are NAME=VALUE with a blank between, not \"\"",
+        "!the options of an input are NAME=VALUE separated by spaces, found \"tokenized\"",
+        "!domain shiftreduce has no option \"weights\" of its own",
+        "!domain shiftreduce has no option \"device\" of its own",
+        "!domain shiftreduce has no option \"inputs\" of its own",
+        "!domain shiftreduce has no option \"k\" of its own",
+        "!the options of an input are NAME=VALUE separated by spaces, found \"\"",
+        "!the options of an input are NAME=VALUE separated by spaces, found \"\"",
     };
     for (int32_t workers = 1; workers <= 2; workers++) {
         run r = {.input = input, .n = sizeof input / sizeof *input};
@@ -212,7 +212,7 @@ static void others_are_refused(void **state)
     static const asked sentence[] = {{"Ein Hund.", "tokenized=1"}, {"Ein Hund.", NULL}};
     run r = {.input = sentence, .n = 2};
     decode(&r, "mt", "de-en", NULL, 0, 1);
-    assert_string_equal(r.output[0], "!no input of domain mt has an option \"tokenized\" of its own");
+    assert_string_equal(r.output[0], "!domain mt has no option \"tokenized\" of its own");
     assert_int_not_equal(r.output[1][0], '!');
     forget(&r);
 }

@@ -334,12 +334,12 @@ static void bad_files(void **state)
 {
     (void)state;
     static const char wanted[] =
-        ": expected a target piece, a source piece and a probability from 0 to 1 between blanks";
+        ": expected a target token, a source token and a probability from 0 to 1, separated by spaces";
     char sentence[200];
     refused(NULL, RILL_ERR_NOT_FOUND, "cannot open %s/lex: No such file or directory");
     refused("nowhere a 1\n", RILL_ERR_FORMAT,
-            "%s/lex: no line has a piece of the target vocabulary, then one of the source vocabulary");
-    refused("\x1F\x8B", RILL_ERR_FORMAT, "%s/lex: is compressed; unpack it with gunzip");
+            "%s/lex: no line has a token of the target vocabulary followed by one of the source vocabulary");
+    refused("\x1F\x8B", RILL_ERR_FORMAT, "%s/lex: the file is compressed: unpack it with gunzip");
     static const char *const bad[] = {"a b", "a b x", "a b 1.5", "a b -1", "a b 0.5 c", "a b nan"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char text[100];

@@ -387,7 +387,7 @@ static void warns(const char *generation, const char *keys)
     write_string(folder, "generation_config.json", generation);
     assert_ok(ctx, open_folder(folder, 1));
     if (keys != NULL)
-        snprintf(expected, sizeof expected, "%s/generation_config.json: not followed, though it changes outputs: %s\n",
+        snprintf(expected, sizeof expected, "%s/generation_config.json: not supported, though it changes outputs: %s\n",
                  folder, keys);
     assert_string_equal(memory.log, expected);
 }
@@ -406,7 +406,7 @@ static void ignored_keys_are_reported(void **state)
         NULL);
     warns("{\"repetition_penalty\": 1.2, \"no_repeat_ngram_size\": 3}", NULL);
     warns("{\"do_sample\": true, \"temperature\": 0.7, \"top_p\": 1.0}",
-          "do_sample, temperature; the settings sample, temperature, top-k and top-p draw outputs");
+          "do_sample, temperature; to sample, set num-samples, temperature, top-k and top-p");
     warns("{\"num_beam_groups\": 2, \"diversity_penalty\": 0.5, "
           "\"encoder_no_repeat_ngram_size\": 2, \"exponential_decay_length_penalty\": [5, 1.1], "
           "\"begin_suppress_tokens\": [4], \"forced_bos_token_id\": 0, \"constraints\": [[1]]}",

@@ -98,7 +98,7 @@ static void truncated_weights(void **state)
             "%s/model.safetensors: tensor \"output.bias\": its data ends at byte 3288 of the data, which has 3284");
     write_bytes(folder, "model.safetensors", bytes, 100);
     assert_int_equal(open_folder(folder, 0), RILL_ERR_FORMAT);
-    assert_non_null(strstr(rill_error(ctx), "bytes goes beyond the end of the file (100 bytes)"));
+    assert_non_null(strstr(rill_error(ctx), "bytes ends after the file (100 bytes)"));
     write_bytes(folder, "model.safetensors", bytes, 7);
     refused(RILL_ERR_FORMAT, "%s/model.safetensors: expected 8 bytes of header length, the file has 7 bytes");
     write_bytes(folder, "model.safetensors", bytes, 0);
@@ -139,9 +139,9 @@ static void vocabularies_that_do_not_fit(void **state)
 {
     (void)state;
     write_string(folder, "source.vocab", "<s>\n</s>\n<unk>\nw0\n");
-    refused(RILL_ERR_FORMAT, "%s/source.vocab: expected 12 tokens as source_vocab_size in config.json says, found 4");
+    refused(RILL_ERR_FORMAT, "%s/source.vocab: expected 12 tokens as source_vocab_size in config.json, found 4");
     write_string(folder, "source.vocab", "<s>\n</s>\n<unk>\n\nw1\n");
-    refused(RILL_ERR_FORMAT, "%s/source.vocab:4: expected a token, found an empty line");
+    refused(RILL_ERR_FORMAT, "%s/source.vocab:4, found an empty line");
     model_write(folder, &SMALL_MODEL);
     write_string(folder, "target.vocab", "<s>\n<unk>\n</s>\na\nb\nc\nd\ne\nf\n");
     refused(RILL_ERR_FORMAT, "%s/target.vocab:2: expected </s>, found <unk>");

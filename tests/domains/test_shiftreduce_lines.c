@@ -100,7 +100,7 @@ static void sizes_are_reported(void **state)
 static void bad_inputs_fail_alone(void **state)
 {
     (void)state;
-#define AS_TREE "; a line of a tree's brackets is read as one, unless --input-format says text"
+#define AS_TREE "; a line that looks like a tree is read as a tree: set input-format to text to prevent that"
 #define WHOLE "; one tree per line is expected"
     static const struct {
         const char *line, *message;
@@ -108,13 +108,11 @@ static void bad_inputs_fail_alone(void **state)
         {"  ", NULL},
         {"w1 \xFFw2", "the line is not UTF-8 at byte 4 (0xff)"},
         {"w1 w2", NULL},
-        {"(TOP (T0 w1)",
-         "column 1: the text ends, but 1 bracket is not closed, the last of them opened here" WHOLE AS_TREE},
-        {"( (TOP",
-         "column 3: the text ends, but 2 brackets are not closed, the last of them opened here" WHOLE AS_TREE},
-        {"(TOP (-NONE- *))", "column 1: a tree without words" AS_TREE},
-        {"(TOP (T0 w1) (XX w2))", "word 2: the model does not know the tag \"XX\": tags.vocab lists all" AS_TREE},
-        {"(_-LRB- w2_XX", "word 2: the model does not know the tag \"XX\": tags.vocab lists all; "
+        {"(TOP (T0 w1)", "column 1: the text ends, but 1 bracket is not closed; the last one opens here" WHOLE AS_TREE},
+        {"( (TOP", "column 3: the text ends, but 2 brackets are not closed; the last one opens here" WHOLE AS_TREE},
+        {"(TOP (-NONE- *))", "column 1: the tree has no words" AS_TREE},
+        {"(TOP (T0 w1) (XX w2))", "word 2: unknown tag \"XX\": tags.vocab lists the model's tags" AS_TREE},
+        {"(_-LRB- w2_XX", "word 2: unknown tag \"XX\": tags.vocab lists the model's tags; "
                           "a line of word_TAG tokens is read as such, unless --input-format says text"},
     };
     enum { N = sizeof cases / sizeof *cases };

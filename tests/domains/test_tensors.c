@@ -198,16 +198,16 @@ static void tensors_refuse_bad_headers(void **state)
         {"{\"a\":3}", 0, "m: tensor \"a\": expected an object with dtype, shape and data_offsets"},
         {"{" TENSOR("a", "F31", "[1]", "[0,4]") "}", 4, "m: tensor \"a\": its dtype \"F31\" is not known"},
         {"{" TENSOR("a", "F32", "1", "[0,4]") "}", 4, "m: tensor \"a\": expected an array as shape"},
-        {"{" TENSOR("a", "F32", "[-1]", "[0,4]") "}", 4, "m: tensor \"a\": expected integers from 0 up in its shape"},
+        {"{" TENSOR("a", "F32", "[-1]", "[0,4]") "}", 4, "m: tensor \"a\": expected a shape of integers from 0"},
         {"{" TENSOR("a", "F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4,
          "m: tensor \"a\": expected a shape of at most 8 dimensions"},
         {"{" TENSOR("a", "F32", "[4294967296,4294967296]", "[0,4]") "}", 4, "m: tensor \"a\": its shape is too large"},
         {"{" TENSOR("a", "F32", "[1]", "[0]") "}", 4,
-         "m: tensor \"a\": expected data_offsets of two integers from 0 up"},
+         "m: tensor \"a\": expected data_offsets with two integers from 0"},
         {"{" TENSOR("a", "F32", "[1]", "[-4,4]") "}", 4,
-         "m: tensor \"a\": expected data_offsets of two integers from 0 up"},
+         "m: tensor \"a\": expected data_offsets with two integers from 0"},
         {"{" TENSOR("a", "F32", "[1]", "[0,4.5]") "}", 4,
-         "m: tensor \"a\": expected data_offsets of two integers from 0 up"},
+         "m: tensor \"a\": expected data_offsets with two integers from 0"},
         {"{" TENSOR("a", "F32", "[1]", "[4,0]") "}", 4, "m: tensor \"a\": its data_offsets end before they begin"},
         {"{" TENSOR("a", "F32", "[2]", "[0,8]") "}", 4,
          "m: tensor \"a\": its data ends at byte 8 of the data, which has 4"},
@@ -237,12 +237,12 @@ static void tensors_refuse_bad_lengths(void **state)
     REFUSED(rill_tensor_file_parse(&t, ctx, "m", "abc", 3),
             "m: expected 8 bytes of header length, the file has 3 bytes");
     REFUSED(rill_tensor_file_parse(&t, ctx, "m", "\3\0\0\0\0\0\0\0{}", 10),
-            "m: the header of 3 bytes goes beyond the end of the file (10 bytes)");
+            "m: the header of 3 bytes ends after the file (10 bytes)");
     REFUSED(rill_tensor_file_parse(&t, ctx, "m", "\377\377\377\377\377\377\377\377{}", 10),
-            "m: the header of 18446744073709551615 bytes goes beyond the end of the file (10 bytes)");
+            "m: the header of 18446744073709551615 bytes ends after the file (10 bytes)");
     static const char pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 300\n";
     REFUSED(rill_tensor_file_parse(&t, ctx, "m", pointer, sizeof pointer - 1),
-            "m: this is Git LFS's pointer to the weights, not the weights: `git lfs pull` fetches them");
+            "m: the file is a Git LFS pointer: fetch the weights with `git lfs pull`");
     assert_int_equal(rill_tensor_file_parse(&t, ctx, "m", "\2\0\0\0\0\0\0\0{}", 10), RILL_OK);
     assert_int_equal(rill_tensor_file_count(t), 0);
     assert_null(rill_tensor_file_find(t, "a"));
@@ -321,7 +321,7 @@ static void single_file_takes_precedence(void **state)
     path = join_path(folder, "model.safetensors.index.json");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rill_tensor_file_open(&t, ctx, folder), RILL_ERR_IO);
-    assert_error(ctx, "cannot open %s: it is a directory, a regular file was expected", folder);
+    assert_error(ctx, "cannot open %s: it is a directory, expected a regular file", folder);
     free(path);
     path = join_path(folder, "model.safetensors");
     assert_int_equal(rill_tensor_file_open(&t, ctx, path), RILL_ERR_NOT_FOUND);
@@ -341,19 +341,20 @@ static void shards_must_match_the_index(void **state)
          "%s/model.safetensors.index.json: weight_map: expected an object of tensor: file"},
         {INDEX("{}"), "%s/model.safetensors.index.json: weight_map: expected an object of tensor: file"},
         {INDEX("{\"a\": 1}"),
-         "%s/model.safetensors.index.json: weight_map: \"a\": expected the name of a file beside it"},
+         "%s/model.safetensors.index.json: weight_map: \"a\": expected the name of a file in the same folder"},
         {INDEX("{\"a\": \"../" FIRST "\"}"),
-         "%s/model.safetensors.index.json: weight_map: \"a\": expected the name of a file beside it"},
+         "%s/model.safetensors.index.json: weight_map: \"a\": expected the name of a file in the same folder"},
         {INDEX("{\"a\": \"..\"}"),
-         "%s/model.safetensors.index.json: weight_map: \"a\": expected the name of a file beside it"},
+         "%s/model.safetensors.index.json: weight_map: \"a\": expected the name of a file in the same folder"},
         {INDEX("{\"a\": \"" FIRST "\", \"b\": \"" SECOND "\"}"),
          "%s/" FIRST ": tensor \"c\" is not in the weight_map of %s/model.safetensors.index.json"},
         {INDEX("{\"b\": \"" SECOND "\", \"a\": \"" FIRST "\", \"c\": \"" SECOND "\"}"),
-         "%s/" FIRST ": tensor \"c\" should be in " SECOND " by the weight_map of %s/model.safetensors.index.json"},
+         "%s/" FIRST ": tensor \"c\" is missing in " SECOND
+         ", where the weight_map of %s/model.safetensors.index.json"},
         {INDEX("{\"b\": \"" SECOND "\", \"a\": \"" FIRST "\", \"c\": \"" FIRST "\", \"d\": \"" SECOND "\"}"),
          "%s/model.safetensors.index.json: weight_map: tensor \"d\" is not in " SECOND},
         {INDEX("{\"a\": \"third.safetensors\"}"),
-         "%s/model.safetensors.index.json: weight_map names a file that is not there: cannot open "
+         "%s/model.safetensors.index.json: weight_map names a file that does not exist: cannot open "
          "%s/third.safetensors: No such file or directory"},
         {"{\"weight_map\": {\"a\": \"" FIRST "\", \"a\": \"" SECOND "\"}}", NULL},
         {"{\"weight_map\":", NULL},

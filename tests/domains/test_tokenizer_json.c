@@ -203,28 +203,28 @@ static void tokenizer_json_is_refused_by_key(void **state)
     static const struct {
         const char *part, *sentence;
     } cases[] = {
-        {"\"normalizer\": {\"type\": \"NFKC\"}", "normalizer: \"NFKC\" is not known here"},
+        {"\"normalizer\": {\"type\": \"NFKC\"}", "normalizer: \"NFKC\" is not supported"},
         {"\"normalizer\": {\"type\": \"Sequence\", \"normalizers\": 3}", "normalizer: expected a list of parts"},
         {"\"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": \"AAAA\"}",
          "normalizer.precompiled_charsmap: the table is damaged"},
         {"\"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"Regex\": \"a+\"}, \"content\": \"b\"}",
          "normalizer.pattern: expected a String, or a Regex that is a text or \" {2,}\", found \"a+\""},
-        {"\"pre_tokenizer\": {\"type\": \"Digits\"}", "pre_tokenizer: \"Digits\" is not known here"},
+        {"\"pre_tokenizer\": {\"type\": \"Digits\"}", "pre_tokenizer: \"Digits\" is not supported"},
         {"\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"use_regex\": false}",
          "pre_tokenizer.use_regex: only true is supported"},
         {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"_\", \"prepend_scheme\": \"last\"}",
          "pre_tokenizer.prepend_scheme: expected always, first or never"},
         {"\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"\"}",
          "pre_tokenizer.replacement: expected a character"},
-        {"\"decoder\": {\"type\": \"WordPiece\"}", "decoder: \"WordPiece\" is not known here"},
-        {"\"post_processor\": {\"type\": \"Other\"}", "post_processor: \"Other\" is not known here"},
+        {"\"decoder\": {\"type\": \"WordPiece\"}", "decoder: \"WordPiece\" is not supported"},
+        {"\"post_processor\": {\"type\": \"Other\"}", "post_processor: \"Other\" is not supported"},
         {"\"added_tokens\": [{\"content\": \"x\"}]",
          "added_tokens: expected a list of {\"id\": NUMBER, \"content\": TEXT, ...}"},
     };
     static const struct {
         const char *part, *sentence;
     } models[] = {
-        {"\"model\": {\"type\": \"WordPiece\"}", "model: \"WordPiece\" is not known here"},
+        {"\"model\": {\"type\": \"WordPiece\"}", "model: \"WordPiece\" is not supported"},
         {"\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\", 0]]}", "model.unk_id: expected the number of a token"},
         {"\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\"]]}", "model.vocab: expected a list of [TOKEN, SCORE]"},
         {"\"model\": {\"type\": \"BPE\", \"dropout\": 0.1, \"vocab\": {\"a\": 0}, \"merges\": [\"a b\"]}",
@@ -232,7 +232,7 @@ static void tokenizer_json_is_refused_by_key(void **state)
         {"\"model\": {\"type\": \"BPE\", \"end_of_word_suffix\": \"</w>\", \"vocab\": {\"a\": 0}, \"merges\": [\"a b\"]}",
          "model.end_of_word_suffix: only null is supported"},
         {"\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 1}, \"merges\": [\"a b\"]}",
-         "model.vocab: \"a\": expected a number of its own from 0 to 0"},
+         "model.vocab: \"a\": expected a unique id from 0 to 0"},
         {"\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": [[\"a\", 1]]}",
          "model.merges: expected a list of \"A B\" or [\"A\", \"B\"]"},
     };

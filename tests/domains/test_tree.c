@@ -103,26 +103,25 @@ static void what_is_no_tree_is_refused_with_its_place(void **state)
     } cases[] = {
         {"", "expected a tree, found an empty line"},
         {"  \t", "expected a tree, found an empty line"},
-        {"cat", "column 1: expected '(' where a tree begins, found a word" WHOLE},
-        {" )", "column 2: expected '(' where a tree begins, found ')'" WHOLE},
-        {"()", "column 2: a bracket with neither a word nor a bracket in it"},
-        {"(())", "column 3: expected a label behind '('; only the outermost bracket may go without"},
-        {"(TOP)", "column 5: a bracket with neither a word nor a bracket in it"},
-        {"(TOP (NP ) (NN cat))", "column 10: a bracket with neither a word nor a bracket in it"},
-        {"(TOP (NN cat)", "column 1: the text ends, but 1 bracket is not closed, the last of them opened here" WHOLE},
-        {"(TOP (S (NN cat)",
-         "column 6: the text ends, but 2 brackets are not closed, the last of them opened here" WHOLE},
-        {"(TOP (S (NN ", "column 9: the text ends, but 3 brackets are not closed, the last of them opened here" WHOLE},
-        {"(TOP (NN cat)))", "column 15: a bracket is closed that was never opened" WHOLE},
-        {"(TOP (NN cat)) (TOP (NN cat))", "column 16: expected nothing behind the tree" WHOLE},
-        {"(TOP (NN a b))", "column 12: expected ')' behind a word, found a second word"},
-        {"(TOP (NN a (NN b)))", "column 12: expected ')' behind a word, found '('"},
-        {"(TOP (NN a) b)", "column 13: expected '(' or ')' behind a bracket, found a word"},
-        {"(TOP (-NONE- a) b)", "column 17: expected '(' or ')' behind a bracket, found a word"},
+        {"cat", "column 1: expected '(' at the beginning of a tree, found a word" WHOLE},
+        {" )", "column 2: expected '(' at the beginning of a tree, found ')'" WHOLE},
+        {"()", "column 2: the bracket is empty: expected a word or a bracket"},
+        {"(())", "column 3: expected a label after '('; only the outermost bracket may have none"},
+        {"(TOP)", "column 5: the bracket is empty: expected a word or a bracket"},
+        {"(TOP (NP ) (NN cat))", "column 10: the bracket is empty: expected a word or a bracket"},
+        {"(TOP (NN cat)", "column 1: the text ends, but 1 bracket is not closed; the last one opens here" WHOLE},
+        {"(TOP (S (NN cat)", "column 6: the text ends, but 2 brackets are not closed; the last one opens here" WHOLE},
+        {"(TOP (S (NN ", "column 9: the text ends, but 3 brackets are not closed; the last one opens here" WHOLE},
+        {"(TOP (NN cat)))", "column 15: ')' closes a bracket that was never opened" WHOLE},
+        {"(TOP (NN cat)) (TOP (NN cat))", "column 16: expected nothing after the tree" WHOLE},
+        {"(TOP (NN a b))", "column 12: expected ')' after a word, found a second word"},
+        {"(TOP (NN a (NN b)))", "column 12: expected ')' after a word, found '('"},
+        {"(TOP (NN a) b)", "column 13: expected '(' or ')' after a bracket, found a word"},
+        {"(TOP (-NONE- a) b)", "column 17: expected '(' or ')' after a bracket, found a word"},
         {"( cat)", "column 3: expected a tag before the word"},
-        {"(TOP (NP (-NONE- *)))", "column 1: a tree without words"},
-        {"(-NONE- *)", "column 1: a tree without words"},
-        {"(TOP (NN caf\xC3\xA9) x)", "column 16: expected '(' or ')' behind a bracket, found a word"},
+        {"(TOP (NP (-NONE- *)))", "column 1: the tree has no words"},
+        {"(-NONE- *)", "column 1: the tree has no words"},
+        {"(TOP (NN caf\xC3\xA9) x)", "column 16: expected '(' or ')' after a bracket, found a word"},
     };
     rill_tree tree = {.ctx = ctx};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -147,9 +146,9 @@ static void a_file_goes_on_behind_a_bad_line(void **state)
     assert_ok(ctx, rill_tree_next(&tree, &text, 0));
     assert_int_equal(tree.node[1].word.data[0], 'd');
     assert_int_equal(rill_tree_next(&tree, &text, 0), RILL_ERR_INPUT);
-    assert_string_equal(rill_error(ctx), "f.ptb:5:9: a bracket with neither a word nor a bracket in it");
+    assert_string_equal(rill_error(ctx), "f.ptb:5:9: the bracket is empty: expected a word or a bracket");
     assert_int_equal(rill_tree_next(&tree, &text, 0), RILL_ERR_INPUT);
-    assert_string_equal(rill_error(ctx), "f.ptb:6:1: expected '(' where a tree begins, found a word");
+    assert_string_equal(rill_error(ctx), "f.ptb:6:1: expected '(' at the beginning of a tree, found a word");
     assert_ok(ctx, rill_tree_next(&tree, &text, 0));
     assert_int_equal(tree.node[1].word.data[0], 'e');
     assert_int_equal(rill_tree_next(&tree, &text, 0), RILL_AGAIN);

@@ -350,7 +350,7 @@ static void refused(void **state)
     } cases[] = {{"at-limit", "best-ended", NULL, "best-ended"},
                  {"cube", "naive", NULL, "cube pruning"},
                  {"unknown-penalty", "-1", NULL, "unknown-penalty"},
-                 {"k", "3", "test-flood", "test-flood does not say"}};
+                 {"k", "3", "test-flood", "scorer test-flood, which declares no max_bonus"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rill_context *ctx = harness_context(NULL);
         rill_model *model;

@@ -334,7 +334,7 @@ static void lines_of_constraints(void **state)
     assert_int_equal(rill_constraints_read(c, "ban:x ||| y", 11, &scorers), RILL_ERR_INPUT);
     assert_string_equal(rill_error(ctx), "constraints: \"y\" is not NAME:TEXT");
     assert_int_equal(rill_constraints_read(c, "prefix:x", 8, &scorers), RILL_ERR_INPUT);
-    assert_string_equal(rill_error(ctx), "constraints: \"prefix\" is no scorer of this run");
+    assert_string_equal(rill_error(ctx), "constraints: this run has no scorer \"prefix\"");
     expect_line(c, "require:after ||| ban:x", NULL, "x", "after");
     rill_constraints_free(c);
     rill_constraints_free(NULL);

@@ -135,7 +135,7 @@ static rill_status read_null(void *user, int may_block, const char **text, size_
 static rill_status expect_null(void *user, const rill_result *result)
 {
     assert_int_equal(result->status, result->id == 0 ? RILL_ERR_ARGUMENT : RILL_OK);
-    if (result->id == 0) assert_string_equal(result->message, "a text of 3 bytes that is NULL");
+    if (result->id == 0) assert_string_equal(result->message, "the text is NULL, with a length of 3 bytes");
     return count_result(user, result);
 }
 
@@ -182,7 +182,7 @@ static void workers_without_engines(void **state)
         for (int finished = 0; finished < 2; finished++) {
             rill_stats stats = {.struct_size = sizeof stats, .inputs = 7};
             assert_int_equal(rill_workers_run(workers, never_read, NULL, count_result, NULL), RILL_ERR_ARGUMENT);
-            assert_string_equal(rill_error(ctx), "the workers have no engines: begin first");
+            assert_string_equal(rill_error(ctx), "the workers have no engines: call rill_workers_begin() first");
             rill_workers_stats(workers, &stats);
             assert_int_equal(stats.inputs, 0);
             if (!finished) assert_int_equal(rill_workers_begin(workers, setups), RILL_OK);
@@ -301,8 +301,9 @@ static void domains_return_nonsense(void **state)
         rill_status status = decode_one(&h);
         if (fault_case < 5) {
             assert_int_equal(status, RILL_ERR_PLUGIN);
-            assert_non_null(strstr(rill_error(h.ctx),
-                                   fault_case < 2 ? "domain slipper: choices of input 0" : "domain slipper: finalize"));
+            assert_non_null(strstr(rill_error(h.ctx), fault_case < 2
+                                                          ? "domain slipper: choices of input 0"
+                                                          : "domain slipper: finalize"));
         } else {
             assert_int_equal(rill_engine_next(h.engine, &result), RILL_OK);
             assert_true(result->n_outputs > 1);
@@ -424,7 +425,7 @@ static void silent_failures_are_named(void **state)
         h.setup.scheduler = i == 1 ? &entry : NULL;
         assert_int_equal(make_engine(&h), RILL_ERR_INPUT);
         assert_non_null(
-            strstr(rill_error(h.ctx), i == 0 ? "heuristic mute: create failed" : "scheduler mute: create failed"));
+            strstr(rill_error(h.ctx), i == 0 ? "heuristic mute: create() failed" : "scheduler mute: create() failed"));
         close_fixture_engine(&h);
     }
 }
@@ -591,7 +592,7 @@ static void scorers_sum_to_infinity(void **state)
     const rill_result *r;
     assert_int_equal(rill_engine_next(h.engine, &r), RILL_OK);
     assert_int_equal(r->status, RILL_ERR_PLUGIN);
-    assert_non_null(strstr(r->message, "scorer lifter: choices of input 0"));
+    assert_non_null(strstr(r->message, "scorer lifter: the score of a choice of input 0"));
     close_fixture_engine(&h);
 }
 

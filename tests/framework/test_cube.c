@@ -186,7 +186,7 @@ static void bad_keys_are_refused(void **state)
         rill_engine_close_input(engine);
         while ((status = rill_engine_step(engine)) == RILL_OK) continue;
         assert_int_equal(status, failing ? RILL_ERR_PLUGIN : RILL_ERR_CHECK);
-        assert_non_null(strstr(rill_error(ctx), failing ? "no key today" : "cube-key treats input"));
+        assert_non_null(strstr(rill_error(ctx), failing ? "no key today" : "cube_key gives input"));
         rill_engine_destroy(engine);
     }
     rill_model_close(model);

@@ -96,7 +96,7 @@ static void refused(void **state)
     static const struct {
         const char *set, *message;
     } cases[] = {
-        {"k=5", "beam-size 5 is no multiple of beam-groups 2"},
+        {"k=5", "beam-size 5 is not a multiple of beam-groups 2"},
         {"finish=top", "finish cannot be combined with beam-groups"},
         {"stop=bound", "stop cannot be combined with beam-groups"},
         {"keep=best", "keep cannot be combined with beam-groups"},

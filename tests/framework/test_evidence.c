@@ -274,7 +274,7 @@ static void evidence_file_is_read(void **state)
     assert_int_equal(rill_evidence_fits(e, &other), RILL_OK);
     other.names = 78;
     assert_int_equal(rill_evidence_fits(e, &other), RILL_ERR_FORMAT);
-    assert_non_null(strstr(rill_error(ctx), "other names"));
+    assert_non_null(strstr(rill_error(ctx), "their names differ"));
     other = KIND;
     other.actions = 11;
     assert_int_equal(rill_evidence_fits(e, &other), RILL_ERR_FORMAT);

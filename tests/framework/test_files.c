@@ -71,7 +71,7 @@ static void files_are_read_and_refused(void **state)
     assert_int_equal(out.length, 5);
     assert_string_equal(out.data, "hello");
     assert_int_equal(rill_file_read(&out, text, 4), RILL_ERR_FORMAT);
-    EXPECT_ERROR("%s is larger than the 4 bytes that it may have", text);
+    EXPECT_ERROR("%s is larger than 4 bytes, the limit for such a file", text);
     assert_int_equal(out.length, 0);
     write_string("text", "\xef\xbb\xbf"
                          "a\xef\xbb\xbf");
@@ -81,9 +81,9 @@ static void files_are_read_and_refused(void **state)
     assert_int_equal(rill_file_read(&out, none, 5), RILL_ERR_NOT_FOUND);
     EXPECT_ERROR("cannot open %s: No such file or directory", none);
     assert_int_equal(rill_file_read(&out, folder, 5), RILL_ERR_IO);
-    EXPECT_ERROR("cannot open %s: it is a directory, a regular file was expected", folder);
+    EXPECT_ERROR("cannot open %s: it is a directory, expected a regular file", folder);
     assert_int_equal(rill_file_read(&out, "/dev/null", 5), RILL_ERR_IO);
-    EXPECT_ERROR("cannot open %s: it is a device, a regular file was expected", "/dev/null");
+    EXPECT_ERROR("cannot open %s: it is a device, expected a regular file", "/dev/null");
     assert_int_equal(rill_file_read(&out, "/proc/self/stat", 1 << 20), RILL_OK); /* it reports size 0 */
     assert_true(out.length > 0);
     rill_text_clear(&out);
@@ -120,7 +120,7 @@ static void reads_stop_at_the_limit(void **state)
     assert_true(out.length > 1000);
     rill_text_clear(&out);
     assert_int_equal(rill_file_read(&out, path, 10), RILL_ERR_FORMAT);
-    EXPECT_ERROR("%s is larger than the 10 bytes that it may have", path);
+    EXPECT_ERROR("%s is larger than 10 bytes, the limit for such a file", path);
     assert_true(out.capacity < 1000);
     rill_text_clear(&out);
 }
@@ -138,7 +138,7 @@ static void pipes_are_taken_where_they_are_wanted(void **state)
     snprintf(unnamed, sizeof unnamed, "/proc/self/fd/%d", ends[0]);
     for (rill_file_kind kind = RILL_FILE_REGULAR; kind <= RILL_FILE_PIPED; kind++) {
         assert_int_equal(rill_file_open(&file, ctx, named, kind), RILL_ERR_IO);
-        EXPECT_ERROR("cannot open %s: it is a pipe, a regular file was expected", named);
+        EXPECT_ERROR("cannot open %s: it is a pipe, expected a regular file", named);
     }
     assert_int_equal(rill_file_open(&file, ctx, unnamed, RILL_FILE_REGULAR), RILL_ERR_IO);
     assert_int_equal(rill_file_open(&file, ctx, unnamed, RILL_FILE_PIPED), RILL_OK);
@@ -149,7 +149,7 @@ static void pipes_are_taken_where_they_are_wanted(void **state)
     rill_file_close(&file);
     close(writer), close(ends[0]), close(ends[1]);
     assert_int_equal(rill_file_open(&file, ctx, folder, RILL_FILE_STREAM), RILL_ERR_IO);
-    EXPECT_ERROR("cannot open %s: it is a directory, a file was expected", folder);
+    EXPECT_ERROR("cannot open %s: it is a directory, expected a file", folder);
 }
 
 /* An opened file is recognised by all of its names, in all contexts of the same workers. */
@@ -219,8 +219,8 @@ static void files_inside_a_folder(void **state)
         {"/etc/hostname", "is not the name of a file inside"},
         {"sub//b", "is not the name of a file inside"},
         {"link", "\"link\" is a link"},
-        {"round/b", "\"round\" is no directory, or a link"},
-        {"a/b", "\"a\" is no directory, or a link"},
+        {"round/b", "\"round\" is not a directory, or a link"},
+        {"a/b", "\"a\" is not a directory, or a link"},
         {"none", "cannot open none: No such file"},
         {"sub", "cannot open sub: it is a directory"},
         {"sub/", "cannot open sub/: it is a directory"},

@@ -209,16 +209,16 @@ static void options_are_checked(void **state)
         rill_option first, second;
         const char *why;
     } bad[] = {
-        {{"Depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "its name must be"},
-        {{"the_depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "its name must be"},
-        {{"d", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "\"d\": its name must be"},
-        {{"-", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "its name must be"},
-        {{"-depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "its name must be"},
-        {{"depth-", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "its name must be"},
+        {{"Depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "the name must have"},
+        {{"the_depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "the name must have"},
+        {{"d", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "\"d\": the name must have"},
+        {{"-", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "the name must have"},
+        {{"-depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "the name must have"},
+        {{"depth-", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "the name must have"},
         {{"a-depth-of-more-than-forty-bytes-in-all--", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
          {0},
-         "its name must be"},
-        {{"depth", NULL, "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "must be texts"},
+         "the name must have"},
+        {{"depth", NULL, "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "must not be NULL"},
         {{"depth", "N", "", "", (rill_option_type)0, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "type or kind"},
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_SEARCH, 0, 9, 0, NULL}, {0}, "type or kind"},
         {{"max-items", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "needs another"},
@@ -229,7 +229,7 @@ static void options_are_checked(void **state)
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "lenpen"},
          {0},
          "\"lenpen\": there is one"},
-        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "deep k"}, {0}, "\"k\": its name must be"},
+        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "deep k"}, {0}, "\"k\": the name must have"},
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "deep"},
          {"deep", "M", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
          "needs another"},
@@ -324,8 +324,8 @@ static void domain_info_is_checked(void **state)
         {{.actions = -1, .max_length = 9}, "has -1 actions"},
         {{.actions = 3, .max_length = 9, .phases = 9}, "has 9 phases"},
         {{.actions = 3, .max_length = 9, .phases = -1}, "has -1 phases"},
-        {{.actions = 3, .max_length = 9, .has_end_action = 1, .end_action = 3}, "number 3 is the end"},
-        {{.actions = 3, .max_length = 9, .has_end_action = 1, .end_action = -1}, "number -1 is the end"},
+        {{.actions = 3, .max_length = 9, .has_end_action = 1, .end_action = 3}, "its end action 3 is not one of them"},
+        {{.actions = 3, .max_length = 9, .has_end_action = 1, .end_action = -1}, "its end action -1 is not one of them"},
         {{.actions = 3, .max_length = 0}, "a max_length of 0"},
     };
     rill_domain saying = toy_domain;
@@ -482,7 +482,7 @@ static void plugins_are_found(void **state)
     assert_int_equal(rill_text_append(&text, "<", 1), RILL_OK);
     assert_int_equal(rill_plugin_find("no-such-plugin", &text), RILL_ERR_NOT_FOUND);
     assert_string_equal(text.data, "<");
-    expect_mention("no plugin of that name in ");
+    expect_mention("a plugin of that name in ");
     assert_int_equal(rill_plugin_find("no/such", &text), RILL_OK);
     assert_string_equal(text.data, "<no/such");
     assert_int_equal(chdir(PLUGIN_FOLDER), 0);
@@ -528,7 +528,7 @@ static void refused_plugins(void **state)
     expect_mention("rill-test-no-symbol.so");
     assert_true(load("test-nothing") < 0);
     assert_int_equal(load("test-hidden-option"), RILL_ERR_PLUGIN);
-    expect_mention("option \"max-items\": there is one of that name");
+    expect_mention("option \"max-items\": the name is taken");
     assert_null(rill_find_domain(ctx, "toy"));
     assert_int_equal(load("not-there"), RILL_ERR_NOT_FOUND);
     expect_mention("rill-not-there.so");

@@ -252,12 +252,12 @@ static void refused(void **state)
     rill_settings_default(&s);
     s.seed = 2;
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
-    assert_non_null(strstr(rill_error(ctx), "seed is for sampling: set num-samples too"));
+    assert_non_null(strstr(rill_error(ctx), "seed has no effect without sampling: set num-samples too"));
     rill_settings_default(&s); /* an explicit seed 0 is a seed like any other */
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
     assert_int_equal(rill_settings_set(ctx, &s, "seed", "0"), RILL_OK);
     assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_ERR_OPTION);
-    assert_non_null(strstr(rill_error(ctx), "seed is for sampling: set num-samples too"));
+    assert_non_null(strstr(rill_error(ctx), "seed has no effect without sampling: set num-samples too"));
     char shown[RILL_OPTION_MAX];
     rill_settings_default(&s);
     s.sample = 1;

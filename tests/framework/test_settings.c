@@ -307,7 +307,7 @@ static void aliases_set_the_option(void **state)
     assert_int_equal(rill_settings_set(ctx, &s, "num-beam", "7"), RILL_ERR_OPTION);
     expect_mention("did you mean \"num-beams\"?");
     assert_int_equal(rill_settings_set(ctx, &s, "max_len_b", "7"), RILL_ERR_OPTION);
-    expect_mention("fairseq's b of ax + b");
+    expect_mention("fairseq's ax + b");
 }
 
 static void names_in_messages_have_the_style_of_the_source(void **state)

@@ -4,7 +4,7 @@
  *
  * FROM is a directory with a Marian model in fp16, TO one that exists. Every weight keeps its sign and exponent and gets other low
  * bits, by a hash of SEED, the tensor's name and its place: so a variant is the same on every machine. Decoder layer i of LAYERS is
- * made of layer i % n of the n that are there. POSITIONS is what inputs and outputs may have at most. Texts are copied by the caller. */
+ * made of layer i % n of the n that exist. POSITIONS is what inputs and outputs may have at most. Texts are copied by the caller. */
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -100,7 +100,7 @@ overridden -m "$examples/models/jobs" -i "$examples/questions/jobs.txt"
 verdict "$(good [ "$("$check_json" s.json model)" = "$examples/models/jobs" ])" "-m goes before the configuration's model"
 # What a method leaves no room for is told, also to those who want quiet: another search runs than the file describes.
 run "$rill" run run.lua --method greedy
-exits 0; says "warning: run.lua: left out, as the options leave no room for it: heuristics (absolute:6, relative:0.001)"
+exits 0; says "warning: run.lua: left out, because the options exclude it: heuristics (absolute:6, relative:0.001)"
 says ", scheduler (all), options.finish, options.beam_size, options.max_in_flight"
 run "$rill" run run.lua --method greedy -q
 exits 0; says "warning: run.lua: left out"
@@ -183,12 +183,12 @@ refused "{ options = { method = 'greedy\\0x' } }" 'options.method: a text with a
 refused "{ options = { M = 3 } }" 'options.M: unknown key; did you mean "max_children"?'
 refused "{ options = { num_beams = 3, k = 4 } }" 'k has another value, and means the same'
 refused "{ options = { num_beam = 3 } }" 'options.num_beam: unknown key; did you mean "num_beams"?'
-refused "{ options = { max_len_b = 3 } }" "options.max_len_b: unknown key: fairseq's b of ax + b"
+refused "{ options = { max_len_b = 3 } }" "options.max_len_b: unknown key: for fairseq's ax + b, set max-length-factor to a and max-length to b"
 refused "{ options = { delta = 3 } }" 'heuristics = { {"absolute", ...} }'
 refused "{ options = { z = 3 } }" 'options.z: unknown key; the keys of "options" are the settings'
 refused "{ beam = 3 }" 'it is one of "options": options = { beam = ... }'
-refused "{ backend = 'onednn' }" "backend: unknown key: rill's own kernels compute all products: leave it out"
-refused "{ options = { deterministic = true } }" 'options.deterministic: unknown key: without "fast" no answer depends on the schedule'
+refused "{ backend = 'onednn' }" "backend: unknown key: rill's own kernels compute all matrix products: leave it out"
+refused "{ options = { deterministic = true } }" 'options.deterministic: unknown key: results never depend on the schedule: leave it out'
 refused "{ refs = 'x' }" 'refs: unknown key; did you mean "references"?'
 refused "{ options = { method = 'var-steam' } }" 'did you mean "var-stream"?'
 refused "{ model = 3 }" "run.lua:1: model: a path, or a list of them for an ensemble, was expected, not a number"
@@ -212,17 +212,17 @@ exits 1; says "word_reward:"; says_not run.lua
 refused "{ model = 'no/such' }" "no/such: No such file or directory"
 refused "{ $model, plugins = { 'no-such.lua' } }" "no-such.lua"
 run "$rill" run
-exits 1; says "no configuration"
+exits 1; says "no run file: rill run FILE.lua; \`rill run --help\` shows an example"
 run "$rill" run no-such.lua
 exits 1; says "no-such.lua"
 run "$rill" run run.lua other.lua
-exits 1; says '"other.lua" is a second'
+exits 1; says '"other.lua"'
 printf 'return {' >run.lua
 run "$rill" run run.lua
 exits 1; says "run.lua:1:"
 config "{ $model, references = 'x' }"
 run "$rill" run run.lua --refs three
-exits 1; says "--refs is for a sweep"
+exits 1; says "--refs has no effect without a sweep: compare outputs with \`rill eval\`"
 run "$rill" decode -m "$tiny" -i three --refs three
 exits 1; says "unknown option --refs: \`rill eval\` compares outputs with references"
 
@@ -288,7 +288,7 @@ sweep 'sweep = rill.sweep{ delta = {1} }'
 run "$rill" run run.lua --relative 0.5
 exits 1; says "run.lua sets delta, but options of the chain"
 run "$rill" run run.lua --method fixed
-exits 2; prints "refused: the options leave no room for: heuristics"
+exits 2; prints "refused: the options exclude: heuristics"
 run "$rill" run run.lua --trace t.json
 exits 1; says "--trace"
 feed three "$rill" run run.lua -i - -q
@@ -323,7 +323,7 @@ exits 1; lines 2; says "run.lua: a=2: "; says "within"
 # --- bench
 config "{ $model, options = { k = 6, budget = 40 }, heuristics = { 'absolute:2' } }"
 run "$rill" bench --config run.lua -q --repeat 1 --methods greedy,var-stream,var-batch --json b.json
-exits 0; says "warning: run.lua: left out, as method greedy leaves no room for it: heuristics (absolute:2), options.beam_size"
+exits 0; says "warning: run.lua: left out, because method greedy cannot use it: heuristics (absolute:2), options.beam_size"
 says_not "method var"
 json 1 methods.0.run.options.beam_size b.json; json 6 methods.1.run.options.beam_size b.json
 json 40 methods.2.run.options.max_batch_hypotheses b.json

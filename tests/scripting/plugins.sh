@@ -163,9 +163,9 @@ refused_options() { # refused_options LIST SENTENCE
 refused_options '{ {} }' "an entry lacks its name"
 refused_options '{ 3 }' "was expected, not a number"
 refused_options '3' "options is a number"
-refused_options '{ { name = "n-best", argument = "K" } }' 'option "n-best": there is one of that name: it needs another'
-refused_options '{ { name = "pretty" } }' 'option "pretty": there is one of that name'
-refused_options '{ { name = "aa", argument = "A" }, { name = "aa" } }' 'option "aa": there is one of that name'
+refused_options '{ { name = "n-best", argument = "K" } }' 'option "n-best": the name is taken: use another'
+refused_options '{ { name = "pretty" } }' 'option "pretty": the name is taken: use another'
+refused_options '{ { name = "aa", argument = "A" }, { name = "aa" } }' 'option "aa": the name is taken: use another'
 for name in k i - -- -a a- a_b "A B"; do # what would be no option of a command line, or another's letter
   refused_options "{ { name = \"$name\", argument = \"A\" } }" "option \"$name\": its name must be 2 to 40 of a-z, 0-9 and -"
 done
@@ -222,7 +222,7 @@ exits 0; says "rill: quietly"
 
 # --- what cannot be loaded
 run "$rill" list --plugin no_such.lua
-exits 1; says "rill: plugin no_such.lua: there is no such file here, and no plugin of that name in "; prints_nothing
+exits 1; says "rill: plugin no_such.lua: found neither a file of that path nor a plugin of that name in "; prints_nothing
 mkdir folder.lua
 run "$rill" list --plugin folder.lua
 exits 1; says "cannot open folder.lua: it is a directory"

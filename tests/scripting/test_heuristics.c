@@ -481,7 +481,7 @@ static void arguments(void **state)
         "rill.heuristic{ name = 'mine', arguments = 'X', apply = function() end,\n"
         "create = function(text) if text == '' then return nil, 'a number is missing' end error('bad ' .. text)"
         " end }";
-    created_with(none, "5", RILL_ERR_OPTION, "takes no arguments, \"5\" was given");
+    created_with(none, "5", RILL_ERR_OPTION, "takes no arguments, found \"5\" was given");
     created_with(number, "abc", RILL_ERR_OPTION, "arguments \"abc\" for X");
     created_with(number, "1.5", RILL_ERR_PLUGIN, "assertion failed");
     created_with(script, "", RILL_ERR_OPTION, "a number is missing");

@@ -258,7 +258,7 @@ static void declarations(void **state)
     s.scheduler_arguments = "5";
     scripted_problem(&p, 3, 3, 3);
     scripted_fails(scheduler_text(NULL, NULL, NULL), &p, &s, RILL_ERR_OPTION,
-                   "scheduler mine takes no arguments, \"5\"", NULL);
+                   "scheduler mine takes no arguments, found \"5\"", NULL);
 }
 
 /* The fields of the argument `f`, under a budget and with a sort window larger than what is in flight. */
@@ -384,7 +384,7 @@ static void bad_budgets(void **state)
     static const char *const texts[][2] = {
         {"return function() return -1 end", "test.lua:1 with "},
         {"return function() return -7.5 end",
-         "the budget function returned -7.5: a budget is at least 1, or 0 for none"},
+         "the budget function returned -7.5: expected at least 1, or 0 for no limit"},
         {"return function() return 0/0 end", "the budget function returned a number that is none"},
         {"return function() return '7' end", "the budget function returned a string"},
         {"return function() return {} end", "the budget function returned a table"},

@@ -329,7 +329,7 @@ static void misuse(void **state)
     refuses("return rows.lats", "rows: no field \"lats\": did you mean \"last\"?");
     refuses("rows.last = 1", "rows.last is not for assigning to");
     refuses("rows:add(0, 1, 1)", "row 0 is outside 1..");
-    refuses("rows:scale(1, 1, 0)", "a factor of 0: a number above 0 is needed");
+    refuses("rows:scale(1, 1, 0)", "a factor of 0: expected a number above 0");
     refuses("rows:refuse(0, 'no')", "row 0 is outside 1..");
     refuses("rows:refuse(1)", "string expected");
     refuses("rows:add(rows.size + 1, 1, 1)", "is outside 1..");
@@ -549,8 +549,8 @@ static void max_bonus_is_heeded(void **state)
         engine_record_clear(&run);
     }
     p.settings.certify = 1;
-    scripted_fails(rewarding(NULL), &p, &plain, RILL_ERR_OPTION,
-                   "certify: scorer mine does not say how much it adds at most", NULL);
+    scripted_fails(rewarding(NULL), &p, &plain, RILL_ERR_OPTION, "certify: scorer mine, which declares no max_bonus",
+                   NULL);
     problem_clear(&p);
 }
 

@@ -100,7 +100,7 @@ static void files_that_cannot_be_read_are_named(void **state)
     assert_int_equal(load_file(ctx, "no/such/file.lua"), RILL_ERR_NOT_FOUND);
     expect_error(ctx, "cannot open no/such/file.lua: No such file");
     assert_int_equal(load_file(ctx, folder), RILL_ERR_IO);
-    expect_error(ctx, "it is a directory, a regular file was expected");
+    expect_error(ctx, "it is a directory, expected a regular file");
     const char *path = written("shut.lua", "return 1", 8);
     if (geteuid() != 0) { /* root can read everything */
         chmod(path, 0);
@@ -113,7 +113,7 @@ static void files_that_cannot_be_read_are_named(void **state)
     memset(comment + 2, 'x', sizeof comment - 2);
     path = written("large.lua", comment, sizeof comment);
     assert_int_equal(rill_script_load(&script, ctx, path, &small), RILL_ERR_FORMAT);
-    expect_error(ctx, "large.lua is larger than the 100000 bytes");
+    expect_error(ctx, "large.lua is larger than 100000 bytes");
     rill_context_destroy(ctx);
 }
 

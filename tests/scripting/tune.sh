@@ -70,12 +70,12 @@ verdict "$(good grep -q "^$wanted $("$check_json" one.json expansions) " by_exac
 # --- interrupted: what was tried before is shown (--foreground: else timeout interrupts twice, which kills)
 script 'tune = function(try) while true do for i = 1, 5e6 do end pcall(try, { k = 3 }) end end'
 run timeout --foreground --preserve-status -s INT 3 "$rill" tune run.lua --dev dev.tsv --json stopped.json
-exits 130; says "rill: run.lua: interrupted: what was tried before is kept"; prints "The front, cheapest first"
+exits 130; says "rill: run.lua: interrupted: earlier trials are kept"; prints "The front, cheapest first"
 verdict "$(good [ "$(grep -c interrupted err)" = 1 ])" "an interruption should be told once"
 json 24 inputs stopped.json
 script "sweep = rill.sweep{ k = { $(seq -s, 1 60000) } }"
 run timeout --foreground --preserve-status -s INT 3 "$rill" run run.lua -i inputs
-exits 130; says "rill: run.lua: interrupted: what was tried before is kept"; prints "k  exact%"
+exits 130; says "rill: run.lua: interrupted: earlier trials are kept"; prints "k  exact%"
 
 # --- the page of pictures has what --json has; how it looks is trace_page.sh's affair
 pictured tune front.html >page.json
@@ -190,18 +190,18 @@ tune
 exits 1; says "has nothing to try"; says "rill.sweep{"; says "tune = function(try)"; prints_nothing
 script 'sweep = rill.sweep{ k = {1} }'
 run "$rill" tune run.lua
-exits 1; says "no dev set"; says "--dev"
+exits 1; says "no development set: set --dev FILE.tsv, with inputs and references in two columns (or input and references in"; says "--dev"
 run "$rill" tune --dev dev.tsv
-exits 1; says "no configuration"
+exits 1; says "no run file: rill run FILE.lua; \`rill run --help\` shows an example"
 run "$rill" tune run.lua run.lua
-exits 1; says "is a second"
+exits 1; says "expected one trace, found another, \"plain.jsonl\""
 tune --metric exakt
 exits 1; says 'unknown metric "exakt"'; says "exact"
 run "$rill" tune run.lua --dev inputs
 exits 1; says "inputs: line 1: two columns"
 : >empty
 run "$rill" tune run.lua --dev empty
-exits 1; says "there are no inputs"
+exits 1; says "the file has no inputs"
 run "$rill" tune run.lua --dev no-such
 exits 1; says "no-such"
 cp dev.tsv kept.tsv
@@ -217,6 +217,6 @@ exits 1; says "no/such.html"
 tune --plot front.svg
 exits 1; says "--plot front.svg: it writes an HTML page"; says "name it front.html"
 tune --svg front.svg
-exits 1; says "unknown option --svg: --plot FILE.html writes a page of pictures, which saves them as SVG"
+exits 1; says "unknown option --svg: use --plot FILE.html: its page saves charts as SVG"
 
 finish

@@ -602,7 +602,7 @@ static rill_status action_name(void *self, int32_t action, rill_text *out)
     const toy *t = self;
     if (action < 0 || action >= total_actions(t)) {
         report.violations++;
-        return rill_fail(out->ctx, RILL_ERR_ARGUMENT, "toy: the name of action %d is asked", (int)action);
+        return rill_fail(out->ctx, RILL_ERR_ARGUMENT, "toy: action_name() of action %d is asked", (int)action);
     }
     return action == toy_end_action(&t->model) ? rill_text_append(out, "end", 3)
                                                : rill_text_printf(out, "a%d", (int)action);
