@@ -173,7 +173,7 @@ run "$rill" bench --config run.lua --methods var-stream -q
 exits 1; says 'rill: method var-stream: run.lua:1: heuristics[1]: unknown heuristic "absolut"'
 config "{ heuristics = { absolute } }"
 run "$rill" run run.lua
-exits 1; prints_nothing; says "there is no variable 'absolute'; the heuristic of that name is written with quotes"
+exits 1; prints_nothing; says "undefined variable 'absolute': write the name of the heuristic in quotes"
 config "{ $model, heuristics = { 'patience:2' } }"
 run "$rill" run run.lua -q -i "$questions"
 exits 1; says 'unknown heuristic "patience": set the option patience'

@@ -265,7 +265,7 @@ done
 # --- files and the system are shut unless they are opened
 echo 'local f <close> = io.open("made", "w") f:write("x") rill.scorer{name = "opened", score = function(rows) end}' >opened.lua
 run "$rill" list scorers --plugin opened.lua
-exits 1; says "opened.lua:1: 'io' is shut to scripts: --unsafe-scripts opens it"
+exits 1; says "opened.lua:1: 'io' is not available to sandboxed scripts: --unsafe-scripts enables it"
 verdict "$(good [ ! -e made ])" "nothing was written"
 run "$rill" list scorers --plugin opened.lua --unsafe-scripts
 exits 0; prints opened
