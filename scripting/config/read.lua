@@ -109,7 +109,7 @@ local function list_of(list, key, wanted, read)
   if type(list) ~= "table" then expected(key, wanted, list) end
   local n, out = rawlen(list), {}
   for name in next, list do
-    if type(name) == "string" then fail(key, "%s was expected; \"%s\" is a name in it", wanted, name) end
+    if type(name) == "string" then fail(key, "%s was expected, not a table with the key \"%s\"", wanted, name) end
     if math.type(name) ~= "integer" or name < 1 or name > n then fail(key, "%s was expected, without gaps", wanted) end
   end
   if n > MOST_ENTRIES then fail(key, "a list of at most %d was expected", MOST_ENTRIES) end

@@ -224,7 +224,7 @@ static void misuse(void **state)
     (void)state;
     refuses("return b.scroe", "candidates: no field \"scroe\": did you mean \"path_score\"?");
     refuses_after("return b.path_score:ge(-1)",
-                  "test.lua:1: the function returned an array, which would be lost: marks are assigned");
+                  "test.lua:1: the function returned an array, but its result is ignored: assign the marks");
     refuses("b.keap = 1", "candidates: no field \"keap\": did you mean \"keep\"?");
     refuses("return b.qqqqqqqqqqq", "candidates: no field \"qqqqqqqqqqq\"");
     refuses("return b[1]", "candidates: fields have names, not [1]");
@@ -314,13 +314,14 @@ static void names_the_input(void **state)
     }
     /* no input fails alone */
     scripted_fails(apply_text("if b.n > 1 then error('together') end"), &p, &plain, RILL_ERR_PLUGIN,
-                   "in a timestep of 8 inputs, the first is input 7 (line 8), none fails alone: ", "together", NULL);
+                   "in a timestep of 8 inputs, the first is input 7 (line 8), no input fails alone: ", "together",
+                   NULL);
     /* an error in a nested function has a traceback; an error value that is no string is shown, too */
     scripted_fails(apply_text("local function inner() local x = nil + 1 end\ninner()"), &p, &plain, RILL_ERR_PLUGIN,
                    "arithmetic on a nil", "inner",
-                   "in a timestep of 8 inputs, the first is input 7 (line 8), each fails alone: ", NULL);
+                   "in a timestep of 8 inputs, the first is input 7 (line 8), each input fails alone: ", NULL);
     scripted_fails(apply_text("error(setmetatable({}, {__tostring = function() return 'an object' end}))"), &p, &plain,
-                   RILL_ERR_PLUGIN, "an object", "the first is input 7 (line 8), each fails alone: ", NULL);
+                   RILL_ERR_PLUGIN, "an object", "the first is input 7 (line 8), each input fails alone: ", NULL);
     /* the first of several */
     scripted_fails(apply_text("for i = 1, b.n do if b.item_id[i] % 3 == 1 then error('a third') end end"), &p, &plain,
                    RILL_ERR_PLUGIN, "while decoding input 7 (line 8): ", "a third", NULL);
@@ -432,11 +433,11 @@ static void declarations(void **state)
     scripted_refused("rill.heuristic{ name = 'mine', apply = 'keep' }", "apply must be a function, not a string");
     scripted_refused("rill.heuristic{ name = 'mine', aply = print }", "unknown key \"aply\": did you mean \"apply\"?");
     scripted_refused("rill.heuristic{ name = 'mine', apply = print, choose = print }", "unknown key \"choose\"");
-    scripted_refused("rill.heuristic{ 'mine', apply = print }", "a key is a name, not 1");
+    scripted_refused("rill.heuristic{ 'mine', apply = print }", "a key must be a string, not 1");
     scripted_refused("rill.heuristic{ name = 'mine', apply = print, create = 5 }", "create must be a function");
     scripted_refused("rill.heuristic{ name = 'mine', apply = print, summary = {} }", "summary must be a string");
     scripted_refused("rill.heuristic{ name = 'mine', apply = print, arguments = 'A\\nB' }", "one line");
-    scripted_refused("rill.heuristic('mine')", "rill.heuristic wants a table");
+    scripted_refused("rill.heuristic('mine')", "rill.heuristic: a table was expected");
     scripted_refused("rill.heuristic{ name = 'absolute', apply = print }", "\"absolute\" is registered already");
     scripted_refused("for i = 1, 2 do rill.heuristic{ name = 'mine', apply = print } end", "is registered already");
     scripted_refused("for i = 1, 1e9 do rill.heuristic{ name = 'mine' .. i, apply = print } end", "in a loop?");
