@@ -45,7 +45,7 @@ static const char *const names[] = {"an empty loop in Lua",
                                     "function(b) end, in a chain"};
 enum { LOOPS = 6, ROWS = 9 };
 
-typedef void (*prune_fn)(rill_candidates *beams, double delta);
+typedef void (*prune_fn)(rill_candidates *candidates, double delta);
 
 typedef struct lab {
     rill_script *script;

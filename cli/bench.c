@@ -265,7 +265,7 @@ static int prepare(bench *b)
 
 enum { TAKE_METRIC = 1, TAKE_METHODS, TAKE_REPEAT };
 
-#define STORED(of) .member = offsetof(bench, of)
+#define STORED(field) .member = offsetof(bench, field)
 static const cli_option bench_options[] = {
     {"config", 0, "FILE.lua", "a run described in Lua: model, files and search as defaults", STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line", STORED(input_path)},

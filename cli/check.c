@@ -414,12 +414,12 @@ int cli_check(int argc, char **argv)
                                 {NULL, NULL}};
     const cli_syntax syntax = {
         "rill check --plugin FILE [options]\n       rill check -m DIR [options]\n       rill check RUN.lua [options]",
-        "Try whether what plugins bring keeps its contract: domains, heuristics, scorers\n"
-        "and schedulers. Each is decoded with in many tiny runs, under every method, batch\n"
-        "and budget, which must agree to the bit; what looks at its neighbours or\n"
-        "remembers is caught, and the message tells how. With -m or --domain that domain\n"
-        "is checked, and heuristics, scorers and schedulers are tried on it; without, on\n"
-        "random problems.\n"
+        "Test plugins: domains, heuristics, scorers and schedulers. Each decodes in many\n"
+        "small runs with all methods and several batch sizes and budgets, whose results\n"
+        "must agree to the bit. A plugin that reads its neighbours in the batch or keeps\n"
+        "state between inputs fails, and the message says how. With -m or --domain that\n"
+        "domain is tested, and heuristics, scorers and schedulers are tested on it;\n"
+        "without, on random problems.\n"
         "Of a run described in Lua its model and the links of its chains are checked.\n"
         "--workers and --threads say how many are compared with one (default 3 and 2).",
         groups,

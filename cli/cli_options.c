@@ -187,20 +187,22 @@ static int parse_letters(parser *p, int *arg_index)
     /* "-method x" would be -m with the value "ethod": report it as a misspelt --method. */
     if (length > 1 && helped && find(syntax, word, length, 0))
         return cli_fail("unknown option -%.*s; did you mean --%.*s?", (int)length, word, (int)length, word);
-    for (const char *at = word; *at; at++) {
-        if (*at == 'h') {
+    for (const char *letter_at = word; *letter_at; letter_at++) {
+        if (*letter_at == 'h') {
             if (helped) *helped = HELP_SHORT;
             return CLI_OK;
         }
-        const cli_option *option = find(syntax, NULL, 0, *at);
+        const cli_option *option = find(syntax, NULL, 0, *letter_at);
         if ((!option || option->refused) && !helped) return CLI_OK;
-        if (!option) return cli_fail("unknown option -%c; --help lists all", *at);
-        if (option->refused) return cli_fail("unknown option -%c: %s", *at, option->refused);
+        if (!option) return cli_fail("unknown option -%c; --help lists all", *letter_at);
+        if (option->refused) return cli_fail("unknown option -%c: %s", *letter_at, option->refused);
         const char *value = "";
         if (!cli_option_is_switch(option)) {
-            if (at[1] == '=') return cli_fail("option -%c takes its value without \"=\": -%c %s", *at, *at, at + 2);
-            value = at[1] ? at + 1 : *arg_index + 1 < p->argc ? p->argv[++*arg_index] : NULL;
-            if (!value) return cli_fail("option -%c needs a value: -%c %s", *at, *at, option->argument);
+            if (letter_at[1] == '=')
+                return cli_fail("option -%c takes its value without \"=\": -%c %s", *letter_at, *letter_at,
+                                letter_at + 2);
+            value = letter_at[1] ? letter_at + 1 : *arg_index + 1 < p->argc ? p->argv[++*arg_index] : NULL;
+            if (!value) return cli_fail("option -%c needs a value: -%c %s", *letter_at, *letter_at, option->argument);
             return take(p, option, value);
         }
         int code = take(p, option, value);
@@ -228,24 +230,16 @@ void cli_print_wrapped(const char *text, int column, int indent)
     cli_print("\n");
 }
 
-/* Write the long aliases, as "--num-beams, --beam". Aliases of one letter are shown as the option's letter. */
-static void write_aliases(FILE *out, const char *aliases)
+/* Write the aliases, as "-b, --num-beams", without the option's own letter. Return their number; out: NULL to count only. */
+static int write_aliases(FILE *out, const char *aliases, char letter)
 {
-    const char *before = "";
-    for (size_t length; (length = strcspn(aliases, " ")) > 0; aliases += strspn(aliases, " ")) {
-        if (length > 1) fprintf(out, "%s--%.*s", before, (int)length, aliases);
-        if (length > 1) before = ", ";
-        aliases += length;
+    int n = 0;
+    for (size_t length; (length = strcspn(aliases, " ")) > 0; aliases += length, aliases += strspn(aliases, " ")) {
+        if (length == 1 && aliases[0] == letter) continue;
+        if (out) fprintf(out, "%s%s%.*s", n ? ", " : "", length > 1 ? "--" : "-", (int)length, aliases);
+        n++;
     }
-}
-
-static int has_long_alias(const char *aliases)
-{
-    for (size_t length; (length = strcspn(aliases, " ")) > 0; aliases += strspn(aliases, " ")) {
-        if (length > 1) return 1;
-        aliases += length;
-    }
-    return 0;
+    return n;
 }
 
 /* The help text with the default, the domains and the aliases; of any length, since plugins have options too. */
@@ -254,19 +248,19 @@ static void write_help(FILE *out, const cli_option *option, int is_short)
     const char *aliases = option->aliases && !is_short ? option->aliases : "";
     const char *notes[][2] = {{"default ", option->initial ? option->initial : ""},
                               {"", option->domains && !is_short ? option->domains : ""},
-                              {"also ", has_long_alias(aliases) ? aliases : ""}};
-    const char *before = " (";
+                              {"also ", write_aliases(NULL, aliases, option->letter) ? aliases : ""}};
+    const char *separator = " (";
     fprintf(out, "%.*s", (int)(is_short ? strcspn(option->help, ";") : strlen(option->help)), option->help);
     for (int i = 0; i < 3; i++) {
         if (!notes[i][1][0]) continue;
-        fprintf(out, "%s%s", before, notes[i][0]);
+        fprintf(out, "%s%s", separator, notes[i][0]);
         if (i == 2)
-            write_aliases(out, aliases);
+            write_aliases(out, aliases, option->letter);
         else
             fputs(notes[i][1], out);
-        before = "; ";
+        separator = "; ";
     }
-    if (before[0] == ';') fputs(")", out);
+    if (separator[0] == ';') fputs(")", out);
 }
 
 static void print_option(const cli_option *option, int is_short)

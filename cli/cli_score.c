@@ -39,7 +39,7 @@ typedef struct score {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-#define STORED(of) .member = offsetof(score, of)
+#define STORED(field) .member = offsetof(score, field)
 static const cli_option file_options[] = {
     {"input", 'i', "FILE", "inputs, one per line (default: standard input); without --outputs \"INPUT<TAB>OUTPUT\"",
      STORED(input_path)},
@@ -242,7 +242,7 @@ static int run(score *s)
         cli_placeholders_warn(&s->placeholders, cli_message);
     if (s->given.without && (code == CLI_OK || code == CLI_SOME_FAILED))
         cli_message("warning: %" PRId64 " of %" PRId64 " inputs have no output to score", s->given.without,
-                    s->given.at);
+                    s->given.n_read);
     if (!s->quiet && (code == CLI_OK || code == CLI_SOME_FAILED))
         cli_message("%" PRId64 " outputs in %.1f s, %" PRId64 " without a score", s->n_lines, cli_now() - start,
                     s->n_failed);

@@ -24,7 +24,7 @@ typedef struct trie {
     cli_output output;
 } trie;
 
-#define STORED(of) .member = offsetof(trie, of)
+#define STORED(field) .member = offsetof(trie, field)
 static const cli_option options[] = {
     {"output", 'o', "FILE", "the trie to write", STORED(output_path)},
     {"ids", 0, "", "lines are numbers of actions with blanks between, the end among them, and not texts", STORED(ids)},

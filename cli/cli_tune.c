@@ -201,7 +201,7 @@ static int prepare(tune *t)
 
 enum { TAKE_METRIC = 1 };
 
-#define STORED(of) .member = offsetof(tune, of)
+#define STORED(field) .member = offsetof(tune, field)
 static const cli_option tune_options[] = {
     {"dev", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(dev_path)},
     {"metric", 0, "NAME",

@@ -65,7 +65,7 @@ typedef struct decode {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-#define STORED(of) .member = offsetof(decode, of)
+#define STORED(field) .member = offsetof(decode, field)
 enum { TAKE_SHARD = 1, TAKE_TSV, TAKE_JSONL };
 static const cli_option file_options[] = {
     {"config", 0, "FILE.lua", "a run described in Lua, which options override: `rill run --help`",
@@ -347,10 +347,7 @@ static rill_status write_result(void *user, const rill_result *result)
         print_about_line(d, "", result->id, result->message[0] ? result->message : rill_status_name(result->status));
     if (result->warning[0]) print_about_line(d, "warning: ", result->id, result->warning);
     if (d->records.kind != CLI_RECORD_NONE) warn_suspect_key(d, result);
-    const char *fewer = NULL;
-    const int32_t own = d->records.kind == CLI_RECORD_JSONL ? cli_records_n_best(result, &fewer) : 0;
-    cli_shortfalls_add(&d->shortfalls, result, own ? own : d->search_config->resolved->n_best,
-                       own ? fewer : cli_fewer_outputs_reason(d->search_config->resolved));
+    cli_shortfalls_add(&d->shortfalls, result);
     /* A failed run leaves inputs without results. Write empty lines for them, so that line numbers still match. */
     const int by_line = d->format == CLI_FORMAT_PLAIN && d->records.kind == CLI_RECORD_NONE;
     for (; by_line && d->next_id < result->id; d->next_id++) cli_output_write(&d->output, "\n", 1);

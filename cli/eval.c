@@ -204,7 +204,7 @@ static int report(eval *e)
 
 enum { TAKE_METRIC = 1 };
 
-#define STORED(of) .member = offsetof(eval, of)
+#define STORED(field) .member = offsetof(eval, field)
 static const cli_option eval_options[] = {
     {"refs", 'r', "FILE", "references, one per line", STORED(references_path)},
     {"test-set", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(test_set_path)},

@@ -17,8 +17,8 @@
 #include "rill/evidence.h"
 #include "session.h"
 
-enum { LATTICE_FIELDS = 5, MOST_NODES = 1 << 20 };
-static const int64_t MOST_ID = 1000000000000000;
+enum { LATTICE_FIELDS = 5, MAX_NODES = 1 << 20 };
+static const int64_t MAX_ID = 1000000000000000;
 
 /* An edge of a lattice. Its actions are evidence.action[first, first + n). */
 typedef struct arc {
@@ -42,14 +42,14 @@ typedef struct evidence {
     int64_t entries; /* entries or edges of the current input */
     int64_t bad, inputs, without, first_without;
     int32_t *action; /* actions of the current entry, or of all edges of a lattice */
-    size_t n_actions, room;
+    size_t n_actions, capacity;
     arc *arc;
     size_t n_arcs, arcs_room;
 } evidence;
 
 /* --- lines ------------------------------------------------------------------------------------------------------------ */
 
-static int number_of(const cli_field *f, double *out)
+static int read_real(const cli_field *f, double *out)
 {
     char text[64], *end;
     if (f->length == 0 || f->length >= sizeof text) return 0;
@@ -59,9 +59,9 @@ static int number_of(const cli_field *f, double *out)
     return end > text && end[strspn(end, " ")] == '\0' && isfinite(*out);
 }
 
-static int whole_of(const cli_field *f, double most, double *out)
+static int read_whole(const cli_field *f, double max, double *out)
 {
-    return number_of(f, out) && *out >= 0 && *out <= most && *out == floor(*out);
+    return read_real(f, out) && *out >= 0 && *out <= max && *out == floor(*out);
 }
 
 static int bad_line(evidence *e, const char *why)
@@ -85,27 +85,27 @@ static int check_line(evidence *e, rill_status status)
 
 static int reserve(evidence *e, size_t n)
 {
-    if (e->n_actions + n <= e->room) return CLI_OK;
-    const size_t room = 2 * (e->n_actions + n);
-    int32_t *more = realloc(e->action, room * sizeof *more);
+    if (e->n_actions + n <= e->capacity) return CLI_OK;
+    const size_t capacity = 2 * (e->n_actions + n);
+    int32_t *more = realloc(e->action, capacity * sizeof *more);
     if (!more) return cli_fail_memory("actions");
     e->action = more;
-    e->room = room;
+    e->capacity = capacity;
     return CLI_OK;
 }
 
 /* Read action ids. */
 static rill_status read_ids(evidence *e, const cli_field *text, int32_t *n)
 {
-    const char *at = text->text, *end = at + text->length;
+    const char *cursor = text->text, *end = cursor + text->length;
     *n = 0;
-    while (at < end) {
-        const char *blank = memchr(at, ' ', (size_t)(end - at));
-        const cli_field one = {at, (size_t)((blank ? blank : end) - at)};
+    while (cursor < end) {
+        const char *blank = memchr(cursor, ' ', (size_t)(end - cursor));
+        const cli_field one = {cursor, (size_t)((blank ? blank : end) - cursor)};
         double id;
-        at += one.length + (blank != NULL);
+        cursor += one.length + (blank != NULL);
         if (one.length == 0) continue;
-        if (!whole_of(&one, INT32_MAX, &id))
+        if (!read_whole(&one, INT32_MAX, &id))
             return rill_fail(e->session.ctx, RILL_ERR_INPUT, "\"%.*s\" is no action's number", (int)one.length,
                              one.text);
         e->action[e->n_actions + (size_t)(*n)++] = (int32_t)id;
@@ -133,7 +133,7 @@ static int take_entry(evidence *e, const cli_nbest *line)
 {
     double score;
     int32_t actions;
-    if (line->n < 3 || !number_of(&line->field[line->n - 1], &score))
+    if (line->n < 3 || !read_real(&line->field[line->n - 1], &score))
         return bad_line(e, "\"ID ||| OUTPUT ||| ... ||| SCORE\" was expected");
     e->n_actions = 0;
     rill_status status = make_actions(e, &line->field[1], &actions);
@@ -150,11 +150,11 @@ static int take_entry(evidence *e, const cli_nbest *line)
 static int add_arc(evidence *e, const arc *new)
 {
     if (e->n_arcs == e->arcs_room) {
-        const size_t room = 2 * e->arcs_room + 64;
-        arc *more = realloc(e->arc, room * sizeof *more);
+        const size_t capacity = 2 * e->arcs_room + 64;
+        arc *more = realloc(e->arc, capacity * sizeof *more);
         if (!more) return cli_fail_memory("a lattice");
         e->arc = more;
-        e->arcs_room = room;
+        e->arcs_room = capacity;
     }
     e->arc[e->n_arcs++] = *new;
     e->n_actions += (size_t) new->n;
@@ -166,8 +166,8 @@ static int take_arc(evidence *e, const cli_field *fields, int n)
 {
     double from, to, score;
     int32_t actions;
-    if (n != LATTICE_FIELDS || !whole_of(&fields[1], MOST_NODES, &from) || !whole_of(&fields[2], MOST_NODES, &to) ||
-        to <= from || !number_of(&fields[4], &score))
+    if (n != LATTICE_FIELDS || !read_whole(&fields[1], MAX_NODES, &from) || !read_whole(&fields[2], MAX_NODES, &to) ||
+        to <= from || !read_real(&fields[4], &score))
         return bad_line(e, "\"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\" was expected, with FROM < TO");
     rill_status status = make_actions(e, &fields[3], &actions);
     for (int32_t i = 0; status >= 0 && i < actions; i++)
@@ -196,11 +196,11 @@ static rill_status add_edges(evidence *e, const int *place, int last)
     for (size_t i = 0; i < e->n_arcs && status >= 0; i++) {
         const arc *a = &e->arc[i];
         if (a->from != from) between = place[from = a->from] + 1;
-        int at = place[from];
+        int cursor = place[from];
         for (int j = 0; j < a->n && status >= 0; j++) {
             const int to = j + 1 < a->n ? between++ : place[a->to];
-            status = rill_ngrams_edge(e->ngrams, at, to, e->action[a->first + (size_t)j], j ? 0 : a->score);
-            at = to;
+            status = rill_ngrams_edge(e->ngrams, cursor, to, e->action[a->first + (size_t)j], j ? 0 : a->score);
+            cursor = to;
         }
         if (a->to == last) ended = ended && e->action[a->first + (size_t)a->n - 1] == e->kind.end_action;
     }
@@ -264,7 +264,7 @@ static int end_input(evidence *e)
 static int take_line(evidence *e, const char *line, size_t length)
 {
     cli_nbest list;
-    if (!cli_nbest_read(line, length, &list) || list.n < 3 || list.id > MOST_ID)
+    if (!cli_nbest_read(line, length, &list) || list.n < 3 || list.id > MAX_ID)
         return bad_line(e, e->lattice ? "\"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\" was expected"
                                       : "\"ID ||| OUTPUT ||| ... ||| SCORE\" was expected");
     if (list.id < e->id) return bad_line(e, "ids must ascend, and this one follows a larger one");
@@ -296,7 +296,7 @@ static int read_all(evidence *e)
 
 /* --- the command ------------------------------------------------------------------------------------------------------ */
 
-#define STORED(of) .member = offsetof(evidence, of)
+#define STORED(field) .member = offsetof(evidence, field)
 static const cli_option options[] = {
     {"output", 'o', "FILE", "where the evidence goes (default: standard output, unless it is a terminal)",
      STORED(output_path)},
@@ -351,7 +351,7 @@ static int parse(evidence *e, int argc, char **argv, int *helped)
     const int code = cli_session_parse(&e->session, &syntax, argc, argv, helped);
     if (code != CLI_OK || *helped || !e->scale_text) return code;
     const cli_field scale = {e->scale_text, strlen(e->scale_text)};
-    if (!number_of(&scale, &e->scale) || e->scale <= 0)
+    if (!read_real(&scale, &e->scale) || e->scale <= 0)
         return cli_fail("--scale: \"%s\" is not a number above 0", e->scale_text);
     return CLI_OK;
 }

@@ -41,16 +41,16 @@ static rill_status make_pair(cli_given_outputs *given, int64_t id, const char *t
     const size_t size = sizeof(cli_pair) + length + kept.length + 2;
     cli_pair *pair = malloc(size);
     if (!pair) return rill_fail_memory(given->ctx, size, "an output");
-    char *at = (char *)(pair + 1);
-    *pair = (cli_pair){.id = id, .text = at, .kept = at + length + 1};
+    char *copy = (char *)(pair + 1);
+    *pair = (cli_pair){.id = id, .text = copy, .kept = copy + length + 1};
     pair->next = given->pairs;
     pair->link = &given->pairs;
     if (pair->next) pair->next->link = &pair->next;
     given->pairs = pair;
-    memcpy(at, text, length);
-    at[length] = '\0';
-    memcpy(at + length + 1, kept.text, kept.length);
-    at[length + 1 + kept.length] = '\0';
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    memcpy(copy + length + 1, kept.text, kept.length);
+    copy[length + 1 + kept.length] = '\0';
     pair->truncated = list && list->truncated;
     *out = pair;
     return RILL_OK;
@@ -64,10 +64,10 @@ static rill_status take_output(cli_given_outputs *given, const char *line, size_
     const int is_list = cli_nbest_read(line, length, &list);
     if (given->form == CLI_GIVEN_UNKNOWN) given->form = is_list ? CLI_GIVEN_LIST : CLI_GIVEN_LINES;
     if (given->form == CLI_GIVEN_LINES) {
-        size_t at = 0;
-        while (at < length && (line[at] == ' ' || line[at] == '\t')) at++;
-        if (!cli_nbest_read(line + at, length - at, &list))
-            return make_pair(given, given->at, line, length, NULL, pair);
+        size_t start = 0;
+        while (start < length && (line[start] == ' ' || line[start] == '\t')) start++;
+        if (!cli_nbest_read(line + start, length - start, &list))
+            return make_pair(given, given->n_read, line, length, NULL, pair);
         *message =
             "an n-best list's line among plain ones: in a list every line, the first too, begins with \"ID ||| \"";
         return RILL_ERR_INPUT;
@@ -76,7 +76,7 @@ static rill_status take_output(cli_given_outputs *given, const char *line, size_
         *message = "no line of an n-best list, \"ID ||| OUTPUT ||| ...\"";
         return RILL_ERR_INPUT;
     }
-    if (list.id < given->at - 1) {
+    if (list.id < given->n_read - 1) {
         *message = "its ID is less than one before: lists are in order of their inputs";
         return RILL_ERR_INPUT;
     }
@@ -86,11 +86,11 @@ static rill_status take_output(cli_given_outputs *given, const char *line, size_
 /* Copy the input: further lines of an n-best list may need it. */
 static rill_status keep_line(cli_given_outputs *given, const char *text, size_t length)
 {
-    if (length >= given->room) {
+    if (length >= given->capacity) {
         char *line = realloc(given->line, 2 * length + 64);
         if (!line) return rill_fail_memory(given->ctx, 2 * length + 64, "an input");
         given->line = line;
-        given->room = 2 * length + 64;
+        given->capacity = 2 * length + 64;
     }
     memcpy(given->line, text, length);
     given->line[length] = '\0';
@@ -103,7 +103,7 @@ static rill_status reach_input(cli_given_outputs *given, int may_block, const ch
 {
     const char *text = NULL;
     size_t length = 0;
-    while (given->at <= given->waiting->id) {
+    while (given->n_read <= given->waiting->id) {
         const rill_status status = cli_input_read(&given->inputs, may_block, &text, &length);
         if (status == RILL_END_OF_INPUT) {
             *message = "there is no input for it";
@@ -111,9 +111,9 @@ static rill_status reach_input(cli_given_outputs *given, int may_block, const ch
         }
         if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
         given->line_status = status;
-        given->without += given->at > 0 && !given->used;
+        given->without += given->n_read > 0 && !given->used;
         given->used = 0;
-        given->at++;
+        given->n_read++;
         const rill_status kept = keep_line(given, text, length);
         if (kept < 0) return kept;
     }
@@ -129,12 +129,12 @@ static rill_status read_rest(cli_given_outputs *given, int may_block)
     rill_status status;
     while ((status = cli_input_read(&given->inputs, may_block, &text, &length)) == RILL_OK ||
            status == RILL_ERR_INPUT) {
-        given->without += given->at == 0 || given->used ? 0 : 1;
+        given->without += given->n_read == 0 || given->used ? 0 : 1;
         given->used = 0;
-        given->at++;
+        given->n_read++;
     }
     if (status != RILL_END_OF_INPUT) return status;
-    given->without += given->at > 0 && !given->used;
+    given->without += given->n_read > 0 && !given->used;
     given->used = 1; /* a second call must not count it again */
     return RILL_END_OF_INPUT;
 }
@@ -144,7 +144,7 @@ static rill_status read_columns(cli_given_outputs *given, int may_block, cli_pai
 {
     const rill_status status = cli_input_read(&given->inputs, may_block, text, length);
     if (status != RILL_OK) return status;
-    const int64_t id = given->at++;
+    const int64_t id = given->n_read++;
     const char *tab = memchr(*text, '\t', *length);
     if (!tab) {
         *text = "no tab, and an output behind it: name a file of outputs by --outputs";

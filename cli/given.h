@@ -22,12 +22,12 @@ typedef struct cli_given_outputs {
     rill_context *ctx;
     cli_input inputs, outputs;
     cli_given_form form;
-    int64_t at;      /* inputs read so far */
+    int64_t n_read;  /* inputs read so far */
     int64_t without; /* inputs without an output */
     int used;        /* the last input has an output */
     /* The current input of a list, which several outputs may share, and the status of reading it. */
     char *line;
-    size_t length, room;
+    size_t length, capacity;
     rill_status line_status;
     cli_pair *waiting; /* an output whose input is not read yet */
     cli_pair *pairs;   /* all live pairs */

@@ -230,10 +230,9 @@ int cli_list(int argc, char **argv)
         "rill list [KIND] [--plugin FILE]\n       rill list actions -m DIR [options]",
         "List what can be named on a command line. NAME:ARGS shows how arguments are\n"
         "written.\n"
-        "KIND: domains, methods, heuristics, scorers, schedulers, metrics, settings, likes,\n"
-        "outputs or options; without one, all of them. The actions of a model are a line\n"
-        "each, \"NUMBER<TAB>NAME\", with \\t, \\n, \\\\ and \\x1b for what does not fit into\n"
-        "one.",
+        "KIND: domains, methods, heuristics, scorers, schedulers, metrics, settings,\n"
+        "likes, outputs or options; without it, all of them. Each action of a model is a\n"
+        "line \"NUMBER<TAB>NAME\", in which a tab is \\t, a newline \\n, a backslash \\\\.",
         groups,
         "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"
         "  rill list heuristics --plugin mine.lua\n  rill list actions -m model | grep cat\n",

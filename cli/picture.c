@@ -35,11 +35,11 @@ static void put_text(cli_output *out, const char *text, const char *less, const 
     }
 }
 
-static int put_event(cli_output *out, const char *before, const json_t *event, int digits)
+static int put_event(cli_output *out, const char *separator, const json_t *event, int digits)
 {
     char *text = event ? json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(digits)) : NULL;
     if (!text) return cli_fail_memory("the page");
-    cli_output_printf(out, "%s", before);
+    cli_output_printf(out, "%s", separator);
     put_text(out, text, "\\u003c", "&");
     free(text);
     return CLI_OK;

@@ -19,8 +19,6 @@ typedef struct cli_record {
     struct cli_record **link, *next;
     const char *suspect_key; /* a member that is probably a misplaced setting, static memory; NULL: none */
     size_t length;           /* of a JSON object: without its closing brace; 0: the line has no usable object */
-    int32_t n_best;          /* outputs that the object asks for; 0: the run's number */
-    const char *fewer;
     int has_bad_options;
     char line[];
 } cli_record;
@@ -156,9 +154,6 @@ static rill_status take_settings(cli_records *r, const json_t *settings, rill_re
     }
     if (status == RILL_OK) {
         r->settings = search_config->setup->settings;
-        r->n_best = search_config->resolved->sample > search_config->resolved->n_best ? search_config->resolved->sample
-                                                                                      : search_config->resolved->n_best;
-        r->fewer = cli_fewer_outputs_reason(search_config->resolved);
         request->settings = &r->settings;
     }
     rill_search_config_free(search_config);
@@ -255,7 +250,6 @@ static rill_status take_object(cli_records *r, rill_request *request)
     json_error_t error;
     const char *line = request->text;
     size_t end = request->length;
-    r->n_best = 0;
     r->has_bad_options = 0;
     if (is_empty_line(line, end)) return retain_record(r, "", 0, &request->user);
     json_t *object = json_loadb(line, end, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
@@ -274,8 +268,6 @@ static rill_status take_object(cli_records *r, rill_request *request)
     if (kept < 0) return kept;
     cli_record *record = request->user;
     record->suspect_key = passed;
-    record->n_best = r->n_best;
-    record->fewer = r->fewer;
     record->has_bad_options = r->has_bad_options;
     return status;
 }
@@ -289,13 +281,6 @@ const char *cli_records_suspect_key(const rill_result *result, const char **why)
     for (size_t i = 0; i < REQUESTS; i++)
         if (key == request_keys[i]) *why = "only requests to `rill serve` have it";
     return key;
-}
-
-int32_t cli_records_n_best(const rill_result *result, const char **fewer)
-{
-    const cli_record *record = result->user;
-    *fewer = record->fewer;
-    return record->n_best;
 }
 
 rill_status cli_records_take(cli_records *r, rill_status status, rill_request *request)
@@ -349,15 +334,10 @@ static void put_rows(cli_output *out, cli_output_format line_format, const cli_e
 
 /* --- objects ------------------------------------------------------------------------------------------------------ */
 
-static void add_fewer_warning(const cli_records *r, const cli_record *record, const rill_result *result, json_t *object)
+static void add_fewer_warning(const rill_result *result, json_t *object)
 {
     char warning[300];
-    const rill_settings *run = r->run_options->resolved;
-    const int32_t n_best = record->n_best ? record->n_best : run->n_best;
-    if (!cli_has_fewer_outputs(result, n_best)) return;
-    snprintf(warning, sizeof warning, "%d of %d outputs: %s", (int)result->n_outputs, (int)n_best,
-             record->n_best ? record->fewer : cli_fewer_outputs_reason(run));
-    cli_result_warn(object, warning);
+    if (rill_result_has_fewer(result, warning, sizeof warning)) cli_result_warn(object, warning);
 }
 
 static int put_object(const cli_records *r, cli_output *out, const cli_extras *extras, const cli_record *record,
@@ -368,7 +348,7 @@ static int put_object(const cli_records *r, cli_output *out, const cli_extras *e
     const cli_result_form form = {r->model, extras->has_word_scores, extras->has_ids, r->field, extras->fields};
     json_t *object = record->has_bad_options ? cli_result_error(RILL_ERR_OPTION, result->message)
                                              : cli_result_json(&form, result);
-    if (object) add_fewer_warning(r, record, result, object);
+    if (object) add_fewer_warning(result, object);
     char *text = object ? json_dumps(object, JSON_REAL_PRECISION(9)) : NULL;
     json_decref(object);
     if (!text) {

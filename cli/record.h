@@ -30,9 +30,7 @@ typedef struct cli_records {
     uint64_t warned_keys; /* bit set of members that cli_records_suspect_key() has returned */
     rill_text text, options;
     rill_settings settings; /* of the current object */
-    int32_t n_best;         /* outputs that the current object asks for; 0: the run's number */
-    const char *fewer;
-    int has_bad_options; /* the current object was refused for its options */
+    int has_bad_options;    /* the current object was refused for its options */
 } cli_records;
 
 /* Parse a column number, from 1; 0: not a valid number. */
@@ -49,9 +47,6 @@ rill_status cli_records_take(cli_records *records, rill_status status, rill_requ
 /* Name of a member in the result's object that is probably a misplaced option, or a member of a `rill serve` request; *why: why it is not
  * read, static memory. Each name is returned once per run. NULL: there is none. */
 const char *cli_records_suspect_key(const rill_result *result, const char **why);
-
-/* Number of outputs that the result's object asks for, and why the list may be shorter; 0: the run's number. */
-int32_t cli_records_n_best(const rill_result *result, const char **fewer);
 
 /* Write a result together with the rest of its line, and free the stored line. If the format numbers its lines, a row begins with the
  * number. Returns as cli_output_write(). */

@@ -83,29 +83,6 @@ void cli_report_print(const cli_report *report, int verbose)
     if (verbose) print_engine_stats(t);
 }
 
-static int is_pruned(const rill_settings *s)
-{
-    const rill_method_info *m = rill_method_table();
-    while (m->name && strcmp(m->name, s->method)) m++;
-    return m->name && m->pruned;
-}
-
-/* Name the setting that limits the number of outputs, so that users do not change a setting without effect. */
-const char *cli_fewer_outputs_reason(const rill_settings *s)
-{
-    if (s->k < s->n_best && !strcmp(s->method, "greedy")) return "greedy search has one (other methods keep k)";
-    if (s->k < s->n_best) return "the search keeps fewer hypotheses (a larger k keeps more)";
-    if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer (stop-after)";
-    if (s->sample > 0 && s->distinct) return "samples are alike (a larger sample, with n-best, draws more)";
-    if (s->sample > 0) return "not every sample came to an end that counts";
-    if (s->distinct && is_pruned(s) && s->min_width < s->k)
-        return "the search found no more that differ (a larger min-width, or without pruning a larger beam-size, finds more)";
-    if (s->distinct) return "the search found no more that differ (a larger beam-size finds more)";
-    if (s->groups > 1)
-        return "the search found no more (k widens it, which may change the best output)"; /* groups are never pruned */
-    return "the search found no more (min-width and k widen it, which may change the best output)";
-}
-
 void cli_report_warn(const cli_report *report, int summary)
 {
     const cli_shortfalls *shortfalls = report->shortfalls;
@@ -120,24 +97,17 @@ void cli_report_warn(const cli_report *report, int summary)
                     shortfalls->n_fewer, report->stats.inputs, shortfalls->why);
 }
 
-int cli_has_fewer_outputs(const rill_result *result, int32_t n_best)
-{
-    /* An empty input has a single output without actions. */
-    const int empty = result->n_outputs == 1 && rill_result_output(result, 0)->n_ids == 0;
-    return result->status >= 0 && result->n_outputs < n_best && !empty;
-}
-
-void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result, int32_t n_best, const char *why)
+void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result)
 {
     int cut = 0;
     for (int32_t i = 0; i < result->n_outputs && !cut; i++)
         cut = rill_result_output(result, i)->finish_reason != RILL_FINISH_REASON_STOP;
     shortfalls->n_truncated += cut;
-    if (!cli_has_fewer_outputs(result, n_best)) return;
+    if (!rill_result_has_fewer(result, NULL, 0)) return;
     if (shortfalls->n_fewer++ == 0) {
-        shortfalls->asked = n_best;
-        shortfalls->why = why;
-    } else if (shortfalls->asked != n_best) {
+        shortfalls->asked = result->outputs_requested;
+        shortfalls->why = result->fewer_reason;
+    } else if (shortfalls->asked != result->outputs_requested) {
         shortfalls->asked = 0;
     }
 }

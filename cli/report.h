@@ -18,12 +18,8 @@ typedef struct cli_shortfalls {
     const char *why;     /* reason of the first */
 } cli_shortfalls;
 
-/* Count one result. why: reason if the list is short, static memory. */
-void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result, int32_t n_best, const char *why);
-
-/* Whether a result has fewer outputs than requested; and the setting that limits the number of outputs. */
-int cli_has_fewer_outputs(const rill_result *result, int32_t n_best);
-const char *cli_fewer_outputs_reason(const rill_settings *settings);
+/* Count one result. */
+void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result);
 
 typedef struct cli_report {
     rill_stats stats;

@@ -11,7 +11,7 @@
 static rill_status take_chain(const rill_script_chain *from, rill_option_source *source, rill_chain chain)
 {
     rill_status status = RILL_OK;
-    if (from->said) rill_option_source_set_chain(source, chain);
+    if (from->is_set) rill_option_source_set_chain(source, chain);
     for (int32_t i = 0; i < from->n && status == RILL_OK; i++)
         status = rill_option_source_add_to_chain(source, chain, from->entry[i].name, from->entry[i].arguments);
     return status;

@@ -22,7 +22,7 @@ enum {
     TAKE_END
 };
 
-#define STORED(of) .id = TAKE_STORED, .member = offsetof(cli_session, of)
+#define STORED(field) .id = TAKE_STORED, .member = offsetof(cli_session, field)
 #define DOMAIN_OPTION                                                                         \
     {                                                                                         \
         "domain", 0, "NAME", "domain of a model whose config.json names none", STORED(domain) \

@@ -12,9 +12,9 @@
 /* A line that is being decoded. */
 struct cli_split_line {
     cli_split_line **link, *next;
-    void *user;        /* request->user of the caller */
-    int64_t id, first; /* id of the line; the engine's id of its first sentence */
-    int64_t width;     /* width of the text; 0: no check for short outputs */
+    void *user;         /* request->user of the caller */
+    int64_t id, first;  /* id of the line; the engine's id of its first sentence */
+    cli_text_size size; /* of the text; all 0: no check for short outputs */
     int32_t n, n_done;
     size_t prefix_length; /* bytes of the prefix that every sentence gets */
     char *text;           /* only if n > 1 */
@@ -72,7 +72,7 @@ static cli_split_line *add_line(cli_split *s, const rill_request *request, int32
     return line;
 }
 
-int64_t cli_text_width(const char *text, size_t length)
+static int64_t text_width(const char *text, size_t length)
 {
     int64_t width = 0;
     for (size_t i = 0; i < length; i++) {
@@ -82,13 +82,24 @@ int64_t cli_text_width(const char *text, size_t length)
     return width;
 }
 
-int cli_is_suspiciously_short(int64_t width, const rill_result *result)
+cli_text_size cli_measure_text(rill_context *ctx, const rill_model *model, const char *text, size_t length)
+{
+    cli_text_size size = {text_width(text, length), 0};
+    size_t head;
+    if (rill_model_split(model, ctx, 1, text, length, NULL, 0, &size.n_sentences, &head) < 0) rill_error_clear(ctx);
+    return size;
+}
+
+int cli_is_suspiciously_short(rill_context *ctx, const rill_model *model, const cli_text_size *input,
+                              const rill_result *result)
 {
     enum { MIN_CHECKED_WIDTH = 100, MAX_SHRINKAGE = 3 };
-    if (width < MIN_CHECKED_WIDTH || result->n_outputs == 0) return 0;
-    return cli_text_width(rill_result_output(result, 0)->text, rill_result_output(result, 0)->text_bytes) *
-               MAX_SHRINKAGE <
-           width;
+    if (result->n_outputs == 0 || input->width == 0) return 0;
+    const rill_output *best = rill_result_output(result, 0);
+    if (input->width >= MIN_CHECKED_WIDTH && text_width(best->text, best->text_bytes) * MAX_SHRINKAGE < input->width)
+        return 1;
+    return input->n_sentences > 1 &&
+           cli_measure_text(ctx, model, best->text, best->text_bytes).n_sentences < input->n_sentences;
 }
 
 int cli_can_split(rill_context *ctx, const rill_model *model)
@@ -164,7 +175,7 @@ static rill_status take_line(cli_split *s, int32_t n)
 {
     cli_split_line *line = s->line = add_line(s, &s->request, n);
     if (!line) return rill_fail_memory(s->ctx, s->request.length, "an input's line");
-    if (s->n > 0) line->width = cli_text_width(s->request.text, s->request.length);
+    if (s->is_on) line->size = cli_measure_text(s->ctx, s->model, s->request.text, s->request.length);
     if (s->request.number == 0) s->request.number = s->first + line->id + 1;
     line->prefix_length = s->prefix_length;
     for (int32_t i = 0; i < n && n > 1; i++) {
@@ -173,6 +184,7 @@ static rill_status take_line(cli_split *s, int32_t n)
     }
     line->part[n].begin = s->request.length;
     if (n == 1) return RILL_OK;
+    line->size.n_sentences = 0; /* each is decoded */
     line->settings = s->request.settings ? *s->request.settings : *s->settings;
     if (rill_settings_resolve(s->ctx, &line->settings, 0) < 0)
         rill_error_clear(s->ctx); /* each sentence reports the error */
@@ -304,6 +316,10 @@ static rill_status join_line(const cli_split *s, const cli_split_line *line, ril
         out->timed_out |= r->timed_out;
         if (r->warning[0] && !out->warning[0]) out->warning = r->warning;
         if (r->n_outputs > n) n = r->n_outputs;
+        if (r->outputs_requested > out->outputs_requested) {
+            out->outputs_requested = r->outputs_requested;
+            out->fewer_reason = r->fewer_reason;
+        }
         if (i == 0 || r->outputs_found < out->outputs_found) out->outputs_found = r->outputs_found;
         empty |= r->n_outputs == 0;
         if (r->status >= 0 || out->status < 0) continue;
@@ -325,7 +341,7 @@ static rill_status join_line(const cli_split *s, const cli_split_line *line, ril
 static rill_status write_line(cli_split *s, cli_split_line *line, rill_result *result)
 {
     s->n_lines_written++;
-    s->n_too_short += cli_is_suspiciously_short(line->width, result);
+    s->n_too_short += cli_is_suspiciously_short(s->ctx, s->model, &line->size, result);
     return s->write(s->user, result);
 }
 
@@ -367,10 +383,11 @@ rill_status cli_split_write(void *user, const rill_result *result)
 void cli_split_warn(const cli_split *s)
 {
     if (s->n_too_short)
-        cli_message("warning: %" PRId64 " of %" PRId64
-                    " outputs are shorter than a third of their inputs: text may be missing%s",
-                    s->n_too_short, s->n_lines_written,
-                    s->cuts ? "" : " (--split sentences decodes each sentence by itself)");
+        cli_message(
+            "warning: %" PRId64 " of %" PRId64
+            " outputs have fewer sentences than their inputs, or less than a third of their text: text may be missing%s",
+            s->n_too_short, s->n_lines_written,
+            s->always_splits ? "" : " (--split sentences decodes each sentence alone)");
     if (s->n_split_lists)
         cli_message("warning: %" PRId64 " of %" PRId64
                     " inputs were decoded as their sentences: the i-th output of such a list is made "

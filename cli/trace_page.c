@@ -41,7 +41,7 @@ typedef struct trace_page {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-#define STORED(of) .member = offsetof(trace_page, of)
+#define STORED(field) .member = offsetof(trace_page, field)
 static const cli_option view_options[] = {
     {"output", 'o', "FILE", "the page (default: the trace's name with .html)", STORED(output_path)},
     {"title", 0, "TEXT", "the page's title (default: the trace's name)", STORED(title)},
@@ -116,15 +116,15 @@ static int read_events(trace_page *v, int (*each)(trace_page *v, json_t *event))
         json_error_t error;
         json_t *event = json_loadb(line, length, 0, &error);
         const int is_event = json_is_object(event) && json_is_string(json_object_get(event, "event"));
-        const int64_t at = input.lines;
+        const int64_t line = input.lines;
         if (is_event) code = each(v, event);
         json_decref(event);
         if (is_event) continue;
         status = cli_input_read(&input, 1, &line, &length);
-        if (status != RILL_END_OF_INPUT || at == 1)
-            code = cli_fail("%s: line %" PRId64 ": it is no event of `rill decode --trace`", v->path, at);
+        if (status != RILL_END_OF_INPUT || line == 1)
+            code = cli_fail("%s: line %" PRId64 ": it is no event of `rill decode --trace`", v->path, line);
         else if (!v->cut)
-            cli_message("warning: %s: the last line, %" PRId64 ", is cut: it is left out", v->path, at);
+            cli_message("warning: %s: the last line, %" PRId64 ", is cut: it is left out", v->path, line);
         v->cut = 1;
         break;
     }

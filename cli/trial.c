@@ -187,7 +187,7 @@ static const char *changed_option(const rill_script_config *a, const rill_script
 static const char *changed_key(const rill_script_config *point, const rill_script_config *script)
 {
     const struct {
-        const char *key, *said, *was;
+        const char *key, *found, *expected;
     } texts[] = {{"model", point->model, script->model},
                  {"domain", point->domain, script->domain},
                  {"domain_args", point->domain_arguments, script->domain_arguments},
@@ -200,7 +200,7 @@ static const char *changed_key(const rill_script_config *point, const rill_scrip
                  {"stats", point->stats, script->stats},
                  {"trace", point->trace, script->trace}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (differ(texts[i].said, texts[i].was)) return texts[i].key;
+        if (differ(texts[i].found, texts[i].expected)) return texts[i].key;
     if (point->n_ensemble != script->n_ensemble) return "model";
     for (int32_t i = 0; i < point->n_ensemble; i++)
         if (strcmp(point->ensemble[i], script->ensemble[i])) return "model";

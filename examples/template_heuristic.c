@@ -40,13 +40,13 @@ static rill_status create(const rill_heuristic *table, rill_context *ctx, const 
     return RILL_OK;
 }
 
-static rill_status apply(void *self, rill_candidates *beams)
+static rill_status apply(void *self, rill_candidates *candidates)
 {
     const gap *g = self;
-    for (int32_t i = 0; i < beams->n; i++) {
-        int32_t first = beams->offset[i], end = beams->offset[i + 1], c = first + 1;
-        while (c < end && beams->path_score[c - 1] - beams->path_score[c] <= g->largest) c++;
-        if (c < end) beams->width[i] = c - first;
+    for (int32_t i = 0; i < candidates->n; i++) {
+        int32_t first = candidates->offset[i], end = candidates->offset[i + 1], c = first + 1;
+        while (c < end && candidates->path_score[c - 1] - candidates->path_score[c] <= g->largest) c++;
+        if (c < end) candidates->width[i] = c - first;
     }
     return RILL_OK;
 }

@@ -196,10 +196,10 @@ static void clear_marks(rill_candidates *b)
     memset(b->stop, 0, (size_t)b->n);
 }
 
-static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self, rill_candidates *beams)
+static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self, rill_candidates *candidates)
 {
-    rill_candidates plugin_view = *beams; /* a copy: changes by the plugin have no effect */
-    clear_marks(beams);
+    rill_candidates plugin_view = *candidates; /* a copy: changes by the plugin have no effect */
+    clear_marks(candidates);
     rill_error_clear(c->ctx);
     rill_status status = h->apply(self, &plugin_view);
     status = rill__method_status(c->ctx, status, "heuristic", h->name, "apply");
@@ -278,17 +278,17 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
                              sizeof columns / sizeof *columns, "checked marks");
 }
 
-/* Compare a call over all items, whose marks are in `beams`, with calls for each item alone; restores the marks. */
-static rill_status check_independence(chain *c, int32_t link, const candidates *cands, rill_candidates *beams)
+/* Compare a call over all items, whose marks are in `view`, with calls for each item alone; restores the marks. */
+static rill_status check_independence(chain *c, int32_t link, const candidates *cands, rill_candidates *view)
 {
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
     RILL__TRY(reserve_checks(c, cands));
-    memcpy(c->checked_width, beams->width, n * sizeof *beams->width);
-    memcpy(c->checked_stop, beams->stop, n);
-    memcpy(c->checked_keep, beams->keep, total);
+    memcpy(c->checked_width, view->width, n * sizeof *view->width);
+    memcpy(c->checked_stop, view->stop, n);
+    memcpy(c->checked_keep, view->keep, total);
     for (int32_t i = 0; i < cands->n; i++) {
         int32_t offset[2], first = cands->offset[i];
-        rill_candidates one = view_part(beams, i, i + 1, offset);
+        rill_candidates one = view_part(view, i, i + 1, offset);
         void *fresh;
         RILL__TRY(chain_create_fresh(c, link, cands->instances[i][link], &fresh));
         rill_status status = call_heuristic(c, c->link[link].heuristic, fresh, &one);
@@ -317,9 +317,9 @@ rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pru
 {
     *pruned = 0;
     for (int32_t i = 0; i < c->n_heuristics; i++) {
-        rill_candidates beams = candidates_view(cands, phase);
-        RILL__TRY(call_for_all(c, i, cands, &beams));
-        if (c->check) RILL__TRY(check_independence(c, i, cands, &beams));
+        rill_candidates view = candidates_view(cands, phase);
+        RILL__TRY(call_for_all(c, i, cands, &view));
+        if (c->check) RILL__TRY(check_independence(c, i, cands, &view));
         for (int32_t j = 0; j < cands->n; j++) cands->stop[j] |= cands->marked_stop[j];
         *pruned += candidates_compact(cands, i);
     }

@@ -16,6 +16,7 @@ rill_status engine_fail_input(rill_engine *e, int64_t id, const request *own_req
     RILL__TRY(reorder_get_record(&e->reorder, id, &record));
     rill_print_message(record->message, sizeof record->message, "%s", message);
     record->result.status = status;
+    record->result.timed_out = status == RILL_ERR_DEADLINE;
     record->result.user = own_request != NULL ? own_request->user : NULL;
     reorder_put(&e->reorder, record);
     e->statistics.total.inputs++;
@@ -111,6 +112,39 @@ static rill_status reserve_actions(rill_engine *e, const item *it, int32_t n, re
     return result_record_reserve(e->ctx, record, actions);
 }
 
+static int is_pruned(const rill_settings *s)
+{
+    const rill_method_info *m = rill_method_table();
+    while (m->name != NULL && strcmp(m->name, s->method) != 0) m++;
+    return m->name != NULL && m->pruned;
+}
+
+/* The setting that limits the number of outputs, so that users do not change a setting without effect. */
+static const char *fewer_outputs_reason(const rill_settings *s)
+{
+    if (s->k < s->n_best && strcmp(s->method, "greedy") == 0)
+        return "greedy search has one (other methods have up to beam-size)";
+    if (s->k < s->n_best) return "beam-size is smaller than n-best";
+    if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer (stop-after)";
+    if (s->sample > 0 && s->distinct) return "samples are alike (a larger num-samples, with n-best, draws more)";
+    if (s->sample > 0) return "some samples reached max-length without an end";
+    if (s->distinct && is_pruned(s) && s->min_width < s->k)
+        return "the search found no more that differ (a larger min-width, or without pruning a larger beam-size, finds more)";
+    if (s->distinct) return "the search found no more that differ (a larger beam-size finds more)";
+    if (s->groups > 1) /* groups are never pruned */
+        return "the search found no more (a larger beam-size finds more, and may change the best output)";
+    return "the search found no more (a larger min-width or beam-size finds more, and may change the best output)";
+}
+
+int rill_result_has_fewer(const rill_result *result, char *out, size_t size)
+{
+    if (result->status < 0 || result->n_outputs >= result->outputs_requested) return 0;
+    if (out != NULL)
+        snprintf(out, size, "%d of %d outputs: %s", (int)result->n_outputs, (int)result->outputs_requested,
+                 result->timed_out ? "the deadline passed first" : result->fewer_reason);
+    return 1;
+}
+
 static rill_status fill_record(rill_engine *e, int32_t slot, result_record *record)
 {
     item *it = &e->items.item[slot];
@@ -126,6 +160,8 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     record->result.outputs = (const struct rill_outputs *)record->outputs;
     record->result.n_outputs = n;
     record->result.outputs_found = found;
+    record->result.outputs_requested = n_best;
+    record->result.fewer_reason = fewer_outputs_reason(it->settings);
     record->result.timed_out = it->timed_out;
     record->result.user = it->request != NULL ? it->request->user : NULL;
     const char *note = queued_input_note(&e->queue.entries[it->queue_entry]);

@@ -72,14 +72,14 @@ static const char *describe_values(const rill_option *option, char out[96])
                                         [RILL_OPTION_SWITCH] = "true or false",
                                         [RILL_OPTION_TEXT] = "a text or a number",
                                         [RILL_OPTION_PATH] = "the path of a file"};
-    char least[RILL_OPTION_MAX], most[RILL_OPTION_MAX];
+    char min_text[RILL_OPTION_MAX], max_text[RILL_OPTION_MAX];
     const int is_integer = option->type == RILL_OPTION_INT, is_bounded = !isinf(option->min) || !isinf(option->max);
     if (is_integer || (option->type == RILL_OPTION_REAL && is_bounded))
         rill_print(out, 96, "%s from %.10g to %.10g", is_integer ? "a whole number" : "a number", option->min,
                    option->max);
     else if (option->type == RILL_OPTION_BYTES)
-        snprintf(out, 96, "a number of bytes from %.20s to %.20s, as in 500K", write_size(option->min, least),
-                 write_size(option->max, most));
+        snprintf(out, 96, "a number of bytes from %.20s to %.20s, as in 500K", write_size(option->min, min_text),
+                 write_size(option->max, max_text));
     else if (option->type == RILL_OPTION_WORD)
         snprintf(out, 96, "%s%s", strchr(option->argument, '|') != NULL ? "one of " : "", option->argument);
     else
@@ -100,11 +100,26 @@ static rill_status fail_value(rill_context *ctx, const rill_option *option, cons
     return fail_found(ctx, option, "\"", value);
 }
 
+/* rill's value of an option for a value of another toolkit; the value itself if it is none of these. */
+static const char *own_value(const rill_option *option, const char *value)
+{
+    static const struct {
+        const char *option, *value, *own;
+    } foreign[] = {{"weights", "float32", "f32"},
+                   {"weights", "bfloat16", "bf16"},
+                   {"weights", "float16", "f16"},
+                   {"length-penalty", "avg", "1"}, /* OpenNMT */
+                   {"length-penalty", "none", "0"}};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (strcmp(foreign[i].value, value) == 0 && strcmp(foreign[i].option, option->name) == 0) return foreign[i].own;
+    return value;
+}
+
 static rill_status read_number(rill_context *ctx, const rill_option *option, const char *value, double *out)
 {
     char *end;
     errno = 0;
-    double number = rill_read_number(value, &end);
+    double number = rill_read_number(own_value(option, value), &end);
     int is_integer = option->type != RILL_OPTION_REAL;
     /* The refill threshold may be a fraction such as "1/6". */
     if (!is_integer && end != value && *end == '/') {
@@ -115,10 +130,6 @@ static rill_status read_number(rill_context *ctx, const rill_option *option, con
                (!is_integer || number == floor(number));
     *out = number;
     if (good) return RILL_OK;
-    char label[RILL_OPTION_MAX];
-    if (strcmp(option->name, "length-penalty") == 0 && (strcmp(value, "avg") == 0 || strcmp(value, "none") == 0))
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s: \"%s\" is not a number: OpenNMT's avg is 1, and its none is 0",
-                         rill__option_label(ctx, option->name, label), value);
     return fail_value(ctx, option, value);
 }
 
@@ -153,19 +164,10 @@ static int32_t find_word(const char *words, const char *value)
     }
 }
 
-/* Translate names of number types in other toolkits. */
-static const char *short_type(const char *value)
-{
-    static const char *const names[][2] = {{"float32", "f32"}, {"bfloat16", "bf16"}, {"float16", "f16"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i][0], value) == 0) return names[i][1];
-    return value;
-}
-
 static rill_status read_word(rill_context *ctx, const rill_option *option, const char *value, int32_t *out)
 {
     *out = find_word(option->argument, value);
-    if (*out == 0) *out = find_word(option->argument, short_type(value));
+    if (*out == 0) *out = find_word(option->argument, own_value(option, value));
     return *out != 0 ? RILL_OK : fail_value(ctx, option, value);
 }
 

@@ -379,7 +379,7 @@ static rill_status append_folder(rill_text *out)
 static rill_status find_plugin(const char *name, rill_text *out, size_t begin)
 {
     static const struct {
-        const char *before, *behind;
+        const char *prefix, *suffix;
     } forms[] = {{"", ""}, {"", ".so"}, {"rill-", ".so"}, {"", ".lua"}};
     struct stat info;
     if (strchr(name, '/') != NULL || is_plugin_file(name)) return rill_text_append(out, name, strlen(name));
@@ -387,7 +387,7 @@ static rill_status find_plugin(const char *name, rill_text *out, size_t begin)
     const size_t folder = out->length;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         out->length = folder;
-        RILL__TRY(rill_text_printf(out, "/%s%s%s", forms[i].before, name, forms[i].behind));
+        RILL__TRY(rill_text_printf(out, "/%s%s%s", forms[i].prefix, name, forms[i].suffix));
         if (is_plugin_file(out->data + begin)) return RILL_OK;
     }
     if (stat(name, &info) != 0)

@@ -314,15 +314,15 @@ static rill_status check_heuristics(const search_config *run, const search_confi
 rill_status rill_search_config_request(rill_search_config **out, const rill_search_config *run, rill_context *ctx,
                                        const rill_option_source *own, int gives_way)
 {
-    const search_config *of = (const search_config *)run;
-    const rill_option_source *soft[MAX_DEFAULTS + 1] = {of->required};
+    const search_config *run_config = (const search_config *)run;
+    const rill_option_source *soft[MAX_DEFAULTS + 1] = {run_config->required};
     search_config *p;
-    memcpy(soft + 1, of->defaults, (size_t)of->n * sizeof *soft);
+    memcpy(soft + 1, run_config->defaults, (size_t)run_config->n * sizeof *soft);
     *out = NULL;
-    RILL__TRY(
-        make(&p, ctx, gives_way ? NULL : own, gives_way ? own : of->required, soft + !gives_way, of->n + gives_way));
+    RILL__TRY(make(&p, ctx, gives_way ? NULL : own, gives_way ? own : run_config->required, soft + !gives_way,
+                   run_config->n + gives_way));
     p->own = own; /* for the message */
-    const rill_status status = check_heuristics(of, p);
+    const rill_status status = check_heuristics(run_config, p);
     if (status < 0)
         rill_free(ctx, p, sizeof *p);
     else

@@ -16,10 +16,10 @@
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
 /* clang-format off */
-#define NAMED(name, aliases, argument, initial, type, kind, least, most, member, help) \
-    {name, argument, initial, help, RILL_OPTION_##type, RILL_OPTION_##kind, least, most, offsetof(rill_settings, member), aliases}
-#define ROW(name, argument, initial, type, kind, least, most, member, help) \
-    NAMED(name, NULL, argument, initial, type, kind, least, most, member, help)
+#define NAMED(name, aliases, argument, initial, type, kind, min_value, max_value, member, help) \
+    {name, argument, initial, help, RILL_OPTION_##type, RILL_OPTION_##kind, min_value, max_value, offsetof(rill_settings, member), aliases}
+#define ROW(name, argument, initial, type, kind, min_value, max_value, member, help) \
+    NAMED(name, NULL, argument, initial, type, kind, min_value, max_value, member, help)
 static const rill_option OPTIONS[] = {
     ROW("method", "NAME", "stream-all", TEXT, SCHEDULE, 0, 0, method, "search method"),
     NAMED("beam-size", "k b num-beams beam beams beam-width", "K", "10; greedy: 1", INT, SEARCH, 1, 65536, k,

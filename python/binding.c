@@ -56,26 +56,26 @@ void rillpy_input_fail(rill_input *input, const char *text)
     rill_input_fail(input, RILL_ERR_INPUT, "%s", text);
 }
 
-int32_t rillpy_path(const rill_scorer_rows *rows, int32_t row, int32_t *out, int32_t room)
+int32_t rillpy_path(const rill_scorer_rows *rows, int32_t row, int32_t *out, int32_t capacity)
 {
     int32_t n = 0;
     for (int32_t h = rows->hyp_node[row]; rows->hyp_nodes[h].action >= 0; h = rows->hyp_nodes[h].parent) n++;
     int32_t at = n;
     for (int32_t h = rows->hyp_node[row]; rows->hyp_nodes[h].action >= 0; h = rows->hyp_nodes[h].parent)
-        if (--at < room) out[at] = rows->hyp_nodes[h].action;
+        if (--at < capacity) out[at] = rows->hyp_nodes[h].action;
     return n;
 }
 
-rill_status rillpy_say(rill_modifiers *ask, int32_t what, int32_t n, const int32_t *row, const int32_t *action,
-                       const float *value)
+rill_status rillpy_modify(rill_modifiers *modifiers, int32_t what, int32_t n, const int32_t *row, const int32_t *action,
+                          const float *value)
 {
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < n && status == RILL_OK; i++) {
         switch (what) {
-        case 0: status = rill_modifiers_add(ask, row[i], action[i], value[i]); break;
-        case 1: status = rill_modifiers_scale(ask, row[i], action[i], value[i]); break;
-        case 2: status = rill_modifiers_ban(ask, row[i], action[i]); break;
-        default: status = rill_modifiers_allow(ask, row[i], action[i]); break;
+        case 0: status = rill_modifiers_add(modifiers, row[i], action[i], value[i]); break;
+        case 1: status = rill_modifiers_scale(modifiers, row[i], action[i], value[i]); break;
+        case 2: status = rill_modifiers_ban(modifiers, row[i], action[i]); break;
+        default: status = rill_modifiers_allow(modifiers, row[i], action[i]); break;
         }
     }
     return status;
@@ -97,11 +97,11 @@ rill_status rillpy_names(const rill_model *model, int32_t n, const int32_t *acti
     return RILL_OK;
 }
 
-void rillpy_answer(const rill_score_request *ask, int32_t n, int32_t actions, const int32_t *every, const float *logp,
-                   rill_score_result *out)
+void rillpy_fill_choices(const rill_score_request *request, int32_t n, int32_t actions, const int32_t *every,
+                         const float *logp, rill_score_result *out)
 {
     for (int32_t r = 0; r < n; r++)
-        rill_score_result_fill(ask, r, actions, every, logp + (size_t)r * (size_t)actions, NULL, out);
+        rill_score_result_fill(request, r, actions, every, logp + (size_t)r * (size_t)actions, NULL, out);
 }
 
 /* --- prefixes: action ids, and a bias of each --------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ typedef struct prefix {
     size_t size; /* bytes of this block */
     float share; /* added to all choices of a row */
     int32_t n;
-    prefix_action at[]; /* [n] */
+    prefix_action actions[]; /* [n] */
 } prefix;
 
 /* Parse "ACTION ACTION ...", or "SHARE ACTION:BIAS ..." with biases. */
@@ -130,7 +130,7 @@ static rill_status prefix_create(const rill_scorer *table, rill_context *ctx, co
     char *end = (char *)arguments;
     if (biased) p->share = (float)rill_read_number(arguments, &end);
     for (arguments = end; *(arguments += strspn(arguments, " ")) != '\0'; arguments = end) {
-        prefix_action *one = &p->at[p->n++];
+        prefix_action *one = &p->actions[p->n++];
         const long action = strtol(arguments, &end, 10);
         if (action < 0 || action > INT32_MAX) end = (char *)arguments;
         *one = (prefix_action){.action = (int32_t)action};
@@ -150,18 +150,18 @@ static void prefix_destroy(void *self)
 }
 
 /* A factor that makes the score of a forced action negligible. A factor of 0 is not allowed. */
-static const float HARDLY = 1e-30f;
+static const float ALMOST_ZERO = 1e-30f;
 
-static rill_status prefix_score(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status prefix_score(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     const prefix *p = self;
     rill_status status = RILL_OK;
     for (int32_t row = 0; row < rows->n && status == RILL_OK; row++) {
         if (rows->timestep[row] >= p->n) continue;
-        const int32_t action = p->at[rows->timestep[row]].action;
-        status = rill_modifiers_allow(ask, row, action);
-        if (status == RILL_OK) status = rill_modifiers_scale(ask, row, action, HARDLY);
-        if (status == RILL_OK) status = rill_modifiers_end_rule(ask, row, RILL_END_FORBIDDEN);
+        const int32_t action = p->actions[rows->timestep[row]].action;
+        status = rill_modifiers_allow(modifiers, row, action);
+        if (status == RILL_OK) status = rill_modifiers_scale(modifiers, row, action, ALMOST_ZERO);
+        if (status == RILL_OK) status = rill_modifiers_end_rule(modifiers, row, RILL_END_FORBIDDEN);
     }
     return status;
 }
@@ -184,20 +184,20 @@ static int follows(const prefix *p, const rill_scorer_rows *rows, int32_t row)
 {
     int32_t h = rows->hyp_node[row];
     for (int32_t t = rows->timestep[row]; t-- > 0; h = rows->hyp_nodes[h].parent)
-        if (rows->hyp_nodes[h].action != p->at[t].action) return 0;
+        if (rows->hyp_nodes[h].action != p->actions[t].action) return 0;
     return 1;
 }
 
-static rill_status bias_score(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status bias_score(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     const prefix *p = self;
     rill_status status = RILL_OK;
     for (int32_t row = 0; row < rows->n && status == RILL_OK; row++) {
         if (rows->timestep[row] >= p->n || !follows(p, rows, row)) continue;
-        const prefix_action *one = &p->at[rows->timestep[row]];
-        status = rill_modifiers_reward(ask, row, p->share);
-        if (status == RILL_OK) status = rill_modifiers_end_reward(ask, row, p->share);
-        if (status == RILL_OK) status = rill_modifiers_add(ask, row, one->action, one->bias);
+        const prefix_action *one = &p->actions[rows->timestep[row]];
+        status = rill_modifiers_reward(modifiers, row, p->share);
+        if (status == RILL_OK) status = rill_modifiers_end_reward(modifiers, row, p->share);
+        if (status == RILL_OK) status = rill_modifiers_add(modifiers, row, one->action, one->bias);
     }
     return status;
 }

@@ -40,13 +40,13 @@ void *rillpy_domain_handle(const rill_domain *table);
 rill_status rillpy_fail(rill_context *ctx, rill_status status, const char *text);
 void rillpy_input_fail(rill_input *input, const char *text);
 
-/* Copy the actions of row `row`, oldest first, to `out`, at most `room`. Returns the number of actions. */
-int32_t rillpy_path(const rill_scorer_rows *rows, int32_t row, int32_t *out, int32_t room);
+/* Copy the actions of row `row`, oldest first, to `out`, at most `capacity`. Returns the number of actions. */
+int32_t rillpy_path(const rill_scorer_rows *rows, int32_t row, int32_t *out, int32_t capacity);
 
 /* Modify several (row, action) pairs. what: 0 add, 1 scale, 2 ban, 3 allow; value: [n], not used by ban and allow.
  *   Returns as rill_modifiers_add() */
-rill_status rillpy_say(rill_modifiers *ask, int32_t what, int32_t n, const int32_t *row, const int32_t *action,
-                       const float *value);
+rill_status rillpy_modify(rill_modifiers *modifiers, int32_t what, int32_t n, const int32_t *row, const int32_t *action,
+                          const float *value);
 
 /* The table of the scorer "python-prefix". Its argument in a request is a list of action ids, "5 7 2": outputs must begin with these
  * actions, which count in the length and not in the score. Without an argument it has no effect. */
@@ -62,7 +62,7 @@ const rill_scorer *rillpy_bias(void);
 rill_status rillpy_names(const rill_model *model, int32_t n, const int32_t *action, int32_t *length, rill_text *out);
 
 /* Fill the result of a score call for n rows from log-probabilities [n, actions], C-contiguous; -inf for illegal actions. */
-void rillpy_answer(const rill_score_request *ask, int32_t n, int32_t actions, const int32_t *every, const float *logp,
-                   rill_score_result *out);
+void rillpy_fill_choices(const rill_score_request *request, int32_t n, int32_t actions, const int32_t *every,
+                         const float *logp, rill_score_result *out);
 
 #endif

@@ -15,14 +15,14 @@ import tempfile
 
 from cffi import FFI
 
-# Functions that librill calls: one for each kind of callback, shared by all Python objects (hooks.py, domain.py, crew.py).
+# Functions that librill calls: one for each kind of callback, shared by all Python objects (hooks.py, domain.py, workers.py).
 HOOKS = """
 static char *const RILL_VERSION_STRING;
 extern "Python" {
-    rill_status rillpy_apply(void *self, rill_candidates *beams);
-    rill_status rillpy_score(void *self, const rill_scorer_rows *rows, rill_modifiers *ask);
-    rill_status rillpy_choose(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count);
-    rill_status rillpy_refill(void *self, const rill_sched_view *flight, int32_t *admit);
+    rill_status rillpy_apply(void *self, rill_candidates *candidates);
+    rill_status rillpy_score(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers);
+    rill_status rillpy_choose(void *self, const rill_sched_view *view, int32_t *order, int32_t *count);
+    rill_status rillpy_refill(void *self, const rill_sched_view *view, int32_t *admit);
     void rillpy_trace(void *self, const rill_trace_event *event);
     void rillpy_log(void *self, rill_log_level level, const char *message);
     rill_status rillpy_read(void *self, int may_block, rill_request *request);
@@ -32,7 +32,7 @@ extern "Python" {
     rill_status rillpy_reserve(void *self, int32_t nodes, int32_t slots);
     rill_status rillpy_encode(void *self, int32_t m, rill_input *inputs);
     rill_status rillpy_step(void *self, const rill_rows *rows);
-    rill_status rillpy_choices(void *self, const rill_rows *rows, const rill_score_request *ask, rill_score_result *out);
+    rill_status rillpy_choices(void *self, const rill_rows *rows, const rill_score_request *request, rill_score_result *out);
     rill_status rillpy_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out);
     void rillpy_drop(void *self, int32_t slot);
     void rillpy_free(void *self, int32_t n, const int32_t *nodes);

@@ -74,9 +74,9 @@ def members(options, without=()):
 
 def main():
     context = make_context()
-    options = tables.of_tables(context)
+    options = tables.all_options(context)
     run = [option for option in options if option.kind != "model"]
-    request = [option for option in options if tables.is_of_requests(option.name)] + tables.of_inputs(context)
+    request = [option for option in options if tables.is_of_requests(option.name)] + tables.input_options(context)
     model = [option for option in options if option.kind == "model"]
     parameters = inspect.signature(rill.Model.__init__).parameters
     parts = [

@@ -67,10 +67,10 @@ typedef struct series {
     int64_t (*value)(const service_counts *c);
 } series;
 
-#define VALUE(of, expression)                          \
-    static int64_t value_##of(const service_counts *c) \
-    {                                                  \
-        return c->expression;                          \
+#define VALUE(name, expression)                          \
+    static int64_t value_##name(const service_counts *c) \
+    {                                                    \
+        return c->expression;                            \
     }
 VALUE(waiting, waiting)
 VALUE(under_way, in_flight)

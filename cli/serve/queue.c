@@ -153,9 +153,9 @@ static decoding *begin_decoding(service *s, job_input *input)
                     .key_length = input->key_length,
                     .hash = input->hash,
                     .wants_tokens = j->wants_tokens,
-                    .n_best = j->settings.n_best > 0 ? j->settings.n_best : j->settings.sample,
-                    .fewer_reason = cli_fewer_outputs_reason(&j->settings),
-                    .width = s->can_split ? cli_text_width(input->text, input->length) : 0,
+                    .size = s->can_split
+                                ? cli_measure_text(s->session.ctx, s->session.model, input->text, input->length)
+                                : (cli_text_size){0},
                     .has_watcher = j->is_stream};
     s->in_flight[s->counts.in_flight++] = d;
     if (d->key) input->key = NULL;
@@ -405,14 +405,11 @@ static void end_decoding(service *s, decoding *d, rill_status status, json_t *re
 static void add_warnings(const decoding *d, const rill_result *result, json_t *json)
 {
     char what[300];
-    if (cli_has_fewer_outputs(result, d->n_best)) {
-        snprintf(what, sizeof what, "%d of %d outputs: %s", (int)result->n_outputs, (int)d->n_best,
-                 result->timed_out ? "the deadline came first" : d->fewer_reason);
-        cli_result_warn(json, what);
-    }
-    if (cli_is_suspiciously_short(d->width, result))
-        cli_result_warn(json, "the output is shorter than a third of its input: text may be missing "
-                              "(\"split\": \"sentences\" decodes each sentence by itself)");
+    if (rill_result_has_fewer(result, what, sizeof what)) cli_result_warn(json, what);
+    if (cli_is_suspiciously_short(d->service->session.ctx, d->service->session.model, &d->size, result))
+        cli_result_warn(json,
+                        "the output has fewer sentences than its input, or less than a third of its text: text may be "
+                        "missing (\"split\": \"sentences\" decodes each sentence alone)");
 }
 
 rill_status queue_write(void *user, const rill_result *result)

@@ -9,6 +9,7 @@
 #include "rill/constraints.h"
 #include "service.h"
 #include "session.h"
+#include "split_sentences.h"
 
 /* One running search, shared by all inputs with the same key. */
 typedef struct decoding {
@@ -18,10 +19,8 @@ typedef struct decoding {
     char *key;            /* [key_length] cache key; NULL: the search is not shared */
     size_t key_length;
     uint64_t hash;
-    int32_t n_best;                /* requested outputs; 0: one */
     int wants_tokens, has_watcher; /* the result has "tokens"; the engine reports progress */
-    const char *fewer_reason;      /* reason if the list is shorter than n_best */
-    int64_t width;                 /* width of the input's text, if the model is made for sentences */
+    cli_text_size size;            /* of the input, if the model is made for sentences */
     job_input *first_waiting;      /* list of inputs that wait for the result; NULL: cancelled */
 } decoding;
 

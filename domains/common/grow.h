@@ -9,17 +9,18 @@
 #include "try.h"
 
 /* Ensure capacity for `count` elements with rill_grow(). RILL_OK · RILL_ERR_MEMORY */
-#define GROW(ctx, array, room, count, what) \
-    ((count) <= (room) ? RILL_OK : rill_grow((ctx), (void **)&(array), &(room), (count), sizeof *(array), (what)))
+#define GROW(ctx, array, capacity, count, what) \
+    ((count) <= (capacity) ? RILL_OK            \
+                           : rill_grow((ctx), (void **)&(array), &(capacity), (count), sizeof *(array), (what)))
 
 /* Append an element, in a function that returns a rill_status. */
-#define PUSH(ctx, array, room, count, value, what)              \
-    do {                                                        \
-        TRY(GROW((ctx), (array), (room), (count) + 1, (what))); \
-        (array)[(count)++] = (value);                           \
+#define PUSH(ctx, array, capacity, count, value, what)              \
+    do {                                                            \
+        TRY(GROW((ctx), (array), (capacity), (count) + 1, (what))); \
+        (array)[(count)++] = (value);                               \
     } while (0)
 
 /* Free the array. */
-#define FREE_ARRAY(ctx, array, room) rill_free((ctx), (array), (room) * sizeof *(array))
+#define FREE_ARRAY(ctx, array, capacity) rill_free((ctx), (array), (capacity) * sizeof *(array))
 
 #endif

@@ -39,15 +39,15 @@ typedef struct vm {
 } vm;
 
 /* An operation applied to both halves. */
-#define BOTH1(type, word, parameter, of)      \
-    static inline type word(parameter x)      \
-    {                                         \
-        return (type){of(x.low), of(x.high)}; \
+#define BOTH1(type, word, parameter, operation)             \
+    static inline type word(parameter x)                    \
+    {                                                       \
+        return (type){operation(x.low), operation(x.high)}; \
     }
-#define BOTH2(type, word, parameter, of)                     \
-    static inline type word(parameter a, parameter b)        \
-    {                                                        \
-        return (type){of(a.low, b.low), of(a.high, b.high)}; \
+#define BOTH2(type, word, parameter, operation)                            \
+    static inline type word(parameter a, parameter b)                      \
+    {                                                                      \
+        return (type){operation(a.low, b.low), operation(a.high, b.high)}; \
     }
 
 /* ---- four floats ----------------------------------------------------------------------------------------- */

@@ -33,12 +33,12 @@ __global__ static void __launch_bounds__(GPU_WARP) walk_paths(gpu_path a)
     const int32_t first = (int32_t)blockIdx.x * GPU_WARP, r = first + (int32_t)threadIdx.x, count = *a.rows.count;
     if (gpu_leave(first >= count)) return;
     if (r >= count || a.node[r] < 0) return;
-    int32_t at = a.node[r];
-    if (a.parent != nullptr) a.node_parent[at] = a.parent[r];
+    int32_t node = a.node[r];
+    if (a.parent != nullptr) a.node_parent[node] = a.parent[r];
     int32_t *entry = a.entry + a.first[r];
     for (int32_t t = a.length[r] - 1; t >= 0; t--) {
-        entry[t] = at;
-        if (t > 0) at = a.node_parent[at];
+        entry[t] = node;
+        if (t > 0) node = a.node_parent[node];
     }
 }
 
@@ -119,17 +119,17 @@ __device__ static inline attend_head make_head(const gpu_attend &a, int32_t r, i
 {
     const float *query = gpu_row(a.query, r);
     float *out = gpu_row(a.out, r);
-    const size_t at = (size_t)h * (size_t)a.width, value_offset = (size_t)h * (size_t)a.value_width;
+    const size_t key_offset = (size_t)h * (size_t)a.width, value_offset = (size_t)h * (size_t)a.value_width;
     const int32_t length = a.length[r], first = length > 0 ? a.first[r] : 0;
-    return {query != nullptr ? query + at : nullptr,
-            a.keys.data + at,
+    return {query != nullptr ? query + key_offset : nullptr,
+            a.keys.data + key_offset,
             a.values.data + value_offset,
             a.entry != nullptr ? a.entry + first : nullptr,
             first,
             length,
             (length + CHUNK - 1) / CHUNK,
             out != nullptr ? out + value_offset : nullptr,
-            a.additive != nullptr ? a.additive + at : nullptr,
+            a.additive != nullptr ? a.additive + key_offset : nullptr,
             a.relative != nullptr ? a.relative + (size_t)h * (size_t)(2 * a.reach + 1) + a.reach : nullptr,
             a.relative != nullptr && a.position != nullptr ? a.position[r] : length - 1,
             a.reach};
@@ -148,9 +148,9 @@ __device__ static inline int32_t memory_row(const attend_head &head, int32_t t)
 }
 
 /* NULL: an absent (negative) row. */
-__device__ static inline const float *row_at(const float *at, int32_t row, int32_t ld)
+__device__ static inline const float *row_at(const float *data, int32_t row, int32_t ld)
 {
-    return row >= 0 ? at + (size_t)row * (size_t)ld : nullptr;
+    return row >= 0 ? data + (size_t)row * (size_t)ld : nullptr;
 }
 
 /* Four floats from column c on; zeros beyond the width, and for absent rows. */
@@ -183,13 +183,13 @@ __device__ static inline void write_four(float *row, int32_t c, int32_t width, c
 template <bool ALIGNED>
 __device__ static inline void write_out(const gpu_attend &a, float *out, int32_t unit, int32_t c, const gpu_piece<4> &x)
 {
-    const int32_t r = unit / a.heads, at = unit % a.heads * a.value_width + c;
+    const int32_t r = unit / a.heads, column = unit % a.heads * a.value_width + c;
     if (out != nullptr) write_four<ALIGNED>(out, c, a.value_width, x);
     if constexpr (ALIGNED) {
-        if (c < a.value_width) gpu_write<4>(a.panel, r, at / 4, x);
+        if (c < a.value_width) gpu_write<4>(a.panel, r, column / 4, x);
     } else {
         for (int j = 0; j < 4; j++)
-            if (c + j < a.value_width) gpu_write<1>(a.panel, r, at + j, gpu_piece<1>{x.v[j]});
+            if (c + j < a.value_width) gpu_write<1>(a.panel, r, column + j, gpu_piece<1>{x.v[j]});
     }
 }
 

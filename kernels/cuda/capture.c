@@ -28,13 +28,13 @@ size_t cuda_round_up(const cuda_run *r, size_t n)
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 typedef struct run_key {
-    int64_t *at; /* NULL while counting the numbers */
+    int64_t *numbers; /* NULL while counting the numbers */
     size_t length;
 } run_key;
 
 static void add_number(run_key *k, size_t number)
 {
-    if (k->at != NULL) k->at[k->length] = (int64_t)number;
+    if (k->numbers != NULL) k->numbers[k->length] = (int64_t)number;
     k->length++;
 }
 
@@ -92,7 +92,8 @@ static cuda_capture *find_capture(cuda_session *cuda, const run_key *k)
 {
     for (size_t i = 0; i < CUDA_MAX_CAPTURES; i++) {
         cuda_capture *g = &cuda->capture[i];
-        if (g->key != NULL && g->key_length == k->length && memcmp(g->key, k->at, k->length * sizeof *k->at) == 0)
+        if (g->key != NULL && g->key_length == k->length &&
+            memcmp(g->key, k->numbers, k->length * sizeof *k->numbers) == 0)
             return g;
     }
     return NULL;
@@ -103,13 +104,13 @@ static rill_status add_capture(const cuda_run *r, const run_key *k)
 {
     rill_context *ctx = r->session->ctx;
     cuda_capture *g = &r->cuda->capture[0];
-    const size_t bytes = k->length * sizeof *k->at;
+    const size_t bytes = k->length * sizeof *k->numbers;
     for (size_t i = 1; i < CUDA_MAX_CAPTURES; i++)
         if (r->cuda->capture[i].last_used < g->last_used) g = &r->cuda->capture[i];
     free_capture(r->session, g);
     g->key = rill_alloc(ctx, bytes);
     if (g->key == NULL) return rill_fail_memory(ctx, bytes, "a run");
-    memcpy(g->key, k->at, bytes);
+    memcpy(g->key, k->numbers, bytes);
     g->key_length = k->length;
     g->last_used = ++r->cuda->n_runs;
     return RILL_OK;
@@ -141,12 +142,12 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
 rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_run *))
 {
     cuda_session *cuda = r->cuda;
-    run_key k = {.at = NULL};
+    run_key k = {.numbers = NULL};
     make_run_key(r, &k);
     rill_status status = rill_grow(r->session->ctx, (void **)&cuda->key, &cuda->key_capacity, k.length,
                                    sizeof *cuda->key, "a run");
     if (status != RILL_OK) return status;
-    k.at = cuda->key;
+    k.numbers = cuda->key;
     make_run_key(r, &k);
     cuda_capture *g = find_capture(cuda, &k);
     if (g == NULL) {

@@ -126,13 +126,13 @@ __device__ static __forceinline__ void best_merge(uint64_t (&key)[N])
 template <int N>
 __device__ static inline uint64_t best_nth(const uint64_t (&key)[N], int i)
 {
-    uint64_t at = 0;
+    uint64_t found = 0;
 #pragma unroll
     for (int n = 0; n < N; n++) {
         const uint64_t from = __shfl_sync(GPU_ALL, key[n], i % GPU_WARP);
-        if (i / GPU_WARP == n) at = from;
+        if (i / GPU_WARP == n) found = from;
     }
-    return at;
+    return found;
 }
 
 template <int N>
@@ -228,9 +228,9 @@ template <int N>
 __device__ static inline best_shared best_share(void)
 {
     const size_t warps = blockDim.x / GPU_WARP;
-    char *at = gpu_shared();
+    char *shared = gpu_shared();
     best_shared m;
-    m.list = (uint64_t *)(void *)at;
+    m.list = (uint64_t *)(void *)shared;
     m.pending = m.list + warps * N * GPU_WARP;
     m.total = (symbols_total *)(void *)(m.pending + warps * BEST_PENDING);
     m.again = (int *)(void *)(m.total + warps);
@@ -298,9 +298,9 @@ __device__ static inline void best_rank(uint64_t (&key)[N], float norm)
 __device__ static inline void best_write_one(const gpu_best &a, const symbols_row &s, int32_t r, int32_t i, float logp,
                                            int32_t v)
 {
-    const size_t at = (size_t)r * (size_t)a.max_choices + (size_t)i;
-    if (a.action != nullptr) a.action[at] = best_action(a, s, v);
-    if (a.logp != nullptr) a.logp[at] = logp;
+    const size_t place = (size_t)r * (size_t)a.max_choices + (size_t)i;
+    if (a.action != nullptr) a.action[place] = best_action(a, s, v);
+    if (a.logp != nullptr) a.logp[place] = logp;
     if (a.tag != nullptr) a.tag[r] = best_action(a, s, v);
 }
 
@@ -372,13 +372,13 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_parts(best_cal
     symbols_total t = symbols_empty();
     best_scan<N>(c, s, best_legal(c.a, r), m, kept, begin, s.n - begin < c.length ? s.n : begin + c.length, 0.0f, &t);
     const symbols_total total = symbols_merge_block(t, m.total);
-    const size_t at = (size_t)r * (size_t)c.parts + (size_t)part;
-    if (threadIdx.x == 0) c.total[at] = total;
+    const size_t part_index = (size_t)r * (size_t)c.parts + (size_t)part;
+    if (threadIdx.x == 0) c.total[part_index] = total;
     if (threadIdx.x >= GPU_WARP || c.want == 0) return;
 #pragma unroll
     for (int n = 0; n < N; n++) {
         const int32_t i = n * GPU_WARP + (int32_t)threadIdx.x;
-        if (i <= c.want) c.key[at * (size_t)(c.want + 1) + (size_t)i] = kept.key[n];
+        if (i <= c.want) c.key[part_index * (size_t)(c.want + 1) + (size_t)i] = kept.key[n];
     }
 }
 
@@ -390,13 +390,13 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_merge_parts(be
     if (gpu_leave(r >= *c.a.rows.count)) return;
     const symbols_row s = best_row(c.a, r);
     const best_shared m = best_share<N>();
-    const size_t at = (size_t)r * (size_t)c.parts, keys = (size_t)(c.want + 1);
+    const size_t first_part = (size_t)r * (size_t)c.parts, keys = (size_t)(c.want + 1);
     best_kept<N> kept;
     best_init<N>(kept, m.pending);
     for (int32_t part = 0; part < c.parts && c.want > 0 && threadIdx.x < GPU_WARP; part++)
-        best_merge_list<N>(kept.key, c.key + (at + (size_t)part) * keys, c.want + 1);
+        best_merge_list<N>(kept.key, c.key + (first_part + (size_t)part) * keys, c.want + 1);
     symbols_total t = symbols_empty();
-    if (lane < c.parts) t = c.total[at + (size_t)lane];
+    if (lane < c.parts) t = c.total[first_part + (size_t)lane];
     best_finish<N>(c, s, r, m, kept, symbols_merge_warp(t));
 }
 
@@ -484,11 +484,11 @@ __device__ static inline void many_sort(uint64_t *key, int32_t n)
     for (int32_t size = 2; size / 2 < n; size *= 2)
         for (int32_t stride = size / 2; stride > 0; stride /= 2) {
             for (int32_t i = (int32_t)threadIdx.x; i / stride * 2 * stride < n; i += (int32_t)blockDim.x) {
-                const int32_t at = i / stride * 2 * stride + i % stride;
-                const int32_t other = stride == size / 2 ? at ^ (size - 1) : at + stride;
-                if (other < n && key[at] < key[other]) {
-                    const uint64_t from = key[at];
-                    key[at] = key[other];
+                const int32_t one = i / stride * 2 * stride + i % stride;
+                const int32_t other = stride == size / 2 ? one ^ (size - 1) : one + stride;
+                if (other < n && key[one] < key[other]) {
+                    const uint64_t from = key[one];
+                    key[one] = key[other];
                     key[other] = from;
                 }
             }

@@ -50,9 +50,9 @@ struct gpu_stream {
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
 /* Set the error unless one is set: the failed call, and CUDA's reason. */
-static void set_error(char why[GPU_ERROR_BYTES], const char *what, const char *said)
+static void set_error(char why[GPU_ERROR_BYTES], const char *what, const char *message)
 {
-    if (why[0] == '\0') snprintf(why, GPU_ERROR_BYTES, "%s: %s", what, said);
+    if (why[0] == '\0') snprintf(why, GPU_ERROR_BYTES, "%s: %s", what, message);
 }
 
 static int check_error(char why[GPU_ERROR_BYTES], const char *what, cudaError_t error)
@@ -73,12 +73,12 @@ static int check_error(char why[GPU_ERROR_BYTES], const char *what, cublasStatus
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
 template <class Function>
-static bool load_function(Function *at, const char *name)
+static bool load_function(Function *out, const char *name)
 {
     cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
     void *function = nullptr;
     const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &result);
-    memcpy(at, &function, sizeof function);
+    memcpy(out, &function, sizeof function);
     if (error != cudaSuccess) cudaGetLastError();
     return error == cudaSuccess && result == cudaDriverEntryPointSuccess && function != nullptr;
 }
@@ -187,16 +187,16 @@ size_t gpu_granule_bytes(const gpu_device *device)
 }
 
 /* Map new memory of so many granules at the end of a region. */
-static bool map_more(const gpu_device *device, CUdeviceptr at, size_t bytes)
+static bool map_more(const gpu_device *device, CUdeviceptr address, size_t bytes)
 {
     const driver *call = &device->call;
     const CUmemAllocationProp kind = memory_kind(device);
     const CUmemAccessDesc access = {kind.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CUmemGenericAllocationHandle slab;
     if (call->cuMemCreate_at(&slab, bytes, &kind, 0) != CUDA_SUCCESS) return false;
-    bool mapped = call->cuMemMap_at(at, bytes, 0, slab, 0) == CUDA_SUCCESS;
-    if (mapped && call->cuMemSetAccess_at(at, bytes, &access, 1) != CUDA_SUCCESS) {
-        call->cuMemUnmap_at(at, bytes);
+    bool mapped = call->cuMemMap_at(address, bytes, 0, slab, 0) == CUDA_SUCCESS;
+    if (mapped && call->cuMemSetAccess_at(address, bytes, &access, 1) != CUDA_SUCCESS) {
+        call->cuMemUnmap_at(address, bytes);
         mapped = false;
     }
     call->cuMemRelease_at(slab); /* stays alive while mapped */
@@ -209,14 +209,14 @@ int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
     if (bytes <= region->bytes) return 0;
     const size_t wanted = round_to_granules(device, region->reserved > 0 ? region->reserved : device->memory);
     if (bytes > wanted || cudaSetDevice(device->index) != cudaSuccess) return GPU_NO_MEMORY;
-    CUdeviceptr at = (CUdeviceptr)region->base;
+    CUdeviceptr address = (CUdeviceptr)region->base;
     const size_t more = round_to_granules(device, bytes) - region->bytes;
-    if (at == 0 && device->call.cuMemAddressReserve_at(&at, wanted, 0, 0, 0) != CUDA_SUCCESS) return GPU_NO_ADDRESSES;
-    if (!map_more(device, at + region->bytes, more)) {
-        if (region->base == nullptr) device->call.cuMemAddressFree_at(at, wanted);
+    if (address == 0 && device->call.cuMemAddressReserve_at(&address, wanted, 0, 0, 0) != CUDA_SUCCESS) return GPU_NO_ADDRESSES;
+    if (!map_more(device, address + region->bytes, more)) {
+        if (region->base == nullptr) device->call.cuMemAddressFree_at(address, wanted);
         return GPU_NO_MEMORY;
     }
-    region->base = (char *)at;
+    region->base = (char *)address;
     region->bytes += more;
     region->reserved = wanted;
     return 0;

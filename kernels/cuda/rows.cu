@@ -173,7 +173,7 @@ __global__ static void follow_index(gpu_tiled<gpu_index> t)
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
     const gpu_index &a = t.a;
-    const int32_t at = a.entry != nullptr ? a.entry[r] : r, x = at >= 0 ? a.column[at] : at;
+    const int32_t entry = a.entry != nullptr ? a.entry[r] : r, x = entry >= 0 ? a.column[entry] : entry;
     if (x < 0)
         a.out[r] = a.lookup != nullptr || a.base != nullptr ? -1 : x;
     else

@@ -74,9 +74,9 @@ __device__ static inline void gpu_write(const gpu_panel &to, int32_t r, int32_t 
 }
 
 /* Whether pieces of 4 are possible: rows are 16-byte aligned. Host code. */
-static inline bool gpu_aligned(const void *at, int32_t ld)
+static inline bool gpu_aligned(const void *pointer, int32_t ld)
 {
-    return ((uintptr_t)at & 15) == 0 && ld % 4 == 0;
+    return ((uintptr_t)pointer & 15) == 0 && ld % 4 == 0;
 }
 
 static inline bool gpu_aligned(const gpu_operand &o)

@@ -292,17 +292,17 @@ static rill_index_space add_space(rill_network *network, rill_graph graph, dev_i
     return handle;
 }
 
-rill_index_space rill_index_space_where(rill_network *network, rill_graph graph, rill_index_space of,
+rill_index_space rill_index_space_where(rill_network *network, rill_graph graph, rill_index_space parent,
                                         rill_column column)
 {
-    return add_space(network, graph, (dev_index_space){.kind = DEV_SPACE_WHERE, .parent = of, .column = column},
+    return add_space(network, graph, (dev_index_space){.kind = DEV_SPACE_WHERE, .parent = parent, .column = column},
                      "a space by where");
 }
 
-rill_index_space rill_index_space_distinct(rill_network *network, rill_graph graph, rill_index_space of,
+rill_index_space rill_index_space_distinct(rill_network *network, rill_graph graph, rill_index_space parent,
                                            rill_column column)
 {
-    return add_space(network, graph, (dev_index_space){.kind = DEV_SPACE_DISTINCT, .parent = of, .column = column},
+    return add_space(network, graph, (dev_index_space){.kind = DEV_SPACE_DISTINCT, .parent = parent, .column = column},
                      "a space of distinct values");
 }
 
@@ -312,35 +312,36 @@ rill_index_space rill_index_space_ragged(rill_network *network, rill_graph graph
                      "a ragged space");
 }
 
-rill_column rill_column_input(rill_network *network, rill_graph graph, rill_index_space of, const char *what)
+rill_column rill_column_input(rill_network *network, rill_graph graph, rill_index_space parent, const char *what)
 {
     dev_graph *p = find_graph(network, graph);
     if (p == NULL) return -1;
     const dev_builder b = make_builder(network, p, what);
-    if (!check_space(&b, of)) return -1;
-    if (of != RILL_ROWS && p->space[of - 1].kind != DEV_SPACE_RAGGED) {
+    if (!check_space(&b, parent)) return -1;
+    if (parent != RILL_ROWS && p->space[parent - 1].kind != DEV_SPACE_RAGGED) {
         dev_build_fail(&b, "columns are given for the run's rows or for units");
         return -1;
     }
     const int32_t handle = DEV_APPEND(network, p, column, n_columns, column_capacity);
     if (handle < 0) return handle;
-    p->column[handle - 1] = (dev_column){.space = of};
+    p->column[handle - 1] = (dev_column){.space = parent};
     keep_name(p->column[handle - 1].name, what);
     return handle;
 }
 
-rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, rill_index_space of, size_t width)
+rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, rill_index_space parent, size_t width)
 {
     dev_graph *p = find_graph(network, graph);
     if (p == NULL) return -1;
     const dev_builder b = make_builder(network, p, "a value");
-    if (!check_space(&b, of)) return -1;
+    if (!check_space(&b, parent)) return -1;
     if (width < 1 || width > INT32_MAX) {
         dev_build_fail(&b, "%zu floats cannot be", width);
         return -1;
     }
     const int32_t handle = DEV_APPEND(network, p, tensor, n_tensors, tensor_capacity);
-    if (handle > 0) p->tensor[handle - 1] = (dev_tensor){.space = of, .width = width, .first_op = -1, .last_op = -1};
+    if (handle > 0)
+        p->tensor[handle - 1] = (dev_tensor){.space = parent, .width = width, .first_op = -1, .last_op = -1};
     return handle;
 }
 

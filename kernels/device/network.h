@@ -260,8 +260,8 @@ int32_t dev_network_fail(rill_network *network, rill_status status, const char *
 
 /* Append a zeroed element to an array of the network. Returns its handle, or -1. */
 int32_t dev_network_append(rill_network *network, void **array, size_t *count, size_t *capacity, size_t size);
-#define DEV_APPEND(plan, owner, name, count, room) \
-    dev_network_append(plan, (void **)&(owner)->name, &(owner)->count, &(owner)->room, sizeof *(owner)->name)
+#define DEV_APPEND(plan, owner, name, count, capacity) \
+    dev_network_append(plan, (void **)&(owner)->name, &(owner)->count, &(owner)->capacity, sizeof *(owner)->name)
 
 /* The dtype in which the CPU stores weights of this type. */
 rill_dtype dev_dtype(rill_weight_type type);

@@ -32,19 +32,19 @@
 #define POINT(i) const float *const a##i = (i) < mr ? rows[i] : NULL;
 #define MULTIPLY(i, j) \
     if ((j) < nv) c##i##j = ve_fma(x, b##j, c##i##j);
-#define MULTIPLY_ROW(i, at)                \
-    if ((i) < mr) {                        \
-        const ve x = ve_load(a##i + (at)); \
-        VECTORS(MULTIPLY, i)               \
+#define MULTIPLY_ROW(i, offset)                \
+    if ((i) < mr) {                            \
+        const ve x = ve_load(a##i + (offset)); \
+        VECTORS(MULTIPLY, i)                   \
     }
 #define FLOATS(u, j) const vf b##j = (j) < nv ? v_load((const float *)VECTOR_AT(j, u)) : v_zero();
 #define LOWER(u, j) const vf b##j = (j) < nv ? v_load_lower_bf16(VECTOR_AT(j, u)) : v_zero();
 #define UPPER(u, j) const vf b##j = (j) < nv ? v_load_upper_bf16(VECTOR_AT(j, u)) : v_zero();
-/* One k for all rows: `at`, with the weights `what` of the line u after w. */
-#define STEP(what, u, at)         \
-    {                             \
-        VECTORS(what, u)          \
-        ROWS2(MULTIPLY_ROW, (at)) \
+/* One k for all rows: `offset`, with the weights `what` of the line u after w. */
+#define STEP(what, u, offset)         \
+    {                                 \
+        VECTORS(what, u)              \
+        ROWS2(MULTIPLY_ROW, (offset)) \
     }
 /* All of A1 or A2; w is at the part's first k before and behind its last k after. */
 #define PART_F32(p)                                                              \
@@ -129,11 +129,11 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
     TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2)   \
     TILE(1, 4) TILE(2, 4) TILE(3, 4)                                    \
     TILE(1, 8)
-#define SHAPES(of)                                                               \
+#define SHAPES(name)                                                               \
     {                                                                            \
-        [2] = {0, of##_1x2, of##_2x2, of##_3x2, of##_4x2, of##_5x2, of##_6x2},   \
-        [4] = {0, of##_1x4, of##_2x4, of##_3x4},                                 \
-        [8] = {0, of##_1x8},                                                     \
+        [2] = {0, name##_1x2, name##_2x2, name##_3x2, name##_4x2, name##_5x2, name##_6x2},   \
+        [4] = {0, name##_1x4, name##_2x4, name##_3x4},                                 \
+        [8] = {0, name##_1x8},                                                     \
     }
 #define TILE_MAX_ROWS {0, 0, 6, 0, MAX_ROWS_OF_4, 0, 0, 0, 1}
 

@@ -90,12 +90,12 @@ typedef struct quantised {
     TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2) TILE(7, 2) TILE(8, 2)                \
     TILE(1, 3) TILE(2, 3) TILE(3, 3) TILE(4, 3) TILE(5, 3) TILE(6, 3) TILE(7, 3) TILE(8, 3)                \
     TILE(1, 4) TILE(2, 4) TILE(3, 4) TILE(4, 4) TILE(5, 4) TILE(6, 4)
-#define SHAPES(of)                                                                                         \
+#define SHAPES(name)                                                                                         \
     {                                                                                                      \
-        [1] = {0, of##_1x1, of##_2x1, of##_3x1, of##_4x1, of##_5x1, of##_6x1, of##_7x1, of##_8x1},          \
-        [2] = {0, of##_1x2, of##_2x2, of##_3x2, of##_4x2, of##_5x2, of##_6x2, of##_7x2, of##_8x2},          \
-        [3] = {0, of##_1x3, of##_2x3, of##_3x3, of##_4x3, of##_5x3, of##_6x3, of##_7x3, of##_8x3},          \
-        [4] = {0, of##_1x4, of##_2x4, of##_3x4, of##_4x4, of##_5x4, of##_6x4},                              \
+        [1] = {0, name##_1x1, name##_2x1, name##_3x1, name##_4x1, name##_5x1, name##_6x1, name##_7x1, name##_8x1},          \
+        [2] = {0, name##_1x2, name##_2x2, name##_3x2, name##_4x2, name##_5x2, name##_6x2, name##_7x2, name##_8x2},          \
+        [3] = {0, name##_1x3, name##_2x3, name##_3x3, name##_4x3, name##_5x3, name##_6x3, name##_7x3, name##_8x3},          \
+        [4] = {0, name##_1x4, name##_2x4, name##_3x4, name##_4x4, name##_5x4, name##_6x4},                              \
     }
 /* clang-format on */
 #define TILE_MAX_ROWS \

@@ -31,10 +31,10 @@
 #define WEIGHT(u, j) const iweights b##j = load_int8_weights((j) < wide ? LINE_AT(j, u) : w);
 #define MULTIPLY(i, j) \
     if ((j) < wide) c##i##j = accumulate(c##i##j, x, b##j);
-#define MULTIPLY_ROW(i, at)                        \
-    if ((i) < mr) {                                \
-        const irow x = load_int8_row(a##i + (at)); \
-        VECTORS(MULTIPLY, i)                       \
+#define MULTIPLY_ROW(i, offset)                        \
+    if ((i) < mr) {                                    \
+        const irow x = load_int8_row(a##i + (offset)); \
+        VECTORS(MULTIPLY, i)                           \
     }
 #define STEP(u)                          \
     {                                    \
@@ -101,10 +101,10 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
 #define TILES                                                           \
     TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2)   \
     TILE(1, 4) TILE(2, 4)
-#define SHAPES(of)                                                               \
+#define SHAPES(name)                                                               \
     {                                                                            \
-        [2] = {0, of##_1x2, of##_2x2, of##_3x2, of##_4x2, of##_5x2, of##_6x2},   \
-        [4] = {0, of##_1x4, of##_2x4},                                           \
+        [2] = {0, name##_1x2, name##_2x2, name##_3x2, name##_4x2, name##_5x2, name##_6x2},   \
+        [4] = {0, name##_1x4, name##_2x4},                                           \
     }
 #define TILE_MAX_ROWS {0, 0, 6, 0, 2}
 
@@ -117,11 +117,11 @@ static size_t strip_vectors(size_t remaining, size_t rows)
 #define TILES                                                           \
     TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1)   \
     TILE(1, 2) TILE(2, 2) TILE(1, 4)
-#define SHAPES(of)                                                               \
+#define SHAPES(name)                                                               \
     {                                                                            \
-        [1] = {0, of##_1x1, of##_2x1, of##_3x1, of##_4x1, of##_5x1, of##_6x1},   \
-        [2] = {0, of##_1x2, of##_2x2},                                           \
-        [4] = {0, of##_1x4},                                                     \
+        [1] = {0, name##_1x1, name##_2x1, name##_3x1, name##_4x1, name##_5x1, name##_6x1},   \
+        [2] = {0, name##_1x2, name##_2x2},                                           \
+        [4] = {0, name##_1x4},                                                     \
     }
 #define TILE_MAX_ROWS {0, 6, 2, 0, 1}
 

@@ -47,7 +47,7 @@ from .stream import Stream
 
 __version__: str = _ffi.string(_lib.RILL_VERSION_STRING).decode()
 
-#: Arguments of functions and domains in Python: arrays, so these classes need NumPy and are imported when they are asked for.
+#: Arguments of functions and domains in Python: arrays, so these classes need NumPy and are imported at first use.
 _VIEWS = ("Candidates", "DomainRows", "Modifiers", "SchedView", "ScorerRows")
 _FORMER = {
     "LateError": "DeadlineError",
@@ -116,7 +116,7 @@ def options() -> list[Option]:
     """
     ctx = _make_context()
     try:
-        return _tables.of_tables(ctx)
+        return _tables.all_options(ctx)
     finally:
         _lib.rill_context_destroy(ctx)
 

@@ -47,7 +47,7 @@ class Domain:
     path: bool = False
 
     def reserve(self, nodes: int, slots: int) -> None:
-        """Make room for states and inputs; those in use keep their contents.
+        """Reserve memory for states and inputs; those in use keep their contents.
 
         Args:
             nodes: Nodes are below this number from now on.
@@ -185,7 +185,7 @@ def register(ctx: Any, domain: Any, kept: Hooks) -> None:
     errors.check(ctx, lib.rill_register_domain(ctx, ffi.addressof(table.table)))
 
 
-def _said(failure: BaseException) -> bytes:
+def _message(failure: BaseException) -> bytes:
     """Encode an exception's message for C, which ends a text at its first NUL."""
     return str(failure).replace("\0", "\\0").encode(errors="replace")
 
@@ -193,7 +193,7 @@ def _said(failure: BaseException) -> bytes:
 def _fail(called: Hook, failure: BaseException, ctx: Any = None) -> int:
     status = called.failed(failure)
     if ctx:
-        lib.rillpy_fail(ctx, status, f"{type(failure).__name__}: ".encode() + _said(failure))
+        lib.rillpy_fail(ctx, status, f"{type(failure).__name__}: ".encode() + _message(failure))
     return status
 
 
@@ -230,7 +230,7 @@ def rillpy_encode(self: Any, m: int, inputs: Any) -> int:
         try:
             called.function.domain.encode(ffi.unpack(given.text, given.length).decode(errors="replace"), given.slot)
         except ValueError as failure:
-            lib.rillpy_input_fail(ffi.addressof(given), _said(failure))
+            lib.rillpy_input_fail(ffi.addressof(given), _message(failure))
         except BaseException as failure:
             return _fail(called, failure)
     return 0
@@ -251,7 +251,7 @@ def rillpy_step(self: Any, rows: Any) -> int:
 
 
 @hook(error=-11)
-def rillpy_choices(self: Any, rows: Any, ask: Any, out: Any) -> int:
+def rillpy_choices(self: Any, rows: Any, request: Any, out: Any) -> int:
     """rill_domain.score"""
     from . import views
 
@@ -261,7 +261,7 @@ def rillpy_choices(self: Any, rows: Any, ask: Any, out: Any) -> int:
         with views.DomainRows(rows) as lent:
             table = views.as_table(kept.domain.score(lent), (rows.n, kept.domain.actions))
         every, logp = ffi.cast("int32_t *", kept.every.ctypes.data), ffi.cast("float *", table.ctypes.data)
-        lib.rillpy_answer(ask, rows.n, kept.domain.actions, every, logp, out)
+        lib.rillpy_fill_choices(request, rows.n, kept.domain.actions, every, logp, out)
     except BaseException as failure:
         return _fail(called, failure)
     return 0
@@ -326,13 +326,13 @@ def rillpy_find_action(self: Any, text: Any, length: int) -> int:
 
 
 @hook(error=-8)
-def rillpy_tokenize(self: Any, ctx: Any, text: Any, length: int, out: Any, room: int, n: Any) -> int:
+def rillpy_tokenize(self: Any, ctx: Any, text: Any, length: int, out: Any, capacity: int, n: Any) -> int:
     """rill_domain.tokenize"""
     called: Hook = ffi.from_handle(self)
     try:
         actions = called.function.domain.tokenize(ffi.unpack(text, length).decode(errors="replace"))
     except ValueError as failure:
-        return int(lib.rillpy_fail(ctx, lib.RILL_ERR_INPUT, _said(failure)))
+        return int(lib.rillpy_fail(ctx, lib.RILL_ERR_INPUT, _message(failure)))
     except BaseException as failure:
         return _fail(called, failure, ctx)
     try:
@@ -340,7 +340,7 @@ def rillpy_tokenize(self: Any, ctx: Any, text: Any, length: int, out: Any, room:
         if not all(0 <= action < called.function.domain.actions for action in found):
             raise ValueError(f"tokenize() returned {found}: actions below {called.function.domain.actions} were expected")
         n[0] = len(found)
-        for i, action in enumerate(found[:room]):
+        for i, action in enumerate(found[:capacity]):
             out[i] = action
     except BaseException as failure:
         return _fail(called, failure, ctx)

@@ -155,11 +155,11 @@ def rillpy_choose(self: Any, view: Any, order: Any, count: Any) -> int:
     called: Hook = ffi.from_handle(self)
     try:
         with views.SchedView(view) as lent:
-            wanted = [kinds.whole("choose()", index) for index in called.function.choose(lent)]
-            if sorted(set(wanted)) != sorted(wanted) or not all(0 <= index < view.n for index in wanted):
-                raise ValueError(f"choose() returned {wanted}: indexes of items in flight, 0 to {view.n - 1}, each once, were expected")
-            order[0 : len(wanted)] = wanted
-            count[0] = len(wanted)
+            chosen = [kinds.whole("choose()", index) for index in called.function.choose(lent)]
+            if sorted(set(chosen)) != sorted(chosen) or not all(0 <= index < view.n for index in chosen):
+                raise ValueError(f"choose() returned {chosen}: indexes of items in flight, 0 to {view.n - 1}, each once, were expected")
+            order[0 : len(chosen)] = chosen
+            count[0] = len(chosen)
     except BaseException as error:
         return called.failed(error)
     return 0

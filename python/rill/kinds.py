@@ -19,8 +19,8 @@ Signed = int  # annotation of whole numbers that may be negative
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _wrong(what: str, wanted: str, value: Any) -> OptionTypeError:
-    return OptionTypeError(f"{what}: {wanted} was expected, found {reprlib.repr(value)}", "RILL_ERR_OPTION")
+def _wrong(what: str, expected: str, value: Any) -> OptionTypeError:
+    return OptionTypeError(f"{what}: {expected} was expected, found {reprlib.repr(value)}", "RILL_ERR_OPTION")
 
 
 def plain(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from . import errors, kinds
 from ._native import ffi, lib
@@ -50,7 +50,7 @@ _BLOCK = 512
 
 
 class Vocabulary:
-    """The texts of tokens, each asked for once."""
+    """The texts of tokens, each read once."""
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
@@ -104,7 +104,7 @@ class Model:
         device: str | None = None,
         weights: str | None = None,
         threads: int = 1,
-        workers: int = 1,
+        workers: int | Literal["auto"] = 1,
         plugins: Sequence[Path] = (),
         tokenized: bool = False,
         arguments: str | None = None,
@@ -118,7 +118,8 @@ class Model:
             device: "cpu", "cuda", "cuda:0" ...
             weights: The format in which the weights are kept in memory, such as "int8".
             threads: Threads within each operation. No answer depends on it.
-            workers: Inputs that are decoded side by side, each on its own thread; 0: one for each processor. No answer depends on it.
+            workers: Inputs that are decoded side by side, each on its own thread; "auto" or 0: one for each processor. No answer depends
+                on it.
             plugins: Paths of shared objects and Lua files with domains, heuristics, scorers and schedulers.
             tokenized: True if the inputs are tokens with spaces between them.
             arguments: Arguments of the domain, as the command's --domain-args.
@@ -128,7 +129,7 @@ class Model:
             OptionError: An argument is unknown or out of range; the message has the nearest known name.
             NotFoundError, FormatError, FileError: The model cannot be read.
         """
-        threads, workers = kinds.whole("threads", threads), kinds.whole("workers", workers)
+        threads, workers = kinds.whole("threads", threads), 0 if workers == "auto" else kinds.whole("workers", workers)
         for name, number, minimum in (("threads", threads, 1), ("workers", workers, 0)):
             if not minimum <= number <= 1024:
                 raise errors.OptionError(f"{name}: a whole number from {minimum} to 1024 was expected, found {number!r}", "RILL_ERR_OPTION")

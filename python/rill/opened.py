@@ -153,8 +153,8 @@ class Opened:
         path = ffi.new("char[]", first) if recipe.paths else ffi.NULL
         folder = ffi.new("rill_folder *")
         closer.add(lib.rill_folder_clear, folder)
-        wanted = errors.c_text("domain", domain) if domain else ffi.NULL
-        errors.check(self.ctx, lib.rill_folder_read(folder, self.ctx, path, wanted))
+        domain_name = errors.c_text("domain", domain) if domain else ffi.NULL
+        errors.check(self.ctx, lib.rill_folder_read(folder, self.ctx, path, domain_name))
         self.folder = folder
         theirs = ffi.string(folder.domain)
         name = domain.encode() if domain else theirs
@@ -162,13 +162,13 @@ class Opened:
             if not recipe.paths:
                 raise errors.OptionError("no model: a path, or domain= for a domain that needs no files, was expected", "RILL_ERR_OPTION")
             errors.check(self.ctx, lib.rill_folder_fail_no_domain(folder, path))
-        self.said, opening = self._parted()
-        layer = self._layer(opening, None)
-        closer.add(lib.rill_option_source_free, layer)
+        self.search_defaults, opening = self._parted()
+        source = self._source(opening, None)
+        closer.add(lib.rill_option_source_free, source)
         values, n_values = ffi.new("rill_pair **"), ffi.new("int32_t *")
-        layers = ffi.new("rill_option_source *[]", [layer, folder.search])
+        sources = ffi.new("rill_option_source *[]", [source, folder.search])
         foreign = bool(theirs) and theirs != name
-        errors.check(self.ctx, lib.rill_option_sources_domain_values(self.ctx, layers, 1 if foreign else 2, values, n_values))
+        errors.check(self.ctx, lib.rill_option_sources_domain_values(self.ctx, sources, 1 if foreign else 2, values, n_values))
         size = n_values[0] * ffi.sizeof("rill_pair")
         also = [ffi.new("char[]", errors.c_text("path", os.fsencode(other))) for other in recipe.paths[1:]]
         also_list = ffi.new("char *[]", also)
@@ -190,7 +190,7 @@ class Opened:
         self.workers = out[0]
         closer.add(lib.rill_workers_close, self.workers)
         self.n_workers = lib.rill_workers_count(self.workers)
-        self.crew = threading.Lock()  # held by the run that uses the workers
+        self.workers_lock = threading.Lock()  # held by the run that uses the workers
         self.model = lib.rill_workers_model(self.workers)
         self.info = lib.rill_model_info(self.model)
         self.domain = ffi.string(name).decode() if not isinstance(name, bytes) else name.decode()
@@ -209,58 +209,58 @@ class Opened:
                 (opening if tables.is_model_option(self.ctx, name) else search)[name] = value
         return search, opening
 
-    def _layer(self, said: Mapping[str, Any], register: Any) -> Any:
+    def _source(self, settings: Mapping[str, Any], register: Any) -> Any:
         out = ffi.new("rill_option_source **")
         errors.check(self.ctx, lib.rill_option_source_create(out, self.ctx, lib.RILL_FROM_USER))
         try:
-            tables.fill(self.ctx, out[0], said, register)
+            tables.fill(self.ctx, out[0], settings, register)
         except BaseException:
             lib.rill_option_source_free(out[0])
             raise
         return out[0]
 
-    def plan(self, nearest: list[Mapping[str, Any]], register: Any, given: bool = False) -> Plan:
+    def config(self, nearest: list[Mapping[str, Any]], register: Any, given: bool = False) -> SearchConfig:
         """Combine keyword arguments, highest precedence first, with the model's defaults. Requires the lock; the caller frees the result.
 
         given: the last of them belong to a run that scores given outputs
         """
-        for said in nearest:
-            for name in said:
-                if said[name] is not None and tables.is_model_option(self.ctx, name):
+        for settings in nearest:
+            for name in settings:
+                if settings[name] is not None and tables.is_model_option(self.ctx, name):
                     raise errors.OptionError(f"{name} is an option of opening a model: rill.Model(..., {name}=...)", "RILL_ERR_OPTION")
-        layers: list[Any] = []
+        sources: list[Any] = []
         try:
-            for said in [*nearest, self.said]:
-                layers.append(self._layer(said, register))
+            for settings in [*nearest, self.search_defaults]:
+                sources.append(self._source(settings, register))
             if given:
-                errors.check(self.ctx, lib.rill_option_source_force_decode(layers[len(nearest) - 1]))
-            soft = ffi.new("rill_option_source *[]", [*layers[1:], self.folder.search])
+                errors.check(self.ctx, lib.rill_option_source_force_decode(sources[len(nearest) - 1]))
+            soft = ffi.new("rill_option_source *[]", [*sources[1:], self.folder.search])
             out = ffi.new("rill_search_config **")
-            errors.check(self.ctx, lib.rill_search_config_make(out, self.ctx, layers[0], soft, len(soft)))
+            errors.check(self.ctx, lib.rill_search_config_make(out, self.ctx, sources[0], soft, len(soft)))
         except BaseException:
-            for layer in layers:
-                lib.rill_option_source_free(layer)
+            for source in sources:
+                lib.rill_option_source_free(source)
             raise
-        return Plan(self, out[0], layers)
+        return SearchConfig(self, out[0], sources)
 
-    def request_settings(self, own: Mapping[str, Any], said: Mapping[str, Any], given: bool) -> Any:
+    def request_settings(self, own: Mapping[str, Any], settings: Mapping[str, Any], given: bool) -> Any:
         """The rill_settings of one request: its settings on top of the run's. Requires the lock."""
-        run = {name: value for name, value in said.items() if not tables.is_chain(name)}
-        if any(tables.is_heuristic(name) for name in said):
+        run = {name: value for name, value in settings.items() if not tables.is_chain(name)}
+        if any(tables.is_heuristic(name) for name in settings):
             run["heuristic"] = []  # a request cannot change heuristics, so their arguments do not matter here
-        plan = self.plan([run], None, given)
-        layer = ffi.NULL
+        config = self.config([run], None, given)
+        source = ffi.NULL
         try:
-            layer = self._layer(own, None)
+            source = self._source(own, None)
             out = ffi.new("rill_search_config **")
-            errors.check(self.ctx, lib.rill_search_config_request(out, plan.plan, self.ctx, layer, 0))
+            errors.check(self.ctx, lib.rill_search_config_request(out, config.handle, self.ctx, source, 0))
             try:
                 return ffi.new("rill_settings *", out[0].setup.settings)
             finally:
                 lib.rill_search_config_free(out[0])
         finally:
-            lib.rill_option_source_free(layer)
-            plan.free()
+            lib.rill_option_source_free(source)
+            config.free()
 
 
 def _close_in(process: int, closer: Closer) -> None:
@@ -269,30 +269,30 @@ def _close_in(process: int, closer: Closer) -> None:
         closer.close()
 
 
-class Plan:
+class SearchConfig:
     """A search config and the option sources that it was made from."""
 
-    def __init__(self, opened: Opened, plan: Any, layers: list[Any]) -> None:
-        self._opened, self.plan, self._layers = opened, plan, layers
+    def __init__(self, opened: Opened, config: Any, sources: list[Any]) -> None:
+        self._opened, self.handle, self._sources = opened, config, sources
 
     @property
     def setup(self) -> Any:
         """The rill_engine_setup of the search config."""
-        return self.plan.setup
+        return self.handle.setup
 
     def output(self, name: str) -> str | None:
         """Value of an output option; None: not set."""
-        layers = ffi.new("rill_option_source *[]", self._layers)
-        value = lib.rill_option_sources_get(layers, len(layers), name.encode())
+        sources = ffi.new("rill_option_source *[]", self._sources)
+        value = lib.rill_option_sources_get(sources, len(sources), name.encode())
         return ffi.string(value).decode() if value else None
 
     def free(self) -> None:
         """Free the search config and its sources. Requires the lock."""
-        if self.plan:
-            lib.rill_search_config_free(self.plan)
-            for layer in self._layers:
-                lib.rill_option_source_free(layer)
-            self.plan = None
+        if self.handle:
+            lib.rill_search_config_free(self.handle)
+            for source in self._sources:
+                lib.rill_option_source_free(source)
+            self.handle = None
 
 
 class Recipe:

@@ -78,7 +78,7 @@ class Feed:
         return future
 
 
-_SAID = {"path": "the model is said as model=DIRECTORY"}
+_SET_ELSEWHERE = {"path": "the model is given as model=DIRECTORY"}
 _BESIDE_TEXTS = ("alignment", "unknown_names", "certify", "word_scores", "ids", "pretty")
 
 
@@ -95,17 +95,17 @@ def _not_one(name: str, value: Any, drawn: bool) -> str | None:
     return None
 
 
-def _check(settings: Mapping[str, Any], said: Mapping[str, str], drawn: bool) -> None:
+def _check(settings: Mapping[str, Any], set_elsewhere: Mapping[str, str], drawn: bool) -> None:
     """Raise rill.OptionError for settings that have no effect here: they give more than a text per input, or are set in another way.
 
-    said: settings that are set in another way, with the message; drawn: outputs may differ between runs
+    set_elsewhere: settings that are set in another way, with the message; drawn: outputs may differ between runs
     """
     for given, value in settings.items():
         if value is None or value is False:
             continue
         name, why = given.replace("-", "_"), None
-        if name in said:
-            why = said[name]
+        if name in set_elsewhere:
+            why = set_elsewhere[name]
         elif name in _BESIDE_TEXTS:
             why = "texts alone are given here; results of rill.Model have the rest"
         elif tables.setting_name(name) in ("n_best", "num_samples"):
@@ -127,7 +127,7 @@ class Decoder:
             raise errors.OptionError(
                 f"column, output, error: three names were expected, found {column!r}, {output!r} and {error!r}", "RILL_ERR_OPTION"
             )
-        _check(settings, _SAID, drawn=True)
+        _check(settings, _SET_ELSEWHERE, drawn=True)
         self._column, self._output, self._error = column, output, error
         self._model = Model(model, threads=threads, workers=workers, **settings)
         self._feed: Feed | None = None
@@ -283,7 +283,7 @@ def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: P
     A lost actor or machine is replaced, and its shards are restarted, each at most five times.
     Raises rill.Error for a wrong model or wrong settings, before anything is decoded.
     """
-    _check(settings, {**_SAID, "workers": "an actor has num_cpus of them"}, drawn=False)
+    _check(settings, {**_SET_ELSEWHERE, "workers": "an actor has num_cpus of them"}, drawn=False)
     ray = _import_ray()
     paths = [os.path.abspath(os.fspath(path)) for path in inputs]
     models = [model] if isinstance(model, (str, os.PathLike)) else list(model)
@@ -304,16 +304,16 @@ def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: P
         ray.init()
     again = {"max_restarts": -1, "max_task_retries": 5}
     kind = ray.remote(Shards).options(num_cpus=num_cpus, num_gpus=num_gpus, max_concurrency=at_once + 1, **again)
-    crew = [kind.remote(models, paths, shards, num_cpus, settings) for _ in range(min(actors, len(left)))]
+    actor_list = [kind.remote(models, paths, shards, num_cpus, settings) for _ in range(min(actors, len(left)))]
     try:
-        if crew:
-            ray.get(crew[0].check.remote())
+        if actor_list:
+            ray.get(actor_list[0].check.remote())
     except ray.exceptions.RayActorError as failure:
         raise errors.OptionError(f"no actor could open the model: {failure}", "RILL_ERR_OPTION") from failure
     _agree(folder, plan, note=True)
     # Each actor has at_once shards; the actor that finishes one gets the next.
     queue, under_way = iter(left), {}
-    for actor in crew * at_once:
+    for actor in actor_list * at_once:
         for shard in itertools.islice(queue, 1):
             under_way[actor.decode.remote(shard, targets[shard])] = actor
     while under_way:
@@ -322,7 +322,7 @@ def decode_files(model: Path | Sequence[Path], inputs: Sequence[Path], output: P
         failed += ray.get(ready[0])
         for shard in itertools.islice(queue, 1):
             under_way[actor.decode.remote(shard, targets[shard])] = actor
-    for actor in crew:
+    for actor in actor_list:
         ray.kill(actor)
     # Remove temporary files of killed actors.
     for path in glob.glob(os.path.join(glob.escape(folder), "part-*.tmp")):

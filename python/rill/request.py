@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import errors, kinds, split, tables
 from ._native import ffi, lib
 from .errors import renamed
-from .opened import Opened, Plan
+from .opened import Opened, SearchConfig
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -101,15 +101,15 @@ def as_request(item: Any) -> Request:
 class RequestFiller:
     """Fills the engine's requests for one run: arguments in the order of the run's chains, and the settings of each request."""
 
-    def __init__(self, opened: Opened, said: Mapping[str, Any], plan: Plan, given: bool) -> None:
-        self._opened, self._said, self._given = opened, said, given
-        setup = plan.setup
+    def __init__(self, opened: Opened, settings: Mapping[str, Any], config: SearchConfig, given: bool) -> None:
+        self._opened, self._run_settings, self._given = opened, settings, given
+        setup = config.setup
         self.heuristics = [ffi.string(setup.heuristics[i].name).decode() for i in range(setup.n_heuristics)]
         self.scorers = [ffi.string(setup.scorers[i].name).decode() for i in range(setup.n_scorers)]
-        self.split = plan.output("split")
-        self._resolved = ffi.new("rill_settings *", plan.plan.resolved[0])
-        asked = [name for name in ("alignment", "unknown_names", "like") if plan.output(name) is not None]
-        self.whole_for = asked[0] if asked else "a scorer" if self.scorers else None
+        self.split = config.output("split")
+        self._resolved = ffi.new("rill_settings *", config.handle.resolved[0])
+        needing = [name for name in ("alignment", "unknown_names", "like") if config.output(name) is not None]
+        self.needs_whole_inputs = needing[0] if needing else "a scorer" if self.scorers else None
 
     def fill(self, out: Any, request: Request) -> Any:
         """Fill a rill_request and return what it points to. Raises InputError for a text that has a NUL or is no Unicode."""
@@ -121,9 +121,9 @@ class RequestFiller:
         out.number = request._number
         if request.arguments:
             out.heuristics, out.scorers = self._arguments(request.arguments, kept)
-        if said := {name: value for name, value in request.settings.items() if value is not None}:
-            options = self._options(said)
-            settings = self._settings({name: value for name, value in said.items() if name not in options})
+        if own := {name: value for name, value in request.settings.items() if value is not None}:
+            options = self._options(own)
+            settings = self._settings({name: value for name, value in own.items() if name not in options})
             kept += [settings, ffi.new("char[]", " ".join(options.values()).encode())]  # owners of what `out` has bare pointers to
             out.settings, out.input_options = kept[-2:]
         return kept
@@ -187,4 +187,4 @@ class RequestFiller:
                 if known:
                     raise errors.OptionError(f"{name} is a setting of a run and cannot be set by one request", "RILL_ERR_OPTION")
         with opened.lock:
-            return opened.request_settings(given, self._said, self._given)
+            return opened.request_settings(given, self._run_settings, self._given)

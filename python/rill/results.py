@@ -142,6 +142,7 @@ class Reader:
         self.names = names
         self.fields = [field.partition("=")[0] for field in fields]
         self.soft = "alignment=soft" in fields
+        self._text = ffi.new("char[]", 300)
 
     def _field(self, output: Any, name: str) -> str | None:
         if not self.fields or name not in self.fields:
@@ -176,13 +177,15 @@ class Reader:
             error = errors.error_of(result.status, ffi.string(result.message).decode(errors="replace"))
         elif result.n_outputs == 0:
             error = errors.NoHypothesisError("the search found no output", "RILL_ERR_NO_HYPOTHESIS")
-        warning = ffi.string(result.warning).decode(errors="replace") if result.warning else ""
+        warnings = [ffi.string(result.warning).decode(errors="replace")] if result.warning and result.warning[0] != b"\0" else []
+        if lib.rill_result_has_fewer(result, self._text, len(self._text)):
+            warnings.append(ffi.string(self._text).decode())
         return Result(
             id=result.id,
             outputs=[self.output(lib.rill_result_output(result, i), timed_out) for i in range(result.n_outputs)],
             error=error,
             timed_out=timed_out,
             outputs_found=result.outputs_found,
-            warnings=[warning] if warning else [],
+            warnings=warnings,
             tag=tag_of(result.user),
         )

@@ -318,7 +318,9 @@ class Settings(TypedDict, total=False):
     lmbr_self: float | str | Sequence[float | str] | None
     """The same with every input's own N best outputs: it is decoded, and then decoded again."""
     scheduler: str | Scheduler | None
-    """Schedule by this scheduler instead of the method's."""
+    """Use this scheduler instead of the method's."""
+    policy: str | Scheduler | None
+    """The same as scheduler."""
     alignment: bool | float | str | None
     """Add " ||| " and the alignment with the input behind each output; FORM: hard (default), soft or a share."""
     word_scores: bool | None

@@ -1,6 +1,6 @@
 """Decoding long inputs sentence by sentence, since translation models are made for inputs of limited length.
 
-Split wraps a run (stream.Local, crew.Crew): it takes inputs, submits their sentences, and joins the results.
+Split wraps a run (stream.Local, workers.WorkersRun): it takes inputs, submits their sentences, and joins the results.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from .request import Request
 
 _SPACES = re.compile("[\0- \x85\u2028\u2029]+")
-_LEAST_WIDTH, _SHORTER = 100, 3
+_MIN_WIDTH, _SUSPICIOUS_RATIO = 100, 3
 
 
 def cuts_of(opened: Opened, text: bytes, always: bool) -> tuple[int, int, list[tuple[int, int]]] | None:
     """Return what rill_model_split() finds: the number of sentences, the bytes before each, their places; None: the model never splits."""
-    n, head, room = ffi.new("int32_t *"), ffi.new("size_t *"), 64
+    n, head, capacity = ffi.new("int32_t *"), ffi.new("size_t *"), 64
     with opened.lock:
         while True:
-            parts = ffi.new("rill_part[]", room)
-            status = lib.rill_model_split(opened.model, opened.ctx, always, text, len(text), parts, room, n, head)
+            parts = ffi.new("rill_part[]", capacity)
+            status = lib.rill_model_split(opened.model, opened.ctx, always, text, len(text), parts, capacity, n, head)
             if status == lib.RILL_ERR_NOT_FOUND:
                 return None
             errors.check(opened.ctx, status)
-            if n[0] <= room:
+            if n[0] <= capacity:
                 break
-            room = n[0]
+            capacity = n[0]
     cuts = [(parts[i].begin, parts[i].begin + parts[i].length) for i in range(n[0])] if n[0] > 1 else []
     return n[0], head[0], cuts
 
@@ -75,10 +75,10 @@ def _join_text(between: Sequence[str], outputs: Sequence[Output]) -> str:
     for i, gap in enumerate(between):
         last = i == len(outputs)
         words = [word for word in _SPACES.split(gap) if word]
-        behind = bool(_SPACES.match(gap[-1:])) or (not gap and text[-1:].isascii() and text != "")
+        spaced = bool(_SPACES.match(gap[-1:])) or (not gap and text[-1:].isascii() and text != "")
         if words:
             text += " " * (text != "" and bool(_SPACES.match(gap[:1]))) + " ".join(words)
-        if behind and not last and text:
+        if spaced and not last and text:
             text += " "
         text += "" if last else outputs[i].text
     return text
@@ -103,6 +103,18 @@ def _join(between: Sequence[str], outputs: Sequence[Output], settings: Any) -> O
     )
 
 
+def _join_warnings(results: Sequence[Result], n: int, requested: int) -> list[str]:
+    """Join the warnings of sentences: the first about an input, and that of fewer outputs if the line has fewer than requested.
+
+    The latter is the last warning of a sentence that has fewer.
+    """
+    inputs = [one.warnings[:-1] if 0 < len(one.outputs) < requested else one.warnings for one in results]
+    warnings = next((one for one in inputs if one), [])
+    if 0 < n < requested:
+        warnings = warnings + next(one.warnings[-1:] for one in results if len(one.outputs) == n)
+    return warnings
+
+
 class Split:
     """A run that reads inputs and decodes sentences, with the methods of stream.Local."""
 
@@ -111,7 +123,7 @@ class Split:
         self._always, self._cuts = how == "sentences", how != "off" and not whole
         self.process = run.process
         self._waiting: collections.deque[tuple[_Line, Request]] = collections.deque()
-        self._of: dict[int, _Line] = {}  # by the run's ids
+        self._line_by_id: dict[int, _Line] = {}  # by the run's ids
         self._lines = self._submitted = 0
         self._closing = False
 
@@ -120,18 +132,18 @@ class Split:
         """True if the run has ended before its inputs."""
         return bool(self._run.failed)
 
-    def room(self) -> int:
+    def free_places(self) -> int:
         """Return how many inputs can be submitted now."""
         self._flush()
-        return 0 if self._waiting else int(self._run.room())
+        return 0 if self._waiting else int(self._run.free_places())
 
     def _submit(self, line: _Line, request: Request) -> None:
         self._run.submit(request)
-        self._of[self._submitted] = line
+        self._line_by_id[self._submitted] = line
         self._submitted += 1
 
     def _flush(self) -> None:
-        while self._waiting and self._run.room() > 0:
+        while self._waiting and self._run.free_places() > 0:
             line, request = self._waiting.popleft()
             if line.deadline is not None:
                 request.timeout = max(line.deadline - time.monotonic(), 1e-6)
@@ -141,13 +153,13 @@ class Split:
             self._run.close_input()
 
     def submit(self, request: Request) -> None:
-        """Submit an input; room() is above 0."""
+        """Submit an input; free_places() is above 0."""
         line = _Line(self._lines, request)
         try:
             text = bytes_of(request.text)
         except errors.InputError:
             text = b""
-        found = None if request.arguments or not (self._cuts or len(text) >= _LEAST_WIDTH) else cuts_of(self._opened, text, self._always)
+        found = None if request.arguments else cuts_of(self._opened, text, self._always)
         n, head, cuts = found or (0, 0, [])
         line.translates = n > 0
         if not self._cuts or not cuts:
@@ -176,20 +188,32 @@ class Split:
             result: Result | None = self._run.take(lambda _: None)
             if result is None:
                 return None
-            line = self._of.pop(result.id)
+            line = self._line_by_id.pop(result.id)
             if not line.between:
-                return self._told(line, result, tag_of)
+                return self._finished(line, result, tag_of)
             line.results[result.id - line.first] = result
             if len(line.results) == len(line.between) - 1:
-                return self._told(line, self._joined(line), tag_of)
+                return self._finished(line, self._joined(line), tag_of)
 
-    @staticmethod
-    def _told(line: _Line, result: Result, tag_of: Any) -> Result:
+    def _is_short(self, line: _Line, output: str) -> bool:
+        text = line.request.text
+        width = width_of(text)
+        if width >= _MIN_WIDTH and width_of(output) * _SUSPICIOUS_RATIO < width:
+            return True
+        if line.between:  # each sentence is decoded
+            return False
+        try:
+            found = [cuts_of(self._opened, bytes_of(one), True) for one in (text, output)]
+        except errors.Error:
+            return False
+        sentences = [one[0] if one else 0 for one in found]
+        return sentences[0] > 1 and sentences[1] < sentences[0]
+
+    def _finished(self, line: _Line, result: Result, tag_of: Any) -> Result:
         warnings = result.warnings
-        if line.translates and result.outputs and not warnings:
-            width = width_of(line.request.text)
-            if width >= _LEAST_WIDTH and width_of(result.outputs[0].text) * _SHORTER < width:
-                warnings = ["the output is shorter than a third of its input: text may be missing"]
+        if line.translates and result.outputs and self._is_short(line, result.outputs[0].text):
+            why = "the output has fewer sentences than its input, or less than a third of its text: text may be missing"
+            warnings = [*warnings, f"{why} (split='sentences' decodes each sentence alone)"]
         return result._replace(id=line.id, tag=tag_of(line.id), warnings=warnings)
 
     @staticmethod
@@ -203,7 +227,7 @@ class Split:
             error=error,
             timed_out=any(one.timed_out for one in results),
             outputs_found=min(one.outputs_found for one in results),
-            warnings=next((one.warnings for one in results if one.warnings), []),
+            warnings=_join_warnings(results, n, line.settings.n_best),
         )
 
     def idle(self) -> bool:
@@ -217,7 +241,7 @@ class Split:
 
     def cancel(self, identity: int) -> bool:
         """Cancel an input: all of its sentences without a result."""
-        given = [self._run.cancel(part) for part, line in list(self._of.items()) if line.id == identity]
+        given = [self._run.cancel(part) for part, line in list(self._line_by_id.items()) if line.id == identity]
         for line, request in self._waiting:
             if line.id == identity:
                 line.deadline = time.monotonic()
@@ -232,22 +256,22 @@ class Split:
         self._run.close()
 
 
-def around(run: Any, opened: Opened, how: str | None, whole_for: str | None) -> Any:
+def around(run: Any, opened: Opened, how: str | None, needs_whole_inputs: str | None) -> Any:
     """Wrap the run in a Split if the model translates.
 
     Args:
         run: The run.
         opened: Its model.
         how: "auto", "sentences" or "off".
-        whole_for: The name of a setting that needs inputs decoded whole; None: no setting does.
+        needs_whole_inputs: The name of a setting that needs inputs decoded whole; None: no setting does.
     """
     try:
         if how not in (None, "auto", "sentences", "off"):
             raise errors.OptionError(f"split: {how!r} is not auto, sentences or off", "RILL_ERR_OPTION")
-        if how == "sentences" and whole_for is not None:
-            raise errors.OptionError(f"split='sentences' and {whole_for} cannot be combined", "RILL_ERR_OPTION")
+        if how == "sentences" and needs_whole_inputs is not None:
+            raise errors.OptionError(f"split='sentences' and {needs_whole_inputs} cannot be combined", "RILL_ERR_OPTION")
         if cuts_of(opened, b"", False) is not None:
-            return Split(run, opened, how or "auto", whole_for is not None)
+            return Split(run, opened, how or "auto", needs_whole_inputs is not None)
         if how == "sentences":
             raise errors.OptionError("split: the model does not translate, so it has no sentences to split", "RILL_ERR_OPTION")
         return run

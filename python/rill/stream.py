@@ -2,7 +2,7 @@
 
 A stream owns an engine and its context. It advances when the caller asks for a result: on the caller's thread, one timestep at a time, each
 without Python's lock. So signals are handled between timesteps, and functions in Python run on the caller's thread. With several workers a
-Crew (crew.py) advances on its own threads.
+WorkersRun (workers.py) advances on its own threads.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors, hooks, kinds, split, tables
 from ._native import ffi, lib
-from .opened import Closer, Opened, Plan, _close_in, calls, finalizer
+from .opened import Closer, Opened, SearchConfig, _close_in, calls, finalizer
 from .request import Input, Request, RequestFiller, as_request
 from .results import Reader, Result
 
@@ -34,7 +34,7 @@ class Engine:
         self.opened = opened
         self.hooks = hooks.Hooks()
         closer = Closer()
-        # The steps hold `opened`, so that a model closes behind its last stream, in whatever order the two are collected.
+        # The steps hold `opened`, so that a model closes after its last stream, in whatever order the two are collected.
         closer.add(_let_go, opened, self.hooks)
         self.close = finalizer(self, _close_in, opened.process, closer)
         with opened.lock:
@@ -43,16 +43,16 @@ class Engine:
             self.ctx = out[0]
             closer.add(lib.rill_context_destroy, self.ctx)
             ctx = self.ctx
-            plan = opened.plan([settings], lambda chain, function: self.hooks.register(ctx, chain, function), given)
+            config = opened.config([settings], lambda chain, function: self.hooks.register(ctx, chain, function), given)
             try:
                 if given:
-                    errors.check(opened.ctx, lib.rill_search_config_add_scorer(plan.plan, b"given", b""))
-                self.filler = RequestFiller(opened, settings, plan, given)
-                self.reader = Reader(names, fields_of(plan, self.hooks))
+                    errors.check(opened.ctx, lib.rill_search_config_add_scorer(config.handle, b"given", b""))
+                self.filler = RequestFiller(opened, settings, config, given)
+                self.reader = Reader(names, fields_of(config, self.hooks))
                 if trace is not None:
-                    plan.setup.trace, plan.setup.trace_user = lib.rillpy_trace, self.hooks.handle(trace)
+                    config.setup.trace, config.setup.trace_user = lib.rillpy_trace, self.hooks.handle(trace)
                 engine = ffi.new("rill_engine **")
-                status = lib.rill_engine_create(engine, self.ctx, opened.model, plan.setup)
+                status = lib.rill_engine_create(engine, self.ctx, opened.model, config.setup)
                 if status < 0:
                     self.hooks.raise_failure()
                     errors.fail(self.ctx, status)
@@ -62,29 +62,29 @@ class Engine:
                 self.close()
                 raise
             finally:
-                plan.free()
+                config.free()
 
 
 def _let_go(*_: Any) -> None:
     """Drop the references that the closer held."""
 
 
-def fields_of(plan: Plan, kept: hooks.Hooks) -> list[str]:
-    """Set the fields that outputs have besides their text in the plan's setup."""
+def fields_of(config: SearchConfig, kept: hooks.Hooks) -> list[str]:
+    """Set the fields that outputs have besides their text in the config's setup."""
     for name in ("word_scores", "ids", "pretty"):
-        if plan.output(name) is not None:
+        if config.output(name) is not None:
             why = f"{name}: an option of the command's lines; in Python every output has ids and token_logprobs"
             raise errors.OptionError(why, "RILL_ERR_OPTION")
     fields = []
-    alignment = plan.output("alignment")
+    alignment = config.output("alignment")
     if alignment is not None:
         fields.append(f"alignment={alignment}" if alignment else "alignment")
-    if plan.output("unknown_names") not in (None, "0", "false"):
+    if config.output("unknown_names") not in (None, "0", "false"):
         fields.append("unknown")
     texts = [ffi.new("char[]", field.encode()) for field in fields]
     array = ffi.new("char *[]", texts)
     kept.keep(texts, array)
-    plan.setup.fields, plan.setup.n_fields = array, len(fields)
+    config.setup.fields, config.setup.n_fields = array, len(fields)
     return fields
 
 
@@ -140,8 +140,8 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         self.model = model
         self._prefetch = prefetch
         run = self._make_run(opened, settings, trace, names, given)
-        whole_for = "score()" if given else run.filler.whole_for
-        self._run: Any = run if given and run.filler.split is None else split.around(run, opened, run.filler.split, whole_for)
+        needs_whole_inputs = "score()" if given else run.filler.needs_whole_inputs
+        self._run: Any = run if given and run.filler.split is None else split.around(run, opened, run.filler.split, needs_whole_inputs)
         self._busy = threading.Lock()
         self._held = _Held(self._busy)
         self._tags: dict[int, object] = {}
@@ -155,10 +155,10 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
     def _make_run(opened: Opened, settings: Mapping[str, Any], trace: Any, names: Vocabulary, given: bool) -> Any:
         plain = not any(callable(one) or hasattr(one, "choose") for value in settings.values() for one in tables.as_list(value))
         many = opened.n_workers > 1 and trace is None and plain and not calls.ending  # no thread starts at the interpreter's end
-        if many and opened.crew.acquire(blocking=False):
-            from .crew import Crew
+        if many and opened.workers_lock.acquire(blocking=False):
+            from .workers import WorkersRun
 
-            return Crew(opened, settings, names, given)
+            return WorkersRun(opened, settings, names, given)
         return Local(Engine(opened, settings, trace, names, given))
 
     # --- the loop ---
@@ -171,7 +171,7 @@ class Stream(Iterator[Result], AsyncIterator[Result]):
         return self._held
 
     def _wants(self) -> bool:
-        return not self._ended and (self._prefetch is None or self._taken - self._given < self._prefetch) and self._run.room() > 0
+        return not self._ended and (self._prefetch is None or self._taken - self._given < self._prefetch) and self._run.free_places() > 0
 
     def _submit(self, item: Any) -> None:
         request = as_request(item)
@@ -415,12 +415,12 @@ class Local:
         self.process = engine.opened.process
         self.failed = False
 
-    def room(self) -> int:
+    def free_places(self) -> int:
         """Return how many inputs can be submitted now."""
         return int(lib.rill_engine_free_slots(self._engine))
 
     def submit(self, request: Request) -> None:
-        """Submit an input; room() is above 0."""
+        """Submit an input; free_places() is above 0."""
         ffi.memmove(self._request, self._nothing, self._bytes)
         try:
             kept = self._at.filler.fill(self._request, request)

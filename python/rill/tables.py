@@ -41,8 +41,19 @@ _TYPES = {
     lib.RILL_OPTION_PATH: "path",
 }
 
-#: Former keyword arguments, and the sentence that has the present one.
-_FORMER = {
+#: Arguments that users try from other calls, other toolkits and former versions, and the sentence that has the present one.
+_ELSEWHERE = {
+    "timeout": "timeout= belongs to one input: rill.Request(text, timeout=...)",
+    "deadline": "a limit of time belongs to one input, in seconds: rill.Request(text, timeout=...)",
+    "settings": "settings are keyword arguments: model.decode(inputs, beam_size=5)",
+    "options": "options are keyword arguments: model.decode(inputs, beam_size=5)",
+    "return_scores": "every output has score, path_score and logp: leave return_scores= out",
+    "output_scores": "every output has score, path_score and logp: leave output_scores= out",
+    "intra_threads": "intra_threads= is threads= here: rill.Model(path, threads=...)",
+    "cpu_threads": "cpu_threads= is workers= here, threads side by side, or threads= within operations: rill.Model(path, workers=...)",
+    "inter_threads": "inter_threads= is workers= here: rill.Model(path, workers=...)",
+    "num_workers": "num_workers= is workers= here: rill.Model(path, workers=...)",
+    "jobs": "jobs= is workers= here: rill.Model(path, workers=...)",
     "seconds": "seconds= is now timeout=: rill.Request(text, timeout=...)",
     "user": "user= is now tag=: rill.Request(text, tag=...)",
     "ahead": "ahead= is now prefetch=: model.stream(inputs, prefetch=...)",
@@ -102,7 +113,7 @@ def _domains(ctx: Any) -> Iterator[Any]:
         i += 1
 
 
-def of_tables(ctx: Any) -> list[Option]:
+def all_options(ctx: Any) -> list[Option]:
     """Return all options that a context knows: settings, chains, outputs, and those of each domain."""
     rows = [*_rows(lib.rill_setting_table()), *_rows(lib.rill_chain_table()), *_rows(lib.rill_output_table())]
     for domain in _domains(ctx):
@@ -110,7 +121,7 @@ def of_tables(ctx: Any) -> list[Option]:
     return list({option.name: option for option in map(_option, rows)}.values())
 
 
-def of_inputs(ctx: Any) -> list[Option]:
+def input_options(ctx: Any) -> list[Option]:
     """Return the options of domains that a single request may set."""
     rows = [row for domain in _domains(ctx) for row in _rows(lib.rill_domain_input_rows(domain))]
     return list({option.name: option for option in map(_option, rows)}.values())
@@ -126,7 +137,7 @@ _plugin_names: set[str] = set()
 
 
 def _names_of(ctx: Any) -> set[str]:
-    return {name for option in of_tables(ctx) + of_inputs(ctx) for name in (option.name, *option.aliases)}
+    return {name for option in all_options(ctx) + input_options(ctx) for name in (option.name, *option.aliases)}
 
 
 @functools.cache
@@ -157,7 +168,7 @@ def check_names(given: Iterable[str], arguments: Iterable[str]) -> None:
         key = name.replace("-", "_")
         if key not in _builtin_names() and key not in _plugin_names:
             errors.c_text("settings", name)
-            raise errors.OptionTypeError(_FORMER.get(key) or _unknown(name, key, arguments), "RILL_ERR_OPTION")
+            raise errors.OptionTypeError(_ELSEWHERE.get(key) or _unknown(name, key, arguments), "RILL_ERR_OPTION")
 
 
 def _unknown(name: str, key: str, arguments: Iterable[str]) -> str:
@@ -180,18 +191,18 @@ _NUMBERS = {lib.RILL_OPTION_INT: "a whole number", lib.RILL_OPTION_REAL: "a numb
 
 def text_of(name: str, value: Value, row: Any = None, switches: bool = True) -> str:
     """Return a value as the tables read it. row: of the option, if it has one; switches: whether True and False may be values."""
-    found, wanted = kinds.plain(value), _NUMBERS.get(row.type) if row else None
-    if isinstance(found, bool) and wanted is None and switches:
+    found, expected = kinds.plain(value), _NUMBERS.get(row.type) if row else None
+    if isinstance(found, bool) and expected is None and switches:
         return "1" if found else "0"
     if isinstance(found, (int, float)) and not isinstance(found, bool):
-        if isinstance(found, int) or wanted != "a whole number":
+        if isinstance(found, int) or expected != "a whole number":
             return repr(found)
     elif isinstance(found, str):
         return str(found)
     elif isinstance(found, os.PathLike):
         return os.fsdecode(found)
-    wanted = wanted or "a text, a number, a path or True/False"
-    raise errors.OptionTypeError(f"{name}: {wanted} was expected, found {value!r}", "RILL_ERR_OPTION")
+    expected = expected or "a text, a number, a path or True/False"
+    raise errors.OptionTypeError(f"{name}: {expected} was expected, found {value!r}", "RILL_ERR_OPTION")
 
 
 def is_model_option(ctx: Any, name: str) -> bool:
@@ -228,12 +239,12 @@ def as_list(value: Value) -> list[Any]:
 Register = Callable[[str, Any], str]
 
 
-def fill(ctx: Any, layer: Any, settings: Mapping[str, Value], register: Register | None) -> None:
+def fill(ctx: Any, source: Any, settings: Mapping[str, Value], register: Register | None) -> None:
     """Set keyword arguments in an option source.
 
     Args:
         ctx: The source's context.
-        layer: The source.
+        source: The source.
         settings: The keyword arguments.
         register: Registers a function in Python for a chain; None: the chains take none.
     """
@@ -243,15 +254,15 @@ def fill(ctx: Any, layer: Any, settings: Mapping[str, Value], register: Register
         if not is_chain(name):
             row = lib.rill_option_row(ctx, errors.c_text("settings", name))
             text = "" if value is True and name == "alignment" else text_of(name, value, row)
-            errors.check(ctx, lib.rill_option_source_set(layer, name.encode(), errors.c_text(name, text)))
+            errors.check(ctx, lib.rill_option_source_set(source, name.encode(), errors.c_text(name, text)))
             continue
         elements = as_list(value)
         chain = _CHAIN_IDS.get(name, lib.RILL_CHAIN_HEURISTICS)
         if not elements:
-            lib.rill_option_source_set_chain(layer, chain)
+            lib.rill_option_source_set_chain(source, chain)
         for element in elements:
             if register is not None and name in _CHAIN_IDS and not isinstance(element, (str, bytes, int, float, os.PathLike)):
-                errors.check(ctx, lib.rill_option_source_add_to_chain(layer, chain, register(name, element).encode(), b""))
+                errors.check(ctx, lib.rill_option_source_add_to_chain(source, chain, register(name, element).encode(), b""))
             else:
-                errors.check(ctx, lib.rill_option_source_set(layer, name.encode(), errors.c_text(name, text_of(name, element,
+                errors.check(ctx, lib.rill_option_source_set(source, name.encode(), errors.c_text(name, text_of(name, element,
                 switches=False))))

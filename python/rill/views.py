@@ -10,7 +10,7 @@ written to them reaches the engine.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -18,9 +18,9 @@ from . import errors, kinds
 from ._native import ffi, lib
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-_MINE = frozenset({"_loan", "__class__", "__array_finalize__", "__dict__"})
+_UNCHECKED = frozenset({"_loan", "__class__", "__array_finalize__", "__dict__"})
 
 
 class Loan:
@@ -47,7 +47,7 @@ class View(np.ndarray[Any, Any]):
         self._loan = object.__getattribute__(parent, "__dict__").get("_loan") if isinstance(parent, View) else None
 
     def __getattribute__(self, name: str) -> Any:
-        if name not in _MINE:
+        if name not in _UNCHECKED:
             loan = object.__getattribute__(self, "__dict__").get("_loan")
             if loan is not None:
                 loan.check()
@@ -108,10 +108,10 @@ def _fit(value: Any, dtype: Any) -> Any:
     """Return the value as an array. Raises OptionError if NumPy would wrap or round a number to store it as an integer of type dtype."""
     array = np.asarray(value)
     if np.dtype(dtype).kind in "iu" and array.size and array.dtype.kind != "b":
-        least, greatest = np.iinfo(dtype).min, np.iinfo(dtype).max
-        fits = array.dtype.kind in "iuf" and array.min() >= least and array.max() <= greatest
+        minimum, maximum = np.iinfo(dtype).min, np.iinfo(dtype).max
+        fits = array.dtype.kind in "iuf" and array.min() >= minimum and array.max() <= maximum
         if not fits or array.dtype.kind == "f" and (array != np.floor(array)).any():
-            raise errors.OptionError(f"whole numbers from {least} to {greatest} were expected, found {value!r}", "RILL_ERR_OPTION")
+            raise errors.OptionError(f"whole numbers from {minimum} to {maximum} were expected, found {value!r}", "RILL_ERR_OPTION")
     return array
 
 
@@ -151,6 +151,9 @@ def over(pointer: Any, shape: tuple[int, ...], loan: Loan, writable: bool = Fals
     return view
 
 
+_Lent = TypeVar("_Lent", bound="Lent")
+
+
 class Lent:
     """The members of a C struct, during one call."""
 
@@ -164,7 +167,7 @@ class Lent:
         self._made: dict[str, Any] = {}
         self._back: list[tuple[str, Any, Any]] = []  # pointers, and the arrays to be written there at the end of the call
 
-    def __enter__(self) -> Any:
+    def __enter__(self: _Lent) -> _Lent:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
@@ -188,15 +191,17 @@ class Lent:
     def _length(self, name: str) -> int:
         return int(self._struct.n)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        self._loan.check()
-        if name in self._numbers:
-            return getattr(self._struct, name)
-        if name not in self._arrays:
-            raise AttributeError(f"{type(self).__name__} has no member {name}")
-        return self._array(name, getattr(self._struct, name), (self._length(self._arrays[name]),), name in self._written)
+    if not TYPE_CHECKING:  # classes declare their members
+
+        def __getattr__(self, name: str) -> object:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            self._loan.check()
+            if name in self._numbers:
+                return getattr(self._struct, name)
+            if name not in self._arrays:
+                raise AttributeError(f"{type(self).__name__} has no member {name}")
+            return self._array(name, getattr(self._struct, name), (self._length(self._arrays[name]),), name in self._written)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._numbers, *self._arrays]
@@ -243,21 +248,21 @@ class Candidates(Lent):
 
     n: int
     phase: int
-    offset: View
-    item_id: View
-    k: View
-    timestep: View
-    outputs: View
-    best_output_score: View
-    best_path_score: View
-    path_score: View
-    action_logp: View
-    parent_rank: View
-    action: View
-    ended: View
-    keep: View
-    width: View
-    stop: View
+    offset: NDArray[np.int32]
+    item_id: NDArray[np.int64]
+    k: NDArray[np.int32]
+    timestep: NDArray[np.int32]
+    outputs: NDArray[np.int32]
+    best_output_score: NDArray[np.float64]
+    best_path_score: NDArray[np.float64]
+    path_score: NDArray[np.float64]
+    action_logp: NDArray[np.float32]
+    parent_rank: NDArray[np.int32]
+    action: NDArray[np.int32]
+    ended: NDArray[np.uint8]
+    keep: NDArray[np.int64]
+    width: NDArray[np.int64]
+    stop: NDArray[np.int64]
 
     _arrays = _arrays_of(
         "rill_candidates",
@@ -270,7 +275,7 @@ class Candidates(Lent):
         n = int(self._struct.n)
         return n if name == "n" else n + 1 if name == "n+1" else int(self._struct.offset[n])
 
-    def items(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def items(self) -> NDArray[np.int64]:
         """Find the item of each candidate.
 
         Returns:
@@ -306,11 +311,11 @@ class SchedView(Lent):
     waiting: int
     timesteps: int
     k: int
-    item_id: View
-    timestep: View
-    width: View
-    size: View
-    refill_index: View
+    item_id: NDArray[np.int64]
+    timestep: NDArray[np.int32]
+    width: NDArray[np.int32]
+    size: NDArray[np.int64]
+    refill_index: NDArray[np.int64]
 
     _arrays = _arrays_of("rill_sched_view", {})
     _numbers = _numbers_of("rill_sched_view")
@@ -330,10 +335,10 @@ class ScorerRows(Lent):
 
     n: int
     phase: int
-    item_id: View
-    timestep: View
-    rank: View
-    path_score: View
+    item_id: NDArray[np.int64]
+    timestep: NDArray[np.int32]
+    rank: NDArray[np.int32]
+    path_score: NDArray[np.float64]
 
     _arrays = {name: "n" for name in ("item_id", "timestep", "rank", "path_score")}
     _numbers = ("n", "phase")
@@ -343,7 +348,7 @@ class ScorerRows(Lent):
         self._state = state
 
     @property
-    def state(self) -> View:
+    def state(self) -> NDArray[np.generic]:
         """[n] The scorer's state of each hypothesis, of its state_type, a NumPy type of plain data.
 
         On entry a row has the state of the parent hypothesis (all zero in an item's first timestep); the scorer writes the row's own.
@@ -351,8 +356,7 @@ class ScorerRows(Lent):
         self._loan.check()
         if self._state is None:
             raise AttributeError("the scorer has no state: set its attribute state_type")
-        state: View = self._array("state", self._struct.state, (self.n,), True, self._state)
-        return state
+        return cast("View", self._array("state", self._struct.state, (self.n,), True, self._state))
 
     @property
     def actions(self) -> int:
@@ -382,7 +386,7 @@ class ScorerRows(Lent):
         row = self._row(row)
         return str(ffi.unpack(self._struct.text[row], self._struct.text_length[row]).decode(errors="replace"))
 
-    def path(self, row: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+    def path(self, row: int) -> NDArray[np.int32]:
         """Copy the actions of a row's hypothesis, oldest first.
 
         Args:
@@ -392,9 +396,9 @@ class ScorerRows(Lent):
             [length] The actions (of a text model, the token ids).
         """
         row = self._row(row)
-        room = lib.rillpy_path(self._struct, row, ffi.NULL, 0)
-        out = np.empty(room, np.int32)
-        lib.rillpy_path(self._struct, row, ffi.cast("int32_t *", out.ctypes.data), room)
+        n = lib.rillpy_path(self._struct, row, ffi.NULL, 0)
+        out = np.empty(n, np.int32)
+        lib.rillpy_path(self._struct, row, ffi.cast("int32_t *", out.ctypes.data), n)
         return out
 
 
@@ -416,12 +420,12 @@ class DomainRows(Lent):
     n: int
     phase: int
     group: int
-    node: View
-    parent: View
-    state_parent: View
-    action: View
-    slot: View
-    depth: View
+    node: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    state_parent: NDArray[np.int32]
+    action: NDArray[np.int32]
+    slot: NDArray[np.int32]
+    depth: NDArray[np.int32]
 
     _arrays = _arrays_of("rill_rows", {})
     _numbers = _numbers_of("rill_rows")
@@ -439,10 +443,10 @@ def as_table(table: Any, shape: tuple[int, int]) -> Any:
 
 def state_type(function: Any) -> Any:
     """Return the NumPy type of a scorer's state, or None."""
-    wanted = getattr(function, "state_type", None)
-    if wanted is None:
+    dtype_given = getattr(function, "state_type", None)
+    if dtype_given is None:
         return None
-    dtype = np.dtype(wanted)
+    dtype = np.dtype(dtype_given)
     if dtype.hasobject:
         raise errors.OptionError(f"scorer: state_type {dtype} has Python objects; plain data was expected", "RILL_ERR_OPTION")
     return dtype
@@ -464,16 +468,16 @@ class Modifiers(Lent):
         if status < 0:
             raise errors.error_of(status, "the row or the action does not exist, or the value is not a number")
 
-    def _say(self, what: int, row: ArrayLike, action: ArrayLike, value: ArrayLike) -> None:
+    def _modify(self, what: int, row: ArrayLike, action: ArrayLike, value: ArrayLike) -> None:
         self._loan.check()
-        said = _whole(_plain(row)), _whole(_plain(action)), _plain(value)
-        if np.asarray(said[2]).dtype.kind not in "iuf":
+        arguments = _whole(_plain(row)), _whole(_plain(action)), _plain(value)
+        if np.asarray(arguments[2]).dtype.kind not in "iuf":
             raise errors.OptionTypeError(f"numbers were expected, found {value!r}", "RILL_ERR_OPTION")
-        rows, actions, values = np.broadcast_arrays(*(np.atleast_1d(one) for one in said))
+        rows, actions, values = np.broadcast_arrays(*(np.atleast_1d(one) for one in arguments))
         rows, actions = (np.ascontiguousarray(array, np.int32) for array in (rows, actions))
         values = np.ascontiguousarray(values, np.float32)
         pointers = [ffi.cast("int32_t *", array.ctypes.data) for array in (rows, actions)]
-        self._check(lib.rillpy_say(self._struct, what, rows.size, *pointers, ffi.cast("float *", values.ctypes.data)))
+        self._check(lib.rillpy_modify(self._struct, what, rows.size, *pointers, ffi.cast("float *", values.ctypes.data)))
 
     def add(self, row: ArrayLike, action: ArrayLike, value: ArrayLike) -> None:
         """Add to scores.
@@ -483,7 +487,7 @@ class Modifiers(Lent):
             action: The action (of a text model, the token id).
             value: The value to add.
         """
-        self._say(0, row, action, value)
+        self._modify(0, row, action, value)
 
     def scale(self, row: ArrayLike, action: ArrayLike, factor: ArrayLike) -> None:
         """Multiply log-probabilities by factors above 0.
@@ -493,7 +497,7 @@ class Modifiers(Lent):
             action: The action (of a text model, the token id).
             factor: The factor.
         """
-        self._say(1, row, action, factor)
+        self._modify(1, row, action, factor)
 
     def ban(self, row: ArrayLike, action: ArrayLike) -> None:
         """Ban actions.
@@ -502,7 +506,7 @@ class Modifiers(Lent):
             row: The number of the row.
             action: The action (of a text model, the token id).
         """
-        self._say(2, row, action, 0)
+        self._modify(2, row, action, 0)
 
     def allow(self, row: ArrayLike, action: ArrayLike) -> None:
         """Ban all other actions of the rows.
@@ -511,7 +515,7 @@ class Modifiers(Lent):
             row: The number of the row.
             action: The action (of a text model, the token id).
         """
-        self._say(3, row, action, 0)
+        self._modify(3, row, action, 0)
 
     def allow_none(self, row: int) -> None:
         """Ban all actions, so that the row's hypothesis ends without an output.

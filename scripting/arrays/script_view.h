@@ -13,7 +13,7 @@ typedef struct script_view {
 } script_view;
 
 typedef struct script_view_class {
-    const char *word;          /* "beams" */
+    const char *word;          /* "candidates" */
     const char *const *fields; /* NULL-terminated */
     const luaL_Reg *methods;   /* each gets its view by script_view_self() */
     /* Push the value of field number `field`. */

@@ -107,7 +107,7 @@ static void store_field(lua_State *L, const field *f, rill_script_config *config
         *(int32_t *)((char *)config + f->count) = (int32_t)lua_rawlen(L, -1) /
                                                   (f->type == LIST || f->type == SWEEP ? 1 : 2);
     }
-    if (f->type == CHAIN) ((rill_script_chain *)target)->said = 1;
+    if (f->type == CHAIN) ((rill_script_chain *)target)->is_set = 1;
 }
 
 /* Add a key. `option_owner`: what has this option; NULL: the key is no option. */

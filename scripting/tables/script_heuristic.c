@@ -190,7 +190,7 @@ static rill_status call_script(const script_instance *self, rill_candidates *b)
 
 typedef struct failed_call {
     const script_instance *self;
-    const rill_candidates *beams;
+    const rill_candidates *candidates;
 } failed_call;
 
 /* Repeat the call for item i alone, to find the item that fails. The marks that it sets do not matter, since the run
@@ -198,7 +198,7 @@ typedef struct failed_call {
 static rill_status call_script_for_item(void *user, int32_t i, int64_t *id)
 {
     const failed_call *c = user;
-    rill_candidates one = *c->beams;
+    rill_candidates one = *c->candidates;
     int32_t first = one.offset[i], offset[2] = {0, one.offset[i + 1] - first};
     *id = one.item_id[i];
     one.n = 1;

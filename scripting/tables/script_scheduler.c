@@ -1,5 +1,5 @@
 /* Schedulers and budget functions written in Lua: rill.scheduler{}, and functions for the option max-batch-hypotheses.
- * Their argument `flight` is a view of the items in flight.
+ * Their argument `f` is a view of the items in flight.
  *
  * A scheduler's result is a request, which the engine adapts to its guarantees (scheduler.h). This file only checks
  * that it is valid: indexes in range, and numbers that are not NaN.

@@ -169,8 +169,8 @@ exits 1; says "certify: the model's scores are no log-probabilities"
 # --- what a scorer says of itself
 cat >boasts.lua <<'END'
 local function score(rows) rows:reward(nil, 0.5) end
-rill.scorer{ name = "honest", score = score, most = function() return 0.5 end }
-rill.scorer{ name = "humble", score = score, most = function() return 0.25 end }
+rill.scorer{ name = "honest", score = score, max_bonus = function() return 0.5 end }
+rill.scorer{ name = "humble", score = score, max_bonus = function() return 0.25 end }
 END
 run "$rill" check --plugin boasts.lua --runs 2
 exits 1; says "1 of 2 failed"

@@ -111,7 +111,7 @@ static void share(float logp[ACTIONS])
 }
 
 /* A NaN is written past rill_score_result_fill(), which would leave it out. */
-static rill_status score(void *self, const rill_rows *rows, const rill_score_request *ask, rill_score_result *out)
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *request, rill_score_result *out)
 {
     const letters *l = self;
     if (l->broken) return rill_fail(l->ctx, RILL_ERR_PLUGIN, "its machine is broken");
@@ -126,8 +126,8 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
         }
         if (l->fault == RETURNS_PROBABILITIES) share(logp);
         if (l->fault == CHANGES_ON_SCORE) l->node[rows->node[row]] += rows->depth[row] == 1;
-        rill_score_result_fill(ask, row, ACTIONS, action, logp, NULL, out);
-        if (l->fault == NAN_SCORE && rows->depth[row] == 2 && ask->max_choices > 0) {
+        rill_score_result_fill(request, row, ACTIONS, action, logp, NULL, out);
+        if (l->fault == NAN_SCORE && rows->depth[row] == 2 && request->max_choices > 0) {
             out->count[row] = 1;
             out->action[(size_t)row * (size_t)out->stride] = 0;
             out->logp[(size_t)row * (size_t)out->stride] = NAN;
@@ -197,44 +197,44 @@ static void end_counting(void *self)
     rill_free(ctx, self, sizeof(rill_context *) + sizeof(int));
 }
 
-static void narrow(rill_candidates *beams, int calls)
+static void narrow(rill_candidates *candidates, int calls)
 {
-    for (int32_t i = 0; i < beams->n; i++) beams->width[i] = 1 + calls % 3;
+    for (int32_t i = 0; i < candidates->n; i++) candidates->width[i] = 1 + calls % 3;
 }
 
-static rill_status by_instance(void *self, rill_candidates *beams)
+static rill_status by_instance(void *self, rill_candidates *candidates)
 {
     int *calls = (int *)((char *)self + sizeof(rill_context *));
-    narrow(beams, ++*calls);
+    narrow(candidates, ++*calls);
     return RILL_OK;
 }
 
-static rill_status by_variable(void *self, rill_candidates *beams)
+static rill_status by_variable(void *self, rill_candidates *candidates)
 {
     static int calls;
     (void)self;
-    narrow(beams, ++calls);
+    narrow(candidates, ++calls);
     return RILL_OK;
 }
 
-static rill_status add_by_rows(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status add_by_rows(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     (void)self;
-    return rows->n > 0 ? rill_modifiers_add(ask, 0, rows->n % rows->info->actions, 0.5f) : RILL_OK;
+    return rows->n > 0 ? rill_modifiers_add(modifiers, 0, rows->n % rows->info->actions, 0.5f) : RILL_OK;
 }
 
-static rill_status choose_out_of_range(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
+static rill_status choose_out_of_range(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
     (void)self;
-    *count = flight->n > 0;
-    if (flight->n > 0) order[0] = flight->n;
+    *count = view->n > 0;
+    if (view->n > 0) order[0] = view->n;
     return RILL_OK;
 }
 
-static rill_status admit(void *self, const rill_sched_view *flight, int32_t *count)
+static rill_status admit(void *self, const rill_sched_view *view, int32_t *count)
 {
     (void)self;
-    *count = flight->max_items;
+    *count = view->max_items;
     return RILL_OK;
 }
 

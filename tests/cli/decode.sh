@@ -128,12 +128,12 @@ exits 2; lines 6; says "6 inputs in "; says " ($failed failed)"
 decode -q --n-best 6 --absolute 0.5
 fewer=$(awk -F ' [|]' '{n[$1]++} END {for (i = 0; i < 6; i++) few += n[i] < 6; print few}' out)
 verdict "$(good [ "$fewer" -gt 0 ])" "some lists are short"
-exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs: the search found no more (min-width and k widen it, \
-which may change the best output)"
+exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs: the search found no more (a larger min-width or \
+beam-size finds more, and may change the best output)"
 decode -q --n-best 6 --method greedy
-exits 0; says "6 of 6 inputs have fewer than 6 outputs: greedy search has one (other methods keep k)"
+exits 0; says "6 of 6 inputs have fewer than 6 outputs: greedy search has one (other methods have up to beam-size)"
 decode -q --n-best 6 -k 2
-exits 0; says "fewer than 6 outputs: the search keeps fewer hypotheses (a larger k keeps more)"
+exits 0; says "fewer than 6 outputs: beam-size is smaller than n-best"
 for n in 1 2; do
   decode -q --n-best 6 --stop-after $n
   exits 0; says "fewer than 6 outputs: the search stops after fewer (stop-after)"
@@ -375,10 +375,10 @@ run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 --top-k 1000
 exits 0; same all again
 yes w0 | head -n 9 >nine
 run "$rill" decode -m "$tiny" -q -i nine --sample 9 --temperature 0.1 --distinct
-exits 0; says "inputs have fewer than 9 outputs: samples are alike (a larger sample, with n-best, draws more)"
+exits 0; says "inputs have fewer than 9 outputs: samples are alike (a larger num-samples, with n-best, draws more)"
 run "$rill" decode -m "$tiny" -q -i nine --sample 9 --max-length 2 --require-end
-says "inputs have fewer than 9 outputs: not every sample came to an end that counts"
+says "inputs have fewer than 9 outputs: some samples reached max-length without an end"
 run "$rill" decode -m "$tiny" -q -i nine --groups 3 -k 9 --n-best 9 --max-length 6 --require-end
-says "inputs have fewer than 9 outputs: the search found no more (k widens it, which may change the best output)"
+says "inputs have fewer than 9 outputs: the search found no more (a larger beam-size finds more, and may change the best output)"
 
 finish

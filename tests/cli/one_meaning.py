@@ -12,12 +12,12 @@ RILL, TOOLS = sys.argv[1:]
 sys.path.insert(0, TOOLS)
 from help_text import commands_of, groups_of  # noqa: E402
 
-ALIASES = re.compile(r"also ((?:--[\w-]+(?:, )?)+)")
+ALIASES = re.compile(r"also ((?:--?[\w-]+(?:, )?)+)")
 
 def words_of(option):
     """All that selects the option."""
     found = ALIASES.findall(option.help)
-    aliases = re.findall(r"--[\w-]+", found[-1]) if found else []
+    aliases = re.findall(r"--?[\w-]+", found[-1]) if found else []
     return [option.name or option.letter, *aliases, *filter(None, [option.name and option.letter])]
 
 
@@ -35,7 +35,7 @@ def main():
                     if word in seen:
                         problems.append(f"{command}: {word} is {seen[word]} and {name} ({title})")
                     seen[word] = name
-                    if word.startswith("--") and owners.setdefault(word, (name, command))[0] != name:
+                    if owners.setdefault(word, (name, command))[0] != name:
                         problems.append(f"{word} is {name} of {command} and {owners[word][0]} of {owners[word][1]}")
                 known = arguments.setdefault(name, (option.argument, command))
                 if known[0] != option.argument:

@@ -133,7 +133,7 @@ feed own "$rill" decode -m "$tiny" --jsonl -q
 exits 2
 says 'line 3: options: like leaves out the heuristics of this run (absolute), which all inputs share'
 says 'line 4: options: beam-size: true is not a whole number'; says 'line 5: options: "absolute" is an option of the whole run'
-says "2 of 7 inputs have fewer outputs than they ask for: of the first, the search keeps fewer hypotheses"
+says "2 of 7 inputs have fewer outputs than they ask for: of the first, beam-size is smaller than n-best"
 for i in 1 2 6; do sed -n "${i}p" out >"own.$i"; done
 printf 'w3\n' >three
 "$rill" decode -m "$tiny" -q --sample 2 --seed 4 --n-best 2 <three >list

@@ -77,7 +77,7 @@ class Server:
         self.reader.join()
         self.process.stderr.close()
 
-    def ask(self, method, path, body=None, headers=None, timeout=180 if RACES else 60):
+    def request(self, method, path, body=None, headers=None, timeout=180 if RACES else 60):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
         try:
             text = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
@@ -91,14 +91,14 @@ class Server:
             connection.close()
 
     def decode(self, **body):
-        return self.ask("POST", "/v1/decode", body)[:2]
+        return self.request("POST", "/v1/decode", body)[:2]
 
     def counts(self):
-        text = self.ask("GET", "/metrics")[1]
+        text = self.request("GET", "/metrics")[1]
         return {m.group(1): float(m.group(2)) for m in re.finditer(r'^rill_(\w+)\{model="[^"]*"\} (\S+)$', text, re.M)}
 
     def counts_of(self, model):
-        text = self.ask("GET", "/metrics")[1]
+        text = self.request("GET", "/metrics")[1]
         return {m.group(1): float(m.group(2)) for m in re.finditer(rf'^rill_(\w+)\{{model="{model}"\}} (\S+)$', text, re.M)}
 
     def raw(self, data):

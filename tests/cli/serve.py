@@ -49,7 +49,7 @@ def answers(s):
     tokens = [t for o in best for t in o["tokens"]]
     check(len(tokens) > 3 and all(names[str(t["id"])] == t["text"] for t in tokens), f"tokens have their own names: {tokens}")
     check(not body["warnings"], "a list that is as long as was asked for")
-    for settings, why in (({"n-best": 9, "k": 3}, "of 9 outputs: the search keeps fewer hypotheses"),
+    for settings, why in (({"n-best": 9, "k": 3}, "of 9 outputs: beam-size is smaller than n-best"),
                           ({"n-best": 9, "k": 9, "stop-after": 2}, "of 9 outputs: the search stops after fewer")):
         for _ in range(2):  # from the search, and from the cache
             code, body = s.decode(input="ein hund .", options=settings)
@@ -73,7 +73,7 @@ def answers(s):
 
 
 def refusals(s):
-    ask = s.ask
+    request = s.request
     for body, code, word in (({"inputs": ["a"], "options": {"kk": 1}}, 400, "did you mean"),
                              ({"input": "a", "inputs": ["a"]}, 400, "one of"),
                              ({}, 400, "one of"), ({"input": 3}, 400, "text"), ({"inputs": ["a", 3]}, 400, "text"), ([], 400, "object"),
@@ -83,22 +83,23 @@ def refusals(s):
                              ({"input": "a", "model": "x"}, 404, "models"), ({"input": "a", "tokens": 1}, 400, "tokens"),
                              ({"input": "a", "timeout": 0}, 400, "timeout"), ({"input": "a", "deadline": 1}, 400, 'mean "timeout"'),
                              ({"input": "a", "settings": {}}, 400, 'in "options"'), ({"inputs": ["a"] * 1001}, 413, "1000")):
-        found, answer, _ = ask("POST", "/v1/decode", body)
+        found, answer, _ = request("POST", "/v1/decode", body)
         check(found == code and word in answer["error"]["message"], f"{body!s:.60}: {found} {answer}")
-    check(ask("POST", "/v1/decode", "{")[0] == 400, "bad JSON")
-    check(ask("POST", "/v1/decode", b"\xff")[0] == 400, "no UTF-8")
-    check(ask("POST", "/v1/decode", "a=b", {"Content-Type": "text/plain"})[0] == 415, "another type")
-    check(ask("POST", "/v1/decode", '{"input": "a"}', {"Content-Type": "application/x-www-form-urlencoded"})[0] == 200, "as curl sends it")
-    check(ask("GET", "/nowhere")[0] == 404, "no such path")
-    code, _, headers = ask("GET", "/v1/decode")
+    check(request("POST", "/v1/decode", "{")[0] == 400, "bad JSON")
+    check(request("POST", "/v1/decode", b"\xff")[0] == 400, "no UTF-8")
+    check(request("POST", "/v1/decode", "a=b", {"Content-Type": "text/plain"})[0] == 415, "another type")
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    check(request("POST", "/v1/decode", '{"input": "a"}', form)[0] == 200, "as curl sends it")
+    check(request("GET", "/nowhere")[0] == 404, "no such path")
+    code, _, headers = request("GET", "/v1/decode")
     check(code == 405 and headers["Allow"] == "POST", "no such method")
     link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n"
                  b"Expect: 100-continue\r\n\r\n")
     check(b" 413 " in link.recv(100), "too large, told before it is sent")
-    check(ask("POST", "/v1/decode", "x" * 3000000)[0] == 413, "too large, told when it is sent")
-    check(ask("POST", "/v1/decode", "x" * 900000, {"Content-Type": "text/plain"})[0] == 415, "another large type")
+    check(request("POST", "/v1/decode", "x" * 3000000)[0] == 413, "too large, told when it is sent")
+    check(request("POST", "/v1/decode", "x" * 900000, {"Content-Type": "text/plain"})[0] == 415, "another large type")
     check(s.decode(input="a", model="de-en\0x")[0] == 400, "a name with a NUL")
-    check(ask("POST", "/v1/decode", {"inputs": [], "stream": True})[1] == "event: end\ndata: {}\n\n", "a stream of nothing")
+    check(request("POST", "/v1/decode", {"inputs": [], "stream": True})[1] == "event: end\ndata: {}\n\n", "a stream of nothing")
     link.close()
     link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n")
     for _ in range(40):
@@ -107,19 +108,19 @@ def refusals(s):
     check(b" 413 " in link.recv(100), "too large without a length")
     link.close()
     for path in ("/health", "/ready", "/", "/v1/models", "/metrics", "/openapi.json", "/languages"):
-        code, text, headers = ask("HEAD", path)
-        whole = ask("GET", path)
+        code, text, headers = request("HEAD", path)
+        whole = request("GET", path)
         check(code == whole[0] == 200 and text == "" and headers["Content-Type"] == whole[2]["Content-Type"],
               f"HEAD {path}: {code} {text!r}")
         check(path == "/metrics" or headers["Content-Length"] == whole[2]["Content-Length"], f"the length of {path}")
-    code, _, headers = ask("HEAD", "/v1/decode")
-    check(code == 405 and headers["Allow"] == "POST" and ask("POST", "/health", {})[2]["Allow"] == "GET, HEAD", "no such method")
-    check(ask("HEAD", "/nowhere")[0] == 404, "no such path")
-    check(ask("GET", "/health")[:2] == (200, {"status": "ok"}) and ask("GET", "/ready")[0] == 200, "healthy and ready")
+    code, _, headers = request("HEAD", "/v1/decode")
+    check(code == 405 and headers["Allow"] == "POST" and request("POST", "/health", {})[2]["Allow"] == "GET, HEAD", "no such method")
+    check(request("HEAD", "/nowhere")[0] == 404, "no such path")
+    check(request("GET", "/health")[:2] == (200, {"status": "ok"}) and request("GET", "/ready")[0] == 200, "healthy and ready")
 
 
 def description(s):
-    code, doc, _ = s.ask("GET", "/openapi.json")
+    code, doc, _ = s.request("GET", "/openapi.json")
     check(code == 200 and doc["openapi"].startswith("3.0"), "the description")
     names = doc["components"]["schemas"]["Options"]["properties"]
     check("beam_size" in names and "length_penalty" in names and "batch_size" not in names, "settings of searches, none of schedules")
@@ -131,15 +132,15 @@ def description(s):
         for part in reference.split("/"):
             at = at.get(part, {})
         check(at != {}, "the description has " + reference)
-    models = s.ask("GET", "/v1/models")[1]["models"]
+    models = s.request("GET", "/v1/models")[1]["models"]
     check(models[0]["name"] == "de-en" and models[0]["domain"] == "mt" and models[0]["options"]["beam_size"] == 5, "the models")
 
 
 def figures(s):
     """The histogram of requests adds up: each bucket has all that took no longer, and the last one has all."""
     for body in ({"input": "ein hund ."}, {"input": "ein hund .", "k": 3}, {"inputs": [sentence(20, 30) for _ in range(30)]}):
-        s.ask("POST", "/v1/decode", body)
-    text = s.ask("GET", "/metrics")[1]
+        s.request("POST", "/v1/decode", body)
+    text = s.request("GET", "/metrics")[1]
     buckets = [(float(edge), int(n)) for edge, n in re.findall(r'^rill_request_seconds_bucket\{le="(.*?)"\} (\d+)$', text, re.M)]
     numbers = dict(re.findall(r"^rill_request_seconds_(sum|count) (\S+)$", text, re.M))
     by_code = {int(code): int(n) for code, n in re.findall(r'^rill_requests_total\{code="(\d+)"\} (\d+)$', text, re.M)}
@@ -186,7 +187,7 @@ def streams(s):
     """What is final stays, and begins the output; a client that goes in the middle is noticed."""
     lines = [sentence(8, 20) for _ in range(6)]
     plain = decode_lines(lines)
-    text = s.ask("POST", "/v1/decode", {"inputs": lines, "stream": True})[1]
+    text = s.request("POST", "/v1/decode", {"inputs": lines, "stream": True})[1]
     events = [(block.split("\n")[0][7:], json.loads(block.split("\n")[1][6:])) for block in text.strip().split("\n\n")]
     final, results = [""] * 6, {}
     for name, data in events:
@@ -210,7 +211,7 @@ def answered_before(s):
     line, count = sentence(10, 12), lambda name: s.counts()["inputs_" + name + "_total"]
     before, first = count("from_cache"), s.decode(input=line)
     check(s.decode(input=line) == first and count("from_cache") == before + 1, "an answer that was given before")
-    events = s.ask("POST", "/v1/decode", {"input": line, "stream": True})[1]
+    events = s.request("POST", "/v1/decode", {"input": line, "stream": True})[1]
     check("event: result" in events and "event: end" in events and count("from_cache") == before + 2, "a stream of it")
     check(s.decode(input=line, options={"k": 3})[0] == 200, "another search")
     check("tokens" in s.decode(input=line, tokens=True)[1]["outputs"][0], "other things told")
@@ -300,21 +301,22 @@ def reload():
             file.write("one\n")
         with Server("--api-key-file", other, models=(link,)) as s:
             lines, plain = [sentence() for _ in range(60 if RACES else 300)], None
-            ask = lambda word: s.ask("POST", "/v1/decode", {"inputs": lines, "options": {"k": 10}}, {"Authorization": "Bearer " + word})
+            body = {"inputs": lines, "options": {"k": 10}}
+            request = lambda word: s.request("POST", "/v1/decode", body, {"Authorization": "Bearer " + word})
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
-                slow = pool.submit(ask, "one")
+                slow = pool.submit(request, "one")
                 time.sleep(0.3)
                 with open(other, "w") as file:
                     file.write("two\n")
                 s.process.send_signal(signal.SIGHUP)
-                check(until(lambda: ask("two")[0] == 200), "another token, and models that answer")
+                check(until(lambda: request("two")[0] == 200), "another token, and models that answer")
                 code, plain, _ = slow.result()
             check(code == 200 and all("outputs" in r for r in plain["results"]), "what was under way is answered")
-            check(ask("one")[0] == 401, "the old token is of no use")
+            check(request("one")[0] == 401, "the old token is of no use")
             os.remove(link)
             s.process.send_signal(signal.SIGHUP)
             time.sleep(1)
-            check(ask("two")[1] == plain, "without a model to read the old one answers")
+            check(request("two")[1] == plain, "without a model to read the old one answers")
         check(s.code == 0 and "the models are new" in s.said and "those of before" in s.said, f"{s.code} {s.said}")
 
 
@@ -366,16 +368,16 @@ def in_browser(browser, link, width):
 
 def page(s):
     """The page is whole by itself; in a browser it decodes, shows outputs and draws the search."""
-    code, text, headers = s.ask("GET", "/")
+    code, text, headers = s.request("GET", "/")
     check(code == 200 and "default-src 'none'" in headers["Content-Security-Policy"], "the page")
     check(not re.search(r"https?://", text.replace("http://www.w3.org/2000/svg", "")), "it needs no other place")
     line = "ein hund läuft über die wiese ."
-    code, trace, _ = s.ask("POST", "/v1/trace", {"inputs": [line, sentence()], "options": {"k": 4}})
+    code, trace, _ = s.request("POST", "/v1/trace", {"inputs": [line, sentence()], "options": {"k": 4}})
     events = [json.loads(row) for row in trace.splitlines()]
     best = [e["output"] for e in events if e["event"] == "result" and e["item"] == 0]
     check(code == 200 and best == decode_lines([line], "-k", "4"), "a search that is looked at is the search")
     check(any("hypotheses" in e for e in events) and events[-1]["event"] == "actions", "and has its trees")
-    check(s.ask("POST", "/v1/trace", {"inputs": ["a"] * 21})[0] == 400, "of a few inputs alone")
+    check(s.request("POST", "/v1/trace", {"inputs": ["a"] * 21})[0] == 400, "of a few inputs alone")
     browser = None if RACES else shutil.which("chromium") or shutil.which("chromium-browser")
     if not browser:
         print("no chromium: the page was not looked at")
@@ -393,7 +395,7 @@ def full_queue():
         large = [{"inputs": [sentence(20, 30) for _ in range(50)], "options": {"k": 8 if RACES else 30, "max-candidates": 8}}
                  for _ in range(6)]
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
-            codes = [f.result() for f in [pool.submit(s.ask, "POST", "/v1/decode", body) for body in large]]
+            codes = [f.result() for f in [pool.submit(s.request, "POST", "/v1/decode", body) for body in large]]
         refused = [headers for code, _, headers in codes if code == 503]
         check(refused and all("Retry-After" in h for h in refused), "a full queue refuses at once")
         check(any(code == 200 for code, _, _ in codes), "and answers what it took")
@@ -404,9 +406,9 @@ def token():
         file.write("secret word\n")
         file.flush()
         with Server("--api-key-file", file.name) as s:
-            code, body, headers = s.ask("POST", "/v1/decode", {"input": "a"})
+            code, body, headers = s.request("POST", "/v1/decode", {"input": "a"})
             check(code == 401 and headers["WWW-Authenticate"] == "Bearer" and body["error"]["code"] == "unauthorized", "no token")
-            given = lambda word: s.ask("POST", "/v1/decode", {"input": "a"}, {"Authorization": word})[0]
+            given = lambda word: s.request("POST", "/v1/decode", {"input": "a"}, {"Authorization": word})[0]
             for word in ("secret wor", "secret wors", "secret words", "secret wordse", "secret wordsecret word", "Secret word", "secret",
                          "",
                          " secret word", "secret word word", "ecret word", "xecret word"):
@@ -414,44 +416,44 @@ def token():
             for word in ("Basic secret word", "secret word", "Bearersecret word", "Bearer", ""):
                 check(given(word) == 401, f"no token: {word}")
             check(given("Bearer secret word") == given("bearer secret word") == 200, "the token")
-            check(s.ask("POST", "/translate", {"q": "a", "source": "de", "target": "en"})[0] == 401, "translations need it")
-            check(s.ask("GET", "/health")[0] == 200 and s.ask("GET", "/metrics")[0] == 401, "health is open, figures are not")
+            check(s.request("POST", "/translate", {"q": "a", "source": "de", "target": "en"})[0] == 401, "translations need it")
+            check(s.request("GET", "/health")[0] == 200 and s.request("GET", "/metrics")[0] == 401, "health is open, figures are not")
 
 
 def libre():
     with Server(models=("de-en=" + MODEL, "en-fr=" + MODEL)) as s:
-        ask = lambda **body: s.ask("POST", "/translate", body)[:2]
+        request = lambda **body: s.request("POST", "/translate", body)[:2]
         plain = decode_lines(["ein hund .", "ein mann ."])
-        check(ask(q="ein hund .", source="de", target="en") == (200, {"translatedText": plain[0]}), "a text")
-        check(ask(q=["ein hund .", "ein mann ."], source="de", target="en") == (200, {"translatedText": plain}), "texts")
-        check(ask(q="ein hund .", source="de", target="fr") == (200, {"translatedText": decode_lines(plain[:1])[0]}), "through a third")
-        check(ask(q="ein hund .", source="auto", target="en")[0] == 200, "the only source there is")
-        code, body = ask(q="ein hund .", source="de", target="en", alternatives=2)
+        check(request(q="ein hund .", source="de", target="en") == (200, {"translatedText": plain[0]}), "a text")
+        check(request(q=["ein hund .", "ein mann ."], source="de", target="en") == (200, {"translatedText": plain}), "texts")
+        check(request(q="ein hund .", source="de", target="fr") == (200, {"translatedText": decode_lines(plain[:1])[0]}), "through a third")
+        check(request(q="ein hund .", source="auto", target="en")[0] == 200, "the only source there is")
+        code, body = request(q="ein hund .", source="de", target="en", alternatives=2)
         check(code == 200 and len(body["alternatives"]) == 2, "alternatives")
-        code, body = ask(q="<p>Ein <i>Hund</i> &rarr; läuft.</p>\n", source="de", target="en", format="html", alternatives=2)
+        code, body = request(q="<p>Ein <i>Hund</i> &rarr; läuft.</p>\n", source="de", target="en", format="html", alternatives=2)
         check(code == 200 and all(re.fullmatch(r"<p>[^<]*<i>[^<]*</i>[^<]*&rarr;[^<]*</p>\n", text)
                                   for text in (body["translatedText"], *body["alternatives"])), "alternatives with markup")
         long = "A " * 9000 + "."
         for target in ("en", "fr"):
-            code, body = ask(q=["Ein Hund. " + long, "Ein Mann."], source="de", target=target)
+            code, body = request(q=["Ein Hund. " + long, "Ein Mann."], source="de", target=target)
             one = decode_lines(["Ein Hund.", "Ein Mann."])
             if target == "fr":
                 one = decode_lines(one)
             check(code == 200 and body["translatedText"] == [f"{one[0]} {long}", one[1]] and
                   [(bad["q"], bad["text"]) for bad in body["untranslated"]] == [(0, long)], "a sentence that stays")
-        code, body = ask(q=[long], source="de", target="fr")
+        code, body = request(q=[long], source="de", target="fr")
         check(code == 400 and "bytes" in body["error"], "nothing that could be translated")
-        code, body = ask(q="a", source="de", target="xx")
+        code, body = request(q="a", source="de", target="xx")
         check(code == 400 and isinstance(body["error"], str), "languages that are not there")
-        check(ask(q="Ein Hund.\n\n Ein Mann.  Ein Kind.", source="de", target="en")[1]["translatedText"] ==
+        check(request(q="Ein Hund.\n\n Ein Mann.  Ein Kind.", source="de", target="en")[1]["translatedText"] ==
               "{}\n\n {}  {}".format(*decode_lines(["Ein Hund.", "Ein Mann.", "Ein Kind."])), "paragraphs")
-        code, body = ask(q="<p>Ein Hund &amp; ein Mann.</p>\n<hr> <p></p>", source="de", target="fr", format="html")
+        code, body = request(q="<p>Ein Hund &amp; ein Mann.</p>\n<hr> <p></p>", source="de", target="fr", format="html")
         check(code == 200 and re.fullmatch(r"<p>[^<]+</p>\n<hr> <p></p>", body["translatedText"]), "markup, through a third")
-        check(ask(q=" \n", source="de", target="fr") == (200, {"translatedText": " \n"}), "nothing to translate")
-        check(ask(q="a", source="de", target="en", format="pdf")[0] == 400, "another format")
-        form = s.ask("POST", "/translate", "q=ein+hund+%2E&source=de&target=en", {"Content-Type": "application/x-www-form-urlencoded"})
+        check(request(q=" \n", source="de", target="fr") == (200, {"translatedText": " \n"}), "nothing to translate")
+        check(request(q="a", source="de", target="en", format="pdf")[0] == 400, "another format")
+        form = s.request("POST", "/translate", "q=ein+hund+%2E&source=de&target=en", {"Content-Type": "application/x-www-form-urlencoded"})
         check(form[:2] == (200, {"translatedText": plain[0]}), "a form")
-        check(s.ask("GET", "/languages")[1] == [{"code": "de", "name": "de", "targets": ["en", "fr"]},
+        check(s.request("GET", "/languages")[1] == [{"code": "de", "name": "de", "targets": ["en", "fr"]},
                                                 {"code": "en", "name": "en", "targets": ["fr"]}], "languages")
 
 
@@ -459,16 +461,17 @@ def languages():
     """A model's languages are those of its name, FROM-TO with one dash; which source is not guessed where there are several."""
     plain = decode_lines(["ein hund ."])[0]
     with Server(models=("de-en=" + MODEL, "fr-en=" + MODEL)) as s:
-        ask = lambda **body: s.ask("POST", "/translate", {"q": "ein hund .", **body})[:2]
-        code, body = ask(source="auto", target="en")
+        request = lambda **body: s.request("POST", "/translate", {"q": "ein hund .", **body})[:2]
+        code, body = request(source="auto", target="en")
         check(code == 400 and "not detected" in body["error"], f"two sources: {code} {body}")
-        check(ask(source="fr", target="en") == ask(source="de", target="en") == (200, {"translatedText": plain}), "either by its name")
-        check(ask(source="de", target="fr")[0] == ask(source="en", target="de")[0] == 400, "nothing leads there")
+        expected = (200, {"translatedText": plain})
+        check(request(source="fr", target="en") == request(source="de", target="en") == expected, "either by its name")
+        check(request(source="de", target="fr")[0] == request(source="en", target="de")[0] == 400, "nothing leads there")
     with Server(models=("my-de-en=" + MODEL, "plain=" + MODEL, "x-=" + MODEL, "-y=" + MODEL)) as s:
-        check(s.ask("GET", "/languages")[:2] == (200, []), "names that are no pairs")
+        check(s.request("GET", "/languages")[:2] == (200, []), "names that are no pairs")
         for source, target in (("my", "de-en"), ("my-de", "en"), ("my", "en"), ("de", "en"), ("auto", "en"), ("auto", "de-en"), ("x", ""),
                                ("", "y"), ("auto", "")):
-            check(s.ask("POST", "/translate", {"q": "a", "source": source, "target": target})[0] == 400, f"{source} into {target}")
+            check(s.request("POST", "/translate", {"q": "a", "source": source, "target": target})[0] == 400, f"{source} into {target}")
 
 
 def ordinals(s):
@@ -506,11 +509,11 @@ def usage():
     # The aliases; patience is the search's.
     old = ["--max-waiting", "9", "--max-width", "90", "--drain", "9"]
     with Server("--patience", "3", *old, "--max-body-size", "1K", "--cache-size", "0") as s:
-        check(s.ask("GET", "/v1/models")[1]["models"][0]["options"]["stop_after"] == 15, "--patience is the search's")
-        check(s.ask("POST", "/v1/decode", {"input": "a", "options": {"k": 91}})[0] == 400, "--max-width is --max-beam-size")
-        check(s.ask("POST", "/v1/decode", {"inputs": ["a"] * 10})[0] == 503, "--max-waiting is --queue-size")
-        check(s.ask("POST", "/v1/decode", {"input": "a " * 100})[0] == 200, "a body below 1K")
-        check(s.ask("POST", "/v1/decode", {"input": "a " * 600})[0] == 413, "a body above 1K")
+        check(s.request("GET", "/v1/models")[1]["models"][0]["options"]["stop_after"] == 15, "--patience is the search's")
+        check(s.request("POST", "/v1/decode", {"input": "a", "options": {"k": 91}})[0] == 400, "--max-width is --max-beam-size")
+        check(s.request("POST", "/v1/decode", {"inputs": ["a"] * 10})[0] == 503, "--max-waiting is --queue-size")
+        check(s.request("POST", "/v1/decode", {"input": "a " * 100})[0] == 200, "a body below 1K")
+        check(s.request("POST", "/v1/decode", {"input": "a " * 600})[0] == 413, "a body above 1K")
     for options, word in (([], "no model"), (["-m", MODEL, "--request-timeout", "0"], "request-timeout"),
                           (["-m", MODEL, "-m", MODEL], "two models"),
                           (["-m", MODEL, "--host", "no.such.host.invalid"], "no.such"),

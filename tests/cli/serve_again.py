@@ -20,8 +20,8 @@ PLUGIN = sys.argv[3]
 def opened_again(folder):
     with Server("--plugin", PLUGIN, models=("de-en=" + MODEL, folder)) as s:
         name = os.path.basename(folder)
-        ask = lambda text, **more: s.ask("POST", "/v1/decode", {"model": name, "input": text, **more})
-        code, first, _ = ask("abc")
+        request = lambda text, **more: s.request("POST", "/v1/decode", {"model": name, "input": text, **more})
+        code, first, _ = request("abc")
         check(code == 200 and first["outputs"][0]["text"] != "", f"it decodes: {code} {first}")
         line = "ein hund läuft ."
         known = s.decode(input=line)
@@ -39,11 +39,11 @@ def opened_again(folder):
             beside = [pool.submit(others) for _ in range(2)]
             for round_ in range(3):
                 before = s.said.count("is open again")
-                code, body, _ = ask("break")
+                code, body, _ = request("break")
                 check(code == 500 and "broken" in body["error"]["message"], f"round {round_}: it breaks: {code} {body}")
-                check(until(lambda: s.ask("GET", "/ready")[0] == 200 and ask("abc")[:2] == (200, first)),
+                check(until(lambda: s.request("GET", "/ready")[0] == 200 and request("abc")[:2] == (200, first)),
                       f"round {round_}: it decodes again")
-                check(s.ask("GET", "/health")[0] == 200, f"round {round_}: healthy")
+                check(s.request("GET", "/health")[0] == 200, f"round {round_}: healthy")
                 check(until(lambda: s.said.count("is open again") == before + 1), f"round {round_}: it says so")
             stop.set()
             for future in beside:
@@ -51,7 +51,7 @@ def opened_again(folder):
         check(not wrong and len(answered) > 3, f"the other model answers all along: {len(answered)} {wrong[:1]}")
         check(s.decode(input=line) == known and s.counts_of("de-en")["cache_entries"] >= kept, "and keeps what it has")
         s.process.send_signal(signal.SIGHUP)
-        check(until(lambda: "the models are new" in s.said) and ask("abc")[:2] == (200, first), "a reload behind it")
+        check(until(lambda: "the models are new" in s.said) and request("abc")[:2] == (200, first), "a reload behind it")
     check(s.code == 0, f"what was mended is no failure: {s.code} {s.said}")
 
 
@@ -62,11 +62,11 @@ def cannot_be_opened(folder):
         os.rename(folder, other)
         check(s.decode(input="break")[0] == 500, "it breaks")
         check(until(lambda: "config.json" in s.said or folder in s.said.split("decodes no more")[-1]), "it cannot be opened")
-        code, body, headers = s.ask("POST", "/v1/decode", {"input": "abc"})
+        code, body, headers = s.request("POST", "/v1/decode", {"input": "abc"})
         check(code == 503 and headers["Retry-After"] == "1" and "broken" in body["error"]["message"], f"so it is not there: {code} {body}")
-        check(s.ask("GET", "/ready")[0] == 500 and s.ask("GET", "/health")[0] == 500, "and is not ready")
+        check(s.request("GET", "/ready")[0] == 500 and s.request("GET", "/health")[0] == 500, "and is not ready")
         os.rename(other, folder)
-        check(until(lambda: s.ask("GET", "/ready")[0] == 200, 30) and s.decode(input="abc")[0] == 200, "until it can")
+        check(until(lambda: s.request("GET", "/ready")[0] == 200, 30) and s.decode(input="abc")[0] == 200, "until it can")
     check(s.code == 0, f"the end: {s.code}")
 
 

@@ -34,11 +34,11 @@ def extremes(schema):
 
 class Counting(Server):
     def counts_of(self, model):
-        return {line.split("{")[0][5:]: float(line.rsplit(" ", 1)[1]) for line in self.ask("GET", "/metrics")[1].splitlines()
+        return {line.split("{")[0][5:]: float(line.rsplit(" ", 1)[1]) for line in self.request("GET", "/metrics")[1].splitlines()
                 if f'{{model="{model}"}}' in line}
 
 
-def ask(s, model, settings, **more):
+def request(s, model, settings, **more):
     """One request, and what it left behind. Returns its code and answer."""
     before = s.counts_of(model)
     code, body = s.decode(model=model, options=settings, timeout=0.3, **({"input": LINE} | more))
@@ -53,14 +53,14 @@ def ask(s, model, settings, **more):
 
 
 def every_option(s):
-    settings = s.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"]
+    settings = s.request("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"]
     check({"beam_size", "beam_groups", "num_samples", "n_best", "max_length"} <= settings.keys()
           and "exact_rows" not in settings, "what is described")
     codes = {200: 0, 400: 0, 422: 0}
     for model in ("de-en", "geo"):
         for name, schema in settings.items():
             for value in extremes(schema):
-                code, said = ask(s, model, {name: value} | BESIDE.get(name.replace("_", "-"), {}))
+                code, said = request(s, model, {name: value} | BESIDE.get(name.replace("_", "-"), {}))
                 codes[code] = codes.get(code, 0) + 1
                 if schema.get("maximum", 0) in (65536, 131072) and value > WIDTH:
                     why = f"{name.replace('_', '-')}: {value}: a request may have {WIDTH} here (--max-beam-size)"
@@ -75,13 +75,13 @@ def together(s):
                            ({"exact": True}, '"exact" is an option of the whole run'),
                            ({"exact-rows": 5}, '"exact-rows" is an option of the whole run'),
                            ({"max-nodes": 5}, '"max-nodes" is an option of the whole run')):
-        code, said = ask(s, "de-en", settings)
+        code, said = request(s, "de-en", settings)
         check(code == 400 and word in said, f"{settings}: {code} {said}")
     for settings in ({"max-length": 2147483647}, {"max-length-factor": 1e6}, {"min-length": 2147483647, "max-length": 2147483647}):
-        code, said = ask(s, "geo", settings)
+        code, said = request(s, "geo", settings)
         check(code == 400 and "--max-request" in said and "max-length" in said, f"{settings}: {code} {said}")
-        check(ask(s, "de-en", settings)[0] in (200, 422), f"{settings}: a model with positions has an end")
-    code, said = ask(s, "de-en", {"beam-groups": 5, "beam-size": 10, "n-best": 10})
+        check(request(s, "de-en", settings)[0] in (200, 422), f"{settings}: a model with positions has an end")
+    code, said = request(s, "de-en", {"beam-groups": 5, "beam-size": 10, "n-best": 10})
     check(code == 200, f"groups within the width: {code} {said}")
     check(s.decode(input=LINE, model="de-en")[1]["outputs"][0]["text"] == decode_lines([LINE])[0], "others are answered as ever")
 
@@ -95,7 +95,7 @@ def memory():
         check(code == 400 and "(--max-request): change num-samples, top-k, or send fewer inputs" in said, f"{code} {said}")
         code, body = s.decode(input=LINE, options=asked | {"num-samples": 3})
         check(code == 200 and len(body["outputs"]) == 3, f"{code} {body}")
-        code, body = s.ask("POST", "/translate", {"q": LINE, "source": "de", "target": "en", "alternatives": 3})[:2]
+        code, body = s.request("POST", "/translate", {"q": LINE, "source": "de", "target": "en", "alternatives": 3})[:2]
         check(code == 200 and body["translatedText"] == decode_lines([LINE])[0], "alternatives leave the translation as it is")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`rill serve` at its door: where a request ends is sure or it is refused, pages of others may not ask, a token is the whole token,
+"""`rill serve` over HTTP: a request without a clear end is refused, pages of other origins may not send requests, a token is matched whole,
 connections that idle keep nobody out, and time runs for requests, not for their answers.
 
 usage: serve_http.py RILL SOURCE_ROOT
@@ -89,7 +89,7 @@ def framing(s):
         check(codes(said) == [200, 404] and text in said, f"two requests on a connection, {headers}: {codes(said)}")
 
 
-def ask(s, headers, path="/v1/decode", body=BODY, method="POST"):
+def request(s, headers, path="/v1/decode", body=BODY, method="POST"):
     """The code, the answer and its headers, with these headers and no others but what the body takes."""
     lines = [f"{method} {path} HTTP/1.1", "Connection: close", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in headers]
@@ -102,28 +102,28 @@ JSON, FORM = ("Content-Type", "application/json"), ("Content-Type", "application
 
 
 def sources(s, allowed=()):
-    """Pages of others may not ask, under whatever name they call the server; what is no browser may."""
+    """Pages of others may not send requests, under whatever name they call the server; what is no browser may."""
     port, own = s.port, ("Host", f"localhost:{s.port}")
     for host in (f"localhost:{port}", "localhost", "LocalHost", "localhost.", f"127.0.0.1:{port}", "127.8.9.10", "[::1]", f"[::1]:{port}",
                  "rill.localhost", f"localhost:{port + 1}", socket.gethostname()):
-        check(ask(s, [("Host", host), JSON])[0] == 200, f"Host {host}")
+        check(request(s, [("Host", host), JSON])[0] == 200, f"Host {host}")
     for host in ("evil.example", f"evil.example:{port}", "localhost.evil.example", "127.0.0.1.evil.example", "evil-localhost", "10.0.0.1",
                  "128.0.0.1", "[::2]", "[::1", "localhost:1:2", "localhost:x", "127.1", "", ".", "user@localhost", "localhost/", "[::1]x"):
         for method, path in (("POST", "/v1/decode"), ("GET", "/"), ("GET", "/metrics"), ("POST", "/translate"), ("OPTIONS", "/v1/decode")):
-            code, text, _ = ask(s, [("Host", host), JSON], path, BODY if method == "POST" else b"", method)
+            code, text, _ = request(s, [("Host", host), JSON], path, BODY if method == "POST" else b"", method)
             check(code == 403 and "is not this machine" in text, f"{method} {path}, Host {host}: {code} {text}")
     for origin in (f"http://localhost:{port}", f"https://localhost:{port}", f"HTTP://LOCALHOST:{port}", *allowed):
-        check(ask(s, [own, JSON, ("Origin", origin)])[0] == 200, f"Origin {origin}")
+        check(request(s, [own, JSON, ("Origin", origin)])[0] == 200, f"Origin {origin}")
     for origin in ("http://evil.example", "https://evil.example", "null", "", f"http://localhost:{port + 1}", f"http://127.0.0.1:{port}",
                    "http://localhost", f"ftp://localhost:{port}", f"localhost:{port}", f"http://localhost:{port}.evil.example"):
         for kind in ([JSON], [FORM], [("Content-Type", "text/plain")], []):
             for path in ("/v1/decode", "/v1/trace", "/translate"):
-                code, text, headers = ask(s, [own, ("Origin", origin), *kind], path)
+                code, text, headers = request(s, [own, ("Origin", origin), *kind], path)
                 check(code == 403 and "may not ask" in text and "Access-Control-Allow-Origin" not in headers,
                       f"{path}, Origin {origin}, {kind}: {code} {text}")
-        code, text, headers = ask(s, [own, ("Origin", origin), ("Access-Control-Request-Method", "POST")], body=b"", method="OPTIONS")
+        code, text, headers = request(s, [own, ("Origin", origin), ("Access-Control-Request-Method", "POST")], body=b"", method="OPTIONS")
         check(code == 403 and "Access-Control-Allow-Origin" not in headers, f"preflight of {origin}: {code} {text}")
-    check(ask(s, [own, JSON, ("Origin", f"http://localhost:{port}"), ("Origin", "http://evil.example")])[0] == 403, "two origins")
+    check(request(s, [own, JSON, ("Origin", f"http://localhost:{port}"), ("Origin", "http://evil.example")])[0] == 403, "two origins")
 
 
 def types(s):
@@ -136,13 +136,13 @@ def types(s):
                                   ([("Content-Type", "text/plain")], 415, 415),
                                   ([("Content-Type", "multipart/form-data; boundary=a")], 415, 415),
                                   ([("Content-Type", "application/jsonp")], 415, 415), ([("Content-Type", "")], 415, 415)):
-        code, text, _ = ask(s, [own, *kind])
+        code, text, _ = request(s, [own, *kind])
         check(code == without and (code != 200 or json.loads(text)["outputs"][0]["text"] == plain), f"{kind}: {code} {text}")
-        check(ask(s, [own, page, *kind])[0] == within, f"{kind}, of a page")
-    check(ask(s, [own, FORM], body=b"input=a")[0] == 415, "a form that is one")
+        check(request(s, [own, page, *kind])[0] == within, f"{kind}, of a page")
+    check(request(s, [own, FORM], body=b"input=a")[0] == 415, "a form that is one")
     form = b"q=ein+hund+.&source=de&target=en"
     for headers in ([own, FORM], [own, page, FORM]):
-        code, text, _ = ask(s, headers, "/translate", form)
+        code, text, _ = request(s, headers, "/translate", form)
         check(code == 200 and json.loads(text) == {"translatedText": plain}, f"LibreTranslate's forms: {code} {text}")
 
 
@@ -153,21 +153,21 @@ def origins():
         own = ("Host", f"localhost:{s.port}")
         sources(s, allowed=(one, two, one.upper()))
         for origin in (one, two):
-            code, text, headers = ask(s, [own, ("Origin", origin), ("Access-Control-Request-Method", "POST"),
+            code, text, headers = request(s, [own, ("Origin", origin), ("Access-Control-Request-Method", "POST"),
                                           ("Access-Control-Request-Headers", "content-type")], body=b"", method="OPTIONS")
             check(code == 204 and text == "" and headers["Access-Control-Allow-Origin"] == origin and headers["Vary"] == "Origin" and
                   headers["Access-Control-Allow-Methods"] == "POST" and "Content-Type" in headers["Access-Control-Allow-Headers"],
                   f"preflight of {origin}: {code} {headers}")
             for body, answer in ((BODY, 200), (b"{", 400), (json.dumps({"input": INPUT, "stream": True}).encode(), 200)):
-                code, _, headers = ask(s, [own, ("Origin", origin), JSON], body=body)
+                code, _, headers = request(s, [own, ("Origin", origin), JSON], body=body)
                 check(code == answer and headers["Access-Control-Allow-Origin"] == origin, f"{origin} may read {body}: {code} {headers}")
-            check(ask(s, [own, ("Origin", origin), FORM])[0] == 415, "a form of an allowed page is no JSON")
-        check(ask(s, [own, ("Origin", one)], "/nowhere", b"", "OPTIONS")[0] == 404, "a preflight of nothing")
-        check("Access-Control-Allow-Origin" not in ask(s, [own, JSON])[2], "nothing is said of origins where none asks")
-        check(ask(s, [("Host", "translate.example"), ("Origin", one), JSON])[0] == 200, "a proxy hands its name on")
+            check(request(s, [own, ("Origin", origin), FORM])[0] == 415, "a form of an allowed page is no JSON")
+        check(request(s, [own, ("Origin", one)], "/nowhere", b"", "OPTIONS")[0] == 404, "a preflight of nothing")
+        check("Access-Control-Allow-Origin" not in request(s, [own, JSON])[2], "nothing is said of origins where none asks")
+        check(request(s, [("Host", "translate.example"), ("Origin", one), JSON])[0] == 200, "a proxy hands its name on")
     with Server("--allow-origin", "*") as s:
-        check(ask(s, [("Host", "localhost"), ("Origin", "http://evil.example"), JSON])[0] == 200, "all origins")
-        check(ask(s, [("Host", "evil.example"), JSON])[0] == 200, "and by any name")
+        check(request(s, [("Host", "localhost"), ("Origin", "http://evil.example"), JSON])[0] == 200, "all origins")
+        check(request(s, [("Host", "evil.example"), JSON])[0] == 200, "and by any name")
     for wrong in ("", "example.org", "https://", "https://example.org/", "https://example.org/a", "://a", "https://a b", "https://a\nb"):
         run = subprocess.run([RILL, "serve", "--port", "0", "-m", MODEL, "--allow-origin", wrong], stderr=subprocess.PIPE, text=True)
         check(run.returncode == 1 and "--allow-origin" in run.stderr, f"--allow-origin {wrong!r}: {run.returncode} {run.stderr}")
@@ -197,7 +197,7 @@ def idlers():
             idle = []
             for _ in range(60):
                 idle.append(s.raw(sent))
-                check(s.ask("GET", "/health", timeout=30)[0] == 200, f"{sent[:20]}: another comes in")
+                check(s.request("GET", "/health", timeout=30)[0] == 200, f"{sent[:20]}: another comes in")
             check(s.decode(input=INPUT)[0] == 200, f"{sent[:20]}: and is answered")
             check(until(lambda: not any(is_open(link) for link in idle[:50])), f"{sent[:20]}: the oldest made room")
             check(sum(map(is_open, idle)) > 2, f"{sent[:20]}: and no more of them than had to")
@@ -217,7 +217,7 @@ def addresses():
         idle = []
         for _ in range(40):
             idle.append(s.raw(b""))
-            check(s.ask("GET", "/health", timeout=30)[0] == 200, "another comes in")
+            check(s.request("GET", "/health", timeout=30)[0] == 200, "another comes in")
         slow.sendall(BODY[5:])
         slow.settimeout(60)
         check(codes(slow.recv(65536)) == [200], "the slow one is answered")

@@ -66,7 +66,7 @@ def main():
     for options in (["--workers", "1"], ["--workers", "2"]):
         totals = [0, 0, 0]
         with Server("--cache-size", "0", *options, models=models) as server, ThreadPoolExecutor(AT_ONCE) as pool:
-            known = server.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"].keys()
+            known = server.request("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"].keys()
             known = {name.replace("_", "-") for name in known} - READING
             check(known <= mixes.OF_REQUESTS.keys(), f"settings that are never drawn: {known - mixes.OF_REQUESTS.keys()}")
             values = {name: mixes.OF_REQUESTS[name] for name in known}

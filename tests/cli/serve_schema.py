@@ -111,7 +111,7 @@ def containers(s):
                      ("early_stopping", "transformers'")):
         body = s.decode(input=LINE, **{key: 1})[1]
         check(body.get("error", {}).get("code") == "bad-request" and why in body["error"]["message"], f"{key}: {body}")
-    check(s.ask("POST", "/v1/decode", {"inputs": "x"})[0] == 400, "inputs are a list")
+    check(s.request("POST", "/v1/decode", {"inputs": "x"})[0] == 400, "inputs are a list")
     for key, why in (("n_best", 'in "options"'), ("method", "an option of the whole run")):
         told = json_lines([{"text": LINE, key: 1}])[1]
         check(why in told, f"{key}: {told}")
@@ -132,7 +132,7 @@ def other_rows():
 
 def models(s):
     """What the server says of its options, a request can send back."""
-    model = s.ask("GET", "/v1/models")[1]["models"][0]
+    model = s.request("GET", "/v1/models")[1]["models"][0]
     options, run = model["options"], model["server_options"]
     check(options["beam_size"] == 5 and options["finish"] and not {"temperature", "method"} & options.keys(), f"in effect: {options}")
     check(run["method"] == "stream-all" and run["heuristics"] and run["batch_size"] > 0, f"the server's: {run}")
@@ -181,7 +181,7 @@ def valid(doc, schema, value):
 
 def documented(s):
     """The requests of the manual, and those with aliases, are valid by the description; so are the answers."""
-    doc = s.ask("GET", "/openapi.json")[1]
+    doc = s.request("GET", "/openapi.json")[1]
     schemas, n = doc["components"]["schemas"], 0
     for page in ("docs/guides/serve.md", "docs/guides/translate.md", "README.md"):
         with open(os.path.join(ROOT, page), encoding="utf-8") as file:
@@ -197,7 +197,7 @@ def documented(s):
     result = s.decode(input=LINE, tokens=True)[1]
     check(valid(doc, schemas["Result"], result), f"a result: {result}")
     check(result["outputs"][0]["path_score"] == result["outputs"][0]["logp"], "no scorer adds to the path's score")
-    check(valid(doc, schemas["Models"], s.ask("GET", "/v1/models")[1]), "the models")
+    check(valid(doc, schemas["Models"], s.request("GET", "/v1/models")[1]), "the models")
 
 
 def failures_of_inputs(s):

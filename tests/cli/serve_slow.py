@@ -87,9 +87,9 @@ def streaming(s):
     plain = whole(s, "s")
     asked = begin(s, input="s")
     before = s.counts_of("slow")["inputs_shared_total"]
-    streams = [pool.submit(s.ask, "POST", "/v1/decode", {"model": "slow", "input": "s", "stream": True})]
+    streams = [pool.submit(s.request, "POST", "/v1/decode", {"model": "slow", "input": "s", "stream": True})]
     check(until(lambda: s.counts_of("slow")["inputs_under_way"] == 2), "a stream has a search of its own")
-    streams.append(pool.submit(s.ask, "POST", "/v1/decode", {"model": "slow", "input": "s", "stream": True}))
+    streams.append(pool.submit(s.request, "POST", "/v1/decode", {"model": "slow", "input": "s", "stream": True}))
     check(until(lambda: s.counts_of("slow")["inputs_shared_total"] == before + 1), "which another one shares")
     for stream, least in zip(streams, (3, 1)):
         text = stream.result()[1]
@@ -137,7 +137,7 @@ def answering():
         start = time.monotonic()
         check(s.decode(model="slow", input="q")[1]["outputs"] == whole(s, "q"), "an answer that takes long")
         check(time.monotonic() - start > 1.5, "which it did")
-        text = s.ask("POST", "/v1/decode", {"model": "slow", "input": "r", "stream": True})[1]
+        text = s.request("POST", "/v1/decode", {"model": "slow", "input": "r", "stream": True})[1]
         check(text.endswith("event: end\ndata: {}\n\n") and "event: result" in text, "a stream that takes long")
         start = time.monotonic()
         link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{")

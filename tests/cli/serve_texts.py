@@ -80,10 +80,10 @@ def forms(s):
         code, body = s.decode(model=name, input="a", options=settings)
         said = body["error"] if code == 400 else {"code": "", "message": ""}
         check(said["code"] == "bad-option" and why in said["message"], f"{name}, {settings}: {code} {body}")
-    code, trace, _ = s.ask("POST", "/v1/trace", {"model": "gum", "inputs": [TREE], "options": {"input_format": "text"}})
+    code, trace, _ = s.request("POST", "/v1/trace", {"model": "gum", "inputs": [TREE], "options": {"input_format": "text"}})
     results = [event for event in map(json.loads, trace.splitlines()) if event["event"] == "result"]
     check(code == 200 and results[0]["output"] == decode("gum", TREE, "--input-format", "text"), f"a trace is of the same: {results}")
-    described = s.ask("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"]
+    described = s.request("GET", "/openapi.json")[1]["components"]["schemas"]["Options"]["properties"]
     check(described["input_format"]["enum"] == ["auto", "tree", "tagged", "text"], f"described: {described.get('input_format')}")
     check(described["tokenized"]["type"] == "boolean", f"described: {described.get('tokenized')}")
 

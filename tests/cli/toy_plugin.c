@@ -24,10 +24,10 @@ static rill_domain seeded;
 static const rill_domain *const domains[] = {&seeded, NULL};
 
 /* Drops all but the best wherever several items share a call: exactly what a heuristic must not do. */
-static rill_status mix(void *self, rill_candidates *beams)
+static rill_status mix(void *self, rill_candidates *candidates)
 {
     (void)self;
-    for (int32_t i = 0; i < beams->n && beams->n > 1; i++) beams->width[i] = 1;
+    for (int32_t i = 0; i < candidates->n && candidates->n > 1; i++) candidates->width[i] = 1;
     return RILL_OK;
 }
 

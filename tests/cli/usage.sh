@@ -293,7 +293,9 @@ run "$rill" decode -m Helsinki-NLP/opus-mt-de-en
 exits 1; says "rill does not download models"
 run "$rill" decode -m "$tiny" .
 exits 1; says "input .: it is a directory, and inputs are files"
-refused '--length-penalty: "avg" is not a number: OpenNMT'"'"'s avg is 1' --length_penalty avg
+refused '--length-penalty: "mean" is not a number from' --length_penalty mean
+run "$rill" decode -m "$tiny" -q -i /dev/null --length_penalty avg --lenpen 1 # avg is OpenNMT's 1
+exits 0
 refused '--workers: "0" is not auto, or a whole number from 1 to 1024' --workers 0
 for word in bad-words max-tokens replace-unk replace_unknowns remove-bpe output-sampling target-prefix no-early-stop forced_bos_token_id; do
   refused "unknown option --$word: " --$word

@@ -166,44 +166,44 @@ static void make_columns(const problem *p, const outcome *o, piece *x)
     }
 }
 
-static void make_ask(const problem *p, piece *x)
+static void make_score_request(const problem *p, piece *x)
 {
     const size_t picks = (size_t)p->selection.n_picks, n = (size_t)x->n, stride = (size_t)p->selection.stride;
-    rill_selection *ask = &x->selection;
-    *ask = p->selection;
-    ask->n_picks = 0;
+    rill_selection *request = &x->selection;
+    *request = p->selection;
+    request->n_picks = 0;
     x->set = alloc_poisoned(n, sizeof *x->set);
     x->pick = alloc_poisoned(picks, sizeof *x->pick);
     x->row = alloc_poisoned(picks, sizeof *x->row);
     x->action = alloc_poisoned(picks, sizeof *x->action);
     for (int32_t r = 0; r < x->n; r++) {
-        x->set[r] = ask->legal_set != NULL ? ask->legal_set[x->order[r]] : -1;
+        x->set[r] = request->legal_set != NULL ? request->legal_set[x->order[r]] : -1;
         for (int32_t i = 0; i < p->selection.n_picks; i++) {
             if (p->selection.pick_row[i] != x->order[r]) continue;
-            x->pick[ask->n_picks] = i;
-            x->row[ask->n_picks] = r;
-            x->action[ask->n_picks++] = p->selection.pick_action[i];
+            x->pick[request->n_picks] = i;
+            x->row[request->n_picks] = r;
+            x->action[request->n_picks++] = p->selection.pick_action[i];
         }
     }
-    if (ask->legal_set != NULL) ask->legal_set = x->set;
-    ask->pick_row = x->row, ask->pick_action = x->action;
-    ask->pick_logp = alloc_poisoned((size_t)ask->n_picks, sizeof *ask->pick_logp);
-    ask->count = alloc_poisoned(n, sizeof *ask->count);
-    ask->action = alloc_poisoned(n * stride, sizeof *ask->action);
-    ask->logp = alloc_poisoned(n * stride, sizeof *ask->logp);
+    if (request->legal_set != NULL) request->legal_set = x->set;
+    request->pick_row = x->row, request->pick_action = x->action;
+    request->pick_logp = alloc_poisoned((size_t)request->n_picks, sizeof *request->pick_logp);
+    request->count = alloc_poisoned(n, sizeof *request->count);
+    request->action = alloc_poisoned(n * stride, sizeof *request->action);
+    request->logp = alloc_poisoned(n * stride, sizeof *request->logp);
 }
 
 /* late: see rill_run_arguments; then clobbers everything that the caller may free. */
 static void begin_rows(const problem *p, rill_session *s, rill_graph program, int32_t late, const outcome *o, piece *x)
 {
     make_columns(p, o, x);
-    make_ask(p, x);
+    make_score_request(p, x);
     x->watched = alloc_poisoned((size_t)x->n * o->ld_watched, sizeof *x->watched);
-    rill_selection ask = x->selection;
+    rill_selection request = x->selection;
     const rill_run_arguments arguments = {.struct_size = sizeof arguments,
                                           .n = x->n,
                                           .columns = (const int32_t *const *)x->columns,
-                                          .selection = p->t.selects ? &ask : NULL,
+                                          .selection = p->t.selects ? &request : NULL,
                                           .watched = x->watched,
                                           .ld_watched = o->ld_watched,
                                           .async_group = late};
@@ -211,7 +211,7 @@ static void begin_rows(const problem *p, rill_session *s, rill_graph program, in
     while (should_retry != NULL && status < 0 && should_retry(status))
         status = rill_session_run(s, program, &arguments);
     if (late == 0 || status != RILL_AGAIN) assert_int_equal(status, RILL_OK);
-    memset(&ask, 0x5A, sizeof ask);
+    memset(&request, 0x5A, sizeof request);
 }
 
 /* Copy the results of the run's rows to their places in the problem. */

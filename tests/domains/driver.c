@@ -59,10 +59,10 @@ void answer_free(answer *a)
 }
 
 static void answer_ask(rill_context *ctx, const rill_domain *domain, void *self, const rill_rows *rows,
-                       const rill_score_request *ask, answer *a)
+                       const rill_score_request *request, answer *a)
 {
     memset(a->out.ends, RILL_ENDS_BY_ACTION, (size_t)rows->n);
-    assert_ok(ctx, domain->score(self, rows, ask, &a->out));
+    assert_ok(ctx, domain->score(self, rows, request, &a->out));
 }
 
 void answer_rows(rill_context *ctx, const rill_domain *domain, void *self, const rill_rows *rows, answer *a)
@@ -109,7 +109,7 @@ rill_terminal answer_ends(const answer *a, int32_t r)
 enum { MANY_ROWS = 150, SETS = 3 }; /* more rows than a domain scores at once */
 
 typedef struct asked {
-    rill_score_request ask;
+    rill_score_request request;
     int32_t wanted[MANY_ROWS], legal_set[MANY_ROWS];
     uint64_t *legal;                 /* [SETS, words] */
     int32_t *pick_row, *pick_action; /* [rows * actions] */
@@ -127,43 +127,43 @@ static void draw_sets(asked *x, const rill_domain_info *info, int32_t n, uint64_
     for (int32_t r = 0; r < n; r++) x->legal_set[r] = (int32_t)random_below(state, SETS + 1) - (info->legal == NULL);
     for (int32_t r = 0; r < n; r++)
         if (x->legal_set[r] >= SETS) x->legal_set[r] = 0;
-    x->ask.legal = x->legal;
-    x->ask.legal_set = x->legal_set;
+    x->request.legal = x->legal;
+    x->request.legal_set = x->legal_set;
 }
 
 static void draw_ask(asked *x, const rill_domain_info *info, int32_t n, uint64_t *state)
 {
     const int32_t actions = info->actions;
-    x->ask = (rill_score_request){.legal_words = words_of(actions)};
-    x->ask.max_choices = random_below(state, 4) == 0
-                             ? 0
-                             : 1 + (int32_t)random_below(state, random_below(state, 2) ? 6 : (uint32_t)actions);
-    if (x->ask.max_choices > actions) x->ask.max_choices = actions;
-    if (random_below(state, 3) == 0) x->ask.row_max_choices = x->wanted;
-    for (int32_t r = 0; r < n; r++) x->wanted[r] = (int32_t)random_below(state, (uint32_t)x->ask.max_choices + 1);
+    x->request = (rill_score_request){.legal_words = words_of(actions)};
+    x->request.max_choices = random_below(state, 4) == 0
+                                 ? 0
+                                 : 1 + (int32_t)random_below(state, random_below(state, 2) ? 6 : (uint32_t)actions);
+    if (x->request.max_choices > actions) x->request.max_choices = actions;
+    if (random_below(state, 3) == 0) x->request.row_max_choices = x->wanted;
+    for (int32_t r = 0; r < n; r++) x->wanted[r] = (int32_t)random_below(state, (uint32_t)x->request.max_choices + 1);
     if (random_below(state, 2) == 0) draw_sets(x, info, n, state);
     if (random_below(state, 2) == 0) return;
     const uint32_t rare = 1 + random_below(state, 5);
     for (int32_t i = 0; i < n * actions; i++) {
         if (random_below(state, rare) != 0) continue;
-        x->pick_row[x->ask.n_picks] = i / actions;
-        x->pick_action[x->ask.n_picks++] = i % actions;
+        x->pick_row[x->request.n_picks] = i / actions;
+        x->pick_action[x->request.n_picks++] = i % actions;
     }
-    x->ask.pick_row = x->pick_row;
-    x->ask.pick_action = x->pick_action;
+    x->request.pick_row = x->pick_row;
+    x->request.pick_action = x->pick_action;
 }
 
-static void compare_row(const rill_score_request *ask, const rill_score_result *all, const rill_score_result *found,
+static void compare_row(const rill_score_request *request, const rill_score_result *all, const rill_score_result *found,
                         int32_t r)
 {
-    const int32_t max_n = ask->row_max_choices != NULL ? ask->row_max_choices[r] : ask->max_choices;
+    const int32_t max_n = request->row_max_choices != NULL ? request->row_max_choices[r] : request->max_choices;
     const size_t from = (size_t)r * (size_t)all->stride;
     int32_t n = 0, n_found = found->count[r];
     assert_int_equal(found->ends[r], all->ends[r]);
-    assert_in_range(n_found, 0, ask->max_choices);
+    assert_in_range(n_found, 0, request->max_choices);
     for (int32_t i = 0, j = 0; i < all->count[r] && n < max_n; i++) {
         const int32_t action = all->action[from + (size_t)i];
-        if (!rill_score_request_allows(ask, r, action)) {
+        if (!rill_score_request_allows(request, r, action)) {
             /* A pick may only repeat a returned choice if the row returned all its choices. */
             if (j < n_found && found->action[from + (size_t)j] == action) assert_int_equal(n_found, all->count[r]), j++;
             continue;
@@ -172,10 +172,11 @@ static void compare_row(const rill_score_request *ask, const rill_score_result *
         assert_memory_equal(&found->logp[from + (size_t)j], &all->logp[from + (size_t)i], sizeof(float));
         j++, n++;
     }
-    for (int32_t q = rill_score_request_first_pick(ask, r); q < ask->n_picks && ask->pick_row[q] == r; q++) {
+    for (int32_t q = rill_score_request_first_pick(request, r); q < request->n_picks && request->pick_row[q] == r;
+         q++) {
         float expected = -INFINITY;
         for (int32_t i = 0; i < all->count[r]; i++)
-            if (all->action[from + (size_t)i] == ask->pick_action[q]) expected = all->logp[from + (size_t)i];
+            if (all->action[from + (size_t)i] == request->pick_action[q]) expected = all->logp[from + (size_t)i];
         assert_memory_equal(&found->pick_logp[q], &expected, sizeof expected);
     }
 }
@@ -198,8 +199,8 @@ void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, 
                &(rill_score_request){.max_choices = info->actions, .legal_words = words_of(info->actions)}, &all);
     for (int round = 0; round < rounds; round++) {
         draw_ask(&x, info, MANY_ROWS, &state);
-        answer_ask(ctx, domain, self, &many, &x.ask, &found);
-        for (int32_t r = 0; r < MANY_ROWS; r++) compare_row(&x.ask, &all.out, &found.out, r);
+        answer_ask(ctx, domain, self, &many, &x.request, &found);
+        for (int32_t r = 0; r < MANY_ROWS; r++) compare_row(&x.request, &all.out, &found.out, r);
     }
     free(x.legal), free(x.pick_row), free(x.pick_action);
     answer_free(&all);

@@ -508,13 +508,13 @@ static float first_step_best(const char *text, int32_t *action)
     uint8_t ends;
     rill_rows rows = {1, 0, &node, &parent, &parent, &start, &slot, &depth, 0};
     rill_score_result out = {.stride = 1, .count = &count, .action = action, .logp = &logp, .ends = &ends};
-    rill_score_request ask = {.max_choices = 1};
+    rill_score_request request = {.max_choices = 1};
     assert_int_equal(runner_open(ctx, &options, &self, &info), RILL_OK);
     loaded_bytes = rill_memory_used(ctx);
     assert_int_equal(domain->reserve(self, 1, 1), RILL_OK);
     assert_int_equal(domain->encode(self, 1, &input), RILL_OK);
     assert_int_equal(domain->step(self, &rows), RILL_OK);
-    assert_int_equal(domain->score(self, &rows, &ask, &out), RILL_OK);
+    assert_int_equal(domain->score(self, &rows, &request, &out), RILL_OK);
     assert_int_equal(count, 1);
     runner_close(self);
     return logp;

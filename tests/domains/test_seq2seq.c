@@ -397,10 +397,10 @@ static void forced_first_action(void **nothing)
         const int32_t pick_row[] = {0, 0}, pick[] = {3, FIRST};
         uint8_t ends = 0;
         const rill_rows rows = {1, 0, &node, &none, &none, &start, &zero, &zero, 0};
-        const rill_score_request ask = {.max_choices = 2, .n_picks = 2, .pick_row = pick_row, .pick_action = pick};
+        const rill_score_request request = {.max_choices = 2, .n_picks = 2, .pick_row = pick_row, .pick_action = pick};
         rill_score_result out = {
             .stride = 2, .count = &count, .action = action, .logp = logp, .ends = &ends, .pick_logp = picked};
-        assert_ok(ctx, domain.score(s.self, &rows, &ask, &out));
+        assert_ok(ctx, domain.score(s.self, &rows, &request, &out));
         assert_int_equal(count, 1);
         assert_int_equal(action[0], FIRST);
         assert_true(logp[0] == 0.0f && picked[0] == -INFINITY && picked[1] == 0.0f);

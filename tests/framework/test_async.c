@@ -73,21 +73,21 @@ static void workers(void **state)
 static int64_t chosen_items[10000];
 static int64_t n_chosen_items, min_shown, max_shown;
 
-static rill_status choose_one(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
+static rill_status choose_one(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
     (void)self;
-    order[0] = flight->n / 2;
+    order[0] = view->n / 2;
     *count = 1;
-    chosen_items[n_chosen_items++] = flight->item_id[flight->n / 2];
-    if (flight->n < min_shown) min_shown = flight->n;
-    if (flight->n > max_shown) max_shown = flight->n;
+    chosen_items[n_chosen_items++] = view->item_id[view->n / 2];
+    if (view->n < min_shown) min_shown = view->n;
+    if (view->n > max_shown) max_shown = view->n;
     return RILL_OK;
 }
 
-static rill_status admit_all(void *self, const rill_sched_view *flight, int32_t *admit)
+static rill_status admit_all(void *self, const rill_sched_view *view, int32_t *admit)
 {
     (void)self;
-    *admit = flight->max_items - flight->n;
+    *admit = view->max_items - view->n;
     return RILL_OK;
 }
 
@@ -300,10 +300,10 @@ static void failures(void **state)
 }
 
 /* A domain that returns "later" but has no collect() is refused. */
-static rill_status score_without_answer(void *self, const rill_rows *rows, const rill_score_request *ask,
+static rill_status score_without_answer(void *self, const rill_rows *rows, const rill_score_request *request,
                                         rill_score_result *out)
 {
-    (void)self, (void)rows, (void)ask, (void)out;
+    (void)self, (void)rows, (void)request, (void)out;
     return RILL_AGAIN;
 }
 

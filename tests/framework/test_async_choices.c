@@ -39,7 +39,7 @@ typedef struct model_of_engine {
     input_state state[MAX_INPUTS];
     int64_t n_inputs, size[MAX_INPUTS], wave[MAX_INPUTS], waves, in_slot[MAX_INPUTS], expanded[MAX_INPUTS];
     int32_t timesteps[MAX_INPUTS], width[MAX_INPUTS], passed_over[MAX_INPUTS];
-    int64_t flight[MAX_INPUTS]; /* ids in order of admission */
+    int64_t view[MAX_INPUTS]; /* ids in order of admission */
     int32_t n;
     int refilled, finished[MAX_INPUTS];
     int64_t nodes; /* states kept by the domain */
@@ -73,7 +73,7 @@ static int is_busy(int64_t id)
 static int flight_index(int64_t id)
 {
     for (int32_t i = 0; i < sim->n; i++)
-        if (sim->flight[i] == id) return i;
+        if (sim->view[i] == id) return i;
     fail_msg("input %lld is not in flight", (long long)id);
     return -1;
 }
@@ -81,7 +81,7 @@ static int flight_index(int64_t id)
 static void leave_flight(int64_t id, input_state to)
 {
     const int32_t place = flight_index(id);
-    memmove(&sim->flight[place], &sim->flight[place + 1], (size_t)(--sim->n - place) * sizeof *sim->flight);
+    memmove(&sim->view[place], &sim->view[place + 1], (size_t)(--sim->n - place) * sizeof *sim->view);
     sim->state[id] = to;
     sim->passed_over[id] = 0;
 }
@@ -89,7 +89,7 @@ static void leave_flight(int64_t id, input_state to)
 static int64_t live_width(void)
 {
     int64_t sum = 0;
-    for (int32_t i = 0; i < sim->n; i++) sum += sim->width[sim->flight[i]];
+    for (int32_t i = 0; i < sim->n; i++) sum += sim->width[sim->view[i]];
     return sum;
 }
 
@@ -110,7 +110,7 @@ static void watch_admitted(const rill_trace_event *event)
     sim->timesteps[id] = sim->passed_over[id] = 0;
     sim->width[id] = 1;
     sim->expanded[id] = sim->expansions;
-    sim->flight[sim->n++] = id;
+    sim->view[sim->n++] = id;
 }
 
 /* The items of a timestep were in the state that the scheduler saw. They are exactly those it did not see when the
@@ -180,7 +180,7 @@ static void find_neglected(void)
 {
     if (sim->expansions < sim->next_check) return;
     for (int32_t i = 0; i < sim->n; i++) {
-        const int64_t id = sim->flight[i];
+        const int64_t id = sim->view[i];
         if (sim->expansions - sim->expanded[id] > ROUNDS * live_width() && sim->passed_over[id] < PATIENCE)
             sim->passed_over[id] = PATIENCE;
     }
@@ -213,12 +213,12 @@ static void predict_choice(void)
     begin_choice(submit_budget(live_width()));
     find_neglected();
     for (int32_t i = 0; i < sim->n && sim->budget_left > 0; i++) {
-        if (sim->passed_over[sim->flight[i]] < PATIENCE) continue;
+        if (sim->passed_over[sim->view[i]] < PATIENCE) continue;
         const int32_t n_before = sim->n_chosen;
-        choose_or_skip(sim->flight[i]);
+        choose_or_skip(sim->view[i]);
         sim->n_first += sim->n_chosen - n_before;
     }
-    for (int32_t i = sim->n - 1; i >= 0 && sim->budget_left > 0; i--) choose_or_skip(sim->flight[i]);
+    for (int32_t i = sim->n - 1; i >= 0 && sim->budget_left > 0; i--) choose_or_skip(sim->view[i]);
     for (int32_t i = 0; i < sim->n_chosen; i++) wanted += sim->width[sim->chosen[i]];
     sim->fits = wanted <= free_nodes();
     sim->is_choosing = 1;
@@ -230,7 +230,7 @@ static void predict_oldest(void)
     int64_t n_free = free_nodes();
     begin_choice(sim->budget);
     for (int32_t i = 0; i < sim->n && sim->budget_left > 0; i++) {
-        const int64_t id = sim->flight[i];
+        const int64_t id = sim->view[i];
         if (sim->width[id] > n_free) continue;
         const int32_t n_before = sim->n_chosen;
         choose_or_skip(id);
@@ -250,9 +250,9 @@ static rill_status check_choice(void *self, const rill_sched_view *seen, int32_t
         all_runs.waited_first += sim->n_first > 0;
     }
     for (int32_t i = 0; i < seen->n; i++, place++) {
-        while (place < sim->n && is_busy(sim->flight[place])) place++;
+        while (place < sim->n && is_busy(sim->view[place])) place++;
         assert_true(place < sim->n);
-        const int64_t id = sim->flight[place], other = sim->flight[i];
+        const int64_t id = sim->view[place], other = sim->view[i];
         assert_int_equal(seen->item_id[i], id);
         assert_int_equal(seen->timestep[i], sim->timesteps[id]);
         assert_int_equal(seen->size[i], sim->size[id]);
@@ -263,7 +263,7 @@ static rill_status check_choice(void *self, const rill_sched_view *seen, int32_t
         sim->width[id] = seen->width[i]; /* to be compared with the timestep's event */
         order[seen->n - 1 - i] = i;
     }
-    while (place < sim->n && is_busy(sim->flight[place])) place++;
+    while (place < sim->n && is_busy(sim->view[place])) place++;
     assert_int_equal(place, sim->n);
     *count = seen->n;
     predict_choice();
@@ -383,7 +383,7 @@ static void cancel_waiting(dice *d)
     for (int64_t id = 0; id < sim->n_inputs; id++)
         if (sim->state[id] == INPUT_ENCODED) ready[n++] = id;
     if (sim->n > 0 && dice_chance(d, 2)) {
-        const rill_status status = rill_engine_cancel(sim->engine, sim->flight[dice_range(d, 0, sim->n - 1)]);
+        const rill_status status = rill_engine_cancel(sim->engine, sim->view[dice_range(d, 0, sim->n - 1)]);
         assert_true(status == RILL_OK || status == RILL_ERR_NOT_FOUND);
     }
     if (n < 3 || !dice_chance(d, 30)) return;
@@ -467,7 +467,7 @@ static int cancel_at_step(int32_t steps, int32_t place)
     begin(&run, long_arguments(), 1);
     while (sim->n_inputs < 4) submit();
     for (int32_t i = 0; i < steps; i++) assert_int_equal(rill_engine_step(sim->engine), RILL_OK);
-    const int64_t id = place < sim->n ? sim->flight[place] : -1;
+    const int64_t id = place < sim->n ? sim->view[place] : -1;
     const int busy = id >= 0 ? is_busy(id) : -1;
     if (id >= 0) {
         assert_int_equal(rill_engine_cancel(sim->engine, id), RILL_OK);

@@ -155,7 +155,7 @@ static rill_status create_scripted(const rill_scorer *table, rill_context *ctx, 
 
 /* Its argument decides: f fails in the second timestep; 3 fails about input 3 only; b divides banks twice; d does so
  * with different numbers; w names an action that does not exist. */
-static rill_status score_scripted(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status score_scripted(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     const scripted_scorer *m = self;
     rill_status status = RILL_OK;
@@ -163,11 +163,11 @@ static rill_status score_scripted(void *self, const rill_scorer_rows *rows, rill
         if (m->behaviour == 'f' && rows->timestep[i] == 1) return rill_fail(m->ctx, RILL_ERR_FORMAT, "a bad mood");
         if (m->behaviour == '3' && rows->item_id[i] == 3) return rill_fail(m->ctx, RILL_ERR_INPUT, "not that one");
         if (m->behaviour == 'm') return rill_fail(m->ctx, RILL_ERR_MEMORY, "no memory");
-        if (m->behaviour == 'w') status = rill_modifiers_ban(ask, i, 1000);
-        if (m->behaviour == 'd') status = rill_modifiers_divide_banks(ask, i, 200 - rows->rank[i], 150);
-        if (m->behaviour == 'b') status = rill_modifiers_divide_banks(ask, i, RILL_MAX_BANKS, 0);
+        if (m->behaviour == 'w') status = rill_modifiers_ban(modifiers, i, 1000);
+        if (m->behaviour == 'd') status = rill_modifiers_divide_banks(modifiers, i, 200 - rows->rank[i], 150);
+        if (m->behaviour == 'b') status = rill_modifiers_divide_banks(modifiers, i, RILL_MAX_BANKS, 0);
         for (int32_t times = 0; m->behaviour == 'b' && times < 8 && status >= 0; times++)
-            status = rill_modifiers_assign_bank(ask, i, 1, times == 7 ? 1 : RILL_MAX_BANKS - 1);
+            status = rill_modifiers_assign_bank(modifiers, i, 1, times == 7 ? 1 : RILL_MAX_BANKS - 1);
     }
     return status;
 }
@@ -287,11 +287,11 @@ static rill_status create_scripted_heuristic(const rill_heuristic *table, rill_c
     return create_scripted((const rill_scorer *)(const void *)table, ctx, arguments, self);
 }
 
-static rill_status apply_scripted(void *self, rill_candidates *beams)
+static rill_status apply_scripted(void *self, rill_candidates *candidates)
 {
     const scripted_scorer *m = self;
-    for (int32_t i = 0; i < beams->n; i++)
-        if (m->behaviour == 'f' && beams->timestep[i] == 1) return rill_fail(m->ctx, RILL_ERR_FORMAT, "it broke");
+    for (int32_t i = 0; i < candidates->n; i++)
+        if (m->behaviour == 'f' && candidates->timestep[i] == 1) return rill_fail(m->ctx, RILL_ERR_FORMAT, "it broke");
     return RILL_OK;
 }
 

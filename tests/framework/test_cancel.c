@@ -60,7 +60,7 @@ static void cancelled_while_queued(void **state)
     for (int32_t i = 0; i < 3; i++) {
         const rill_result *result;
         assert_int_equal(rill_engine_next(engine, &result), RILL_OK);
-        assert_int_equal(result->timed_out, i == 0);
+        assert_int_equal(result->timed_out, 1);
         assert_int_equal(result->n_outputs > 0, i == 0);
         assert_int_equal(result->status, i == 0 ? RILL_OK : RILL_ERR_DEADLINE);
     }

@@ -256,12 +256,12 @@ static void domains_corrupt_inputs(void **state)
     }
 }
 
-static rill_status score_faulty(void *self, const rill_rows *rows, const rill_score_request *ask,
+static rill_status score_faulty(void *self, const rill_rows *rows, const rill_score_request *request,
                                 rill_score_result *out)
 {
     static const float wrong[] = {NAN, INFINITY};
-    rill_status status = toy_domain.score(self, rows, ask, out);
-    for (int32_t q = 0; q < ask->n_picks; q++)
+    rill_status status = toy_domain.score(self, rows, request, out);
+    for (int32_t q = 0; q < request->n_picks; q++)
         if (fault_case < 2) out->pick_logp[q] = wrong[fault_case];
     return status;
 }
@@ -275,11 +275,11 @@ static rill_status finalize_faulty(void *self, const rill_hypothesis *h, rill_te
     return status;
 }
 
-static rill_status add_one_half(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status add_one_half(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     (void)self;
     rill_status status = RILL_OK;
-    for (int32_t r = 0; r < rows->n && status == RILL_OK; r++) status = rill_modifiers_add(ask, r, 0, 0.5f);
+    for (int32_t r = 0; r < rows->n && status == RILL_OK; r++) status = rill_modifiers_add(modifiers, r, 0, 0.5f);
     return status;
 }
 
@@ -313,10 +313,10 @@ static void domains_return_nonsense(void **state)
 }
 
 /* The last choice of the last row, which merging never reaches. */
-static rill_status score_bad_last_choice(void *self, const rill_rows *rows, const rill_score_request *ask,
+static rill_status score_bad_last_choice(void *self, const rill_rows *rows, const rill_score_request *request,
                                          rill_score_result *out)
 {
-    rill_status status = toy_domain.score(self, rows, ask, out);
+    rill_status status = toy_domain.score(self, rows, request, out);
     const int32_t r = rows->n - 1, n = out->count[r];
     if (r > 3 && n > 1) out->action[(size_t)r * (size_t)out->stride + (size_t)n - 1] = -5;
     return status;
@@ -394,16 +394,16 @@ static rill_status refuse_scheduler(const rill_scheduler *table, rill_context *c
     return RILL_ERR_INPUT;
 }
 
-static rill_status choose_none(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
+static rill_status choose_none(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
-    (void)self, (void)flight, (void)order;
+    (void)self, (void)view, (void)order;
     *count = 0;
     return RILL_OK;
 }
 
-static rill_status admit_none(void *self, const rill_sched_view *flight, int32_t *admit)
+static rill_status admit_none(void *self, const rill_sched_view *view, int32_t *admit)
 {
-    (void)self, (void)flight;
+    (void)self, (void)view;
     *admit = 0;
     return RILL_OK;
 }
@@ -474,15 +474,15 @@ static void domains_tokenize_badly(void **state)
 static float modifier_value;
 static int modifier_kind;
 
-static rill_status add_modifier(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status add_modifier(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     (void)self;
     for (int32_t r = 0; r < rows->n; r++) {
-        rill_status status = modifier_kind == 0   ? rill_modifiers_add(ask, r, 0, modifier_value)
-                             : modifier_kind == 3 ? rill_modifiers_add(ask, r, 0, modifier_value) +
-                                                        rill_modifiers_reward(ask, r, modifier_value)
-                             : modifier_kind == 1 ? rill_modifiers_reward(ask, r, modifier_value)
-                                                  : rill_modifiers_end_reward(ask, r, modifier_value);
+        rill_status status = modifier_kind == 0   ? rill_modifiers_add(modifiers, r, 0, modifier_value)
+                             : modifier_kind == 3 ? rill_modifiers_add(modifiers, r, 0, modifier_value) +
+                                                        rill_modifiers_reward(modifiers, r, modifier_value)
+                             : modifier_kind == 1 ? rill_modifiers_reward(modifiers, r, modifier_value)
+                                                  : rill_modifiers_end_reward(modifiers, r, modifier_value);
         if (status < 0) return status;
     }
     return RILL_OK;

@@ -287,14 +287,14 @@ static void settings_are_shown(void **state)
 }
 
 /* A scorer that knows an action by name only; the rows give it the model. */
-static rill_status ban_a1(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status ban_a1(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     (void)self;
     int32_t action = rill_model_find_action(rows->model, "a1", 2);
     if (action == RILL_NO_ACTION || rill_model_info(rows->model)->actions != rows->info->actions)
         return RILL_ERR_ARGUMENT;
     for (int32_t i = 0; i < rows->n; i++) {
-        rill_status status = rill_modifiers_ban(ask, i, action);
+        rill_status status = rill_modifiers_ban(modifiers, i, action);
         if (status < 0) return status;
     }
     return RILL_OK;

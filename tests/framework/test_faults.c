@@ -80,9 +80,9 @@ static void finished_results_survive(void **state)
 /* Fails in call number `failing_call` of the run. */
 static int32_t calls, failing_call;
 
-static rill_status fail_at_call(void *self, rill_candidates *beams)
+static rill_status fail_at_call(void *self, rill_candidates *candidates)
 {
-    (void)self, (void)beams;
+    (void)self, (void)candidates;
     return ++calls == failing_call ? RILL_ERR_PLUGIN : RILL_OK;
 }
 

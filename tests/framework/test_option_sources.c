@@ -370,10 +370,10 @@ static void worker_copies(void **state)
     rill_option_source_free(worker_copy);
 }
 
-static rill_status budget_of_seven(void *user, const rill_sched_view *flight, int32_t *budget)
+static rill_status budget_of_seven(void *user, const rill_sched_view *view, int32_t *budget)
 {
     (void)user;
-    (void)flight;
+    (void)view;
     *budget = 7;
     return RILL_OK;
 }

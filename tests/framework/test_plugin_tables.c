@@ -63,28 +63,28 @@ static void drop_instance(void *self)
     n_alive[*(const int *)self]--;
 }
 
-static rill_status keep_all(void *self, rill_candidates *beams)
+static rill_status keep_all(void *self, rill_candidates *candidates)
 {
-    (void)self, (void)beams;
+    (void)self, (void)candidates;
     return RILL_OK;
 }
 
-static rill_status score_numbered(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status score_numbered(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
-    (void)self, (void)rows, (void)ask;
+    (void)self, (void)rows, (void)modifiers;
     return RILL_OK;
 }
 
-static rill_status choose_nothing(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
+static rill_status choose_nothing(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
-    (void)self, (void)flight, (void)order;
+    (void)self, (void)view, (void)order;
     *count = 0;
     return RILL_OK;
 }
 
-static rill_status admit_none(void *self, const rill_sched_view *flight, int32_t *admit)
+static rill_status admit_none(void *self, const rill_sched_view *view, int32_t *admit)
 {
-    (void)self, (void)flight;
+    (void)self, (void)view;
     *admit = 0;
     return RILL_OK;
 }

@@ -43,10 +43,10 @@ static void done(void *self, int64_t id)
     scorer_log.done[id]++;
 }
 
-static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     (void)self;
-    (void)ask;
+    (void)modifiers;
     for (int32_t i = 0; i < rows->n; i++) scorer_log.wrong += !item_is_begun(rows->item_id[i]);
     return RILL_OK;
 }

@@ -39,9 +39,9 @@ static void expect_mention_of_number(size_t number)
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-static rill_status keep_all(void *self, rill_candidates *beams)
+static rill_status keep_all(void *self, rill_candidates *candidates)
 {
-    (void)self, (void)beams;
+    (void)self, (void)candidates;
     return RILL_OK;
 }
 

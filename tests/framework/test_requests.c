@@ -270,10 +270,10 @@ static void count_step(void *user, rill_engine *engine)
 /* stop-at:T asks each item to stop after T timesteps. */
 static int32_t stop_timestep;
 
-static rill_status apply_stop(void *self, rill_candidates *beams)
+static rill_status apply_stop(void *self, rill_candidates *candidates)
 {
     (void)self;
-    for (int32_t i = 0; i < beams->n; i++) beams->stop[i] = beams->timestep[i] + 1 >= stop_timestep;
+    for (int32_t i = 0; i < candidates->n; i++) candidates->stop[i] = candidates->timestep[i] + 1 >= stop_timestep;
     return RILL_OK;
 }
 
@@ -381,7 +381,7 @@ static uint64_t history_hash(const rill_scorer_rows *rows, int32_t history)
 }
 
 /* The state must be that of the row's parent, the text that of its input; `self` distinguishes instances. */
-static rill_status score_remembered(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status score_remembered(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     kept *state = rows->state;
     int32_t salt = self != NULL ? *(int32_t *)self : 0;
@@ -399,7 +399,7 @@ static rill_status score_remembered(void *self, const rill_scorer_rows *rows, ri
         state[i].hash = dice_mix(parent_hash, (uint64_t)(uint32_t)h->action) + (uint64_t)salt;
         state[i].actions++;
         state[i].first = (char)(text[0] + 1);
-        rill_status status = rill_modifiers_reward(ask, i, (float)(state[i].hash % 8) / 16);
+        rill_status status = rill_modifiers_reward(modifiers, i, (float)(state[i].hash % 8) / 16);
         if (status < 0) return status;
         rows_seen++;
     }
@@ -478,9 +478,9 @@ static void scorer_states_are_kept(void **state)
 }
 
 /* Counts its calls in its state, so what it keeps for an item depends on other items. */
-static rill_status count_calls(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status count_calls(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
-    (void)self, (void)ask;
+    (void)self, (void)modifiers;
     for (int32_t i = 0; i < rows->n; i++) ((int32_t *)rows->state)[i] += rows->n;
     return RILL_OK;
 }

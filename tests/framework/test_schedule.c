@@ -286,25 +286,25 @@ typedef struct scheduler_view {
 static scheduler_view *scheduler_views;
 static int32_t n_scheduler_views;
 
-static rill_status watch_and_reverse(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
+static rill_status watch_and_reverse(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
     (void)self;
-    if (n_scheduler_views == MAX_SEEN || flight->n > MAX_ITEMS) return RILL_ERR_PLUGIN;
+    if (n_scheduler_views == MAX_SEEN || view->n > MAX_ITEMS) return RILL_ERR_PLUGIN;
     scheduler_view *now = &scheduler_views[n_scheduler_views++];
-    now->n = flight->n;
-    for (int32_t i = 0; i < flight->n; i++) {
-        order[i] = flight->n - 1 - i;
-        now->item[i] = flight->item_id[i];
-        now->width[i] = flight->width[i];
+    now->n = view->n;
+    for (int32_t i = 0; i < view->n; i++) {
+        order[i] = view->n - 1 - i;
+        now->item[i] = view->item_id[i];
+        now->width[i] = view->width[i];
     }
-    *count = flight->n;
+    *count = view->n;
     return RILL_OK;
 }
 
-static rill_status admit_all(void *self, const rill_sched_view *flight, int32_t *admit)
+static rill_status admit_all(void *self, const rill_sched_view *view, int32_t *admit)
 {
     (void)self;
-    *admit = flight->max_items;
+    *admit = view->max_items;
     return RILL_OK;
 }
 
@@ -477,14 +477,14 @@ typedef struct budgets {
 } budgets;
 
 /* Any budget, including none; it depends on the timestep, as a user's may. */
-static rill_status draw_budget(void *user, const rill_sched_view *flight, int32_t *budget)
+static rill_status draw_budget(void *user, const rill_sched_view *view, int32_t *budget)
 {
     budgets *b = user;
     if (b->n == MAX_BUDGETS) return RILL_ERR_PLUGIN;
-    b->errors += *budget != b->setting || flight->budget != b->setting || flight->timesteps != b->n || flight->n < 1;
-    uint64_t hash = dice_mix(b->seed, (uint64_t)flight->timesteps);
+    b->errors += *budget != b->setting || view->budget != b->setting || view->timesteps != b->n || view->n < 1;
+    uint64_t hash = dice_mix(b->seed, (uint64_t)view->timesteps);
     *budget = hash % 4 == 0 ? 0 : (int32_t)(hash / 4 % 40) + 1;
-    b->items_shown[b->n] = flight->n;
+    b->items_shown[b->n] = view->n;
     b->returned[b->n++] = *budget;
     return RILL_OK;
 }
@@ -543,16 +543,16 @@ static void budgets_by_function(void **state)
     HARNESS_ASSERT_COVERED(many > 0);
 }
 
-static rill_status give_number(void *user, const rill_sched_view *flight, int32_t *budget)
+static rill_status give_number(void *user, const rill_sched_view *view, int32_t *budget)
 {
-    *budget = flight->timesteps < 2 ? 5 : *(const int32_t *)user;
+    *budget = view->timesteps < 2 ? 5 : *(const int32_t *)user;
     return RILL_OK;
 }
 
-static rill_status refuse_late(void *user, const rill_sched_view *flight, int32_t *budget)
+static rill_status refuse_late(void *user, const rill_sched_view *view, int32_t *budget)
 {
     (void)user, (void)budget;
-    return flight->timesteps < 2 ? RILL_OK : RILL_ERR_STOPPED;
+    return view->timesteps < 2 ? RILL_OK : RILL_ERR_STOPPED;
 }
 
 static void bad_budgets(void **state)

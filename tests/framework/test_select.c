@@ -202,22 +202,22 @@ typedef struct bench {
 } bench;
 
 /* Check which parts of the contract a request uses: a domain must get no more than necessary. */
-static void check_contract(bench *b, const world *w, const rill_score_request *ask, int32_t n)
+static void check_contract(bench *b, const world *w, const rill_score_request *request, int32_t n)
 {
     int32_t largest = 0, rows = 0;
-    assert_int_equal(ask->legal_words, (w->info.actions + 63) / 64);
-    assert_true(!w->info.terminals_by_flag || (ask->legal == NULL && ask->n_picks == 0));
-    for (int32_t r = 0; r < n && ask->legal_set != NULL; r++) {
-        rows += ask->legal_set[r] >= 0;
-        if (ask->legal_set[r] > largest) largest = ask->legal_set[r];
-        for (size_t i = 0; i < ask->legal_words && w->info.legal != NULL; i++) {
-            assert_true(ask->legal_set[r] >= 0);
-            assert_true((ask->legal[(size_t)ask->legal_set[r] * ask->legal_words + i] & ~w->legal[i]) == 0);
+    assert_int_equal(request->legal_words, (w->info.actions + 63) / 64);
+    assert_true(!w->info.terminals_by_flag || (request->legal == NULL && request->n_picks == 0));
+    for (int32_t r = 0; r < n && request->legal_set != NULL; r++) {
+        rows += request->legal_set[r] >= 0;
+        if (request->legal_set[r] > largest) largest = request->legal_set[r];
+        for (size_t i = 0; i < request->legal_words && w->info.legal != NULL; i++) {
+            assert_true(request->legal_set[r] >= 0);
+            assert_true((request->legal[(size_t)request->legal_set[r] * request->legal_words + i] & ~w->legal[i]) == 0);
         }
     }
-    b->sets += ask->legal != NULL;
-    b->picks += ask->n_picks > 0;
-    b->legal_sets += w->info.terminals_by_flag && ask->max_choices == w->info.actions;
+    b->sets += request->legal != NULL;
+    b->picks += request->n_picks > 0;
+    b->legal_sets += w->info.terminals_by_flag && request->max_choices == w->info.actions;
     b->shared += largest + 1 < rows;
 }
 
@@ -225,7 +225,7 @@ static void check_contract(bench *b, const world *w, const rill_score_request *a
 static void select_rows(bench *b, const world *w, int32_t first, int32_t n)
 {
     modifier_table rules;
-    rill_score_request ask;
+    rill_score_request request;
     rill_score_result out;
     expect_ok(modifiers_begin(&b->asks, n));
     for (int32_t s = 0; s < w->scorers; s++) {
@@ -234,13 +234,13 @@ static void select_rows(bench *b, const world *w, int32_t first, int32_t n)
     }
     expect_ok(modifiers_build(&b->asks, w->max_choices, &rules));
     expect_ok(topk_begin(&b->selector, &rules, n));
-    assert_int_equal(topk_request_part(&b->selector, 0, &ask, &out), n);
-    check_contract(b, w, &ask, n);
+    assert_int_equal(topk_request_part(&b->selector, 0, &request, &out), n);
+    check_contract(b, w, &request, n);
     b->plain += rules.limits_only;
     if (w->rows[first].n % 2 == 0)
-        ask.row_max_choices = NULL; /* a row may get as many choices as the largest maximum */
+        request.row_max_choices = NULL; /* a row may get as many choices as the largest maximum */
     for (int32_t r = 0; r < n; r++)
-        toy_answer_slowly(&ask, r, w->rows[first + r].n, w->rows[first + r].choice, w->rows[first + r].ends, &out);
+        toy_answer_slowly(&request, r, w->rows[first + r].n, w->rows[first + r].choice, w->rows[first + r].ends, &out);
     const char *wrong = topk_take_result(&b->selector, 0, n, 1);
     if (wrong != NULL) fail_msg("row %d is %s", (int)b->selector.error_row, wrong);
 }
@@ -307,7 +307,7 @@ static void one_row(void **state)
     rill_modifiers b;
     topk s;
     modifier_table rules;
-    rill_score_request ask;
+    rill_score_request request;
     rill_score_result out;
     modifiers_init(&b, ctx, info.actions);
     topk_init(&s, ctx, &info);
@@ -318,14 +318,14 @@ static void one_row(void **state)
     expect_ok(rill_modifiers_reward(&b, 0, 0.25f));
     expect_ok(modifiers_build(&b, 3, &rules));
     expect_ok(topk_begin(&s, &rules, 1));
-    assert_int_equal(topk_request_part(&s, 0, &ask, &out), 1);
-    assert_int_equal(ask.max_choices, 6); /* three, plus a ban, a negative addition, the end */
-    assert_null(ask.legal);
-    assert_int_equal(ask.n_picks, 3);
-    assert_int_equal(ask.pick_action[0], 0);
-    assert_int_equal(ask.pick_action[1], 3);
-    assert_int_equal(ask.pick_action[2], 202);
-    toy_answer_slowly(&ask, 0, 7, legal, RILL_ENDS_BY_ACTION, &out);
+    assert_int_equal(topk_request_part(&s, 0, &request, &out), 1);
+    assert_int_equal(request.max_choices, 6); /* three, plus a ban, a negative addition, the end */
+    assert_null(request.legal);
+    assert_int_equal(request.n_picks, 3);
+    assert_int_equal(request.pick_action[0], 0);
+    assert_int_equal(request.pick_action[1], 3);
+    assert_int_equal(request.pick_action[2], 202);
+    toy_answer_slowly(&request, 0, 7, legal, RILL_ENDS_BY_ACTION, &out);
     assert_null(topk_take_result(&s, 0, 1, 1));
     const choice_table *c = &s.choices;
     assert_int_equal(c->count[0], 3);
@@ -388,7 +388,7 @@ static void in_parts(void **state)
     rill_modifiers b;
     topk s;
     modifier_table rules;
-    rill_score_request ask;
+    rill_score_request request;
     rill_score_result out;
     int32_t parts = 0;
     modifiers_init(&b, ctx, info.actions);
@@ -398,12 +398,12 @@ static void in_parts(void **state)
     expect_ok(modifiers_build(&b, 2, &rules));
     expect_ok(topk_begin(&s, &rules, CALL));
     for (int32_t from = 0, n; from < CALL; from += n, parts++) {
-        n = topk_request_part(&s, from, &ask, &out);
+        n = topk_request_part(&s, from, &request, &out);
         assert_true(n > 0 && from + n <= CALL);
-        assert_int_equal(ask.max_choices, MANY);
+        assert_int_equal(request.max_choices, MANY);
         for (int32_t r = 0; r < n; r++) {
             toy_choice c[] = {{from + r, -1, RILL_LIVE}, {7, -2.0f - (float)from, RILL_LAST}, {MANY - 1, -9, RILL_END}};
-            toy_answer_slowly(&ask, r, 3, c, RILL_ENDS_BY_FLAG, &out);
+            toy_answer_slowly(&request, r, 3, c, RILL_ENDS_BY_FLAG, &out);
         }
         assert_null(topk_take_result(&s, from, n, 1));
     }
@@ -425,19 +425,19 @@ static void in_parts(void **state)
 static rill_score_request draw_ask(dice *d, int32_t actions, int32_t n_picks, const int32_t *pick, uint64_t *set)
 {
     static const int32_t zeros[TOY_MAX_ACTIONS], wanted[] = {3};
-    rill_score_request ask = {.max_choices = dice_range(d, 0, actions), .legal_words = 1};
-    if (dice_chance(d, 30) && ask.max_choices >= 3) ask.row_max_choices = wanted;
+    rill_score_request request = {.max_choices = dice_range(d, 0, actions), .legal_words = 1};
+    if (dice_chance(d, 30) && request.max_choices >= 3) request.row_max_choices = wanted;
     if (dice_chance(d, 50)) {
-        ask.n_picks = n_picks;
-        ask.pick_row = zeros;
-        ask.pick_action = pick;
+        request.n_picks = n_picks;
+        request.pick_row = zeros;
+        request.pick_action = pick;
     }
     if (dice_chance(d, 50)) {
-        ask.legal = set;
-        ask.legal_set = zeros;
+        request.legal = set;
+        request.legal_set = zeros;
         *set = dice_mix((uint64_t)dice_range(d, 0, 1 << 30), 1);
     }
-    return ask;
+    return request;
 }
 
 static void logits_to_choices(void **state)
@@ -456,17 +456,17 @@ static void logits_to_choices(void **state)
             if (!dice_chance(&d, percent)) continue;
             choice[n++] = (toy_choice){a, draw_logp(&d, levels), (rill_terminal)dice_range(&d, 0, 2)};
         }
-        rill_score_request ask = draw_ask(&d, actions, n_picks, pick, &set);
+        rill_score_request request = draw_ask(&d, actions, n_picks, pick, &set);
         int32_t count[1], action[TOY_MAX_ACTIONS];
         float logp[TOY_MAX_ACTIONS], picks[TOY_MAX_ACTIONS];
         uint8_t terminal_row[1], terminal[TOY_MAX_ACTIONS];
-        rill_score_result out = {ask.max_choices, count, action, logp, terminal_row, terminal, picks};
+        rill_score_result out = {request.max_choices, count, action, logp, terminal_row, terminal, picks};
         toy_row slow, fast;
         char message[300];
-        toy_answer_slowly(&ask, 0, n, choice, ends, &out);
-        toy_row_copy(&ask, 0, &out, &slow);
-        toy_answer_by_rill(&ask, 0, n, choice, ends, (uint64_t)i, &out);
-        toy_row_copy(&ask, 0, &out, &fast);
+        toy_answer_slowly(&request, 0, n, choice, ends, &out);
+        toy_row_copy(&request, 0, &out, &slow);
+        toy_answer_by_rill(&request, 0, n, choice, ends, (uint64_t)i, &out);
+        toy_row_copy(&request, 0, &out, &fast);
         if (toy_row_differs(&slow, &fast, message, sizeof message))
             fail_msg("seed %llu: %s", (unsigned long long)(first + (uint64_t)i), message);
     }
@@ -479,12 +479,12 @@ static void picks_with_nan_scores(void **state)
     const float nothing[] = {NAN, -INFINITY};
     for (int32_t i = 0; i < 2; i++) {
         const int32_t pick_rows[] = {0, 0}, pick[] = {0, 1}, mine[] = {0, 1};
-        const rill_score_request ask = {.max_choices = 2, .n_picks = 2, .pick_row = pick_rows, .pick_action = pick};
+        const rill_score_request request = {.max_choices = 2, .n_picks = 2, .pick_row = pick_rows, .pick_action = pick};
         const float scores[] = {nothing[i], -1};
         int32_t count[1], action[2];
         float logp[2], picks[2];
         rill_score_result out = {2, count, action, logp, NULL, NULL, picks};
-        rill_score_result_fill(&ask, 0, 2, mine, scores, NULL, &out);
+        rill_score_result_fill(&request, 0, 2, mine, scores, NULL, &out);
         assert_int_equal(count[0], 1);
         assert_int_equal(action[0], 1);
         assert_true(picks[0] == (float)RILL_SCORE_DEAD);

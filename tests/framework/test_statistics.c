@@ -261,10 +261,11 @@ static rill_status slow_step(void *self, const rill_rows *rows)
     return toy_domain.step(self, rows);
 }
 
-static rill_status slow_score(void *self, const rill_rows *rows, const rill_score_request *ask, rill_score_result *out)
+static rill_status slow_score(void *self, const rill_rows *rows, const rill_score_request *request,
+                              rill_score_result *out)
 {
     pause_here();
-    return toy_domain.score(self, rows, ask, out);
+    return toy_domain.score(self, rows, request, out);
 }
 
 static rill_status slow_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
@@ -273,32 +274,32 @@ static rill_status slow_finalize(void *self, const rill_hypothesis *hypothesis, 
     return toy_domain.finalize(self, hypothesis, out);
 }
 
-static rill_status slow_choose(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
+static rill_status slow_choose(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
     (void)self;
     pause_here();
-    *count = flight->n;
-    for (int32_t i = 0; i < flight->n; i++) order[i] = i;
+    *count = view->n;
+    for (int32_t i = 0; i < view->n; i++) order[i] = i;
     return RILL_OK;
 }
 
-static rill_status admit_all(void *self, const rill_sched_view *flight, int32_t *admit)
+static rill_status admit_all(void *self, const rill_sched_view *view, int32_t *admit)
 {
     (void)self;
-    *admit = flight->max_items - flight->n;
+    *admit = view->max_items - view->n;
     return RILL_OK;
 }
 
-static rill_status slow_apply(void *self, rill_candidates *beams)
+static rill_status slow_apply(void *self, rill_candidates *candidates)
 {
-    (void)self, (void)beams;
+    (void)self, (void)candidates;
     pause_here();
     return RILL_OK;
 }
 
-static rill_status slow_modifiers(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status slow_modifiers(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
-    (void)self, (void)rows, (void)ask;
+    (void)self, (void)rows, (void)modifiers;
     pause_here();
     return RILL_OK;
 }
@@ -407,11 +408,11 @@ static void *slow_allocate(void *user, void *pointer, size_t old_size, size_t ne
     return NULL;
 }
 
-static rill_status score_in_step(void *self, const rill_rows *rows, const rill_score_request *ask,
+static rill_status score_in_step(void *self, const rill_rows *rows, const rill_score_request *request,
                                  rill_score_result *out)
 {
     in_step = 1;
-    return toy_domain.score(self, rows, ask, out);
+    return toy_domain.score(self, rows, request, out);
 }
 
 static void note_step_end(void *user, rill_engine *engine)

@@ -101,13 +101,13 @@ static rill_status faulty_step(void *self, const rill_rows *rows)
     return choose_fault(FAULTY_DOMAIN, 1) ? odd_status() : status;
 }
 
-static void spoil_row(const rill_score_request *ask, int32_t row, rill_score_result *out)
+static void spoil_row(const rill_score_request *request, int32_t row, rill_score_result *out)
 {
     int32_t first = row * out->stride, n = out->count[row];
     int32_t choice = first + (n > 0 ? dice_range(&input_dice, 0, n - 1) : 0);
     switch (dice_range(&input_dice, 0, 6)) {
     case 0: out->count[row] = DICE_PICK(&input_dice, -1, 0, 1, INT32_MAX, INT32_MIN); break;
-    case 1: out->count[row] = ask->max_choices + 1; break;
+    case 1: out->count[row] = request->max_choices + 1; break;
     case 2: out->ends[row] = (uint8_t)DICE_PICK(&input_dice, 1, 2, 3, 200); break;
     case 3:
         if (n > 0) out->logp[choice] = odd_number();
@@ -119,18 +119,18 @@ static void spoil_row(const rill_score_request *ask, int32_t row, rill_score_res
         if (n > 0) out->terminal[choice] = (uint8_t)DICE_PICK(&input_dice, 0, 1, 2, 3, 200);
         break;
     default:
-        for (int32_t q = 0; q < ask->n_picks; q++)
-            if (ask->pick_row[q] == row) out->pick_logp[q] = odd_number();
+        for (int32_t q = 0; q < request->n_picks; q++)
+            if (request->pick_row[q] == row) out->pick_logp[q] = odd_number();
         break;
     }
 }
 
-static rill_status faulty_score(void *self, const rill_rows *rows, const rill_score_request *ask,
+static rill_status faulty_score(void *self, const rill_rows *rows, const rill_score_request *request,
                                 rill_score_result *out)
 {
-    rill_status status = toy_domain.score(self, rows, ask, out);
+    rill_status status = toy_domain.score(self, rows, request, out);
     for (int32_t r = 0; r < rows->n && status == RILL_OK; r++)
-        if (choose_fault(FAULTY_DOMAIN, 1)) spoil_row(ask, r, out);
+        if (choose_fault(FAULTY_DOMAIN, 1)) spoil_row(request, r, out);
     switch (choose_fault(FAULTY_DOMAIN, 3)) {
     case 1: return odd_status();
     case 2: out->stride = odd_integer(); break;
@@ -188,28 +188,28 @@ static rill_status faulty_apply(void *self, rill_candidates *b)
     return RILL_OK;
 }
 
-static rill_status add_odd_modifier(rill_modifiers *ask, int32_t row)
+static rill_status add_odd_modifier(rill_modifiers *modifiers, int32_t row)
 {
     switch (dice_range(&input_dice, 0, 8)) {
-    case 0: return rill_modifiers_add(ask, row, odd_integer(), odd_number());
-    case 1: return rill_modifiers_add(ask, row, 1, odd_number());
-    case 2: return rill_modifiers_ban(ask, row, odd_integer());
-    case 3: return rill_modifiers_allow(ask, row, odd_integer());
-    case 4: return rill_modifiers_allow_none(ask, row);
-    case 5: return rill_modifiers_end_rule(ask, row, (rill_end_rule)odd_integer());
-    case 6: return rill_modifiers_reward(ask, row, odd_number());
-    case 7: return rill_modifiers_end_reward(ask, row, odd_number());
-    default: return rill_modifiers_limit_children(ask, row, odd_integer());
+    case 0: return rill_modifiers_add(modifiers, row, odd_integer(), odd_number());
+    case 1: return rill_modifiers_add(modifiers, row, 1, odd_number());
+    case 2: return rill_modifiers_ban(modifiers, row, odd_integer());
+    case 3: return rill_modifiers_allow(modifiers, row, odd_integer());
+    case 4: return rill_modifiers_allow_none(modifiers, row);
+    case 5: return rill_modifiers_end_rule(modifiers, row, (rill_end_rule)odd_integer());
+    case 6: return rill_modifiers_reward(modifiers, row, odd_number());
+    case 7: return rill_modifiers_end_reward(modifiers, row, odd_number());
+    default: return rill_modifiers_limit_children(modifiers, row, odd_integer());
     }
 }
 
-static rill_status faulty_modify(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status faulty_modify(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     rill_status status = RILL_OK;
     (void)self;
     for (int32_t r = 0; r < rows->n && status == RILL_OK; r++)
         if (choose_fault(FAULTY_SCORER, 1))
-            status = add_odd_modifier(ask, dice_chance(&input_dice, 10) ? odd_integer() : r);
+            status = add_odd_modifier(modifiers, dice_chance(&input_dice, 10) ? odd_integer() : r);
     if (choose_fault(FAULTY_SCORER, 1))
         return dice_chance(&input_dice, 50) ? odd_status() : RILL_OK; /* and says nothing of a failure */
     return status;

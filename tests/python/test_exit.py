@@ -66,7 +66,7 @@ KINDS = {
     "async generator": "start(lambda: asyncio.run(results(later())))",
     "heuristic": "start(lambda: model.decode(lines(), heuristic=lambda beams: None))",
     "heuristic that sleeps": "start(lambda: model.decode(lines(), heuristic=lambda beams: time.sleep(0.2)))",
-    "scorer": "start(lambda: decode(scorer=lambda rows, ask: ask.add(0, 5, -1.0)))",
+    "scorer": "start(lambda: decode(scorer=lambda rows, modifiers: modifiers.add(0, 5, -1.0)))",
     "trace": "start(lambda: [None for _ in model.stream(lines(), trace=lambda event: None)])",
     "domain": SPELLER + "start(lambda: speller.decode(lines()))",
     "model being opened": "begun.set(); start(lambda: [rill.Model(path) for _ in range(10**6)])",

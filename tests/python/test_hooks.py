@@ -174,8 +174,8 @@ class Scorers(Case):
         text = "Ein Hund läuft im Schnee."
         (dog,) = self.model.tokenize("dog")
 
-        def ban(rows: Any, ask: Any) -> None:
-            ask.ban(np.arange(rows.n), dog)
+        def ban(rows: Any, modifiers: Any) -> None:
+            modifiers.ban(np.arange(rows.n), dog)
 
         mine = self.model.decode([text], scorer=ban)[0]
         self.assertNotIn(dog, mine.best.ids)
@@ -183,12 +183,12 @@ class Scorers(Case):
 
         paths: set[tuple[int, ...]] = set()
 
-        def favour(rows: Any, ask: Any) -> None:
+        def favour(rows: Any, modifiers: Any) -> None:
             for row in range(rows.n):
                 self.assertEqual(rows.text(row), text)
                 self.assertEqual(len(rows.path(row)), int(rows.timestep[row]))
                 paths.add(tuple(rows.path(row).tolist()))
-                ask.add(row, self.model.token_to_id("</s>"), -1.0)
+                modifiers.add(row, self.model.token_to_id("</s>"), -1.0)
 
         found = self.model.decode([text], scorer=favour)[0].best
         self.assertAlmostEqual(found.path_score, found.logp - 1, places=4)
@@ -200,7 +200,7 @@ class Scorers(Case):
         class Counts:
             state_type = np.dtype([("length", np.int32)])
 
-            def __call__(self, rows: Any, ask: Any) -> None:
+            def __call__(self, rows: Any, modifiers: Any) -> None:
                 state = rows.state
                 first = np.array(rows.timestep) == 0
                 state["length"][:] = np.where(first, 0, state["length"] + 1)
@@ -212,7 +212,7 @@ class Scorers(Case):
         class Plain(Counts):
             state_type = np.int32
 
-            def __call__(self, rows: Any, ask: Any) -> None:
+            def __call__(self, rows: Any, modifiers: Any) -> None:
                 rows.state[:] = np.where(np.array(rows.timestep) == 0, 0, rows.state + 1)
                 assert [len(rows.path(row)) for row in range(rows.n)] == rows.state.tolist()
 
@@ -221,14 +221,14 @@ class Scorers(Case):
     def test_what_was_lent_is_stale_behind_its_call(self) -> None:
         seen: list[Any] = []
 
-        def look(rows: Any, ask: Any) -> None:
+        def look(rows: Any, modifiers: Any) -> None:
             if not seen:
-                seen.extend((rows, ask, rows.path_score, rows.item_id[:1], np.asarray(rows.path_score), np.array(rows.path_score),
+                seen.extend((rows, modifiers, rows.path_score, rows.item_id[:1], np.asarray(rows.path_score), np.array(rows.path_score),
                 rows.path(0)))
 
         wanted = self.model.decode(CAPTIONS[:1])
         self.assertEqual(self.model.decode(CAPTIONS[:1], scorer=look), wanted)
-        rows, ask, score, part, *copies = seen
+        rows, modifiers, score, part, *copies = seen
         for number, use in enumerate((
             lambda: rows.n,
             lambda: rows.path_score,
@@ -237,14 +237,14 @@ class Scorers(Case):
             lambda: rows.state,
             lambda: rows.actions,
             lambda: rows.end_action,
-            lambda: ask.ban(0, 5),
-            lambda: ask.add(0, 5, 1.0),
-            lambda: ask.allow_none(0),
-            lambda: ask.refuse(0, "no"),
-            lambda: ask.end(0),
-            lambda: ask.reward(0, 1.0),
-            lambda: ask.end_reward(0, 1.0),
-            lambda: ask.limit(0, 1),
+            lambda: modifiers.ban(0, 5),
+            lambda: modifiers.add(0, 5, 1.0),
+            lambda: modifiers.allow_none(0),
+            lambda: modifiers.refuse(0, "no"),
+            lambda: modifiers.end(0),
+            lambda: modifiers.reward(0, 1.0),
+            lambda: modifiers.end_reward(0, 1.0),
+            lambda: modifiers.limit(0, 1),
             lambda: score[0],
             lambda: score.sum(),
             lambda: np.add(1.0, score),
@@ -258,53 +258,53 @@ class Scorers(Case):
     def test_numbers_that_do_not_fit(self) -> None:
         text, whole = CAPTIONS[:1], 2**32 + 8
         for number in (whole, -(2**32) + 8, 2**63, 2**70, 8.5, np.int64(whole), np.array([8, whole]), "8", None):
-            for ask in ("ban", "allow", "add", "scale"):
+            for method in ("ban", "allow", "add", "scale"):
                 for row, action in ((0, number), (number, 8)):
 
-                    def apply(rows: Any, asked: Any) -> None:
-                        getattr(asked, ask)(row, action, *([1.0] if ask in ("add", "scale") else []))
+                    def apply(rows: Any, modifiers: Any) -> None:
+                        getattr(modifiers, method)(row, action, *([1.0] if method in ("add", "scale") else []))
 
-                    with self.subTest(ask=ask, row=row, action=action), self.assertRaisesRegex(rill.OptionError, "whole numbers"):
+                    with self.subTest(method=method, row=row, action=action), self.assertRaisesRegex(rill.OptionError, "whole numbers"):
                         self.model.decode(text, scorer=apply)
         for call in (
-            lambda rows, ask: ask.allow_none(2**32),
-            lambda rows, ask: ask.end(2**32, forbidden=True),
-            lambda rows, ask: ask.reward(2**32, 1.0),
-            lambda rows, ask: ask.end_reward(2**32, 1.0),
-            lambda rows, ask: ask.limit(0, 2**32 + 1),
-            lambda rows, ask: ask.refuse(2**32, "no"),
+            lambda rows, modifiers: modifiers.allow_none(2**32),
+            lambda rows, modifiers: modifiers.end(2**32, forbidden=True),
+            lambda rows, modifiers: modifiers.reward(2**32, 1.0),
+            lambda rows, modifiers: modifiers.end_reward(2**32, 1.0),
+            lambda rows, modifiers: modifiers.limit(0, 2**32 + 1),
+            lambda rows, modifiers: modifiers.refuse(2**32, "no"),
         ):
             with self.assertRaises(OverflowError):
                 self.model.decode(text, scorer=call)
         for call in (
-            lambda rows, ask: ask.add(0, 8, "1.5"),
-            lambda rows, ask: ask.add(0, 8, None),
-            lambda rows, ask: ask.scale(0, 8, True),
-            lambda rows, ask: ask.limit(0, np.float32(2.5)),
-            lambda rows, ask: ask.limit(0, "2"),
-            lambda rows, ask: ask.allow_none(0.0),
-            lambda rows, ask: ask.end(0, forbidden="no"),
-            lambda rows, ask: ask.reward(0, "1"),
-            lambda rows, ask: ask.end_reward("0", 1.0),
-            lambda rows, ask: ask.refuse(0, 3),
-            lambda rows, ask: rows.text(0.0),
-            lambda rows, ask: rows.path("0"),
+            lambda rows, modifiers: modifiers.add(0, 8, "1.5"),
+            lambda rows, modifiers: modifiers.add(0, 8, None),
+            lambda rows, modifiers: modifiers.scale(0, 8, True),
+            lambda rows, modifiers: modifiers.limit(0, np.float32(2.5)),
+            lambda rows, modifiers: modifiers.limit(0, "2"),
+            lambda rows, modifiers: modifiers.allow_none(0.0),
+            lambda rows, modifiers: modifiers.end(0, forbidden="no"),
+            lambda rows, modifiers: modifiers.reward(0, "1"),
+            lambda rows, modifiers: modifiers.end_reward("0", 1.0),
+            lambda rows, modifiers: modifiers.refuse(0, 3),
+            lambda rows, modifiers: rows.text(0.0),
+            lambda rows, modifiers: rows.path("0"),
         ):
             with self.assertRaises(TypeError):
                 self.model.decode(text, scorer=call)
         with self.assertRaisesRegex(rill.OptionError, "why: there is a NUL"):
-            self.model.decode(text, scorer=lambda rows, ask: ask.refuse(0, "a\0b"))
+            self.model.decode(text, scorer=lambda rows, modifiers: modifiers.refuse(0, "a\0b"))
 
     def test_misuse(self) -> None:
         for wrong in (
-            lambda rows, ask: ask.ban(rows.n, 0),
-            lambda rows, ask: ask.ban(0, 10**6),
-            lambda rows, ask: rows.text(rows.n),
-            lambda rows, ask: rows.state,
+            lambda rows, modifiers: modifiers.ban(rows.n, 0),
+            lambda rows, modifiers: modifiers.ban(0, 10**6),
+            lambda rows, modifiers: rows.text(rows.n),
+            lambda rows, modifiers: rows.state,
         ):
             with self.assertRaises((rill.Error, IndexError, AttributeError)):
                 self.model.decode(CAPTIONS[:1], scorer=wrong)
-        refused = self.model.decode(CAPTIONS[:1], scorer=lambda rows, ask: ask.refuse(0, "not this one"))[0]
+        refused = self.model.decode(CAPTIONS[:1], scorer=lambda rows, modifiers: modifiers.refuse(0, "not this one"))[0]
         self.assertIn("not this one", str(refused.error))
 
 

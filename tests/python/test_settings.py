@@ -104,12 +104,36 @@ class Settings(Case):
         self.assertRegex(repr(stream), r": closed>$")
 
 
+    def test_arguments_of_other_places_are_explained(self) -> None:
+        decode = {"timeout": "rill.Request", "deadline": "timeout=", "settings": "beam_size=5", "return_scores": "path_score"}
+        for name, words in decode.items():
+            with self.subTest(name=name), self.assertRaisesRegex(rill.OptionTypeError, words):
+                self.model.decode(CAPTIONS[:1], **{name: 1})
+        for name, words in {"intra_threads": "threads=", "inter_threads": "workers=", "jobs": "workers="}.items():
+            with self.subTest(name=name), self.assertRaisesRegex(rill.OptionTypeError, words):
+                rill.Model(ROOT / "examples" / "models" / "geo", **{name: 1})
+
+    def test_fewer_outputs_are_explained(self) -> None:
+        for timeout, found in ((None, False), (1e-6, True)):
+            self.assertEqual(self.model.decode([rill.Request(CAPTIONS[0], timeout=timeout)])[0].timed_out, found)
+        short, full = (self.model.decode(CAPTIONS[:1], beam_size=3, n_best=n)[0] for n in (9, 3))
+        self.assertEqual(short.warnings, [f"{len(short.outputs)} of 9 outputs: beam-size is smaller than n-best"])
+        self.assertEqual((full.warnings, len(full.outputs)), ([], 3))
+        joined = self.model.decode([f"{CAPTIONS[0]} {CAPTIONS[1]}"], beam_size=3, n_best=9, split="sentences")[0]
+        self.assertEqual(joined.warnings, [f"{len(joined.outputs)} of 9 outputs: beam-size is smaller than n-best"])
+
+    def test_workers_auto(self) -> None:
+        with rill.Model(ROOT / "examples" / "models" / "geo", workers="auto") as model:
+            self.assertTrue(model.decode(["what states border texas"])[0].ok)
+
+
 class Types(unittest.TestCase):
     def test_no_any_in_public_signatures(self) -> None:
         """Functions, methods, attributes and bases of typed fields: whatever has a public name in a public module."""
         found = []
         for path in (*PACKAGE.glob("*.py"), *(PACKAGE / "compat").glob("*.py")):
-            if path.stem in ("_native", "binding", "context", "crew", "errors", "kinds", "opened", "split", "tables", "hooks", "ct2_words"):
+            if path.stem in ("_native", "binding", "context", "workers", "errors", "kinds", "opened", "split", "tables", "hooks",
+                             "ct2_options"):
                 continue  # of the package alone; what rill exports of them is looked at below
             found += [f"{path.name}: {one}" for one in self.untyped(ast.parse(path.read_text(encoding="utf-8")))]
         for name in rill.__all__:
@@ -120,7 +144,7 @@ class Types(unittest.TestCase):
         self.assertEqual(sorted(set(found)), [])
 
     #: Classes of modules with public names that only the package uses.
-    INTERNAL = ("Engine", "Local", "RequestFiller", "Reader", "Vocabulary", "Lent", "View", "Loan", "Wanted", "Async", "Feed", "Shards")
+    INTERNAL = ("Engine", "Local", "RequestFiller", "Reader", "Vocabulary", "Lent", "View", "Loan", "SearchOptions", "Feed", "Shards")
     INTERNAL_FUNCTIONS = ("over", "as_table", "state_type", "state_bytes", "fields_of", "read_alignment", "as_request", "given_requests",
                           "register", "lines_of")
 

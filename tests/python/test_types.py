@@ -123,7 +123,7 @@ class Facade(unittest.TestCase):
                     with self.subTest(call=name, option=option, value=value):
                         with self.assertRaisesRegex(TypeError, f"^{option}: .* expected, found") as caught:
                             call(self.mine, **{**more, option: value})
-                        self.assertNotIn("Wanted", str(caught.exception))
+                        self.assertNotIn("SearchOptions", str(caught.exception))
                         if self.real and name in ("translate_batch", "score_batch"):
                             self.assertRaises(TypeError, call, self.real, **{**more, option: value})
 
@@ -142,11 +142,11 @@ class Facade(unittest.TestCase):
 
     def test_unknown_options(self) -> None:
         for name, (_, call) in self.calls().items():
-            for wrong in ("beamsize", "nonsense", "self_", "Wanted"):
+            for wrong in ("beamsize", "nonsense", "self_", "SearchOptions"):
                 with self.subTest(call=name, option=wrong):
                     with self.assertRaisesRegex(TypeError, f"{'translate_[a-z]*' if 'translate' in name else name}.*'{wrong}'") as caught:
                         call(self.mine, **{wrong: 1})
-                    self.assertNotIn("Wanted.", str(caught.exception))
+                    self.assertNotIn("SearchOptions.", str(caught.exception))
 
     def test_what_is_no_list_of_tokens(self) -> None:
         for bad in WRONG["tokens"]:

@@ -189,7 +189,7 @@ local function small(run)
   local lengths = { 3, 0, 2 }
   model.open_frame(lengths)
   return engine(lengths, 4, {
-    { name = "score", type = "float64", level = "cells", values = { -1, -2, -2.5, -7, -7 } },
+    { name = "path_score", type = "float64", level = "cells", values = { -1, -2, -2.5, -7, -7 } },
     { name = "logp", type = "float32", level = "cells", values = { -0.5, -1.5, -1, -0.25, -3 } },
     { name = "parent", type = "int32", level = "cells", values = { 0, 1, 0, 2, 2 } },
     { name = "keep", type = "mask", level = "cells", values = { 1, 1, 1, 1, 1 }, writable = true },
@@ -379,10 +379,10 @@ function tests.lifetime()
     kept.iterate = { pairs(b.path_score) }
     local plain, id = rill.array(b.path_score), rill.array(b.id)
     small(function(inner) -- a nested call: each has its own arrays
-      assert(inner.score[1] == -1)
+      assert(inner.path_score[1] == -1)
       fails("a call that is over, or interrupted", function() return b.path_score[1] end)
-      fails("a call that is over, or interrupted", function() return inner.score + b.path_score end)
-      is(inner.score + plain, -2, -4, -5, -14, -14)
+      fails("a call that is over, or interrupted", function() return inner.path_score + b.path_score end)
+      is(inner.path_score + plain, -2, -4, -5, -14, -14)
     end)
     assert(b.path_score[1] == -1)
     kept.plain, kept.id64 = plain, id

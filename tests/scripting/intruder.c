@@ -8,10 +8,10 @@ __attribute__((constructor)) static void register_intruder(void)
     fputs("native code ran\n", stderr);
 }
 
-static rill_status keep_all(void *self, rill_candidates *beams)
+static rill_status keep_all(void *self, rill_candidates *candidates)
 {
     (void)self;
-    (void)beams;
+    (void)candidates;
     return RILL_OK;
 }
 

@@ -128,27 +128,27 @@ RILL_API int64_t fail_with(rill_candidates *b, int64_t status)
     return status;
 }
 
-RILL_API int fail_row(const rill_scorer_rows *rows, rill_modifiers *ask);
-RILL_API int fail_row(const rill_scorer_rows *rows, rill_modifiers *ask)
+RILL_API int fail_row(const rill_scorer_rows *rows, rill_modifiers *modifiers);
+RILL_API int fail_row(const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
-    return rill_modifiers_reward(ask, rows->n, 1);
+    return rill_modifiers_reward(modifiers, rows->n, 1);
 }
 
-RILL_API int reward_all(const rill_scorer_rows *rows, rill_modifiers *ask, float value);
-RILL_API int reward_all(const rill_scorer_rows *rows, rill_modifiers *ask, float value)
+RILL_API int reward_all(const rill_scorer_rows *rows, rill_modifiers *modifiers, float value);
+RILL_API int reward_all(const rill_scorer_rows *rows, rill_modifiers *modifiers, float value)
 {
     for (int32_t i = 0; i < rows->n; i++) {
-        rill_status status = rill_modifiers_reward(ask, i, value);
+        rill_status status = rill_modifiers_reward(modifiers, i, value);
         if (status < 0) return status;
     }
     return RILL_OK;
 }
 
-RILL_API void backwards(const rill_sched_view *flight, int32_t *order, int32_t *count);
-RILL_API void backwards(const rill_sched_view *flight, int32_t *order, int32_t *count)
+RILL_API void backwards(const rill_sched_view *view, int32_t *order, int32_t *count);
+RILL_API void backwards(const rill_sched_view *view, int32_t *order, int32_t *count)
 {
-    for (int32_t i = 0; i < flight->n; i++) order[i] = flight->n - 1 - i;
-    *count = flight->n;
+    for (int32_t i = 0; i < view->n; i++) order[i] = view->n - 1 - i;
+    *count = view->n;
 }
 
 /* --- callbacks ---------------------------------------------------------------------------------------------------- */

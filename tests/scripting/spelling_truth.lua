@@ -63,7 +63,7 @@ local function grow(text, before, logp)
 end
 grow("", "", 0)
 table.sort(found, function(a, b)
-  if a.score ~= b.path_score then return a.score > b.path_score end
+  if a.score ~= b.score then return a.score > b.score end
   return a.line < b.line
 end)
 for i = 1, 12 do print(("%.17g %s"):format(found[i].score, found[i].line)) end

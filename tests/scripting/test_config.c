@@ -125,8 +125,8 @@ static void config_everything(void **state)
     assert_string_equal(c->heuristics.entry[0].arguments, "10");
     assert_string_equal(c->heuristics.entry[1].arguments, "0.5");
     assert_string_equal(c->heuristics.entry[2].arguments, "1,2.5,x");
-    assert_true(c->scorers.said && c->scorers.n == 0);
-    assert_true(c->scheduler.said && c->scheduler.n == 1);
+    assert_true(c->scorers.is_set && c->scorers.n == 0);
+    assert_true(c->scheduler.is_set && c->scheduler.n == 1);
     assert_string_equal(c->scheduler.entry->name, "all");
     assert_true(c->budget == NULL);
     assert_int_equal(c->n_sweep + c->n_point + c->has_tune + (int)c->sweep_points, 0);
@@ -140,7 +140,7 @@ static void config_nothing(void **state)
     assert_null(c->model);
     assert_null(c->domain);
     assert_null(c->input);
-    assert_int_equal(c->n_settings + c->heuristics.said + c->scorers.said + c->scheduler.said + c->threads, 0);
+    assert_int_equal(c->n_settings + c->heuristics.is_set + c->scorers.is_set + c->scheduler.is_set + c->threads, 0);
     rill_script_config_free(c);
     rill_script_config_free(NULL);
 }

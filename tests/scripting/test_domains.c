@@ -248,10 +248,10 @@ static void picks(void **state)
         rill_rows rows = {2, 0, node, none, none, none, slot, depth, 0};
         int32_t count[2];
         uint8_t ends[2] = {0};
-        rill_score_request ask = {.legal_words = 1, .n_picks = 5, .pick_row = row, .pick_action = action};
+        rill_score_request request = {.legal_words = 1, .n_picks = 5, .pick_row = row, .pick_action = action};
         rill_score_result out = {.count = count, .ends = ends, .pick_logp = logp[d]};
         assert_int_equal(domain->step(self, &rows), RILL_OK);
-        assert_int_equal(domain->score(self, &rows, &ask, &out), RILL_OK);
+        assert_int_equal(domain->score(self, &rows, &request, &out), RILL_OK);
         assert_true(count[0] == 0 && count[1] == 0);
         domain->free(self, 2, node);
         domain->drop(self, 0);

@@ -31,8 +31,8 @@ static const char *const built_in =
     "    end\n"
     "  end\n"
     "end\n"
-    "rill.heuristic{ name = 'each-absolute', arguments = 'DELTA', create = tonumber, apply = each('score', 'best') }\n"
-    "rill.heuristic{ name = 'each-relative', arguments = 'R', create = ratio, apply = each('score', 'best') }\n"
+    "rill.heuristic{ name = 'each-absolute', arguments = 'DELTA', create = tonumber, apply = each('path_score', 'best') }\n"
+    "rill.heuristic{ name = 'each-relative', arguments = 'R', create = ratio, apply = each('path_score', 'best') }\n"
     "rill.heuristic{ name = 'each-relative_local', arguments = 'R', create = ratio,\n"
     "  apply = each('action_logp', 'k') }\n";
 
@@ -222,7 +222,7 @@ static void refuses_after(const char *body, const char *words)
 static void misuse(void **state)
 {
     (void)state;
-    refuses("return b.scroe", "candidates: no field \"scroe\": did you mean \"path_score\"?");
+    refuses("return b.path_scroe", "candidates: no field \"path_scroe\": did you mean \"path_score\"?");
     refuses_after("return b.path_score:ge(-1)",
                   "test.lua:1: the function returned an array, but its result is ignored: assign the marks");
     refuses("b.keap = 1", "candidates: no field \"keap\": did you mean \"keep\"?");

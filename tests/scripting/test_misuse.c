@@ -12,7 +12,7 @@ static const char text[] =
     "  state = state * 6364136223846793005 + 1442695040888963407\n"
     "  return (state >> 33) % n + 1\n"
     "end\n"
-    "local kinds = { 'beams', 'rows', 'flight', 'array' }\n"
+    "local kinds = { 'candidates', 'rows', 'sched_view', 'array' }\n"
     "for _, kind in ipairs(kinds) do assert(#rill.names[kind] > 10) end\n"
     "local pool = { 0, 1, 2, 3, -1, 2.5, 0/0, 1/0, -1/0, 1e300, 2^31, -2^31, 2^53, math.maxinteger, math.mininteger, '', 'score',\n"
     "  '5', 'descending', true, false, {}, {1, 2, 3}, {3, {}, 'x'}, {1 << 40}, print, coroutine.create(print),\n"
@@ -53,12 +53,12 @@ static const char text[] =
     "  print(good .. ' of ' .. done)\n"
     "end\n"
     "rill.heuristic{ name = 'mine', arguments = 'SEED', create = function(seed) state = tonumber(seed) return 1 end,\n"
-    "  apply = function(b) use(b, 'beams') end }\n"
+    "  apply = function(b) use(b, 'candidates') end }\n"
     "rill.scorer{ name = 'mine', score = function(rows) use(rows, 'rows') end }\n"
     "rill.scheduler{ name = 'mine',\n"
-    "  choose = function(f) use(f, 'flight') if random(80) == 1 then return any() end return f.width:order() end,\n"
-    "  refill = function(f) use(f, 'flight') if random(80) == 1 then return any() end return random(5) - 2 end,\n"
-    "  encode_ahead = function(f) use(f, 'flight') return random(3) end }\n";
+    "  choose = function(f) use(f, 'sched_view') if random(80) == 1 then return any() end return f.width:order() end,\n"
+    "  refill = function(f) use(f, 'sched_view') if random(80) == 1 then return any() end return random(5) - 2 end,\n"
+    "  encode_ahead = function(f) use(f, 'sched_view') return random(3) end }\n";
 
 static void count(void *user, const char *line)
 {

@@ -149,7 +149,7 @@ static void heuristic_through_lua(void **state)
         "  if kept then refused('', prune, kept, 1) end\n"
         "  kept = b\n"
         "  prune(b, 1.25)\n"
-        "  refused('beams', prune, b.path_score, 1.25)\n"
+        "  refused('candidates', prune, b.path_score, 1.25)\n"
         "  refused('engine', prune.with, prune, b, 1)\n"
         "  local sum = bind('sum_doubles', 'double(const double*, int)')\n"
         "  local total = 0\n"

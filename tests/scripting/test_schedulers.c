@@ -164,8 +164,8 @@ static void garbage(void **state)
     fails("return rill.zeros(100000)", NULL, NULL, "choose returned 100000 indexes for");
     fails("return rill.zeros(1)", NULL, NULL, "choose returned 0");
     fails("if not old then old = f.width return {} end return old", NULL, NULL, "call that is over");
-    fails("old = old or f return old.n < 0 and {} or {}", NULL, NULL, "flight of a call that is over");
-    fails("f.n = 1", NULL, NULL, "flight.n is not for assigning to");
+    fails("old = old or f return old.n < 0 and {} or {}", NULL, NULL, "sched_view of a call that is over");
+    fails("f.n = 1", NULL, NULL, "sched_view.n is not for assigning to");
     fails("return f.widht", NULL, NULL, "did you mean \"width\"?");
     fails("f.width[1] = 5", NULL, NULL, "can only be read");
     fails(NULL, "return", NULL, "refill returned nothing");
@@ -261,7 +261,7 @@ static void declarations(void **state)
                    "scheduler mine takes no arguments, \"5\"", NULL);
 }
 
-/* The fields of `flight`, under a budget and with a sort window larger than what is in flight. */
+/* The fields of the argument `f`, under a budget and with a sort window larger than what is in flight. */
 static void sched_view_fields(void **state)
 {
     (void)state;

@@ -85,74 +85,74 @@ static void random_statements(void **state)
 
 /* --- every method, in three styles -------------------------------------------------------------------------------------- */
 
-typedef rill_status (*statement)(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions);
+typedef rill_status (*statement)(rill_modifiers *modifiers, int32_t row, int32_t x, int32_t actions);
 
-static rill_status statement_add(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_add(rill_modifiers *modifiers, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return x > 0 ? rill_modifiers_add(ask, row, x, 0.5f * (float)x - 1) : RILL_OK;
+    return x > 0 ? rill_modifiers_add(modifiers, row, x, 0.5f * (float)x - 1) : RILL_OK;
 }
 
-static rill_status statement_add_everywhere(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_add_everywhere(rill_modifiers *modifiers, int32_t row, int32_t x, int32_t actions)
 {
     (void)x;
-    return rill_modifiers_add(ask, row, actions - 1, -0.75f);
+    return rill_modifiers_add(modifiers, row, actions - 1, -0.75f);
 }
 
-static rill_status statement_scale(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_scale(rill_modifiers *modifiers, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return x > 0 ? rill_modifiers_scale(ask, row, x, 0.25f * (float)x + 0.5f) : RILL_OK;
+    return x > 0 ? rill_modifiers_scale(modifiers, row, x, 0.25f * (float)x + 0.5f) : RILL_OK;
 }
 
-static rill_status statement_ban(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_ban(rill_modifiers *modifiers, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return x > 0 ? rill_modifiers_ban(ask, row, x) : RILL_OK;
+    return x > 0 ? rill_modifiers_ban(modifiers, row, x) : RILL_OK;
 }
 
-static rill_status statement_allow(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_allow(rill_modifiers *modifiers, int32_t row, int32_t x, int32_t actions)
 {
     (void)x, (void)actions;
     rill_status status = RILL_OK;
-    for (int32_t a = 0; a < 6 && status == RILL_OK; a++) status = rill_modifiers_allow(ask, row, a);
+    for (int32_t a = 0; a < 6 && status == RILL_OK; a++) status = rill_modifiers_allow(modifiers, row, a);
     return status;
 }
 
-static rill_status statement_allow_none(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_allow_none(rill_modifiers *modifiers, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return x == 4 ? rill_modifiers_allow_none(ask, row) : RILL_OK;
+    return x == 4 ? rill_modifiers_allow_none(modifiers, row) : RILL_OK;
 }
 
-static rill_status statement_forbid_end(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_forbid_end(rill_modifiers *modifiers, int32_t row, int32_t x, int32_t actions)
 {
     (void)x, (void)actions;
-    return rill_modifiers_end_rule(ask, row, RILL_END_FORBIDDEN);
+    return rill_modifiers_end_rule(modifiers, row, RILL_END_FORBIDDEN);
 }
 
-static rill_status statement_require_end(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_require_end(rill_modifiers *modifiers, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return x == 2 ? rill_modifiers_end_rule(ask, row, RILL_END_REQUIRED) : RILL_OK;
+    return x == 2 ? rill_modifiers_end_rule(modifiers, row, RILL_END_REQUIRED) : RILL_OK;
 }
 
-static rill_status statement_reward(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_reward(rill_modifiers *modifiers, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return rill_modifiers_reward(ask, row, 0.25f * (float)x);
+    return rill_modifiers_reward(modifiers, row, 0.25f * (float)x);
 }
 
-static rill_status statement_end_reward(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_end_reward(rill_modifiers *modifiers, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return rill_modifiers_end_reward(ask, row, -0.5f * (float)x);
+    return rill_modifiers_end_reward(modifiers, row, -0.5f * (float)x);
 }
 
-static rill_status statement_limit(rill_modifiers *ask, int32_t row, int32_t x, int32_t actions)
+static rill_status statement_limit(rill_modifiers *modifiers, int32_t row, int32_t x, int32_t actions)
 {
     (void)actions;
-    return rill_modifiers_limit_children(ask, row, x + 1);
+    return rill_modifiers_limit_children(modifiers, row, x + 1);
 }
 
 /* The modifiers of a row depend on this number in 0..4, which the scripts compute as `x`, per row or as an array. */
@@ -178,7 +178,7 @@ enum { STATEMENTS = sizeof statements / sizeof *statements };
 
 static statement c_statement;
 
-static rill_status score_in_c(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status score_in_c(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     (void)self;
     rill_status status = RILL_OK;
@@ -188,7 +188,7 @@ static rill_status score_in_c(void *self, const rill_scorer_rows *rows, rill_mod
         int32_t x = (rows->timestep[row] * 7 + rows->rank[row] * 3 + (h->action + 1) * 11 + prev_action + 1 +
                      (int32_t)rows->item_id[row]) %
                     5;
-        status = c_statement(ask, row, x, rows->info->actions);
+        status = c_statement(modifiers, row, x, rows->info->actions);
     }
     return status;
 }
@@ -485,7 +485,7 @@ static void certificates(void **state)
     (void)state;
     const char *const same_script =
         "rill.scorer{ name = 'ends', score = function(rows) rows:end_reward(nil, 0.25) end, "
-        "most = function() return 0, 0.25 end }";
+        "max_bonus = function() return 0, 0.25 end }";
     engine_record mine, theirs;
     int64_t certified = 0;
     problem p;
@@ -559,7 +559,7 @@ static void declarations(void **state)
     scripted_refused("rill.scorer{ name = 'Mine', score = print }", "rill.scorer: the name \"Mine\"");
     scripted_refused("rill.scorer{ name = 'mine' }", "score = function ... end is missing");
     scripted_refused("rill.scorer{ name = 'word_reward', score = print }", "\"word_reward\" is registered already");
-    scripted_refused("rill.scorer{ name = 'mine', scores = print }", "did you mean \"path_score\"?");
+    scripted_refused("rill.scorer{ name = 'mine', scores = print }", "did you mean \"score\"?");
     problem p;
     scripted_problem(&p, 5, 3, 4);
     scripted_entry(&p.scorer[0], "mine", "x");

@@ -89,7 +89,7 @@ static const struct {
     {"void(candidates, double)", 6, "candidates is passed by its address: candidates*"},
     {"void(rill_sched_view)", 6, "rill_sched_view is passed by its address: rill_sched_view*"},
     {"void(rill_rows*)", 6, "\"rill_rows\" is not a type"},
-    {"void(candidates**)", 12, "no pointers to pointers: use void*"},
+    {"void(candidates**)", 17, "no pointers to pointers: use void*"},
     {"void(void* const*)", 17, "no pointers to pointers"},
     {"void(const char**)", 17, "no pointers to pointers"},
     {"void(char*)", 6, "text that is only read is const char*"},

@@ -18,7 +18,7 @@ typedef struct call {
     rill_rows rows; /* of a step call: a copy; of a score call: the engine's own */
     int32_t *copy;
     const rill_rows *engine_rows;
-    const rill_score_request *ask;
+    const rill_score_request *request;
     rill_score_result *out, answer; /* the engine's result, and the one computed here */
     uint64_t request_hash;          /* hash of the arguments, to detect changes */
 } call;
@@ -51,7 +51,7 @@ static uint64_t hashed(uint64_t hash, const void *data, size_t n)
 static uint64_t hash_request(const call *c)
 {
     const rill_rows *r = c->engine_rows;
-    const rill_score_request *a = c->ask;
+    const rill_score_request *a = c->request;
     const int32_t *const columns[] = {r->node, r->parent, r->state_parent, r->action, r->slot, r->depth};
     uint64_t hash = hashed(hashed(7, r, sizeof *r), a, sizeof *a);
     hash = hashed(hash, c->out, sizeof *c->out);
@@ -71,13 +71,13 @@ static void make_answer(call *c)
                                     .logp = checked(calloc(entries + 1, sizeof(float))),
                                     .ends = checked(calloc(n + 1, 1)),
                                     .terminal = checked(calloc(entries + 1, 1)),
-                                    .pick_logp = checked(calloc((size_t)c->ask->n_picks + 1, sizeof(float)))};
+                                    .pick_logp = checked(calloc((size_t)c->request->n_picks + 1, sizeof(float)))};
 }
 
 static void run_call(async_model *l, call *c)
 {
     c->done = 1; /* its error stays recorded: an engine that ends because of the error may call this */
-    c->status = c->is_score ? l->inner->score(l->self, &c->rows, c->ask, &c->answer)
+    c->status = c->is_score ? l->inner->score(l->self, &c->rows, c->request, &c->answer)
                             : l->inner->step(l->self, &c->rows);
     if (c->status < 0) snprintf(c->message, sizeof c->message, "%s", rill_error(l->ctx));
 }
@@ -144,13 +144,13 @@ static rill_status step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-static rill_status score(void *self, const rill_rows *rows, const rill_score_request *ask, rill_score_result *out)
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *request, rill_score_result *out)
 {
     async_model *l = self;
     int64_t waiting = 1;
     if (l->table->sync_group == rows->group + 1) {
         rill_status status = flush_queue(l);
-        return status < 0 ? status : l->inner->score(l->self, rows, ask, out);
+        return status < 0 ? status : l->inner->score(l->self, rows, request, out);
     }
     for (int i = 0; i < l->n; i++) {
         waiting += l->queue[i].is_score;
@@ -160,7 +160,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     call *c = enqueue(l, rows);
     c->is_score = 1;
     c->engine_rows = rows;
-    c->ask = ask;
+    c->request = request;
     c->out = out;
     make_answer(c);
     memcpy(c->answer.ends, out->ends, (size_t)rows->n);
@@ -187,7 +187,8 @@ static void copy_answer(const call *c)
         if (c->answer.ends[r] == RILL_ENDS_BY_FLAG)
             memcpy(c->out->terminal + offset, c->answer.terminal + offset, n_copied);
     }
-    if (c->ask->n_picks > 0) memcpy(c->out->pick_logp, c->answer.pick_logp, (size_t)c->ask->n_picks * sizeof(float));
+    if (c->request->n_picks > 0)
+        memcpy(c->out->pick_logp, c->answer.pick_logp, (size_t)c->request->n_picks * sizeof(float));
 }
 
 static rill_status collect(void *self, int32_t group)

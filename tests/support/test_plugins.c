@@ -189,25 +189,26 @@ static const rill_heuristic heuristics[] = {
 
 /* --- scorers ------------------------------------------------------------------------------------------------------ */
 
-static rill_status send_modifiers(const test_random *r, const naive_modifiers *w, int32_t row, rill_modifiers *ask)
+static rill_status send_modifiers(const test_random *r, const naive_modifiers *w, int32_t row,
+                                  rill_modifiers *modifiers)
 {
     rill_status status = RILL_OK;
     int allowed = 0;
     for (int32_t a = r->actions - 1; a >= 0 && status == RILL_OK; a--) { /* in an order that must not matter */
-        if (w->add[a] != 0) status = rill_modifiers_add(ask, row, a, w->add[a] - 0.5f);
-        if (w->add[a] != 0 && status == RILL_OK) status = rill_modifiers_add(ask, row, a, 0.5f);
-        if (w->ban[a] && status == RILL_OK) status = rill_modifiers_ban(ask, row, a);
-        if (w->ban[a] && status == RILL_OK) status = rill_modifiers_ban(ask, row, a);
-        if (w->allow[a] && status == RILL_OK) status = rill_modifiers_allow(ask, row, a);
+        if (w->add[a] != 0) status = rill_modifiers_add(modifiers, row, a, w->add[a] - 0.5f);
+        if (w->add[a] != 0 && status == RILL_OK) status = rill_modifiers_add(modifiers, row, a, 0.5f);
+        if (w->ban[a] && status == RILL_OK) status = rill_modifiers_ban(modifiers, row, a);
+        if (w->ban[a] && status == RILL_OK) status = rill_modifiers_ban(modifiers, row, a);
+        if (w->allow[a] && status == RILL_OK) status = rill_modifiers_allow(modifiers, row, a);
         allowed |= w->allow[a];
     }
-    if (status == RILL_OK && w->restricted && !allowed) status = rill_modifiers_allow_none(ask, row);
-    if (status == RILL_OK && w->rule != 0) status = rill_modifiers_end_rule(ask, row, (rill_end_rule)w->rule);
-    if (status == RILL_OK && w->reward != 0) status = rill_modifiers_reward(ask, row, w->reward);
-    if (status == RILL_OK && w->end_reward != 0) status = rill_modifiers_end_reward(ask, row, w->end_reward);
-    if (status == RILL_OK && w->limit > 0) status = rill_modifiers_limit_children(ask, row, w->limit);
+    if (status == RILL_OK && w->restricted && !allowed) status = rill_modifiers_allow_none(modifiers, row);
+    if (status == RILL_OK && w->rule != 0) status = rill_modifiers_end_rule(modifiers, row, (rill_end_rule)w->rule);
+    if (status == RILL_OK && w->reward != 0) status = rill_modifiers_reward(modifiers, row, w->reward);
+    if (status == RILL_OK && w->end_reward != 0) status = rill_modifiers_end_reward(modifiers, row, w->end_reward);
+    if (status == RILL_OK && w->limit > 0) status = rill_modifiers_limit_children(modifiers, row, w->limit);
     if (status == RILL_OK && w->limit > 0)
-        status = rill_modifiers_limit_children(ask, row, w->limit + 3); /* the smaller limit holds */
+        status = rill_modifiers_limit_children(modifiers, row, w->limit + 3); /* the smaller limit holds */
     return status;
 }
 
@@ -221,7 +222,7 @@ static int scores_add_up(const rill_scorer_rows *rows, int32_t row)
            fabs(sum - rows->path_score[row]) <= 1e-6 * (1 + fabs(sum));
 }
 
-static rill_status score_random(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status score_random(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     test_random *r = self;
     r->actions = rows->info->actions < NAIVE_MAX_ACTIONS ? rows->info->actions : NAIVE_MAX_ACTIONS;
@@ -235,7 +236,7 @@ static rill_status score_random(void *self, const rill_scorer_rows *rows, rill_m
             hash = dice_mix(hash, (uint64_t)rows->hyp_nodes[h].action);
         naive_modifiers w = {0};
         draw_modifiers(r, hash, &w);
-        status = send_modifiers(r, &w, i, ask);
+        status = send_modifiers(r, &w, i, modifiers);
     }
     return status;
 }
@@ -247,57 +248,57 @@ static double random_max_bonus(const void *self, double *end)
     return (r->flags & TEST_ADD ? 1 : 0) + (r->flags & TEST_REWARD ? 1 : 0);
 }
 
-static rill_status score_cheating(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status score_cheating(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     const test_random *r = self;
     for (int32_t i = 0; i < rows->n; i++) {
         if (r->seed == 2 && rows->timestep[i] + rows->phase > 0) continue;
-        rill_status status = r->seed == 0 ? rill_modifiers_add(ask, i, rows->n % rows->info->actions, 0.5f)
-                                          : rill_modifiers_limit_children(ask, i, rows->n % 3 + 1);
+        rill_status status = r->seed == 0 ? rill_modifiers_add(modifiers, i, rows->n % rows->info->actions, 0.5f)
+                                          : rill_modifiers_limit_children(modifiers, i, rows->n % 3 + 1);
         if (status < 0) return status;
     }
     return RILL_OK;
 }
 
-static rill_status score_remembering(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status score_remembering(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     test_random *r = self;
     for (int32_t i = 0; i < rows->n; i++) {
         uint64_t bit = UINT64_C(1) << rows->item_id[i] % REMEMBERED;
         if (rows->timestep[i] == 0) r->seed |= bit;
-        rill_status status = r->seed & bit ? RILL_OK : rill_modifiers_limit_children(ask, i, 1);
+        rill_status status = r->seed & bit ? RILL_OK : rill_modifiers_limit_children(modifiers, i, 1);
         if (status < 0) return status;
     }
     return RILL_OK;
 }
 
-static rill_status score_limit(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status score_limit(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     const test_random *r = self;
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < rows->n && status == RILL_OK; i++)
-        status = rill_modifiers_limit_children(ask, i, (int32_t)r->seed);
+        status = rill_modifiers_limit_children(modifiers, i, (int32_t)r->seed);
     return status;
 }
 
-static rill_status flood(uint64_t hash, int32_t actions, int32_t row, rill_modifiers *ask)
+static rill_status flood(uint64_t hash, int32_t actions, int32_t row, rill_modifiers *modifiers)
 {
-    rill_status status = hash % 4 == 0 ? RILL_OK : rill_modifiers_reward(ask, row, -4e6f);
+    rill_status status = hash % 4 == 0 ? RILL_OK : rill_modifiers_reward(modifiers, row, -4e6f);
     if (status == RILL_OK && hash / 4 % 3 == 0)
-        status = rill_modifiers_limit_children(ask, row, 1 + (int32_t)(hash / 12 % 4));
+        status = rill_modifiers_limit_children(modifiers, row, 1 + (int32_t)(hash / 12 % 4));
     for (int32_t a = 0; a < actions && status == RILL_OK && hash / 48 % 3 == 0; a++)
-        if (dice_mix(hash, (uint64_t)a) % 3 == 0) status = rill_modifiers_ban(ask, row, a);
+        if (dice_mix(hash, (uint64_t)a) % 3 == 0) status = rill_modifiers_ban(modifiers, row, a);
     return status;
 }
 
-static rill_status score_flood(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status score_flood(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     const test_random *r = self;
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < rows->n && status == RILL_OK; i++) {
         uint64_t hash = row_hash(r, rows->item_id[i], rows->timestep[i], rows->phase, rows->rank[i],
                                  rows->path_score[i]);
-        status = flood(dice_mix(hash, (uint64_t)rows->rank[i]), rows->info->actions, i, ask);
+        status = flood(dice_mix(hash, (uint64_t)rows->rank[i]), rows->info->actions, i, modifiers);
     }
     return status;
 }
@@ -323,84 +324,84 @@ static const rill_scorer scorers[] = {
 
 /* --- schedulers --------------------------------------------------------------------------------------------------- */
 
-static rill_status choose_nothing(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
+static rill_status choose_nothing(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
-    (void)self, (void)flight, (void)order;
+    (void)self, (void)view, (void)order;
     *count = 0;
     return RILL_OK;
 }
 
-static rill_status admit_none(void *self, const rill_sched_view *flight, int32_t *admit)
+static rill_status admit_none(void *self, const rill_sched_view *view, int32_t *admit)
 {
-    (void)self, (void)flight;
+    (void)self, (void)view;
     *admit = 0;
     return RILL_OK;
 }
 
-static rill_status admit_all(void *self, const rill_sched_view *flight, int32_t *admit)
+static rill_status admit_all(void *self, const rill_sched_view *view, int32_t *admit)
 {
-    (void)self, (void)flight;
+    (void)self, (void)view;
     *admit = INT32_MAX;
     return RILL_OK;
 }
 
-static rill_status choose_reverse(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
+static rill_status choose_reverse(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
     (void)self;
-    for (int32_t i = 0; i < flight->n; i++) order[i] = flight->n - 1 - i;
-    *count = flight->n;
+    for (int32_t i = 0; i < view->n; i++) order[i] = view->n - 1 - i;
+    *count = view->n;
     return RILL_OK;
 }
 
 /* Always chooses the newest item, so all others starve. */
-static rill_status choose_newest(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
+static rill_status choose_newest(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
     (void)self;
-    *count = flight->n > 0;
-    if (flight->n > 0) order[0] = flight->n - 1;
+    *count = view->n > 0;
+    if (view->n > 0) order[0] = view->n - 1;
     return RILL_OK;
 }
 
-static rill_status choose_random(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
+static rill_status choose_random(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
     test_random *r = self;
-    for (int32_t i = 0; i < flight->n; i++) order[i] = i;
-    for (int32_t i = flight->n - 1; i > 0; i--) {
+    for (int32_t i = 0; i < view->n; i++) order[i] = i;
+    for (int32_t i = view->n - 1; i > 0; i--) {
         r->seed = dice_mix(r->seed, 3);
         int32_t j = (int32_t)(r->seed % (uint64_t)(i + 1)), other = order[j];
         order[j] = order[i];
         order[i] = other;
     }
     r->seed = dice_mix(r->seed, 4);
-    *count = (int32_t)(r->seed % (uint64_t)(flight->n + 1));
+    *count = (int32_t)(r->seed % (uint64_t)(view->n + 1));
     return RILL_OK;
 }
 
-static rill_status admit_random(void *self, const rill_sched_view *flight, int32_t *admit)
+static rill_status admit_random(void *self, const rill_sched_view *view, int32_t *admit)
 {
     test_random *r = self;
-    r->seed = dice_mix(r->seed, (uint64_t)flight->n);
+    r->seed = dice_mix(r->seed, (uint64_t)view->n);
     *admit = (int32_t)(r->seed % 5);
     return RILL_OK;
 }
 
-static rill_status choose_garbage(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
+static rill_status choose_garbage(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
     const test_random *r = self;
-    *count = flight->n;
-    for (int32_t i = 0; i < flight->n; i++) order[i] = i;
-    if (flight->n == 0) return RILL_OK;
-    if (r->seed == 0) order[0] = flight->n;            /* past the last item */
-    if (r->seed == 1) order[0] = -1;                   /* a negative index */
-    if (r->seed == 2) order[0] = order[flight->n - 1]; /* the same index twice; needs two items */
+    *count = view->n;
+    for (int32_t i = 0; i < view->n; i++) order[i] = i;
+    if (view->n == 0) return RILL_OK;
+    if (r->seed == 0) order[0] = view->n;            /* past the last item */
+    if (r->seed == 1) order[0] = -1;                 /* a negative index */
+    if (r->seed == 2) order[0] = order[view->n - 1]; /* the same index twice; needs two items */
     if (r->seed == 3) *count = -1;
-    if (r->seed == 4) *count = flight->n + 1;
+    if (r->seed == 4) *count = view->n + 1;
     return RILL_OK;
 }
 
-static int32_t encode_everything(void *self, const rill_sched_view *flight)
+static int32_t encode_everything(void *self, const rill_sched_view *view)
 {
-    (void)self, (void)flight;
+    (void)self, (void)view;
     return INT32_MAX;
 }
 

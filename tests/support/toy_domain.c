@@ -390,42 +390,44 @@ static rill_status step(void *self, const rill_rows *rows)
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-static int picks_are_sorted(const rill_score_request *ask, int32_t n, int32_t actions)
+static int picks_are_sorted(const rill_score_request *request, int32_t n, int32_t actions)
 {
-    for (int32_t q = 0; q < ask->n_picks; q++) {
-        int32_t row = ask->pick_row[q], action = ask->pick_action[q];
+    for (int32_t q = 0; q < request->n_picks; q++) {
+        int32_t row = request->pick_row[q], action = request->pick_action[q];
         if (row < 0 || row >= n || action < 0 || action >= actions) return 0;
-        if (q > 0 && (row < ask->pick_row[q - 1] || (row == ask->pick_row[q - 1] && action <= ask->pick_action[q - 1])))
+        if (q > 0 && (row < request->pick_row[q - 1] ||
+                      (row == request->pick_row[q - 1] && action <= request->pick_action[q - 1])))
             return 0;
     }
     return 1;
 }
 
-static int sets_are_sound(const toy *t, const rill_score_request *ask, int32_t n)
+static int sets_are_sound(const toy *t, const rill_score_request *request, int32_t n)
 {
-    if (ask->legal == NULL) return ask->legal_set == NULL;
+    if (request->legal == NULL) return request->legal_set == NULL;
     for (int32_t r = 0; r < n; r++) {
-        int32_t set = ask->legal_set[r];
+        int32_t set = request->legal_set[r];
         if (set < -1 || (t->model.listed && set < 0)) return 0;
-        for (size_t w = 0; set >= 0 && t->model.listed && w < ask->legal_words; w++)
-            if (ask->legal[(size_t)set * ask->legal_words + w] & ~t->legal[w]) return 0;
+        for (size_t w = 0; set >= 0 && t->model.listed && w < request->legal_words; w++)
+            if (request->legal[(size_t)set * request->legal_words + w] & ~t->legal[w]) return 0;
     }
     return 1;
 }
 
-static rill_status check_ask(toy *t, const rill_score_request *ask, int32_t n, const rill_score_result *out)
+static rill_status check_ask(toy *t, const rill_score_request *request, int32_t n, const rill_score_result *out)
 {
     int32_t actions = total_actions(t);
-    if (ask->max_choices < 0 || out->stride < ask->max_choices) return violation(t, "no room for the choices");
-    if (ask->legal_words != (size_t)(actions + 63) / 64) return violation(t, "sets of another size");
-    if (!picks_are_sorted(ask, n, actions)) return violation(t, "picks are not sorted, repeat or name no action");
-    if (!sets_are_sound(t, ask, n)) return violation(t, "sets of actions that are never legal");
-    if (flags_terminals(t) && (ask->n_picks > 0 || ask->legal != NULL))
+    if (request->max_choices < 0 || out->stride < request->max_choices) return violation(t, "no room for the choices");
+    if (request->legal_words != (size_t)(actions + 63) / 64) return violation(t, "sets of another size");
+    if (!picks_are_sorted(request, n, actions)) return violation(t, "picks are not sorted, repeat or name no action");
+    if (!sets_are_sound(t, request, n)) return violation(t, "sets of actions that are never legal");
+    if (flags_terminals(t) && (request->n_picks > 0 || request->legal != NULL))
         return violation(t, "a pick says not how it ends");
     for (int32_t r = 0; r < n; r++) {
-        if (ask->row_max_choices != NULL && (ask->row_max_choices[r] < 0 || ask->row_max_choices[r] > ask->max_choices))
-            return violation(t, "row %d wants %d of %d choices", (int)r, (int)ask->row_max_choices[r],
-                             (int)ask->max_choices);
+        if (request->row_max_choices != NULL &&
+            (request->row_max_choices[r] < 0 || request->row_max_choices[r] > request->max_choices))
+            return violation(t, "row %d wants %d of %d choices", (int)r, (int)request->row_max_choices[r],
+                             (int)request->max_choices);
         if (out->ends[r] != RILL_ENDS_BY_ACTION) return violation(t, "ends are not given clean");
     }
     return RILL_OK;
@@ -444,9 +446,9 @@ static rill_status check_scored(toy *t, const rill_rows *rows, int32_t i)
 }
 
 /* Append choices with score RILL_SCORE_DEAD, which must never be taken. */
-static void add_dead_choices(const toy *t, const rill_score_request *ask, int32_t row, rill_score_result *out)
+static void add_dead_choices(const toy *t, const rill_score_request *request, int32_t row, rill_score_result *out)
 {
-    for (int32_t a = 0; a < t->model.actions && out->count[row] < ask->max_choices; a++) {
+    for (int32_t a = 0; a < t->model.actions && out->count[row] < request->max_choices; a++) {
         int64_t first = (int64_t)row * out->stride, pos = first + out->count[row];
         int taken = 0;
         for (int64_t i = first; i < pos; i++) taken |= out->action[i] == a;
@@ -468,7 +470,7 @@ static rill_row_ends choose_row_ends(const toy *t, int32_t n, const toy_choice *
     return RILL_ENDS_BY_FLAG;
 }
 
-static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill_score_request *ask,
+static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill_score_request *request,
                           rill_score_result *out)
 {
     const toy_node *node = &t->nodes[rows->node[row]];
@@ -479,26 +481,26 @@ static rill_status choose(toy *t, const rill_rows *rows, int32_t row, const rill
     if (!read_node_state(t, rows->node[row], &state)) return RILL_ERR_ARGUMENT;
     int32_t n = toy_expand(&t->model, &t->slots[node->slot].input, state, node->depth, node->phase, legal);
     rill_row_ends ends = choose_row_ends(t, n, legal, state);
-    rill_score_request more = *ask;
+    rill_score_request more = *request;
     if (state % 2 == 0) more.row_max_choices = NULL; /* a row may get as many choices as the largest maximum */
-    ask = &more;
-    if (t->model.select != TOY_SELECT_RILL) toy_answer_slowly(ask, row, n, legal, ends, out);
-    if (t->model.select == TOY_SELECT_BOTH) toy_row_copy(ask, row, out, &slow);
-    if (t->model.select != TOY_SELECT_OWN) toy_answer_by_rill(ask, row, n, legal, ends, state, out);
+    request = &more;
+    if (t->model.select != TOY_SELECT_RILL) toy_answer_slowly(request, row, n, legal, ends, out);
+    if (t->model.select == TOY_SELECT_BOTH) toy_row_copy(request, row, out, &slow);
+    if (t->model.select != TOY_SELECT_OWN) toy_answer_by_rill(request, row, n, legal, ends, state, out);
     if (t->model.select == TOY_SELECT_BOTH) {
-        toy_row_copy(ask, row, out, &fast);
+        toy_row_copy(request, row, out, &fast);
         if (toy_row_differs(&slow, &fast, message, sizeof message))
             return violation(t, "row %d: %s", (int)row, message);
     }
-    if (t->model.dead) add_dead_choices(t, ask, row, out);
+    if (t->model.dead) add_dead_choices(t, request, row, out);
     return RILL_OK;
 }
 
 /* Make an answer that violates the contract; the engine must refuse it. */
-static void garble(toy *t, const rill_score_request *ask, rill_score_result *out)
+static void garble(toy *t, const rill_score_request *request, rill_score_result *out)
 {
     switch (t->model.garble_kind) {
-    case 0: out->count[0] = ask->max_choices + 1; break;
+    case 0: out->count[0] = request->max_choices + 1; break;
     case 1: out->action[0] = total_actions(t); break;
     case 2: out->action[0] = -7; break;
     case 3: out->logp[0] = NAN; break;
@@ -511,28 +513,28 @@ static void garble(toy *t, const rill_score_request *ask, rill_score_result *out
         break;
     default: /* a duplicate, or more than allowed */
         out->count[0] = 2;
-        if (ask->max_choices < 2) break;
+        if (request->max_choices < 2) break;
         out->action[1] = out->action[0];
         out->logp[1] = out->logp[0];
         break;
     }
 }
 
-static rill_status score(void *self, const rill_rows *rows, const rill_score_request *ask, rill_score_result *out)
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *request, rill_score_result *out)
 {
     toy *t = self;
     rill_status status = begin_call(t, "score", &t->score_calls, t->model.fail_score);
-    if (status == RILL_OK) status = check_ask(t, ask, rows->n, out);
+    if (status == RILL_OK) status = check_ask(t, request, rows->n, out);
     for (int32_t i = 0; i < rows->n && status == RILL_OK; i++) {
         status = check_scored(t, rows, i);
-        if (status == RILL_OK) status = choose(t, rows, i, ask, out);
+        if (status == RILL_OK) status = choose(t, rows, i, request, out);
     }
     if (t->model.garble > 0 && t->score_calls >= t->model.garble && rows->n > 0 && out->count[0] > 0)
-        garble(t, ask, out);
+        garble(t, request, out);
     if (rows->n > t->report.max_rows) t->report.max_rows = rows->n;
-    if (ask->max_choices > t->report.max_choices) t->report.max_choices = ask->max_choices;
-    t->report.set_calls += ask->legal != NULL;
-    t->report.pick_calls += ask->n_picks > 0;
+    if (request->max_choices > t->report.max_choices) t->report.max_choices = request->max_choices;
+    t->report.set_calls += request->legal != NULL;
+    t->report.pick_calls += request->n_picks > 0;
     t->report.part_calls += rows->n < t->stepped;
     t->report.scored += rows->n;
     return status;

@@ -11,45 +11,45 @@ static int choice_ranks_before(const toy_choice *a, const toy_choice *b)
     return a->logp > b->logp || (a->logp == b->logp && a->action < b->action);
 }
 
-static int permitted(const rill_score_request *ask, int32_t row, int32_t action)
+static int permitted(const rill_score_request *request, int32_t row, int32_t action)
 {
-    if (ask->legal == NULL || ask->legal_set[row] < 0) return 1;
-    uint64_t word = ask->legal[(size_t)ask->legal_set[row] * ask->legal_words + (size_t)action / 64];
+    if (request->legal == NULL || request->legal_set[row] < 0) return 1;
+    uint64_t word = request->legal[(size_t)request->legal_set[row] * request->legal_words + (size_t)action / 64];
     return (word & (uint64_t)1 << action % 64) != 0;
 }
 
 /* The best choice that ranks after `prev` (NULL: the best of all), or NULL. */
-static const toy_choice *next_best(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
+static const toy_choice *next_best(const rill_score_request *request, int32_t row, int32_t n, const toy_choice *choices,
                                    const toy_choice *prev)
 {
     const toy_choice *best = NULL;
     for (int32_t i = 0; i < n; i++) {
         const toy_choice *c = &choices[i];
-        if (!permitted(ask, row, c->action) || (prev != NULL && !choice_ranks_before(prev, c))) continue;
+        if (!permitted(request, row, c->action) || (prev != NULL && !choice_ranks_before(prev, c))) continue;
         if (best == NULL || choice_ranks_before(c, best)) best = c;
     }
     return best;
 }
 
-void toy_answer_slowly(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
+void toy_answer_slowly(const rill_score_request *request, int32_t row, int32_t n, const toy_choice *choices,
                        rill_row_ends ends, rill_score_result *out)
 {
     enum { NOT_TO_BE_READ = 77 };
     const toy_choice *best = NULL;
-    int32_t count = 0, max_n = ask->row_max_choices != NULL ? ask->row_max_choices[row] : ask->max_choices;
+    int32_t count = 0, max_n = request->row_max_choices != NULL ? request->row_max_choices[row] : request->max_choices;
     out->ends[row] = (uint8_t)ends;
-    while (count < max_n && (best = next_best(ask, row, n, choices, best)) != NULL) {
+    while (count < max_n && (best = next_best(request, row, n, choices, best)) != NULL) {
         int64_t offset = (int64_t)row * out->stride + count++;
         out->action[offset] = best->action;
         out->logp[offset] = best->logp;
         out->terminal[offset] = (uint8_t)(ends == RILL_ENDS_BY_FLAG ? best->terminal : NOT_TO_BE_READ);
     }
     out->count[row] = count;
-    for (int32_t q = 0; q < ask->n_picks; q++) {
-        if (ask->pick_row[q] != row) continue;
+    for (int32_t q = 0; q < request->n_picks; q++) {
+        if (request->pick_row[q] != row) continue;
         out->pick_logp[q] = (float)RILL_SCORE_DEAD;
         for (int32_t i = 0; i < n; i++)
-            if (choices[i].action == ask->pick_action[q]) out->pick_logp[q] = choices[i].logp;
+            if (choices[i].action == request->pick_action[q]) out->pick_logp[q] = choices[i].logp;
     }
 }
 
@@ -63,7 +63,7 @@ static int32_t add_dead(toy_choice *choices, int32_t n, uint64_t state)
     return n;
 }
 
-void toy_answer_by_rill(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
+void toy_answer_by_rill(const rill_score_request *request, int32_t row, int32_t n, const toy_choice *choices,
                         rill_row_ends ends, uint64_t state, rill_score_result *out)
 {
     int32_t action[TOY_MAX_ACTIONS];
@@ -84,10 +84,10 @@ void toy_answer_by_rill(const rill_score_request *ask, int32_t row, int32_t n, c
         terminal[i] = (uint8_t)order[i].terminal;
     }
     if (ends != RILL_ENDS_BY_FLAG) out->ends[row] = (uint8_t)ends;
-    rill_score_result_fill(ask, row, n, action, logp, ends == RILL_ENDS_BY_FLAG ? terminal : NULL, out);
+    rill_score_result_fill(request, row, n, action, logp, ends == RILL_ENDS_BY_FLAG ? terminal : NULL, out);
 }
 
-void toy_row_copy(const rill_score_request *ask, int32_t row, const rill_score_result *out, toy_row *copy)
+void toy_row_copy(const rill_score_request *request, int32_t row, const rill_score_result *out, toy_row *copy)
 {
     int64_t offset = (int64_t)row * out->stride;
     *copy = (toy_row){.count = out->count[row], .ends = out->ends[row]};
@@ -96,8 +96,8 @@ void toy_row_copy(const rill_score_request *ask, int32_t row, const rill_score_r
         copy->logp[i] = out->logp[offset + i];
         copy->terminal[i] = copy->ends == RILL_ENDS_BY_FLAG ? out->terminal[offset + i] : 0;
     }
-    for (int32_t q = 0; q < ask->n_picks; q++)
-        if (ask->pick_row[q] == row && copy->n_picks < TOY_MAX_PICKS)
+    for (int32_t q = 0; q < request->n_picks; q++)
+        if (request->pick_row[q] == row && copy->n_picks < TOY_MAX_PICKS)
             copy->pick_logp[copy->n_picks++] = out->pick_logp[q];
 }
 

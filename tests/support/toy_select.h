@@ -18,15 +18,15 @@ typedef struct toy_row {
 } toy_row;
 
 /* Answer row `row` from all n legal choices, in any order. `ends`: how to report terminal choices. */
-void toy_answer_slowly(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
+void toy_answer_slowly(const rill_score_request *request, int32_t row, int32_t n, const toy_choice *choices,
                        rill_row_ends ends, rill_score_result *out);
 
 /* The same through rill_score_result_fill(), with the choices in an order derived from `state`; n <= TOY_MAX_ACTIONS. */
-void toy_answer_by_rill(const rill_score_request *ask, int32_t row, int32_t n, const toy_choice *choices,
+void toy_answer_by_rill(const rill_score_request *request, int32_t row, int32_t n, const toy_choice *choices,
                         rill_row_ends ends, uint64_t state, rill_score_result *out);
 
 /* Copy a row of at most TOY_MAX_ACTIONS choices and TOY_MAX_PICKS picks. */
-void toy_row_copy(const rill_score_request *ask, int32_t row, const rill_score_result *out, toy_row *copy);
+void toy_row_copy(const rill_score_request *request, int32_t row, const rill_score_result *out, toy_row *copy);
 
 /* Returns 0 if equal, else 1 with a message. */
 int toy_row_differs(const toy_row *a, const toy_row *b, char *message, size_t size);

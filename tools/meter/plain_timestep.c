@@ -77,12 +77,12 @@ static rill_status step(void *self, const rill_rows *rows)
 }
 
 /* All choices of a row, best first. */
-static rill_status score(void *self, const rill_rows *rows, const rill_score_request *ask, rill_score_result *out)
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *request, rill_score_result *out)
 {
     (void)self;
     for (int32_t i = 0; i < rows->n; i++) {
         const int32_t first = last_action[rows->node[i]] * 5 + rows->slot[i] + 7;
-        out->count[i] = ask->max_choices < ACTIONS ? ask->max_choices : ACTIONS;
+        out->count[i] = request->max_choices < ACTIONS ? request->max_choices : ACTIONS;
         if (rows->depth[i] == WORDS - 1) out->ends[i] = RILL_ENDS_LAST;
         for (int32_t j = 0; j < out->count[i]; j++) {
             out->action[i * out->stride + j] = (first + j) % ACTIONS;

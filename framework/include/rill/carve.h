@@ -38,7 +38,7 @@ static inline void *rill_carve(rill_carver *c, size_t count, size_t size)
 /* Ensure that *block, of *room bytes so far, has c->used bytes, and reset *c to its start. Growing loses the content; on failure there is
  * no block.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
-RILL_API rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *room, rill_carver *c);
+RILL_API rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity, rill_carver *c);
 
 /* A column of a table: the address of its pointer, and the size of one element. */
 typedef struct rill_array {

@@ -127,7 +127,7 @@ RILL_API int rill_print_message_list(char *out, size_t size, const char *format,
 /* For third-party code that reads and writes numbers: the calling thread has the locale "C" between the two calls. Pass the result of
  * the first to the second. Pairs nest. */
 RILL_API void *rill_enter_plain_locale(void);
-RILL_API void rill_leave_plain_locale(void *before);
+RILL_API void rill_leave_plain_locale(void *saved);
 
 /* Append `length` bytes, or formatted text. On failure the text is unchanged.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */

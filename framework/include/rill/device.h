@@ -84,19 +84,19 @@ typedef enum rill_weight_type {
 
 /* Create an empty network. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_network_open(rill_network **out, rill_context *ctx, const rill_device *device);
-RILL_API void rill_network_close(rill_network *plan); /* NULL is allowed; close its sessions first */
+RILL_API void rill_network_close(rill_network *network); /* NULL is allowed; close its sessions first */
 
 /* `rows` contiguous rows of `width` floats. `data` is borrowed and must outlive the network. */
-RILL_API rill_constant rill_network_constant(rill_network *plan, const float *data, size_t rows, size_t width);
+RILL_API rill_constant rill_network_constant(rill_network *network, const float *data, size_t rows, size_t width);
 
 /* n x k weights whose row i begins at w + i * stride; copied into the device's packed format. */
-RILL_API rill_matrix rill_network_matrix(rill_network *plan, rill_weight_type type, size_t n, size_t k, const float *w,
-                                         size_t stride);
+RILL_API rill_matrix rill_network_matrix(rill_network *network, rill_weight_type type, size_t n, size_t k,
+                                         const float *w, size_t stride);
 
 /* Precompute a layer for rows that are known in advance, such as every word of a vocabulary: bias + a W^T in fp32, [rows, n],
  * bit-identical to a product in a graph. a [rows, k], row i of W [n, k] at w + i * stride, bias [n] or NULL; all are copied. */
-RILL_API rill_constant rill_network_product(rill_network *plan, const float *a, size_t rows, size_t k, const float *w,
-                                            size_t n, size_t stride, const float *bias);
+RILL_API rill_constant rill_network_product(rill_network *network, const float *a, size_t rows, size_t k,
+                                            const float *w, size_t n, size_t stride, const float *bias);
 
 typedef enum rill_table_kind {
     RILL_TABLE_NODES, /* [nodes, width] */
@@ -107,12 +107,12 @@ typedef enum rill_table_kind {
 } rill_table_kind;
 
 /* `what` names the table in errors. */
-RILL_API rill_table rill_network_table(rill_network *plan, rill_table_kind kind, size_t width, const char *what);
+RILL_API rill_table rill_network_table(rill_network *network, rill_table_kind kind, size_t width, const char *what);
 
 /* Vocabulary subsets, one list of symbols per slot: symbols to mask, or (with weights) the output vocabulary of the slot's input (a
  * shortlist). With `rows`, a constant [V, H], a list carries those rows for its symbols, packed as `type`: an output layer restricted to
  * them; with `bias`, a constant [1, V], also their biases. Without weights `rows` and `bias` are none. */
-RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *plan, rill_constant rows, rill_constant bias,
+RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill_constant rows, rill_constant bias,
                                                      rill_weight_type type, const char *what);
 
 /* --- graphs ------------------------------------------------------------------------------------------------------- */
@@ -128,27 +128,28 @@ enum { RILL_ROWS = 0 }; /* the space of the run's rows */
 enum { RILL_OWN = -1 }; /* as a column: the row's own index */
 
 /* A graph without operations; `name` is for messages and profiles. */
-RILL_API rill_graph rill_graph_begin(rill_network *plan, const char *name);
+RILL_API rill_graph rill_graph_begin(rill_network *network, const char *name);
 
-/* Spaces derived from `of`:
+/* Spaces derived from `parent`:
  *   where     its rows whose entry of `column` is >= 0, in order
  *   distinct  one row per distinct value of `column`: shared parents of siblings. The device may leave duplicates. A row with a negative
  *             entry sees a negative row there
- *   ragged    `of` is RILL_ROWS; row r has length[r] >= 0 consecutive units (tokens)
+ *   ragged    `parent` is RILL_ROWS; row r has length[r] >= 0 consecutive units (tokens)
  * Create spaces before the first operation, from columns that the host passes, not from those that the graph computes. No space can be
  * derived from a `distinct` one. */
-RILL_API rill_index_space rill_index_space_where(rill_network *plan, rill_graph program, rill_index_space of,
+RILL_API rill_index_space rill_index_space_where(rill_network *network, rill_graph graph, rill_index_space parent,
                                                  rill_column column);
-RILL_API rill_index_space rill_index_space_distinct(rill_network *plan, rill_graph program, rill_index_space of,
+RILL_API rill_index_space rill_index_space_distinct(rill_network *network, rill_graph graph, rill_index_space parent,
                                                     rill_column column);
-RILL_API rill_index_space rill_index_space_ragged(rill_network *plan, rill_graph program, rill_column length);
+RILL_API rill_index_space rill_index_space_ragged(rill_network *network, rill_graph graph, rill_column length);
 
-/* The next column of the run, in order of declaration; see rill_run_arguments. `of` is RILL_ROWS or a ragged space. A `best` operation
+/* The next column of the run, in order of declaration; see rill_run_arguments. `parent` is RILL_ROWS or a ragged space. A `best` operation
  * may write a column, which is then returned to the host. */
-RILL_API rill_column rill_column_input(rill_network *plan, rill_graph program, rill_index_space of, const char *what);
+RILL_API rill_column rill_column_input(rill_network *network, rill_graph graph, rill_index_space parent,
+                                       const char *what);
 
-/* A temporary of `width` floats per row of `of`. */
-RILL_API rill_tensor rill_tensor_make(rill_network *plan, rill_graph program, rill_index_space of, size_t width);
+/* A temporary of `width` floats per row of `parent`. */
+RILL_API rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, rill_index_space parent, size_t width);
 
 /* An operand: rows of a tensor, table or constant, indexed by the rows of an operation. Made by the functions below; all zero means
  * none. */
@@ -318,7 +319,7 @@ typedef struct rill_mask {
 
 /* The path from the row's node to the root along `above`: depth + 1 nodes, root first, the node last. With a `parent` column the nodes
  * are new: above[node] = parent is stored, negative for a root; otherwise they already exist. No row's node lies on another row's path. */
-RILL_API rill_path rill_op_path(rill_network *plan, rill_graph program, rill_column node, rill_column parent,
+RILL_API rill_path rill_op_path(rill_network *network, rill_graph graph, rill_column node, rill_column parent,
                                 rill_column depth);
 
 /* The best M of log-softmax(logits + bias + add) and the log-probabilities of requested actions, as rill_run_arguments.selection requests:
@@ -354,27 +355,29 @@ typedef struct rill_mix {
 
 /* Add an operation to a graph. It runs on all rows of its space; rill_scan names its space itself. rill_network_finish() reports
  * mismatches. */
-RILL_API void rill_op_product(rill_network *plan, rill_graph program, rill_index_space space, const rill_product *op);
-RILL_API void rill_op_lstm(rill_network *plan, rill_graph program, rill_index_space space, const rill_lstm_cell *op);
-RILL_API void rill_op_gru(rill_network *plan, rill_graph program, rill_index_space space, const rill_gru_cell *op);
-RILL_API void rill_op_scan(rill_network *plan, rill_graph program, const rill_scan *op);
-RILL_API void rill_op_attend(rill_network *plan, rill_graph program, rill_index_space space, const rill_attend *op);
-RILL_API void rill_op_normalise(rill_network *plan, rill_graph program, rill_index_space space,
+RILL_API void rill_op_product(rill_network *network, rill_graph graph, rill_index_space space, const rill_product *op);
+RILL_API void rill_op_lstm(rill_network *network, rill_graph graph, rill_index_space space, const rill_lstm_cell *op);
+RILL_API void rill_op_gru(rill_network *network, rill_graph graph, rill_index_space space, const rill_gru_cell *op);
+RILL_API void rill_op_scan(rill_network *network, rill_graph graph, const rill_scan *op);
+RILL_API void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space space, const rill_attend *op);
+RILL_API void rill_op_normalise(rill_network *network, rill_graph graph, rill_index_space space,
                                 const rill_normalise *op);
-RILL_API void rill_op_activate(rill_network *plan, rill_graph program, rill_index_space space, const rill_activate *op);
-RILL_API void rill_op_embed(rill_network *plan, rill_graph program, rill_index_space space, const rill_embedding *op);
-RILL_API void rill_op_sum(rill_network *plan, rill_graph program, rill_index_space space, const rill_sum *op);
-RILL_API void rill_op_copy(rill_network *plan, rill_graph program, rill_index_space space, const rill_copy *op);
-RILL_API void rill_op_mask(rill_network *plan, rill_graph program, rill_index_space space, const rill_mask *op);
-RILL_API void rill_op_best(rill_network *plan, rill_graph program, rill_index_space space, const rill_best_choices *op);
-RILL_API void rill_op_mix(rill_network *plan, rill_graph program, rill_index_space space, const rill_mix *op);
+RILL_API void rill_op_activate(rill_network *network, rill_graph graph, rill_index_space space,
+                               const rill_activate *op);
+RILL_API void rill_op_embed(rill_network *network, rill_graph graph, rill_index_space space, const rill_embedding *op);
+RILL_API void rill_op_sum(rill_network *network, rill_graph graph, rill_index_space space, const rill_sum *op);
+RILL_API void rill_op_copy(rill_network *network, rill_graph graph, rill_index_space space, const rill_copy *op);
+RILL_API void rill_op_mask(rill_network *network, rill_graph graph, rill_index_space space, const rill_mask *op);
+RILL_API void rill_op_best(rill_network *network, rill_graph graph, rill_index_space space,
+                           const rill_best_choices *op);
+RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_space space, const rill_mix *op);
 
 /* A prefetch hint: the next graph will read this table's rows of the slots in `slot`, a column of the graph. */
-RILL_API void rill_graph_prefetch(rill_network *plan, rill_graph program, rill_table table, rill_column slot);
+RILL_API void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table table, rill_column slot);
 
 /* Finish building: check all graphs. RILL_OK · the first failure of any call above: RILL_ERR_ARGUMENT names graph, operation and
  * mismatch; RILL_ERR_MEMORY; RILL_ERR_FORMAT (weights out of their type's range) */
-RILL_API rill_status rill_network_finish(rill_network *plan);
+RILL_API rill_status rill_network_finish(rill_network *network);
 
 /* Memory use in bytes. In the network's tables: of a node, of a slot, of a unit of a slot; of a symbol in all of a slot's lists, whose
  * packed weights need RILL_VOCAB_SUBSET_PADDING more symbols per slot. On a device with its own memory also the peak working memory: of
@@ -384,7 +387,7 @@ typedef struct rill_network_bytes {
     int64_t node, slot, unit, symbol, row, session;
 } rill_network_bytes;
 enum { RILL_VOCAB_SUBSET_PADDING = 15 };
-RILL_API rill_network_bytes rill_network_sizes(const rill_network *plan);
+RILL_API rill_network_bytes rill_network_sizes(const rill_network *network);
 
 /* --- sessions: where graphs run ----------------------------------------------------------------------------------- */
 
@@ -392,7 +395,7 @@ typedef struct rill_session rill_session;
 
 /* A session of the network with `threads` >= 1 threads, including the caller's. One thread at a time may use it.
  *   RILL_OK · RILL_ERR_MEMORY (also when the system refuses threads) */
-RILL_API rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_network *plan, int threads);
+RILL_API rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_network *network, int threads);
 RILL_API void rill_session_close(rill_session *stream); /* NULL is allowed */
 
 /* Allow ids of nodes and slots below these from now on; contents are kept. */
@@ -455,7 +458,7 @@ typedef struct rill_run_arguments {
  *   RILL_OK · RILL_AGAIN (with `async_group`: results are ready after rill_session_collect(); until then their arrays and the selection's
  *   stay valid. A group has one such run at a time) · RILL_ERR_MEMORY
  *   RILL_ERR_DEVICE (the device failed, in this run or an earlier one; later runs of the session may fail too) */
-RILL_API rill_status rill_session_run(rill_session *stream, rill_graph program, const rill_run_arguments *arguments);
+RILL_API rill_status rill_session_run(rill_session *stream, rill_graph graph, const rill_run_arguments *arguments);
 
 /* Wait for the group's asynchronous run, if any. RILL_OK · RILL_ERR_DEVICE */
 RILL_API rill_status rill_session_collect(rill_session *stream, int32_t group);

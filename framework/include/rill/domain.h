@@ -164,12 +164,12 @@ typedef struct rill_score_result {
 } rill_score_result;
 
 /* Index of the first pick whose row is >= `row`; n_picks if none. */
-static inline int32_t rill_score_request_first_pick(const rill_score_request *ask, int32_t row)
+static inline int32_t rill_score_request_first_pick(const rill_score_request *request, int32_t row)
 {
-    int32_t low = 0, high = ask->n_picks;
+    int32_t low = 0, high = request->n_picks;
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
-        if (ask->pick_row[middle] < row)
+        if (request->pick_row[middle] < row)
             low = middle + 1;
         else
             high = middle;
@@ -178,17 +178,17 @@ static inline int32_t rill_score_request_first_pick(const rill_score_request *as
 }
 
 /* Whether the row's set contains the action. */
-static inline int rill_score_request_allows(const rill_score_request *ask, int32_t row, int32_t action)
+static inline int rill_score_request_allows(const rill_score_request *request, int32_t row, int32_t action)
 {
-    if (ask->legal == NULL || ask->legal_set[row] < 0) return 1;
-    const uint64_t *set = ask->legal + (size_t)ask->legal_set[row] * ask->legal_words;
+    if (request->legal == NULL || request->legal_set[row] < 0) return 1;
+    const uint64_t *set = request->legal + (size_t)request->legal_set[row] * request->legal_words;
     return (int)(set[action / 64] >> (action % 64) & 1);
 }
 
 /* Fill in a row's result from all of its legal actions, in any order, without duplicates: its best M, sorted, and its picks. `terminal`,
  * [n] of rill_terminal, makes the row RILL_ENDS_BY_FLAG; NULL leaves its ends unchanged. Choices of NaN or RILL_SCORE_DEAD are dropped.
  * For domains that can list a row's actions. Time n log M, less when they are already sorted. No shared state. */
-RILL_API void rill_score_result_fill(const rill_score_request *ask, int32_t row, int32_t n, const int32_t *action,
+RILL_API void rill_score_result_fill(const rill_score_request *request, int32_t row, int32_t n, const int32_t *action,
                                      const float *logp, const uint8_t *terminal, rill_score_result *out);
 
 /* A finished hypothesis, oldest action first. */
@@ -229,7 +229,7 @@ typedef struct rill_domain {
 
     /* Compute the best legal choices and the picks of each row, whose nodes have been stepped in this phase. A call may cover a subset
      * of the stepped rows. Mandatory. */
-    rill_status (*score)(void *self, const rill_rows *rows, const rill_score_request *ask, rill_score_result *out);
+    rill_status (*score)(void *self, const rill_rows *rows, const rill_score_request *request, rill_score_result *out);
 
     /* Append an output's text to `out`: one line without newline. Mandatory. */
     rill_status (*finalize)(void *self, const rill_hypothesis *hypothesis, rill_text *out);
@@ -277,11 +277,11 @@ typedef struct rill_domain {
     rill_status (*recommend)(void *self, const char *like, rill_text *out);
 
     /* (optional: texts are names of actions separated by spaces, if actions have names) Tokenize a text: the actions that write it within
-     * an output, without start and end actions. *n is the number of actions; the first `room` of them are written.
+     * an output, without start and end actions. *n is the number of actions; the first `capacity` of them are written.
      *   ctx: the caller's, for temporary memory and for failures
      *   RILL_OK · RILL_ERR_INPUT (recorded: the model's actions cannot write this text) · RILL_ERR_MEMORY */
     rill_status (*tokenize)(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
-                            int32_t room, int32_t *n);
+                            int32_t capacity, int32_t *n);
 
     /* (optional, with `stop`: the model is its own runner) Make a runner for a model: it has its own ids of nodes and slots and owns all
      * memory that decoding writes. On success sets *runner; on failure nothing stays allocated.
@@ -333,12 +333,12 @@ typedef struct rill_domain {
     /* (optional: inputs are decoded whole) Split an input into sentences that may be decoded as separate inputs and whose outputs are
      * concatenated. Called on the model, as `tokenize`.
      *   always: 0: split only inputs longer than the model was trained for
-     *   *n: number of sentences, of which the first `room` are written, ascending; 1: the input is decoded whole, and nothing is written;
+     *   *n: number of sentences, of which the first `capacity` are written, ascending; 1: the input is decoded whole, and nothing is written;
      *   0: likewise, because its task must not be split
      *   *head: length in bytes of a prefix, such as a language tag, to repeat before every sentence; 0 on entry
      *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: this model has no such inputs) · RILL_ERR_MEMORY */
     rill_status (*split)(void *self, rill_context *ctx, int always, const char *text, size_t length, rill_part *part,
-                         int32_t room, int32_t *n, size_t *head);
+                         int32_t capacity, int32_t *n, size_t *head);
 
     /* (optional: none) Options that an input may override (words, numbers and switches), up to a row {0}: rows of `options`, and
      * "tokenized" as rill_open_options.tokenized. encode() reads them by rill_input_value(). */

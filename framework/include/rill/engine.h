@@ -46,7 +46,7 @@ typedef struct rill_scorer_rows rill_scorer_rows;
  * as in the settings. 0 is no budget, a negative number an error. `choose` then sees the returned budget; refill and encode_ahead see the
  * setting.
  *   RILL_OK · a negative status ends the run */
-typedef rill_status (*rill_budget_fn)(void *user, const rill_sched_view *flight, int32_t *budget);
+typedef rill_status (*rill_budget_fn)(void *user, const rill_sched_view *view, int32_t *budget);
 
 /* One element of a chain: a registered name and its arguments, e.g. {"absolute", "10"}. */
 typedef struct rill_chain_entry {
@@ -252,15 +252,21 @@ typedef struct rill_result {
     const struct rill_outputs *outputs; /* use rill_result_output() */
     int32_t n_outputs;                  /* min(n_best, outputs found) */
     int32_t outputs_found;
-    int32_t timed_out; /* 1: the deadline came first; these are the best results so far */
+    int32_t timed_out; /* 1: the deadline passed first; the outputs, if any, are the best so far */
     int32_t has_more;  /* 1: another result is ready; 0: the next one may take long, so flush buffered output */
     void *user;        /* of its request, else NULL */
     /* the domain's warning about how it read the input ("the model does not know ..."), else "" */
     const char *warning;
+    int32_t outputs_requested; /* the input's n-best; 0: it is empty or failed */
+    const char *fewer_reason;  /* static text: why the search may find fewer outputs than requested, else NULL */
 } rill_result;
 
 /* Output i of n_outputs, best first; NULL: no such output. Valid as long as the result. */
 RILL_API const rill_output *rill_result_output(const rill_result *result, int32_t i);
+
+/* Whether an input that did not fail has fewer outputs than requested. If so, write "2 of 5 outputs: REASON", which names the option that
+ * limits their number, to `out` (`size` bytes; NULL: no text). */
+RILL_API int rill_result_has_fewer(const rill_result *result, char *out, size_t size);
 
 /* The output's value of rill_engine_setup.fields[index], NUL-terminated; borrowed, valid as long as the output's text. */
 RILL_API const char *rill_output_field(const rill_output *output, int32_t index);

@@ -36,9 +36,9 @@ RILL_API rill_status rill_file_open(rill_file *out, rill_context *ctx, const cha
  * Returns as rill_file_open(); RILL_ERR_ARGUMENT (invalid name) */
 RILL_API rill_status rill_file_open_inside(rill_file *out, rill_context *ctx, const char *folder, const char *name);
 
-/* Read `n` bytes at offset `at` of a regular file. A file that has become too short is an error.
+/* Read `n` bytes at offset `offset` of a regular file. A file that has become too short is an error.
  *   RILL_OK · RILL_ERR_IO */
-RILL_API rill_status rill_file_get(const rill_file *file, uint64_t at, size_t n, void *out);
+RILL_API rill_status rill_file_get(const rill_file *file, uint64_t offset, size_t n, void *out);
 
 /* Accepts a zeroed file. */
 RILL_API void rill_file_close(rill_file *file);

@@ -53,7 +53,7 @@ typedef struct rill_heuristic {
      * struct when several heuristics share functions. (optional: *self stays NULL and arguments are refused) */
     rill_status (*create)(const struct rill_heuristic *table, rill_context *ctx, const char *arguments, void **self);
     /* Mark the candidates. Mandatory. */
-    rill_status (*apply)(void *self, rill_candidates *beams);
+    rill_status (*apply)(void *self, rill_candidates *candidates);
     /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);
 } rill_heuristic;

@@ -117,7 +117,7 @@ RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t act
 /* The action of that name; RILL_NO_ACTION when there is none or the domain names no actions. */
 RILL_API int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length);
 /* Tokenize a text: the actions that write it within an output, without start and end actions. *n is the number of actions, and the first
- * `room` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation, space-separated
+ * `capacity` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation, space-separated
  * tokens for logical forms. Where outputs are not sequences of actions (trees), and where the domain cannot tokenize, the text consists of
  * names of actions separated by spaces; an action without a name is written as its number.
  *   ctx: the calling thread's, for example a scorer's own; it records failures
@@ -125,7 +125,7 @@ RILL_API int32_t rill_model_find_action(const rill_model *model, const char *tex
  *   RILL_OK · RILL_ERR_NOT_FOUND (the domain cannot tokenize and names no actions) · RILL_ERR_INPUT (the model's actions cannot write
  *   this text) · RILL_ERR_ARGUMENT (NULL with length > 0) · RILL_ERR_PLUGIN (the domain returned invalid actions) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
-                                         int32_t *action, int32_t room, int32_t *n);
+                                         int32_t *action, int32_t capacity, int32_t *n);
 /* The forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: none. ctx: the calling thread's; nothing
  * is recorded there. */
 RILL_API int32_t rill_model_first_action(const rill_model *model, rill_context *ctx, const char *input, size_t length);
@@ -136,7 +136,7 @@ RILL_API int32_t rill_model_first_action(const rill_model *model, rill_context *
  *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: the model has no such inputs) · RILL_ERR_PLUGIN (the domain returned invalid ranges) ·
  *   RILL_ERR_MEMORY; on failure *n is 0 */
 RILL_API rill_status rill_model_split(const rill_model *model, rill_context *ctx, int always, const char *text,
-                                      size_t length, rill_part *part, int32_t room, int32_t *n, size_t *head);
+                                      size_t length, rill_part *part, int32_t capacity, int32_t *n, size_t *head);
 
 /* Options that an input may override (rill_domain.input_options); NULL: none. */
 RILL_API const rill_option *rill_domain_input_rows(const rill_domain *domain);

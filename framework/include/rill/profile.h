@@ -39,8 +39,8 @@ static inline double rill_profile_share(const rill_op_profile *op, const rill_li
 {
     if (!(limits->bytes > 0)) return 0;
     const double moving = op->bytes / limits->bytes, multiplying = op->flops / limits->flops[op->arithmetic];
-    const double least = moving > multiplying ? moving : multiplying;
-    return op->seconds > 0 ? least / op->seconds : 0;
+    const double shortest = moving > multiplying ? moving : multiplying;
+    return op->seconds > 0 ? shortest / op->seconds : 0;
 }
 
 RILL_C_END

@@ -41,14 +41,14 @@ typedef struct rill_scheduler {
     rill_status (*create)(const struct rill_scheduler *table, rill_context *ctx, const char *arguments, void **self);
     /* Write the indexes of items to expand to order[0..n), highest priority first, without duplicates; *count is their number.
      * Mandatory. */
-    rill_status (*choose)(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count);
+    rill_status (*choose)(void *self, const rill_sched_view *view, int32_t *order, int32_t *count);
     /* Number of inputs to admit now; the engine caps it at max_items - n and at the inputs waiting. Called before each timestep except
      * during a flush. Mandatory. */
-    rill_status (*refill)(void *self, const rill_sched_view *flight, int32_t *admit);
+    rill_status (*refill)(void *self, const rill_sched_view *view, int32_t *admit);
     /* (optional) */
     void (*destroy)(void *self);
     /* Number of inputs to encode ahead of admission, so that later refills find them ready. (optional: 0) */
-    int32_t (*encode_ahead)(void *self, const rill_sched_view *flight);
+    int32_t (*encode_ahead)(void *self, const rill_sched_view *view);
 } rill_scheduler;
 
 RILL_C_END

@@ -79,7 +79,7 @@ typedef struct rill_scorer {
     rill_status (*create)(const struct rill_scorer *table, rill_context *ctx, const char *arguments, void **self);
     /* Add modifiers for the rows. Mandatory. A failure ends the run. If a request set the arguments, the rows are scored again input by
      * input, and only the inputs that fail alone fail; score() is then called once more for the others. */
-    rill_status (*score)(void *self, const rill_scorer_rows *rows, rill_modifiers *ask);
+    rill_status (*score)(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers);
     /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);
     /* Bytes of scorer state per hypothesis, copied from parent to child; plain data, aligned to 16 in the engine's storage (the array of
@@ -102,35 +102,35 @@ typedef struct rill_scorer {
 } rill_scorer;
 
 /* Add `value` to the score of `action` in row `row`. Values for one action add up. */
-RILL_API rill_status rill_modifiers_add(rill_modifiers *ask, int32_t row, int32_t action, float value);
+RILL_API rill_status rill_modifiers_add(rill_modifiers *modifiers, int32_t row, int32_t action, float value);
 /* Multiply the log-probability of `action` by `factor` > 0, before bonuses are added. Factors for one action multiply. */
-RILL_API rill_status rill_modifiers_scale(rill_modifiers *ask, int32_t row, int32_t action, float factor);
+RILL_API rill_status rill_modifiers_scale(rill_modifiers *modifiers, int32_t row, int32_t action, float factor);
 /* Forbid an action. */
-RILL_API rill_status rill_modifiers_ban(rill_modifiers *ask, int32_t row, int32_t action);
+RILL_API rill_status rill_modifiers_ban(rill_modifiers *modifiers, int32_t row, int32_t action);
 /* Restrict the row to the actions that this scorer passes here. */
-RILL_API rill_status rill_modifiers_allow(rill_modifiers *ask, int32_t row, int32_t action);
+RILL_API rill_status rill_modifiers_allow(rill_modifiers *modifiers, int32_t row, int32_t action);
 /* Allow no action in the row: the hypothesis is dropped. */
-RILL_API rill_status rill_modifiers_allow_none(rill_modifiers *ask, int32_t row);
+RILL_API rill_status rill_modifiers_allow_none(rill_modifiers *modifiers, int32_t row);
 /* Drop the hypothesis, with an error message, which is copied. When all hypotheses of an item are dropped, its input fails with this
  * message. */
-RILL_API rill_status rill_modifiers_fail_input(rill_modifiers *ask, int32_t row, const char *why);
+RILL_API rill_status rill_modifiers_fail_input(rill_modifiers *modifiers, int32_t row, const char *why);
 /* Divide the beam of the row's item into banks, 1 to RILL_MAX_BANKS, as constrained beam search does (Post and Vilar 2018): each bank
  * has a share of the k places, and candidates compete only within their bank (text_constraints.c). The number is the same for all rows
  * of an item. Choices of the row go to bank `rest` unless rill_modifiers_assign_bank() assigns them. Only one scorer may divide a beam. */
 enum { RILL_MAX_BANKS = 256 };
-RILL_API rill_status rill_modifiers_divide_banks(rill_modifiers *ask, int32_t row, int32_t banks, int32_t rest);
+RILL_API rill_status rill_modifiers_divide_banks(rill_modifiers *modifiers, int32_t row, int32_t banks, int32_t rest);
 /* After rill_modifiers_divide_banks(): assign the action to a bank. It becomes a candidate wherever the model ranks it, even beyond the
  * best M choices of the row. The last assignment of an action wins. */
-RILL_API rill_status rill_modifiers_assign_bank(rill_modifiers *ask, int32_t row, int32_t action, int32_t bank);
+RILL_API rill_status rill_modifiers_assign_bank(rill_modifiers *modifiers, int32_t row, int32_t action, int32_t bank);
 /* Add bits to the row's end rule. */
-RILL_API rill_status rill_modifiers_end_rule(rill_modifiers *ask, int32_t row, rill_end_rule rule);
+RILL_API rill_status rill_modifiers_end_rule(rill_modifiers *modifiers, int32_t row, rill_end_rule rule);
 /* Add `value` to every action of the row but the end action. */
-RILL_API rill_status rill_modifiers_reward(rill_modifiers *ask, int32_t row, float value);
+RILL_API rill_status rill_modifiers_reward(rill_modifiers *modifiers, int32_t row, float value);
 /* Add `value` to the end action. */
-RILL_API rill_status rill_modifiers_end_reward(rill_modifiers *ask, int32_t row, float value);
+RILL_API rill_status rill_modifiers_end_reward(rill_modifiers *modifiers, int32_t row, float value);
 /* Keep at most the best m >= 1 choices of the row: the setting max_candidates, for one row and phase. It can only lower that setting;
  * the smallest limit wins. */
-RILL_API rill_status rill_modifiers_limit_children(rill_modifiers *ask, int32_t row, int32_t m);
+RILL_API rill_status rill_modifiers_limit_children(rill_modifiers *modifiers, int32_t row, int32_t m);
 
 RILL_C_END
 

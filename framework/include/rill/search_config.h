@@ -81,9 +81,9 @@ RILL_API rill_status rill_option_source_force_decode(rill_option_source *layer);
 /* Check whether the source alone is a possible configuration. RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_check(const rill_option_source *layer);
 
-/* Worker `worker` uses `twin` instead of this source: the same options made in the worker's own context, with its own functions. */
+/* Worker `worker` uses `worker_copy` instead of this source: the same options made in the worker's own context, with its own functions. */
 RILL_API rill_status rill_option_source_set_worker_copy(rill_option_source *layer, int32_t worker,
-                                                        rill_option_source *twin);
+                                                        rill_option_source *worker_copy);
 
 /* The value of an option in the first source that sets it; NULL: none does. */
 RILL_API const char *rill_option_sources_get(const rill_option_source *const *layers, int n, const char *name);

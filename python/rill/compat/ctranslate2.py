@@ -13,22 +13,20 @@ import collections
 import concurrent.futures
 import dataclasses
 import itertools
-import json
 import math
 import os
 import reprlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from .._native import lib
 from ..kinds import Signed, text, typed, whole
 from ..model import Model
 from ..results import Output, Result
 from ..request import Request
-from .ct2_words import (
+from .ct2_options import (
     WEIGHTS,
-    Async,
     AsyncScoringResult,
     AsyncTranslationResult,
     ExecutionStats,
@@ -37,15 +35,18 @@ from .ct2_words import (
     Tokens,
     TranslationOptions,
     TranslationResult,
-    Wanted,
+    SearchOptions,
+    StepCallback,
+    added_tokens,
+    bias_arguments,
     empty,
-    line_of,
-    many_of,
+    input_line,
+    token_lists,
     refuse,
     set_random_seed,
-    together_of,
-    tokens_of,
-    wanted_of,
+    inputs_per_batch,
+    token_list,
+    search_options,
 )
 
 if TYPE_CHECKING:
@@ -61,6 +62,10 @@ __all__ = [
     "Translator",
     "set_random_seed",
 ]
+
+_Result = TypeVar("_Result")
+_Async = TypeVar("_Async")
+
 
 class Translator:
     """A translator with CTranslate2's arguments. inter_threads: rill's workers; intra_threads: rill's threads (0: at most 4)."""
@@ -107,7 +112,7 @@ class Translator:
             "workers": inter_threads * len(self._indexes),
         }
         self._model: Model | None = Model(**self._made)
-        self._marks = _marks_of(os.fspath(model_path))
+        self._marks = added_tokens(os.fspath(model_path))
         self._pool = concurrent.futures.ThreadPoolExecutor(max(1, inter_threads), "rill-translator")
         self._tasks: list[concurrent.futures.Future[list[Any]]] = []
 
@@ -166,6 +171,10 @@ class Translator:
             self._model = None
         return True
 
+    def __repr__(self) -> str:
+        loaded = "" if self._model is not None else ", unloaded"
+        return f"<rill.compat.ctranslate2.Translator {os.fspath(self._made['path'])!r} on {self._device}, {self._compute_type}{loaded}>"
+
     def __enter__(self) -> Translator:
         return self
 
@@ -178,7 +187,9 @@ class Translator:
             raise RuntimeError("The model for this translator was unloaded: load_model() loads it")
         return self._model
 
-    def _later(self, function: Callable[[], list[Any]], n: int, kind: type[Async]) -> list[Any]:
+    def _later(
+        self, function: Callable[[], list[_Result]], n: int, kind: Callable[[concurrent.futures.Future[list[_Result]], int], _Async]
+    ) -> list[_Async]:
         self._tasks = [task for task in self._tasks if not task.done()]
         if 0 < self._max_queued <= self.num_queued_batches:
             concurrent.futures.wait(self._tasks, return_when=concurrent.futures.FIRST_COMPLETED)
@@ -187,6 +198,30 @@ class Translator:
         return [kind(task, i) for i in range(n)]
 
     # --- translating ---
+
+    @overload
+    def translate_batch(
+        self,
+        source: Sequence[Tokens],
+        target_prefix: Sequence[Tokens | None] | None = None,
+        *,
+        max_batch_size: int = 0,
+        batch_type: str = "examples",
+        asynchronous: Literal[False] = False,
+        **options: Unpack[TranslationOptions],
+    ) -> list[TranslationResult]: ...
+
+    @overload
+    def translate_batch(
+        self,
+        source: Sequence[Tokens],
+        target_prefix: Sequence[Tokens | None] | None = None,
+        *,
+        max_batch_size: int = 0,
+        batch_type: str = "examples",
+        asynchronous: Literal[True],
+        **options: Unpack[TranslationOptions],
+    ) -> list[AsyncTranslationResult]: ...
 
     @typed
     def translate_batch(
@@ -199,23 +234,23 @@ class Translator:
         asynchronous: bool = False,
         **options: Unpack[TranslationOptions],
     ) -> list[TranslationResult] | list[AsyncTranslationResult]:
-        """Translate tokenised inputs. Returns a TranslationResult, or an AsyncTranslationResult, for each. options: see Wanted.
+        """Translate tokenised inputs. Returns a TranslationResult, or an AsyncTranslationResult, for each. options: see SearchOptions.
 
         repetition_penalty, and no_repeat_ngram_size with a beam, raise NotImplementedError, because results would differ from
         CTranslate2's. rill masks forbidden tokens (min_decoding_length, disable_unk, suppressed and repeated tokens) after the softmax,
         CTranslate2 before it.
         Raises rill.Error for an input that cannot be translated, NotImplementedError for a prefix that continues after an end token.
         """
-        wanted = wanted_of("translate_batch", options)
-        source = many_of("source", source)
-        prefixes = many_of("target_prefix", target_prefix if target_prefix is not None else [], missing=True)[: len(source)]
+        search = search_options("translate_batch", options)
+        source = token_lists("source", source)
+        prefixes = token_lists("target_prefix", target_prefix if target_prefix is not None else [], missing=True)[: len(source)]
         prefixes += [None] * (len(source) - len(prefixes))
-        together = together_of(max_batch_size, batch_type, source)
-        self._check_tokens(wanted)
+        batch_inputs = inputs_per_batch(max_batch_size, batch_type, source)
+        self._check_tokens(search)
         pairs = list(zip(source, prefixes))
         if asynchronous:
-            return self._later(lambda: list(self._translate(pairs, wanted, together)), len(pairs), AsyncTranslationResult)
-        return list(self._translate(pairs, wanted, together))
+            return self._later(lambda: list(self._translate(pairs, search, batch_inputs)), len(pairs), AsyncTranslationResult)
+        return list(self._translate(pairs, search, batch_inputs))
 
     @typed
     def translate_iterable(
@@ -227,34 +262,34 @@ class Translator:
         **options: Unpack[TranslationOptions],
     ) -> Iterator[TranslationResult]:
         """Translate a stream of inputs in bounded memory. Results are in the order of the inputs."""
-        wanted = wanted_of("translate_iterable", options)
+        search = search_options("translate_iterable", options)
         if max_batch_size < 1:
             raise ValueError("max_batch_size must be >= 1")
-        together = together_of(max_batch_size, batch_type, ())
-        self._check_tokens(wanted)
+        batch_inputs = inputs_per_batch(max_batch_size, batch_type, ())
+        self._check_tokens(search)
         pairs = zip(source, itertools.repeat(None)) if target_prefix is None else itertools.zip_longest(source, target_prefix)
-        return self._translate(pairs, wanted, together)
+        return self._translate(pairs, search, batch_inputs)
 
-    def _check_tokens(self, wanted: Wanted) -> None:
+    def _check_tokens(self, search: SearchOptions) -> None:
         model = self._open()
-        for token in itertools.chain.from_iterable(wanted.suppress_sequences or ()):
+        for token in itertools.chain.from_iterable(search.suppress_sequences or ()):
             if model.token_to_id(token) is None:
                 raise ValueError(f"Token {token} is not in the vocabulary")
-        for end in wanted.end_token or ():
+        for end in search.end_token or ():
             action = end if isinstance(end, int) else model.token_to_id(end)
             if action is None:
                 raise ValueError(f"Token {end} is not in the vocabulary")
             if action != model.info.end_action:
                 raise NotImplementedError(f"end_token: {end!r}: rill ends outputs with the model's own end alone")
 
-    def _cut(self, tokens: list[str], most: int, marks: int) -> list[str]:
-        """Truncate an input as CTranslate2 does: `most` tokens (0: all), including the `marks` tokens that the model adds."""
-        if most and tokens and most <= marks:
-            raise NotImplementedError(f"max_input_length: {most}: {marks} go to marks of the model's own, and none is left for tokens")
-        return tokens[: most - marks] if most else tokens
+    def _cut(self, tokens: list[str], max_tokens: int, marks: int) -> list[str]:
+        """Truncate an input as CTranslate2 does: `max_tokens` tokens (0: all), including the `marks` tokens that the model adds."""
+        if max_tokens and tokens and max_tokens <= marks:
+            raise NotImplementedError(f"max_input_length: {max_tokens}: the model adds {marks} tokens, so none is left for the input")
+        return tokens[: max_tokens - marks] if max_tokens else tokens
 
-    def _source(self, given: Any, most: int) -> list[str]:
-        return self._cut(tokens_of("source", given), most, self._marks)
+    def _source(self, given: Any, max_tokens: int) -> list[str]:
+        return self._cut(token_list("source", given), max_tokens, self._marks)
 
     def _prefix(self, tokens: Tokens) -> list[int]:
         model = self._open()
@@ -262,14 +297,14 @@ class Translator:
         found = [model.token_to_id(token) for token in tokens]
         return [one if one is not None else unknown if unknown is not None else 0 for one in found]
 
-    def _forced(self, tokens: Tokens, wanted: Wanted, said: str = "target_prefix") -> list[int]:
+    def _forced(self, tokens: Tokens, search: SearchOptions, argument: str = "target_prefix") -> list[int]:
         """Ids of tokens that an output must contain. Raises NotImplementedError for an end token, and for forbidden tokens."""
         ids, end = self._prefix(tokens), self._open().info.end_action
         if end is not None and end in ids:
             name = self._open().id_to_token(end)
-            raise NotImplementedError(f"{said}: {reprlib.repr(list(tokens))}: {name!r} ends an output, and rill does not go on behind it")
-        if (struck := self._struck_of(ids, wanted)) is not None:
-            raise NotImplementedError(f"{said}: {reprlib.repr(list(tokens))} has what {struck} forbids, and rill makes no exception")
+            raise NotImplementedError(f"{argument}: {reprlib.repr(list(tokens))}: {name!r} ends an output, so nothing can follow it")
+        if (option := self._forbidding_option(ids, search)) is not None:
+            raise NotImplementedError(f"{argument}: {reprlib.repr(list(tokens))} has a token that {option} forbids; rill cannot force it")
         return ids
 
     def _favoured(self, tokens: Tokens) -> list[int]:
@@ -277,13 +312,13 @@ class Translator:
         ids, end = self._prefix(tokens), self._open().info.end_action
         return ids[: ids.index(end) + 1] if end is not None and end in ids else ids
 
-    def _struck_of(self, ids: list[int], wanted: Wanted) -> str | None:
+    def _forbidding_option(self, ids: list[int], search: SearchOptions) -> str | None:
         """The option that forbids a token of the prefix; None: no option does."""
-        if wanted.disable_unk and self._open().token_to_id("<unk>") in ids:
+        if search.disable_unk and self._open().token_to_id("<unk>") in ids:
             return "disable_unk"
-        if (n := wanted.no_repeat_ngram_size) and len({tuple(ids[i : i + n]) for i in range(len(ids) + 1 - n)}) < len(ids) + 1 - n:
+        if (n := search.no_repeat_ngram_size) and len({tuple(ids[i : i + n]) for i in range(len(ids) + 1 - n)}) < len(ids) + 1 - n:
             return "no_repeat_ngram_size"
-        for sequence in wanted.suppress_sequences or ():
+        for sequence in search.suppress_sequences or ():
             banned = self._prefix(sequence)
             if banned and any(ids[i : i + len(banned)] == banned for i in range(len(ids))):
                 return "suppress_sequences"
@@ -292,11 +327,11 @@ class Translator:
     def _names(self, ids: list[int]) -> list[str]:
         return [self._open().id_to_token(one) for one in ids]
 
-    def _requests(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted) -> Iterator[tuple[list[str], list[int], Request]]:
+    def _requests(self, pairs: Iterable[tuple[Any, Any]], search: SearchOptions) -> Iterator[tuple[list[str], list[int], Request]]:
         """For each pair: input tokens, prefix ids, and the request. The prefix is forced, or favoured with prefix_bias_beta."""
-        read, biased = self._read(pairs, wanted), wanted.prefix_bias_beta > 0
+        read, biased = self._read(pairs, search), search.prefix_bias_beta > 0
         while many := list(itertools.islice(read, 64 if biased else 1)):
-            scored = iter(self._open().score((line_of(tokens), ids) for tokens, ids in many if tokens and ids) if biased else ())
+            scored = iter(self._open().score((input_line(tokens), ids) for tokens, ids in many if tokens and ids) if biased else ())
             for tokens, ids in many:
                 arguments = None
                 if biased and tokens and ids:
@@ -304,29 +339,29 @@ class Translator:
                     if found.error is not None:
                         why = f"target_prefix: {reprlib.repr(self._names(ids))} of an input of {len(tokens)} tokens: {found.error}"
                         raise type(found.error)(why, found.error.status)
-                    arguments = {"python-bias": _bias(ids, found, wanted.prefix_bias_beta)}
+                    arguments = {"python-bias": bias_arguments(ids, found, search.prefix_bias_beta)}
                 elif ids:
                     arguments = {"python-prefix": " ".join(map(str, ids))}
-                yield tokens, ids, Request(line_of(tokens), arguments=arguments)
+                yield tokens, ids, Request(input_line(tokens), arguments=arguments)
 
-    def _read(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted) -> Iterator[tuple[list[str], list[int]]]:
+    def _read(self, pairs: Iterable[tuple[Any, Any]], search: SearchOptions) -> Iterator[tuple[list[str], list[int]]]:
         for source, prefix in pairs:
             if source is None:
                 raise ValueError("there are more target prefixes than inputs")
-            tokens = self._source(source, wanted.max_input_length)
-            prefix = tokens_of("target_prefix", prefix) if prefix is not None else []
-            if tokens and wanted.prefix_bias_beta <= 0:
-                yield tokens, self._forced(prefix, wanted)
+            tokens = self._source(source, search.max_input_length)
+            prefix = token_list("target_prefix", prefix) if prefix is not None else []
+            if tokens and search.prefix_bias_beta <= 0:
+                yield tokens, self._forced(prefix, search)
             else:
                 yield tokens, (self._favoured if tokens else self._prefix)(prefix)
 
-    def _translate(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted, together: int | None) -> Iterator[TranslationResult]:
+    def _translate(self, pairs: Iterable[tuple[Any, Any]], search: SearchOptions, batch_inputs: int | None) -> Iterator[TranslationResult]:
         """Yield results in the order of inputs. The engine does not get inputs without tokens."""
         waiting: collections.deque[tuple[list[str], list[int]]] = collections.deque()  # tokens and prefix of each input
-        watch = _Watch(self._open(), wanted) if wanted.callback is not None else None
+        watch = StepCallback(self._open(), search) if search.callback is not None else None
 
         def requests() -> Iterator[Request]:
-            for number, (tokens, ids, request) in enumerate(self._requests(pairs, wanted)):
+            for number, (tokens, ids, request) in enumerate(self._requests(pairs, search)):
                 waiting.append((tokens, ids))
                 if not tokens:
                     continue
@@ -334,49 +369,49 @@ class Translator:
                     watch.numbers.append((number, len(ids)))
                 yield request
 
-        if wanted.use_vmap and os.path.exists(os.path.join(self._made["path"], "vmap.txt")):
+        if search.use_vmap and os.path.exists(os.path.join(self._made["path"], "vmap.txt")):
             raise NotImplementedError("use_vmap: rill does not read vmap.txt")
-        settings = wanted.settings()
-        if together is not None:
-            settings["batch_size"] = together
+        settings = search.settings()
+        if batch_inputs is not None:
+            settings["batch_size"] = batch_inputs
         if watch is not None:
             settings["heuristic"] = watch
-        if wanted.return_alternatives:
-            yield from self._alternatives(pairs, wanted, settings)
+        if search.return_alternatives:
+            yield from self._alternatives(pairs, search, settings)
             return
         with self._open().stream(requests(), **settings) as stream:
             for result in stream:
                 while not waiting[0][0]:
-                    yield empty(wanted, self._names(waiting.popleft()[1]))
+                    yield empty(search, self._names(waiting.popleft()[1]))
                 entry = waiting.popleft()
                 if watch is not None:
                     watch.finish(result)
-                yield self._result(result, entry, wanted)
+                yield self._result(result, entry, search)
         for _, ids in waiting:
-            yield empty(wanted, self._names(ids))
+            yield empty(search, self._names(ids))
 
-    def _result(self, result: Result, entry: tuple[list[str], list[int]], wanted: Wanted) -> TranslationResult:
+    def _result(self, result: Result, entry: tuple[list[str], list[int]], search: SearchOptions) -> TranslationResult:
         if result.error is not None:
             raise result.error
         source, _ = entry
-        ordered = wanted.ordered(result.outputs)
+        ordered = search.ordered(result.outputs)
         return TranslationResult(
-            hypotheses=[self._tokens(output, source, wanted) for _, output in ordered],
-            scores=[score for score, _ in ordered] if wanted.return_scores else [],
-            attention=[self._attention(output, wanted) for _, output in ordered] if wanted.return_attention else [],
+            hypotheses=[self._tokens(output, source, search) for _, output in ordered],
+            scores=[score for score, _ in ordered] if search.return_scores else [],
+            attention=[self._attention(output, search) for _, output in ordered] if search.return_attention else [],
         )
 
-    def _kept(self, output: Output, wanted: Wanted) -> int:
+    def _kept(self, output: Output, search: SearchOptions) -> int:
         """Number of an output's tokens in the result, with or without the end token."""
         ended = bool(output.ids) and output.ids[-1] == self._open().info.end_action
-        return len(output.ids) - (1 if ended and not wanted.return_end_token else 0)
+        return len(output.ids) - (1 if ended and not search.return_end_token else 0)
 
-    def _attention(self, output: Output, wanted: Wanted) -> list[list[float]]:
-        return [list(row) for row in (output.alignment or [])[: self._kept(output, wanted)]]
+    def _attention(self, output: Output, search: SearchOptions) -> list[list[float]]:
+        return [list(row) for row in (output.alignment or [])[: self._kept(output, search)]]
 
-    def _tokens(self, output: Output, source: list[str], wanted: Wanted) -> list[str]:
-        tokens = output.tokens[: self._kept(output, wanted)]
-        if wanted.replace_unknowns and "<unk>" in tokens:
+    def _tokens(self, output: Output, source: list[str], search: SearchOptions) -> list[str]:
+        tokens = output.tokens[: self._kept(output, search)]
+        if search.replace_unknowns and "<unk>" in tokens:
             shares: Any = output.alignment or []
             for i, token in enumerate(tokens):
                 if token == "<unk>" and i < len(shares):
@@ -384,44 +419,48 @@ class Translator:
                     tokens[i] = source[best] if best < len(source) else token
         return tokens
 
-    def _alternatives(self, pairs: Iterable[tuple[Any, Any]], wanted: Wanted, settings: dict[str, Any]) -> Iterator[TranslationResult]:
+    def _alternatives(
+        self, pairs: Iterable[tuple[Any, Any]], search: SearchOptions, settings: dict[str, Any]
+    ) -> Iterator[TranslationResult]:
         """For each prefix, find the most probable next tokens, and the best output that continues each."""
         model = self._open()
         end = model.info.end_action
-        one = dataclasses.replace(wanted, return_alternatives=False, num_hypotheses=1, callback=None)
-        all_of_one = {**one.settings(), "min_length": wanted.min_decoding_length} | ({"n_best": one.most} if one.beam_size > 1 else {})
+        one = dataclasses.replace(search, return_alternatives=False, num_hypotheses=1, callback=None)
+        all_of_one = {**one.settings(), "min_length": search.min_decoding_length}
+        if one.beam_size > 1:
+            all_of_one["n_best"] = one.max_outputs
         for source, prefix in pairs:
-            tokens = self._source(source, wanted.max_input_length)
-            prefix = tokens_of("target_prefix", prefix) if prefix is not None else []
+            tokens = self._source(source, search.max_input_length)
+            prefix = token_list("target_prefix", prefix) if prefix is not None else []
             if not tokens:
-                yield empty(wanted, self._names(self._prefix(prefix)))
+                yield empty(search, self._names(self._prefix(prefix)))
                 continue
-            text, ids = line_of(tokens), self._forced(prefix, wanted)
-            if len(ids) >= wanted.max_decoding_length:
-                yield empty(wanted, self._names(ids))
+            text, ids = input_line(tokens), self._forced(prefix, search)
+            if len(ids) >= search.max_decoding_length:
+                yield empty(search, self._names(ids))
                 continue
-            begun = self._begun(text, ids, wanted, settings)
+            begun = self._begun(text, ids, search, settings)
             given = [Request(text, arguments={"python-prefix": " ".join(map(str, [*ids, action]))}) for action, _ in begun]
             hypotheses, scores, attention = [], [], []
             for (_, logp), result in zip(begun, model.decode(given, **all_of_one)):
                 if result.error is not None:
                     raise result.error
                 # The prefix and the expanded token do not count in the length that normalises the score.
-                ranked = [(out.path_score / max(1, len(out.ids) - len(ids) - 1) ** wanted.length_penalty, out) for out in result.outputs]
+                ranked = [(out.path_score / max(1, len(out.ids) - len(ids) - 1) ** search.length_penalty, out) for out in result.outputs]
                 score, best = max(ranked, key=lambda pair: pair[0])
-                hypotheses.append(self._tokens(best, tokens, wanted))
+                hypotheses.append(self._tokens(best, tokens, search))
                 scores.append(logp + score)
-                attention.append(self._attention(best, wanted))
+                attention.append(self._attention(best, search))
             yield TranslationResult(
-                hypotheses, scores if wanted.return_scores else [], attention if wanted.return_attention and end is not None else []
+                hypotheses, scores if search.return_scores else [], attention if search.return_attention and end is not None else []
             )
 
-    def _begun(self, text: str, ids: list[int], wanted: Wanted, settings: dict[str, Any]) -> list[tuple[int, float]]:
+    def _begun(self, text: str, ids: list[int], search: SearchOptions, settings: dict[str, Any]) -> list[tuple[int, float]]:
         """The most probable next tokens of a prefix except the end, with log-probabilities renormalised without the end."""
         model = self._open()
         end = model.info.end_action
         request = Request(text, arguments={"python-prefix": " ".join(map(str, ids))})
-        n = wanted.num_hypotheses + 1
+        n = search.num_hypotheses + 1
         kept: dict[str, Any] = {name: settings[name] for name in ("scorer", "unknown_penalty") if name in settings}
         kept |= {"beam_size": n, "n_best": n, "max_children": n, "stop_after": n, "heuristic": []}
         kept |= {"finish": "immediate", "length_penalty": 0}
@@ -431,9 +470,9 @@ class Translator:
             ending = model.score([(text, [*ids, end])])[0]
             rest = math.log1p(-min(math.exp(ending.best.token_logprobs[-1]), 1 - 1e-9)) if ending.ok else 0.0
         begun = [(output.ids[-1], output.token_logprobs[-1] - rest) for output in found[0].outputs]
-        begun = [(action, logp) for action, logp in begun if action != end][: wanted.num_hypotheses]
-        least = wanted.min_alternative_expansion_prob
-        return [one for i, one in enumerate(begun) if i == 0 or math.exp(one[1]) >= least]
+        begun = [(action, logp) for action, logp in begun if action != end][: search.num_hypotheses]
+        minimum = search.min_alternative_expansion_prob
+        return [one for i, one in enumerate(begun) if i == 0 or math.exp(one[1]) >= minimum]
 
     @typed
     def translate_file(
@@ -464,8 +503,8 @@ class Translator:
             try:
                 sources = (cut(line.rstrip("\n")) for line in lines)
                 targets = (cut_target(line.rstrip("\n")) for line in prefixes) if prefixes is not None else None
-                asked = cast("TranslationOptions", {**options, "return_scores": with_scores})
-                for result in self.translate_iterable(sources, targets, max_batch_size, batch_type, **asked):
+                own = cast("TranslationOptions", {**options, "return_scores": with_scores})
+                for result in self.translate_iterable(sources, targets, max_batch_size, batch_type, **own):
                     examples += 1
                     tokens += len(result.hypotheses[0])
                     for i, hypothesis in enumerate(result.hypotheses):
@@ -476,6 +515,18 @@ class Translator:
         return ExecutionStats(tokens, examples, (time.monotonic() - begin) * 1000)
 
     # --- scoring ---
+
+    @overload
+    def score_batch(
+        self, source: Sequence[Tokens], target: Sequence[Tokens], *, max_batch_size: int = 0, batch_type: str = "examples",
+        max_input_length: int = 1024, offset: int = 0, asynchronous: Literal[False] = False,
+    ) -> list[ScoringResult]: ...
+
+    @overload
+    def score_batch(
+        self, source: Sequence[Tokens], target: Sequence[Tokens], *, max_batch_size: int = 0, batch_type: str = "examples",
+        max_input_length: int = 1024, offset: int = 0, asynchronous: Literal[True],
+    ) -> list[AsyncScoringResult]: ...
 
     @typed
     def score_batch(
@@ -490,10 +541,10 @@ class Translator:
         asynchronous: bool = False,
     ) -> list[ScoringResult] | list[AsyncScoringResult]:
         """Score each pair: log-probabilities of the target tokens, including the end, from number `offset` on."""
-        source, target = many_of("source", source), many_of("target", target)
+        source, target = token_lists("source", source), token_lists("target", target)
         if len(source) != len(target):
             raise ValueError(f"there are {len(source)} inputs and {len(target)} targets")
-        together_of(max_batch_size, batch_type, source)
+        inputs_per_batch(max_batch_size, batch_type, source)
         pairs = list(zip(source, target))
         if asynchronous:
             return self._later(lambda: list(self._score(pairs, max_input_length, offset)), len(pairs), AsyncScoringResult)
@@ -512,7 +563,7 @@ class Translator:
         """score_batch() for a stream of pairs."""
         if max_batch_size < 1:
             raise ValueError("max_batch_size must be >= 1")
-        together_of(max_batch_size, batch_type, ())
+        inputs_per_batch(max_batch_size, batch_type, ())
         pairs = zip(source, target)
         while many := list(itertools.islice(pairs, 16 * max_batch_size)):
             yield from self._score(many, max_input_length, offset)
@@ -522,11 +573,11 @@ class Translator:
             raise ValueError("offset and max_input_length must be >= 0")
         model = self._open()
         end = model.info.end_action
-        cut = [(self._source(one, max_input_length), tokens_of("target", other)) for one, other in pairs]
+        cut = [(self._source(one, max_input_length), token_list("target", other)) for one, other in pairs]
         pairs = [(source, target[: max_input_length - 1] if max_input_length else target) for source, target in cut]
-        pairs = [(source, self._forced(target, Wanted(), "target") if source else self._prefix(target)) for source, target in pairs]
+        pairs = [(source, self._forced(target, SearchOptions(), "target") if source else self._prefix(target)) for source, target in pairs]
         pairs = [(source, [*target, *([] if end is None else [end])]) for source, target in pairs]
-        found = iter(model.score((line_of(source), ids) for source, ids in pairs if source))
+        found = iter(model.score((input_line(source), ids) for source, ids in pairs if source))
         for source, ids in pairs:
             names = self._names(ids)
             if not source and self._marks:
@@ -568,8 +619,8 @@ class Translator:
             open(output_path, "w", encoding="utf-8", newline="\n") as out,
         ):
             sources = (cut(line.rstrip("\n")) for line in lines)
-            wanted = (cut_target(line.rstrip("\n")) for line in targets)
-            for result in self.score_iterable(sources, wanted, max_batch_size, batch_type, max_input_length, offset):
+            search = (cut_target(line.rstrip("\n")) for line in targets)
+            for result in self.score_iterable(sources, search, max_batch_size, batch_type, max_input_length, offset):
                 examples += 1
                 tokens += len(result.tokens)
                 mean = sum(result.log_probs) / max(1, len(result.log_probs))
@@ -622,14 +673,14 @@ class Translator:
             "max_input_length": max_input_length,
             "use_vmap": use_vmap,
         }
-        wanted = wanted_of("generate_tokens", {**options, "beam_size": 1, "return_scores": return_log_prob, "callback": look})
-        self._check_tokens(wanted)
-        watch = _Watch(self._open(), wanted)
-        ids = self._forced(tokens_of("target_prefix", target_prefix) if target_prefix is not None else (), wanted)
+        search = search_options("generate_tokens", {**options, "beam_size": 1, "return_scores": return_log_prob, "callback": look})
+        self._check_tokens(search)
+        watch = StepCallback(self._open(), search)
+        ids = self._forced(token_list("target_prefix", target_prefix) if target_prefix is not None else (), search)
         watch.numbers.append((0, len(ids)))
-        text = line_of(self._source(source, max_input_length))
+        text = input_line(self._source(source, max_input_length))
         arguments = {"python-prefix": " ".join(map(str, ids))} if ids else None
-        settings = {**wanted.settings(), "heuristic": watch}
+        settings = {**search.settings(), "heuristic": watch}
         if not text:
             return
         with self._open().stream([Request(text, arguments=arguments)], **settings) as stream:
@@ -639,52 +690,3 @@ class Translator:
                 while steps:
                     step = steps.popleft()
                     yield step if return_log_prob else dataclasses.replace(step, log_prob=None)
-
-
-def _marks_of(folder: str) -> int:
-    """Number of tokens that the model adds to an input."""
-    with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
-        said = json.load(file)
-    return sum(bool(said.get(name, False)) for name in ("add_source_bos", "add_source_eos"))
-
-
-def _bias(ids: list[int], scored: Result, beta: float) -> str:
-    """Arguments of python-bias: log p becomes log((1 - beta) p + beta) for tokens of the prefix, log((1 - beta) p) for others."""
-    share = math.log1p(-beta)
-    biases = [math.log((1 - beta) * math.exp(logp) + beta) - logp - share for logp in scored.best.token_logprobs]
-    return f"{share!r} " + " ".join(f"{one}:{bias!r}" for one, bias in zip(ids, biases))
-
-
-class _Watch:
-    """A heuristic that never prunes. It reports the steps of greedy searches to a callback, and stops a search if the callback says so."""
-
-    def __init__(self, model: Model, wanted: Wanted) -> None:
-        self._model, self._callback, self._most = model, wanted.callback, wanted.max_decoding_length
-        self.numbers: list[tuple[int, int]] = []  # for each input: number in the batch, length of the prefix
-        self._last: dict[int, int] = {}  # last reported step of each input
-
-    def __call__(self, beams: Any) -> None:
-        for i in range(beams.n):
-            first = int(beams.offset[i])
-            if first == int(beams.offset[i + 1]):
-                continue
-            item, step = int(beams.item_id[i]), int(beams.timestep[i])
-            if self._tell(item, step, int(beams.action[first]), float(beams.action_logp[first]), step + 1 == self._most):
-                beams.stop[i] = 1
-
-    def _tell(self, item: int, step: int, action: int, logp: float, last: bool) -> bool:
-        number, prefix = self.numbers[item]
-        self._last[item] = step
-        if self._callback is None:
-            return False
-        logp = 0.0 if step < prefix else logp  # forced tokens have no score
-        return bool(self._callback(GenerationStepResult(step, number, action, 0, self._model.id_to_token(action), logp, None, last)))
-
-    def finish(self, result: Result) -> None:
-        """Report the end of an output, which the heuristic does not see."""
-        told = self._last.pop(result.id, -1)
-        if result.ok:
-            best = result.best
-            for step in range(told + 1, len(best.ids)):
-                self._tell(result.id, step, best.ids[step], best.token_logprobs[step], True)
-            self._last.pop(result.id, None)

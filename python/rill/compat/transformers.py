@@ -12,6 +12,8 @@ tokenizer splits. Other arguments of transformers are refused.
 from __future__ import annotations
 
 import dataclasses
+import difflib
+import inspect
 import random
 from collections.abc import Iterable
 from typing import Any
@@ -35,6 +37,28 @@ class GenerateOutput:
     sequences_scores: list[float]
     scores: list[list[float]]
 
+
+_REFUSED = {
+    "input_ids": "inputs are texts, which the model's tokenizer splits: generate(model, [text])",
+    "inputs_embeds": "inputs are texts, which the model's tokenizer splits: generate(model, [text])",
+    "attention_mask": "inputs are texts and have no padding: leave it out",
+    "decoder_input_ids": 'rill.Request(text, arguments={"prefix": ...}) with scorer="prefix" forces the beginning of an output',
+    "forced_bos_token_id": "open the model with target_lang=, or read it from the model's generation_config.json",
+    "bad_words_ids": 'rill.Request(text, arguments={"ban": ...}) with scorer="ban" bans phrases',
+    "force_words_ids": 'rill.Request(text, arguments={"require": ...}) with scorer="require" requires phrases',
+    "logits_processor": "model.stream(inputs, scorer=function) changes scores",
+    "stopping_criteria": "model.stream(inputs, heuristic=function) stops inputs",
+    "streamer": "model.stream(inputs, trace=function) reports each timestep",
+    "generation_config": "the model's own generation_config.json is read; other values are arguments",
+    "pad_token_id": "results have no padding: leave it out",
+    "eos_token_id": "the model's own end token ends outputs: leave it out",
+    "use_cache": "the KV cache is always used: leave it out",
+    "return_dict_in_generate": "the result always has scores: leave it out",
+    "output_scores": "the result always has scores: leave it out",
+    "penalty_alpha": "contrastive search is not supported",
+    "typical_p": "typical sampling is not supported; top_p is",
+    "min_p": "min-p sampling is not supported; top_p is",
+}
 
 _STOPS = {False: "bound", True: "count", "never": "bound-max"}
 
@@ -62,6 +86,7 @@ def generate(
     num_beam_groups: int | None = None,
     diversity_penalty: float | None = None,
     seed: int | None = None,
+    **others: object,
 ) -> GenerateOutput:
     """Decode as transformers' generate() does. None: the value of the model's generation_config.json, or its default.
 
@@ -69,6 +94,10 @@ def generate(
     num_beams: 1 is greedy search. seed: of samples; None: different in every call
     Raises rill.OptionError for impossible values, ValueError for contradictory ones, and the error of a failed input.
     """
+    for name in others:
+        near = difflib.get_close_matches(name, list(inspect.signature(generate).parameters), 1)
+        why = _REFUSED.get(name) or (f"did you mean {near[0]}?" if near else "rill does not support it")
+        raise TypeError(f"generate() has no argument {name}: {why}")
     if early_stopping is not None and early_stopping not in _STOPS:
         raise ValueError(f"early_stopping: True, False or 'never' was expected, found {early_stopping!r}")
     if forced_eos_token_id is not None and forced_eos_token_id != model.info.end_action:
@@ -78,13 +107,13 @@ def generate(
     if not do_sample and num_return_sequences > (num_beams or 1) and num_beams is not None:
         raise ValueError(f"num_return_sequences ({num_return_sequences}) has to be at most num_beams ({num_beams})")
     forced = 1 if forced_eos_token_id is not None else 0
-    most = max_new_tokens - forced if max_new_tokens is not None else None if max_length is None else max_length - 1 - forced
-    least = min_new_tokens if min_new_tokens is not None else None if min_length is None else max(0, min_length - 1)
-    said: dict[str, Any] = {
+    longest = max_new_tokens - forced if max_new_tokens is not None else None if max_length is None else max_length - 1 - forced
+    shortest = min_new_tokens if min_new_tokens is not None else None if min_length is None else max(0, min_length - 1)
+    settings: dict[str, Any] = {
         "like": "hf",
         "heuristic": [],
-        "max_length": most,
-        "min_length": least,
+        "max_length": longest,
+        "min_length": shortest,
         "length_penalty": length_penalty,
         "stop": None if early_stopping is None else _STOPS[early_stopping],
         "at_limit": "end-free" if forced else None,
@@ -97,12 +126,12 @@ def generate(
         if (num_beams or 1) != 1:
             raise NotImplementedError("do_sample with num_beams above 1: rill draws without a beam")
         drawn = {"sample": num_return_sequences, "n_best": num_return_sequences, "temperature": temperature, "top_k": top_k, "top_p": top_p}
-        said |= {**drawn, "seed": random.getrandbits(31) if seed is None else seed, "stop": None}
+        settings |= {**drawn, "seed": random.getrandbits(31) if seed is None else seed, "stop": None}
     elif num_beams == 1:
-        said |= {"method": "greedy", "stop": None}
+        settings |= {"method": "greedy", "stop": None}
     else:
-        said |= {"beam_size": num_beams, "n_best": num_return_sequences}
-    outputs = [output for result in model.stream(inputs, **said) for output in (result.best, *result.outputs[1:])]
+        settings |= {"beam_size": num_beams, "n_best": num_return_sequences}
+    outputs = [output for result in model.stream(inputs, **settings) for output in (result.best, *result.outputs[1:])]
     return GenerateOutput(
         texts=[output.text for output in outputs],
         sequences=[output.ids for output in outputs],

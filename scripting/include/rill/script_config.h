@@ -21,12 +21,12 @@ typedef struct rill_script_pair {
     const char *name, *value;
 } rill_script_pair;
 
-/* A list of heuristics or scorers, or a scheduler. If `said` is 1, the script sets this list, which replaces that of
+/* A list of heuristics or scorers, or a scheduler. If `is_set` is 1, the script sets this list, which replaces that of
  * other option sources even if it is empty. */
 typedef struct rill_script_chain {
     const rill_chain_entry *entry; /* [n] */
     int32_t n;
-    int said;
+    int is_set;
 } rill_script_chain;
 
 /* One parameter of a sweep and its values. */

@@ -1,31 +1,31 @@
 /* A plugin with one heuristic, one scorer and one scheduler, written as an outside author would. */
 #include "rill/plugin.h"
 
-static rill_status keep_first(void *self, rill_candidates *beams)
+static rill_status keep_first(void *self, rill_candidates *candidates)
 {
     (void)self;
-    for (int32_t i = 0; i < beams->n; i++) beams->width[i] = 1;
+    for (int32_t i = 0; i < candidates->n; i++) candidates->width[i] = 1;
     return RILL_OK;
 }
 
-static rill_status reward_nothing(void *self, const rill_scorer_rows *rows, rill_modifiers *ask)
+static rill_status reward_nothing(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
 {
     (void)self;
-    return rows->n > 0 ? rill_modifiers_reward(ask, 0, 0) : RILL_OK;
+    return rows->n > 0 ? rill_modifiers_reward(modifiers, 0, 0) : RILL_OK;
 }
 
-static rill_status choose_all(void *self, const rill_sched_view *flight, int32_t *order, int32_t *count)
+static rill_status choose_all(void *self, const rill_sched_view *view, int32_t *order, int32_t *count)
 {
     (void)self;
-    for (int32_t i = 0; i < flight->n; i++) order[i] = i;
-    *count = flight->n;
+    for (int32_t i = 0; i < view->n; i++) order[i] = i;
+    *count = view->n;
     return RILL_OK;
 }
 
-static rill_status admit(void *self, const rill_sched_view *flight, int32_t *count)
+static rill_status admit(void *self, const rill_sched_view *view, int32_t *count)
 {
     (void)self;
-    *count = flight->max_items;
+    *count = view->max_items;
     return RILL_OK;
 }
 

@@ -2,9 +2,9 @@
  * one of another ABI. 2: no exported plugin function. 3: the function returns NULL. */
 #include "rill/plugin.h"
 
-static rill_status keep_all(void *self, rill_candidates *beams)
+static rill_status keep_all(void *self, rill_candidates *candidates)
 {
-    (void)self, (void)beams;
+    (void)self, (void)candidates;
     return RILL_OK;
 }
 

@@ -5,16 +5,26 @@ from __future__ import annotations
 import concurrent.futures
 import dataclasses
 import difflib
+import json
 import math
+import os
 import random
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 
 from ..kinds import by_annotation, function, typed, whole
-from ..results import Output
+from ..model import Model
+from ..results import Output, Result
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..views import Candidates
+
+_Result = TypeVar("_Result")
 Tokens = Sequence[str]
 DICE = random.Random()
 
@@ -25,7 +35,7 @@ def set_random_seed(seed: int) -> None:
     DICE.seed(seed)
 
 
-def tokens_of(what: str, given: Any) -> list[str]:
+def token_list(what: str, given: object) -> list[str]:
     """Check a list of tokens. Raises TypeError for a single text, and for tokens that are not texts."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or not hasattr(given, "__getitem__") or hasattr(given, "keys"):
         raise TypeError(f"{what}: a list of tokens was expected, found {reprlib.repr(given)}")
@@ -36,19 +46,27 @@ def tokens_of(what: str, given: Any) -> list[str]:
     return tokens
 
 
-def many_of(what: str, given: Any, missing: bool = False) -> list[Any]:
+def token_lists(what: str, given: Any, missing: bool = False) -> list[Any]:
     """Check a list of token lists. missing: accept None in place of a list."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) or not hasattr(given, "__getitem__") or hasattr(given, "keys"):
         raise TypeError(f"{what}: a list of lists of tokens was expected, found {reprlib.repr(given)}")
-    return [None if missing and one is None else tokens_of(what, one) for one in given]
+    return [None if missing and one is None else token_list(what, one) for one in given]
 
 
 _BLANK = re.compile("[ \\t-\\r\\0]")
 
 
-def line_of(tokens: list[str]) -> str:
+def input_line(tokens: list[str]) -> str:
     """Join tokens with spaces to an input of rill. Empty tokens and tokens with spaces become <unk>, since no model has them."""
     return " ".join("<unk>" if not token or _BLANK.search(token) else token for token in tokens)
+
+
+class Hypothesis(TypedDict, total=False):
+    """The old form of one output of a result; "score" and "attention" if they were requested."""
+
+    tokens: list[str]
+    score: float
+    attention: list[list[float]]
 
 
 @dataclasses.dataclass
@@ -58,14 +76,14 @@ class TranslationResult:
     hypotheses: list[list[str]]
     scores: list[float] = dataclasses.field(default_factory=list)
     attention: list[list[list[float]]] = dataclasses.field(default_factory=list)
-    logits: list[Any] = dataclasses.field(default_factory=list)
+    logits: list[NDArray[np.float32]] = dataclasses.field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.hypotheses)
 
-    def __getitem__(self, i: int) -> dict[str, Any]:
+    def __getitem__(self, i: int) -> Hypothesis:
         """The old form of a result: {"tokens", "score", "attention"}."""
-        found: dict[str, Any] = {"tokens": self.hypotheses[i]}
+        found: Hypothesis = {"tokens": self.hypotheses[i]}
         if self.scores:
             found["score"] = self.scores[i]
         if self.attention:
@@ -104,13 +122,13 @@ class ExecutionStats:
     total_time_in_ms: float
 
 
-class Async:
+class Async(Generic[_Result]):
     """A result that another thread computes."""
 
-    def __init__(self, future: concurrent.futures.Future[list[Any]], index: int) -> None:
+    def __init__(self, future: concurrent.futures.Future[list[_Result]], index: int) -> None:
         self._future, self._index = future, index
 
-    def result(self) -> Any:
+    def result(self) -> _Result:
         """Wait for the result. Raises the exception of the computation."""
         return self._future.result()[self._index]
 
@@ -119,23 +137,23 @@ class Async:
         return self._future.done()
 
 
-class AsyncTranslationResult(Async):
+class AsyncTranslationResult(Async[TranslationResult]):
     """A future TranslationResult."""
 
 
-class AsyncScoringResult(Async):
+class AsyncScoringResult(Async[ScoringResult]):
     """A future ScoringResult."""
 
 
 def refuse(**unsupported: bool) -> None:
     for name, given in unsupported.items():
         if given:
-            raise NotImplementedError(f"{name}: {LACKS.get(name, 'rill has nothing that does this')}")
+            raise NotImplementedError(f"{name}: {LACKS.get(name, 'rill does not support it')}")
 
 
-_BEFORE = "CTranslate2 does this to logits before the softmax, and rill to log-probabilities behind it, which gives other "
-STRUCK = ("min_decoding_length", "no_repeat_ngram_size", "disable_unk", "suppress_sequences")
-LACKS = {"repetition_penalty": _BEFORE + "outputs"}
+_BEFORE_SOFTMAX = "CTranslate2 changes logits before the softmax and rill log-probabilities after it, which gives other "
+FORBIDDING = ("min_decoding_length", "no_repeat_ngram_size", "disable_unk", "suppress_sequences")
+LACKS = {"repetition_penalty": _BEFORE_SOFTMAX + "outputs"}
 
 WEIGHTS = {
     "default": None,
@@ -148,7 +166,7 @@ WEIGHTS = {
 
 
 class TranslationOptions(TypedDict, total=False):
-    """Keyword arguments of translate_batch() and similar calls: the fields of Wanted."""
+    """Keyword arguments of translate_batch() and similar calls: the fields of SearchOptions."""
 
     beam_size: int
     patience: float
@@ -179,7 +197,7 @@ class TranslationOptions(TypedDict, total=False):
 
 
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class SearchOptions:
     """Search and result options of a translation: the arguments of translate_batch()."""
 
     beam_size: int = 2
@@ -220,7 +238,7 @@ class Wanted:
         return self.coverage_penalty != 0 and self.beam_size > 1 and not self.samples
 
     @property
-    def most(self) -> int:
+    def max_outputs(self) -> int:
         """Largest number of outputs of a beam."""
         return self.enough + self.beam_size
 
@@ -230,10 +248,10 @@ class Wanted:
         return math.floor(self.beam_size * self.patience + 0.5)
 
     @property
-    def struck(self) -> list[str]:
+    def forbidding(self) -> list[str]:
         """Options that forbid some tokens. A min_decoding_length of 1 is not one: it affects all outputs of an input equally."""
         given = self.min_decoding_length > 1, self.no_repeat_ngram_size > 0, self.disable_unk, bool(self.suppress_sequences)
-        return [name for name, one in zip(STRUCK, given) if one]
+        return [name for name, one in zip(FORBIDDING, given) if one]
 
     @property
     def greedy(self) -> bool:
@@ -275,11 +293,11 @@ class Wanted:
         ):
             if wrong:
                 raise ValueError(why)
-        for name in self.struck:
+        for name in self.forbidding:
             if not self.greedy:
-                raise NotImplementedError(f"{name}: {_BEFORE}outputs unless the search is greedy")
+                raise NotImplementedError(f"{name}: {_BEFORE_SOFTMAX}outputs unless the search is greedy")
             if self.return_scores:
-                raise NotImplementedError(f"{name} with scores: {_BEFORE}ones")
+                raise NotImplementedError(f"{name} with scores: {_BEFORE_SOFTMAX}ones")
         refuse(
             prefix_bias_beta_with_alternatives=self.prefix_bias_beta > 0 and self.return_alternatives,
             repetition_penalty=self.repetition_penalty != 1,
@@ -292,7 +310,7 @@ class Wanted:
 
     def settings(self) -> dict[str, Any]:
         """The options as settings of rill."""
-        said: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "like": "ct2",
             "length_penalty": self.length_penalty,
             "max_length": self.max_decoding_length,
@@ -301,57 +319,58 @@ class Wanted:
             "scorer": ["python-prefix"],
         }
         if self.samples:
-            said |= {"sample": self.num_hypotheses, "top_k": self.sampling_topk, "top_p": self.sampling_topp, "n_best": self.num_hypotheses}
-            said |= {"temperature": self.sampling_temperature, "seed": DICE.getrandbits(31)}
+            settings |= {"num_samples": self.num_hypotheses, "n_best": self.num_hypotheses}
+            settings |= {"top_k": self.sampling_topk, "top_p": self.sampling_topp}
+            settings |= {"temperature": self.sampling_temperature, "seed": DICE.getrandbits(31)}
         elif self.callback is not None:
-            said |= {"beam_size": 1, "max_children": 1}
+            settings |= {"beam_size": 1, "max_children": 1}
         elif self.beam_size == 1:
-            said |= {"method": "greedy"}
+            settings |= {"method": "greedy"}
         else:
-            said |= {"beam_size": self.beam_size, "n_best": self.most if self.covers else self.num_hypotheses}
+            settings |= {"beam_size": self.beam_size, "n_best": self.max_outputs if self.covers else self.num_hypotheses}
             if self.covers:
-                said |= {"stop": "count", "stop_after": self.enough}
+                settings |= {"stop": "count", "stop_after": self.enough}
             elif self.length_penalty == 0:
-                said |= {"stop_after": self.num_hypotheses}
+                settings |= {"stop_after": self.num_hypotheses}
             elif self.patience != 1:
-                said |= {"patience": self.patience}
+                settings |= {"patience": self.patience}
         if self.no_repeat_ngram_size:
-            said["no_repeat_ngram"] = self.no_repeat_ngram_size
+            settings["no_repeat_ngram"] = self.no_repeat_ngram_size
         if self.disable_unk:
-            said["unknown_penalty"] = "inf"
+            settings["unknown_penalty"] = "inf"
         if self.suppress_sequences:
             phrases = [" ".join(sequence) for sequence in self.suppress_sequences]
-            said["scorer"] = ["python-prefix", "ban:" + " ||| ".join(phrases)]
+            settings["scorer"] = ["python-prefix", "ban:" + " ||| ".join(phrases)]
         if self.prefix_bias_beta > 0:
-            said["scorer"] = ["python-bias", *said["scorer"]]
+            settings["scorer"] = ["python-bias", *settings["scorer"]]
         if self.return_attention or self.replace_unknowns or self.covers:
-            said["alignment"] = "soft"
-        return said
+            settings["alignment"] = "soft"
+        return settings
 
 
-def wanted_of(call: str, options: Mapping[str, Any]) -> Wanted:
+def search_options(call: str, options: Mapping[str, Any]) -> SearchOptions:
     """Check the options of a call. The TypeError for an unknown option suggests the nearest known one."""
-    known = [field.name for field in dataclasses.fields(Wanted)]
+    known = [field.name for field in dataclasses.fields(SearchOptions)]
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             raise TypeError(f"{call}() got an unexpected keyword argument {name!r}" + (f": did you mean {near[0]!r}?" if near else ""))
-    options = by_annotation(Wanted.__annotations__, dict(options))
-    for name, read in (("suppress_sequences", many_of), ("callback", function), ("end_token", _ends_of)):
+    options = by_annotation(SearchOptions.__annotations__, dict(options))
+    for name, read in (("suppress_sequences", token_lists), ("callback", function), ("end_token", _ends_of)):
         if options.get(name) is not None:
             options = {**options, name: read(name, options[name])}
-    wanted = Wanted(**options)
-    wanted.check()
-    return wanted
+    search = SearchOptions(**options)
+    search.check()
+    return search
 
 
 def _ends_of(what: str, given: Any) -> list[str | int]:
     """Check end_token: tokens, or their ids."""
     if isinstance(given, (str, bytes)):
-        return [*tokens_of(what, [given])]
+        return [*token_list(what, [given])]
     if isinstance(given, Iterable) and (ends := list(given)) and not isinstance(ends[0], (str, bytes)):
         return [whole(what, end) for end in ends]
-    return [*tokens_of(what, given)]
+    return [*token_list(what, given)]
 
 
 def _coverage(shares: Any) -> float:
@@ -359,17 +378,17 @@ def _coverage(shares: Any) -> float:
     return sum(math.log(min(1.0, piece)) for piece in map(sum, zip(*shares)) if piece > 0)
 
 
-def empty(wanted: Wanted, prefix: list[str]) -> TranslationResult:
+def empty(search: SearchOptions, prefix: list[str]) -> TranslationResult:
     """The result of an input without tokens: its prefix."""
-    n, tokens = wanted.num_hypotheses, prefix[: wanted.max_decoding_length]
+    n, tokens = search.num_hypotheses, prefix[: search.max_decoding_length]
     return TranslationResult(
         hypotheses=[list(tokens) for _ in range(n)],
-        scores=[0.0] * n if wanted.return_scores else [],
-        attention=[[[] for _ in tokens] for _ in range(n)] if wanted.return_attention else [],
+        scores=[0.0] * n if search.return_scores else [],
+        attention=[[[] for _ in tokens] for _ in range(n)] if search.return_attention else [],
     )
 
 
-def together_of(max_batch_size: int, batch_type: str, source: Sequence[Tokens]) -> int | None:
+def inputs_per_batch(max_batch_size: int, batch_type: str, source: Sequence[Tokens]) -> int | None:
     """Number of inputs to decode together according to CTranslate2's batch arguments; None: rill chooses."""
     if batch_type not in ("examples", "tokens"):
         raise ValueError(f"Invalid batch type: {batch_type}")
@@ -381,3 +400,52 @@ def together_of(max_batch_size: int, batch_type: str, source: Sequence[Tokens]) 
     if batch_type == "examples":
         return max_batch_size
     return max(1, max_batch_size // max([len(tokens) for tokens in source] or [32]))
+
+
+def added_tokens(folder: str) -> int:
+    """Number of tokens that the model adds to an input."""
+    with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    return sum(bool(config.get(name, False)) for name in ("add_source_bos", "add_source_eos"))
+
+
+def bias_arguments(ids: list[int], scored: Result, beta: float) -> str:
+    """Arguments of python-bias: log p becomes log((1 - beta) p + beta) for tokens of the prefix, log((1 - beta) p) for others."""
+    share = math.log1p(-beta)
+    biases = [math.log((1 - beta) * math.exp(logp) + beta) - logp - share for logp in scored.best.token_logprobs]
+    return f"{share!r} " + " ".join(f"{one}:{bias!r}" for one, bias in zip(ids, biases))
+
+
+class StepCallback:
+    """A heuristic that never prunes. It reports the steps of greedy searches to a callback, and stops a search if the callback says so."""
+
+    def __init__(self, model: Model, search: SearchOptions) -> None:
+        self._model, self._callback, self._max_length = model, search.callback, search.max_decoding_length
+        self.numbers: list[tuple[int, int]] = []  # for each input: number in the batch, length of the prefix
+        self._last: dict[int, int] = {}  # last reported step of each input
+
+    def __call__(self, candidates: Candidates) -> None:
+        for i in range(candidates.n):
+            first = int(candidates.offset[i])
+            if first == int(candidates.offset[i + 1]):
+                continue
+            item, step = int(candidates.item_id[i]), int(candidates.timestep[i])
+            if self._report(item, step, int(candidates.action[first]), float(candidates.action_logp[first]), step + 1 == self._max_length):
+                candidates.stop[i] = 1
+
+    def _report(self, item: int, step: int, action: int, logp: float, last: bool) -> bool:
+        number, prefix = self.numbers[item]
+        self._last[item] = step
+        if self._callback is None:
+            return False
+        logp = 0.0 if step < prefix else logp  # forced tokens have no score
+        return bool(self._callback(GenerationStepResult(step, number, action, 0, self._model.id_to_token(action), logp, None, last)))
+
+    def finish(self, result: Result) -> None:
+        """Report the end of an output, which the heuristic does not see."""
+        reported = self._last.pop(result.id, -1)
+        if result.ok:
+            best = result.best
+            for step in range(reported + 1, len(best.ids)):
+                self._report(result.id, step, best.ids[step], best.token_logprobs[step], True)
+            self._last.pop(result.id, None)

@@ -138,13 +138,13 @@ def _close(process: int, desk: Desk, thread: threading.Thread, kept: hooks.Hooks
     thread.join()
     lib.rill_workers_finish(opened.workers)
     del kept
-    opened.crew.release()
+    opened.workers_lock.release()
 
 
-class Crew:
-    """A run of a model's workers, with the methods of stream.Local. The caller holds opened.crew, which close() releases."""
+class WorkersRun:
+    """A run of a model's workers, with the methods of stream.Local. The caller holds opened.workers_lock, which close() releases."""
 
-    def __init__(self, opened: Opened, said: Mapping[str, Any], names: Vocabulary, given: bool) -> None:
+    def __init__(self, opened: Opened, settings_given: Mapping[str, Any], names: Vocabulary, given: bool) -> None:
         from .request import RequestFiller
         from .stream import fields_of
 
@@ -152,22 +152,22 @@ class Crew:
         kept = hooks.Hooks()
         try:
             with opened.lock:
-                plan = opened.plan([said], None, given)
+                config = opened.config([settings_given], None, given)
                 try:
                     if given:
-                        errors.check(opened.ctx, lib.rill_search_config_add_scorer(plan.plan, b"given", b""))
-                    self.filler = RequestFiller(opened, said, plan, given)
-                    self._desk = Desk(opened, Reader(names, fields_of(plan, kept)))
-                    setups = ffi.new("rill_engine_setup *[]", [plan.setup] * opened.n_workers)
+                        errors.check(opened.ctx, lib.rill_search_config_add_scorer(config.handle, b"given", b""))
+                    self.filler = RequestFiller(opened, settings_given, config, given)
+                    self._desk = Desk(opened, Reader(names, fields_of(config, kept)))
+                    setups = ffi.new("rill_engine_setup *[]", [config.setup] * opened.n_workers)
                     errors.check(opened.model_ctx, lib.rill_workers_begin(opened.workers, setups))
                 finally:
-                    plan.free()
+                    config.free()
         except BaseException:
-            opened.crew.release()
+            opened.workers_lock.release()
             raise
         settings = lib.rill_workers_settings(opened.workers)
         window = (settings.sort_window or 1000) if settings.sort else 0
-        self._most = 2 * opened.n_workers * max(settings.max_items, settings.n) + window
+        self._max_submitted = 2 * opened.n_workers * max(settings.max_items, settings.n) + window
         self._submitted = self._taken = 0
         handle = ffi.new_handle(self._desk)
         kept.keep(handle)
@@ -181,12 +181,12 @@ class Crew:
         """True if the run has ended before its inputs."""
         return self._desk.done and self._desk.failure is not None
 
-    def room(self) -> int:
+    def free_places(self) -> int:
         """Return how many inputs can be submitted now."""
-        return 0 if self._desk.done else self._most - (self._submitted - self._taken)
+        return 0 if self._desk.done else self._max_submitted - (self._submitted - self._taken)
 
     def submit(self, request: Request) -> None:
-        """Submit an input; room() is above 0."""
+        """Submit an input; free_places() is above 0."""
         filled, status = ffi.new("rill_request *"), 0
         try:
             kept = self.filler.fill(filled, request)
