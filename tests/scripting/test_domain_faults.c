@@ -95,7 +95,7 @@ static void bad_openings(void **state)
         {"1, {actions = 1.5}", "not 1.5", RILL_ERR_PLUGIN},
         {"1, {actions = 0/0}", "actions: a whole number", RILL_ERR_PLUGIN},
         {"1, {actions = {}}", "actions: a list of 1 to", RILL_ERR_PLUGIN},
-        {"1, {actions = {'a', 2}}", "entry 2 is a number", RILL_ERR_PLUGIN},
+        {"1, {actions = {'a', 2}}", "entry 2 must be a string, not a number", RILL_ERR_PLUGIN},
         {"1, {actions = {'a', 'b', 'a'}}", "\"a\" occurs twice", RILL_ERR_PLUGIN},
         {"1, {actions = {''}}", "name 1 is empty", RILL_ERR_PLUGIN},
         {"1, {actions = {'a\\nb'}}", "name 1 is empty, or has a line break", RILL_ERR_PLUGIN},

@@ -165,7 +165,7 @@ static void garbage(void **state)
     fails("return rill.zeros(1)", NULL, NULL, "choose returned 0");
     fails("if not old then old = f.width return {} end return old", NULL, NULL, "call that is over");
     fails("old = old or f return old.n < 0 and {} or {}", NULL, NULL, "sched_view of a call that is over");
-    fails("f.n = 1", NULL, NULL, "sched_view.n is not for assigning to");
+    fails("f.n = 1", NULL, NULL, "sched_view.n is read-only");
     fails("return f.widht", NULL, NULL, "did you mean \"width\"?");
     fails("f.width[1] = 5", NULL, NULL, "can only be read");
     fails(NULL, "return", NULL, "refill returned nothing");

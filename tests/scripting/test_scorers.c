@@ -327,7 +327,7 @@ static void misuse(void **state)
 {
     (void)state;
     refuses("return rows.lats", "rows: no field \"lats\": did you mean \"last\"?");
-    refuses("rows.last = 1", "rows.last is not for assigning to");
+    refuses("rows.last = 1", "rows.last is read-only");
     refuses("rows:add(0, 1, 1)", "row 0 is outside 1..");
     refuses("rows:scale(1, 1, 0)", "a factor of 0: a number above 0 is needed");
     refuses("rows:refuse(0, 'no')", "row 0 is outside 1..");
