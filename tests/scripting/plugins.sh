@@ -203,7 +203,7 @@ run "$rill" list --plugin hidden.lua
 exits 0; prints "domain-args=A"
 echo 'return { plugins = { "../hidden.lua" }, domain = "r" }' >there/run.lua
 feed x "$rill" run there/run.lua -q
-exits 1; says 'domain "r": its option "domain_args" has the name of a key of configurations: it needs another'
+exits 1; says 'domain "r": its option "domain_args" has the name of a configuration key: it needs another name'
 
 # --- what a script prints stands on stderr, with the progress line out of its way
 cat >talk.lua <<'END'
