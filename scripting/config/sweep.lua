@@ -189,7 +189,8 @@ function own.apply(config, point, edit, names)
     local options = setting and part_of(config, "options")
     if options then
       for _, spelling in ipairs(setting.spellings) do options[spelling] = nil end
-      options[own.setting_of(name) and name or setting.spelt] = value -- keep the name as the script wrote it, since the edit function reads the option by that name
+      -- Keep the name as the script wrote it, since the edit function reads the option by that name.
+      options[own.setting_of(name) and name or setting.spelt] = value
     end
   end
   return config, point, names, copy(point, 1)

@@ -1,9 +1,9 @@
-/* Native functions in the engine's plugin tables: a heuristic, scorer or scheduler called through libffi once per
+/* Native functions as plugins of the engine: a heuristic, scorer or scheduler that is called through libffi once per
  * timestep, without Lua.
  *
  *   heuristic  void or int (candidates*, ...)
  *   scorer     void or int (rows*, modifiers*, ...)
- *   scheduler     void or int (sched_view*, int32*, int32*, ...): the arguments of choose(); refills follow the setting
+ *   scheduler  void or int (sched_view*, int32*, int32*, ...): the arguments of choose(); refills follow the setting
  *              refill-threshold
  *
  * All further arguments must be fixed. A negative result of a signed integer type fails the run, as that rill_status if

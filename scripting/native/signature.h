@@ -6,8 +6,9 @@
  *   type       = { "const" } word { word } [ "*" [ "const" ] ]
  *
  * Words: void  bool (_Bool)  char  int8 int16 int32 int64 uint8 uint16 uint32 uint64, each also with _t  size_t
- *        short int long, also "long long", "unsigned", "signed" and their combinations in C  float  double string
- *        text that ends with NUL, the same as "const char*" rill_status   an int
+ *        short int long, also "long long", "unsigned", "signed" and their combinations in C  float  double
+ *        string   text that ends with NUL, the same as "const char*"
+ *        rill_status   an int
  * Pointers: void*
  *        candidates* or view*   rill_candidates *                    rows*    const rill_scorer_rows *
  *        modifiers*              rill_modifiers *              sched_view*  const rill_sched_view *     also by their rill_ names
