@@ -85,7 +85,7 @@ static void template_domain(void **state)
     assert_string_equal(wide.best[1], "fox");
     assert_string_equal(wide.best[3], "quick");
     assert_int_equal(wide.status[4], RILL_ERR_INPUT);
-    assert_string_equal(wide.message[4], "byte 2 is neither a letter nor _");
+    assert_string_equal(wide.message[4], "byte 2 is neither a letter nor '_'");
     assert_int_equal(wide.status[5], RILL_OK); /* a blank line, which no domain receives */
     assert_string_equal(wide.best[5], "");
     rill_model *model;
