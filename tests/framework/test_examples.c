@@ -14,7 +14,7 @@ static void hello_beam(void **state)
                                    "walk shop clean: sunny sunny rainy 0.00864\n"
                                    "walk: sunny 0.24000\n"
                                    "walk: rainy 0.06000\n"
-                                   "walk swim: day 2 is not walk, shop or clean\n"
+                                   "walk swim: day 2: walk, shop or clean was expected\n"
                                    ":  1.00000\n";
     char text[1000];
     FILE *program = popen("\"" HELLO_BEAM "\" \"walk shop clean\" walk \"walk swim\" \"\"", "r");
