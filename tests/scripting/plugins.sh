@@ -171,7 +171,8 @@ for name in k i - -- -a a- a_b "A B"; do # what would be no option of a command 
 done
 refused_options '{ { name = "aa", argument = "A", type = "int" } }' 'type "int": text, path, number or switch was expected'
 refused_options '{ { name = "aa", type = "number" } }' "must have either the type \"switch\" or an argument"
-refused_options '{ name = "aa", argument = "A" }' 'bad.lua:1: rill.domain: options: a list { {name = "NAME", ...}, ... } was expected, not a table with the key "'
+refused_options '{ name = "aa", argument = "A" }' \
+  'bad.lua:1: rill.domain: options: a list { {name = "NAME", ...}, ... } was expected, not a table with the key "'
 refused_options '{ aa = { argument = "A" } }' 'was expected, not a table with the key "aa"'
 refused_options '{ nil, { name = "aa" }, [9] = 3 }' "a list without gaps was expected"
 refused_options '{ { name = "aa", argumnt = "A" } }' "bad.lua:1: rill.domain: options: name, argument,"
