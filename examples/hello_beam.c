@@ -1,13 +1,13 @@
 /* hello_beam: a complete program that decodes with rill and its own domain.
  *
- * The domain is the textbook hidden Markov model: the weather is rainy or sunny and hidden; what a friend did each day
- * (walk, shop, clean) is observed. An action is one day's weather, so a hypothesis is a sequence of days. Its score is
- * the joint log-probability of that weather and the observations. The best one for "walk shop clean" has probability
- * 0.01344.
+ * The domain is the textbook hidden Markov model: the hidden variable is the weather of each day (rainy, sunny), the
+ * observation is an activity of a friend on that day (walk, shop, clean). An action is one day's weather, so a
+ * hypothesis is a sequence of days. Its score is the joint log-probability of that weather and the observations. The
+ * best hypothesis for "walk shop clean" has probability 0.01344.
  *
  *     hello_beam "walk shop clean" "clean clean"
  *
- * For a domain that is meant to last, start from template_domain.c, which explains every member of the table. */
+ * To write a domain of your own, start from template_domain.c, which explains every member of rill_domain. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,8 +21,8 @@ static const char *const weather_name[] = {"rainy", "sunny"}, *const deed_name[]
 static const float first[] = {0.6f, 0.4f}, next[][2] = {{0.7f, 0.3f}, {0.4f, 0.6f}};
 static const float seen[][3] = {{0.1f, 0.4f, 0.5f}, {0.6f, 0.3f, 0.1f}};
 
-/* The state of a node is the last day's weather. There are few rows, so they are in static arrays; the engine assigns
- * the ids. */
+/* The state of a hypothesis is the last day's weather. The model is small, so states and inputs are in static
+ * arrays; the engine assigns the state ids and slots. */
 static int last_weather[MAX_STATE_NODES], deeds[MAX_SLOTS][MAX_DAYS], days[MAX_SLOTS];
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
@@ -37,10 +37,12 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     int fits = nodes <= MAX_STATE_NODES && slots <= MAX_SLOTS;
-    return fits ? RILL_OK : rill_fail(self, RILL_ERR_MEMORY, "%d nodes are more than this example has", (int)nodes);
+    return fits ? RILL_OK
+                : rill_fail(self, RILL_ERR_MEMORY, "%d states are more than this example's arrays hold", (int)nodes);
 }
 
-/* The next word of the input, which is not NUL-terminated; *length is 0 after the last one. */
+/* Return the input's next word from `pos` on, which is not NUL-terminated. *length: its bytes; 0 after the last
+ * word. */
 static const char *input_word(const rill_input *in, size_t pos, size_t *length)
 {
     const char *word_end = memchr(in->text + pos, ' ', in->length - pos);
@@ -61,9 +63,9 @@ static rill_status encode(void *self, int32_t m, rill_input *inputs)
         }
         days[in->slot] = n;
         if (deed == 3)
-            rill_input_fail(in, RILL_ERR_INPUT, "day %d is not walk, shop or clean", n + 1);
+            rill_input_fail(in, RILL_ERR_INPUT, "day %d: walk, shop or clean was expected", n + 1);
         else if (n == 0 || n == MAX_DAYS)
-            rill_input_fail(in, RILL_ERR_INPUT, "1 to %d days", MAX_DAYS - 1);
+            rill_input_fail(in, RILL_ERR_INPUT, "the input must have 1 to %d days", MAX_DAYS - 1);
     }
     return RILL_OK;
 }

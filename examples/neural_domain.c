@@ -1,20 +1,20 @@
 /* A neural domain as a plugin, to copy: a GRU reads the letters of a word, and another GRU with attention writes a word
  * letter by letter.
  *
- * The code here contains no arithmetic: graphs (rill/device.h) describe what is computed for a row, and the device
- * computes it for all rows of a call at once. So another architecture is another build_programs(). Sizes follow from
- * the shapes in the model file.
+ * The code here contains no arithmetic: graphs (rill/device.h) describe the computation for a row, and the device
+ * performs it for all rows of a call at once. So another architecture needs only another build_programs(). Sizes are
+ * read from the tensors' shapes in the model file.
  *
  * Source of the architecture: Luong, Pham, Manning, Effective Approaches to Attention-based Neural Machine Translation,
  * 2015, with GRUs (Cho et al. 2014) as in PyTorch.
  * Letters: E width of embeddings, H hidden width, S source symbols (a to z), V actions (a to z, then the end), T
  * letters of a word.
  *   source.embedding [S, E]      encoder.{input,hidden}.{weight,bias} [3H, E or H], [3H]
- *   target.embedding [V + 1, E]  decoder.{input,hidden}.{weight,bias} likewise; the last row of the embedding starts an
- *   output
+ *   target.embedding [V + 1, E]  decoder.{input,hidden}.{weight,bias} as in the encoder; the last row of the
+ *                                embedding is the start symbol
  *   attention.{weight,bias} [H, 2H], [H] over [context; state]      output.{weight,bias} [V, H], [V]
  *
- * The model is constant: any number of engines decode with it, each with its own runner.
+ * The model is not changed after loading: any number of engines can decode with it, each with its own runner.
  * Divisions: weights · graphs · the model · runners · encode · step and score · finalize · table. */
 #include <ctype.h>
 #include <stdio.h>
@@ -36,9 +36,10 @@ typedef struct neural {
     rill_context *ctx;
     rill_device *device;
     rill_network *plan;
-    size_t embedding, hidden;        /* E, H */
-    float *tensor[TENSORS];          /* the tensors read; the network borrows biases and embeddings */
-    size_t floats[TENSORS], tensors; /* size of each; number of tensors */
+    size_t embedding, hidden; /* E, H */
+    /* tensors read from the file, owned by the model; the network refers to biases and embeddings */
+    float *tensor[TENSORS];
+    size_t floats[TENSORS], tensors; /* floats of each tensor; number of tensors */
     rill_graph encode, step, score;
     rill_table memory, last, state;
     char description[80];
@@ -46,7 +47,7 @@ typedef struct neural {
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
-/* The tensor `name`, rows x columns, or [rows] when columns is 0. */
+/* Read the tensor `name`, rows x columns, or [rows] if `columns` is 0, into *out. */
 static rill_status load(neural *m, const rill_tensor_file *file, const char *name, size_t rows, size_t columns,
                         float **out)
 {
@@ -59,7 +60,7 @@ static rill_status load(neural *m, const rill_tensor_file *file, const char *nam
     return rill_tensor_file_read(file, name, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, data);
 }
 
-/* The two halves of a GRU: input and hidden. */
+/* Weights of a GRU: of the input (W_ih) and of the hidden state (W_hh). */
 typedef struct gru {
     float *input, *input_bias, *hidden, *hidden_bias;
 } gru;
@@ -89,7 +90,7 @@ static rill_status load_weights(neural *m, const rill_tensor_file *file, weights
     const rill_file_tensor *output = rill_tensor_file_find(file, "output.weight");
     if (embedding == NULL || output == NULL || embedding->rank != 2 || output->rank != 2 || embedding->shape[1] < 1 ||
         output->shape[1] < 1 || embedding->shape[1] > 1 << 16 || output->shape[1] > 1 << 16)
-        return rill_fail(m->ctx, RILL_ERR_FORMAT, "neural: source.embedding and output.weight are not two matrices");
+        return rill_fail(m->ctx, RILL_ERR_FORMAT, "neural: source.embedding and output.weight must be matrices");
     m->embedding = (size_t)embedding->shape[1];
     m->hidden = (size_t)output->shape[1];
     TRY(load(m, file, "source.embedding", LETTERS, m->embedding, &w->source));
@@ -104,7 +105,8 @@ static rill_status load_weights(neural *m, const rill_tensor_file *file, weights
 
 /* --- graphs ------------------------------------------------------------------------------------------------------- */
 
-/* There are few letters, so embeddings times W_ih are multiplied at load: a unit's gates are then a row of a constant. */
+/* Multiply the embeddings by W_ih at load, since there are few letters: the input gates of a letter are then a row
+ * of a constant. */
 static rill_constant gate_table(neural *m, const gru *g, const float *embedding, size_t rows)
 {
     return rill_network_product(m->plan, embedding, rows, m->embedding, g->input, 3 * m->hidden, m->embedding,
@@ -116,7 +118,7 @@ static rill_matrix network_matrix(neural *m, const float *w, size_t n, size_t k)
     return rill_network_matrix(m->plan, RILL_WEIGHT_F32, n, k, w, k);
 }
 
-/* Columns: slot, length; letter of each unit. */
+/* The encoder. Input columns: slot and length of each word; letter of each position. */
 static void build_encode(neural *m, const weights *w)
 {
     rill_network *plan = m->plan;
@@ -138,7 +140,8 @@ static void build_encode(neural *m, const weights *w)
     rill_op_scan(plan, p, &read);
 }
 
-/* Columns: node; slot of a root node, else -1; the parent node, or the node itself if it is a root; symbol. */
+/* The decoder's step. Input columns: state id; slot if the row starts a hypothesis, else -1; state id of the parent,
+ * or the row's own if it starts a hypothesis; symbol. */
 static void build_step(neural *m, const weights *w)
 {
     rill_network *plan = m->plan;
@@ -149,8 +152,8 @@ static void build_step(neural *m, const weights *w)
     const rill_column origin = rill_column_input(plan, p, RILL_ROWS, "origin");
     const rill_column symbol = rill_column_input(plan, p, RILL_ROWS, "symbol");
     const rill_index_space firsts = rill_index_space_where(plan, p, RILL_ROWS, first);
-    const rill_index_space parents = rill_index_space_distinct(plan, p, RILL_ROWS,
-                                                               origin); /* siblings share their parent's product */
+    /* Rows with the same parent share the product of its state. */
+    const rill_index_space parents = rill_index_space_distinct(plan, p, RILL_ROWS, origin);
     const rill_tensor shared = rill_tensor_make(plan, p, parents, gates),
                       input = rill_tensor_make(plan, p, RILL_ROWS, gates),
                       hidden = rill_tensor_make(plan, p, RILL_ROWS, gates);
@@ -175,7 +178,7 @@ static void build_step(neural *m, const weights *w)
     rill_op_gru(plan, p, RILL_ROWS, &cell);
 }
 
-/* Columns: node, slot. */
+/* Attention and the output layer. Input columns: state id, slot. */
 static void build_score(neural *m, const weights *w)
 {
     rill_network *plan = m->plan;
@@ -213,7 +216,7 @@ static void build_score(neural *m, const weights *w)
     rill_op_best(plan, p, RILL_ROWS, &best);
 }
 
-/* rill_network_finish() reports all errors of construction, so none is checked in between. */
+/* Build the three graphs. rill_network_finish() reports all errors of construction, so no call before it is checked. */
 static rill_status build_programs(neural *m, const weights *w)
 {
     m->memory = rill_network_table(m->plan, RILL_TABLE_RAGGED, m->hidden, "the encoder's outputs");
@@ -243,7 +246,7 @@ static rill_status load_model(neural *m, const rill_open_options *options)
     weights w;
     const rill_device_options device = {.struct_size = sizeof device, .name = rill_open_option(options, "device")};
     if (options->path == NULL)
-        return rill_fail(m->ctx, RILL_ERR_OPTION, "neural: the path of a safetensors file is needed");
+        return rill_fail(m->ctx, RILL_ERR_OPTION, "neural: the path of a safetensors file was expected (-m FILE)");
     TRY(rill_device_open(&m->device, m->ctx, &device));
     TRY(rill_network_open(&m->plan, m->ctx, m->device));
     TRY(rill_tensor_file_open(&file, m->ctx, options->path));
@@ -286,13 +289,13 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
 
 /* --- runners ------------------------------------------------------------------------------------------------------ */
 
-/* A runner: a session of the network, and the columns of one call. */
+/* A runner: a session of the network, and buffers for the columns of one call. */
 typedef struct runner {
-    rill_session *stream; /* first member: see rill_runner_drop() */
+    rill_session *stream; /* first member, as rill_runner_drop() requires */
     rill_context *ctx;
     const neural *m;
-    int32_t *column; /* [3, rows] */
-    int32_t *letter; /* [units] */
+    int32_t *column; /* [3, rows] columns of a call */
+    int32_t *letter; /* [positions] letters of all words of a call */
     size_t column_capacity, letter_capacity;
 } runner;
 
@@ -325,7 +328,8 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
     return rill_session_reserve(((runner *)self)->stream, nodes, slots);
 }
 
-/* late: 1 + the rows' group if the device may return results later; 0: they are there on return. */
+/* Run a graph over n rows. late: 1 + the rows' group if the device may return results later; 0: the results are
+ * there when the call returns. */
 static rill_status run(runner *r, rill_graph program, int32_t n, const int32_t *const *columns,
                        const rill_selection *selection, int32_t late)
 {
@@ -341,19 +345,20 @@ static rill_status grow_columns(runner *r, int32_t n)
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Write the letters of a word to r->letter. An invalid word fails alone; then *length is 0. */
+/* Append the letters of a word to r->letter, after the `used` letters there; *length: their number. If the word is
+ * invalid, this input fails alone and *length is 0. */
 static rill_status read_word(runner *r, rill_input *in, size_t used, int32_t *length)
 {
     *length = 0;
     if (in->length == 0 || in->length > LONGEST) {
-        rill_input_fail(in, RILL_ERR_INPUT, "a word of %zu letters; 1 to %d are possible", in->length, LONGEST);
+        rill_input_fail(in, RILL_ERR_INPUT, "the word has %zu letters: expected 1 to %d", in->length, LONGEST);
         return RILL_OK;
     }
     TRY(rill_grow(r->ctx, (void **)&r->letter, &r->letter_capacity, used + in->length, sizeof *r->letter, "letters"));
     for (size_t i = 0; i < in->length; i++) {
         const unsigned char c = (unsigned char)in->text[i];
         if (c >= 128 || !isalpha(c)) {
-            rill_input_fail(in, RILL_ERR_INPUT, "byte %zu is no letter", i + 1);
+            rill_input_fail(in, RILL_ERR_INPUT, "byte %zu is not a letter", i + 1);
             return RILL_OK;
         }
         r->letter[used + i] = tolower(c) - 'a';
@@ -433,9 +438,10 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
 
 /* --- table -------------------------------------------------------------------------------------------------------- */
 
-/* `--device NAME` on a command line, `device = "NAME"` in a script: these options are available wherever settings are. */
+/* The domain's options: `--device NAME` on a command line, `device = "NAME"` in a script. They are available
+ * wherever settings are. */
 static const rill_option own_options[] = {
-    {"device", "NAME", "cpu", "what runs the model: cpu, cuda, cuda:NUMBER or auto", RILL_OPTION_TEXT,
+    {"device", "NAME", "cpu", "the device that runs the model: cpu, cuda, cuda:NUMBER or auto", RILL_OPTION_TEXT,
      RILL_OPTION_MODEL, 0, 0, 0, NULL},
     {0},
 };

@@ -2,40 +2,40 @@
  * follow each other.
  *
  * The model is a table of letter pairs, counted from a text: the file `path`, or a few built-in lines. Actions are the
- * letters and one end action. A gap may become any letter, a given letter only itself; after the last letter only the
- * end is legal. It is small but complete: every member of the table below is present or explained.
+ * letters and one end action. A gap may become any letter, a given letter only itself. After the last letter only the
+ * end action is legal. It is small but complete: every member of the table below is present or explained.
  *
  * Recipe
  *    1. Copy this file; choose a name ([a-z0-9-]+) and put it in the table at the end.
  *    2. Decide what one action is, number the actions from 0, and decide how a hypothesis ends: with an end action
- *       (RILL_END), with an ordinary action after which nothing is left to do (RILL_LAST), or both. Set the end
- *       action's number in open().
+ *       (RILL_END), with an ordinary action that completes the hypothesis (RILL_LAST), or both. Set the end action's
+ *       number in open().
  *    3. Decide what a state is: what score() must know of a hypothesis besides its input. If it follows from the
  *       parent's state and the action, set RILL_STATE_PARENT; if all ancestors are needed (attention),
  *       RILL_STATE_PATH.
- *    4. open(): load the model from options->path, fill *info. Fail with rill_fail() and a sentence that names the
- *    file,
- *       the line and what was expected; keep nothing on failure.
- *    5. reserve(): allocate arrays for states and for inputs. The engine assigns the ids and reports when they are
- *    free.
- *       The memory is yours, only grows, and can be on any device.
+ *    4. open(): load the model from options->path, fill *info. On failure release everything and call rill_fail() with
+ *       a message that gives the file, the line and what was expected.
+ *    5. reserve(): allocate arrays for states and for inputs. The engine assigns the ids, and calls free() and drop()
+ *       when it no longer needs them. The memory belongs to the domain, only grows, and can be on any device.
  *    6. encode(): read inputs into their slots. An invalid one fails alone with rill_input_fail().
  *    7. step(): make each row's state from its parent's. The whole call is one batch: a neural model would multiply
  *       matrices for all rows at once here.
- *    8. score(): return for each row the best legal actions, and the log-probabilities of those that are picked. If you
- *       have all of a row's actions, pass them to rill_score_result_fill(), which does the rest; you need not read
- *       rill_score_request. Scores are the model's own: the engine applies scorers and settings to them.
- *    9. finalize(): turn actions into what the user reads.
- *   10. drop(), free(): ids that are no longer in use. Leave them out if you have nothing to release.
- *   11. close(): undo open().
- *   12. Optional members: measure(), canonical(); the table says what is missing without them.
+ *    8. score(): return each row's best legal actions with their log-probabilities, and the log-probabilities of the
+ *       actions that the request picks. If you have all of a row's actions, pass them to rill_score_result_fill(),
+ *       which selects from them; then you need not read rill_score_request. Scores are the model's own: the engine
+ *       applies scorers and settings to them.
+ *    9. finalize(): convert the actions to the output text.
+ *   10. drop(), free(): the engine no longer needs these slots or states. Leave the functions out if you have nothing
+ *       to release.
+ *   11. close(): release what open() allocated.
+ *   12. Optional members: measure(), canonical(); the table at the end says what happens without them.
  *   13. Build it as a shared object that exports rill_plugin(), and check it:
  *           cc -std=c17 -O2 -shared -fPIC -o rill-mine.so mine.c $(pkg-config --cflags rill) -lm
  *           rill check --plugin ./rill-mine.so -i INPUTS
  *       docs/guides/plugins.md says where to install it and how others find it.
  *
- * Two rules. A row's results depend on that row only: not on other rows, their number or their order, since the
- * schedule of the search mixes rows of any items. And no function calls exit() or prints: failures are returned.
+ * Two rules. A row's results depend on that row only, not on other rows, their number or their order, since a batch may
+ * have rows of any items. And no function calls exit() or prints; it returns a failure instead.
  *
  * Divisions: the model · life · encode · step · score · finalize · optional members · table. */
 #include <ctype.h>
@@ -48,14 +48,14 @@
 
 enum { LETTERS = 26, END = 26, ACTIONS = 27, BORDER = 26, LONGEST = 200 };
 
-/* An input: its letters, with GAP where any letter is possible. */
+/* An encoded input: its letters, with GAP at positions where any letter is possible. */
 enum { GAP = -1 };
 typedef struct slot {
     int32_t length;
     int8_t letter[LONGEST];
 } slot;
 
-/* A state: the last letter, BORDER before the first. */
+/* The state of a hypothesis: its last letter, BORDER before the first. */
 typedef int8_t node;
 
 typedef struct speller {
@@ -76,12 +76,12 @@ static const char built_in[] =
 static void count_letter(double counts[LETTERS + 1][ACTIONS], int *previous, int c)
 {
     int letter = isalpha(c) ? tolower(c) - 'a' : END;
-    if (letter == END && *previous == BORDER) return; /* between words */
+    if (letter == END && *previous == BORDER) return; /* spaces between two words count only once */
     counts[*previous][letter]++;
     *previous = letter == END ? BORDER : letter;
 }
 
-/* Convert counts to log-probabilities; half a count is added so that no pair is impossible. */
+/* Convert counts to log-probabilities. Half a count is added to each pair, so that none is impossible. */
 static void normalise(speller *s, double counts[LETTERS + 1][ACTIONS])
 {
     for (int p = 0; p <= LETTERS; p++) {
@@ -103,7 +103,7 @@ static rill_status learn(speller *s, const char *path)
         while ((c = getc(file)) != EOF) count_letter(counts, &previous, c);
         int bad = ferror(file);
         fclose(file);
-        if (bad) return rill_fail(s->ctx, RILL_ERR_IO, "template: %s cannot be read to its end", path);
+        if (bad) return rill_fail(s->ctx, RILL_ERR_IO, "template: cannot read all of %s", path);
     }
     count_letter(counts, &previous, ' ');
     normalise(s, counts);
@@ -135,20 +135,21 @@ static rill_status open_speller(const rill_domain *table, rill_context *ctx, con
     }
     *info = (rill_domain_info){
         .actions = ACTIONS,
-        .phases = 1,                     /* more if a timestep consists of several decisions */
+        .phases = 1,                     /* more if a timestep makes several decisions */
         .state_need = RILL_STATE_PARENT, /* the last letter follows from the action */
         .max_length = LONGEST,           /* encode() sets each input's own */
         .description = "letter pairs",
-        .node_bytes = sizeof(node), /* this and the next: for the setting memory */
+        .node_bytes = sizeof(node), /* bytes of a state, for the option memory */
         .slot_bytes = sizeof(slot),
-        .has_end_action = 1, /* 0 when hypotheses end with an ordinary action: then set out->ends in score() */
+        .has_end_action = 1, /* 0 if hypotheses end with an ordinary action: then set out->ends in score() */
         .end_action = END,
     };
     *self = s;
     return RILL_OK;
 }
 
-/* Ids below `nodes` and `slots` may be used from now on. Existing states stay valid: rill_grow() keeps the content. */
+/* The engine may now use state ids below `nodes` and slots below `slots`. Existing states stay valid, since
+ * rill_grow() keeps the contents. */
 static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     speller *s = self;
@@ -163,20 +164,20 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 static void read_word(rill_input *in, slot *to)
 {
     if (in->length == 0 || in->length > LONGEST) {
-        rill_input_fail(in, RILL_ERR_INPUT, "a word of %zu letters; 1 to %d are possible", in->length, LONGEST);
+        rill_input_fail(in, RILL_ERR_INPUT, "the word has %zu letters: expected 1 to %d", in->length, LONGEST);
         return;
     }
     for (size_t i = 0; i < in->length; i++) {
         unsigned char c = (unsigned char)in->text[i];
         if (c != '_' && !(c < 128 && isalpha(c))) {
-            rill_input_fail(in, RILL_ERR_INPUT, "byte %zu is neither a letter nor _", i + 1);
+            rill_input_fail(in, RILL_ERR_INPUT, "byte %zu is neither a letter nor '_'", i + 1);
             return;
         }
         to->letter[i] = (int8_t)(c == '_' ? GAP : tolower(c) - 'a');
     }
     to->length = (int32_t)in->length;
-    in->max_length = to->length + 1; /* one more than the letters: at the maximum length the end would not be scored */
-    in->size = to->length;           /* for --sort */
+    in->max_length = to->length + 1; /* one more than the letters, or the end action would not be scored */
+    in->size = to->length;           /* for the option sort */
 }
 
 static rill_status encode(void *self, int32_t m, rill_input *inputs)
@@ -198,7 +199,7 @@ static rill_status step(void *self, const rill_rows *rows)
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-/* Legal actions of a row: the given letter, or all letters. */
+/* Return each row's legal actions: the given letter, or all letters. */
 static rill_status score(void *self, const rill_rows *rows, const rill_score_request *score_request,
                          rill_score_result *out)
 {
@@ -209,8 +210,8 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
         int32_t pos = rows->depth[row], action[LETTERS];
         int32_t fixed_action = pos == word->length ? END : word->letter[pos];
         for (int32_t i = 0; i < LETTERS; i++) action[i] = i;
-        /* A model with many actions writes the best score_request->max_choices itself, from the allowed set, and the
-         * picks. */
+        /* A model with many actions would write only the best score_request->max_choices of the allowed actions, and
+         * the picked ones. */
         if (fixed_action == GAP)
             rill_score_result_fill(score_request, row, LETTERS, action, all, NULL, out);
         else
@@ -237,7 +238,7 @@ static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_
 static void drop(void *self, int32_t id)
 {
     speller *s = self;
-    s->slots[id].length = 0; /* nothing to free; a domain with encoder memory would free it here */
+    s->slots[id].length = 0; /* nothing to free here; a domain with encoder memory would free it */
 }
 
 static void free_nodes(void *self, int32_t n, const int32_t *nodes)
@@ -249,7 +250,7 @@ static void free_nodes(void *self, int32_t n, const int32_t *nodes)
 static int64_t measure(void *self, const char *text, size_t length)
 {
     (void)self, (void)text;
-    return (int64_t)length; /* letters, not words separated by spaces */
+    return (int64_t)length; /* the size of an input is its number of letters */
 }
 
 static rill_status canonical(const rill_domain *table, rill_context *ctx, const char *text, size_t length,
@@ -264,7 +265,7 @@ static rill_status canonical(const rill_domain *table, rill_context *ctx, const 
     return RILL_OK;
 }
 
-/* Names of actions for scorers and scripts: the letters, and an empty name for the end. */
+/* Write an action's name for scorers and scripts: the letter. The end action has none. */
 
 static rill_status action_name(void *self, int32_t action, rill_text *out)
 {
@@ -293,11 +294,11 @@ static const rill_domain template_domain = {
     /* step        */ step,
     /* score       */ score,
     /* finalize    */ finalize,
-    /* drop        */ drop,       /* (optional) without it, nothing happens when an item is done */
+    /* drop        */ drop,       /* (optional) without it, nothing happens when an item is finished */
     /* free        */ free_nodes, /* (optional) without it, nothing happens when states are freed */
     /* close       */ close_speller,
     /* measure     */ measure,     /* (optional) without it, inputs are sorted by their number of words */
-    /* canonical   */ canonical,   /* (optional) without it, right answers must be equal byte by byte */
+    /* canonical   */ canonical,   /* (optional) without it, an output must equal the reference byte by byte */
     /* action_name */ action_name, /* (optional) without these two, scorers and scripts know actions by number only */
     /* find_action */ find_action,
     /* metric      */ "exact", /* (optional) without it, outputs are evaluated by exact match, too */
@@ -306,19 +307,16 @@ static const rill_domain template_domain = {
     /* unknown_action */ NULL, /* (optional) every letter is known */
     /* recommend      */ NULL, /* (optional) without it, presets stay unchanged */
     /* tokenize       */ NULL, /* (optional) without it, scorers cannot convert a text to actions */
-                               /* start          */
-    NULL, /* (optional) without these two, the model decodes without a runner: one engine at a time */
+    /* start          */ NULL, /* (optional) without start and stop, only one engine at a time can use a model */
     /* stop           */ NULL,
-    /* (optional) without these three, --profile is refused: nothing runs on a device */
-    NULL, /* (optional) without these three, --profile is refused: nothing runs on a device */
-    /* profiled       */ NULL,
+    /* profile        */ NULL, /* (optional) without these three, --profile is an error: nothing runs on a device */
+    /* profile_row    */ NULL,
     /* limits         */ NULL,
     /* collect        */ NULL, /* (optional) without it, score() returns its results at once */
     /* advise         */ NULL, /* (optional) without it, a model is searched with rill's defaults */
     /* options        */ NULL, /* (optional) its own options, such as --letters N: see examples/neural_domain.c */
     /* model_types    */ NULL, /* (optional) the "model_type" values of config.json that identify its models */
-                               /* classify       */
-    NULL, /* (optional) without it, cube pruning treats states with equal last actions as equivalent */
+    /* classify       */ NULL, /* (optional) without it, cube pruning merges states with the same last action */
     /* first_action   */ NULL, /* (optional) without it, no first action is forced */
     /* split          */ NULL, /* (optional) without it, a line is one input, however long */
     /* input_options  */ NULL, /* (optional) without it, all inputs are read with the options of open() */

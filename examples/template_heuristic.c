@@ -1,19 +1,18 @@
 /* A heuristic as a plugin: `gap:D` cuts a beam at its first large gap.
  *
- * Candidates come in rank order. If one scores more than D below the one before it, it and all lower-ranked ones are
- * dropped. A beam that has split into leaders and followers keeps the leaders, however wide or narrow their group is; a
- * beam without a gap stays whole. (`absolute` measures from the best instead, so it also drops the tail of an even
- * beam.)
+ * Candidates are in rank order. If a candidate scores more than D below the one before it, it is dropped with all
+ * candidates of lower rank. So a beam that has split into two groups keeps the better group, whatever its width. A beam
+ * without a gap stays whole. (`absolute` compares with the best score instead, so it also drops the tail of a beam
+ * without gaps.)
  *
  * Recipe
  *   1. Copy this file, rename the heuristic, and change apply().
- *   2. apply() gets all selected items at once, item i in entries [offset[i], offset[i+1]) in rank order. Clear keep[c]
- *   to
- *      drop a candidate, lower width[i] to keep the best few, set stop[i] to end an item. rill/heuristic.h lists the
- *      fields of items and candidates.
- *   3. Decisions for an item may depend on that item only, and nothing is remembered between calls.
- *   4. An ended candidate (ended[c]) stays in the beam until no better one is live; it counts and is dropped like any
- *      other.
+ *   2. apply() gets all selected items at once; item i has the candidates [offset[i], offset[i+1]) in rank order. Clear
+ *      keep[c] to drop a candidate, lower width[i] to keep the best width[i], set stop[i] to end an item.
+ *      rill/heuristic.h lists the fields of items and candidates.
+ *   3. Decisions for an item may depend on that item only, and not on earlier calls.
+ *   4. An ended candidate (ended[c]) stays in the beam while a better one is live. It counts towards the width and can
+ *      be dropped like any other.
  *   5. Build it as a shared object that exports rill_plugin(), and check rule 3, with typical arguments:
  *          cc -std=c17 -O2 -shared -fPIC -o rill-mine.so mine.c $(pkg-config --cflags rill)
  *          rill check --plugin ./rill-mine.so --heuristic gap:1 */
@@ -32,7 +31,7 @@ static rill_status create(const rill_heuristic *table, rill_context *ctx, const 
     char *end;
     double largest = rill_read_number(arguments, &end);
     if (end == arguments || *end != '\0' || !(largest >= 0))
-        return rill_fail(ctx, RILL_ERR_OPTION, "gap: \"%s\" is not a number that is 0 or more", arguments);
+        return rill_fail(ctx, RILL_ERR_OPTION, "gap: \"%s\" is not a number of at least 0", arguments);
     gap *g = rill_alloc(ctx, sizeof *g);
     if (g == NULL) return rill_fail_memory(ctx, sizeof *g, "the heuristic gap");
     *g = (gap){ctx, largest};
@@ -62,9 +61,9 @@ static const rill_heuristic heuristic = {
     .name = "gap",
     .arguments = "D",
     .summary = "cut the beam where a candidate scores more than D below the one before it",
-    .create = create,   /* (optional) read the arguments, make *self */
+    .create = create,   /* (optional) reads the arguments and creates *self */
     .apply = apply,     /* mandatory */
-    .destroy = destroy, /* (optional) undo create */
+    .destroy = destroy, /* (optional) frees *self */
 };
 
 RILL_API const rill_plugin_table *rill_plugin(void);

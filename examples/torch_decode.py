@@ -1,7 +1,7 @@
 """Decode with a torch module: an encoder and a decoder of gated recurrent units, as a domain in Python.
 
-The module learns to write words backwards, in some seconds; then rill decodes with it. One tensor has the states of all hypotheses,
-a row for each node of the engine, so a timestep is one batch whatever inputs are in it.
+The module learns to write words backwards, in some seconds; then rill decodes with it. One tensor holds the states of all hypotheses,
+one row for each state id of the engine, so a timestep is one batch for all inputs.
 
     pip install '.[numpy]' torch
     python examples/torch_decode.py [WORD...]
@@ -18,7 +18,7 @@ END, SIZE = len(LETTERS), 96
 
 
 class Speller(torch.nn.Module):
-    """Words to words, letter by letter; letter number 26 is the end, and the beginning of what is written."""
+    """Convert words to words, letter by letter. Letter number 26 is the end symbol, and the start symbol of the output."""
 
     def __init__(self):
         super().__init__()
@@ -28,12 +28,12 @@ class Speller(torch.nn.Module):
         self.out = torch.nn.Linear(SIZE, END + 1)
 
     def encode(self, letters):
-        """[m, letters] to [m, SIZE]"""
+        """Encode m words: [m, letters] to [m, SIZE]."""
         return self.encoder(self.embedding(letters))[1][0]
 
 
 def train(speller, steps=250):
-    """Words of four letters, to be written backwards."""
+    """Train on random words of four letters, with the reversed words as outputs."""
     optimiser = torch.optim.Adam(speller.parameters(), 5e-3)
     for _ in range(steps):
         words = torch.randint(0, END, (128, 4))
@@ -49,7 +49,7 @@ def train(speller, steps=250):
 
 
 class SpellerDomain(rill.Domain):
-    """The module as rill searches with it."""
+    """The module as a domain of rill."""
 
     name, actions, end_action, max_length = "speller", END + 1, END, 20
 
@@ -64,7 +64,7 @@ class SpellerDomain(rill.Domain):
     @torch.no_grad()
     def encode(self, text, slot):
         if not set(text) <= set(LETTERS):
-            raise ValueError(f"{text!r} has other letters than a to z")
+            raise ValueError(f"{text!r} must have only the letters a to z")
         self.inputs[slot] = self.speller.encode(torch.tensor([[LETTERS.index(letter) for letter in text]]))[0]
 
     @torch.no_grad()

@@ -1,4 +1,5 @@
-/* Creates scripts: reads and runs the file, and keeps what it returns. Ties together the subfolders of scripting. */
+/* Creates scripts: runs the file and stores the value that it returns. The only file that depends on all modules of
+ * scripting/. */
 #include <string.h>
 
 #include "arrays/arrays.h"
@@ -36,7 +37,7 @@ typedef struct chunk {
     size_t length;
 } chunk;
 
-/* Skip a byte order mark and a first line "#!...". The newline stays, so that line numbers are right. */
+/* Skip a byte order mark and a first line "#!...". The newline is not skipped, so that line numbers are right. */
 static void skip_bom_and_shebang(chunk *c)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -47,7 +48,7 @@ static void skip_bom_and_shebang(chunk *c)
     c->length -= skipped;
 }
 
-/* Store the chunk name as Lua's messages show it: derived from the path, which is on top of the stack. */
+/* Store the script's name as Lua's messages show it. The path is on top of the stack. */
 static void store_chunk_name(lua_State *L, rill_script *s)
 {
     lua_Debug record;
@@ -73,7 +74,7 @@ static void destroy_deferred(void *script)
     script_destroy(script);
 }
 
-/* All or nothing: if the chunk fails, everything it registered is unregistered before its tables are freed. */
+/* If running the script fails, everything it registered is unregistered before its tables are freed. */
 rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const char *name, const char *text,
                                   size_t length, const rill_script_options *options)
 {

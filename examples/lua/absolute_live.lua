@@ -1,9 +1,11 @@
 -- absolute_live:DELTA: absolute pruning that spares ended candidates.
 --
--- Idea. A live candidate costs an expansion in every later timestep; an ended one only occupies a place in the beam. So
--- the threshold applies to live candidates only. Ended ones that stay rank below every live one that stays, so they
--- take no place from them (unless the leader later falls as far behind). When the item stops they become outputs.
--- When it helps: if more than the best output is wanted (n-best lists, reranking), most with a narrow threshold.
+-- Idea. A live candidate costs an expansion in every later timestep; an ended one only counts towards the beam size. So
+-- the threshold applies to live candidates only. Ended candidates beyond the threshold rank below every live one that
+-- stays, so they displace none (unless the best candidate later loses as much). When the item stops, they become
+-- outputs.
+-- When it helps: if more outputs than the best one are needed (n-best lists, reranking), above all with a narrow
+-- threshold.
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
 --                                          oracle %  expansions
@@ -18,6 +20,6 @@
 rill.heuristic{
   name = "absolute_live", arguments = "DELTA",
   summary = "drop live candidates more than DELTA below the best score; ended ones stay",
-  create = function(text) return tonumber(text) or error("DELTA is a number, not \"" .. text .. "\"", 0) end,
+  create = function(text) return tonumber(text) or error("DELTA must be a number, not \"" .. text .. "\"", 0) end,
   apply = function(b, delta) b.keep = b.ended | b.path_score:ge(b.best - delta) end,
 }

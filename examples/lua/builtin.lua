@@ -3,8 +3,9 @@
 --
 --   rill decode -m MODEL --plugin examples/lua/builtin.lua --heuristic lua-absolute:10 --scorer lua-max_candidates:3
 --
--- b.best is s_1 of docs/algorithms.md: the best of the item's candidates and outputs. Arrays per item (b.best, b.k,
--- b.outputs) are broadcast over the item's candidates when combined with arrays per candidate (b.path_score, b.keep).
+-- b.best is s_1 of docs/algorithms.md: the best score of the item's candidates and outputs. Arrays per item (b.best,
+-- b.k, b.outputs) are broadcast over the item's candidates when combined with arrays per candidate (b.path_score,
+-- b.keep).
 
 local function number(wanted, good)
   return function(text)
@@ -40,8 +41,8 @@ rill.heuristic{
   apply = function(b, delta) b.keep = b.action_logp:ge(b.action_logp:max() - delta) end,
 }
 
--- Outputs leave the beam before heuristics run. An item that is stopped with enough outputs returns no more: what
--- remains in its beam is dropped in the same call.
+-- Outputs leave the beam before heuristics run. When an item has enough outputs, this stops it and drops all candidates
+-- in its beam, so that none of them becomes another output.
 rill.heuristic{
   name = "lua-patience", arguments = "P", summary = "stop after round(k*P) outputs",
   create = above_zero,
@@ -52,8 +53,8 @@ rill.heuristic{
   end,
 }
 
--- Step 2 of the search limits children before they are merged, so this is a scorer, not a heuristic. Decode with
--- max-candidates at k, its default, which leaves the choice to this one.
+-- Step 2 of the search limits the children of a hypothesis before they are merged, so this is a scorer, not a
+-- heuristic. Leave the option max-candidates at its default, k, so that only this scorer limits them.
 rill.scorer{
   name = "lua-max_candidates", arguments = "M", summary = "keep the M best children of every parent",
   create = whole,

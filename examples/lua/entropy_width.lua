@@ -3,7 +3,7 @@
 -- Idea. exp(H), the perplexity of the item's candidates and its best output, is the number of equally probable
 -- hypotheses with the same uncertainty; the beam keeps A times as many, rounded up. T is a temperature (default 1):
 -- above 1 it flattens the distribution, so that low-ranked candidates count for more.
--- When it helps: combined with a threshold, for a model that is at times unsure among many. Alone it keeps a second
+-- When it helps: if combined with a threshold, for a model that is at times unsure among many. Alone it keeps a second
 -- candidate however far behind it is.
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
@@ -24,7 +24,7 @@ rill.heuristic{
   create = function(text)
     local a, t = text:match("^([^,]+),?(.*)$")
     a, t = tonumber(a), t == "" and 1 or tonumber(t)
-    if not a or not t or a <= 0 or t <= 0 then error("A and T are numbers above 0, not \"" .. text .. "\"", 0) end
+    if not a or not t or a <= 0 or t <= 0 then error("A and T must be numbers above 0, not \"" .. text .. "\"", 0) end
     return { a = a, t = t }
   end,
   apply = function(b, self)

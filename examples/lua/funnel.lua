@@ -1,10 +1,10 @@
 -- funnel:DECAY,LEAST: a beam that narrows with depth.
 --
 -- Idea. Early actions decide the content, later ones spell it out. The beam starts k wide and is multiplied by DECAY in
--- every timestep, down to LEAST. Together with a budget that shrinks likewise (examples/lua/run.lua) the whole batch
--- narrows.
--- When it helps: long outputs whose alternatives are all near the beginning, as in parsing. It bounds the cost of an
--- input where a threshold does not.
+-- every timestep, down to LEAST. Together with a budget that shrinks in the same way (examples/lua/run.lua), the whole
+-- batch gets smaller.
+-- When it helps: long outputs whose alternatives are all near the beginning, as in parsing. Unlike a threshold, it
+-- bounds the cost of an input.
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
 --                                          oracle %  expansions
@@ -20,7 +20,7 @@ rill.heuristic{
     local decay, least = text:match("^([^,]+),([^,]+)$")
     decay, least = tonumber(decay), tonumber(least)
     if not decay or not least or decay <= 0 or decay > 1 or least < 1 then
-      error("DECAY is above 0 and at most 1, LEAST at least 1, not \"" .. text .. "\"", 0)
+      error("DECAY must be above 0 and at most 1, LEAST at least 1, not \"" .. text .. "\"", 0)
     end
     return { decay = decay, least = least }
   end,

@@ -1,7 +1,7 @@
 -- largest_gap:D: cut the beam at its largest gap, if that is at least D wide.
 --
--- Idea. If a beam has split into leaders and followers, there is a gap between two neighbours. `absolute` asks how far
--- a candidate is from the best; this asks where the group ends.
+-- Idea. If a beam has split into two groups of scores, there is a gap between two neighbours. `absolute` compares each
+-- candidate with the best; this heuristic looks for the end of the better group.
 -- When it helps: it keeps a group of similar candidates complete, however wide the group is. It does not bound the
 -- width: a beam without gaps stays whole.
 --
@@ -15,7 +15,7 @@
 
 rill.heuristic{
   name = "largest_gap", arguments = "D", summary = "cut the beam at its largest gap of at least D",
-  create = function(text) return tonumber(text) or error("D is a number, not \"" .. text .. "\"", 0) end,
+  create = function(text) return tonumber(text) or error("D must be a number, not \"" .. text .. "\"", 0) end,
   apply = function(b, d)
     local gap = -b.path_score:diff() -- distance of a candidate from the one ranked before it; 0 for the first
     b:narrow(rill.where(gap:max():ge(d), gap:argmax() - 1, b.k))

@@ -1,9 +1,9 @@
 -- length_aware:DELTA,SLOPE: a threshold that changes with the length of the hypotheses.
 --
 -- Idea. The score of a hypothesis is a sum over its actions, so differences between hypotheses grow with length. The
--- threshold is DELTA + SLOPE * timestep, never below 0. SLOPE > 0 grows with the differences; SLOPE < 0 saves work
--- where hypotheses are long and a beam is expensive to keep.
--- When it helps: outputs of very different lengths with one setting.
+-- threshold is DELTA + SLOPE * timestep, never below 0. With SLOPE > 0 it grows with these differences; SLOPE < 0 saves
+-- work on long hypotheses, where a wide beam is expensive.
+-- When it helps: if one setting must serve outputs of very different lengths.
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
 --                                          oracle %  expansions
@@ -22,7 +22,7 @@ rill.heuristic{
   create = function(text)
     local delta, slope = text:match("^([^,]+),([^,]+)$")
     delta, slope = tonumber(delta), tonumber(slope)
-    if not delta or not slope then error("DELTA,SLOPE are two numbers, not \"" .. text .. "\"", 0) end
+    if not delta or not slope then error("DELTA,SLOPE must be two numbers, not \"" .. text .. "\"", 0) end
     return { delta = delta, slope = slope }
   end,
   apply = function(b, self)

@@ -1,10 +1,11 @@
 -- nucleus:EPSILON: drop the tail of the beam that holds less than a share EPSILON of the probability.
 --
 -- Idea. Nucleus sampling (Holtzman et al. 2020) keeps the smallest set of actions with a share 1 - EPSILON of the
--- probability. This does the same with an item's hypotheses, normalised over its candidates and the best output. A
--- threshold on single candidates keeps ten of equal weight or none; this one looks at their total.
--- When it helps: if the number of nearly equal alternatives varies. EPSILON is the share that may be lost in a
--- timestep.
+-- probability. This heuristic does the same with an item's hypotheses; probabilities are normalised over the item's
+-- candidates and its best output. A threshold on single candidates keeps either all or none of ten equal candidates;
+-- this heuristic sums their probability.
+-- When it helps: if the number of nearly equal alternatives varies. EPSILON is the share of the probability that may be
+-- lost in a timestep.
 --
 -- Measured on the test sets of GEO, JOBS and ATIS together (k = n = 10, M = 3; bench/scripting_quality.sh):
 --                                          oracle %  expansions
@@ -22,12 +23,12 @@ rill.heuristic{
   create = function(text)
     local epsilon = tonumber(text)
     if epsilon and epsilon >= 0 and epsilon < 1 then return epsilon end
-    error("EPSILON is from 0 to below 1, not \"" .. text .. "\"", 0)
+    error("EPSILON must be at least 0 and below 1, not \"" .. text .. "\"", 0)
   end,
   apply = function(b, epsilon)
     local mass = (b.path_score - b.best):exp()
     local whole = mass:sum() + (b.best_output - b.best):exp()
-    local behind = mass:sum() - mass:cumsum() + mass -- mass of a candidate and all ranked below it
+    local behind = mass:sum() - mass:cumsum() + mass -- probability of a candidate and of all ranked below it
     b.keep = behind:ge(whole * epsilon)
   end,
 }

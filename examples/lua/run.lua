@@ -1,4 +1,4 @@
--- A run as a table: questions about American geography, from standard input.
+-- A run configuration: decodes questions about American geography from standard input.
 --
 --   rill run examples/lua/run.lua < examples/questions/geo.txt
 --   rill decode --config examples/lua/run.lua -k 5 --n-best 3 < examples/questions/geo.txt
@@ -12,9 +12,9 @@ return {
     beam_size = 10,
     batch_size = 10,
     max_children = 3,
-    -- The budget (n*k) of a timestep as a function of the engine's state: the full budget while there is input, then in
-    -- proportion to the items in flight, so that the last inputs are not expanded in batches made for many. A budget
-    -- never changes a result. A constant works as well: max_batch_hypotheses = 100.
+    -- The budget of a timestep (maximum number of hypotheses that it expands, n * k) as a function of the items in
+    -- flight `f`: the full budget while inputs are waiting, then less, in proportion to the number of items in flight.
+    -- A budget never changes a result. It may also be a constant: max_batch_hypotheses = 100.
     max_batch_hypotheses = function(f)
       local full = f.batch * 10
       if f.waiting > 0 then return full end

@@ -1,9 +1,9 @@
--- A search by the script instead of a grid: the smallest threshold that loses no quality.
+-- A search that the script defines instead of a grid: it finds the smallest threshold that loses no quality.
 --
 --   rill tune examples/lua/search.lua --dev DEV.tsv --tokenized --metric oracle
 --
--- try{...} decodes the development set with these parameters and returns the measurements. Quality falls with the
--- threshold, so eight bisections find it.
+-- try{...} decodes the development set with these parameters and returns the measurements. Quality falls
+-- as the threshold gets smaller, so eight bisections find the smallest sufficient one.
 
 return {
   model = "../models/geo",

@@ -4,15 +4,15 @@
 --     the old house by the water
 --
 -- The intended text is built letter by letter. Each letter adds two log-probabilities: of the language (how likely is
--- it after the text so far?) and of the typing (if this was intended, how likely is what was typed?). The sum is log
--- P(meant) + log P(typed | meant), so the best hypothesis is the best correction: the noisy channel of Kernighan,
--- Church and Gale (1990), with words in context.
+-- this letter after the text so far?) and of the typing (if this text was intended, how likely is the typed text?). The
+-- sum is log P(meant) + log P(typed | meant), so the best hypothesis is the best correction: the noisy channel of
+-- Kernighan, Church and Gale (1990), with words in context.
 --
 --   actions   the letters, the space, and an end action named "end"
 --   a state   a position in the language model (a node in a trie of words) and in the typing (a row of the
 --             dynamic-programming table that compares two texts)
 --
--- In a model directory, the file words.txt is the text to learn from. The text below is built in.
+-- The language is learned from the text words.txt in the model directory or, without a model, from the text below.
 
 local TEXT = [[
 the old house stood near the water and the people of the village said that it was the first house that was ever built
@@ -46,10 +46,11 @@ beautiful. we could walk together along the beach. nothing is really different s
 she opened the window and looked out over the quiet street.
 ]]
 
--- Log-probabilities. Typing the intended letter costs nothing; neighbours on the keyboard are easily confused.
+-- Log-probabilities of typing errors. Typing the intended letter costs nothing; neighbours on the keyboard are
+-- easily confused.
 local EXTRA, MISSING, SWAPPED, WRONG, NEIGHBOUR, BLANK = -6.0, -6.0, -4.5, -7.0, -5.0, -2.0
-local MORE, STOP = math.log(0.9), math.log(0.1) -- after a word: another word, or the end
-local BIGRAM = 0.6 -- weight of the bigram distribution given the previous word; the rest is the unigram distribution over all words
+local MORE, STOP = math.log(0.9), math.log(0.1) -- after a word: probability of another word, and of the end
+local BIGRAM = 0.6 -- weight of the bigram distribution given the previous word; 1 - BIGRAM is that of the unigram distribution
 
 local ACTIONS, NEIGHBOURS = {}, {}
 for letter in ("abcdefghijklmnopqrstuvwxyz "):gmatch(".") do ACTIONS[#ACTIONS + 1] = letter end
@@ -62,7 +63,8 @@ end
 
 -- The language ------------------------------------------------------------------------------------------------------
 
--- A trie. A node's mass counts the words that begin with its prefix; `words` counts those that end there.
+-- A node of a trie. `mass` is the number of words that begin with the node's prefix, `words` the number of those
+-- that end there.
 local function new_place() return {mass = 0, words = 0, after = {}} end
 
 local function count(place, word)
@@ -75,7 +77,8 @@ local function count(place, word)
   place.words = place.words + 1
 end
 
--- A trie of all words, and one for each word, of the words seen after it; "" is the start of the text.
+-- Builds a trie of all words, and for each word a trie of the words that follow it; "" stands for the start of the
+-- text.
 local function learn(text)
   local language = {all = new_place(), behind = {}}
   for sentence in text:lower():gmatch("[^.]+") do
@@ -90,14 +93,16 @@ local function learn(text)
   return language
 end
 
--- Start a word: at the root of the trie of all words, and of the trie for the previous word if there is one.
+-- Returns the position at the start of a word: at the root of the trie of all words, and of the trie for the
+-- previous word if there is one.
 local function begin_word(language, before)
   local root = language.behind[before]
   return {all = language.all, near = root, share = root and BIGRAM or 0, all_mass = language.all.mass,
           near_mass = root and root.mass or 1, word = ""}
 end
 
--- Interpolated probability, from word counts in the trie of all words and in the previous word's.
+-- Returns an interpolated probability from two counts of words: in the trie of all words, and in the trie for the
+-- previous word.
 local function mix(at, all, near) return (1 - at.share) * all / at.all_mass + at.share * near / at.near_mass end
 
 local function mass(at) return mix(at, at.all.mass, at.near and at.near.mass or 0) end
@@ -109,12 +114,11 @@ end
 
 -- The typing --------------------------------------------------------------------------------------------------------
 
--- Lower case, single spaces between words and none at the ends.
+-- Converts to lower case, with single spaces between words and none at the ends.
 local function clean(text) return (text:lower():gsub("%s+", " "):match("^ ?(.-) ?$")) end
 
--- row[j + 1] is the best log-probability of typing the first j letters when the text so far was intended. In the first
--- row nothing was
--- intended: every typed letter is an extra one.
+-- Returns the first row of the table: no letter was intended, so every typed letter is an extra one. row[j + 1] is
+-- the best log-probability of typing the first j letters when the text so far was intended.
 local function first_row(typed)
   local row = {0}
   for j = 1, #typed do row[j + 1] = row[j] + EXTRA end
@@ -127,8 +131,8 @@ local function slip(typed, meant)
   return (typed == " " or meant == " ") and cost + BLANK or cost
 end
 
--- The row after one more letter, and its maximum. `state` has the previous row and, for swapped letters, the one before
--- that.
+-- Returns the row after one more intended letter, and its maximum. `state` has the previous row and, for swapped
+-- letters, the row before that.
 local function next_row(typed, state, letter)
   local old, older, last = state.row, state.row_before, state.letter
   local missing = letter == " " and MISSING + BLANK or MISSING
@@ -147,10 +151,11 @@ end
 
 -- The domain --------------------------------------------------------------------------------------------------------
 
--- `best` is an upper bound of the final typing log-probability: the maximum of the state's row, or of the previous row
--- in case two letters turn out to be swapped. A letter's score is its language log-probability plus the change of
--- `best`. The end replaces `best` by the last value of the row, where all typed letters are used. So a hypothesis's
--- scores add up to exactly log P(meant) + log P(typed | meant), and none is above 0.
+-- Returns the state after a letter. `best` is an upper bound of the final typing log-probability: the maximum of the
+-- state's row, or of the previous row in case two letters turn out to be swapped. A letter's score is its language
+-- log-probability plus the change of `best`. The end action replaces `best` by the last value of the row, where all
+-- typed letters are used. So a hypothesis's scores add up to exactly log P(meant) + log P(typed | meant), and none
+-- is above 0.
 local function behind(state, letter, at)
   local row, top = next_row(state.typed, state, letter)
   local best = math.max(top, state.top + SWAPPED)
@@ -166,21 +171,21 @@ rill.domain{
 
   open = function(options)
     local language = learn(options.path and options.read("words.txt") or TEXT)
-    if language.all.mass == 0 then return nil, "there are no words to learn from" end
+    if language.all.mass == 0 then return nil, "words.txt has no words to learn from" end
     return language, {description = ("learned from %d words"):format(language.all.mass)}
   end,
 
   start = function(language, input)
     local text, typed = clean(input.text), {}
-    local odd = text:match("[^a-z ][\128-\191]*") -- all bytes of a character
-    if odd then return nil, ("'%s' is neither a letter nor a blank"):format(odd) end
+    local odd = text:match("[^a-z ][\128-\191]*") -- all bytes of a UTF-8 character
+    if odd then return nil, ("'%s' is neither a letter nor a space"):format(odd) end
     for letter in text:gmatch(".") do typed[#typed + 1] = letter end
     local state = {typed = typed, at = begin_word(language, ""), row = first_row(typed), top = 0, best = 0}
     return state, {size = #typed, max_length = 2 * #typed + 8}
   end,
 
   -- Rows are computed for the letters that can continue the word, and for the space after it. The resulting states are
-  -- kept, so advance() only has to select one.
+  -- stored in state.after, so advance() only has to select one.
   choices = function(language, state)
     local scores, at, here = {}, state.at, mass(state.at)
     state.after = {}

@@ -1,9 +1,9 @@
--- A grid, as a table: every combination of a threshold and a number of children per parent.
+-- A parameter grid: every combination of a threshold and a number of children per hypothesis.
 --
 --   rill run examples/lua/sweep.lua < examples/questions/geo.txt
 --   rill tune examples/lua/sweep.lua --dev DEV.tsv --tokenized --metric oracle
 --
--- The first command decodes once per point and tabulates the cost; with references, also the quality.
+-- The first command decodes once per grid point and writes a table of the costs; with references, also of the quality.
 
 return {
   model = "../models/geo",

@@ -2,7 +2,7 @@
 --
 --   rill tune examples/lua/tune.lua --dev DEV.tsv --tokenized --metric oracle --plot front.html
 --
--- A parameter that is not a setting needs the function, which changes the configuration for a point of the grid.
+-- A parameter that is not an option needs a function that changes the configuration for a point of the grid.
 
 return {
   model = "../models/geo",

@@ -178,8 +178,8 @@ rill_status rill_session_read(const rill_session *s, rill_table table, int32_t r
     const int ragged = def->kind == RILL_TABLE_RAGGED;
     const int64_t end = (int64_t)first + n, from = ragged && (size_t)row < s->n_slots ? s->first[row] : row;
     if (ragged ? end > rill_session_units(s, row) : from + end > (int64_t)s->table[table - 1].capacity)
-        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: %d rows of slot or row %d, from %d on, do not exist", def->name,
-                         (int)n, (int)row, (int)first);
+        return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: %d rows of slot or row %d, from %d on, do not exist",
+                         def->name, (int)n, (int)row, (int)first);
     const dev_module *module = s->network->device->module;
     if (module != NULL) return module->read(s, (size_t)table - 1, (size_t)(from + first), (size_t)n, rows);
     for (size_t i = 0; i < (size_t)n; i++)

@@ -31,7 +31,7 @@ static int is_stale(const array *a, const rill_script *s)
 static int raise_stale(lua_State *L)
 {
     return luaL_error(L, "this array belongs to a call that is over, or interrupted by this one; "
-                         "rill.array(a) makes a copy that stays");
+                         "rill.array(a) makes a copy that stays valid");
 }
 
 array *array_check(lua_State *L, const rill_script *s, int index)
@@ -65,13 +65,13 @@ array *array_new(lua_State *L, rill_script *s, array_type type, int32_t n, array
 void *array_scratch(lua_State *L, size_t count, size_t size)
 {
     size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes)) luaL_error(L, "%d elements need too much memory", (int)count);
+    if (__builtin_mul_overflow(count, size, &bytes)) luaL_error(L, "memory for %d elements is too large", (int)count);
     return lua_newuserdatauv(L, bytes, 0);
 }
 
 /* --- elements ----------------------------------------------------------------------------------------------------- */
 
-enum { ELEMENT_WORK = 2 }; /* charge for copying an element between a table and an array */
+enum { ELEMENT_WORK = 2 }; /* instructions charged for copying an element between a table and an array */
 
 void array_push_element(lua_State *L, const array *a, int32_t i)
 {
@@ -92,7 +92,7 @@ void array_push_number(lua_State *L, array_type type, double x)
         lua_pushnumber(L, x);
 }
 
-/* Zero-based element index from the Lua value at stack index 2. */
+/* Return the element index, counted from 0, that the Lua value at stack index 2 gives, counted from 1. */
 static int32_t element_index(lua_State *L, const array *a)
 {
     int is_integer = 0;
@@ -109,7 +109,7 @@ static int32_t element_index(lua_State *L, const array *a)
 static int raise_unknown(lua_State *L)
 {
     const char *word = lua_tostring(L, 2), *near = script_name_nearest(L, "array", word);
-    return near != NULL ? luaL_error(L, "arrays have no method \"%s\"; is it \"%s\"?", word, near)
+    return near != NULL ? luaL_error(L, "arrays have no method \"%s\": did you mean \"%s\"?", word, near)
                         : luaL_error(L, "arrays have no method \"%s\"", word);
 }
 
@@ -125,7 +125,8 @@ static int index_array(lua_State *L)
     return 1;
 }
 
-/* Check the value at stack `index` before it is assigned to a field that holds marks or widths. */
+/* Check the value at stack `index` before it is assigned to a field that holds marks or widths, to which other
+ * values cannot be assigned. */
 static void check_mark(lua_State *L, const array *a, int index)
 {
     if (a->writable == ARRAY_MARKS)
@@ -134,16 +135,16 @@ static void check_mark(lua_State *L, const array *a, int index)
 
 static void check_writable(lua_State *L, const array *a)
 {
-    if (!a->writable) luaL_error(L, "this array can only be read; a:copy() can be changed");
+    if (!a->writable) luaL_error(L, "this array can only be read; a:copy() makes a writable copy");
 }
 
-/* The value at stack index 3 as an integer in [min, max]. */
+/* Return the value at stack index 3. Raises unless it is an integer in [min, max]. */
 static lua_Integer integer_value(lua_State *L, const array *a, lua_Integer min, lua_Integer max)
 {
     int is_integer = 0;
     lua_Integer x = lua_type(L, 3) == LUA_TNUMBER ? lua_tointegerx(L, 3, &is_integer) : 0;
     if (!is_integer || x < min || x > max)
-        luaL_error(L, "%s is not a value for an array of %s", luaL_tolstring(L, 3, NULL), array_type_names[a->type]);
+        luaL_error(L, "%s cannot be stored in an array of %s", luaL_tolstring(L, 3, NULL), array_type_names[a->type]);
     return x;
 }
 
@@ -197,12 +198,12 @@ static int pairs(lua_State *L)
 
 static int refuse_order(lua_State *L)
 {
-    return luaL_error(L, "arrays are compared by methods, which give masks: a:lt(x), a:le(x), a:gt(x), a:ge(x)");
+    return luaL_error(L, "compare arrays by methods, which return masks: a:lt(x), a:le(x), a:gt(x), a:ge(x)");
 }
 
 /* --- methods of the array alone ----------------------------------------------------------------------------------- */
 
-/* "cells float64[117] {-1.25, -3.5, ...}" */
+/* __tostring: "cells float64[117] {-1.25, -3.5, ...}". */
 static int describe(lua_State *L)
 {
     enum { SHOWN = 8 };
@@ -253,7 +254,7 @@ static int to_table(lua_State *L)
     return 1;
 }
 
-/* a:set(x): the whole array; returns it. */
+/* a:set(x): assign x to every element; returns the array. */
 static int set(lua_State *L)
 {
     const rill_script *s = script_from_lua(L);
@@ -284,8 +285,8 @@ static void fill_from_table(lua_State *L, const array *a)
     }
 }
 
-/* rill.array(x): an array from a table of numbers or booleans; from an array, a plain copy that stays valid after the
- * call. */
+/* rill.array(x): an array from a table of numbers or booleans; or, from an array, a plain copy that stays valid
+ * after the call. */
 static int from_values(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -295,12 +296,11 @@ static int from_values(lua_State *L)
     }
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_Unsigned n = lua_rawlen(L, 1);
-    if (n > INT32_MAX) luaL_error(L, "a table of more than %d elements does not become an array", (int)INT32_MAX);
+    if (n > INT32_MAX) luaL_error(L, "a table of more than %d elements cannot become an array", (int)INT32_MAX);
     script_charge(L, (int64_t)n * ELEMENT_WORK);
     int type = lua_rawgeti(L, 1, 1);
     if (n > 0 && type != LUA_TNUMBER && type != LUA_TBOOLEAN)
-        luaL_error(L, "arrays are made of numbers or of booleans, and element 1 of the table is a %s",
-                   lua_typename(L, type));
+        luaL_error(L, "an array holds numbers or booleans, but element 1 of the table is a %s", lua_typename(L, type));
     fill_from_table(L, array_new(L, s, type == LUA_TBOOLEAN ? ARRAY_U8 : ARRAY_F64, (int32_t)n, ARRAY_PLAIN));
     return 1;
 }
@@ -308,14 +308,15 @@ static int from_values(lua_State *L)
 static int zeros(lua_State *L)
 {
     lua_Integer n = luaL_checkinteger(L, 1);
-    luaL_argcheck(L, n >= 0 && n <= INT32_MAX, 1, "a length from 0 on is expected");
+    luaL_argcheck(L, n >= 0 && n <= INT32_MAX, 1, "a length of at least 0 expected");
     script_array_make(L, ARRAY_F64, (int32_t)n, ARRAY_PLAIN);
     return 1;
 }
 
 /* --- functions for other files ------------------------------------------------------------------------------------ */
 
-/* Check the length: arrays of items and of cells have as many elements as the call in progress has items or cells. */
+/* Check the length: an array of items has as many elements as the call in progress has items, an array of cells as
+ * many as it has cells. */
 static void check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level)
 {
     int32_t expected = level == ARRAY_ITEMS ? s->items : level == ARRAY_CELLS ? s->cells : n;
@@ -329,7 +330,7 @@ void script_array_push(lua_State *L, array_type type, const void *data, int32_t 
 {
     const rill_script *s = script_from_lua(L);
     check_fits(L, s, n, level);
-    if (s->stamp == 0) luaL_error(L, "there is no call that an array of the engine's could belong to");
+    if (s->stamp == 0) luaL_error(L, "arrays over engine memory can be made only during a call of the engine");
     array *a = push_header(L, s, sizeof *a);
     *a = (array){(void *)(uintptr_t)data, s->stamp, n, (uint8_t)type, (uint8_t)level, (uint8_t)writable, 0};
 }
@@ -361,7 +362,7 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
     return a->data;
 }
 
-/* Index of the first of x[0, n) that is no valid mark of the type, or n. NaN is never valid. */
+/* Return the index of the first element of x[0, n) that is not a valid mark or width, or n. NaN is never valid. */
 static int32_t find_invalid_mark(const double *x, int32_t n, array_type type)
 {
     int32_t i = 0;
@@ -376,7 +377,7 @@ void script_array_check_marks(lua_State *L, int index, array_type type, int32_t 
 {
     double x[ARRAY_BLOCK + ARRAY_PAD] = {0};
     operand o;
-    if (!operand_try(L, script_from_lua(L), index, 1, &o)) return; /* whoever stores the value refuses it */
+    if (!operand_try(L, script_from_lua(L), index, 1, &o)) return; /* script_array_store() refuses the value */
     if (o.a != NULL && o.a->type == ARRAY_U8) return;
     const int fits = o.a == NULL || (o.a->level == ARRAY_ITEMS && level == ARRAY_CELLS) ||
                      (o.a->n == n && o.a->level <= level);
@@ -391,7 +392,7 @@ void script_array_check_marks(lua_State *L, int index, array_type type, int32_t 
         char value[32];
         rill_print(value, sizeof value, "%.14g", x[pos]);
         luaL_error(L, "%s cannot be %s: %s", name, x[pos] == x[pos] ? value : "NaN",
-                   type == ARRAY_U8 ? "a mask holds 0 and 1, or booleans" : "a width is 0 or more");
+                   type == ARRAY_U8 ? "an element of a mask must be 0, 1 or a boolean" : "a width must be 0 or more");
     }
 }
 
@@ -431,7 +432,7 @@ void script_open_arrays(lua_State *L)
     luaL_setfuncs(L, metamethods, 0);
     lua_pushliteral(L, "array");
     lua_setfield(L, -2, "__name");
-    lua_pushliteral(L, "array"); /* what getmetatable() returns instead */
+    lua_pushliteral(L, "array"); /* what getmetatable() returns instead of the metatable */
     lua_setfield(L, -2, "__metatable");
     lua_newtable(L); /* methods */
     luaL_setfuncs(L, methods, 0);

@@ -42,8 +42,8 @@ typedef enum operation {
 
 static const struct {
     uint8_t operands;
-    uint8_t booleans; /* true and false are valid operands */
-    uint8_t mask;     /* the result is a mask */
+    uint8_t booleans; /* 1: true and false are valid operands */
+    uint8_t mask;     /* 1: the result is a mask */
 } kinds[OP_COUNT] = {
     [OP_ADD] = {2, 0, 0},    [OP_SUB] = {2, 0, 0},  [OP_MUL] = {2, 0, 0},   [OP_DIV] = {2, 0, 0},
     [OP_MOD] = {2, 0, 0},    [OP_POW] = {2, 0, 0},  [OP_IDIV] = {2, 0, 0},  [OP_NEGATE] = {1, 0, 0},
@@ -57,7 +57,7 @@ static const struct {
 
 /* --- one block ---------------------------------------------------------------------------------------------------- */
 
-/* As Lua's %: the result has the sign of the divisor. */
+/* x % y as in Lua: the result has the sign of the divisor. */
 static double modulo(double x, double y)
 {
     double m = fmod(x, y);
@@ -78,7 +78,7 @@ static double lesser(double x, double y)
 
 static double raise_to(double x, double y)
 {
-    return y == 2 ? x * x : pow(x, y); /* as Lua does */
+    return y == 2 ? x * x : pow(x, y); /* Lua computes x^2 in the same way */
 }
 
 #define EACH(expression)                                       \
@@ -87,7 +87,7 @@ static double raise_to(double x, double y)
     } while (0)
 #define EACH_MASK(condition) EACH((condition) ? 1.0 : 0.0)
 
-/* Operations whose results are masks: 0 or 1 as doubles. */
+/* Compute an operation whose result is a mask, as doubles 0 and 1. */
 static void compute_mask(operation op, const double *x, const double *y, double *restrict out, int32_t n)
 {
     switch (op) {
@@ -136,7 +136,7 @@ static void compute(operation op, const double *x, const double *y, const double
     }
 }
 
-enum { BYTES_PER_UNIT = 4 }; /* for masks; charged through script_charge() */
+enum { BYTES_PER_UNIT = 4 }; /* elements of a mask per instruction charged */
 
 /* --- all blocks --------------------------------------------------------------------------------------------------- */
 
@@ -152,7 +152,7 @@ static void run_block(operation op, operand *in, const rill_script *s, int32_t f
     compute(op, x[0], x[1], x[2], out, n);
 }
 
-/* The most frequent case, masks combined to a mask, byte by byte. Returns 0 if the operands are not masks. */
+/* The most frequent case: combine masks byte by byte. Returns 1, or 0 if some operand is not a mask. */
 static int run_bytes(operation op, const operand *in, const array *out)
 {
     const int count = kinds[op].operands;
@@ -179,7 +179,7 @@ static int run_bytes(operation op, const operand *in, const array *out)
     return 1;
 }
 
-/* No operand is an array: the result is a number, as in rill.max(1, 2). */
+/* Apply an operation none of whose operands is an array. The result is a number, as in rill.max(1, 2). */
 static int run_number(lua_State *L, operation op, operand *in)
 {
     double out[1];
@@ -193,13 +193,13 @@ static void read_operands(lua_State *L, const rill_script *s, operation op, oper
 {
     for (int i = 0; i < kinds[op].operands; i++) {
         if (op == OP_CLAMP && i > 0 && lua_isnoneornil(L, i + 1))
-            in[i] = (operand){NULL, i == 1 ? -HUGE_VAL : HUGE_VAL, 0, 0}; /* no bound on this side */
+            in[i] = (operand){NULL, i == 1 ? -HUGE_VAL : HUGE_VAL, 0, 0}; /* the missing bound of clamp: no limit */
         else
             in[i] = operand_read(L, s, i + 1, kinds[op].booleans);
     }
 }
 
-/* Apply an operation to the arguments. Upvalue 1: the operation. */
+/* Apply an operation to the Lua arguments. Upvalue 1 is the operation. */
 static int apply(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -209,7 +209,8 @@ static int apply(lua_State *L)
     shape result = operand_join(L, in, kinds[op].operands);
     if (result.n < 0) return run_number(L, op, in);
     if (op == OP_SPREAD) {
-        if (result.level == ARRAY_PLAIN) luaL_error(L, "a plain array has no segments to spread over");
+        if (result.level == ARRAY_PLAIN)
+            luaL_error(L, "an array without items or cells cannot be spread over segments");
         result = (shape){s->cells, ARRAY_CELLS};
         in[0].spread = in[0].a->level == ARRAY_ITEMS;
     }

@@ -1,6 +1,6 @@
-/* Reductions: a cells array yields one value per segment, any other array one value. Sums run from left to right, so a
- * segment's result does not depend on its neighbours. Results for empty segments: sum 0, max -inf, min inf, mean, first
- * and last NaN, argmax 0, logsumexp -inf. max, min, argmax and argmin ignore NaN. */
+/* Reductions: an array of cells yields one value per segment, any other array one value. Sums run from left to
+ * right, so a segment's result does not depend on its neighbours. Results for empty segments: sum 0, max -inf, min
+ * inf, mean, first and last NaN, argmax 0, logsumexp -inf. max, min, argmax and argmin ignore NaN. */
 #include <math.h>
 
 #include "array.h"
@@ -13,10 +13,10 @@ typedef enum reduction {
     REDUCE_FIRST,
     REDUCE_LAST,
     REDUCE_LOGSUMEXP,
-    REDUCE_COUNT, /* integer results from here on */
+    REDUCE_COUNT, /* this and later reductions have integer results */
     REDUCE_ARGMAX,
     REDUCE_ARGMIN,
-    REDUCE_ANY, /* boolean results from here on */
+    REDUCE_ANY, /* this and later reductions have boolean results */
     REDUCE_ALL,
 } reduction;
 
@@ -44,7 +44,7 @@ static double array_min(const double *x, int32_t n)
 static double logsumexp(const double *x, int32_t n)
 {
     double max = array_max(x, n), total = 0;
-    if (isinf(max)) { /* empty, all -inf, or with an infinity: the sum is the maximum, unless an element is NaN */
+    if (isinf(max)) { /* empty, all -inf, or with an element inf: the result is the maximum, unless an element is NaN */
         for (int32_t i = 0; i < n; i++)
             if (x[i] != x[i]) return x[i];
         return max;
@@ -60,7 +60,7 @@ static int32_t count(const double *x, int32_t n)
     return found;
 }
 
-/* One-based index of the maximum of sign * x; the first among equals. */
+/* Return the index, counted from 1, of the maximum of sign * x; the first of equal elements. */
 static int32_t arg_extreme(const double *x, int32_t n, double sign)
 {
     int32_t best = -1;
@@ -100,7 +100,7 @@ static void push_result(lua_State *L, reduction how, array_type type, double val
                           value);
 }
 
-/* Upvalue 1: the reduction. */
+/* Apply a reduction to an array. Upvalue 1 is the reduction. */
 static int apply(lua_State *L)
 {
     rill_script *s = script_from_lua(L);

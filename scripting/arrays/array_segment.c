@@ -1,6 +1,6 @@
-/* Operations within segments: ranks, cumulative sums and the like. A cells array is processed segment by segment, any
- * other as one segment. Sorting is stable, with NaN last. Sorted input, as candidates' scores usually are, costs little
- * more than reading it. */
+/* Operations within segments, such as ranks and cumulative sums. An array of cells is processed segment by segment,
+ * any other array as one segment. Sorting is stable, with NaN last. Sorted input, as candidates' scores usually are,
+ * costs little more than reading it. */
 #include <math.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@ static int is_before(const double *x, int32_t a, int32_t b)
 }
 
 enum {
-    RUN = 16,       /* runs of so many elements are sorted by insertion */
-    SORT_WORK = 16, /* instructions charged per sorted element */
+    RUN = 16,       /* the merge sort starts with runs of so many elements, sorted by insertion */
+    SORT_WORK = 16, /* instructions charged for each sorted element */
 };
 
 static void sort_run(const double *x, int32_t from, int32_t to, int32_t *order)
@@ -27,7 +27,7 @@ static void sort_run(const double *x, int32_t from, int32_t to, int32_t *order)
     }
 }
 
-/* Merge order[from, middle) and order[middle, to). */
+/* Merge the sorted runs order[from, middle) and order[middle, to). */
 static void merge(const double *x, int32_t from, int32_t middle, int32_t to, int32_t *order, int32_t *scratch)
 {
     if (!is_before(x, order[middle], order[middle - 1])) return;
@@ -39,7 +39,7 @@ static void merge(const double *x, int32_t from, int32_t middle, int32_t to, int
     while (left < n_left) order[pos++] = scratch[left++];
 }
 
-/* order[0, n): indexes of x in descending order of value. */
+/* Store the indexes of x in order[0, n), in descending order of value. */
 static void sort_descending(const double *x, int32_t n, int32_t *order, int32_t *scratch)
 {
     int sorted = 1;
@@ -82,7 +82,7 @@ static void walk_segment(walk how, const double *x, int32_t n, double *out)
     }
 }
 
-/* Apply a cumulative operation. Upvalue 1: which. */
+/* Apply a cumulative operation. Upvalue 1 is the operation. */
 static int apply_walk(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -103,7 +103,8 @@ static int apply_walk(lua_State *L)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Scratch arrays of sort_descending() for the longest segment: on the C stack if they fit, else a userdata. */
+/* Scratch arrays for sort_descending(), large enough for the longest segment: on the C stack if they fit, else in a
+ * userdata. */
 typedef struct sorter {
     int32_t *order, *scratch;
     int32_t local[2 * ARRAY_LOCAL];
@@ -121,7 +122,7 @@ static void sorter_open(lua_State *L, sorter *o, const segments *g)
     o->scratch = o->order + longest;
 }
 
-/* a:index(): 1, 2, 3 ... within each segment. */
+/* a:index(): positions 1, 2, 3 ... within each segment. */
 static int index_segments(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -136,7 +137,7 @@ static int index_segments(lua_State *L)
     return 1;
 }
 
-/* a:rank(): 1 for the largest. */
+/* a:rank(): the rank of each element in its segment, 1 for the largest. */
 static int rank(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -156,14 +157,14 @@ static int rank(lua_State *L)
     return 1;
 }
 
-/* a:top(k): a mask of the k largest; k is a number or an items array. */
+/* a:top(k): a mask of the k largest elements of each segment; k is a number or an array of items. */
 static int top(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
     const array *a = array_check(L, s, 1);
     operand k = operand_read(L, s, 2, 0);
     if (k.a != NULL && (a->level != ARRAY_CELLS || k.a->level != ARRAY_ITEMS))
-        luaL_error(L, "top(k): k is a number, or for cells one number per item");
+        luaL_error(L, "top(k): k must be a number or, for an array of cells, an array with one number per item");
     double local[ARRAY_LOCAL], max_rank = k.number;
     const double *x = array_doubles(L, a, local);
     segments g;
@@ -182,8 +183,8 @@ static int top(lua_State *L)
 
 /* --- equal keys --------------------------------------------------------------------------------------------------- */
 
-/* The keys as integers in [0, *size), if the range is small enough for a table of counts; else NULL. Stored in the
- * operand's own memory, in `local`, or in a userdata. */
+/* Return the keys as integers in [0, *size), or NULL if they are not integers or their range is too large for a
+ * table of counts. They are in the operand's own memory, in `local`, or in a userdata. */
 static const int32_t *small_keys(lua_State *L, const rill_script *s, operand *o, int32_t n, int32_t local[ARRAY_LOCAL],
                                  int32_t *size)
 {
@@ -221,7 +222,8 @@ static void count_in_table(lua_State *L, const segments *g, const int32_t *keys,
     }
 }
 
-/* count_by() for arbitrary keys, by sorting: equal keys become adjacent, in their original order. NaN equals nothing. */
+/* count_by() for arbitrary keys, by sorting: equal keys become adjacent, in their original order. NaN differs from
+ * every key. */
 static void count_in_order(lua_State *L, const segments *g, const double *keys, int32_t *out)
 {
     sorter o;
@@ -245,14 +247,14 @@ static int count_by(lua_State *L)
     const array *a = array_check(L, s, 1);
     operand in[2] = {{a, 0, 0, 0}, operand_read(L, s, 2, 0)};
     if (operand_join(L, in, 2).level != a->level)
-        luaL_error(L, "count_by(): the keys of cells belong to a cells array");
+        luaL_error(L, "count_by(): keys of items or cells need an array of the same kind");
     script_charge(L, a->n);
     segments g;
     get_segments(&g, s, a);
     int32_t local[ARRAY_LOCAL], size = 0;
     double widened[ARRAY_LOCAL];
     int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
-    const int result = lua_gettop(L); /* scratch userdata may be pushed above it */
+    const int result = lua_gettop(L); /* stack index of the result; scratch userdata may be pushed above it */
     const int32_t *keys = small_keys(L, s, &in[1], a->n, local, &size);
     if (keys != NULL)
         count_in_table(L, &g, keys, size, out);
@@ -264,7 +266,7 @@ static int count_by(lua_State *L)
 
 /* --- order across segments ---------------------------------------------------------------------------------------- */
 
-/* a:order(how): one-based positions of the elements, sorted by value. */
+/* a:order(how): positions of the elements, counted from 1, in the order of their values. */
 static int order(lua_State *L)
 {
     static const char *const ways[] = {"ascending", "descending", NULL};

@@ -38,8 +38,8 @@ static int raise_size_mismatch(lua_State *L, const array *a, int32_t n, array_le
                       array_level_names[level]);
 }
 
-/* Broadcast the operand to n elements of `level`, which is not below its own. Items are repeated over their cells. A
- * plain array fits any level if its length matches. */
+/* Prepare the operand for an operation over n elements of `level`, which is not below its own level. Items are
+ * repeated over their cells. A plain array fits any level if its length matches. Raises if the lengths do not fit. */
 static void fit_operand(lua_State *L, operand *o, int32_t n, array_level level)
 {
     if (o->a == NULL) return;
@@ -78,8 +78,8 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out)
 #undef WIDEN
 }
 
-/* Repeat each item's value over its segment. Most segments are short, so ARRAY_PAD copies are always written first; the
- * next segment overwrites the surplus. */
+/* Repeat each item's value over its segment. Most segments are short, so at least ARRAY_PAD copies are written for
+ * each; the next segment overwrites the surplus. */
 static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_t n, double *out)
 {
     const int32_t base = offset[0], end = from + n;
@@ -105,7 +105,7 @@ const double *operand_block(operand *o, const rill_script *s, int32_t from, int3
 {
     if (o->a == NULL) {
         for (int32_t i = 0; from == 0 && i < n; i++)
-            buffer[i] = o->number; /* later blocks are no longer than the first */
+            buffer[i] = o->number; /* the constant is written once, since later blocks are no longer than the first */
     } else if (o->spread) {
         spread_block(o, s->offset, from, n, buffer);
     } else if (o->a->type == ARRAY_F64) {
@@ -164,7 +164,8 @@ void array_narrow(const array *to, int32_t from, int32_t n, const double *restri
         break;
     case ARRAY_U8: {
         uint8_t *restrict mask = (uint8_t *)to->data + from;
-        /* By way of double and int32, since compilers vectorise these conversions but no comparison that yields a byte. */
+        /* Convert through double and int32: compilers vectorise these conversions, but no comparison that yields a
+         * byte. */
         for (int32_t i = 0; i < n; i++) mask[i] = (uint8_t)(int32_t)(x[i] != 0 ? 1.0 : 0.0);
         break;
     }
@@ -178,7 +179,7 @@ static int has_nan(const double *x, int32_t n)
     return count > 0;
 }
 
-/* Copy from an array of the same type and length; exact for int64, too. */
+/* Copy from an array of the same type and length. Unlike arithmetic, this is exact for int64, too. */
 static void assign_same(const array *to, const array *from)
 {
     if (to->type != ARRAY_U8) {
@@ -187,7 +188,7 @@ static void assign_same(const array *to, const array *from)
     }
     const uint8_t *x = from->data; /* native functions may write mask values other than 0 and 1 */
     uint8_t *mask = to->data;
-    const int32_t n = to->n; /* a local copy, since the loop's writes might alias to->n */
+    const int32_t n = to->n; /* a local copy, since the compiler must assume that the loop writes to to->n */
     for (int32_t i = 0; i < n; i++) mask[i] = x[i] != 0;
 }
 
@@ -206,7 +207,7 @@ void array_assign(lua_State *L, const rill_script *s, const array *to, operand *
         int32_t n = to->n - pos < ARRAY_BLOCK ? to->n - pos : ARRAY_BLOCK;
         const double *x = operand_block(from, s, pos, n, buffer);
         if ((to->type == ARRAY_I32 || to->type == ARRAY_I64) && has_nan(x, n))
-            luaL_error(L, "a NaN has no place in an array of %s", array_type_names[to->type]);
+            luaL_error(L, "NaN cannot be stored in an array of %s", array_type_names[to->type]);
         array_narrow(to, pos, n, x);
     }
 }

@@ -1,12 +1,12 @@
-/* `rill check` reports masks that a script makes and never uses. An example: `a and b` of two masks is b in Lua,
- * without an error.
+/* Finds masks that a script makes and never uses; `rill check` reports them. An example: `a and b` of two masks is b in
+ * Lua, without an error.
  *
- * While a script is watched, the masks it makes are kept until the call ends, together with the source line. An
- * operation, method or assignment that takes an array marks it as used (array_check()). Lines are judged over all
- * calls: if all masks of a line were used in some call, the line is fine.
+ * While a script is watched, the masks that it makes are stored until the engine call ends, together with the source
+ * line that made them. Every operation, method or assignment that takes an array marks it as used (array_check()). A
+ * line is reported only if in every call some of its masks stayed unused.
  *
- * Only masks of items and cells are watched, since they cannot be used after their call. Scripts that are not watched
- * pay nothing. */
+ * Only masks of items and cells are watched, since they cannot be used after their call. Watching costs nothing for
+ * other scripts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,13 +18,13 @@ typedef struct script_watch script_watch;
 
 typedef struct place {
     char text[PLACE_TEXT];       /* FILE:LINE */
-    int used, unused;            /* number of calls in which all masks were used; in which some were not */
-    int call_masks, call_unused; /* masks made in the call in progress; how many of them are unused */
+    int used, unused;            /* number of calls in which all masks of this line were used; in which some were not */
+    int call_masks, call_unused; /* masks that this line made in the call in progress; how many of them are unused */
 } place;
 
 struct script_watch {
-    int kept_table;               /* registry reference of the table of masks, in order of creation */
-    uint8_t kept[MAX_KEPT_MASKS]; /* [n_kept] line of each mask, an index into the list of lines */
+    int kept_table;               /* registry reference of the list of masks, in order of creation */
+    uint8_t kept[MAX_KEPT_MASKS]; /* [n_kept] index into `place` of the line that made each mask */
     int n_kept;
     place place[MAX_MASK_PLACES];
     int n;
@@ -32,7 +32,8 @@ struct script_watch {
 
 /* --- source lines ------------------------------------------------------------------------------------------------- */
 
-/* Index of the script line that called the running C function; -1 if there is none, or the list is full. */
+/* Return the index in w->place of the script line that called the running C function. Adds the line if it is new.
+ * Returns -1 if no script line called it, or if the list is full. */
 static int find_place(lua_State *L, script_watch *w)
 {
     char text[PLACE_TEXT];
@@ -61,7 +62,8 @@ void script_watch_mask(lua_State *L, rill_script *s)
     w->kept[w->n_kept++] = (uint8_t)place_index;
 }
 
-/* Count at the end of a call. Nested calls have ended before, so the masks of this one are the last in the table. */
+/* At the end of an engine call, count the used and unused masks of each line. Nested calls have ended before, so the
+ * masks of this call are the last in the list. */
 static void count_unused_masks(rill_script *s, int counts)
 {
     script_watch *w = s->watch;

@@ -1,7 +1,7 @@
-/* Views; see script_view.h.
+/* Userdata that give scripts access to engine structs; see script_view.h.
  *
- * The functions of a view are closures with these upvalues: 1 the metatable, which identifies the class; 2 the class; 3
- * a table from names to field numbers and methods (for __index and __newindex only). */
+ * The functions of a view are closures with these upvalues: 1 the metatable, which identifies the class; 2 the
+ * class; 3 a table from names to field numbers and methods (for __index and __newindex only). */
 #include "script_view.h"
 
 enum { METATABLE = 1, CLASS = 2, NAMES = 3 };
@@ -54,7 +54,7 @@ void script_view_push(lua_State *L, const script_view_class *kind, void *data)
 static int unknown_field(lua_State *L, const script_view_class *kind)
 {
     if (lua_type(L, 2) != LUA_TSTRING)
-        return luaL_error(L, "%s: fields have names, not [%s]", kind->word, luaL_tolstring(L, 2, NULL));
+        return luaL_error(L, "%s: the name of a field was expected, not [%s]", kind->word, luaL_tolstring(L, 2, NULL));
     const char *word = lua_tostring(L, 2), *near = script_name_nearest(L, kind->word, word);
     if (near != NULL) return luaL_error(L, "%s: no field \"%s\": did you mean \"%s\"?", kind->word, word, near);
     return luaL_error(L, "%s: no field \"%s\"", kind->word, word);
@@ -82,7 +82,7 @@ static int set(lua_State *L)
     if (type == LUA_TNIL) return unknown_field(L, kind);
     int field = type == LUA_TNUMBER ? (int)lua_tointeger(L, -1) : -1;
     if (field < 0 || kind->write == NULL || !kind->write(L, view, field))
-        return luaL_error(L, "%s.%s is not for assigning to", kind->word, lua_tostring(L, 2));
+        return luaL_error(L, "%s.%s is read-only", kind->word, lua_tostring(L, 2));
     return 0;
 }
 

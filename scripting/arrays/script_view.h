@@ -1,7 +1,7 @@
 /* script_view.h: userdata that give scripts access to engine structs during one call.
  *
- * A view holds a pointer and the stamp of its call; it is invalid once the call has returned. A table maps field names
- * to numbers, which the class's read() switches on. */
+ * A view holds a pointer and the stamp (serial number) of its engine call; using it after the call has returned is an
+ * error. A table maps field names to numbers, which the class's read() switches on. */
 #ifndef RILL_SCRIPTING_SCRIPT_VIEW_H
 #define RILL_SCRIPTING_SCRIPT_VIEW_H
 
@@ -15,23 +15,25 @@ typedef struct script_view {
 typedef struct script_view_class {
     const char *word;          /* "candidates" */
     const char *const *fields; /* NULL-terminated */
-    const luaL_Reg *methods;   /* each gets its view by script_view_self() */
+    const luaL_Reg *methods;   /* each method gets its view by script_view_self() */
     /* Push the value of field number `field`. */
     void (*read)(lua_State *L, const script_view *view, int field);
-    /* Assign the value at index 3 to the field; 0: read-only. NULL: all fields are read-only. */
+    /* Assign the value at stack index 3 to the field and return 1, or return 0 if the field is read-only. NULL: all
+     * fields are read-only. */
     int (*write)(lua_State *L, const script_view *view, int field);
 } script_view_class;
 
-/* Make the class's metatable; once per state. */
+/* Create the metatable of the class; called once per Lua state. */
 void script_view_open(lua_State *L, const script_view_class *kind);
 
 /* Push a view that belongs to the call in progress. */
 void script_view_push(lua_State *L, const script_view_class *kind, void *data);
 
-/* In a method: the view at index 1. Raises a Lua error if it is not one of the class, or its call is over. */
+/* For methods: return the view at stack index 1. Raises if it is not a view of this class, or if its call has
+ * returned. */
 const script_view *script_view_self(lua_State *L);
 
-/* Anywhere: the view at `index`. */
+/* For other functions: return the view of class `kind` at `index`. Raises in the same cases. */
 const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind);
 
 #endif

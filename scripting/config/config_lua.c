@@ -1,7 +1,8 @@
-/* The part of the library written in Lua (read.lua, sweep.lua, place.lua), and the C functions it calls.
+/* Runs the part of scripting/config that is written in Lua (read.lua, sweep.lua, place.lua), and has the C functions
+ * that it calls.
  *
- * It is compiled into a script's state when the script first needs it. It gets the table `own`, and copies of the
- * standard library's tables made before the script ran; scripts can reach neither. The C functions in `own` raise only
+ * A script's state compiles the Lua code when the script first needs it. The code gets the table `own`, and copies
+ * of Lua's library tables made before the script ran; scripts can reach neither. The C functions in `own` raise only
  * out-of-memory errors and exhausted limits, because a source position in this code would mean nothing to users. */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "tables/declaration.h"
 
 static const char globals_key,
-    internal_key; /* their addresses are the registry keys of the library copies and of `own` */
+    internal_key; /* their addresses are the registry keys of the copies of Lua's library tables and of `own` */
 
 static const struct {
     const char *name, *text;
@@ -24,7 +25,7 @@ static const struct {
 
 /* --- settings and options ------------------------------------------------------------------------------------------- */
 
-/* Why the setting cannot have this value; NULL if it can. */
+/* Return the message why the setting cannot have this value; NULL if it can. */
 static const char *setting_problem(lua_State *L, const char *name, const char *value)
 {
     rill_settings trial;
@@ -36,7 +37,7 @@ static const char *setting_problem(lua_State *L, const char *name, const char *v
     return status < 0 ? rill_error(ctx) : NULL;
 }
 
-/* aliases(name): separated by spaces. */
+/* own.aliases(name): the setting's other names, separated by spaces. */
 static int own_aliases(lua_State *L)
 {
     lua_pushstring(L, rill_option_find(rill_setting_table(), lua_tostring(L, 1))->aliases);
@@ -64,8 +65,9 @@ static rill_value value_at(lua_State *L, int index)
     }
 }
 
-/* value(name, value): the option's value as text; or nil and why it is refused. The sentence omits the option's name, since the key
- * states it. Options of domains are checked later (rill_option_source_set). */
+/* own.value(name, value): the option's value as text; or nil and a message if the value is invalid. The message
+ * omits the option's name, since the configuration key already states it. Options of domains are checked later
+ * (rill_option_source_set()). */
 static int own_value(lua_State *L)
 {
     char buffer[RILL_OPTION_MAX];
@@ -90,21 +92,22 @@ static int own_value(lua_State *L)
     return 2;
 }
 
-/* is_options_key(name): whether it is another name of "options". */
+/* own.is_options_key(name): true if the name is a misspelling of "options", or another program's name for it, such
+ * as "settings". */
 static int own_is_options_key(lua_State *L)
 {
     lua_pushboolean(L, rill_is_options_key(lua_tostring(L, 1)));
     return 1;
 }
 
-/* domains(): number of registered domains. */
+/* own.domains(): number of registered domains. */
 static int own_domains(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer)rill_registry_size(script_from_lua(L)->ctx).domains);
     return 1;
 }
 
-/* settings(): names of all settings, in order. */
+/* own.settings(): names of all settings, in the order of rill_setting_table(). */
 static int own_settings(lua_State *L)
 {
     script_push_settings(L);
@@ -123,7 +126,7 @@ const rill_script_parameter *rill_script_parameter_table(void)
     return PARAMETERS;
 }
 
-/* parameters(): the heuristics' parameter names and the settings' short names. */
+/* own.parameters(): two tables: sweep parameter -> heuristic whose argument it is; and short name -> setting. */
 static int own_parameters(lua_State *L)
 {
     lua_newtable(L);
@@ -137,7 +140,7 @@ static int own_parameters(lua_State *L)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* nearest(kind, word): the most similar name in rill.names[kind], or nil. */
+/* own.nearest(kind, word): the name in rill.names[kind] that is most similar to `word`, or nil. */
 static int own_nearest(lua_State *L)
 {
     rill_option_near near = {.name = ""};
@@ -155,7 +158,7 @@ static int own_nearest(lua_State *L)
     return 1;
 }
 
-/* gone(name): message about an option that was removed, or nil. */
+/* own.gone(name): message about an option that was removed, or nil. */
 static int own_gone(lua_State *L)
 {
     const char *why = rill_refused_option("setting", lua_tostring(L, 1));
@@ -169,12 +172,14 @@ static int own_is_heuristic(lua_State *L)
     return 1;
 }
 
-/* Name of the value at index 1: a declared object of KIND (2), a bare function, or a native function. */
+/* Push the name of the heuristic, scorer, scheduler or domain at index 1, which is an object, a bare function or a
+ * native function; functions are registered first. The string at index 2 is the expected kind. */
 static int find_declared_name(lua_State *L)
 {
     static const struct {
         const char *word;
-        const script_declaration *function_declaration; /* NULL: this kind cannot be a bare function */
+        /* how a bare function of this kind is declared; NULL: a bare function cannot be of this kind */
+        const script_declaration *function_declaration;
     } kinds[] = {{"heuristic", &script_heuristic_declaration},
                  {"scorer", &script_scorer_declaration},
                  {"scheduler", &script_scheduler_declaration},
@@ -191,16 +196,16 @@ static int find_declared_name(lua_State *L)
     if (name == NULL && lua_isfunction(L, 1) && kinds[kind].function_declaration != NULL)
         t = script_declare_function(L, 1, kinds[kind].function_declaration);
     if (t != NULL && t->declaration->kind != kind)
-        return luaL_error(L, "%s %s stands where a %s is expected", t->declaration->word, t->name, word);
+        return luaL_error(L, "a %s was expected, not %s %s", word, t->declaration->word, t->name);
     if (name == NULL && t == NULL)
-        return luaL_error(L, "a %s where a %s is expected: \"NAME:ARGUMENTS\", {\"NAME\", ARGUMENTS...}%s",
-                          luaL_typename(L, 1), word,
-                          kinds[kind].function_declaration != NULL ? ", a function, or what declared one" : "");
+        return luaL_error(L, "a %s was expected, not a %s: write \"NAME:ARGUMENTS\", {\"NAME\", ARGUMENTS...}%s", word,
+                          luaL_typename(L, 1),
+                          kinds[kind].function_declaration != NULL ? ", a function, or a declared object" : "");
     lua_pushstring(L, t != NULL ? t->name : name);
     return 1;
 }
 
-/* who(value, kind): the name; or nil and an error message. */
+/* own.who(value, kind): the name of the object or function; or nil and an error message. */
 static int own_who(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -216,7 +221,7 @@ static int own_who(lua_State *L)
     return 2;
 }
 
-/* rill.sweep(grid [, function]) */
+/* rill.sweep(grid [, function]): an object for the key `sweep`. */
 static int make_sweep(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -235,7 +240,7 @@ static int is_alias(lua_State *L, const char *key)
     return row != NULL && strcmp(script_lua_name(row->name, spelt), key) != 0;
 }
 
-/* Fill rill.names, for scripts and for messages. */
+/* Add the names of sweep parameters, options and configuration keys to rill.names. */
 static void add_names(lua_State *L)
 {
     char spelt[SCRIPT_NAME_MAX];
@@ -261,7 +266,7 @@ void script_open_config(lua_State *L)
 
 /* --- calling ------------------------------------------------------------------------------------------------------ */
 
-/* Push `own`; create it at first use. */
+/* Push the table `own`; at first use create it and run the Lua code. */
 static void push_internal(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"value", own_value},
@@ -293,7 +298,7 @@ static void push_internal(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &internal_key);
 }
 
-/* Insert own.NAME below the `arguments` values on top of the stack. */
+/* Insert the function own.NAME below the `arguments` values on top of the stack. */
 static void insert_internal(lua_State *L, const char *name, int arguments)
 {
     push_internal(L);
@@ -344,12 +349,13 @@ int script_config_line(rill_script *s, const char *text, size_t length, const ch
     return p.line;
 }
 
-/* Without the source file the message has no line. */
+/* Find the line of `key` in the script's file. If the file cannot be read, the message has no line. */
 rill_status script_config_fail(rill_script *s, const char *key, const char *sentence)
 {
     char line[32] = "", why[SCRIPT_MESSAGE_MAX];
     rill_text text = {.ctx = s->ctx};
-    snprintf(why, sizeof why, "%s", sentence); /* a copy: the sentence may be in the context's error buffer */
+    /* a copy, because `sentence` may be the context's own message, which reading the file can overwrite */
+    snprintf(why, sizeof why, "%s", sentence);
     int line_number = rill_file_read(&text, s->path, SOURCE_MAX) < 0
                           ? 0
                           : script_config_line(s, text.data, text.length, key);

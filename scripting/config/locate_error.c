@@ -1,11 +1,13 @@
-/* Finds the chain entry that makes an engine fail. Names and arguments are only checked when an engine is created, long
- * after the configuration was read. So each entry is tried alone, and the message can name its line. */
+/* Finds the heuristic, scorer or scheduler with which rill_engine_create() failed. Names and arguments are only
+ * checked when an engine is created, long after the configuration was read. So each entry is tried alone, and the
+ * message can name its line. */
 #include <stdio.h>
 #include <string.h>
 
 #include "run_config.h"
 
-/* Heuristics, scorers and schedulers are looked up and created alike. */
+/* Return 1 if the entry's plugin exists and accepts the entry's arguments, else 0. The code is the same for
+ * heuristics, scorers and schedulers. */
 #define RETURN_WORKS(type, find)                                              \
     do {                                                                      \
         const type *table = find(ctx, entry->name);                           \
@@ -24,7 +26,8 @@ static int entry_works(rill_context *ctx, script_kind kind, const rill_chain_ent
     RETURN_WORKS(rill_scheduler, rill_find_scheduler);
 }
 
-/* Record the message, with the position of the first entry that it names and that fails alone. */
+/* Put file, line and key before the context's message: those of the first entry whose name is in the message and
+ * that also fails alone. */
 void rill_script_config_locate_error(rill_script *script, const rill_script_config *config)
 {
     static const char *const keys[] = {"heuristics[%d]", "scorers[%d]", "scheduler"};

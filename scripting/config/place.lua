@@ -1,8 +1,8 @@
--- Finds the line of a key. Lua keeps no lines for tables, so the source text is scanned.
+-- Finds the line of a configuration key. Lua stores no line numbers for tables, so the source text is scanned.
 --
--- The scanner knows Lua's words, strings, comments and blocks only. If the script ends with `return {`, it looks for
--- keys at their depth inside these braces, which is exact for what is written there. If the table was built elsewhere,
--- it takes the first assignment to such a name.
+-- The scanner knows only Lua's words, strings, comments and blocks. If the script ends with `return {`, it looks for
+-- keys at their depth inside these braces, which is exact for keys written there. If the table was built elsewhere,
+-- it takes the first assignment to a variable or field of that name.
 local own = ...
 local find, match, sub = string.find, string.match, string.sub
 
@@ -11,7 +11,8 @@ local BRACES = { ["{"] = 1, ["}"] = -1 }
 
 -- --- tokens --------------------------------------------------------------------------------------------------------------
 
--- The contents of the long bracket that begins at a position, and the position after it; nil if there is none.
+-- Returns the contents of the long bracket [[...]] that begins at a position, and the position after it; nil if none
+-- begins there.
 local function long_text(text, at)
   local level = match(text, "^%[(=*)%[", at)
   if not level then return nil end
@@ -36,8 +37,8 @@ local function skip_blank(text, at)
   return at
 end
 
--- Advance to the next token. s.kind is "word", "text" or "sign", s.word its text, s.at the position after it; s.blocks
--- and s.braces count those that are open. Returns false at the end.
+-- Advances the scanner `s` to the next token. s.kind is "word", "text" or "sign", s.word the token's text, s.at the
+-- position after it. s.blocks and s.braces are the numbers of open blocks and braces. Returns false at the end.
 local function step(s)
   local text = s.text
   local at = skip_blank(text, s.at)
@@ -71,7 +72,7 @@ local function line_of(s)
   return newlines + 1
 end
 
--- The scanner after the script's final return, which is outside all blocks; nil if there is none.
+-- Returns a scanner after the script's final return, which is outside all blocks; nil if there is none.
 local function find_return(start)
   local s, found = copy(start), nil
   while step(s) do
@@ -80,14 +81,15 @@ local function find_return(start)
   return found
 end
 
--- Is the scanner after NAME or "NAME"], and does a single "=" follow?
+-- Returns true if the scanner is after NAME or after "NAME" in ["NAME"], and a single "=" follows.
 local function is_assigned(s)
   local ahead = copy(s)
   if step(ahead) and s.kind == "text" and is_sign(ahead, "]") then step(ahead) end
   return is_sign(ahead, "=")
 end
 
--- Advance to the next assignment to `name`, at this depth of braces if a depth is given.
+-- Advances to the next assignment to `name`, at this depth of braces if a depth is given. Returns false if there is
+-- none.
 local function find_key(s, name, depth)
   while step(s) and (not depth or s.braces >= depth) do
     local here = not depth or s.braces == depth and s.blocks == 0
@@ -96,15 +98,17 @@ local function find_key(s, name, depth)
   return false
 end
 
--- Enter the braces of the current key's value: {...}, rill.sweep{...}, rill.sweep({...}).
+-- Advances into the braces of the current key's value: {...}, rill.sweep{...}, rill.sweep({...}). Returns false if
+-- the value has none.
 local function enter(s)
   step(s) -- the "="
   repeat step(s) until s.kind ~= "word" and not is_sign(s, ".") and not is_sign(s, "(")
   return is_sign(s, "{")
 end
 
--- The line where the returned table has the key at `path` ("options.k", "heuristics[2]"). If the key is not found, the
--- line of an outer key or of the return; 0 if neither is found. A guess: the text is scanned, not run.
+-- Returns the line where the returned table has the key at `path` ("options.k", "heuristics[2]"). If the key is not
+-- found, returns the line of an outer key or of the return statement; 0 if neither is found. The result is a guess,
+-- since the text is scanned, not run.
 function own.line(text, path)
   local s, depth = { text = text, at = 1, blocks = 0, braces = 0 }, nil
   local behind = find_return(s)

@@ -1,9 +1,9 @@
--- Reads a run's configuration: checks the table that a script returned and turns it into flat lists, which run_config.c
--- stores.
+-- Reads a run's configuration: checks the table that a script returned and converts it to flat lists, which
+-- run_config.c stores in a C struct.
 --
--- Tables drive the checks wherever possible: own.keys() lists what the table may hold, own.settings() what `options`
--- may. Errors are raised as {key, why}; config_lua.c prefixes the file and the line. Keys are visited in the order of
--- these lists, since Lua's own order changes from run to run.
+-- Tables drive the checks wherever possible: own.keys() lists the keys that the table may have, own.settings() those of
+-- `options`. Errors are raised as {key, why}; config_lua.c prefixes the file and the line. Keys are visited in the
+-- order of these lists, since Lua's own order changes from run to run.
 --
 -- This code runs in the script's state, under its limits. Its globals are copies of the library's, made before the
 -- script ran, and it reads the script's tables through next, rawget and rawlen only. So a script cannot affect how its
@@ -17,7 +17,8 @@ local LONGEST_NAME <const>, LONGEST_ARGUMENTS <const> = 47, 1023
 
 -- --- mistakes and texts --------------------------------------------------------------------------------------------------
 
--- `key` is false if the error is in a call, whose position Lua knows. A zero byte would end the message.
+-- Raises an error at the configuration key `key`. `key` is false if the error is in a call by the script, whose
+-- position Lua knows. Zero bytes are replaced, since they would end the message.
 local function fail(key, why, ...)
   error({ key, (gsub(format(why, ...), "\0", "?")) })
 end
@@ -41,7 +42,8 @@ local function append(list, ...)
   for _, value in ipairs({ ... }) do list[#list + 1] = value end
 end
 
--- The shortest decimal that reads back as the same number. Usually tostring's, which costs much less than format.
+-- Returns the shortest decimal that reads back as the same number. Usually this is the result of tostring, which
+-- costs much less than format.
 local function digits_of(number)
   local short = tostring(number)
   if tonumber(short) == number and not find(short, ".0", -2, true) then return short end
@@ -52,7 +54,8 @@ local function digits_of(number)
   return format("%.17g", number)
 end
 
--- A string, number or boolean as on a command line: 10.0 is "10". Nil for other values.
+-- Returns a string, number or boolean as users write it on a command line: 10.0 is "10". Returns nil for other
+-- values.
 local function text_of(value)
   if value == true then return "true" elseif value == false then return "false" end
   if type(value) == "string" then return not find(value, "\0", 1, true) and value or nil end
@@ -70,8 +73,7 @@ local function text(value, key)
   return value
 end
 
--- Paths are relative to the script's directory. If that is the current directory, a path that has no slash gets the
--- prefix `plain`.
+-- Paths are relative to the script's directory. If own.path has no directory, the path gets the prefix `plain`.
 local function path(value, key, _, plain)
   text(value, key)
   if value == "-" or find(value, "^/") then return value end
@@ -90,13 +92,13 @@ local function threads(value, key)
   return n
 end
 
--- A value of an option whose argument is optional: true means "without an argument".
+-- Reads an option whose argument is optional: true means "without an argument".
 local function form(value, key)
   if value == true then return "" elseif value == false then return nil end
   return text_of(value) or expected(key, "true, false, a string or a number", value)
 end
 
--- The text of the option called `name`.
+-- Returns the value of the option `name` as text.
 local function value_of(value, key, name)
   local said, why = own.value(name, value)
   return said or fail(key, "%s", why)
@@ -104,15 +106,15 @@ end
 
 -- --- lists ---------------------------------------------------------------------------------------------------------------
 
--- Read a list, calling read(value, key) for each element. A table with string keys is an error.
+-- Reads a list by calling read(value, key) for each element. A table with string keys is an error.
 local function list_of(list, key, wanted, read)
   if type(list) ~= "table" then expected(key, wanted, list) end
   local n, out = rawlen(list), {}
   for name in next, list do
-    if type(name) == "string" then fail(key, "%s was expected; \"%s\" is a name in it", wanted, name) end
+    if type(name) == "string" then fail(key, "%s was expected, not a table with the key \"%s\"", wanted, name) end
     if math.type(name) ~= "integer" or name < 1 or name > n then fail(key, "%s was expected, without gaps", wanted) end
   end
-  if n > MOST_ENTRIES then fail(key, "a list of at most %d was expected", MOST_ENTRIES) end
+  if n > MOST_ENTRIES then fail(key, "a list of at most %d entries was expected", MOST_ENTRIES) end
   for i = 1, n do append(out, read(rawget(list, i), place_of(key, i))) end
   return out
 end
@@ -122,14 +124,14 @@ end
 local function argument(value, key, name)
   if math.type(value) == "float" then return digits_of(value) end
   return type(value) == "string" and value or text_of(value) or
-    fail(key, "arguments of %s: a %s cannot be one; numbers, strings and booleans can", name, type(value))
+    fail(key, "arguments of %s: a number, a string or a boolean was expected, not a %s", name, type(value))
 end
 
--- Split "NAME:ARGUMENTS" into name and arguments.
+-- Splits "NAME:ARGUMENTS" into name and arguments.
 local function split(text, kind, key)
   local name, arguments = string.match(text, "^([^:]*):?(.*)$")
   if name == "" or find(name, "\0", 1, true) then
-    fail(key, "\"%s\" names no %s: NAME or NAME:ARGUMENTS expected", text, kind)
+    fail(key, "\"%s\" has no name of a %s: NAME or NAME:ARGUMENTS was expected", text, kind)
   end
   if #name > LONGEST_NAME then fail(key, "\"%s\": the name of a %s has at most %d bytes", name, kind, LONGEST_NAME) end
   return name, arguments
@@ -137,26 +139,26 @@ end
 
 -- Reads a heuristic, scorer, scheduler or domain. Returns its name and its arguments as on the command line:
 --   "absolute"  "absolute:10"  {"absolute", 10}     by name
---   object  {object, 10}                            object: the result of rill.heuristic{} and the like
+--   object  {object, 10}                            object: the result of rill.heuristic{}, rill.scorer{} ...
 --   function(b) ... end                             a bare function: declared when first read
---   lib:bind(...)                                   a native function: likewise
+--   lib:bind(...)                                   a native function: registered when first read
 local function entry(value, key, kind)
   local who, n, keys = value, 1, 0
   if type(value) == "table" then
     n, who = rawlen(value), rawget(value, 1)
     for _ in next, value do keys = keys + 1 end
     if n == 0 or keys ~= n then
-      fail(key, "{\"NAME\", ARGUMENTS...} is how a %s with arguments is written, without keys", kind)
+      fail(key, "write a %s with arguments as {\"NAME\", ARGUMENTS...}, without keys", kind)
     end
-    if type(who) == "table" then fail(key, "a table where the name of a %s is expected", kind) end
+    if type(who) == "table" then fail(key, "the name of a %s was expected, not a table", kind) end
   end
   local name, said = (type(who) == "string" and split or own.who)(who, kind, key)
   if not name then fail(key, "%s", said) end
   local list = said and said ~= "" and { said } or {}
   for i = 2, n do append(list, argument(rawget(value, i), key, name)) end
   local arguments = table.concat(list, ",")
-  if find(arguments, "\0", 1, true) then fail(key, "arguments of %s: a byte of value 0", name) end
-  if #arguments > LONGEST_ARGUMENTS then fail(key, "arguments of %s: more than %d bytes", name, LONGEST_ARGUMENTS) end
+  if find(arguments, "\0", 1, true) then fail(key, "arguments of %s contain a zero byte", name) end
+  if #arguments > LONGEST_ARGUMENTS then fail(key, "arguments of %s have more than %d bytes", name, LONGEST_ARGUMENTS) end
   return name, arguments
 end
 
@@ -168,7 +170,7 @@ end
 
 -- --- keys ----------------------------------------------------------------------------------------------------------------
 
--- Readers by the names that own.keys() uses. `out` receives additional results.
+-- Functions that read a value, by the names that own.keys() uses. `out` receives additional results.
 local READ = { text = text, path = path, flag = flag, threads = threads, form = form }
 READ.heuristics = chain("heuristic", "a list such as { {\"absolute\", 10} }")
 READ.scorers = chain("scorer", "a list such as { {\"word_reward\", 0.5} }")
@@ -184,7 +186,7 @@ function READ.domain(value, key, out)
   return name
 end
 
--- The loader would search a bare file name along its path; "./" prevents that.
+-- Without a slash, the loader would search the file along its path; "./" prevents that.
 function READ.plugins(value, key)
   return list_of(value, key, "a list of files", function(element, place) return path(element, place, nil, "./") end)
 end
@@ -210,16 +212,16 @@ end
 -- --- keys and options ----------------------------------------------------------------------------------------------------
 
 local KEYS, SETTINGS, key_called, setting_called, domains_known = {}, {}, {}, {}, -1
-local ROWS, row_called = {}, {} -- options that are no settings, which "options" may hold
+local ROWS, row_called = {}, {} -- options of outputs and domains, which the key "options" may hold besides settings
 
--- Chains in "options", by the key beside "options" that means the same.
+-- Keys of lists in "options", and the key beside "options" that means the same.
 local CHAINS <const> = { heuristic = "heuristics", scorer = "scorers" }
 
 local function setting_of(name)
   return setting_called[gsub(name, "%-", "_")]
 end
 
--- Reader of an output's or domain's option, which goes into the list of pairs.
+-- Returns a function that reads an option of outputs or of a domain and appends it to out.domain_options.
 local function option(name, read)
   return function(value, key, out)
     local said
@@ -228,7 +230,7 @@ local function option(name, read)
   end
 end
 
--- Add the options of domains registered since the last call, by plugins. Two domains may share an option.
+-- Adds the options of domains that plugins registered since the last call. Two domains may share an option.
 local function learn_keys()
   if own.domains() == domains_known then return end
   local keys = own.keys()
@@ -237,7 +239,7 @@ local function learn_keys()
     local name, read, of = keys[i], READ[keys[i + 1]], keys[i + 2]
     local known = key_called[name]
     if known and not known.of then
-      fail("", "domain \"%s\": its option \"%s\" has the name of a key of configurations: it needs another", of, name)
+      fail("", "domain \"%s\": its option \"%s\" has the name of a configuration key: it needs another name", of, name)
     end
     if not known then
       key_called[name] = { name = name, read = of and option(name, read) or read, of = of }
@@ -257,7 +259,7 @@ local function learn_keys()
 end
 
 for i, name in ipairs(own.settings()) do
-  local spelt = gsub(name, "%-", "_") -- as a Lua identifier
+  local spelt = gsub(name, "%-", "_") -- the name as a Lua identifier
   local setting = { name = name, spelt = spelt, spellings = {} }
   SETTINGS[i] = setting
   for word in gmatch(name .. " " .. own.aliases(name), "%S+") do
@@ -267,10 +269,10 @@ for i, name in ipairs(own.settings()) do
   end
 end
 
--- Short words, too different from rill's names for the nearest-name search.
+-- Short words that users may write, too different from rill's names for the nearest-name search.
 local OTHER_WORDS = { M = "max_children", refs = "references" }
 
--- The alphabetically first name that known(name) rejects; nil if there is none.
+-- Returns the alphabetically first name that known(name) rejects; nil if there is none.
 local function unknown_in(t, key, known)
   local first
   for name in next, t do
@@ -304,9 +306,9 @@ local function unknown_setting(name)
   local key, near = "options." .. name, OTHER_WORDS[name] or own.nearest("options", name)
   if own.gone(name) then fail(key, "unknown key: %s", own.gone(name)) end
   if name == "delta" then name = "absolute" end -- the setting is the argument of this heuristic
-  if key_called[name] then fail(key, "unknown key; \"%s\" stands beside \"options\", not inside it", name) end
+  if key_called[name] then fail(key, "unknown key; write \"%s\" beside \"options\", not inside it", name) end
   if own.is_heuristic(name) then
-    fail(key, "unknown key; a heuristic stands in their list: heuristics = { {\"%s\", ...} }", name)
+    fail(key, "unknown key; write a heuristic in the list of heuristics: heuristics = { {\"%s\", ...} }", name)
   end
   if near then fail(key, "unknown key; did you mean \"%s\"?", near) end
   fail(key, "unknown key; the keys of \"options\" are the settings of `rill decode --help`")
@@ -319,18 +321,19 @@ local function check_options(options)
   if unknown then unknown_setting(unknown) end
 end
 
--- Check a setting's value and return it as text. `place`: its index in a list of values, or nil.
+-- Checks a setting's value and returns it as text. `place`: its index in a list of values, or nil.
 local function setting_value(value, key, setting, place)
   return value_of(value, place_of(key, place), setting.name)
 end
 
--- The setting's value in a table, and the name that it has there; nil if it has none. Of two values one would be lost.
+-- Returns the setting's value in a table and the name under which it is there; nil if it has none. Two names of one
+-- setting with different values are an error.
 local function value_in(t, setting, place)
   local value, name
   for _, spelling in ipairs(setting.spellings) do
     local other = rawget(t, spelling)
     if other ~= nil and value ~= nil and other ~= value then
-      fail(place .. spelling, "%s has another value, and means the same", name)
+      fail(place .. spelling, "%s is the same option, with another value", name)
     end
     if other ~= nil and value == nil then value, name = other, spelling end
   end
@@ -345,16 +348,17 @@ local function read_setting(value, key, setting, out)
   end
 end
 
--- A chain in `options`: the list that may stand beside it, or one entry.
+-- Reads heuristics, scorers or the scheduler in `options`: a list, as it may also stand beside `options`, or one
+-- entry.
 local function read_chain(value, key, name, config, out)
   local beside = CHAINS[name] or name
-  if rawget(config, beside) ~= nil or out[beside] then fail(key, "%s is said beside \"options\" too", beside) end
+  if rawget(config, beside) ~= nil or out[beside] then fail(key, "%s is also set beside \"options\"", beside) end
   if beside ~= "scheduler" and (type(value) ~= "table" or name ~= beside and type(rawget(value, 1)) == "string" and
     type(rawget(value, 2)) == "number") then value = { value } end
   out[beside] = READ[beside](value, key, out)
 end
 
--- Options that are no settings: those of outputs and domains, and chains.
+-- Reads the options that are not settings: those of outputs and domains, heuristics, scorers and the scheduler.
 local function read_rows(options, config, out)
   for _, name in ipairs({ "heuristics", "heuristic", "scorers", "scorer", "scheduler" }) do
     local value = rawget(options, name)
@@ -369,7 +373,7 @@ local function read_rows(options, config, out)
   end
 end
 
--- Settings are in `options`; a few may also be at the top level.
+-- Reads the settings. They are in `options`; a few may also be at the top level.
 local function read_settings(config, out)
   local options = rawget(config, "options")
   if options ~= nil and type(options) ~= "table" then expected("options", "a table of options", options) end
@@ -385,7 +389,7 @@ local function read_settings(config, out)
     if beside ~= nil then read_setting(beside, beside_name, setting, out) end
     local value, name = value_in(options or {}, setting, "options.")
     if value ~= nil then
-      if beside ~= nil then fail("options." .. name, "%s is said beside \"options\" too", beside_name) end
+      if beside ~= nil then fail("options." .. name, "%s is also set beside \"options\"", beside_name) end
       read_setting(value, "options." .. name, setting, out)
     end
   end
@@ -393,7 +397,7 @@ end
 
 -- --- the table -----------------------------------------------------------------------------------------------------------
 
--- Read the table. `point`: the sweep point it was made with, recorded in the order of `names`.
+-- Reads the configuration. `point`: the sweep point that it was made for, recorded in the order of `names`.
 function own.read(config, point, names)
   local ending = "a configuration ends with: return { model = \"DIR\" }"
   if config == nil then fail("", "the script returns nothing; %s", ending) end
@@ -405,7 +409,9 @@ function own.read(config, point, names)
     local value = rawget(config, key.name)
     if key.read and value ~= nil then
       local said = key.read(value, key.name, out)
-      if not key.of then out[key.name] = said end -- an option's value is in the list of pairs already; it may have the list's name
+      -- key.read has appended an option's value to out.domain_options. Do not store it in `out`: the option may have the
+      -- name of one of its lists.
+      if not key.of then out[key.name] = said end
     end
   end
   read_settings(config, out)
@@ -413,7 +419,7 @@ function own.read(config, point, names)
   return out
 end
 
--- Read `plugins` only: they must be loaded before the rest can be read.
+-- Reads only the key `plugins`. Plugins must be loaded before the rest can be read.
 function own.read_plugins(config)
   local list = type(config) == "table" and rawget(config, "plugins")
   return { settings = {}, domain_options = {}, point = {}, plugins = list and READ.plugins(list, "plugins") or nil }

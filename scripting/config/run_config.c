@@ -1,7 +1,7 @@
-/* A run's configuration as a C struct, from the flat lists that read.lua and sweep.lua make. FIELDS maps keys to
- * members.
+/* Stores a run's configuration in a C struct, from the flat lists that read.lua and sweep.lua make. FIELDS maps keys to
+ * members of the struct.
  *
- * A configuration is a userdata. Its texts are the strings of those lists, which it keeps alive. The registry keeps the
+ * A configuration is a userdata. Its strings are those of these lists, which it keeps alive. The registry keeps the
  * configuration until it is freed. */
 #include <assert.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "run_config.h"
 
 typedef struct config_owner {
-    rill_script_config config; /* first member: callers hold a pointer to it */
+    rill_script_config config; /* first member, since callers hold a pointer to it */
     rill_script *script;
     int reference;
 } config_owner;
@@ -19,13 +19,15 @@ typedef struct config_owner {
 
 typedef enum field_type { NOTHING, TEXT, NUMBER, LIST, PAIRS, CHAIN, SWEEP } field_type;
 typedef struct field {
-    const char *name; /* key in the table that own.read() makes */
-    const char *read; /* its reader in read.lua; "": a setting, read separately; NULL: not a key */
+    const char *name; /* key in the configuration and in the table that own.read() returns */
+    /* name of the function in read.lua that reads it; "": a setting or `options`, read separately; NULL: not a key
+     * of configurations */
+    const char *read;
     field_type type;
-    size_t offset, count; /* member offset; of lists, pointer and length */
+    size_t offset, count; /* offsets in the struct: of the value or the list, and of the list's length */
 } field;
 
-/* All keys of a configuration, in the order in which they are checked, and where their values go. */
+/* All keys of a configuration, in the order in which they are checked, with the members that store their values. */
 #define CONFIG_OFFSET(member) offsetof(rill_script_config, member)
 static const field FIELDS[] = {
     {"model", "model", TEXT, CONFIG_OFFSET(model), 0},
@@ -61,7 +63,7 @@ enum { N_FIELDS = sizeof FIELDS / sizeof *FIELDS };
 static_assert(sizeof(rill_script_pair) == 2 * sizeof(char *) && sizeof(rill_chain_entry) == 2 * sizeof(char *),
               "pairs are lists of texts");
 
-/* Convert the list on top of the stack to an array of its strings, which the list keeps alive. */
+/* Convert the list on top of the stack to an array of its strings. The list keeps strings and array alive. */
 static const char **read_texts(lua_State *L)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
@@ -75,7 +77,8 @@ static const char **read_texts(lua_State *L)
     return texts;
 }
 
-/* Convert the list of lists on top of the stack: each holds a name and its values. */
+/* Convert the list of lists on top of the stack to an array; each inner list holds a parameter's name and its
+ * values. *points: the number of grid points. */
 static const rill_script_axis *read_axes(lua_State *L, int64_t *points)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
@@ -92,7 +95,7 @@ static const rill_script_axis *read_axes(lua_State *L, int64_t *points)
     return axes;
 }
 
-/* Store the value on top of the stack. */
+/* Store the value on top of the stack in the member that `f` describes. */
 static void store_field(lua_State *L, const field *f, rill_script_config *config)
 {
     char *target = (char *)config + f->offset;
@@ -110,7 +113,8 @@ static void store_field(lua_State *L, const field *f, rill_script_config *config
     if (f->type == CHAIN) ((rill_script_chain *)target)->is_set = 1;
 }
 
-/* Add a key. `option_owner`: what has this option; NULL: the key is no option. */
+/* Append a key to the list on top of the stack: name, reader and owner. `option_owner`: the name of a domain, or
+ * "outputs", if the key is one of their options; NULL: the key is no option. */
 static void add_key(lua_State *L, const char *name, const char *read, const char *option_owner)
 {
     const char *const texts[] = {name, read, option_owner};
@@ -123,7 +127,7 @@ static void add_key(lua_State *L, const char *name, const char *read, const char
     }
 }
 
-/* The function in read.lua that reads an option's value. */
+/* Return the name of the function in read.lua that reads the option's value. */
 static const char *option_reader(const rill_option *row)
 {
     switch (row->type) {
@@ -133,7 +137,7 @@ static const char *option_reader(const rill_option *row)
     }
 }
 
-/* Add options as keys, with their names as Lua identifiers. */
+/* Add options as keys, with their names and aliases as Lua identifiers. */
 static void add_options(lua_State *L, const rill_option *row, const char *option_owner)
 {
     char spelt[SCRIPT_NAME_MAX];
@@ -246,8 +250,9 @@ void script_config_result(lua_State *L)
 }
 
 typedef struct config_reading {
-    const char *reader; /* function in read.lua that reads the script's result; NULL: read a point of its sweep */
-    int64_t index;      /* index of that point */
+    /* function in read.lua that reads the table that the script returned; NULL: read a point of its sweep */
+    const char *reader;
+    int64_t index; /* index of that grid point */
     rill_script_config *config;
     rill_status status;
 } config_reading;

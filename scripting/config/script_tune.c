@@ -1,4 +1,4 @@
-/* Search over configurations by the script: tune = function(try) ... end. */
+/* Searches over configurations that a script defines: tune = function(try) ... end. */
 #include <math.h>
 
 #include "run_config.h"
@@ -6,23 +6,24 @@
 typedef struct script_tuning {
     rill_script_try_fn attempt;
     void *user;
-    rill_script_config *config;        /* configuration of the latest attempt */
-    int busy;                          /* an attempt is in progress */
-    rill_status status;                /* status of the first failed attempt */
-    struct script_tuning **lua_handle; /* cleared when the search ends: try() finds this struct through it */
+    rill_script_config *config; /* configuration of the latest attempt */
+    int busy;                   /* 1: an attempt is in progress */
+    rill_status status;         /* status of the first failed attempt */
+    /* userdata through which try() finds this struct; set to NULL when the search ends */
+    struct script_tuning **lua_handle;
 } script_tuning;
 
-static const char tuning_key = 0; /* its address is the registry key of that handle, which must outlive the search */
+static const char tuning_key = 0; /* its address is the registry key of `lua_handle`, which must outlive the search */
 
-/* Push the measures as a table. A refused point gets the worst values, so that a search that compares numbers avoids
- * it. NaN is omitted. */
+/* Push the measures as a table. If the settings of a point contradict each other, its measures are the worst
+ * possible, so that a search that compares numbers avoids it. NaN is omitted. */
 static void push_measures(lua_State *L, const rill_script_measures *m)
 {
     const int bad = m->refused != NULL;
     const struct {
         const char *name;
         double value;
-        int64_t count; /* used if `value` is NaN */
+        int64_t count; /* value to push if `value` is NaN; -1: none */
     } measures[] = {
         {"quality", bad ? 0 : m->quality, -1},
         {"exact", bad ? 0 : m->exact, -1},
@@ -46,13 +47,13 @@ static void push_measures(lua_State *L, const rill_script_measures *m)
     lua_setfield(L, -2, "refused");
 }
 
-/* try(point [, function(config, point)]). It reaches its search through a handle that is cleared when the search ends,
- * because a script may keep the function. */
+/* try(point [, function(config, point)]): decode with the configuration of a point and return the measures. It finds
+ * its search through a userdata that is cleared when the search ends, because a script may call `try` later. */
 static int try_point(lua_State *L)
 {
     script_tuning *t = *(script_tuning **)lua_touserdata(L, lua_upvalueindex(1));
-    if (t == NULL) return luaL_error(L, "try: the search is over");
-    if (t->busy) return luaL_error(L, "try: a point is being tried just now");
+    if (t == NULL) return luaL_error(L, "try: the search has ended");
+    if (t->busy) return luaL_error(L, "try: calls cannot be nested: another point is being tried");
     luaL_checktype(L, 1, LUA_TTABLE);
     if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
     if (t->status < 0) return script_raise(L, t->status);

@@ -10,10 +10,11 @@ local fail, append, text_of = own.fail, own.append, own.text_of
 
 -- --- names ---------------------------------------------------------------------------------------------------------------
 
--- Parameters that are no settings, with the heuristic whose argument each is; and short names of settings.
+-- PARAMETERS: parameters that are arguments of a heuristic -> the heuristic. SHORT: short names of settings -> the
+-- setting.
 local PARAMETERS <const>, SHORT <const> = own.parameters()
 
--- The setting that a parameter sets, or nil.
+-- Returns the setting that a parameter sets, or nil.
 local function setting_of(name)
   return own.setting_of(SHORT[name] or name)
 end
@@ -22,17 +23,18 @@ local function check_name(name, call)
   if PARAMETERS[name] or setting_of(name) then return end
   local near = own.nearest("sweep", name) or own.nearest("options", name)
   local hint = near and format("; did you mean \"%s\"?", near) or ""
-  fail(false, "%s: nothing is called \"%s\"%s; a parameter of your own needs a function that applies it: " ..
+  fail(false, "%s: unknown parameter \"%s\"%s; a parameter of your own needs a function that applies it: " ..
     "%s({ %s = ... }, function(config, point) ... end)", call, name, hint, call, name)
 end
 
--- A zero byte is refused: texts become C strings.
+-- Returns true for values that a parameter may have. Strings with zero bytes are not valid, since they become C
+-- strings.
 local function is_scalar(value)
   local is = type(value)
   return is == "number" or is == "string" and text_of(value) or is == "boolean"
 end
 
--- The keys of a table in alphabetical order.
+-- Returns the keys of a table in alphabetical order. `why`: the message if a key is not a string.
 local function sorted_names(t, why)
   local names = {}
   for name in next, t do append(names, type(name) == "string" and text_of(name) or fail(false, why)) end
@@ -57,7 +59,7 @@ local function values_of(list, name)
   return values
 end
 
--- Whether two names set one option, or one argument of a heuristic.
+-- Returns true if two names set the same option, or the same argument of a heuristic.
 local function is_same(a, b)
   if PARAMETERS[a] or PARAMETERS[b] then return PARAMETERS[a] == PARAMETERS[b] end
   return setting_of(a).spelt == setting_of(b).spelt
@@ -67,21 +69,22 @@ local function add_axis(grid, name, list)
   if #grid.names == MOST_AXES then fail(false, "rill.sweep: more than %d parameters", MOST_AXES) end
   if not grid.edit then check_name(name, "rill.sweep") end
   for _, other in ipairs(grid.names) do
-    if other == name then fail(false, "rill.sweep: \"%s\" stands twice in the grid", name) end
+    if other == name then fail(false, "rill.sweep: \"%s\" occurs twice in the grid", name) end
     if not grid.edit and is_same(other, name) then
-      fail(false, "rill.sweep: \"%s\" and \"%s\" are one option: name it once", other, name)
+      fail(false, "rill.sweep: \"%s\" and \"%s\" are the same option: name it once", other, name)
     end
   end
   append(grid.names, name)
   append(grid.values, values_of(list, name))
 end
 
-local function refuse() error("a sweep is closed", 2) end
+local function refuse() error("the fields of a sweep cannot be accessed", 2) end
 
-own.GRIDS = setmetatable({}, { __mode = "k" }) -- weak keys: the objects
+own.GRIDS = setmetatable({}, { __mode = "k" }) -- maps the objects that scripts get to their grids; weak keys
 local OBJECT <const> = { __metatable = "a sweep", __index = refuse, __newindex = refuse }
 
--- The list form keeps its order: { {"delta", {...}}, {"M", {...}} }.
+-- rill.sweep: checks a grid and returns its object. The list form keeps its order: { {"delta", {...}}, {"M", {...}}
+-- }.
 function own.sweep(said, edit)
   local grid, points = { names = {}, values = {}, edit = edit }, 1
   for i = 1, rawlen(said) do
@@ -104,8 +107,9 @@ function own.sweep(said, edit)
   return object
 end
 
--- The grid as texts: for each parameter a list with its name first. A value that its setting can never have is an error
--- now, before anything is decoded. With an edit function values are not checked, since the function may convert them.
+-- Returns the grid as strings: for each parameter a list of its name and its values. A value that its setting can
+-- never have is an error now, before anything is decoded. With an edit function values are not checked, since the
+-- function may convert them.
 function own.axes(grid)
   local axes = {}
   for i, name in ipairs(grid.names) do
@@ -113,7 +117,7 @@ function own.axes(grid)
     axes[i] = { name }
     for j, value in ipairs(grid.values[i]) do
       if setting then own.setting_value(value, "sweep." .. name, setting, j) end
-      axes[i][j + 1] = text_of(value) or "not finite" -- refused later, by its parameter
+      axes[i][j + 1] = text_of(value) or "not finite" -- a number that is not finite; its setting raises an error later
     end
   end
   return axes
@@ -121,8 +125,8 @@ end
 
 -- --- points --------------------------------------------------------------------------------------------------------------
 
--- The sweep's point at an index, its edit function, and the order of its names. The index is read as digits, the last
--- parameter varying fastest.
+-- Returns the sweep's point at an index, its edit function, and the order of its names. The index is read as a
+-- number whose digits are the positions in the lists of values; the last parameter varies fastest.
 function own.point(config, index)
   local grid = type(config) == "table" and own.GRIDS[rawget(config, "sweep")] or fail(false, "the script has no sweep")
   local point = {}
@@ -134,7 +138,7 @@ function own.point(config, index)
   return point, grid.edit, grid.names
 end
 
--- A deep copy of tables. Declared objects are no tables and are shared.
+-- Returns a deep copy of tables. Declared objects are userdata and are shared.
 local function copy(value, depth)
   if depth == 0 or type(value) ~= "table" then return value end
   local new = {}
@@ -142,14 +146,15 @@ local function copy(value, depth)
   return new
 end
 
--- config[name], created as {} if missing; nil if it is no table, which the reader will refuse.
+-- Returns config[name], created as {} if it is missing; nil if it is no table, which own.read() will report.
 local function part_of(config, name)
   if config[name] == nil then config[name] = {} end
   return type(config[name]) == "table" and config[name] or nil
 end
 
--- Set the heuristic's argument where the chain has it ("absolute", "absolute:10", {"absolute", 10}), or append it.
--- Both may be in `options`, where the argument may be an option: prune_absolute = 10.
+-- Sets the heuristic's argument where the list of heuristics has it ("absolute", "absolute:10", {"absolute", 10}),
+-- or appends the heuristic. The list may also be in `options`, where the argument may be an option: prune_absolute =
+-- 10.
 local function apply_heuristic(config, name, value)
   local options = type(config.options) == "table" and config.options or {}
   for _, option in ipairs({ "prune_" .. name, (gsub("prune-" .. name, "_", "-")), name, (gsub(name, "_", "-")) }) do
@@ -175,7 +180,7 @@ function own.apply(config, point, edit, names)
   local a_point <const> = "a point is a table of names with numbers, strings, true or false: { delta = 1.5, M = 3 }"
   names = names or sorted_names(point, a_point)
   config, point = copy(config, COPY_DEPTH), copy(point, 1)
-  config.sweep, config.tune, config.plugins = nil, nil, nil -- these belong to the whole script
+  config.sweep, config.tune, config.plugins = nil, nil, nil -- keys that concern the whole script, not one point
   for _, name in ipairs(names) do
     local heuristic, setting, value = not edit and PARAMETERS[name], setting_of(name), point[name]
     if not is_scalar(value) then fail(false, a_point) end
@@ -184,7 +189,8 @@ function own.apply(config, point, edit, names)
     local options = setting and part_of(config, "options")
     if options then
       for _, spelling in ipairs(setting.spellings) do options[spelling] = nil end
-      options[own.setting_of(name) and name or setting.spelt] = value -- a function of the script reads it by that name
+      -- Keep the name as the script wrote it, since the edit function reads the option by that name.
+      options[own.setting_of(name) and name or setting.spelt] = value
     end
   end
   return config, point, names, copy(point, 1)

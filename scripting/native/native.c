@@ -21,19 +21,19 @@
 
 /* --- libraries ---------------------------------------------------------------------------------------------------- */
 
-/* Resolve a library's file: absolute, or in the script's directory. A name without a slash that is not there is left to
- * the system's search. Pushes the string it returns. */
+/* Push and return the path of a library's file. A relative name is searched in the script's directory. A name
+ * without a slash that is not found there is left to the system's search. */
 static const char *find_library(lua_State *L, const char *name)
 {
     const char *script = script_from_lua(L)->path, *slash = strrchr(script, '/');
     if (name[0] == '/') return lua_pushstring(L, name);
     lua_pushlstring(L, script, slash != NULL ? (size_t)(slash - script) + 1 : 0);
-    /* Without a slash dlopen() would search. */
+    /* The "./" prevents dlopen() from searching the system's directories. */
     const char *path = lua_pushfstring(L, "%s%s%s", slash != NULL ? "" : "./", lua_tostring(L, -1), name);
     return strchr(name, '/') != NULL || access(path, F_OK) == 0 ? path : lua_pushstring(L, name);
 }
 
-/* Refuse files that are not regular: dlopen() would block on a pipe. */
+/* Raise if the file is not a regular file: dlopen() would block on a pipe. */
 static void check_regular(lua_State *L, rill_context *ctx, const char *path)
 {
     rill_file file;
@@ -60,12 +60,12 @@ static int open_library(lua_State *L)
     if (library->handle == NULL) {
         rill_free(s->ctx, library, library->size);
         return luaL_error(L, "rill.ffi.open: %s%s", dlerror(),
-                          strchr(path, '/') == NULL ? " (nor is it in the script's folder)" : "");
+                          strchr(path, '/') == NULL ? " (and not found in the script's directory)" : "");
     }
     library->next = s->native->libraries;
     s->native->libraries = library;
     *handle = library;
-    luaL_setmetatable(L, NATIVE_LIBRARY); /* after `library` is set, which __gc uses */
+    luaL_setmetatable(L, NATIVE_LIBRARY); /* last, so that no method finds *handle unset */
     return 1;
 }
 
@@ -105,8 +105,8 @@ void native_signature(lua_State *L, int index, signature *out)
         luaL_error(L, "signature \"%s\", column %d: %s", text, (int)error.column, error.message);
 }
 
-/* Prepare libffi's call interface. It points to the argument types inside the function, so each copy of a function
- * prepares its own. */
+/* Prepare libffi's call interface. It points to the argument types inside the native_function, so each copy of a
+ * function prepares its own. */
 static void prepare_call(lua_State *L, native_function *f)
 {
     for (int i = 0; i < f->signature.n; i++) f->types[i] = native_ffi_type(f->signature.argument[i]);
@@ -136,10 +136,10 @@ static int bind(lua_State *L)
     f->library = library;
     f->n_open = f->signature.n;
     prepare_call(L, f);
-    /* dlsym() returns an object pointer; a function pointer is read out of its bytes, which ISO C allows. */
+    /* dlsym() returns a pointer to an object; ISO C allows to copy its bytes to a pointer to a function. */
     void *address = dlsym(library->handle, symbol);
     if (address == NULL)
-        return luaL_error(L, "%s has no function \"%s\": it must be exported, and of C linkage", library->path, symbol);
+        return luaL_error(L, "%s has no function \"%s\": it must be exported, with C linkage", library->path, symbol);
     memcpy(&f->code, &address, sizeof f->code);
     return 1;
 }
@@ -163,7 +163,7 @@ static int function_name(lua_State *L)
 void native_count_object(lua_State *L, int *n, const char *what)
 {
     if (*n >= NATIVE_MAX_OBJECTS)
-        luaL_error(L, "a script may have %d %s; is this in a loop?", NATIVE_MAX_OBJECTS, what);
+        luaL_error(L, "a script may have at most %d %s: is this call in a loop?", NATIVE_MAX_OBJECTS, what);
     ++*n;
 }
 
@@ -186,7 +186,7 @@ static int call(lua_State *L)
         char text[SIGNATURE_TEXT];
         signature_write(s, text, sizeof text);
         return luaL_error(L, "%s: %d arguments given, %d expected by %s%s", f->name, n_given, f->n_open, text,
-                          f->n_open < s->n ? ", the last ones being fixed" : "");
+                          f->n_open < s->n ? ", whose last arguments are fixed" : "");
     }
     luaL_checkstack(L, LUA_MINSTACK, f->name);
     for (int i = 0; i < s->n; i++) {
@@ -202,23 +202,26 @@ static int call(lua_State *L)
 
 /* --- fixing arguments --------------------------------------------------------------------------------------------- */
 
-/* A value that is valid for one call of the engine cannot be fixed for later ones. */
+/* Raise if the argument is valid only during one engine call: it cannot be fixed for later calls. */
 static void refuse_call_bound(lua_State *L, const native_function *f, int argument, int index)
 {
     signature_type type = f->signature.argument[argument];
     const array *a = array_test(L, script_from_lua(L), index);
     if ((type >= SIGNATURE_CANDIDATES && type <= SIGNATURE_SCHED_VIEW) || (a != NULL && a->stamp != 0))
-        luaL_error(L, "%s:with: argument %d is the engine's and lives for one call only: pass it when calling", f->name,
-                   argument + 1);
+        luaL_error(
+            L, "%s:with: argument %d is valid during one call of the engine only: pass it when calling the function",
+            f->name, argument + 1);
 }
 
-/* Fix arguments. Values are converted now; the function keeps strings and arrays alive, since it stores pointers to
- * them. */
+/* function:with(arguments...): fix the last arguments. Values are converted now. The new function keeps strings and
+ * arrays alive, since it stores pointers to them. */
 static int fix_arguments(lua_State *L)
 {
     const native_function *from = native_check_function(L, 1);
     int n_given = lua_gettop(L) - 1, first = from->n_open - n_given;
-    if (first < 0) return luaL_error(L, "%s:with: %d arguments given, %d are open", from->name, n_given, from->n_open);
+    if (first < 0)
+        return luaL_error(L, "%s:with: %d arguments given, but only %d are not fixed yet", from->name, n_given,
+                          from->n_open);
     native_function *f = new_function(L);
     *f = *from;
     f->n_open = first;
@@ -240,8 +243,8 @@ static int fix_arguments(lua_State *L)
 
 /* --- arrays ------------------------------------------------------------------------------------------------------- */
 
-/* rill.ffi.array("int32", 10): zeros; rill.ffi.array("int32", values): from a table or an array, with each value
- * checked. */
+/* rill.ffi.array("int32", 10): an array of zeros; rill.ffi.array("int32", values): an array from a table or an
+ * array, each of whose values is checked. */
 static int make_array(lua_State *L)
 {
     static const char *const names[] = {"double", "float", "int32", "int64", "uint8", NULL};
@@ -251,7 +254,7 @@ static int make_array(lua_State *L)
     int which = luaL_checkoption(L, 1, NULL, names);
     int empty = lua_isnumber(L, 2);
     lua_Integer n = empty ? luaL_checkinteger(L, 2) : luaL_len(L, 2);
-    luaL_argcheck(L, n >= 0 && n <= INT32_MAX, 2, "a length from 0 on, or values, expected");
+    luaL_argcheck(L, n >= 0 && n <= INT32_MAX, 2, "a length of at least 0, or values, expected");
     char *data = script_array_make(L, types[which], (int32_t)n, ARRAY_PLAIN);
     size_t size = native_ffi_type(elements[which])->size;
     for (lua_Integer i = 0; i < n && !empty; i++) {
@@ -280,10 +283,12 @@ static void metatable(lua_State *L, const char *name, const luaL_Reg *methods, l
 
 static int refuse_sandboxed(lua_State *L)
 {
-    return luaL_error(L, "rill.ffi calls native code, which no sandbox holds: it is there with --unsafe-scripts only");
+    return luaL_error(
+        L,
+        "rill.ffi calls native code, which the sandbox cannot limit: --unsafe-scripts enables it for scripts you trust");
 }
 
-/* rill.ffi in a sandboxed script: a table that raises an explanation on any access. */
+/* Set rill.ffi of a sandboxed script to a table that raises an explanation on any access. */
 static void open_refusal(lua_State *L)
 {
     static const luaL_Reg events[] = {{"__index", refuse_sandboxed}, {"__newindex", refuse_sandboxed},

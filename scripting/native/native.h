@@ -1,12 +1,12 @@
 /* native.h: private header of rill.ffi.
  *
  * Ownership: libraries stay loaded until the script is destroyed, and are closed after its Lua state, so code is never
- * unmapped while Lua or an engine refers to it. Functions, callbacks and registered tables are userdata; those
- * referenced from C are anchored in the registry for the life of the script.
+ * unmapped while Lua or an engine refers to it. Functions and registered plugins are userdata; the registry keeps those
+ * that C refers to until the script ends.
  *
- * Values are passed as native_value. libffi reads an argument at its own size, so native_read() fills the member of its
- * type. Results smaller than a register are widened to an ffi_arg, so native_push() reads `word` for these, and
- * native_store() writes it for callbacks. */
+ * Values are passed as native_value. libffi reads an argument with the size of its type, so native_read() fills the
+ * member of that type. Results smaller than a register are widened to an ffi_arg, so for these native_push() reads the
+ * member `word`, and native_store() writes it for callbacks. */
 #ifndef RILL_SCRIPTING_NATIVE_H
 #define RILL_SCRIPTING_NATIVE_H
 
@@ -37,40 +37,40 @@ typedef union native_value {
 typedef struct native_library {
     struct native_library *next;
     void *handle;
-    size_t size; /* of this block */
-    char path[]; /* as the script wrote it */
+    size_t size; /* bytes of this block */
+    char path[]; /* the path as the script wrote it */
 } native_library;
 
-/* What rill_script.native points to. */
+/* Libraries and callbacks of a script: rill_script.native. */
 struct script_native {
     native_library *libraries;
     struct native_callback *latest; /* list of callbacks, newest first */
-    /* Objects made so far. They live as long as the script, and libffi's closures are not counted by Lua's memory
-     * limit. */
+    /* Numbers of callbacks and registered functions made so far. They are limited, because these objects live as
+     * long as the script, and Lua's memory limit does not count libffi's closures. */
     int callbacks, tables;
-    /* Status of a failed callback that was not reported yet: the bound function that called it raises it, or the
-     * engine's chain fails the run. Until then callbacks return at once. */
+    /* Status of a failed callback that is not yet reported. The bound function that called the callback raises it,
+     * or the plugin's call fails the run. Until then all callbacks return 0 at once. */
     rill_status failed;
     char message[SCRIPT_MESSAGE_MAX];
 };
 
-/* A bound function; user value 1 is a table that anchors the fixed arguments' data. */
+/* A bound C function; its user value 1 is a table that keeps the fixed arguments' data alive. */
 typedef struct native_function {
     void (*code)(void);
     signature signature;
     ffi_cif cif;
     ffi_type *types[SIGNATURE_MAX_ARGUMENTS];
-    int n_open;                                  /* arguments of a call; the rest are fixed */
-    native_value fixed[SIGNATURE_MAX_ARGUMENTS]; /* [open, signature.n) */
+    int n_open;                                  /* number of arguments that a call passes; the later ones are fixed */
+    native_value fixed[SIGNATURE_MAX_ARGUMENTS]; /* [n_open, signature.n) values of the fixed arguments */
     const native_library *library;
-    void *table; /* native_table that it was registered as; NULL: not yet */
+    void *table; /* the native_table as which it is registered; NULL: it is not registered */
     char name[NATIVE_NAME_MAX];
 } native_function;
 
 #define NATIVE_FUNCTION "rill.ffi.function"
 #define NATIVE_LIBRARY "rill.ffi.library"
 
-/* Element type of an array argument: both enumerations have the same order. */
+/* Return the element type of an array argument. Both enumerations have the same order. */
 static inline array_type native_elements(signature_type type)
 {
     return (array_type)(type - SIGNATURE_DOUBLES);
@@ -80,15 +80,15 @@ static inline array_type native_elements(signature_type type)
 
 ffi_type *native_ffi_type(signature_type type);
 
-/* Read the value at `index` as argument `argument` (from 1; 0: the result) of `function`, which messages name.
- * Pointers reach into the Lua value. Raises. */
+/* Read the Lua value at `index` as argument number `argument` (from 1; 0: the result) of `function`, whose name
+ * messages show. Pointers in *out point into the Lua value. Raises. */
 void native_read(lua_State *L, int index, signature_type type, int constant, const char *function, int argument,
                  native_value *out);
 
-/* Push a result; for void nothing. Returns the number of values. May raise when out of memory. */
+/* Push a result; nothing for void. Returns the number of values pushed. May raise when out of memory. */
 int native_push(lua_State *L, signature_type type, const native_value *value);
 
-/* Convert a callback's argument from libffi's memory. */
+/* Return a callback's argument, read from libffi's memory. */
 native_value native_load(signature_type type, const void *memory);
 /* Store a callback's result in libffi's memory. */
 void native_store(signature_type type, const native_value *value, void *result);
@@ -97,21 +97,22 @@ void native_store(signature_type type, const native_value *value, void *result);
 
 native_function *native_check_function(lua_State *L, int index);
 
-/* Return and clear the failure recorded by a callback. RILL_OK if none. */
+/* Return and clear the failure that a callback recorded; RILL_OK if there is none. */
 rill_status native_take_failure(rill_script *s);
 
-/* Count one more object that lives as long as the script, or raise at the limit. */
+/* Add 1 to *n, a number of objects that live as long as the script. Raises at the limit; `what` is the plural for
+ * the message. */
 void native_count_object(lua_State *L, int *n, const char *what);
 
 /* --- native_callback.c -------------------------------------------------------------------------------------------- */
 
-/* rill.ffi.callback(signature, function) */
+/* rill.ffi.callback(signature, function): returns a C function pointer. */
 int native_callback(lua_State *L);
 
 /* Free all callbacks. */
 void native_callbacks_free(rill_script *s);
 
-/* Parse the signature at `index` or raise with the column. */
+/* Parse the signature string at `index`. Raises with the column of a mistake. */
 void native_signature(lua_State *L, int index, signature *out);
 
 #endif

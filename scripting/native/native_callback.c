@@ -1,14 +1,14 @@
 /* Lua functions as C function pointers: rill.ffi.callback("double(double)", function(x) ... end).
  *
- * The pointer is to a libffi closure; libffi handles systems that forbid memory both writable and executable. Callbacks
- * are never collected, because C may keep the pointer. They are freed after the script's Lua state, so scripts should
- * create them once, at top level.
+ * The pointer refers to a libffi closure. libffi handles systems on which memory cannot be both writable and
+ * executable. Callbacks are never collected, because C may keep the pointer. They are freed after the script's Lua
+ * state is closed, so scripts should create each callback once, at top level.
  *
- * A Lua error cannot cross native stack frames. It is recorded in script_native; this callback and all later ones
- * return 0 until native_take_failure() is called.
+ * A Lua error cannot cross native stack frames. So it is recorded in script_native. This callback and all later ones
+ * return 0 until native_take_failure() has reported it.
  *
- * Array arguments (const double*) come without a length. They are views of one element, which is what comparison
- * functions need, and are valid until the callback returns. */
+ * C passes array arguments (const double*) without a length. Scripts get them as arrays of one element, which is what
+ * comparison functions need. They are valid until the callback returns. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -17,10 +17,10 @@
 typedef struct native_callback {
     struct native_callback *prev;
     rill_script *script;
-    int function; /* registry reference */
+    int function; /* registry reference of the Lua function */
     int has_arrays;
     signature signature;
-    ffi_closure *closure; /* NULL: creating it failed */
+    ffi_closure *closure; /* NULL: libffi could not allocate it */
     ffi_cif cif;
     ffi_type *types[SIGNATURE_MAX_ARGUMENTS];
 } callback;
@@ -72,7 +72,7 @@ static void callback_entry(ffi_cif *cif, void *result, void **arguments, void *u
     (void)cif;
     if (s->native->failed == RILL_OK) {
         script_frame frame;
-        /* A new frame would invalidate the caller's views, so only callbacks with arrays open one. */
+        /* script_begin() makes the caller's views invalid, so only callbacks with array arguments call it. */
         if (c->has_arrays) frame = script_begin(s, NULL, 0);
         rill_status status = script_protect(s, run, &call);
         if (c->has_arrays) script_end(s, frame);
@@ -88,18 +88,18 @@ static void check_callback_signature(lua_State *L, callback *c)
 {
     const signature *s = &c->signature;
     if (s->result == SIGNATURE_STRING)
-        luaL_error(L, "rill.ffi.callback: a callback cannot return a string, since nobody would keep it for C");
+        luaL_error(L, "rill.ffi.callback: a callback cannot return a string, since Lua may free it while C uses it");
     for (int i = 0; i < s->n; i++) {
         if (s->argument[i] >= SIGNATURE_CANDIDATES && s->argument[i] <= SIGNATURE_SCHED_VIEW)
-            luaL_error(
-                L,
-                "rill.ffi.callback: argument %d is %s: structs of the engine are not passed to callbacks, take void*",
-                i + 1, signature_type_name(s->argument[i]));
+            luaL_error(L,
+                       "rill.ffi.callback: argument %d is %s: callbacks cannot take structs of the engine, only void*",
+                       i + 1, signature_type_name(s->argument[i]));
         c->has_arrays |= s->argument[i] >= SIGNATURE_DOUBLES;
     }
 }
 
-/* libffi initialises its allocator at first use without a lock, so two threads must not do it at once. */
+/* libffi initialises its allocator at first use without a lock. pthread_once() prevents two threads from doing so at
+ * once. */
 static pthread_once_t allocator = PTHREAD_ONCE_INIT;
 
 static void set_up_allocator(void)
@@ -115,12 +115,12 @@ static rill_status make_closure(callback *c, void **code)
     for (int i = 0; i < s->n; i++) c->types[i] = native_ffi_type(s->argument[i]);
     c->closure = ffi_closure_alloc(sizeof *c->closure, code);
     if (c->closure == NULL)
-        return rill_fail(c->script->ctx, RILL_ERR_MEMORY, "script %s: libffi has no memory for a closure",
+        return rill_fail(c->script->ctx, RILL_ERR_MEMORY, "script %s: libffi cannot allocate a closure",
                          c->script->path);
     if (ffi_prep_cif(&c->cif, FFI_DEFAULT_ABI, (unsigned)s->n, native_ffi_type(s->result), c->types) != FFI_OK ||
         ffi_prep_closure_loc(c->closure, &c->cif, callback_entry, c, *code) != FFI_OK)
-        return rill_fail(c->script->ctx, RILL_ERR_PLUGIN, "script %s: libffi cannot make a function of this type",
-                         c->script->path);
+        return rill_fail(c->script->ctx, RILL_ERR_PLUGIN,
+                         "script %s: libffi cannot create a callback with this signature", c->script->path);
     return RILL_OK;
 }
 
@@ -133,7 +133,7 @@ int native_callback(lua_State *L)
     callback *c = rill_calloc(s->ctx, 1, sizeof *c);
     if (c == NULL) return script_raise(L, rill_fail_memory(s->ctx, sizeof *c, "a closure"));
     c->prev = s->native->latest;
-    s->native->latest = c; /* linked before anything can raise, so that it is freed */
+    s->native->latest = c; /* linked before anything can raise, so that native_callbacks_free() finds it */
     c->script = s;
     native_signature(L, 1, &c->signature);
     check_callback_signature(L, c);

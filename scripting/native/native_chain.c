@@ -1,9 +1,9 @@
-/* Native functions in the engine's plugin tables: a heuristic, scorer or scheduler called through libffi once per
+/* Native functions as plugins of the engine: a heuristic, scorer or scheduler that is called through libffi once per
  * timestep, without Lua.
  *
  *   heuristic  void or int (candidates*, ...)
  *   scorer     void or int (rows*, modifiers*, ...)
- *   scheduler     void or int (sched_view*, int32*, int32*, ...): the arguments of choose(); refills follow the setting
+ *   scheduler  void or int (sched_view*, int32*, int32*, ...): the arguments of choose(); refills follow the setting
  *              refill-threshold
  *
  * All further arguments must be fixed. A negative result of a signed integer type fails the run, as that rill_status if
@@ -14,16 +14,17 @@
 
 #include "native.h"
 
-/* A userdata kept by the registry, since the context has its table. */
+/* A bound function registered as a plugin: a userdata that the registry keeps until the script ends, since the
+ * context refers to its plugin struct. */
 typedef struct native_table {
     union {
         rill_heuristic heuristic;
         rill_scorer scorer;
         rill_scheduler scheduler;
-    } as; /* first member: the engine's pointer to its table points to this struct */
+    } as; /* first member, so a pointer to the plugin's struct is a pointer to this struct */
     rill_script *script;
     native_function *function;
-    const char *word; /* "heuristic" */
+    const char *word; /* name of the kind, such as "heuristic" */
     char name[SCRIPT_NAME_MAX];
     char summary[NATIVE_NAME_MAX + SIGNATURE_TEXT + 32];
 } native_table;
@@ -31,7 +32,7 @@ typedef struct native_table {
 typedef struct kind {
     const char *word, *shape;
     int n;
-    signature_type argument[3]; /* [n] */
+    signature_type argument[3]; /* [n] types of the arguments that the engine passes */
 } kind;
 
 static const kind kinds[] = {
@@ -57,8 +58,8 @@ static int64_t signed_result(signature_type type, const native_value *value)
     }
 }
 
-/* Error message of a failed native function. Functions such as rill_modifiers_add() record an error in the context; it
- * is kept. (The engine has cleared older ones.) */
+/* Return the status of a native function's result, and record a message if it failed. A message that a function such
+ * as rill_modifiers_add() recorded in the context is kept. (The engine has cleared older ones.) */
 static rill_status check_native_result(const native_table *t, int64_t result)
 {
     rill_context *ctx = t->script->ctx;
@@ -73,7 +74,7 @@ static rill_status check_native_result(const native_table *t, int64_t result)
                      known ? rill_status_name(status) : "", known ? ")" : "");
 }
 
-/* Call with the first n arguments from the engine, followed by the fixed ones. */
+/* Call the function with n arguments from the engine, followed by the fixed arguments. */
 static rill_status call_function(const native_table *t, int n, const void *const *given_values)
 {
     native_function *f = t->function;
@@ -104,7 +105,7 @@ static rill_status choose(void *self, const rill_sched_view *sched_view, int32_t
     return call_function(self, 3, (const void *const[]){sched_view, order, count});
 }
 
-/* The engine's default refill: admit inputs when at most the share refill-threshold of max_items is in flight. */
+/* Default refill(): admit inputs when at most the share refill-threshold of max_items is in flight. */
 static rill_status refill(void *self, const rill_sched_view *sched_view, int32_t *admit)
 {
     (void)self;
@@ -112,14 +113,14 @@ static rill_status refill(void *self, const rill_sched_view *sched_view, int32_t
     return RILL_OK;
 }
 
-/* The table is its own instance. */
+/* The native_table itself serves as the instance. */
 static rill_status create(const void *table, rill_context *ctx, const char *arguments, void **self)
 {
     const native_table *t = table;
     if (arguments != NULL && arguments[0] != '\0')
         return rill_fail(ctx, RILL_ERR_OPTION,
-                         "%s %s takes no arguments, \"%s\" was given: they are fixed by %s:with(...)", t->word, t->name,
-                         arguments, t->function->name);
+                         "%s %s takes no arguments, \"%s\" was given: fix arguments with %s:with(...)", t->word,
+                         t->name, arguments, t->function->name);
     *self = (void *)t;
     return RILL_OK;
 }
@@ -148,20 +149,23 @@ static void check_chain_signature(lua_State *L, const native_function *f, script
     char text[SIGNATURE_TEXT];
     signature_write(s, text, sizeof text);
     if (k->shape == NULL)
-        luaL_error(L, "%s is a function: a domain is many, declared by rill.domain{...} or a plugin", f->name);
+        luaL_error(L, "%s is a single function and cannot be a domain: use rill.domain{...} or a plugin", f->name);
     int fits = s->n >= k->n && s->result <= SIGNATURE_U64;
     for (int i = 0; i < k->n && fits; i++) fits = s->argument[i] == k->argument[i];
     if (!fits)
-        luaL_error(L, "%s is \"%s\": a %s is \"void(%s, ...)\" or \"int(%s, ...)\"", f->name, text, k->word, k->shape,
-                   k->shape);
+        luaL_error(L, "%s has the signature \"%s\": a %s must have \"void(%s, ...)\" or \"int(%s, ...)\"", f->name,
+                   text, k->word, k->shape, k->shape);
     if (f->n_open > k->n)
-        luaL_error(L, "%s is \"%s\": a %s gets %d argument%s, so fix the others, as in %s:with(...)", f->name, text,
-                   k->word, k->n, k->n == 1 ? "" : "s", f->name);
+        luaL_error(
+            L, "%s has the signature \"%s\": a %s is called with %d argument%s, so fix the others with %s:with(...)",
+            f->name, text, k->word, k->n, k->n == 1 ? "" : "s", f->name);
     if (f->n_open < k->n)
-        luaL_error(L, "%s: the first %d arguments are a %s's and cannot be fixed", f->name, k->n, k->word);
+        luaL_error(L, "%s: the first %d arguments of a %s are passed by the engine and cannot be fixed", f->name, k->n,
+                   k->word);
 }
 
-/* "native-SYMBOL", reduced to characters valid in names, with a number appended if the name is taken. */
+/* Name the plugin "native-SYMBOL", with other characters than those of names replaced, and with a number appended if
+ * the name is taken. */
 static void choose_name(native_table *t, script_kind wanted)
 {
     enum { LONGEST = 28 };
@@ -222,14 +226,14 @@ void script_native_register(lua_State *L, int index, script_kind wanted, char na
     check_chain_signature(L, f, wanted);
     native_table *t = f->table;
     if (t == NULL || script_find(t->script->ctx, wanted, t->name) != t) {
-        native_count_object(L, &script_from_lua(L)->native->tables, "native functions in chains");
+        native_count_object(L, &script_from_lua(L)->native->tables, "native functions as plugins");
         t = lua_newuserdatauv(L, sizeof *t, 1);
         *t = (native_table){.script = script_from_lua(L), .function = f, .word = kinds[wanted].word};
         signature_write(&f->signature, text, sizeof text);
         snprintf(t->summary, sizeof t->summary, "%s() of a shared object: %s", f->name, text);
         choose_name(t, wanted);
         lua_pushvalue(L, index);
-        lua_setiuservalue(L, -2, 1); /* keeps the function alive as long as the table */
+        lua_setiuservalue(L, -2, 1); /* keeps the function alive as long as the plugin */
         luaL_ref(L, LUA_REGISTRYINDEX);
         rill_status status = register_table(t, wanted);
         if (status < 0) script_raise(L, status);

@@ -27,7 +27,7 @@ ffi_type *native_ffi_type(signature_type type)
 
 /* --- Lua to C ----------------------------------------------------------------------------------------------------- */
 
-/* The value being read, for messages. */
+/* The Lua value being read, and its position for messages. */
 typedef struct place {
     lua_State *L;
     int index;
@@ -42,23 +42,25 @@ static int raise_type_error(const place *p, const char *expected)
     const char *type = signature_type_name(p->type);
     const char *found = lua_type(L, p->index) == LUA_TNUMBER ? luaL_tolstring(L, p->index, NULL)
                                                              : luaL_typename(L, p->index);
-    if (p->argument == 0) return luaL_error(L, "%s: its result is %s: %s, not %s", p->function, type, expected, found);
-    return luaL_error(L, "%s: argument %d is %s: %s, not %s", p->function, p->argument, type, expected, found);
+    if (p->argument == 0)
+        return luaL_error(L, "%s: the result (%s): %s was expected, not %s", p->function, type, expected, found);
+    return luaL_error(L, "%s: argument %d (%s): %s was expected, not %s", p->function, p->argument, type, expected,
+                      found);
 }
 
-/* Read an integer in [low, high], up to int64; messages state the bounds. */
+/* Return the value as an integer. Raises unless it is in [low, high]; the message states the bounds. */
 static lua_Integer read_integer(const place *p, lua_Integer low, lua_Integer high)
 {
     int is_integer = 0;
     lua_Integer value = 0;
-    /* lua_tointegerx() would accept strings, too. */
+    /* Check the type first: lua_tointegerx() would accept strings, too. */
     if (lua_type(p->L, p->index) == LUA_TNUMBER) value = lua_tointegerx(p->L, p->index, &is_integer);
     if (!is_integer || value < low || value > high)
         raise_type_error(p, lua_pushfstring(p->L, "a whole number from %I to %I", (LUAI_UACINT)low, (LUAI_UACINT)high));
     return value;
 }
 
-/* Lua's integers end at 2^63; larger numbers are floats, as native_push() makes them. */
+/* Return the value as a uint64. Lua's integers end at 2^63; larger numbers are floats, as native_push() makes them. */
 static uint64_t read_uint64(const place *p)
 {
     int is_integer = 0;
@@ -91,7 +93,7 @@ static const char *read_string(const place *p)
     if (lua_isnil(p->L, p->index)) return NULL;
     if (lua_type(p->L, p->index) != LUA_TSTRING) raise_type_error(p, "a string or nil");
     const char *text = lua_tolstring(p->L, p->index, &length);
-    if (memchr(text, '\0', length) != NULL) raise_type_error(p, "text without a NUL inside");
+    if (memchr(text, '\0', length) != NULL) raise_type_error(p, "a string without a NUL");
     return text;
 }
 
@@ -110,7 +112,7 @@ static const void *read_struct(const place *p)
     switch (p->type) {
     case SIGNATURE_CANDIDATES: return script_candidates_check(p->L, p->index);
     case SIGNATURE_SCHED_VIEW: return script_sched_view_check(p->L, p->index);
-    default: /* a scorer_rows also serves as the modifiers argument */
+    default: /* scripts pass `rows` for both arguments, rows* and modifiers* */
         rows = script_rows_check(p->L, p->index, &modifiers);
         return p->type == SIGNATURE_MODIFIERS ? (const void *)modifiers : rows;
     }
@@ -160,7 +162,7 @@ static void push_uint64(lua_State *L, uint64_t value)
     if (value <= INT64_MAX)
         lua_pushinteger(L, (lua_Integer)value);
     else
-        lua_pushnumber(L, (lua_Number)value); /* the nearest float, instead of a negative integer */
+        lua_pushnumber(L, (lua_Number)value); /* push the nearest float, since a Lua integer would be negative */
 }
 
 int native_push(lua_State *L, signature_type type, const native_value *value)
@@ -178,7 +180,7 @@ int native_push(lua_State *L, signature_type type, const native_value *value)
     case SIGNATURE_U64: push_uint64(L, value->u64); break;
     case SIGNATURE_FLOAT: lua_pushnumber(L, (lua_Number)value->f32); break;
     case SIGNATURE_DOUBLE: lua_pushnumber(L, value->f64); break;
-    case SIGNATURE_STRING: lua_pushstring(L, value->pointer); break; /* pushes nil for NULL */
+    case SIGNATURE_STRING: lua_pushstring(L, value->pointer); break; /* nil for NULL */
     default:
         if (value->pointer == NULL)
             lua_pushnil(L);

@@ -1,7 +1,8 @@
 /* Parser of native functions' signatures; signature.h has the grammar.
  *
- * C's integer types are words in any order. So a type is parsed in two steps: collect its words (type_words), then
- * interpret them together (type_from_words). Errors point at the type's first word or at the unexpected character.
+ * In C the words of an integer type may have any order. So a type is parsed in two steps: collect its words
+ * (type_words), then interpret them together (type_from_words()). Errors point at the type's first word or at the
+ * unexpected character.
  *
  * Divisions: words · errors · one type · the whole · writing. */
 #include "signature.h"
@@ -19,12 +20,12 @@
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-/* The integer type of so many bytes. */
+/* The signature_type of an integer of so many bytes. */
 #define SIGNED_TYPE(bytes) \
     ((bytes) == 1 ? SIGNATURE_I8 : (bytes) == 2 ? SIGNATURE_I16 : (bytes) == 4 ? SIGNATURE_I32 : SIGNATURE_I64)
 #define UNSIGNED_TYPE(bytes) (SIGNED_TYPE(bytes) + (SIGNATURE_U8 - SIGNATURE_I8))
 
-/* Words that are a complete type. */
+/* Words that are a complete type each. */
 static const struct {
     const char *word;
     signature_type type;
@@ -63,7 +64,7 @@ static const struct {
     {"rill_sched_view", SIGNATURE_SCHED_VIEW},
 };
 
-/* Words that combine to a type. */
+/* Words that combine with each other to a type. */
 enum { SIGNED, UNSIGNED, SHORT, INT, LONG, CHAR, DOUBLE, COMBINING };
 static const char *const combining[COMBINING] = {"signed", "unsigned", "short", "int", "long", "char", "double"};
 
@@ -75,11 +76,11 @@ const char *signature_word(size_t i)
 }
 
 typedef struct type_words {
-    size_t start;         /* of the first word other than const */
-    size_t end;           /* end of the last word */
-    int constant;         /* const occurred */
+    size_t start;         /* position of the first word other than const */
+    size_t end;           /* position after the last word */
+    int constant;         /* 1: the word const occurred */
     int single_word;      /* index into words[], -1: none */
-    int count[COMBINING]; /* occurrences of each */
+    int count[COMBINING]; /* occurrences of each word of combining[] */
     int n_combining;      /* sum of count */
 } type_words;
 
@@ -113,7 +114,7 @@ static int consume(reader *r, char c)
     return found;
 }
 
-/* Length of the word at the current position; 0 if there is none. */
+/* Return the length of the word at the current position; 0 if no word begins there. */
 static size_t word_length(reader *r)
 {
     skip_spaces(r);
@@ -141,7 +142,7 @@ __attribute__((format(printf, 3, 4))) static int fail_parse(reader *r, size_t po
     return -1;
 }
 
-/* The text [start, end) for a message: shortened, without control characters. */
+/* Bytes [start, end) of the signature for a message: shortened, without control characters. */
 typedef struct excerpt {
     char text[40];
 } excerpt;
@@ -161,11 +162,11 @@ static excerpt make_excerpt(const reader *r, size_t start, size_t end)
 static int fail_word(reader *r, size_t pos, size_t n)
 {
     return fail_parse(r, pos,
-                      "\"%s\" is not a type: there are void " NUMBERS " string void*, " STRUCTS ", and arrays " ARRAYS,
+                      "\"%s\" is not a type: expected void " NUMBERS " string void*, " STRUCTS ", or an array " ARRAYS,
                       make_excerpt(r, pos, pos + n).text);
 }
 
-/* Fail: `expected` is missing at the current position. */
+/* Fail because `expected` is missing at the current position. */
 static int fail_expected(reader *r, const char *expected)
 {
     skip_spaces(r);
@@ -175,7 +176,7 @@ static int fail_expected(reader *r, const char *expected)
                           "functions with \"...\" cannot be bound: bind one that takes a fixed list of arguments");
     size_t n = word_length(r);
     if (n > 0)
-        return fail_parse(r, r->pos, "%s expected, not \"%s\": types stand alone, without names", expected,
+        return fail_parse(r, r->pos, "%s expected, not \"%s\": a signature has types only, no names", expected,
                           make_excerpt(r, r->pos, r->pos + n).text);
     return fail_parse(r, r->pos, "%s expected, not \"%s\"", expected, make_excerpt(r, r->pos, r->pos + 1).text);
 }
@@ -223,7 +224,7 @@ static int gather_words(reader *r, type_words *w)
     return 0;
 }
 
-/* Interpret the words before any "*". C allows any order, each word once except "long". */
+/* Set *out to the type that the words before any "*" mean. C allows any order, and each word once except "long". */
 static int type_from_words(reader *r, const type_words *w, signature_type *out)
 {
     if (w->single_word >= 0) {
@@ -251,14 +252,16 @@ static int is_struct(signature_type type)
     return type >= SIGNATURE_CANDIDATES && type <= SIGNATURE_SCHED_VIEW;
 }
 
-/* Make the pointer type to the type in `w`. */
+/* Replace *type, the type that `w` means, by the type of a pointer to it. */
 static int make_pointer(reader *r, const type_words *w, signature_type *type)
 {
     excerpt e = make_excerpt(r, w->start, w->end);
     if (is_struct(*type)) return 0;
     if (w->n_combining == 1 && w->count[CHAR]) {
         if (!w->constant)
-            return fail_parse(r, w->start, "text that is only read is const char* (or string), bytes are uint8*");
+            return fail_parse(
+                r, w->start,
+                "char* is not supported: write const char* (or string) for text that is only read, uint8* for bytes");
         *type = SIGNATURE_STRING;
         return 0;
     }
@@ -269,7 +272,7 @@ static int make_pointer(reader *r, const type_words *w, signature_type *type)
     case SIGNATURE_I32: *type = SIGNATURE_INT32S; return 0;
     case SIGNATURE_I64: *type = SIGNATURE_INT64S; return 0;
     case SIGNATURE_U8: *type = SIGNATURE_BYTES; return 0;
-    default: return fail_parse(r, w->start, "there are no arrays of %s: there are " ARRAYS ", else void*", e.text);
+    default: return fail_parse(r, w->start, "arrays of %s are not supported: expected " ARRAYS " or void*", e.text);
     }
 }
 
@@ -282,12 +285,12 @@ static int read_type(reader *r, signature_type *out, int *constant, size_t *star
     if (!consume(r, '*')) {
         if (!is_struct(*out)) return 0;
         excerpt e = make_excerpt(r, w.start, w.end);
-        return fail_parse(r, w.start, "%s is passed by its address: %s*", e.text, e.text);
+        return fail_parse(r, w.start, "%s must be passed as a pointer: %s*", e.text, e.text);
     }
     if (make_pointer(r, &w, out) != 0) return -1;
     size_t n = word_length(r);
-    if (n > 0 && word_is(r, n, "const")) r->pos += n; /* a const pointer makes no difference to callers */
-    if (next_is(r, '*')) return fail_parse(r, r->pos, "there are no pointers to pointers: use void*");
+    if (n > 0 && word_is(r, n, "const")) r->pos += n; /* callers need not know that the pointer itself is const */
+    if (next_is(r, '*')) return fail_parse(r, r->pos, "pointers to pointers are not supported: use void*");
     *constant = w.constant && *out >= SIGNATURE_CANDIDATES;
     if (*out == SIGNATURE_ROWS || *out == SIGNATURE_SCHED_VIEW) *constant = 1;
     return 0;
@@ -301,7 +304,7 @@ static int read_result(reader *r, signature *s)
     size_t start;
     if (read_type(r, &s->result, &constant, &start) != 0) return -1;
     if (s->result > SIGNATURE_POINTER)
-        return fail_parse(r, start, "a result cannot be %s: it is void, " NUMBERS ", string or void*",
+        return fail_parse(r, start, "a result cannot be %s: expected void, " NUMBERS ", string or void*",
                           signature_type_name(s->result));
     return 0;
 }
@@ -313,14 +316,14 @@ static int read_argument(reader *r, signature *s)
     signature_type type;
     if (read_type(r, &type, &constant, &start) != 0) return -1;
     if (type == SIGNATURE_VOID)
-        return fail_parse(r, start, "void is no argument: a function without any is written \"()\"");
+        return fail_parse(r, start, "an argument cannot be void: write \"()\" for a function without arguments");
     if (s->n == SIGNATURE_MAX_ARGUMENTS) return fail_parse(r, start, "more than %d arguments", SIGNATURE_MAX_ARGUMENTS);
     if (constant) s->constant |= UINT32_C(1) << s->n;
     s->argument[s->n++] = type;
     return 0;
 }
 
-/* "(void)", C's empty parameter list. */
+/* Return 1 if the parameter list is empty: "()" or, as in C, "(void)", whose word void is then consumed. */
 static int is_empty_list(reader *r)
 {
     size_t old_pos = r->pos, n = word_length(r);
@@ -346,7 +349,7 @@ int signature_parse(const char *text, size_t length, signature *out, signature_e
     if (!consume(&r, ')')) return fail_expected(&r, "\",\" or \")\"");
     skip_spaces(&r);
     if (r.pos < r.length)
-        return fail_parse(&r, r.pos, "nothing may follow the closing parenthesis, not \"%s\"",
+        return fail_parse(&r, r.pos, "the signature must end after the closing parenthesis, not with \"%s\"",
                           make_excerpt(&r, r.pos, r.length).text);
     return 0;
 }

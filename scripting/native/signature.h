@@ -6,17 +6,17 @@
  *   type       = { "const" } word { word } [ "*" [ "const" ] ]
  *
  * Words: void  bool (_Bool)  char  int8 int16 int32 int64 uint8 uint16 uint32 uint64, each also with _t  size_t
- *        short int long, also "long long", "unsigned", "signed" and what C makes of them  float  double
+ *        short int long, also "long long", "unsigned", "signed" and their combinations in C  float  double
  *        string   text that ends with NUL, the same as "const char*"
  *        rill_status   an int
  * Pointers: void*
  *        candidates* or view*   rill_candidates *                    rows*    const rill_scorer_rows *
  *        modifiers*              rill_modifiers *              sched_view*  const rill_sched_view *     also by their rill_ names
- *        double* float* int32* int64* uint8*   arrays of that very type, also as C spells it (int*, unsigned char*);
+ *        double* float* int32* int64* uint8*   arrays of exactly that type, also as C spells it (int*, unsigned char*);
  *                                              without "const" the array must be writable
  *
- * Blanks may stand anywhere between words. Arguments have no names; functions with "..." cannot be called, since their
- * callers must know more than a signature says. Nothing here knows Lua: it is fuzzed alone. */
+ * Blanks may stand anywhere between words. Arguments have no names. Functions with "..." cannot be called, since a
+ * signature does not tell their callers enough. This code does not depend on Lua, so it is fuzzed alone. */
 #ifndef RILL_SCRIPTING_SIGNATURE_H
 #define RILL_SCRIPTING_SIGNATURE_H
 
@@ -51,28 +51,29 @@ typedef enum signature_type {
 
 enum { SIGNATURE_MAX_ARGUMENTS = 32, SIGNATURE_TEXT = 512 };
 
-/* Every word there is for a type, one after the other; NULL behind the last. */
+/* Return the i-th word that a type may contain; NULL past the last. */
 const char *signature_word(size_t i);
 
 typedef struct signature {
     signature_type result;
     int n;
-    signature_type argument[SIGNATURE_MAX_ARGUMENTS]; /* [n] */
-    uint32_t constant;                                /* bit i: what argument i points to is const */
+    signature_type argument[SIGNATURE_MAX_ARGUMENTS]; /* [n] types of the arguments */
+    uint32_t constant;                                /* bit i: argument i is a pointer to const */
 } signature;
 
 typedef struct signature_error {
-    size_t column; /* from 1 */
+    size_t column; /* column of the mistake, counted from 1 */
     char message[400];
 } signature_error;
 
-/* Read `length` bytes of `text`. 0, or -1 with *error filled and *out undefined. */
+/* Parse `length` bytes of `text`. Returns 0, or -1 with *error filled and *out undefined. */
 int signature_parse(const char *text, size_t length, signature *out, signature_error *error);
 
-/* The type as signatures write it, e.g. "int32*". A constant. */
+/* Return the type's spelling in signatures, such as "int32*": a constant string. */
 const char *signature_type_name(signature_type type);
 
-/* Write the signature in its shortest spelling; SIGNATURE_TEXT bytes hold any. Reading it gives the same signature. */
+/* Write the signature in its shortest spelling; SIGNATURE_TEXT bytes hold any signature. Parsing the result gives
+ * the same signature. */
 void signature_write(const signature *s, char *out, size_t size);
 
 #endif

@@ -1,29 +1,32 @@
-/* Charges for the C work of standard library functions before it is done.
+/* Charges for the work of standard library functions written in C, before they do it.
  *
- * All library functions that scripts can reach are wrapped, so functions without a special rule are charged too: per
- * argument, and per byte of each text, which may be scanned, copied, or read as a number. Functions that look at part
- * of a text, or produce more than their arguments, have their own cost functions. Other files charge for lists by
- * element (limited_lists.c), for patterns by characters examined (pattern.c), and for memory by size (script_memory.c).
+ * All library functions that scripts can reach are wrapped, so functions without a special rule are charged, too: per
+ * argument, and per byte of each text, which may be scanned, copied, or read as a number. Functions that read only part
+ * of a text, or produce more than their arguments, have their own cost functions. Other files charge for list elements
+ * (limited_lists.c), for characters examined by patterns (pattern.c), and for memory (script_memory.c).
  *
  * Divisions: arguments · texts · the wrapper · compiling · opening. */
 #include <string.h>
 
 #include "limits.h"
 
-/* A script's integers are clamped to [0, this], so that costs cannot overflow. */
+/* Integers that a script passes are clamped to [0, MAX_CALL_COST], so that sums of costs cannot overflow. */
 #define MAX_CALL_COST (INT64_MAX / 4)
 
-/* Reading a number, the most expensive work per byte, takes two or three nanoseconds per digit. */
+/* Bytes of text per instruction charged. Reading a number is the most expensive work per byte: two or three
+ * nanoseconds per digit. */
 enum { BYTES_PER_UNIT = 4 };
 
-/* A function of the library. */
+/* How one library function is charged. */
 typedef struct script_work {
     const char *name;
-    int text;                      /* text argument charged by `cost` alone, or one of the constants below */
-    int64_t (*cost)(lua_State *L); /* cost of that argument and of the result; NULL: none */
+    /* position of the text argument that only `cost` charges for, or one of the constants below */
+    int text;
+    int64_t (*cost)(lua_State *L); /* returns the cost of that argument and of the result; NULL: none */
 } script_work;
 
-enum { NO_ARGUMENT = 0, EVERY_ARGUMENT = -1 /* EVERY_ARGUMENT: texts are passed on unread */ };
+/* EVERY_ARGUMENT: no text is charged, since the function does not read its texts */
+enum { NO_ARGUMENT = 0, EVERY_ARGUMENT = -1 };
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
@@ -36,19 +39,20 @@ static int64_t arguments_cost(lua_State *L, int except)
     return bytes / BYTES_PER_UNIT + n;
 }
 
-/* Cost of reading a number, if the argument is a text. */
+/* Return the cost of converting the argument to a number: 0 unless it is a text. */
 static int64_t number_cost(lua_State *L, int index)
 {
     return lua_type(L, index) == LUA_TSTRING ? (int64_t)lua_rawlen(L, index) / BYTES_PER_UNIT : 0;
 }
 
-/* select(n, ...) */
+/* Cost of select(n, ...), whose n may be a text. */
 static int64_t select_cost(lua_State *L)
 {
     return number_cost(L, 1);
 }
 
-/* insert(list, pos, value): with two arguments the value is the second. */
+/* Cost of table.insert(list, pos, value), whose pos may be a text. With two arguments the second is the value, which
+ * costs nothing. */
 static int64_t insert_cost(lua_State *L)
 {
     return lua_gettop(L) == 3 ? number_cost(L, 2) : 0;
@@ -62,7 +66,8 @@ static int64_t clamped_integer(lua_State *L, int index)
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
-/* Position `index` in a text of `length` bytes; negative ones count from its end. */
+/* Return the position in a text of `length` bytes that the argument at `index` gives: `otherwise` if it is missing,
+ * counted from the end if it is negative, clamped to [0, length]. */
 static int64_t text_position(lua_State *L, int index, int64_t length, int64_t otherwise)
 {
     lua_Integer place = lua_isnoneornil(L, index) ? otherwise : lua_tointeger(L, index);
@@ -70,7 +75,8 @@ static int64_t text_position(lua_State *L, int index, int64_t length, int64_t ot
     return place < 0 ? 0 : place < length ? place : length;
 }
 
-/* Length of the span between the two positions, in the text at 1. */
+/* Return the number of bytes between the positions given by arguments 2 and 3, in the text at index 1. `first` and
+ * `last` are the defaults; a negative `last` stands for the first position. */
 static int64_t span_length(lua_State *L, int64_t first, int64_t last)
 {
     int64_t length = (int64_t)lua_rawlen(L, 1), span;
@@ -80,7 +86,7 @@ static int64_t span_length(lua_State *L, int64_t first, int64_t last)
     return span > 0 ? span : 0;
 }
 
-/* byte, codepoint(s, i, j): one position unless j is given. */
+/* Cost of string.byte and utf8.codepoint(s, i, j): one character per position from i to j, which defaults to i. */
 static int64_t places_cost(lua_State *L)
 {
     int64_t span = span_length(L, 1, -1);
@@ -88,18 +94,19 @@ static int64_t places_cost(lua_State *L)
     return span;
 }
 
-/* utf8.len(s, i, j): the whole text. */
+/* Cost of utf8.len(s, i, j), which by default reads the whole text. */
 static int64_t utf8_len_cost(lua_State *L)
 {
     return span_length(L, 1, INT64_MAX) / BYTES_PER_UNIT;
 }
 
-/* rep(s, n, separator). It allocates the whole result first, so a result beyond the memory limit fails at no cost. */
+/* Cost of string.rep(s, n, separator). It allocates the whole result first, so a result beyond the memory limit
+ * fails at once and costs nothing. */
 static int64_t rep_cost(lua_State *L)
 {
     int64_t n = clamped_integer(L, 2), each = (int64_t)(lua_rawlen(L, 1) + (lua_isstring(L, 3) ? lua_rawlen(L, 3) : 0)),
             bytes;
-    if (each == 0 && n > 0) { /* the library would loop n times for nothing */
+    if (each == 0 && n > 0) { /* the library would loop n times to append nothing */
         lua_pushinteger(L, 0);
         lua_replace(L, 2);
     }
@@ -108,7 +115,8 @@ static int64_t rep_cost(lua_State *L)
     return n / 4 + bytes / 64;
 }
 
-/* Formatting a number takes 0.1 to 10 microseconds, the most for large ones with a hundred decimals. */
+/* Cost of string.format. Formatting a number takes 0.1 to 10 microseconds, the most for large numbers with a hundred
+ * decimals. */
 static int64_t format_cost(lua_State *L)
 {
     enum { FORMAT_ITEM_COST = 40, LONG_FORMAT_COST = 2000 };
@@ -123,7 +131,7 @@ static int64_t format_cost(lua_State *L)
     return cost;
 }
 
-/* pack(format, ...): values count by type; "c" pads to the size after it. */
+/* Cost of string.pack(format, ...) beyond its arguments: "cN" pads a text to N bytes. */
 static int64_t pack_cost(lua_State *L)
 {
     const char *format = lua_tostring(L, 1);
@@ -141,7 +149,7 @@ static int64_t pack_cost(lua_State *L)
     return bytes / BYTES_PER_UNIT;
 }
 
-/* unpack(format, text, pos): strings in it may extend to its end. */
+/* Cost of string.unpack(format, text, pos): a string in the text may extend to its end. */
 static int64_t unpack_cost(lua_State *L)
 {
     const char *format = lua_tostring(L, 1);
@@ -152,8 +160,8 @@ static int64_t unpack_cost(lua_State *L)
 
 /* --- the wrapper -------------------------------------------------------------------------------------------------- */
 
-/* Upvalue 2: what to charge; upvalue 3: the original function. That runs in this call's frame, so its own first
- * upvalue, if any, is the first one here too. */
+/* The wrapper of a library function: upvalue 2 is its script_work, upvalue 3 the original function. The original
+ * runs in this call's frame, so if it has an upvalue, upvalue 1 is a copy of that. */
 static int call_charged(lua_State *L)
 {
     const script_work *work = lua_touserdata(L, lua_upvalueindex(2));
@@ -201,7 +209,7 @@ static const script_work *find_work(const script_work *table, const char *name)
     return table->name != NULL ? table : &default_work;
 }
 
-/* Wrap each function in the table on top of the stack. */
+/* Wrap each C function in the table on top of the stack; `table` lists the functions with a special rule. */
 static void charge_functions(lua_State *L, const script_work *table)
 {
     for (lua_pushnil(L); lua_next(L, -2) != 0;) {
@@ -222,9 +230,9 @@ static void charge_functions(lua_State *L, const script_work *table)
 
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
 
-/* Source text goes to the compiler in chunks, each charged when requested. Compile time can be far from linear: a name
- * is searched in all enclosing functions, and jumps are appended to a list that is walked. So the clock is checked
- * between chunks. */
+/* Source text that is passed to the compiler in pieces, each charged when the compiler requests it. Compile time can
+ * grow much faster than the text: a name is searched in all enclosing functions, and jumps are appended to a list
+ * that is walked. So charging a piece also checks the clock. */
 typedef struct compile_source {
     const char *text;
     size_t length;
@@ -242,7 +250,8 @@ static const char *next_piece(lua_State *L, void *user, size_t *size)
     return piece;
 }
 
-/* Each "goto" is compared with all pending ones: quadratic in their number. */
+/* Return the cost of the text's "goto" statements. The compiler compares each with all pending ones, so the cost is
+ * the square of their number. */
 static int64_t goto_cost(const char *text, size_t length)
 {
     static const char word[] = "goto";
@@ -279,7 +288,8 @@ void script_open_work(lua_State *L)
         charge_functions(L, libraries[i].work);
         lua_pop(L, 1);
     }
-    lua_pushliteral(L, ""); /* for the metatable of strings, with their arithmetic */
+    /* a string, to get the metatable of strings, which has functions for arithmetic on strings */
+    lua_pushliteral(L, "");
     lua_getmetatable(L, -1);
     charge_functions(L, no_work);
     lua_pop(L, 2);

@@ -1,22 +1,24 @@
 /* Standard library functions rewritten to respect a script's limits.
  *
- *   - Functions that catch errors (pcall, xpcall, coroutines) raise again once the instructions are exhausted.
- *   - A coroutine whose instructions ran out is dead with its hooks off, so its to-be-closed variables are not closed.
- *   - Finalizers run with hooks off, so tables cannot have them.
- *   - C functions that work long without running instructions are charged for it (call_costs.c).
+ *   - Functions that catch errors (pcall, xpcall, coroutines) raise the error again if a limit of the call is
+ *   exhausted.
+ *   - A coroutine that a limit stopped is dead with its hooks off, so its to-be-closed variables are not closed.
+ *   - Finalizers run with hooks off, so tables cannot have finalizers (__gc).
+ *   - C functions that work long without running Lua instructions are charged for their work (call_costs.c).
  *
  * Divisions: catching errors · coroutines · metatables · loading · opening. */
 #include <string.h>
 
 #include "limits.h"
 
-/* Lua before 5.4.6 does not count nested close() calls in close handlers; each takes some of the C stack. */
+/* Lua before 5.4.6 does not limit nested coroutine.close() calls in close handlers, each of which takes some of the
+ * C stack. */
 enum { MAX_NESTED_CLOSES = 50, SWITCH_COST = 10, CATCH_COST = 5 };
 
 /* --- catching errors ---------------------------------------------------------------------------------------------- */
 
-/* Called wherever a script has caught an error: restores state that the error left, and raises again if a limit is
- * exhausted. */
+/* Called after a script has caught an error: restores the running thread, which the error left changed, and raises
+ * again if a limit is exhausted. */
 static void after_catch(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -24,7 +26,7 @@ static void after_catch(lua_State *L)
     if (s->is_exhausted) script_raise_exhausted(L);
 }
 
-/* If a stack could not grow, replace the error on top of the stack by Lua's message for stack overflow. */
+/* If the error is a refused growth of the stack, replace it on top of the stack by Lua's message for stack overflow. */
 static void name_overflow(lua_State *L, int status)
 {
     if (status != LUA_ERRMEM || script_from_lua(L)->heap.failed_limit != 3) return;
@@ -52,8 +54,8 @@ static int guarded_pcall(lua_State *L)
     return finish_call(L, status, 0);
 }
 
-/* Error handler of xpcall; upvalue 1 is the script's own. Errors from the hook arrive with hooks off: no script code
- * may run then. */
+/* Error handler of xpcall; upvalue 1 is the script's handler. Errors from the hook arrive with hooks off, so no
+ * script code may run for them. */
 static int guarded_handler(lua_State *L)
 {
     if (script_from_lua(L)->is_exhausted) return 1;
@@ -73,7 +75,7 @@ static int guarded_xpcall(lua_State *L)
     lua_replace(L, 2);
     lua_pushboolean(L, 1);
     lua_pushvalue(L, 1);
-    lua_rotate(L, 3, 2); /* function, handler, true, function, arguments */
+    lua_rotate(L, 3, 2); /* stack: function, handler, true, function, arguments */
     int status = lua_pcallk(L, arguments, LUA_MULTRET, 2, 2, finish_call);
     return finish_call(L, status, 2);
 }
@@ -90,14 +92,16 @@ static lua_State *check_coroutine(lua_State *L, int index)
 static int guarded_create(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TFUNCTION);
-    script_charge(L, SCRIPT_STRIDE); /* its unfinished stride will not be counted otherwise */
+    /* the hook does not count the instructions of a coroutine's last, unfinished interval */
+    script_charge(L, SCRIPT_STRIDE);
     lua_State *co = lua_newthread(L);
     lua_pushvalue(L, 1);
     lua_xmove(L, co, 1);
     return 1;
 }
 
-/* Resume with the topmost `arguments` values. Leaves the results; on error leaves the error and returns -1. */
+/* Resume `co` with the topmost `arguments` values of L. Leaves the results on L and returns their number; on failure
+ * leaves the error on L and returns -1. */
 static int resume(lua_State *L, lua_State *co, int arguments)
 {
     rill_script *s = script_from_lua(L);
@@ -142,7 +146,7 @@ static int guarded_resume(lua_State *L)
 static int close_variables(lua_State *L, lua_State *co)
 {
     rill_script *s = script_from_lua(L);
-    if (s->n_closing == MAX_NESTED_CLOSES) return luaL_error(L, "too many coroutines closed inside each other");
+    if (s->n_closing == MAX_NESTED_CLOSES) return luaL_error(L, "too many nested calls of coroutine.close()");
     s->n_closing++;
     s->L = co;
 #if LUA_VERSION_RELEASE_NUM >= 50406
@@ -181,7 +185,7 @@ static int guarded_wrap(lua_State *L)
     return 1;
 }
 
-/* Only a suspended or dead coroutine can be closed. */
+/* Return 1 if the coroutine is suspended or dead; others cannot be closed. */
 static int may_be_closed(lua_State *L, lua_State *co)
 {
     lua_Debug frame;
@@ -195,7 +199,7 @@ static int guarded_close(lua_State *L)
     if (!may_be_closed(L, co)) return luaL_error(L, "cannot close a coroutine that is running");
     if (script_died_exhausted(co)) {
         lua_pushboolean(L, 0);
-        lua_pushliteral(L, "the coroutine was stopped: it had used up its instructions");
+        lua_pushliteral(L, "the coroutine was stopped because the script reached a limit");
         return 2;
     }
     int good = close_variables(L, co) == LUA_OK;
@@ -221,7 +225,7 @@ static int guarded_setmetatable(lua_State *L)
     return 1;
 }
 
-/* For tables only: metatables of rill's own objects are protected. */
+/* getmetatable() for tables only; metatables of rill's objects stay hidden from scripts. */
 static int guarded_getmetatable(lua_State *L)
 {
     luaL_checkany(L, 1);
@@ -232,14 +236,15 @@ static int guarded_getmetatable(lua_State *L)
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
-/* load(text [, name [, mode [, environment]]]): source text only, since Lua does not verify bytecode. */
+/* load(text [, name [, mode [, environment]]]) accepts source text only, since Lua does not verify bytecode. */
 static int guarded_load(lua_State *L)
 {
     size_t length;
     luaL_argexpected(L, lua_type(L, 1) == LUA_TSTRING, 1, "string");
     const char *text = lua_tolstring(L, 1, &length);
     const char *name = luaL_optstring(L, 2, text);
-    if (strchr(luaL_optstring(L, 3, "t"), 't') == NULL) return luaL_error(L, "scripts can load text only");
+    if (strchr(luaL_optstring(L, 3, "t"), 't') == NULL)
+        return luaL_error(L, "load() accepts source text only, not bytecode");
     if (script_compile(L, text, length, name) != LUA_OK) {
         if (script_from_lua(L)->is_exhausted) script_raise_exhausted(L);
         lua_pushnil(L);
@@ -256,14 +261,15 @@ static int guarded_load(lua_State *L)
 static int guarded_collectgarbage(lua_State *L)
 {
     if (strcmp(luaL_optstring(L, 1, ""), "count") != 0)
-        return luaL_error(L, "scripts can ask collectgarbage for \"count\" only: garbage is collected as needed");
+        return luaL_error(L, "collectgarbage() accepts only \"count\": garbage is collected automatically");
     lua_pushnumber(L, (double)script_from_lua(L)->heap.memory / 1024);
     return 1;
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Make random numbers reproducible, even if a script asks for a time-based seed. The original is upvalue 1. */
+/* math.randomseed(): without arguments the seed is 0, not the time, so that runs are reproducible. Upvalue 1 is the
+ * original function. */
 static int guarded_randomseed(lua_State *L)
 {
     if (lua_gettop(L) == 0) lua_pushinteger(L, 0);

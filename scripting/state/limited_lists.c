@@ -1,8 +1,8 @@
 /* table.concat, insert, move, remove, sort and unpack, with a charge per element or comparison.
  *
- * The library's versions loop as long as the script asks, and metamethods decide how long each element takes: a chain
- * of two thousand tables linked by __index runs no instruction that a hook could count. Here each element is charged
- * when it is accessed, so a call can be stopped midway. Results and messages are those of Lua 5.4;
+ * Lua's versions loop over as many elements as the script passes, and metamethods decide how long each access takes: a
+ * chain of two thousand tables linked by __index runs no instruction that a hook could count. Here each access to an
+ * element is charged, so a call can be stopped midway. Results and messages are those of Lua 5.4;
  * tests/scripting/test_lists.c compares them.
  *
  * Divisions: arguments · elements one by one · sorting. */
@@ -18,7 +18,7 @@ static const char *const read_fields[] = {"__index", NULL}, *const write_fields[
 static const char *const length_fields[] = {"__index", "__len", NULL};
 static const char *const change_fields[] = {"__index", "__newindex", "__len", NULL};
 
-/* Check for a table, or an object whose metatable has all of these fields. */
+/* Raise unless the argument is a table, or an object whose metatable has all of these fields. */
 static void check_list(lua_State *L, int index, const char *const *fields)
 {
     if (lua_istable(L, index)) return;
@@ -40,7 +40,7 @@ static lua_Integer list_length(lua_State *L, const char *const *fields)
 
 /* --- elements one by one ------------------------------------------------------------------------------------------ */
 
-/* list[to] = list[from]; both lists are at the given stack indexes. */
+/* to_list[to] = from_list[from], for lists at the given stack indexes. */
 static void copy_element(lua_State *L, int from_list, lua_Integer from, int to_list, lua_Integer to)
 {
     script_charge(L, ELEMENT_COST);
@@ -134,7 +134,8 @@ static int counted_unpack(lua_State *L)
 
 /* --- sorting ------------------------------------------------------------------------------------------------------ */
 
-/* sort's default comparison, charged. Comparing two texts takes as long as the shorter one. */
+/* The default comparison of table.sort, with a charge. Comparing two texts takes time proportional to the shorter
+ * one. */
 static int counted_less(lua_State *L)
 {
     int64_t work = COMPARE_COST;

@@ -8,61 +8,66 @@
 
 enum { SCRIPT_STRIDE = 1000 }; /* instructions between two checks of the limits */
 
-/* A text of this many bytes exists, which one instruction may compare with another: check more often, so that about
- * SCRIPT_COMPARED_BYTES are compared between two checks. (A zero byte costs a dozen nanoseconds.) May be called by the
- * allocator. */
+/* Shorten the check interval because the script now holds a text of `bytes` bytes, which one instruction may compare
+ * with another. The new interval limits the bytes compared between two checks to about SCRIPT_COMPARED_BYTES.
+ * (Comparing a zero byte costs a dozen nanoseconds.) The allocator may call this. */
 enum { SCRIPT_COMPARED_BYTES = 64 << 20 };
 void script_note_long_text(lua_State *L, size_t bytes);
-/* Give a resumed thread the current check interval. */
+/* Set the current check interval on a coroutine that is about to be resumed. */
 void script_apply_stride(lua_State *L);
 
-/* Raise the error of exhausted instructions or seconds, at the script's position when the limit was first met. */
+/* Raise the error "stopped after N instructions" or seconds, with the script's position at which the limit was first
+ * reached. */
 int script_raise_exhausted(lua_State *L);
 
-/* Whether the thread was ended by a limit: its hooks are off for good, so it must not run again. */
+/* Return 1 if a limit ended this coroutine: its hooks stay off, so it must not run again. */
 int script_died_exhausted(lua_State *thread);
 
-/* Also check the limits at each call in this thread: a chain of __call runs no instruction, and takes quadratic time.
- * May be called by the allocator. */
+/* Check the limits at each function call of this thread, too: a chain of __call metamethods runs no instruction, but
+ * takes quadratic time. The allocator may call this. */
 void script_check_at_calls(lua_State *L);
 
-/* Where raising is not allowed: make the call end at its next instruction if its time is up. */
+/* If the call has used up its seconds, make it stop at its next instruction. For code that must not raise a Lua
+ * error. */
 void script_check_seconds(rill_script *s);
 
 /* --- script_memory.c ----------------------------------------------------------------------------------------------------- */
 
-void *script_allocate(void *user, void *block, size_t old_size, size_t new_size); /* a lua_Alloc; user: the script */
+/* a lua_Alloc; `user` is the script */
+void *script_allocate(void *user, void *block, size_t old_size, size_t new_size);
 void script_heap_free(rill_script *s);
 
-/* Maximum stack slots of a thread: variables and arguments of the calls in progress. Lua doubles a stack, so calls may
- * fail at half of it. Short enough to walk a chain of __call in half a second. */
+/* Maximum number of stack slots of a thread: variables and arguments of the calls in progress. Lua doubles a stack
+ * when it grows it, so calls may already fail at half this size. Walking a chain of __call metamethods of this
+ * length takes half a second. */
 enum { SCRIPT_MAX_SLOTS = 41000 };
-enum { SCRIPT_SHORT_STACK = 2000 }; /* longer stacks enable checks at calls */
+enum { SCRIPT_SHORT_STACK = 2000 }; /* threads with more stack slots check the limits at each call */
 
-/* Reserve n more stack slots; 0 if that exceeds the limit. Does not raise. */
+/* Reserve n more stack slots. Return 1, or 0 if that exceeds the limit. Does not raise. */
 int script_reserve_stack(lua_State *L, lua_Integer n);
 
 /* --- sandbox.c ---------------------------------------------------------------------------------------------------- */
 
-/* Maximum length of a text: an instruction's time may be proportional to it. */
+/* Maximum bytes of a text. It is limited because the time of a single instruction may be proportional to it. */
 size_t script_max_text(const rill_script *s);
 
-/* --- limited_calls.c: standard library functions that respect the limits
- * ------------------------------------------------ */
+/* --- limited_calls.c ---------------------------------------------------------------------------------------------- */
 
-/* Replace them in the global table, on top of the stack. */
+/* Replace functions in the global table, which is on top of the stack, by those of limited_calls.c, which respect the
+ * limits. */
 void script_open_guards(lua_State *L);
 
 /* --- call_costs.c ------------------------------------------------------------------------------------------------------- */
 
-/* Wrap the library functions in the global table, on top of the stack, to charge for their work. */
+/* Wrap the library functions in the global table, which is on top of the stack, so that they charge for their work. */
 void script_open_work(lua_State *L);
 
 /* --- limited_lists.c ------------------------------------------------------------------------------------------------------ */
 
 /* Replace concat, insert, move, remove and unpack in the table on top of the stack. */
 void script_open_lists(lua_State *L);
-/* Before a call of sort: if it has no comparison function, add one that charges for comparisons. Returns 0. */
+/* Called before table.sort: if the script gives no comparison function, add one that charges for each comparison.
+ * Returns 0, because the comparisons are charged later. */
 int64_t script_sort_order(lua_State *L);
 
 /* --- pattern.c ---------------------------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
-/* string.find, match, gmatch and gsub with counted work: the library's versions can take days on a pattern of thirty
- * bytes.
+/* string.find, match, gmatch and gsub that count their work and can be stopped: Lua's versions can take days on a
+ * pattern of thirty bytes.
  *
- * pattern_compile.c turns the pattern into a list of items, which a backtracking matcher runs. A path through the list
- * passes each item once, so
+ * pattern_compile.c turns the pattern into a list of items, which a backtracking matcher runs. A match passes each item
+ * of the list once, so
  *   - each item has at most one open choice: the stack is allocated beforehand, and no pattern is "too complex";
  *   - backtracking runs all later items again, so captures need not be restored.
  *
@@ -15,7 +15,7 @@
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
 
-/* Work is counted in quarters of an instruction and charged in blocks. */
+/* Work is counted in quarters of an instruction and charged in blocks of 1000 instructions. */
 enum { UNITS = 4, BLOCK = 1000 * UNITS, CALL_COST = 10 * UNITS, ITEM_COST = UNITS, BYTES_PER_UNIT = 16 };
 
 static void charge_work(pattern_match *m)
@@ -31,7 +31,7 @@ static inline void count_work(pattern_match *m, int64_t work)
     if (m->work >= BLOCK) charge_work(m);
 }
 
-/* Cost of copying or comparing n bytes. */
+/* Return the cost of copying or comparing n bytes. */
 static inline int64_t bytes_cost(size_t n)
 {
     return (int64_t)(1 + n / BYTES_PER_UNIT);
@@ -39,7 +39,7 @@ static inline int64_t bytes_cost(size_t n)
 
 /* --- matching ----------------------------------------------------------------------------------------------------- */
 
-/* First position whose character is not in the set. */
+/* Return the first position in [s, end) whose character is not in the set, or `end`. */
 static inline const char *set_run_end(const uint64_t *set, const char *s, const char *end)
 {
     while (s < end && set_has(set, *s)) s++;
@@ -64,7 +64,8 @@ static int at_frontier(const pattern_match *m, const uint64_t *set, const char *
     return !set_has(set, s > m->subject ? s[-1] : '\0') && set_has(set, s < m->end ? *s : '\0');
 }
 
-/* Backtrack to the latest choice: returns the item to continue with and sets *s; NULL if no choice is open. */
+/* Backtrack to the latest open choice. Return the item to continue with and set *s to its position, or return NULL
+ * if no choice is open. */
 static inline const pattern_item *backtrack_choice(pattern_match *m, pattern_choice **top, const char **s)
 {
     while (*top != m->choices) {
@@ -83,7 +84,7 @@ static inline const pattern_item *backtrack_choice(pattern_match *m, pattern_cho
     return NULL;
 }
 
-/* End of the match that starts at s, or NULL. */
+/* Match the pattern at s. Return the end of the match, or NULL if there is none. */
 static const char *match_at(pattern_match *m, const char *s)
 {
     const char *const end = m->end;
@@ -154,7 +155,8 @@ static const char *match_at(pattern_match *m, const char *s)
     return NULL;
 }
 
-/* Find the next match from s on. An empty match where the previous one ended does not count. */
+/* Find the first match that starts at s or later. Return 1 and set m->start and m->stop, or return 0. An empty match
+ * where the previous match ended does not count. */
 static int search(pattern_match *m, const char *s)
 {
     for (; s <= m->end; s++) {
@@ -176,7 +178,8 @@ static int search(pattern_match *m, const char *s)
 
 /* --- captures ----------------------------------------------------------------------------------------------------- */
 
-/* Text of capture `number`, from 0; without captures, 0 is the whole match. NULL if it is a position capture. */
+/* Return the text of capture `number`, counted from 0, or NULL for a position capture. If the pattern has no
+ * captures, capture 0 is the whole match. */
 static const char *capture_text(const pattern_match *m, int number, size_t *length)
 {
     if (number >= m->captures) {
@@ -201,7 +204,8 @@ static void push_capture(pattern_match *m, int number)
         lua_pushinteger(m->L, m->from[number] - m->subject + 1);
 }
 
-/* Push all captures; returns their number. */
+/* Push all captures and return their number. A pattern without captures pushes the whole match if match_if_none is
+ * 1. */
 static int push_captures(pattern_match *m, int match_if_none)
 {
     int n = m->captures > 0 ? m->captures : match_if_none;
@@ -212,7 +216,7 @@ static int push_captures(pattern_match *m, int match_if_none)
 
 /* --- arguments ---------------------------------------------------------------------------------------------------- */
 
-/* Buffer for patterns of ordinary length, which saves a userdata. */
+/* A buffer on the C stack for patterns of at most LOCAL_ITEMS bytes, which saves a userdata. */
 enum { LOCAL_ITEMS = 24 };
 typedef struct pattern_buffer {
     pattern_item items[LOCAL_ITEMS + 1];
@@ -224,8 +228,8 @@ static size_t items_size(size_t length)
     return (length + 1) * sizeof(pattern_item) + length * sizeof(pattern_choice);
 }
 
-/* Compile the pattern at stack index 2 for the subject at 1; m->L and m->work are set. `buffer` is large enough for the
- * pattern. */
+/* Compile the pattern at stack index 2 for the subject at index 1 and initialise the rest of *m; the caller has set
+ * m->L and m->work. `buffer` has items_size() bytes. */
 static void prepare_match(pattern_match *m, void *buffer, int may_be_anchored)
 {
     lua_State *L = m->L;
@@ -240,14 +244,14 @@ static void prepare_match(pattern_match *m, void *buffer, int may_be_anchored)
     pattern_compile(m, buffer, pattern + m->anchored, pattern + length);
 }
 
-/* As prepare_match(), in `near` if the pattern is short enough; else in a userdata, which is pushed. */
+/* As prepare_match(), with the buffer `near` if the pattern is short enough, else with a userdata that is pushed. */
 static void prepare_local_match(pattern_match *m, pattern_buffer *near)
 {
     size_t length = lua_rawlen(m->L, 2);
     prepare_match(m, length <= LOCAL_ITEMS ? near : lua_newuserdatauv(m->L, items_size(length), 0), 1);
 }
 
-/* Start position from the argument at `index`; NULL if it is past the end. */
+/* Return the start position that the argument at `index` gives, or NULL if it is past the end of the subject. */
 static const char *start_position(lua_State *L, int index, const char *subject, size_t length)
 {
     lua_Integer position = luaL_optinteger(L, index, 1), size = (lua_Integer)length;
@@ -266,7 +270,7 @@ static int is_plain(const char *pattern, size_t length)
     return 1;
 }
 
-/* Find `text` between s and end; NULL if it does not occur. Works in blocks, to count the bytes examined. */
+/* Return the first occurrence of `text` in [s, end), or NULL. Works in blocks, to count the bytes examined. */
 static const char *find_plain(pattern_match *m, const char *s, const char *end, const char *text, size_t length)
 {
     enum { STEP = 64 * BYTES_PER_UNIT };
@@ -329,17 +333,17 @@ static int counted_match(lua_State *L)
 
 /* --- gmatch ------------------------------------------------------------------------------------------------------- */
 
-/* Upvalue 1, followed by the pattern's items; upvalue 2 is the subject. */
+/* State of the iterator of gmatch: its upvalue 1, with the pattern's items. Upvalue 2 is the subject. */
 typedef struct gmatch_state {
     pattern_match match;
-    const char *next; /* NULL: finished */
+    const char *next; /* where the next search starts; NULL: no more matches */
     pattern_item items[];
 } gmatch_state;
 
 static int next_match(lua_State *L)
 {
     gmatch_state *walk = lua_touserdata(L, lua_upvalueindex(1));
-    walk->match.L = L; /* may differ from the thread that created the iterator */
+    walk->match.L = L; /* the iterator may run in another coroutine than the one that created it */
     int found = walk->next != NULL && search(&walk->match, walk->next);
     charge_work(&walk->match);
     if (!found) return 0;
@@ -403,7 +407,8 @@ static void add_text(pattern_match *m, luaL_Buffer *out, const char *text, size_
     add_bytes(m, out, text, (size_t)(end - text));
 }
 
-/* Append the replacement that the table or function at index 3 yields; false and nil keep the match. */
+/* Append the value that the table or function at index 3 gives for the match; if it is false or nil, append the
+ * match itself. */
 static void add_replacement(pattern_match *m, luaL_Buffer *out)
 {
     lua_State *L = m->L;

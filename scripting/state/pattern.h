@@ -1,4 +1,4 @@
-/* pattern.h: compiled Lua patterns: written by pattern_compile.c, matched by pattern.c. */
+/* pattern.h: compiled Lua patterns. pattern_compile.c creates them, pattern.c matches them. */
 #ifndef RILL_SCRIPTING_PATTERN_H
 #define RILL_SCRIPTING_PATTERN_H
 
@@ -7,14 +7,14 @@
 enum { PATTERN_CAPTURES = 32, SET_WORDS = 256 / 64 };
 
 typedef enum item_kind {
-    ITEM_SINGLE, /* a character of the set; */
+    ITEM_SINGLE, /* one character of the set */
     ITEM_OPTION,
-    ITEM_STAR, /* none or more, */
-    ITEM_PLUS, /* one or more, greedy */
-    ITEM_LAZY, /* zero or more, lazy */
-    ITEM_OPEN, /* capture `number` begins, */
+    ITEM_STAR, /* zero or more characters of the set, greedy */
+    ITEM_PLUS, /* one or more characters of the set, greedy */
+    ITEM_LAZY, /* zero or more characters of the set, lazy */
+    ITEM_OPEN, /* capture `number` begins */
     ITEM_CLOSE,
-    ITEM_POSITION,      /* or is this position */
+    ITEM_POSITION,      /* capture `number` is this position in the subject */
     ITEM_BACKREFERENCE, /* the text of capture `number` */
     ITEM_BALANCE,       /* a balanced match of `open` and `close` */
     ITEM_FRONTIER,
@@ -25,33 +25,34 @@ typedef enum item_kind {
 
 typedef struct pattern_item {
     union {
-        uint64_t set[SET_WORDS]; /* a bit for each character */
-        const char *error;       /* a format with an optional `number` */
+        uint64_t set[SET_WORDS]; /* a bit for each of the 256 characters: 1 if it is in the set */
+        const char *error;       /* ITEM_ERROR: a format string that may print `number` */
     };
     uint8_t kind, number;
     char open, close;
 } pattern_item;
 
-/* A backtracking point. */
+/* A backtracking point: an item that could match a different length. */
 typedef struct pattern_choice {
-    const pattern_item *item; /* item with several possible lengths */
-    const char *pos;          /* end of the current attempt */
-    const char *min_pos;      /* greedy: end of the shortest match */
+    const pattern_item *item; /* the item whose match can be shortened or, if lazy, extended */
+    const char *pos;          /* end of the item's match in the current attempt */
+    const char *min_pos;      /* greedy items: end of the item's shortest match */
 } pattern_choice;
 
 typedef enum capture_state { CAPTURE_OPEN, CAPTURE_CLOSED, CAPTURE_POSITION } capture_state;
 
-/* A pattern, its subject and the latest match. The strings are Lua's; the owner keeps them alive. */
+/* A compiled pattern, the subject string and the latest match. Both strings belong to Lua; the caller keeps them
+ * alive. */
 typedef struct pattern_match {
     lua_State *L;
-    int64_t work; /* not charged yet; in UNITS */
+    int64_t work; /* work that is not yet charged, in 1 / UNITS of an instruction */
     const char *subject, *end;
     const pattern_item *items;
     pattern_choice *choices;
-    const uint64_t *first; /* set of first characters of a match; NULL: any */
+    const uint64_t *first; /* characters with which a match can begin; NULL: any character */
     int anchored;
     int captures;
-    const char *start, *stop; /* the latest match; stop is NULL before it */
+    const char *start, *stop; /* the latest match; `stop` is NULL before the first match */
     const char *from[PATTERN_CAPTURES], *to[PATTERN_CAPTURES];
     uint8_t states[PATTERN_CAPTURES];
 } pattern_match;
@@ -61,8 +62,9 @@ static inline int set_has(const uint64_t *set, char c)
     return (int)(set[(unsigned char)c / 64] >> ((unsigned char)c % 64) & 1);
 }
 
-/* Compile the pattern between p and end, after its anchor, into m->items, ->first and the captures. `items` has one
- * entry more than the pattern has bytes. Raises nothing. */
+/* Compile the pattern text [p, end), which follows the anchor '^' if there is one, and store items, first characters
+ * and captures in *m. `items` has one entry more than the pattern has bytes. Raises nothing: an error in the pattern
+ * becomes an item that raises when it is matched. */
 void pattern_compile(pattern_match *m, pattern_item *items, const char *p, const char *end);
 
 #endif

@@ -1,9 +1,9 @@
-/* Compiles patterns of string.find and the like into a list of items.
+/* Compiles patterns of string.find, match, gmatch and gsub into a list of items.
  *
- * Items are a plain sequence, since only single characters can be repeated. So the compiler knows which captures are
- * open, closed or positions at each item. The library reports an error in a pattern only when matching reaches it; so
- * an invalid part becomes the last item, which raises. Classes are those of the C locale, whatever the process's locale
- * is. */
+ * The list has no nesting, since in Lua only single characters can be repeated. So the compiler knows at each item
+ * which captures are open, closed or positions. Lua reports an error in a pattern only when matching reaches it. So
+ * the invalid part becomes the last item of the list, which raises when it is matched. Character classes are those
+ * of the C locale, whatever the process's locale is. */
 #include "pattern.h"
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */
@@ -18,10 +18,10 @@ static void add_range(uint64_t *set, unsigned char first, unsigned char last)
     for (unsigned c = first; c <= last; c++) add_byte(set, c);
 }
 
-/* Add what '%' and a letter stand for: a class, the complement of a class, or the character itself. */
+/* Add the characters that '%' and a letter stand for: a class, the complement of a class, or the character itself. */
 static void add_class(uint64_t *set, char letter)
 {
-    /* Only the first 128 characters; no class has others. */
+    /* Bits of the first 128 characters; no class contains other characters. */
     static const struct {
         char lower, upper;
         uint64_t members[2];
@@ -57,10 +57,11 @@ static void invert(uint64_t *set)
     for (int k = 0; k < SET_WORDS; k++) set[k] = ~set[k];
 }
 
-/* Read a set's members from p on, after the '['. Returns the position after the ']', or NULL if there is none.
+/* Read the members of a set "[...]" from p on, which follows the '['. Returns the position after the ']', or NULL if
+ * there is no ']'.
  *
- * Finding the ']' comes first, ranges second: "[a-]" contains a hyphen, and the range of "[+-%]]" ends in '%', though
- * that '%' also prevents the first ']' from ending the set. */
+ * The ']' is found before ranges are read, as in Lua: "[a-]" contains a hyphen, and the range of "[+-%]]" ends in
+ * '%', though that '%' also prevents the first ']' from ending the set. */
 static const char *read_set(uint64_t *set, const char *p, const char *end)
 {
     int inverted = p < end && *p == '^';
@@ -93,7 +94,7 @@ static const char *bad_item(pattern_item *item, const char *error, const char *e
     return end;
 }
 
-/* Each of these functions makes an item from the text at p and returns the start of the next item. */
+/* Each of the following functions makes an item from the text at p and returns the start of the next item's text. */
 
 static const char *compile_opening(pattern_match *m, pattern_item *item, const char *p, const char *end)
 {
@@ -125,7 +126,7 @@ static const char *compile_reference(const pattern_match *m, pattern_item *item,
     item->number = (uint8_t)number;
     item->kind = m->states[number] == CAPTURE_POSITION
                      ? ITEM_SINGLE
-                     : ITEM_BACKREFERENCE; /* with an empty set, which never matches */
+                     : ITEM_BACKREFERENCE; /* ITEM_SINGLE has an empty set, which never matches */
     return p + 2;
 }
 

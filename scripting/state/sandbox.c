@@ -1,7 +1,7 @@
 /* What scripts can access: an allow-list of the standard library, and the table `rill`.
  *
- * Libraries are opened in full, then everything not listed is removed, so functions of a newer Lua are unavailable
- * until someone has reviewed them. limited_calls.c replaces functions that could evade the limits.
+ * Libraries are opened in full, then every name that is not in these lists is removed. So functions of a newer Lua stay
+ * unavailable until someone has reviewed them. limited_calls.c replaces functions that could evade the limits.
  *
  * Divisions: the standard library · output · missing names · rill. */
 #include <math.h>
@@ -31,7 +31,7 @@ static const char *const utf8_names[] = {"char", "charpattern", "codepoint", "co
 static const char *const coroutine_names[] = {
     "close", "create", "isyieldable", "resume", "running", "status", "wrap", "yield", NULL,
 };
-/* Without functions that affect the whole process: exit; and setlocale, which changes how numbers are read. */
+/* Left out because they affect the whole process: exit, and setlocale, which changes how numbers are read. */
 static const char *const os_names[] = {
     "clock", "date", "difftime", "execute", "getenv", "remove", "rename", "time", "tmpname", NULL,
 };
@@ -60,7 +60,7 @@ static int is_listed(const char *const *names, const char *name)
     return *names != NULL;
 }
 
-/* Remove unlisted names from the table on top of the stack. */
+/* Remove the names that are not in `names` from the table on top of the stack. */
 static void remove_unlisted(lua_State *L, const char *const *names)
 {
     for (lua_pushnil(L); lua_next(L, -2) != 0;) {
@@ -74,7 +74,7 @@ static void remove_unlisted(lua_State *L, const char *const *names)
 
 static int refuse_exit(lua_State *L)
 {
-    return luaL_error(L, "a script cannot end the process: error(\"...\") ends the run");
+    return luaL_error(L, "a script cannot end the process: call error(\"...\") to end the run");
 }
 
 static void open_standard(lua_State *L, int unsafe)
@@ -95,7 +95,7 @@ static void open_standard(lua_State *L, int unsafe)
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
 enum { LINE_COST = 100, BYTES_PER_UNIT = 8 };
-enum { MISSING_NAME_COST = 100 }; /* charged for the nearest-name search */
+enum { MISSING_NAME_COST = 100 }; /* instructions charged for a nearest-name search */
 
 static void log_line(rill_script *s, const char *line)
 {
@@ -141,7 +141,7 @@ static int print(lua_State *L)
     return 0;
 }
 
-/* rill.log(text): logged at level INFO. */
+/* rill.log(text): log each line of the text at level INFO. */
 static int log_text(lua_State *L)
 {
     luaL_checkstring(L, 1);
@@ -152,26 +152,28 @@ static int log_text(lua_State *L)
 
 /* --- missing names -------------------------------------------------------------------------------------------------- */
 
-/* Error for undefined globals: names other Lua programs have, or names without their quotes, as in { absolute }, which
- * would be an empty chain. Scripts that test for a global use rawget(_G, name). */
+/* Raise an error for an undefined global variable that other Lua programs have, or that is the name of a heuristic or
+ * scorer without its quotes, as in { absolute }, which would be an empty list. Other undefined variables are nil.
+ * Scripts that test for a global use rawget(_G, name). */
 static int missing_global(lua_State *L)
 {
     static const char *const opened[] = {LUA_IOLIBNAME, LUA_OSLIBNAME, NULL};
     static const char *const never[] = {"require", "package", "debug", "dofile", "loadfile", NULL};
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
     if (is_listed(opened, name))
-        return luaL_error(L, "'%s' is shut to scripts: --unsafe-scripts opens it, for scripts you trust", name);
-    if (is_listed(never, name)) return luaL_error(L, "'%s' is not there for scripts", name);
+        return luaL_error(
+            L, "'%s' is not available to sandboxed scripts: --unsafe-scripts enables it for scripts you trust", name);
+    if (is_listed(never, name)) return luaL_error(L, "'%s' is not available to scripts", name);
     const rill_context *ctx = script_from_lua(L)->ctx;
     script_charge(L, MISSING_NAME_COST);
     if (rill_find_heuristic(ctx, name) != NULL || rill_find_scorer(ctx, name) != NULL)
-        return luaL_error(L, "there is no variable '%s'; the %s of that name is written with quotes: \"%s\"", name,
+        return luaL_error(L, "undefined variable '%s': write the name of the %s in quotes: \"%s\"", name,
                           rill_find_heuristic(ctx, name) != NULL ? "heuristic" : "scorer", name);
     lua_pushnil(L);
     return 1;
 }
 
-/* The field of the table at `index` most similar to `name`, or NULL. */
+/* Return the field of the table at `index` whose name is most similar to `name`, or NULL. */
 static const char *nearest_field(lua_State *L, int index, const char *name)
 {
     enum { MAX_FIELD_NAMES = 64 };
@@ -186,13 +188,13 @@ static int missing_field(lua_State *L)
 {
     script_charge(L, SCRIPT_NEAREST_WORK);
     const char *name = luaL_tolstring(L, 2, NULL), *near = nearest_field(L, 1, name);
-    if (near != NULL) return luaL_error(L, "there is no rill.%s: did you mean rill.%s?", name, near);
-    return luaL_error(L, "there is no rill.%s", name);
+    if (near != NULL) return luaL_error(L, "unknown name rill.%s: did you mean rill.%s?", name, near);
+    return luaL_error(L, "unknown name rill.%s", name);
 }
 
 static int refuse_field(lua_State *L)
 {
-    return luaL_error(L, "rill.%s: scripts cannot add to rill", luaL_tolstring(L, 2, NULL));
+    return luaL_error(L, "cannot assign rill.%s: the table rill is read-only", luaL_tolstring(L, 2, NULL));
 }
 
 /* Give the table on top of the stack a protected metatable with these functions. */
@@ -235,7 +237,7 @@ static void set_names(lua_State *L)
     lua_setfield(L, -2, "settings");
 }
 
-/* Create the table `rill` and push it. */
+/* Create and push the table `rill` with version, dead, log and the lists of names. */
 static void open_rill(lua_State *L)
 {
     lua_newtable(L);

@@ -1,20 +1,21 @@
 /* Allocator of a Lua state: a limit, and small blocks carved from chunks.
  *
  * Lua allocates many blocks of a few dozen bytes. The context's allocator returns 64-byte aligned blocks and would take
- * as long as all else in such scripts. So blocks up to LARGEST bytes are carved from chunks and kept in free lists by
- * size. Larger ones come from the context. A chunk is returned when the script ends, or when memory is short and
- * nothing in it is used.
+ * half of the run time of such scripts. So blocks up to MAX_CARVED_BLOCK bytes are carved from chunks and kept in free
+ * lists by size. Larger blocks come from the context. A chunk is returned to the context when the script ends, or when
+ * memory is short and no block in it is in use.
  *
- * Invariants: heap.memory is the sum of the sizes that Lua holds, at most the limit. heap.held is what the context
- * allocated for them, at most a quarter more plus SLACK.
+ * Invariants: heap.memory is the sum of the sizes of all blocks that Lua holds, at most options.memory.
+ * heap.context_bytes is the memory that the context allocated for them, at most 5/4 of options.memory plus SLACK.
  *
- * Counting instructions does not cover allocation, so it is charged here: one instruction per UNIT bytes. A refused
- * request is charged a pass over all memory held, since Lua then collects garbage and tries again. The length of a text
- * is limited, because a single instruction may compare, hash or parse it. A thread's stack is limited, because a chain
- * of __call moves all values above the called one at each link without an instruction. A stack that has grown can do
- * that without further allocation, so its growth is refused.
+ * Counting instructions does not cover allocation, so it is charged here: one instruction per ALLOC_BYTES_PER_UNIT
+ * bytes. A refused request is charged as a pass over all memory of the script, since Lua then collects garbage and
+ * tries again. The length of a text is limited, because a single instruction may compare, hash or parse it. A thread's
+ * stack is limited, because a chain of __call moves all values above the called one at each call in the chain without
+ * running an instruction. Once a stack has grown, this needs no further allocation that could be refused. So the growth
+ * itself is refused.
  *
- * Divisions: chunks going back · memory of the context · Lua's blocks · stacks · requests. */
+ * Divisions: returning chunks · memory of the context · Lua's blocks · stacks · requests. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@
 #define WITHOUT_CHUNKS 1
 #endif
 #ifndef WITHOUT_CHUNKS
-#define WITHOUT_CHUNKS 0 /* 1: no chunks, so that the address sanitizer sees each block's bounds and lifetime */
+/* 1: allocate each block from the context, so that the address sanitizer sees its bounds and lifetime */
+#define WITHOUT_CHUNKS 0
 #endif
 
 enum {
@@ -42,13 +44,13 @@ enum {
     SLACK = 256 << 10,
     ALLOC_BYTES_PER_UNIT = 64,
     COLLECT_BYTES_PER_UNIT = 16,
-    CLOCK_CHECK_BYTES = 64 << 10, /* the clock is checked when a block is at least this large */
+    CLOCK_CHECK_BYTES = 64 << 10, /* allocating a block of at least so many bytes checks the clock */
     STACK_SLOT_BYTES = 16,        /* bytes of a stack slot */
     TEXT_SHARE = 16,
     MIN_TEXT_LIMIT = 1 << 20,
 };
 
-/* A free block. */
+/* A free block: entry of the free list of its size class. */
 struct script_block {
     script_block *next;
 };
@@ -56,14 +58,14 @@ struct script_block {
 /* Header of a chunk of CHUNK bytes. */
 struct script_chunk {
     script_chunk *next;
-    size_t carved; /* bytes handed out at least once, header included */
+    size_t carved; /* bytes from the start of the chunk, header included, that have been allocated at least once */
     size_t unused; /* during release_unused_chunks(): bytes in free blocks */
 };
 
 enum { HEADER = (sizeof(script_chunk) + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT };
 
-/* Size classes grow by BLOCK_ALIGNMENT up to FINE_CLASSES_MAX, then by COARSE_CLASS_STEP up to LARGEST, the usual size
- * of a timestep's arrays. */
+/* Return the size class of a block of `size` bytes. Classes are BLOCK_ALIGNMENT bytes apart up to FINE_CLASSES_MAX,
+ * then COARSE_CLASS_STEP bytes apart up to MAX_CARVED_BLOCK, the usual size of a timestep's arrays. */
 static size_t size_class(size_t size)
 {
     return size <= FINE_CLASSES_MAX
@@ -80,7 +82,7 @@ static size_t class_size(size_t kind)
 
 /* --- returning chunks ----------------------------------------------------------------------------------------------- */
 
-/* The chunks sorted by address, to find the one that contains a block. */
+/* All chunks sorted by address, to find the chunk that contains a block. */
 typedef struct chunk_index {
     script_chunk **chunk;
     size_t n;
@@ -158,8 +160,9 @@ static void release_unused_chunks(rill_script *s)
     unlink_empty_chunk_blocks(heap, &index);
     rill_free(s->ctx, index.chunk, index.n * sizeof *index.chunk);
     release_empty_chunks(s);
-    heap->bump = heap->bump_end =
-        NULL; /* the rest of the current chunk counts as unused, and may be returned with it later */
+    /* count_unused() counted the rest of the newest chunk as unused, so it may be in a released chunk: carve no block
+     * from it. The next call counts it again. */
+    heap->bump = heap->bump_end = NULL;
     s->instructions -= (int64_t)(heap->context_bytes / ALLOC_BYTES_PER_UNIT);
 }
 
@@ -195,7 +198,7 @@ static void *alloc_from_context(rill_script *s, size_t size)
 
 /* --- Lua's blocks --------------------------------------------------------------------------------------------------- */
 
-/* Turn the rest of the current chunk into free blocks, largest first. */
+/* Turn the unused bytes of the newest chunk into free blocks, largest first. */
 static void free_chunk_rest(script_heap *heap)
 {
     while (heap->bump < heap->bump_end) {
@@ -275,8 +278,8 @@ size_t script_max_text(const rill_script *s)
 
 /* --- stacks ------------------------------------------------------------------------------------------------------- */
 
-/* Address of a frame's function on the stack. A frame begins with this address; while Lua 5.4.6 and later move a stack,
- * with the offset from its bottom. */
+/* Return the address of a frame's function on the stack, which is the first member of Lua's frame. While Lua 5.4.6
+ * and later move a stack, this member holds the offset from the bottom of the stack instead. */
 static uintptr_t frame_address(const lua_Debug *frame)
 {
     uintptr_t address;
@@ -284,7 +287,7 @@ static uintptr_t frame_address(const lua_Debug *frame)
     return address;
 }
 
-/* Used slots of the thread's stack, except a few at its bottom. */
+/* Return the number of used slots of the thread's stack, except a few at its bottom. */
 static size_t slots_in_use(lua_State *L)
 {
     lua_Debug inner, outer;
@@ -302,9 +305,10 @@ static size_t slots_in_use(lua_State *L)
     return (size_t)(frame_address(&inner) - frame_address(&outer)) / STACK_SLOT_BYTES + (size_t)lua_gettop(L) + 1;
 }
 
-/* Whether this request grows the stack of the running thread. Lua 5.4.3 to 5.4.5 request a new block without naming the
- * one to be copied. Its slot count is twice the old one plus five: odd, unlike nearly all tables. Lua requests it only
- * if at least half of the old stack is used, give or take one function's variables. */
+/* Return 1 if this request grows the stack of the running thread. Lua 5.4.3 to 5.4.5 request a new block without
+ * naming the old one, whose values they copy. The new size is then twice the old number of slots plus five: an odd
+ * number of slots, which almost no table has. Lua requests it only if at least half of the old stack is used, give
+ * or take one function's variables. */
 static int is_stack(rill_script *s, const void *block, size_t old_size, size_t new_size)
 {
     enum { MAX_FRAME_VARIABLES = 300 };
@@ -322,8 +326,8 @@ int script_reserve_stack(lua_State *L, lua_Integer n)
     if (n <= SMALL_STACK_REQUEST) return lua_checkstack(L, n > 0 ? (int)n : 0);
     const size_t used = slots_in_use(L), max_slots = SCRIPT_MAX_SLOTS - STACK_RESERVE;
     if (used > max_slots || (size_t)n > max_slots - used) return 0;
-    /* If the stack would double on top of so many slots, grow it to the maximum instead. If it is at the maximum
-     * already, Lua 5.4.7 does not grow it, but has room for n. */
+    /* If doubling would exceed the maximum, grow the stack to the maximum instead. If it has the maximum size
+     * already, Lua 5.4.7 does not grow it, although n slots may be free. */
     if (!lua_checkstack(L, used + (size_t)n > max_slots / 2 ? (int)(max_slots - used) : (int)n) &&
         !lua_checkstack(L, (int)n))
         return 0;
@@ -333,7 +337,7 @@ int script_reserve_stack(lua_State *L, lua_Integer n)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* Returning NULL makes Lua collect all garbage and try once more. */
+/* Record which limit the request exceeds and return NULL, after which Lua collects all garbage and tries once more. */
 static void *refuse_request(rill_script *s, size_t size, int why)
 {
     s->heap.failed_limit = why;
@@ -347,7 +351,8 @@ static void *refuse_request(rill_script *s, size_t size, int why)
 void *script_allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     rill_script *s = user;
-    const int is_text = block == NULL && old_size == LUA_TSTRING; /* Lua passes a type tag when there is no old block */
+    /* without an old block, Lua passes the new object's type in old_size */
+    const int is_text = block == NULL && old_size == LUA_TSTRING;
     const int is_untyped = block == NULL && old_size == 0;
     if (block == NULL) old_size = 0;
     if (new_size == 0) {

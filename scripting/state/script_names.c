@@ -1,14 +1,14 @@
-/* rill.names: all names that scripts can use, by kind; and checked access to a script's texts.
+/* rill.names: the names that scripts can use, in one list for each kind; and checks of strings that scripts pass to C.
  *
- * Editors use it for completion, and a test compares docs/scripting.md with it. Each list is built from the table that
- * resolves its names, so they cannot disagree. Lists are in alphabetical order. */
+ * Editors use the lists for completion, and a test compares docs/scripting.md with them. Each list is built from the
+ * C table in which rill looks up the names, so the two cannot disagree. Lists are in alphabetical order. */
 #include <string.h>
 
 #include "state.h"
 
-static const char names_key = 0; /* its address is the registry key of the table kind -> list */
+static const char names_key = 0; /* its address is the registry key of the table that maps a kind to its list */
 
-/* Push the table; create it at first use. */
+/* Push the table of all lists; create it at first use. */
 static void push_all(lua_State *L)
 {
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &names_key) == LUA_TTABLE) return;
@@ -73,7 +73,7 @@ const char *script_name_nearest(lua_State *L, const char *kind, const char *word
     const size_t n = lua_rawlen(L, -1) < MAX_NEAREST_NAMES ? (size_t)lua_rawlen(L, -1) : MAX_NEAREST_NAMES;
     for (size_t i = 0; i < n; i++, lua_pop(L, 1)) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        names[i] = lua_tostring(L, -1); /* the list keeps it alive */
+        names[i] = lua_tostring(L, -1); /* the string stays valid because it is in the list */
     }
     lua_pop(L, 1);
     return script_nearest(word, names, n);
@@ -83,7 +83,7 @@ const char *script_text(lua_State *L, int index, const char *what)
 {
     size_t length;
     const char *text = lua_tolstring(L, index, &length);
-    if (strlen(text) != length) luaL_error(L, "%s has a zero byte in it: \"%s\" is all that would be seen", what, text);
+    if (strlen(text) != length) luaL_error(L, "%s contains a zero byte after \"%s\"", what, text);
     return text;
 }
 
@@ -115,7 +115,7 @@ void script_push_copy(lua_State *L, int depth)
     }
 }
 
-/* Scripts get a copy, because messages use the lists. */
+/* Add rill.names to `rill`. Scripts get a copy, because error messages suggest names from the original. */
 void script_open_names(lua_State *L)
 {
     push_all(L);

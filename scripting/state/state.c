@@ -1,11 +1,12 @@
 /* A script's Lua state: creation, calls into it, and their limits.
  *
- * A hook counts instructions. When they are exhausted, script->is_exhausted is set until the outermost script_call()
- * returns. Until then the hook runs after every instruction and raises again, and so does every function of
+ * A hook counts instructions. When a call has used up its instructions, script->is_exhausted is set until the outermost
+ * script_call() returns. Until then the hook runs after every instruction and raises again. So does every function of
  * limited_calls.c that could have caught the error.
  *
- * CPU seconds are a second limit, for work that the count misses. They are the thread's own CPU time, so a busy machine
- * stops no script. A coarse clock, which is cheap to read, decides when to read the CPU clock. */
+ * CPU seconds are a second limit, for work that the instruction count misses. They are the thread's own CPU time, so a
+ * script is not stopped because the machine is busy. A coarse clock, which is cheap to read, decides when to read the
+ * CPU clock. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -18,7 +19,7 @@ enum { MAX_TRACEBACK_FRAMES = 16, DEFAULT_SECONDS = 10 };
 #define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
 #endif
 
-/* Registry keys. */
+/* Addresses of these are registry keys: the message of the exceeded limit; the message of the latest script_raise(). */
 static const char exhausted_key, raised_key;
 
 /* --- seconds ------------------------------------------------------------------------------------------------------ */
@@ -30,7 +31,7 @@ static int64_t nanoseconds(clockid_t clock)
     return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Whether the CPU seconds of the call in progress are used up. CPU time is never faster than wall time, so the CPU
+/* Return 1 if the call in progress has used up its CPU seconds. CPU time is never faster than wall time, so the CPU
  * clock is not read until the remaining time has passed on the wall clock. */
 static int is_out_of_time(rill_script *s)
 {
@@ -47,7 +48,7 @@ static int is_out_of_time(rill_script *s)
 
 static void start_clock(rill_script *s)
 {
-    enum { FIRST_CLOCK_CHECK = 10000000 }; /* most calls end earlier and never read the CPU clock */
+    enum { FIRST_CLOCK_CHECK = 10000000 }; /* nanoseconds; most calls end earlier and never read the CPU clock */
     s->cpu_start = -1;
     if (s->options.seconds > 0) s->next_clock_check = nanoseconds(CLOCK_MONOTONIC_COARSE) + FIRST_CLOCK_CHECK;
 }
@@ -61,13 +62,14 @@ rill_script *script_from_lua(lua_State *L)
     return user;
 }
 
-/* Whether a frame is a C function or the library's own Lua code. */
+/* Return 1 if the frame is a C function or the Lua code of scripting/config, neither of which users wrote. */
 static int is_internal_frame(const lua_Debug *frame)
 {
     return *frame->what == 'C' || strcmp(frame->source, SCRIPT_INTERNAL) == 0;
 }
 
-/* Keep the position of the latest call for the message: a stack that cannot grow leaves no traceback. */
+/* Store the file and line of the latest function call, for the message of a stack overflow: a stack that cannot grow
+ * leaves no traceback. */
 static void note_caller(rill_script *s, lua_State *L)
 {
     enum { CALLER_LEVELS = 3 };
@@ -83,7 +85,7 @@ static void note_caller(rill_script *s, lua_State *L)
 
 static void count_hook(lua_State *L, lua_Debug *record);
 
-/* Set the interval of the count hook; keep the call hook if it is on. */
+/* Set the number of instructions between two calls of the count hook; keep the call hook if it is on. */
 static void set_stride(lua_State *L, int stride)
 {
     lua_sethook(L, count_hook, LUA_MASKCOUNT | (lua_gethookmask(L) & LUA_MASKCALL), stride);
@@ -93,14 +95,15 @@ static void count_hook(lua_State *L, lua_Debug *record)
 {
     rill_script *s = script_from_lua(L);
     int stride = lua_gethookcount(L);
-    /* A coroutine survived the call that set its interval to 1: restore it. */
+    /* An earlier call that was stopped set this coroutine's interval to 1; the coroutine is still alive, so restore
+     * it. */
     if (stride == 1 && !s->is_exhausted) set_stride(L, s->stride);
     s->instructions -= record->event == LUA_HOOKCOUNT ? stride : 1;
     if (record->event != LUA_HOOKCOUNT && s->heap.max_stack_slots > SCRIPT_MAX_SLOTS / 4) note_caller(s, L);
     if (s->instructions <= 0 || s->is_exhausted || is_out_of_time(s)) script_raise_exhausted(L);
 }
 
-/* Push "FILE:LINE: " of the innermost function that is the script's. */
+/* Push "FILE:LINE: " of the innermost running function that is code of the script. */
 static void push_place(lua_State *L)
 {
     lua_Debug frame;
@@ -130,7 +133,8 @@ int script_raise_exhausted(lua_State *L)
                 lua_tostring(L, -1), s->options.seconds);
         lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     }
-    /* Report the first position, wherever the script tries to continue. */
+    /* Raise the stored message, so that the position is the one where the limit was reached, even if the script
+     * caught the first error. */
     lua_rawgetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     return lua_error(L);
 }
@@ -180,7 +184,7 @@ void script_reset_limits(rill_script *s)
     start_clock(s);
 }
 
-/* Without a limit no hook is set: it halves the speed of arithmetic in Lua. */
+/* Start the limits of a call. Without limits no hook is set, since a hook halves the speed of arithmetic in Lua. */
 static void start_counting(rill_script *s, lua_State *L)
 {
     script_reset_limits(s);
@@ -189,7 +193,7 @@ static void start_counting(rill_script *s, lua_State *L)
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-/* Push the text of the error at index 1. */
+/* Push the message of the error value at index 1. */
 static void describe_error(lua_State *L)
 {
     if (lua_isstring(L, 1)) {
@@ -212,12 +216,12 @@ static void add_frame(lua_State *L, luaL_Buffer *b, lua_Debug *frame)
     else if (*frame->what == 'm')
         lua_pushliteral(L, "in the main chunk");
     else
-        lua_pushfstring(L, "in the function of line %d", frame->linedefined);
+        lua_pushfstring(L, "in the function defined at line %d", frame->linedefined);
     luaL_addvalue(b);
 }
 
-/* Message handler: appends a traceback, innermost frame first, of limited length. Frames of rill and the library are
- * omitted. */
+/* Message handler of lua_pcall(): appends a traceback to the message, innermost frame first, at most
+ * MAX_TRACEBACK_FRAMES frames. Frames of C functions and of scripting/config are omitted. */
 static int add_traceback(lua_State *L)
 {
     luaL_Buffer b;
@@ -254,17 +258,18 @@ int script_raise(lua_State *L, rill_status status)
     return luaL_error(L, "%s", lua_tostring(L, -1));
 }
 
-/* Whether the message reports an out-of-memory error: one that passed a coroutine arrives as an ordinary error. */
+/* Return 1 if the message reports that Lua is out of memory: such an error becomes an ordinary one when it leaves a
+ * coroutine. */
 static int is_about_memory(const char *message)
 {
-    static const char words[] = "not enough memory"; /* Lua's message */
+    static const char words[] = "not enough memory"; /* the text that Lua uses */
     const char *phrase = strstr(message, words);
     return phrase != NULL && (phrase == message || phrase[-1] == ' ') &&
            (phrase[sizeof words - 1] == '\n' || !phrase[sizeof words - 1]);
 }
 
-/* The status of an error: that of rill's failure if the script did not catch it, or raised it again with another
- * message. */
+/* Return the status for a Lua error: the status passed to script_raise() if the error's message contains the message
+ * raised then (so the script did not catch it, or raised it again), else RILL_ERR_PLUGIN. */
 static rill_status error_status(rill_script *s, const char *message)
 {
     rill_status status = RILL_ERR_PLUGIN;
@@ -275,8 +280,9 @@ static rill_status error_status(rill_script *s, const char *message)
     return status;
 }
 
-/* Each coroutine.wrap() that an error passes prefixes a position; scripts whose coroutines call one another produce
- * kilobytes of them. Returns the last of a run of equal positions, with the message; *place: the length of one. */
+/* Each coroutine.wrap() that an error passes through prefixes a position "FILE:LINE: ", so scripts whose coroutines
+ * call one another produce kilobytes of equal positions. Returns a pointer to the last of the equal positions at the
+ * start of the message. *place: the length of one position in bytes. */
 static const char *last_place(const char *message, size_t *place)
 {
     const char *pos = message, *colon = strstr(message, ": ");
@@ -285,7 +291,7 @@ static const char *last_place(const char *message, size_t *place)
     return pos;
 }
 
-/* Lua shortens long paths; restore the file's name. */
+/* Record the message. Lua shortens long paths in it; the script's full path replaces the shortened one. */
 static rill_status fail_message(rill_script *s, rill_status status, const char *message)
 {
     const size_t length = strlen(s->source);
@@ -303,30 +309,31 @@ static rill_status fail_overflow(rill_script *s)
     char message[LUA_IDSIZE + 200], place[LUA_IDSIZE + 20] = "";
     if (s->caller_line > 0) snprintf(place, sizeof place, "%s:%d: ", s->caller, s->caller_line);
     snprintf(message, sizeof message,
-             "%sstack overflow: calls inside each other, with their variables and arguments, take more than %d values",
-             place, SCRIPT_MAX_SLOTS);
+             "%sstack overflow: variables and arguments of the nested calls take more than %d values", place,
+             SCRIPT_MAX_SLOTS);
     return fail_message(s, RILL_ERR_PLUGIN, message);
 }
 
 static rill_status fail_memory(rill_script *s)
 {
     if (!s->heap.failed_limit)
-        return rill_fail(s->ctx, RILL_ERR_MEMORY, "script %s: out of memory: %zu bytes were refused", s->path,
+        return rill_fail(s->ctx, RILL_ERR_MEMORY, "script %s: out of memory: cannot allocate %zu bytes", s->path,
                          s->heap.failed_size);
     if (s->heap.failed_limit == 3) return fail_overflow(s);
     if (s->heap.failed_limit == 2)
         return rill_fail(
             s->ctx, RILL_ERR_MEMORY,
-            "script %s: out of memory: a text of %zu bytes, and the longest may have %zu (--script-memory raises the "
+            "script %s: out of memory: a text of %zu bytes exceeds the maximum of %zu bytes (--script-memory raises the "
             "limit)",
             s->path, s->heap.failed_size, script_max_text(s));
-    return rill_fail(s->ctx, RILL_ERR_MEMORY,
-                     "script %s: out of memory: it held %zu bytes, and %zu more are over the %zu it may have "
-                     "(--script-memory raises the limit)",
-                     s->path, s->heap.used_at_failure, s->heap.failed_size, s->options.memory);
+    return rill_fail(
+        s->ctx, RILL_ERR_MEMORY,
+        "script %s: out of memory: the script holds %zu bytes, and %zu more would exceed its limit of %zu bytes "
+        "(--script-memory raises the limit)",
+        s->path, s->heap.used_at_failure, s->heap.failed_size, s->options.memory);
 }
 
-/* Record the failure of a call, whose message is on top of the stack, and pop it. */
+/* Record the failure of a Lua call in the context. Its message is on top of the stack and is popped. */
 static rill_status fail_call(rill_script *s, int code)
 {
     const char *message = lua_tostring(s->L, -1);
@@ -360,7 +367,8 @@ rill_status script_call(rill_script *s, int arguments, int results)
         s->heap.failed_size = 0;
         s->caller_line = 0;
     }
-    /* Lua uses the locale to read and write numbers, compare texts and classify letters. */
+    /* Set the C locale during the call, because Lua reads and writes numbers, compares texts and classifies letters
+     * by the locale. */
     void *locale = rill_enter_plain_locale();
     int code = lua_pcall(L, arguments, results, base);
     rill_leave_plain_locale(locale);
@@ -368,7 +376,7 @@ rill_status script_call(rill_script *s, int arguments, int results)
     s->has_hit_limit = code != LUA_OK && s->is_exhausted;
     if (code != LUA_OK && s->watch != NULL) s->watch_end(s, 0);
     if (--s->depth == 0) s->is_exhausted = 0;
-    /* The count of this thread's unfinished stride is lost; charge a full one. */
+    /* The instructions that this thread ran since the last hook are not counted; charge a full interval for them. */
     s->instructions = old_instructions - (s->depth > 0 ? SCRIPT_STRIDE : 0);
     s->cpu_start = old_cpu_start;
     s->next_clock_check = old_clock_check;
@@ -423,7 +431,7 @@ void script_destroy(rill_script *s)
 
 static int open_state(lua_State *L)
 {
-    /* Create the entries now: setting them later then needs no memory. */
+    /* Create the registry entries now, so that setting them later needs no memory. */
     lua_pushboolean(L, 0);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
     lua_pushboolean(L, 0);

@@ -2,16 +2,17 @@
  *
  * Rules
  *   - The engine calls scripts through C function pointers. No Lua error may cross an engine frame: every entry is
- *   script_call() or script_protect(). Before it, only operations without allocation are allowed on script->L: pushing
- *   numbers, light userdata, C functions without upvalues, registry values by lua_rawgeti(). Strings, tables and
- *   userdata are made inside.
- *   - Code inside a protected call may raise with luaL_error(); it must not leak C memory then (userdata or the script
- *   own it).
- *   - script->L is always the running thread: state.c and limited_calls.c update it when coroutines switch. A C
- *   function called by a script finds its own state there.
- *   - A C function whose work grows with its data, without allocating that much, must call script_charge(): in small
- *   steps if the work is long, since a call that exceeds its time ends there.
- *   - Arrays over engine memory carry the stamp of their call and are refused afterwards. */
+ *   script_call() or script_protect(). Before such a call, code may use script->L only without allocating: push
+ *   numbers, light userdata, C functions without upvalues, and registry values by lua_rawgeti(). Strings, tables and
+ *   userdata are created inside the call.
+ *   - Code inside a protected call may raise with luaL_error(). So its C memory must belong to a userdata or to the
+ *   script, or the error would leak it.
+ *   - script->L is always the running Lua thread: state.c and limited_calls.c update it when coroutines switch. A C
+ *   function called by a script finds its own lua_State there.
+ *   - A C function whose work grows with its data, without allocating that much, must call script_charge(), in small
+ *   steps if the work is long: a call that exceeds its time limit is stopped by script_charge().
+ *   - Arrays over engine memory carry the stamp (a serial number) of the engine's call. Using one after its call has
+ *   returned is an error. */
 #ifndef RILL_SCRIPTING_STATE_H
 #define RILL_SCRIPTING_STATE_H
 
@@ -27,102 +28,117 @@ typedef struct script_native script_native;
 typedef struct script_block script_block;
 typedef struct script_chunk script_chunk;
 
-/* A module of a script's state. state/ depends on no other module: whoever makes a state passes the list. */
+/* Functions that open and close one module of scripting/ in a script's state. state/ depends on no other module, so
+ * the caller of script_make() passes the list of modules. */
 typedef struct script_part {
-    void (*open)(lua_State *L);    /* called in list order; adds its functions to `rill`, on top of the stack. Raises */
-    void (*close)(rill_script *s); /* frees its remaining data after the Lua state is closed; NULL: nothing */
+    /* called in list order; adds the module's functions to the table `rill` on top of the stack. May raise a Lua
+     * error */
+    void (*open)(lua_State *L);
+    void (*close)(rill_script *s); /* frees the module's data after the Lua state is closed; NULL: nothing to free */
 } script_part;
 
 enum { SCRIPT_HEAP_CLASSES = 92, SCRIPT_DEFAULT_MEMORY = 256 << 20 };
 
-/* script_memory.c */
+/* The allocator of script_memory.c. */
 typedef struct script_heap {
-    size_t memory;          /* held by Lua */
-    size_t context_bytes;   /* allocated from the context */
-    size_t failed_size;     /* bytes of the latest failed request of this call, else 0, */
-    size_t used_at_failure; /* `memory` at that time, */
-    int failed_limit;       /* and the limit: 0 the context's memory, 1 the script's limit, 2 a text's, 3 a stack's */
-    size_t max_stack_slots; /* longest stack seen so far */
+    size_t memory;          /* bytes of all blocks that Lua holds */
+    size_t context_bytes;   /* bytes allocated from the context, overhead included */
+    size_t failed_size;     /* bytes of the latest failed request of this call; 0: none failed */
+    size_t used_at_failure; /* value of `memory` when that request failed */
+    /* the limit it exceeded: 0 the context's memory, 1 the script's memory, 2 length of a text, 3 size of a stack */
+    int failed_limit;
+    size_t max_stack_slots; /* stack slots of the longest stack so far */
     script_block *free[SCRIPT_HEAP_CLASSES];
-    script_chunk *chunks; /* newest first; blocks are carved from it */
+    script_chunk *chunks; /* list, newest first; new blocks are carved from the newest */
     size_t n_chunks;
-    char *bump, *bump_end; /* the rest of the newest chunk */
+    char *bump, *bump_end; /* unused bytes of the newest chunk: [bump, bump_end) */
 } script_heap;
 
 struct rill_script {
     rill_context *ctx;
     rill_script_options options; /* defaults filled in */
-    lua_State *L;                /* the running thread: what callbacks run on */
+    lua_State *L;                /* the running Lua thread, on which callbacks run */
     lua_State *main;
     char *path;
     size_t path_size;
     char source[LUA_IDSIZE]; /* the path as Lua writes it in messages, shortened if it is long */
     script_heap heap;
-    int64_t instructions;     /* remaining in the call in progress */
-    int64_t next_clock_check; /* next check of the call's seconds, on a cheap clock */
-    int64_t cpu_start;        /* processor time at the first check; < 0: none yet */
-    int stride;               /* instructions between two checks of the limits: fewer after a long text */
-    int is_exhausted;         /* a limit was met: only unwinding is allowed until the outermost call ends */
-    int has_hit_limit;        /* the latest script_call() failed for lack of instructions or seconds */
-    int depth;                /* script_call()s in progress */
-    int n_closing;            /* coroutine.close()s in progress */
-    char caller[LUA_IDSIZE];  /* last caller seen while a stack was long, */
-    int caller_line;          /* and its line; 0: none */
-    uint64_t stamp;           /* of the engine's call in progress; 0 between calls */
-    uint64_t last_stamp;      /* of the latest call */
-    const int32_t *offset;    /* [items + 1] segments of the call in progress; NULL: none */
+    int64_t instructions;     /* instructions that the call in progress may still run */
+    int64_t next_clock_check; /* nanoseconds on a cheap clock at which the call's CPU time is checked next */
+    /* CPU time of the thread at the call's first check, in nanoseconds; < 0: not checked yet */
+    int64_t cpu_start;
+    /* instructions between two checks of the limits; fewer after the script has made a long text */
+    int stride;
+    int is_exhausted; /* a limit was reached: the script may only unwind until the outermost call ends */
+    /* the latest script_call() failed because it reached the limit of instructions or seconds */
+    int has_hit_limit;
+    int depth;     /* number of nested script_call()s in progress */
+    int n_closing; /* number of nested coroutine.close()s in progress */
+    /* file of the latest function call noted while a stack was long, for the message of a stack overflow */
+    char caller[LUA_IDSIZE];
+    int caller_line;     /* line of that call; 0: none was noted */
+    uint64_t stamp;      /* serial number of the engine's call in progress; 0 between calls */
+    uint64_t last_stamp; /* serial number of the latest engine call */
+    /* [items + 1] item i has the cells offset[i] - offset[0] up to offset[i + 1] - offset[0]; NULL: the call has no
+     * items */
+    const int32_t *offset;
     int32_t items;
-    int32_t cells;             /* candidates or rows: offset[items] */
+    int32_t cells;             /* candidates or rows in the call in progress: offset[items] - offset[0] */
     int result;                /* registry reference of the chunk's return value; LUA_NOREF: none */
     int array_metatable;       /* registry reference of the arrays' metatable */
-    const void *array_mark;    /* its address, for a type test without lookups */
-    script_table *tables;      /* vtables registered from this script */
-    int domains;               /* domains registered by rill.domain{} */
+    const void *array_mark;    /* address of that metatable, to test a value's type without a lookup */
+    script_table *tables;      /* list of plugins (tables of functions) that this script registered */
+    int domains;               /* number of domains registered by rill.domain{} */
     script_native *native;     /* rill.ffi; NULL in a sandbox */
-    rill_status raised_status; /* of the latest script_raise() */
+    rill_status raised_status; /* status passed to the latest script_raise() */
     const script_part *parts;
-    struct script_watch *watch; /* watched masks (arrays/mask_watch.c); NULL: watching is off */
+    struct script_watch *watch; /* masks created and used so far (arrays/mask_watch.c); NULL: masks are not watched */
     void (*watch_end)(struct rill_script *s,
-                      int counts); /* called at the end of a call with watching on; counts 0: the call failed */
+                      /* Called at the end of an engine call if masks are watched. counts 0: the call failed, so its
+                       * masks are not counted. */
+                      int counts);
 };
 
 /* --- state.c ------------------------------------------------------------------------------------------------------ */
 
-/* Make a state with its modules open, without running the script. `parts` ends with open == NULL and outlives the
- * state. */
+/* Create a Lua state with the modules in `parts` open, without running the script. `parts` ends with open == NULL
+ * and must outlive the state. */
 rill_status script_make(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options,
                         const script_part *parts);
 void script_destroy(rill_script *s);
 
-/* The script that a state belongs to. Any thread of it. */
+/* Return the script that owns the Lua state; L may be any of its coroutines. */
 rill_script *script_from_lua(lua_State *L);
 
-/* Call the function below `arguments` values on top of s->L, protected, with the limits of the script. On success leaves
- * `results` values. On failure pops everything, records the error with the traceback and returns it:
- *   RILL_ERR_PLUGIN, RILL_ERR_MEMORY, or the status of a rill function that failed inside. */
+/* Call the Lua function that is below `arguments` values on top of s->L, protected, with the script's limits. On
+ * success it leaves `results` values. On failure it pops everything, records the error with the traceback and returns
+ * it:
+ *   RILL_ERR_PLUGIN, RILL_ERR_MEMORY, or the status of a rill function that failed inside the call. */
 rill_status script_call(rill_script *s, int arguments, int results);
 
-/* Run C code that may raise Lua errors, protected in the same way: fn(s->L) gets `user` as light userdata. */
+/* Run C code that may raise Lua errors, protected like script_call(): fn(s->L) gets `user` as light userdata. */
 rill_status script_protect(rill_script *s, lua_CFunction fn, void *user);
 
-/* Chunk name of the library's Lua code, which positions and tracebacks omit. */
+/* Chunk name of the Lua code in scripting/config. Positions in messages and tracebacks omit its frames. */
 #define SCRIPT_INTERNAL "=rill"
 
-/* Buffer for a message of the context, traceback included, while later calls may record another. */
+/* Bytes of a buffer for a copy of the context's message, traceback included, when later calls may overwrite the
+ * original. */
 enum { SCRIPT_MESSAGE_MAX = 4000 };
 
-/* Raise the failure recorded in the context (by a rill function that returned `status`) as a Lua error. The script_call()
- * that it ends returns this status, unless the script catches the error. */
+/* Raise the failure recorded in the context, by a rill function that returned `status`, as a Lua error. If the
+ * script does not catch it, the script_call() in progress returns this status. */
 int script_raise(lua_State *L, rill_status status);
 
-/* Charge `work` to the instructions of the call in progress: one per few nanoseconds of C. Raises when its instructions
- * or seconds are exhausted. */
+/* Subtract `work` from the instructions left to the call in progress: one instruction per few nanoseconds of C code.
+ * Raises when the call's instructions or seconds are exhausted. */
 void script_charge(lua_State *L, int64_t work);
-/* Reset the instructions and seconds of the call in progress. */
+/* Give the call in progress its full instructions and seconds again. */
 void script_reset_limits(rill_script *s);
-enum { SCRIPT_NEAREST_WORK = 1000 }; /* cost of a nearest-name search among some dozens */
+enum { SCRIPT_NEAREST_WORK = 1000 }; /* charge for a nearest-name search among some dozens of names */
 
-/* Begin and end an engine call: arrays made in between belong to it. Nests: begin returns the frame for end. */
+/* script_begin() and script_end() enclose an engine call; arrays created in between are valid until its end. Calls
+ * may nest: script_begin() returns the frame that script_end() restores. */
 typedef struct script_frame {
     uint64_t stamp;
     const int32_t *offset;
@@ -135,31 +151,31 @@ void script_end(rill_script *s, script_frame frame);
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
-/* The most similar of n names, or the present one of a name that was renamed; NULL if none is similar. */
+/* Return the most similar of n names, or the new name if `word` is a name that was renamed; NULL if none is similar. */
 const char *script_nearest(const char *word, const char *const *names, size_t n);
 
-/* The name of that kind nearest to `word`, or NULL. */
+/* Return the name in rill.names[kind] that is most similar to `word`, or NULL. */
 const char *script_name_nearest(lua_State *L, const char *kind, const char *word);
-/* The string at `index` for C: raises, with a message that begins with `what`, if it contains a NUL. */
+/* Return the Lua string at `index` as a C string. Raises if it contains a NUL; the message begins with `what`. */
 const char *script_text(lua_State *L, int index, const char *what);
-/* Replace NULs in the string on top of the stack by "?", for messages. */
+/* Replace each NUL in the string on top of the stack by "?", so that a message shows the whole string. */
 void script_replace_zeros(lua_State *L);
-/* Push a copy of the table on top of the stack, and of the tables in it to this depth. */
+/* Push a copy of the table on top of the stack, in which tables down to `depth` levels are copied, too. */
 void script_push_copy(lua_State *L, int depth);
 
 /* --- call_costs.c ------------------------------------------------------------------------------------------------------- */
 
-/* Push the compiled function, or a message, and return Lua's status. A limit met during compilation makes the script
- * exhausted; one met before raises. */
+/* Compile Lua source. Push the function, or an error message, and return Lua's status. A limit reached during
+ * compilation marks the script as exhausted; a limit reached before raises. */
 int script_compile(lua_State *L, const char *text, size_t length, const char *name);
 
-/* Push the list of the settings' names. In sandbox.c. */
+/* Push a list of the names of all settings. In sandbox.c. */
 void script_push_settings(lua_State *L);
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
 void script_open_libraries(
-    lua_State *L); /* sandbox.c: the functions scripts may use, and the table `rill`, which it pushes */
+    lua_State *L); /* sandbox.c: opens the functions that scripts may use, creates the table `rill` and pushes it */
 void script_open_names(lua_State *L);   /* script_names.c: rill.names */
 void script_protect_rill(lua_State *L); /* sandbox.c: last; makes `rill` read-only and pops it */
 

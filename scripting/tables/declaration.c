@@ -1,4 +1,5 @@
-/* Declarations and calls; see declaration.h.
+/* Reads the Lua tables passed to rill.heuristic{}, rill.scorer{} and rill.scheduler{}, and calls their functions. See
+ * declaration.h.
  *
  * Divisions: reading a declaration · tables · objects · bare functions · instances · calls · attributing failures. */
 #include "declaration.h"
@@ -10,7 +11,8 @@
 
 static const char *const texts[] = {"name", "arguments", "summary"};
 enum { NAME, ARGUMENTS, SUMMARY, TEXTS };
-enum { MAX_DECLARATION_KEYS = TEXTS + 2 + SCRIPT_MAX_FUNCTIONS }; /* includes create and one number */
+/* the TEXTS keys, `create`, one number key, and the functions */
+enum { MAX_DECLARATION_KEYS = TEXTS + 2 + SCRIPT_MAX_FUNCTIONS };
 
 static size_t list_keys(const script_declaration *d, const char **keys)
 {
@@ -23,13 +25,13 @@ static size_t list_keys(const script_declaration *d, const char **keys)
     return n;
 }
 
-/* A misspelt key would otherwise be a function that is never called: refuse it. */
+/* Raise if the key at `index` is unknown: a function under a misspelt key would never be called. */
 static void check_key(lua_State *L, const script_declaration *d, int index)
 {
     const char *keys[MAX_DECLARATION_KEYS];
     size_t n = list_keys(d, keys);
     if (lua_type(L, index) != LUA_TSTRING)
-        luaL_error(L, "rill.%s: a key is a name, not %s", d->word, luaL_tolstring(L, index, NULL));
+        luaL_error(L, "rill.%s: a key must be a string, not %s", d->word, luaL_tolstring(L, index, NULL));
     const char *key = script_text(L, index, lua_pushfstring(L, "rill.%s: a key", d->word));
     lua_pop(L, 1);
     for (size_t i = 0; i < n; i++)
@@ -42,7 +44,7 @@ static void check_key(lua_State *L, const script_declaration *d, int index)
 static void check_keys(lua_State *L, const script_declaration *d)
 {
     if (lua_type(L, 1) != LUA_TTABLE)
-        luaL_error(L, "rill.%s wants a table, as in rill.%s{ name = \"mine\", %s = function ... end }", d->word,
+        luaL_error(L, "rill.%s: a table was expected, as in rill.%s{ name = \"mine\", %s = function ... end }", d->word,
                    d->word, d->functions[0]);
     lua_settop(L, 1);
     lua_pushnil(L);
@@ -58,7 +60,8 @@ static int raw_field(lua_State *L, const char *key)
     return lua_rawget(L, 1);
 }
 
-/* Read a name and push it. Names occur on command lines, where ':' and ',' separate. */
+/* Read and push the declared name. It may contain no ':' and ',', which separate names and arguments on command
+ * lines. */
 static const char *read_name(lua_State *L, const script_declaration *d)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -72,7 +75,7 @@ static const char *read_name(lua_State *L, const script_declaration *d)
     return name;
 }
 
-/* Read a text and push it. */
+/* Read and push the string under `key`, or `otherwise` if the key is missing. */
 static const char *read_text(lua_State *L, const script_declaration *d, const char *key, const char *otherwise)
 {
     size_t length;
@@ -112,15 +115,16 @@ static int32_t read_number(lua_State *L, const script_declaration *d)
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* Make a plugin table with its texts, linked into the script's list. */
+/* Create the plugin's table with its strings, and link it into the script's list. */
 static script_table *make_table(lua_State *L, const script_declaration *d, const char *const text[TEXTS])
 {
     rill_script *s = script_from_lua(L);
     int n = 0;
     for (const script_table *t = s->tables; t != NULL; t = t->next) n++;
-    /* These tables are outside Lua's memory limit, so their number is limited. */
+    /* The context allocates these tables, outside the script's memory limit, so their number is limited. */
     if (n >= SCRIPT_MAX_TABLES)
-        luaL_error(L, "rill.%s: a script may declare %d things; is this in a loop?", d->word, SCRIPT_MAX_TABLES);
+        luaL_error(L, "rill.%s: a script may declare at most %d objects: is this call in a loop?", d->word,
+                   SCRIPT_MAX_TABLES);
     script_table *t = rill_calloc(s->ctx, 1, sizeof *t);
     if (t == NULL) script_raise(L, rill_fail_memory(s->ctx, sizeof *t, "a declaration"));
     t->script = s;
@@ -154,7 +158,7 @@ void script_tables_free(rill_script *s)
 
 /* --- objects: results of rill.heuristic{} and the like ---------------------------------------------------------------- */
 
-static const char object_key; /* its address is the metatable's registry key */
+static const char object_key; /* its address is the registry key of the objects' metatable */
 
 static int object_text(lua_State *L)
 {
@@ -243,7 +247,7 @@ const void *script_find(const rill_context *ctx, script_kind kind, const char *n
     return NULL;
 }
 
-/* Make a name that is unused in the context: several scripts may have bare functions. */
+/* Make a name that no plugin of the context has: several scripts may have bare functions. */
 static void make_unused_name(const rill_script *s, const script_declaration *d, char name[SCRIPT_NAME_MAX])
 {
     int n = 0;
@@ -268,7 +272,8 @@ static script_table *make_function_table(lua_State *L, int function, const scrip
     return t;
 }
 
-/* For each declaration, the registry keeps a table function -> object, keyed by the declaration's address. */
+/* The registry holds one table for each kind of declaration, under the address of its script_declaration. It maps
+ * functions to their objects. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *d)
 {
     int function = lua_absindex(L, index);
@@ -290,7 +295,7 @@ script_table *script_declare_function(lua_State *L, int index, const script_decl
     return t;
 }
 
-/* Runs in a protected call. */
+/* Runs in a protected call. Arguments: the function, its declaration, and where to store the instance. */
 static int make_function_instance(lua_State *L)
 {
     script_table *t = script_declare_function(L, 1, lua_touserdata(L, 2));
@@ -324,8 +329,8 @@ typedef struct instance_creation {
     rill_status refused;
 } instance_creation;
 
-/* Create an instance's value; runs in a protected call. A `create` that returns nil, or nil and a message, refuses the
- * arguments. */
+/* Create the value of an instance, which `create` returns; runs in a protected call. If `create` returns nil, or nil
+ * and a message, the arguments are invalid. */
 static int make_value(lua_State *L)
 {
     instance_creation *m = lua_touserdata(L, 1);
@@ -337,8 +342,8 @@ static int make_value(lua_State *L)
         lua_pushstring(L, m->arguments);
         lua_call(L, 1, 2);
         if (lua_isnil(L, -2)) {
-            const char *why = lua_isstring(L, -1) ? script_text(L, -1, "create: the sentence")
-                                                  : "refused without a reason (create returned nil)";
+            const char *why = lua_isstring(L, -1) ? script_text(L, -1, "create: the message")
+                                                  : "invalid arguments (create returned nil without a message)";
             m->refused = rill_fail(t->script->ctx, RILL_ERR_OPTION, "%s %s: arguments \"%s\"%s%s: %s",
                                    t->declaration->word, t->name, m->arguments, t->arguments[0] != '\0' ? " for " : "",
                                    t->arguments, why);
@@ -400,12 +405,13 @@ typedef struct instance_call {
     void *out;
 } instance_call;
 
-/* Runs in a protected call, since pushing the view may fail. */
+/* Call the script's function with the view and the instance's value. Runs in a protected call, since pushing the
+ * view may fail. */
 static int call_instance(lua_State *L)
 {
     const instance_call *v = lua_touserdata(L, 1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, v->instance->table->function[v->which]);
-    lua_pushvalue(L, -1); /* stays at index 2, for messages */
+    lua_pushvalue(L, -1); /* the function stays at index 2, for messages */
     script_view_push(L, v->kind, v->data);
     lua_rawgeti(L, LUA_REGISTRYINDEX, v->instance->value);
     lua_call(L, 2, v->take != NULL);
@@ -426,7 +432,7 @@ void script_refuse_array(lua_State *L, void *instead)
     if (!script_array_is(L, -1)) return;
     lua_pushvalue(L, 2);
     lua_getinfo(L, ">S", &function);
-    lua_pushfstring(L, "%s:%d: the function returned an array, which would be lost: %s", function.short_src,
+    lua_pushfstring(L, "%s:%d: the function returned an array, but its result is ignored: %s", function.short_src,
                     function.linedefined, (const char *)instead);
     lua_error(L);
 }
@@ -435,14 +441,15 @@ void script_refuse_array(lua_State *L, void *instead)
 
 typedef enum failing_inputs { NO_INPUT_FAILS, SOME_INPUT_FAILS, EVERY_INPUT_FAILS } failing_inputs;
 
-/* Find which inputs fail when called alone; *id: the first of several. */
+/* Repeat a failed call for each input alone and return whether some, all or no inputs fail. *id: the first input
+ * that fails, if some do. Stops when one input has failed and one has not. */
 static failing_inputs find_failing_input(rill_script *s, int32_t n, int64_t *id,
                                          rill_status (*call_one)(void *, int32_t, int64_t *), void *user)
 {
     const rill_script_options limits = s->options;
     int failed = 0, passed = 0;
-    /* After a call that met a limit, each input gets twice its share of the limit. That finds an endless loop, or an
-     * input that needs far more than the others, at twice the limit in total. */
+    /* After a call that reached a limit, each input gets twice its share of the limit. In total this takes at most
+     * twice the limit, and finds an endless loop, or an input that needs far more time than the others. */
     if (s->has_hit_limit && limits.instructions > 0) s->options.instructions = 2 * (limits.instructions / n) + 1;
     if (s->has_hit_limit && limits.seconds > 0) s->options.seconds = 2 * limits.seconds / n;
     for (int32_t i = 0; i < n && !(failed && passed); i++) {
@@ -465,8 +472,8 @@ rill_status script_locate_error(const script_instance *instance, rill_status sta
     rill_script *s = t->script;
     char message[SCRIPT_MESSAGE_MAX];
     int64_t id = first;
-    const int again = n > 1 &&
-                      status != RILL_ERR_MEMORY; /* no input causes RILL_ERR_MEMORY, and repeating would fail again */
+    /* RILL_ERR_MEMORY depends on no single input, and a repeated call would fail again. */
+    const int again = n > 1 && status != RILL_ERR_MEMORY;
     snprintf(message, sizeof message, "%s", rill_error(s->ctx));
     const failing_inputs found = again ? find_failing_input(s, n, &id, call_one, user) : NO_INPUT_FAILS;
     if (n == 1 || found == SOME_INPUT_FAILS)
@@ -475,7 +482,7 @@ rill_status script_locate_error(const script_instance *instance, rill_status sta
     return rill_fail(s->ctx, status, "%s %s, in a timestep of %d inputs, the first is input %lld (line %lld)%s: %s",
                      t->declaration->word, t->name, n, (long long)first, (long long)first + 1,
                      !again                    ? ""
-                     : found == NO_INPUT_FAILS ? ", none fails alone"
-                                               : ", each fails alone",
+                     : found == NO_INPUT_FAILS ? ", no input fails alone"
+                                               : ", each input fails alone",
                      message);
 }

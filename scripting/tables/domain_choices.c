@@ -32,7 +32,7 @@ int32_t domain_read_action(lua_State *L, const script_model *m, int index, int i
         return (int32_t)action;
     }
     if (lua_type(L, index) != LUA_TSTRING)
-        luaL_error(L, "%s: a %s is no action: actions are names or whole numbers from 0", what,
+        luaL_error(L, "%s: a %s cannot be an action: actions are names or whole numbers from 0", what,
                    luaL_typename(L, index));
     if (ids == 0)
         luaL_error(L, "%s: action \"%s\" has a name, but this domain's actions are the numbers 0 to %d", what,
@@ -46,7 +46,7 @@ int32_t domain_read_action(lua_State *L, const script_model *m, int index, int i
     return action;
 }
 
-/* Describe an action for messages. */
+/* Return the action's name or number for a message. */
 static const char *action_text(lua_State *L, const script_model *m, int32_t action)
 {
     domain_push_action(L, m, action);
@@ -55,7 +55,7 @@ static const char *action_text(lua_State *L, const script_model *m, int32_t acti
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Clear the marks of the previous row, even if its call failed. */
+/* Remove the previous row's choices and their marks in `seen`, which are still set if its call failed. */
 static void clear_choices(script_model *m)
 {
     for (int32_t i = 0; i < m->n; i++) m->seen[m->action[i]] = 0;
@@ -74,21 +74,22 @@ static void reserve_row_choices(lua_State *L, script_model *m)
     if (status < 0) script_raise(L, status);
 }
 
-/* Read one entry; key and value are on top of the stack. `last` is 0 or an index. */
+/* Read one choice; the action and its log-probability are on top of the stack. `last`: stack index of the set of
+ * actions that complete the hypothesis, or 0. */
 static void read_choice(lua_State *L, script_model *m, int last, int ids)
 {
     int key = lua_gettop(L) - 1;
     int32_t action = domain_read_action(L, m, key, ids, "choices");
     if (lua_type(L, key + 1) != LUA_TNUMBER)
-        luaL_error(L, "choices: action %s has a %s for its log-probability", action_text(L, m, action),
+        luaL_error(L, "choices: the log-probability of action %s must be a number, not a %s", action_text(L, m, action),
                    luaL_typename(L, key + 1));
     float logp = (float)lua_tonumber(L, key + 1);
     if (isnan(logp) || logp == INFINITY || (logp == -INFINITY && lua_tonumber(L, key + 1) > -HUGE_VAL))
-        luaL_error(L, "choices: action %s has the log-probability %f", action_text(L, m, action),
-                   lua_tonumber(L, key + 1));
-    if (logp == -INFINITY) return; /* never chosen */
+        luaL_error(L, "choices: the log-probability of action %s must be finite or -inf, not %f",
+                   action_text(L, m, action), lua_tonumber(L, key + 1));
+    if (logp == -INFINITY) return; /* the action is forbidden */
     if (m->seen[action])
-        luaL_error(L, "choices: action %s is there twice: by name and by number", action_text(L, m, action));
+        luaL_error(L, "choices: action %s occurs twice: by name and by number", action_text(L, m, action));
     int ends = action == m->end_action, lasts = 0;
     if (last != 0 && !ends) {
         if (lua_isboolean(L, last)) {
@@ -112,12 +113,12 @@ void domain_choices_read(lua_State *L, script_model *m, int scores, int last, in
 {
     clear_choices(m);
     if (!lua_istable(L, scores))
-        luaL_error(L, "choices are a table, action -> log-probability ({} when nothing may follow), not a %s",
+        luaL_error(L, "choices must be a table, action -> log-probability ({} if no action may follow), not a %s",
                    luaL_typename(L, scores));
     if (lua_isnil(L, last))
         last = 0;
     else if (!lua_istable(L, last) && !lua_isboolean(L, last))
-        luaL_error(L, "choices: what says which actions are the last is true or a table, action -> true, not a %s",
+        luaL_error(L, "choices: the set of last actions must be true or a table, action -> true, not a %s",
                    luaL_typename(L, last));
     for (lua_pushnil(L); lua_next(L, scores); lua_pop(L, 1)) read_choice(L, m, last, ids);
 }

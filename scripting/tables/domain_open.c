@@ -12,9 +12,9 @@
 #include "rill/file.h"
 #include "script_domain.h"
 
-/* Generous limits; each model has tables of this length. */
+/* Limits that no reasonable model reaches; each model allocates tables of these lengths. */
 enum { MAX_ACTION_NAMES = 1 << 24, MAX_SCRIPT_PHASES = 8, DEFAULT_LENGTH = 200 };
-enum { OPEN_WORK = 2000 }; /* charge for opening a file, in script_charge() */
+enum { OPEN_WORK = 2000 }; /* instructions charged for opening a file */
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static int close_file(lua_State *L)
     return 0;
 }
 
-/* Push a file handle that is closed even if an error is raised. */
+/* Push a userdata that holds an open file and closes it even if an error is raised. */
 static rill_file *push_file(lua_State *L)
 {
     rill_file *file = lua_newuserdatauv(L, sizeof *file, 0);
@@ -44,7 +44,8 @@ static void check_file(lua_State *L, rill_context *ctx, rill_status status)
     if (status < 0) script_raise(L, rill_fail(ctx, status, "options.read: %s", rill_error(ctx)));
 }
 
-/* read(NAME): a file of the model's directory; read(): the model itself if it is a file. Upvalue 1 is the model's path. */
+/* options.read(NAME) returns the text of a file of the model's directory; read() that of the model itself, if it is
+ * a file. Upvalue 1 is the model's path. */
 static int read_file(lua_State *L)
 {
     const char *path = lua_tostring(L, lua_upvalueindex(1));
@@ -79,7 +80,7 @@ static void push_options(lua_State *L, const rill_option *rows, const rill_open_
     lua_createtable(L, 0, 7);
     domain_options_push(L, rows, options);
     lua_setfield(L, -2, "given");
-    lua_pushstring(L, options->path); /* pushes nil for NULL */
+    lua_pushstring(L, options->path); /* nil if there is no path */
     lua_setfield(L, -2, "path");
     lua_pushstring(L, options->arguments != NULL ? options->arguments : "");
     lua_setfield(L, -2, "arguments");
@@ -94,10 +95,11 @@ static void push_options(lua_State *L, const rill_option *rows, const rill_open_
 
 /* --- actions ------------------------------------------------------------------------------------------------------ */
 
-/* Stack indexes: open()'s second result (or nil), then the declaration. */
+/* Stack indexes: the call; open()'s second result, or nil; the table of declared fields. */
 enum { STACK_CALL = 1, STACK_INFO, STACK_DECLARED };
 
-/* Push the field from info or the declaration, nil if neither has it. Returns its type. */
+/* Push the field from open()'s second result or, if it is missing there, from the declaration; nil if both lack it.
+ * Returns its type. */
 static int push_field(lua_State *L, const char *name)
 {
     if (!lua_isnil(L, STACK_INFO)) {
@@ -107,7 +109,7 @@ static int push_field(lua_State *L, const char *name)
     return lua_getfield(L, STACK_DECLARED, name);
 }
 
-/* Read an integer in [min, max] at `index`; the error message shows any other value. */
+/* Return the integer at `index`. Raises unless it is in [min, max]. */
 static lua_Integer read_integer_in(lua_State *L, int index, const char *what, lua_Integer min, lua_Integer max)
 {
     int is_integer;
@@ -126,24 +128,24 @@ static int32_t integer_field(lua_State *L, const char *name, int32_t otherwise, 
     return value;
 }
 
-/* Read the names at `list` into two tables: id + 1 -> name, name -> id. */
+/* Read the list of names at `list` into two tables: action + 1 -> name and name -> action. */
 static void read_names(lua_State *L, script_model *m, int list)
 {
     lua_Integer n = luaL_len(L, list);
-    if (n < 1 || n > MAX_ACTION_NAMES) luaL_error(L, "actions: a list of names has 1 to %d of them", MAX_ACTION_NAMES);
+    if (n < 1 || n > MAX_ACTION_NAMES) luaL_error(L, "actions: a list of 1 to %d names was expected", MAX_ACTION_NAMES);
     m->info.actions = (int32_t)n;
     lua_createtable(L, (int)n, 0);
     int names = lua_gettop(L);
     lua_createtable(L, 0, (int)n);
     for (lua_Integer i = 1; i <= n; i++) {
         if (lua_geti(L, list, i) != LUA_TSTRING)
-            luaL_error(L, "actions: entry %I is a %s; names are texts", (LUAI_UACINT)i, luaL_typename(L, -1));
+            luaL_error(L, "actions: entry %I must be a string, not a %s", (LUAI_UACINT)i, luaL_typename(L, -1));
         size_t length;
         const char *name = lua_tolstring(L, -1, &length);
         if (length == 0 || strlen(name) != length || memchr(name, '\n', length) != NULL)
             luaL_error(L, "actions: name %I is empty, or has a line break or a zero byte", (LUAI_UACINT)i);
         lua_pushvalue(L, -1);
-        if (lua_rawget(L, names + 1) != LUA_TNIL) luaL_error(L, "actions: \"%s\" is there twice", name);
+        if (lua_rawget(L, names + 1) != LUA_TNIL) luaL_error(L, "actions: \"%s\" occurs twice", name);
         lua_pop(L, 1);
         lua_pushvalue(L, -1);
         lua_rawseti(L, names, i);
@@ -172,7 +174,7 @@ static void read_end_action(lua_State *L, script_model *m)
 {
     int type = push_field(L, "end_action");
     if (type == LUA_TSTRING) {
-        if (m->ids == LUA_NOREF) luaL_error(L, "end_action: actions without names have numbers from 0");
+        if (m->ids == LUA_NOREF) luaL_error(L, "end_action: a number was expected, because the actions have no names");
         domain_push(L, m->ids);
         lua_pushvalue(L, -2);
         if (lua_rawget(L, -2) == LUA_TNIL)
@@ -192,7 +194,9 @@ static void read_state_need(lua_State *L, script_model *m)
     if (push_field(L, "state") != LUA_TNIL) {
         const char *word = lua_type(L, -1) == LUA_TSTRING ? script_text(L, -1, "state") : "?";
         if (!m->domain->by_rows)
-            luaL_error(L, "state: goes with step and score; the state that advance returns may refer to its parent's");
+            luaL_error(
+                L,
+                "state: only domains with step and score have this field; the state that advance returns may refer to the parent's");
         if (strcmp(word, "path") != 0 && strcmp(word, "parent") != 0)
             luaL_error(L, "state: \"parent\" or \"path\" was expected, not %s", luaL_tolstring(L, -1, NULL));
         m->info.state_need = strcmp(word, "path") == 0 ? RILL_STATE_PATH : RILL_STATE_PARENT;
@@ -209,7 +213,7 @@ static int boolean_field(lua_State *L, const char *name)
     return value;
 }
 
-/* Convert a list of phases to a bit set. */
+/* Read the list `limited_phases` into a bit set. */
 static void read_limited_phases(lua_State *L, script_model *m)
 {
     int type = push_field(L, "limited_phases");
@@ -223,7 +227,7 @@ static void read_limited_phases(lua_State *L, script_model *m)
     lua_pop(L, 1);
 }
 
-/* Registry reference of the named text, or of `otherwise`. */
+/* Return a registry reference of the string in the named field, or of `otherwise` if the field is missing. */
 static int text_field(lua_State *L, const char *name, const char *otherwise)
 {
     int type = push_field(L, name);
@@ -243,8 +247,8 @@ static int unknown_field(lua_State *L, const char *name, const char *const *know
     if (near != NULL) return luaL_error(L, "unknown field \"%s\" of a model: did you mean \"%s\"?", name, near);
     return luaL_error(
         L,
-        "unknown field \"%s\" of a model; there are actions, end_action, max_length, phases, "
-        "limited_phases, state, node_bytes, slot_bytes, slot_unit_bytes, unnormalised, description and separator",
+        "unknown field \"%s\" of a model: expected actions, end_action, max_length, phases, "
+        "limited_phases, state, node_bytes, slot_bytes, slot_unit_bytes, unnormalised, description or separator",
         name);
 }
 
@@ -256,7 +260,7 @@ static void check_fields(lua_State *L)
     enum { KNOWN = sizeof known / sizeof *known };
     if (lua_isnil(L, STACK_INFO)) return;
     if (!lua_istable(L, STACK_INFO))
-        luaL_error(L, "the second result is a table {actions =, max_length =, ...}, not a %s",
+        luaL_error(L, "the second result must be a table {actions =, max_length =, ...}, not a %s",
                    luaL_typename(L, STACK_INFO));
     for (lua_pushnil(L); lua_next(L, STACK_INFO); lua_pop(L, 1)) {
         size_t i = 0;
@@ -287,7 +291,7 @@ static void read_info(lua_State *L, script_model *m)
     m->separator = text_field(L, "separator", " ");
     m->description = text_field(L, "description", NULL);
     domain_push(L, m->description);
-    m->info.description = lua_tostring(L, -1); /* the reference keeps it alive */
+    m->info.description = lua_tostring(L, -1); /* the registry reference keeps the string alive */
     lua_pop(L, 1);
 }
 
@@ -296,10 +300,11 @@ static void read_info(lua_State *L, script_model *m)
 typedef struct open_call {
     script_model *m;
     const rill_open_options *options;
-    rill_status refused; /* the script refused the model: reported without a traceback */
+    rill_status refused; /* status if open() returned nil and a message, which is reported without a traceback */
 } open_call;
 
-/* Call open(); leaves self and info above the options. */
+/* Call open(). Leaves its two results, self and info, on top of the stack. Without open(), self is the options, and
+ * info is nil. */
 static void call_open(lua_State *L, open_call *call)
 {
     const script_domain *d = call->m->domain;
@@ -313,9 +318,11 @@ static void call_open(lua_State *L, open_call *call)
     lua_call(L, 1, 2);
     if (!lua_isnil(L, -2)) return;
     if (lua_type(L, -1) != LUA_TSTRING)
-        luaL_error(L, "open returned nil: it returns what the other functions get as self, or nil and a message");
+        luaL_error(
+            L,
+            "open returned nil without a message: it must return a value (self of the other functions), or nil and a message");
     call->refused = rill_fail(d->script->ctx, RILL_ERR_FORMAT, "domain %s: %s", d->table.name,
-                              script_text(L, -1, "open: the sentence"));
+                              script_text(L, -1, "open: the message"));
 }
 
 static int new_table(lua_State *L)
@@ -324,8 +331,9 @@ static int new_table(lua_State *L)
     return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-/* Make the metatable of the rows objects that step() and score() get. It has one method, which finds the model while it
- * exists. Scripts cannot access the metatable: its __gc would give them finalizers. */
+/* Create the metatable of the tables `rows` that step() and score() get. It has one method, answer(), which finds
+ * the model through a userdata that is cleared when the model is closed. Scripts cannot access the metatable: with
+ * its __gc they could have finalizers. */
 static void make_rows_type(lua_State *L, script_model *m)
 {
     m->handle_target = lua_newuserdatauv(L, sizeof *m->handle_target, 0);
@@ -392,7 +400,7 @@ static int close_model(lua_State *L)
     return 0;
 }
 
-/* Release the registry references. luaL_unref() raises nothing and allocates nothing. */
+/* Release the model's registry references. luaL_unref() raises nothing and allocates nothing. */
 static int release_references(lua_State *L)
 {
     const script_model *m = lua_touserdata(L, 1);
@@ -402,7 +410,7 @@ static int release_references(lua_State *L)
     return 0;
 }
 
-/* Log a failure that no later call can return. */
+/* Log a recorded failure that no later call can return. */
 static void log_late(script_model *m)
 {
     if (m->late_status < 0) rill_log(m->script->ctx, RILL_LOG_WARNING, "%s", m->late_message);

@@ -1,7 +1,8 @@
-/* Options of a Lua domain: options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ...
- * }
+/* Options that a Lua domain declares: options = { {name = "beta", argument = "B", type = "number", default = 1, help =
+ * "..."}, ... }
  *
- * The declaration owns the rows made from them. open() gets the values in options.given, defaults included. */
+ * They become rill_option rows, which the table of declared fields owns. open() gets the values in options.given,
+ * defaults included. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,23 +26,24 @@ const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX])
     return out;
 }
 
-/* A text field of the entry on top of the stack, which is appended to the list of kept texts at `kept`; `otherwise` if
- * it is missing. */
+/* Return the string field `name` of the entry on top of the stack, or `otherwise` if it is missing; raise if that is
+ * NULL. The string is appended to the list at stack index `kept`, which keeps it alive. */
 static const char *entry_text(lua_State *L, int kept, const char *name, const char *otherwise)
 {
     size_t length;
     if (lua_getfield(L, -1, name) == LUA_TNIL) {
         lua_pop(L, 1);
-        if (otherwise == NULL) luaL_error(L, "rill.domain: options: an entry lacks its %s", name);
+        if (otherwise == NULL) luaL_error(L, "rill.domain: options: an entry has no %s", name);
         return otherwise;
     }
     const char *text = lua_tolstring(L, -1, &length);
-    if (text == NULL || strlen(text) != length) luaL_error(L, "rill.domain: options: a %s is no text", name);
+    if (text == NULL || strlen(text) != length)
+        luaL_error(L, "rill.domain: options: %s must be a string without zero bytes", name);
     lua_rawseti(L, kept, (lua_Integer)lua_rawlen(L, kept) + 1);
     return text;
 }
 
-/* A default is formatted and checked like a value. */
+/* Return the entry's default value as text, checked like a value that a user gives. */
 static const char *entry_default(lua_State *L, int kept, const rill_option *row)
 {
     rill_context *ctx = script_from_lua(L)->ctx;
@@ -49,12 +51,12 @@ static const char *entry_default(lua_State *L, int kept, const rill_option *row)
     const int on = type == LUA_TBOOLEAN && lua_toboolean(L, -1);
     lua_pop(L, 1);
     if (is_switch && type != LUA_TBOOLEAN && type != LUA_TNIL)
-        luaL_error(L, "rill.domain: options: %s: its default is neither true nor false", row->name);
+        luaL_error(L, "rill.domain: options: %s: the default of a switch must be true or false", row->name);
     if (is_switch) return on ? "true" : "";
     const char *text = entry_text(L, kept, "default", "");
     if (text[0] == '\0' || rill_option_read(ctx, row, text, NULL) == RILL_OK) return text;
     rill_error_clear(ctx);
-    luaL_error(L, "rill.domain: options: %s: its default \"%s\" is no number", row->name, text);
+    luaL_error(L, "rill.domain: options: %s: the default \"%s\" is not a number", row->name, text);
     return "";
 }
 
@@ -79,11 +81,11 @@ static void check_keys(lua_State *L)
         size_t i = 0;
         while (i < sizeof keys / sizeof *keys && strcmp(keys[i], key) != 0) i++;
         if (i == sizeof keys / sizeof *keys)
-            luaL_error(L, "rill.domain: options: an entry has name, argument, type, default and help, not %s", key);
+            luaL_error(L, "rill.domain: options: name, argument, type, default or help was expected, not %s", key);
     }
 }
 
-/* Convert the entry on top of the stack to a row. Registration checks the name. */
+/* Convert the entry on top of the stack to a rill_option row. Its name is checked when the domain is registered. */
 static void read_entry(lua_State *L, int kept, rill_option *row)
 {
     check_keys(L);
@@ -93,19 +95,21 @@ static void read_entry(lua_State *L, int kept, rill_option *row)
     row->help = entry_text(L, kept, "help", "");
     row->type = entry_type(L, kept, row->argument);
     if ((row->type == RILL_OPTION_SWITCH) != (row->argument[0] == '\0'))
-        luaL_error(L, "rill.domain: options: %s: a switch has no argument, and what has one is no switch", row->name);
+        luaL_error(L, "rill.domain: options: %s: an option must have either the type \"switch\" or an argument",
+                   row->name);
     row->initial = entry_default(L, kept, row);
 }
 
-/* Length of the list at this stack index, checked. */
+/* Return the length of the list at this stack index. Raises if it is too long or no list. */
 static lua_Integer checked_length(lua_State *L, int list)
 {
     const lua_Integer n = (lua_Integer)lua_rawlen(L, list);
-    if (n > MAX_DOMAIN_OPTIONS) luaL_error(L, "rill.domain: options: at most %d", MAX_DOMAIN_OPTIONS);
+    if (n > MAX_DOMAIN_OPTIONS) luaL_error(L, "rill.domain: options: more than %d options", MAX_DOMAIN_OPTIONS);
     for (lua_pushnil(L); lua_next(L, list) != 0; lua_pop(L, 1)) {
         if (lua_type(L, -2) == LUA_TSTRING)
             luaL_error(
-                L, "rill.domain: options: a list { {name = \"NAME\", ...}, ... } was expected; \"%s\" is a name in it",
+                L,
+                "rill.domain: options: a list { {name = \"NAME\", ...}, ... } was expected, not a table with the key \"%s\"",
                 lua_tostring(L, -2));
         if (!lua_isinteger(L, -2) || lua_tointeger(L, -2) < 1 || lua_tointeger(L, -2) > n)
             luaL_error(L, "rill.domain: options: a list without gaps was expected");
@@ -121,7 +125,7 @@ const rill_option *domain_options_read(lua_State *L, int declared)
         return NULL;
     }
     const lua_Integer n = checked_length(L, list);
-    lua_newtable(L); /* keeps alive the rows and what they point to */
+    lua_newtable(L); /* keeps the rows and their strings alive */
     rill_option *rows = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *rows, 0);
     lua_rawseti(L, list + 1, 1);
     for (lua_Integer i = 0; i < n; i++) {
@@ -135,7 +139,7 @@ const rill_option *domain_options_read(lua_State *L, int declared)
     return rows;
 }
 
-/* Push a value with its Lua type: number, boolean or string. */
+/* Push an option's value as a Lua number, boolean or string, by the option's type. */
 static void push_value(lua_State *L, const rill_option *row, const char *value)
 {
     double number = 0;

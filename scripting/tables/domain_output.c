@@ -1,7 +1,7 @@
 /* A Lua domain's outputs and releases: finalize, canonical, measure, drop and free.
  *
- * The engine's drop, free and measure return no status. A script error in one of them is recorded and fails the next
- * call that returns one.
+ * The engine's callbacks drop, free and measure return no status. A script error in one of them is recorded, and the
+ * next callback that returns a status fails with it.
  *
  * Divisions: finalize · releases · measure and canonical · names · texts to actions. */
 #include <stdio.h>
@@ -17,7 +17,7 @@ typedef struct finalize_call {
     rill_text *out;
 } finalize_call;
 
-/* Length of the hypothesis without the end action. */
+/* Return the hypothesis's length in actions, without the end action. */
 static int32_t text_length(const script_model *m, const rill_hypothesis *h)
 {
     return h->length > 0 && h->action[h->length - 1] == m->end_action ? h->length - 1 : h->length;
@@ -84,7 +84,7 @@ static void push_hypothesis(lua_State *L, const script_model *m, const rill_hypo
     if (m->info.state_need == RILL_STATE_PATH) set_nodes(L, h, n);
 }
 
-/* Push the actions' names or ids joined by the separator: the output of domains without finalize(). */
+/* Push the actions' names or numbers, joined by the separator: the output text of domains without finalize(). */
 static void push_joined(lua_State *L, const script_model *m, const rill_hypothesis *h)
 {
     int32_t n = text_length(m, h);
@@ -103,15 +103,16 @@ static void push_joined(lua_State *L, const script_model *m, const rill_hypothes
     luaL_pushresult(&joined);
 }
 
-/* Append the string on top of the stack to `out`; it must be one line. */
+/* Append the string on top of the stack to `out`. Raises unless it is a string of one line; `function` is the
+ * script's function that returned it. */
 static void append_line(lua_State *L, const char *function, rill_text *out)
 {
     if (lua_type(L, -1) != LUA_TSTRING)
-        luaL_error(L, "%s returned a %s: it returns a text of one line", function, luaL_typename(L, -1));
+        luaL_error(L, "%s returned a %s: a string of one line was expected", function, luaL_typename(L, -1));
     size_t length;
     const char *text = lua_tolstring(L, -1, &length);
     if (memchr(text, '\n', length) != NULL || memchr(text, '\0', length) != NULL)
-        luaL_error(L, "%s returned a text with a line break or a zero byte: an output is one line", function);
+        luaL_error(L, "%s returned a text with a line break or a zero byte: an output must be one line", function);
     rill_status status = rill_text_append(out, text, length);
     if (status < 0) script_raise(L, status);
 }
@@ -143,7 +144,7 @@ rill_status domain_finalize(void *self, const rill_hypothesis *hypothesis, rill_
 typedef struct end_call {
     script_model *m;
     int32_t n;
-    const int32_t *ids; /* nodes, or one slot */
+    const int32_t *ids; /* states to free, or the slot to drop */
 } end_call;
 
 static int drop_one(lua_State *L)
@@ -172,7 +173,7 @@ void domain_drop(void *self, int32_t slot)
     domain_protect_deferred(self, "drop", drop_one, &(end_call){self, 1, &slot});
 }
 
-/* Drop the references to states; Lua's collector frees them. */
+/* Remove the states from the table of states, so that Lua's garbage collector frees them. */
 static int free_states(lua_State *L)
 {
     const end_call *call = lua_touserdata(L, 1);
@@ -209,8 +210,8 @@ void domain_free(void *self, int32_t n, const int32_t *nodes)
 /* --- measure and canonical ---------------------------------------------------------------------------------------- */
 
 typedef struct text_call {
-    script_model *m;        /* for measure */
-    const script_domain *d; /* for canonical */
+    script_model *m;        /* measure: the model */
+    const script_domain *d; /* canonical: the domain */
     const char *text;
     size_t length;
     int64_t size;
@@ -227,7 +228,7 @@ static int measure_one(lua_State *L)
     lua_call(L, 2, 1);
     lua_Integer size = lua_tointegerx(L, -1, &is_integer);
     if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || size < 0 || size > DOMAIN_MAX_SIZE)
-        luaL_error(L, "measure returned %s: it returns a whole number from 0 to %I", luaL_tolstring(L, -1, NULL),
+        luaL_error(L, "measure returned %s: a whole number from 0 to %I was expected", luaL_tolstring(L, -1, NULL),
                    (LUAI_UACINT)DOMAIN_MAX_SIZE);
     call->size = size;
     return 0;
@@ -312,15 +313,17 @@ typedef struct tokenize_call {
     size_t length;
     int32_t *action; /* [capacity] */
     int32_t capacity, n;
-    char refused[SCRIPT_MESSAGE_MAX]; /* why the text has no actions; "": it has */
+    char refused[SCRIPT_MESSAGE_MAX]; /* message if the text cannot be tokenized; "": it can */
 } tokenize_call;
 
-/* The script returned nil and a message: the text cannot be written. */
+/* tokenize() of the script returned nil and a message: store the message, which says why the text cannot be
+ * tokenized. */
 static void take_refusal(lua_State *L, tokenize_call *call)
 {
     if (lua_type(L, -1) != LUA_TSTRING)
-        luaL_error(L, "tokenize returned nil: it returns a list of actions, or nil and a sentence");
-    snprintf(call->refused, sizeof call->refused, "%s", script_text(L, -1, "tokenize: the sentence"));
+        luaL_error(L,
+                   "tokenize returned nil without a message: it must return a list of actions, or nil and a message");
+    snprintf(call->refused, sizeof call->refused, "%s", script_text(L, -1, "tokenize: the message"));
 }
 
 static int tokenize_one(lua_State *L)
@@ -334,7 +337,7 @@ static int tokenize_one(lua_State *L)
     lua_call(L, 2, 2);
     if (lua_isnil(L, STACK_LIST)) return take_refusal(L, call), 0;
     if (!lua_istable(L, STACK_LIST))
-        luaL_error(L, "tokenize returned a %s: it returns a list of actions, or nil and a sentence",
+        luaL_error(L, "tokenize returned a %s: it must return a list of actions, or nil and a message",
                    luaL_typename(L, STACK_LIST));
     domain_push(L, m->ids);
     const lua_Unsigned n = lua_rawlen(L, STACK_LIST);

@@ -1,7 +1,7 @@
 /* Running a Lua domain: the engine's calls between open and close.
  *
- * Each engine call is one protected call, with the loop over rows inside it: entering Lua costs a few tens of
- * nanoseconds. The loop's values are at fixed stack indexes.
+ * Each engine call makes one protected Lua call that contains the loop over rows, because entering Lua costs a few tens
+ * of nanoseconds. The values that the loop needs are at fixed stack indexes.
  *
  * Divisions: failures · encode · step · score · whole timesteps. */
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { SHOWN_BYTES = 60 };
 
-/* " of input 3 ("the text")", or "" if no input is being processed. */
+/* Write " of input 3 ("the text")" to `out`, or "" if no input is being processed. */
 static void describe_input(const script_model *m, char *out, size_t size)
 {
     out[0] = '\0';
@@ -26,7 +26,7 @@ static void describe_input(const script_model *m, char *out, size_t size)
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &length) : "";
     int cut = length > SHOWN_BYTES ? SHOWN_BYTES : (int)length;
     while (cut < (int)length && cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80)
-        cut--; /* cut at a character boundary */
+        cut--; /* cut the text at a boundary of a UTF-8 character */
     snprintf(out, size, " of input %lld (\"%.*s%s\")", (long long)m->inputs[m->slot], cut, text,
              cut < (int)length ? "..." : "");
     lua_pop(L, 2);
@@ -58,7 +58,7 @@ void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn
     m->late_status = RILL_OK;
     rill_status status = domain_protect(m, what, fn, call);
     if (late_status < 0) {
-        m->late_status = late_status; /* report the first failure */
+        m->late_status = late_status; /* an earlier failure is still unreported: keep it */
     } else if (status < 0) {
         m->late_status = status;
         snprintf(m->late_message, sizeof m->late_message, "%s", rill_error(ctx));
@@ -72,44 +72,45 @@ void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn
 rill_status domain_reserve(void *self, int32_t nodes, int32_t slots)
 {
     script_model *m = self;
-    (void)nodes; /* tables grow on demand */
+    (void)nodes; /* the tables of states grow on demand */
     return rill_grow(m->script->ctx, (void **)&m->inputs, &m->inputs_capacity, (size_t)slots, sizeof *m->inputs,
                      "inputs");
 }
 
-/* An integer field of the details table of an input; 0 if it is missing. */
+/* Return an integer field of the table that describes an input; 0 if it is missing. */
 static lua_Integer detail(lua_State *L, const char *function, int details, const char *name, lua_Integer max)
 {
     int is_integer;
     if (lua_getfield(L, details, name) == LUA_TNIL) return lua_pop(L, 1), 0;
     lua_Integer value = lua_tointegerx(L, -1, &is_integer);
     if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || value < 1 || value > max)
-        luaL_error(L, "%s: %s is a whole number from 1, not %s", function, name, luaL_tolstring(L, -1, NULL));
+        luaL_error(L, "%s: %s must be a whole number of at least 1, not %s", function, name,
+                   luaL_tolstring(L, -1, NULL));
     lua_pop(L, 1);
     return value;
 }
 
-/* Read the warning that the script has for the user about an input. */
+/* Read the field `note`: a warning about an input that the user sees. */
 static void read_note(lua_State *L, const char *function, int details, rill_input *input)
 {
     const int type = lua_getfield(L, details, "note");
     if (type != LUA_TNIL && type != LUA_TSTRING)
-        luaL_error(L, "%s: note is a sentence, not a %s", function, luaL_typename(L, -1));
+        luaL_error(L, "%s: note must be a string, not a %s", function, luaL_typename(L, -1));
     if (type == LUA_TSTRING) rill_input_warn(input, "%s", script_text(L, -1, "note"));
     lua_pop(L, 1);
 }
 
-/* Read `size`, `max_length` and `note` from the details of an input; nil means none. */
+/* Read `size`, `max_length` and `note` from the table that describes an input. It may be nil. */
 static void read_details(lua_State *L, const char *function, int details, rill_input *input)
 {
     if (lua_isnil(L, details)) return;
     if (!lua_istable(L, details))
-        luaL_error(L, "%s: what is said of an input is a table {size =, max_length =, note =}, not a %s", function,
-                   luaL_typename(L, details));
+        luaL_error(L, "%s: the description of an input must be a table {size =, max_length =, note =}, not a %s",
+                   function, luaL_typename(L, details));
     for (lua_pushnil(L); lua_next(L, details); lua_pop(L, 1)) {
         const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "a field of an input") : "?";
         if (strcmp(key, "size") != 0 && strcmp(key, "max_length") != 0 && strcmp(key, "note") != 0)
-            luaL_error(L, "%s: unknown field \"%s\" of an input; there are size, max_length and note", function, key);
+            luaL_error(L, "%s: unknown field \"%s\" of an input: expected size, max_length or note", function, key);
     }
     lua_Integer size = detail(L, function, details, "size", DOMAIN_MAX_SIZE);
     if (size > 0) input->size = size;
@@ -128,8 +129,8 @@ static void push_input(lua_State *L, const rill_input *input, int text)
     lua_setfield(L, -2, "slot");
 }
 
-/* start() -> state [, details]; encode() -> nil or details. Either may return nil, message, which fails this input
- * alone. */
+/* Call start() or encode() for one input. start() returns a state and optional details, encode() nil or details: a
+ * table that describes the input. Either may return nil and a message, which fails this input alone. */
 static void encode_one(lua_State *L, script_model *m, rill_input *input, int texts, int starts)
 {
     int by_rows = m->domain->by_rows, top = lua_gettop(L);
@@ -145,13 +146,14 @@ static void encode_one(lua_State *L, script_model *m, rill_input *input, int tex
     lua_call(L, 2, 2);
     int state = top + 2, details = top + 3;
     if (lua_isnil(L, state) && lua_type(L, details) == LUA_TSTRING) {
-        rill_input_fail(input, RILL_ERR_INPUT, "%s", script_text(L, details, "the sentence"));
+        rill_input_fail(input, RILL_ERR_INPUT, "%s", script_text(L, details, "the message"));
         lua_pushnil(L);
         lua_rawseti(L, texts, (lua_Integer)input->slot + 1);
     } else if (by_rows) {
         read_details(L, function, state, input);
     } else {
-        if (lua_isnil(L, state)) luaL_error(L, "start returned nil: it returns a state, or nil and a message");
+        if (lua_isnil(L, state))
+            luaL_error(L, "start returned nil without a message: it must return a state, or nil and a message");
         read_details(L, function, details, input);
         lua_pushvalue(L, state);
         lua_rawseti(L, starts, (lua_Integer)input->slot + 1);
@@ -184,17 +186,17 @@ rill_status domain_encode(void *self, int32_t n, rill_input *inputs)
 typedef struct rows_call {
     script_model *m;
     const rill_rows *rows;
-    const domain_score_call *score_call; /* NULL in step() */
+    const domain_score_call *score_call; /* the score() call in progress; NULL in step() */
 } rows_call;
 
-/* Stack indexes in loops over rows. */
+/* Stack indexes of the values that loops over rows need; push_call_values() pushes them. */
 enum { STACK_CALL = 1, STACK_STATES, STACK_STARTS, STACK_NAMES, STACK_SELF, STACK_FUNCTION };
 
 static void push_call_values(lua_State *L, const script_model *m, domain_function function)
 {
     domain_push(L, m->states);
     domain_push(L, m->starts);
-    domain_push(L, m->names); /* nil if actions are numbers */
+    domain_push(L, m->names); /* nil if actions have no names */
     domain_push(L, m->self);
     domain_push(L, m->domain->function[function]);
 }
@@ -221,7 +223,7 @@ static int advance_all(lua_State *L)
             lua_pushinteger(L, rows->depth[i]);
             lua_pushinteger(L, rows->phase);
             lua_call(L, 5, 1);
-            if (lua_isnil(L, -1)) luaL_error(L, "advance returned nil: it returns the state behind the action");
+            if (lua_isnil(L, -1)) luaL_error(L, "advance returned nil: it must return the state after the action");
         }
         lua_rawseti(L, STACK_STATES, (lua_Integer)rows->node[i] + 1);
     }
@@ -230,7 +232,7 @@ static int advance_all(lua_State *L)
 
 /* --- score -------------------------------------------------------------------------------------------------------- */
 
-/* Call choices(self, state, depth, phase) for one row; the result goes into the model. */
+/* Call choices(self, state, depth, phase) for one row, and store its choices in the model. */
 static void read_row_choices(lua_State *L, script_model *m, const rill_rows *rows, int32_t row)
 {
     enum { STACK_SCORES = STACK_FUNCTION + 1, STACK_LAST };
@@ -250,7 +252,7 @@ static int score_all(lua_State *L)
     const rows_call *call = lua_touserdata(L, STACK_CALL);
     script_model *m = call->m;
     push_call_values(L, m, DOMAIN_CHOICES);
-    domain_push(L, m->ids); /* only the map from name to id is needed here */
+    domain_push(L, m->ids); /* score() needs only the map from names to actions */
     lua_replace(L, STACK_NAMES);
     for (int32_t row = 0; row < call->rows->n; row++) {
         read_row_choices(L, m, call->rows, row);
@@ -267,7 +269,7 @@ static void push_column(lua_State *L, const char *name, const int32_t *data, int
     lua_setfield(L, -2, name);
 }
 
-/* Push the rows of a call, as arrays over the engine's memory, for the script's step() or score(). */
+/* Push the table `rows` for the script's step() or score(): arrays over the engine's memory. */
 static void push_rows(lua_State *L, const script_model *m, const rill_rows *rows)
 {
     lua_createtable(L, 0, 8);
@@ -321,8 +323,8 @@ static int score_by_rows(lua_State *L)
     for (int32_t i = 0; i < rows->n; i++) {
         if (out->count[i] >= 0) continue;
         m->slot = rows->slot[i];
-        luaL_error(L, "score left row %d without an answer: rows:answer(%d, {}) says that nothing may follow",
-                   (int)i + 1, (int)i + 1);
+        luaL_error(L, "score did not answer row %d: call rows:answer(%d, {}) if no action may follow", (int)i + 1,
+                   (int)i + 1);
     }
     return 0;
 }
@@ -331,14 +333,14 @@ int domain_rows_answer(lua_State *L)
 {
     script_model *m = *(script_model **)lua_touserdata(L, lua_upvalueindex(1));
     if (m == NULL || m->score_call == NULL || !lua_istable(L, 1) || lua_topointer(L, 1) != m->score_call_rows)
-        return luaL_error(L, "rows:answer() belongs to the rows of the score() in progress");
+        return luaL_error(L, "rows:answer() can only be called on the rows of the score() in progress");
     const domain_score_call *score_call = m->score_call;
     lua_Integer row = luaL_checkinteger(L, 2);
     if (row < 1 || row > score_call->rows->n)
         return luaL_error(L, "rows:answer(): row %I is not one of 1 to %d", (LUAI_UACINT)row, (int)score_call->rows->n);
     m->slot = score_call->rows->slot[row - 1];
     if (score_call->out->count[row - 1] >= 0)
-        return luaL_error(L, "rows:answer(): row %I has its answer already", (LUAI_UACINT)row);
+        return luaL_error(L, "rows:answer(): row %I is already answered", (LUAI_UACINT)row);
     lua_settop(L, 4);
     if (m->ids != LUA_NOREF) domain_push(L, m->ids);
     domain_choices_read(L, m, 3, 4, m->ids != LUA_NOREF ? 5 : 0);

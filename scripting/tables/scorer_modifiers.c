@@ -1,14 +1,14 @@
 /* The methods of a scorer's `rows` that modify scores, through rill_modifiers_*().
  *
- * All have the form rows:word(row, ...). If row is nil they apply to every row of the call, and their numbers may be
- * arrays over rows or items. Ranges are checked here; row numbers count from 1. */
+ * All have the form rows:word(row, ...), with row numbers from 1. If row is nil, they apply to every row of the
+ * call, and their numbers may be arrays over rows or items. The ranges of all arguments are checked here. */
 #include "script_scorer.h"
 
 #include <math.h>
 
-enum { WORD_WORK = 10 }; /* charge per row and statement, in script_charge() */
+enum { WORD_WORK = 10 }; /* instructions charged per row for each call of a method */
 
-/* The integer argument that a method takes after the row, if any. */
+/* The integer argument that a method takes after the row: none, an action, or a limit. */
 typedef enum number_kind { NO_NUMBER, ACTION, COUNT } number_kind;
 
 typedef struct modifier_form {
@@ -18,7 +18,8 @@ typedef struct modifier_form {
     rill_status (*modify)(rill_modifiers *modifiers, int32_t row, int32_t number, float value);
 } modifier_form;
 
-/* Numbers for the rows of a statement: one element per row, or, with step 0, one for all. */
+/* The numbers that a method call gives for its rows: with step 1 one element per row, with step 0 one number for all
+ * rows. */
 typedef struct row_numbers {
     int step;
     const double *values;
@@ -27,7 +28,7 @@ typedef struct row_numbers {
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Returns 1 if the statement is about the one row at stack index 2, 0 if about all. */
+/* Return 1 if the method is called for one row, whose number is at stack index 2; 0 if it is called for all rows. */
 static int is_one_row(lua_State *L, const scorer_call *c, int32_t *row)
 {
     *row = 0;
@@ -43,7 +44,7 @@ static int32_t checked_action(lua_State *L, const scorer_call *c, lua_Integer ac
     return (int32_t)action;
 }
 
-/* The array at `index` with one element per row, in a userdata that is pushed. */
+/* Read the array at `index`, broadcast to one element per row, into a userdata that is pushed. */
 static row_numbers push_row_values(lua_State *L, const scorer_call *c, int index)
 {
     double *memory = lua_newuserdatauv(L, (size_t)c->rows->n * sizeof *memory, 0);
@@ -77,8 +78,8 @@ static void read_values(lua_State *L, const scorer_call *c, const modifier_form 
 
 /* --- statements --------------------------------------------------------------------------------------------------- */
 
-/* Check the number for a row: an action, where a negative one means "none" (such as the action before an item's first),
- * or a limit, where values above the maximum mean no limit. */
+/* Check the integer argument for a row. A negative action means "none" (such as the action before an item's first
+ * one) and becomes -1. A limit above INT32_MAX means no limit. */
 static int32_t checked_number(lua_State *L, const scorer_call *c, const modifier_form *f, int32_t row, double x)
 {
     if (f->number == NO_NUMBER) return 0;
@@ -87,20 +88,19 @@ static int32_t checked_number(lua_State *L, const scorer_call *c, const modifier
         return x < INT32_MAX ? (int32_t)x : INT32_MAX;
     }
     if (!(x == floor(x) && fabs(x) <= 0x1p53))
-        luaL_error(L, "rows:%s: the action for row %d is %f, and actions are whole numbers in 0..%d", f->word,
+        luaL_error(L, "rows:%s: the action for row %d is %f: a whole number in 0..%d was expected", f->word,
                    (int)row + 1, (LUAI_UACNUMBER)x, (int)c->rows->info->actions - 1);
     return x < 0 ? -1 : checked_action(L, c, (lua_Integer)x);
 }
 
-/* Check a value that becomes a float. -inf is a ban; +inf and NaN are refused, since they would leave choices without
- * an order, and so are numbers beyond a float's range. */
+/* Convert a value to float. -inf masks the action. +inf and NaN raise, since they would leave choices without an
+ * order; so do numbers beyond a float's range. */
 static float checked_value(lua_State *L, const modifier_form *f, int32_t row, double value)
 {
     const float v = (float)value;
     if (isnan(v) || v == INFINITY || (v == -INFINITY && value > -HUGE_VAL))
-        luaL_error(L, "rows:%s: the value for row %d is %f: a number below infinity, of 32 bits, expected", f->word,
-                   (int)row + 1,
-                   (LUAI_UACNUMBER)(isnan(v) ? fabs(value) : value)); /* the sign of a NaN means nothing */
+        luaL_error(L, "rows:%s: the value for row %d is %f: a 32-bit float below infinity was expected", f->word,
+                   (int)row + 1, (LUAI_UACNUMBER)(isnan(v) ? fabs(value) : value)); /* print NaN without a sign */
     return v;
 }
 
@@ -208,7 +208,7 @@ int scorer_refuse(lua_State *L)
     size_t length;
     const int32_t row = scorer_row(L, c, 2);
     luaL_checklstring(L, 3, &length);
-    const char *why = script_text(L, 3, "rows:refuse: the sentence");
+    const char *why = script_text(L, 3, "rows:refuse: the message");
     script_charge(L, (int64_t)length + WORD_WORK);
     const rill_status status = rill_modifiers_fail_input(c->modifiers, row, why);
     return status < 0 ? script_raise(L, status) : 0;
@@ -231,7 +231,7 @@ int scorer_allow(lua_State *L)
         lua_rawgeti(L, 3, i);
         lua_Integer value = lua_tointegerx(L, -1, &is_integer);
         if (!is_integer)
-            return luaL_error(L, "rows:allow: entry %I is a %s: actions are whole numbers", (LUAI_UACINT)i,
+            return luaL_error(L, "rows:allow: entry %I must be a whole number, not a %s", (LUAI_UACINT)i,
                               luaL_typename(L, -1));
         int32_t action = checked_action(L, c, value);
         for (int32_t row = first; status == RILL_OK && row < first + rows; row++)

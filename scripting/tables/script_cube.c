@@ -1,7 +1,8 @@
-/* Hypothesis classes for cube pruning, by a Lua function: search.cube_key and its argument `h`.
+/* Hypothesis classes for cube pruning, by a Lua function: the option cube_key. Its argument `h` is a view of the
+ * hypotheses.
  *
- * Called once per timestep and phase with all live hypotheses. It returns a number for each; equal numbers are one
- * class. */
+ * The engine calls the function once per timestep and phase with all live hypotheses. It returns a number for each;
+ * hypotheses with equal numbers are one class. */
 #include <math.h>
 #include <string.h>
 
@@ -47,11 +48,11 @@ typedef struct cube_keys {
     int64_t *key;
 } cube_keys;
 
-/* Make equal numbers have equal bits: -0 becomes 0. */
+/* Return the bits of x as a key. Equal numbers get equal keys: -0 becomes 0. */
 static int64_t number_key(lua_State *L, double x)
 {
     int64_t key;
-    if (isnan(x)) luaL_error(L, "cube_key returned a number that is none (0/0)");
+    if (isnan(x)) luaL_error(L, "cube_key returned NaN");
     x += 0.0;
     memcpy(&key, &x, sizeof key);
     return key;
@@ -62,7 +63,8 @@ static void take_keys(lua_State *L, void *out)
     const cube_keys *a = out;
     double local[ARRAY_LOCAL];
     if (!script_array_is(L, -1))
-        luaL_error(L, "cube_key returned a %s: an array expected, a number for each hypothesis", luaL_typename(L, -1));
+        luaL_error(L, "cube_key returned a %s: an array with a number for each hypothesis was expected",
+                   luaL_typename(L, -1));
     const array *keys = array_check(L, script_from_lua(L), -1);
     if (keys->n != a->n) luaL_error(L, "cube_key returned %d numbers for %d hypotheses", (int)keys->n, (int)a->n);
     const double *number = array_doubles(L, keys, local);
@@ -86,7 +88,7 @@ static rill_status call_cube_key(void *user, const rill_scorer_rows *rows, int64
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
 static const script_declaration key_declaration = {
-    .kind = SCRIPT_SCORER, /* never registered */
+    .kind = SCRIPT_SCORER, /* any kind: this declaration is never registered */
     .word = "cube_key",
     .functions = {"cube_key"},
     .instance_size = sizeof(script_instance),

@@ -1,7 +1,7 @@
 /* rill.domain{}: domains written in Lua.
  *
- * A declaration is checked field by field, its functions are referenced from the registry, and the rill_domain at the
- * start of the script_domain is registered. Members that the engine has a default for stay NULL.
+ * A declaration is checked field by field, and the registry gets references to its functions. Then the rill_domain at
+ * the start of the script_domain is registered. Callbacks for which the engine has a default stay NULL.
  *
  * Divisions: fields · declaration. */
 #include <string.h>
@@ -11,13 +11,14 @@
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 }; /* the style of domain, row by row or whole timesteps, that has the field */
+/* the interface of domains that has a field: both, row by row, or whole timesteps */
+enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 };
 
 /* A field of a declaration. */
 typedef struct field {
     const char *name;
-    int type;     /* LUA_TNIL: a field of model information, which open checks */
-    int function; /* -1: no function */
+    int type;     /* Lua type; LUA_TNIL: model information, which domain_open() checks */
+    int function; /* index in domain_function; -1: the field is no function */
     int styles;
 } field;
 
@@ -74,7 +75,7 @@ static int unknown_field(lua_State *L, const char *name)
         luaL_addstring(&list, names[i]);
     }
     luaL_pushresult(&list);
-    return luaL_error(L, "rill.domain: unknown field \"%s\"; there are: %s", name, lua_tostring(L, -1));
+    return luaL_error(L, "rill.domain: unknown field \"%s\": expected one of %s", name, lua_tostring(L, -1));
 }
 
 /* --- declaration -------------------------------------------------------------------------------------------------- */
@@ -111,7 +112,7 @@ static const char *declared_text(lua_State *L, const char *name, const char *oth
         lua_setfield(L, STACK_DECLARED, name);
     }
     const char *text = script_text(L, -2, lua_pushfstring(L, "rill.domain: %s", name));
-    lua_pop(L, 2); /* the table of declared fields keeps the text alive */
+    lua_pop(L, 2); /* the table of declared fields keeps the string alive */
     return text;
 }
 
@@ -125,16 +126,18 @@ static void require_function(lua_State *L, const script_domain *d, int function)
 static void check_functions(lua_State *L, script_domain *d, int ways)
 {
     if (ways == (PLAIN | BY_ROWS))
-        luaL_error(L,
-                   "rill.domain: %s mixes two ways: either start, advance and choices, or encode, step and score (with "
-                   "drop and free)",
-                   d->table.name);
+        luaL_error(
+            L,
+            "rill.domain: %s mixes two interfaces: declare start, advance and choices, or encode, step and score (with "
+            "drop and free)",
+            d->table.name);
     d->by_rows = ways == BY_ROWS;
     for (int i = 0; i < 3; i++) require_function(L, d, (d->by_rows ? DOMAIN_ENCODE : DOMAIN_START) + i);
     if (d->function[DOMAIN_OPEN] == LUA_NOREF && lua_getfield(L, STACK_DECLARED, "actions") == LUA_TNIL)
-        luaL_error(L,
-                   "rill.domain: %s has neither actions (their number, or a list of names) nor an open that says them",
-                   d->table.name);
+        luaL_error(
+            L,
+            "rill.domain: %s has neither actions (their number, or a list of names) nor a function open that returns them",
+            d->table.name);
 }
 
 static void fill_table(lua_State *L, script_domain *d)
@@ -160,7 +163,8 @@ static void fill_table(lua_State *L, script_domain *d)
                              .options = domain_options_read(L, STACK_DECLARED)};
 }
 
-/* rill.domain{name =, ...}: check the declaration, create and register the table. Returns an object for the domain. */
+/* rill.domain{name =, ...}: check the declaration, create the domain and register it. Returns an object for
+ * configurations. */
 static int declare(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
@@ -174,17 +178,18 @@ static int declare(lua_State *L)
 
     int ways = 0;
     for (lua_pushnil(L); lua_next(L, STACK_GIVEN); lua_settop(L, STACK_DOMAIN + 1)) take_field(L, d, &ways);
-    if (lua_getfield(L, STACK_DECLARED, "name") == LUA_TNIL) luaL_error(L, "rill.domain: a domain has a name");
+    if (lua_getfield(L, STACK_DECLARED, "name") == LUA_TNIL) luaL_error(L, "rill.domain: name = \"...\" is missing");
     fill_table(L, d);
     check_functions(L, d, ways);
 
-    /* The context's list of domains is outside Lua's memory limit, so their number is limited. */
+    /* The context allocates its list of domains, outside the script's memory limit, so their number is limited. */
     if (s->domains++ >= SCRIPT_MAX_TABLES)
-        luaL_error(L, "rill.domain: a script may declare %d of them; is this in a loop?", SCRIPT_MAX_TABLES);
+        luaL_error(L, "rill.domain: a script may declare at most %d domains: is this call in a loop?",
+                   SCRIPT_MAX_TABLES);
     lua_pushvalue(L, STACK_DECLARED);
     d->declared = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushvalue(L, STACK_DOMAIN);
-    (void)luaL_ref(L, LUA_REGISTRYINDEX); /* the context refers to the table: keep it until the script ends */
+    (void)luaL_ref(L, LUA_REGISTRYINDEX); /* the context refers to the domain's struct: keep it until the script ends */
     rill_status status = rill_register_domain(s->ctx, &d->table);
     if (status < 0) script_raise(L, status);
     lua_settop(L, STACK_DOMAIN);

@@ -1,9 +1,10 @@
 /* script_domain.h: domains written in Lua. Shared by script_domain.c (the declaration), domain_open.c (models),
- * domain_run.c (engine callbacks) and domain_choices.c (choices of a row).
+ * domain_run.c and domain_output.c (engine callbacks), domain_choices.c (choices of a row) and domain_options.c.
  *
- * There are two interfaces. The simple one keeps a state per node, a Lua value: start() makes the state of the empty
- * hypothesis, advance() the state after an action, choices() the possible actions. The other one mirrors rill/domain.h:
- * encode(), step() and score() on the rows of a whole timestep, with states managed by the script.
+ * A script uses one of two interfaces. In the simple one, rill stores a state, a Lua value, for each hypothesis:
+ * start() returns the state of the empty hypothesis, advance() the state after an action, choices() the possible
+ * actions. The other interface mirrors rill/domain.h: encode(), step() and score() get the rows of a whole timestep,
+ * and the script manages the states.
  *
  * Invariant: only close() releases a model's references and C memory; Lua errors leave them in place. */
 #ifndef RILL_SCRIPTING_SCRIPT_DOMAIN_H
@@ -30,56 +31,61 @@ typedef enum domain_function {
     DOMAIN_FUNCTIONS
 } domain_function;
 
-/* A domain made by rill.domain{}: a userdata anchored in the registry for the life of the script, since the context has
- * its table. */
+/* A domain declared by rill.domain{}: a userdata that the registry keeps until the script ends, since the context
+ * refers to its rill_domain. */
 typedef struct script_domain {
-    rill_domain table; /* first member: a pointer to it is a pointer to this struct */
+    rill_domain table; /* first member, so a pointer to it is a pointer to this struct */
     rill_script *script;
-    int declared;                   /* reference: the checked fields of the declaration; owns the table's strings */
-    int function[DOMAIN_FUNCTIONS]; /* references; LUA_NOREF: not given */
-    int by_rows;                    /* encode, step and score rather than start, advance and choices */
+    /* registry reference of the table of declared fields, which owns the strings in `table` */
+    int declared;
+    int function[DOMAIN_FUNCTIONS]; /* registry references of the functions; LUA_NOREF: not declared */
+    int by_rows;                    /* 1: the interface with encode, step and score; 0: start, advance and choices */
 } script_domain;
 
-/* One opened model. References are to the registry, LUA_NOREF until they are made. */
+/* One opened model. The int members self to handle, except opened, are registry references, LUA_NOREF until they are
+ * created. */
 typedef struct script_model {
     const script_domain *domain;
     rill_script *script;
     rill_domain_info info;
     int32_t end_action; /* -1: none */
-    int self;           /* what open() returned, or the options */
-    int opened;         /* self exists, so close() must be called */
+    int self;           /* the value that open() returned; without open(), the options */
+    int opened;         /* `self` exists, so close() must be called */
     int description, separator;
-    int names, ids; /* tables id + 1 -> name and name -> id, when actions have names */
-    int states;     /* table node + 1 -> state */
-    int starts;     /* table slot + 1 -> what start() returned */
+    int names, ids; /* tables action + 1 -> name and name -> action; LUA_NOREF: actions have no names */
+    int states;     /* table node + 1 -> state that advance() returned */
+    int starts;     /* table slot + 1 -> state that start() returned */
     int texts;      /* table slot + 1 -> the input's text */
-    int rows;       /* metatable of the tables that step() and score() of the script get */
-    int handle;     /* userdata that points here, NULL after close: for methods of Lua objects that outlive the model */
+    int rows;       /* metatable of the tables `rows` that the script's step() and score() get */
+    /* userdata with a pointer to this struct, NULL after close, for methods of Lua objects that outlive the model */
+    int handle;
     struct script_model **handle_target;
     int64_t *inputs; /* [inputs_capacity] id of each slot's input */
     size_t inputs_capacity;
 
-    /* the row being answered */
-    int32_t n;         /* its choices */
+    /* choices of the row that is being read */
+    int32_t n;         /* number of choices */
     int32_t *action;   /* [n] */
     float *logp;       /* [n] */
-    uint8_t *terminal; /* [n] of rill_terminal */
+    uint8_t *terminal; /* [n] a rill_terminal for each choice */
     size_t action_capacity, logp_capacity, terminal_capacity;
-    uint8_t *seen; /* [info.actions] actions already among the choices */
-    int has_last;  /* some of them are RILL_LAST */
+    uint8_t *seen; /* [info.actions] 1: the action is among the choices */
+    int has_last;  /* 1: some choice is RILL_LAST */
 
     /* calls in progress */
     const struct domain_score_call *score_call; /* score() in progress */
-    const void *score_call_rows;                /* identity of the table that the script's score() got */
-    int32_t slot;                               /* slot of the current row or input; -1: none */
-    rill_status late_status; /* failure of a callback that returns no status: reported by the next call */
+    /* address of the table `rows` that the script's score() got, to recognise it */
+    const void *score_call_rows;
+    int32_t slot; /* slot of the current row or input; -1: none */
+    /* status of a failed callback that returns no status itself; the next callback returns it */
+    rill_status late_status;
     char late_message[SCRIPT_MESSAGE_MAX];
 } script_model;
 
-/* Limit of an input's size: sums over all inputs fit 64 bits. */
+/* Maximum size of an input; sums over all inputs then fit 64 bits. */
 #define DOMAIN_MAX_SIZE (INT64_C(1) << 52)
 
-/* A score() call. */
+/* Arguments of the engine's call of score(). */
 typedef struct domain_score_call {
     const rill_rows *rows;
     const rill_score_request *request;
@@ -94,10 +100,11 @@ void domain_close(void *self);
 
 /* --- domain_options.c --------------------------------------------------------------------------------------------- */
 
-/* Option rows of the declaration at `declared`, which owns them; NULL: none. Raises. */
+/* Read the field `options` of the declaration at stack index `declared`, which owns the rows. Returns NULL if it is
+ * missing. Raises. */
 const rill_option *domain_options_read(lua_State *L, int declared);
 
-/* Push the values of these options: a table whose keys have "_" instead of "-". */
+/* Push a table with the values of these options. Its keys have "_" instead of "-". */
 void domain_options_push(lua_State *L, const rill_option *rows, const rill_open_options *options);
 
 /* --- domain_run.c and domain_output.c: the other members of the table; `self` is a script_model --------------------- */
@@ -118,30 +125,32 @@ int32_t domain_find_action(void *self, const char *text, size_t length);
 rill_status domain_tokenize(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n);
 
-/* rows:answer(), for the metatable of rows; upvalue 1 is the model's handle. */
+/* Implements rows:answer(row, choices, last); upvalue 1 is the model's `handle`. */
 int domain_rows_answer(lua_State *L);
 
-/* Run fn(call) protected. The message of a failure names the domain, `what` was being done and the input. */
+/* Run fn(call) protected. The message of a failure names the domain, the engine's call (`what`) and the input. */
 rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* The same for callbacks that cannot fail: the failure is kept for the next call that can; an earlier error of the
- * context is kept. */
+/* As domain_protect(), for callbacks that return no status: a failure is recorded, and the next callback that
+ * returns a status fails with it. The context's error is unchanged. */
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call);
 
 /* --- domain_choices.c ---------------------------------------------------------------------------------------------- */
 
-/* The action at `index`: a name, or an integer. Not converted in place, since lua_next() needs the original key. `ids`
- * is the index of the table from names to ids, 0 without names; `what` begins the message. Raises. */
+/* Return the action at `index`, which is a name or an integer. The value is not converted in place, since lua_next()
+ * needs the original key. `ids`: stack index of the table from names to actions; 0: actions have no names. `what`
+ * begins the message. Raises. */
 int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what);
 
-/* Take the choices of a row from the table at `scores` (action -> log-probability). `last` says which actions complete the
- * hypothesis: true: all, a set of actions, or nil: none. Raises a Lua error. */
+/* Read the choices of a row from the table at stack index `scores` (action -> log-probability) into the model. The
+ * value at stack index `last` gives the actions that complete the hypothesis: true (all), a set of actions, or nil
+ * (none). Raises. */
 void domain_choices_read(lua_State *L, script_model *m, int scores, int last, int ids);
 
-/* Write the choices to row `row` of the result. */
+/* Write the model's choices to row `row` of the result. */
 void domain_choices_fill(const script_model *m, const domain_score_call *score_call, int32_t row);
 
-/* Push the action as scripts see it: its name, or its number. */
+/* Push the action as scripts see it: its name, or its number if actions have no names. */
 void domain_push_action(lua_State *L, const script_model *m, int32_t action);
 
 /* --- shared ------------------------------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
-/* Heuristics written in Lua: rill.heuristic{} and their argument `b`.
+/* Heuristics written in Lua: rill.heuristic{}. Their argument `b` is a view of the engine's rill_candidates.
  *
- * The script is called once per timestep, whatever the number of items: `b` is a view of the engine's rill_candidates,
- * and its fields are arrays over the engine's memory. Marks that the script sets are normalised to the documented 0 or
- * 1; a negative width is an error.
+ * The script is called once per timestep, whatever the number of items. The fields of `b` are arrays over the engine's
+ * memory. Nonzero values that the script stores in keep and stop become 1, as the engine requires; a negative width is
+ * an error.
  *
  * Divisions: fields · methods · calls · declaring. */
 #include "declaration.h"
@@ -104,13 +104,13 @@ static int method_range(lua_State *L)
     return 2;
 }
 
-/* Require an argument before anything else is pushed to index 2. */
+/* Raise if the method's argument is missing, before something else is pushed to index 2. */
 static void require_value(lua_State *L)
 {
     luaL_argcheck(L, !lua_isnone(L, 2), 2, "a number, a boolean or an array expected, got no value");
 }
 
-/* The value at index 2 as a mask of n elements, valid while it is on the stack. */
+/* Return the value at stack index 2 as a mask of n elements, valid while the value is on the stack. */
 static const uint8_t *read_mask(lua_State *L, int32_t n, array_level level, const char *name)
 {
     require_value(L);
@@ -159,14 +159,14 @@ rill_candidates *script_candidates_check(lua_State *L, int index)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Check widths again: assignments by the script are checked with their line, but a native function may have written any
- * value. */
+/* Check that no width is negative. Assignments by the script are checked when they are made, but a native function
+ * may have written any value. */
 static rill_status check_widths(const script_instance *self, const rill_candidates *b)
 {
     const rill_script *s = self->table->script;
     for (int32_t i = 0; i < b->n; i++)
         if (b->width[i] < 0)
-            return rill_fail(s->ctx, RILL_ERR_PLUGIN, "%s: the function left b.width at %d: a width is 0 or more",
+            return rill_fail(s->ctx, RILL_ERR_PLUGIN, "%s: b.width is %d after the call: a width must be 0 or more",
                              s->path, (int)b->width[i]);
     return RILL_OK;
 }
@@ -183,7 +183,7 @@ static rill_status call_script(const script_instance *self, rill_candidates *b)
     rill_script *s = self->table->script;
     script_frame frame = script_begin(s, b->offset, b->n);
     rill_status status = script_instance_call(self, 0, &candidates_class, b, script_refuse_array,
-                                              (void *)"marks are assigned, as in b.keep = mask");
+                                              (void *)"assign the marks, as in b.keep = mask");
     script_end(s, frame);
     return status == RILL_OK ? check_widths(self, b) : status;
 }
@@ -193,7 +193,8 @@ typedef struct failed_call {
     const rill_candidates *candidates;
 } failed_call;
 
-/* Repeat the call for item i alone, to attribute a failure. Marks need no reset: the run is over. */
+/* Repeat the call for item i alone, to find the item that fails. The marks that it sets do not matter, since the run
+ * ends. */
 static rill_status call_script_for_item(void *user, int32_t i, int64_t *id)
 {
     const failed_call *c = user;

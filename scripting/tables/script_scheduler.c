@@ -1,8 +1,10 @@
-/* Schedulers and budget functions written in Lua: rill.scheduler{} and the argument `f` of their functions.
+/* Schedulers and budget functions written in Lua: rill.scheduler{}, and functions for the option max-batch-hypotheses.
+ * Their argument `f` is a view of the items in flight.
  *
  * A scheduler's result is a request, which the engine adapts to its guarantees (scheduler.h). This file only checks
- * that it is valid: indexes in range, numbers that are numbers. Divisions: fields · results · failures · calls ·
- * budgets · declaring. */
+ * that it is valid: indexes in range, and numbers that are not NaN.
+ *
+ * Divisions: fields · results · failures · calls · budgets · declaring. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,7 +15,8 @@ enum { CHOOSE, REFILL, ENCODE_AHEAD };
 
 typedef struct scheduler_instance {
     script_instance base;
-    rill_status late_status; /* encode_ahead returns no status: the next call fails in its place, with this message */
+    /* status of a failed encode_ahead, which returns no status itself; the next call returns it, with `message` */
+    rill_status late_status;
     char message[SCRIPT_MESSAGE_MAX];
 } scheduler_instance;
 
@@ -56,7 +59,7 @@ const rill_sched_view *script_sched_view_check(lua_State *L, int index)
 /* --- results, on top of the stack ------------------------------------------------------------------------------------ */
 
 typedef struct order {
-    int32_t n; /* number of items to choose from */
+    int32_t n; /* number of items in flight, from which choose() selects */
     int32_t *index;
     int32_t count;
 } order;
@@ -104,14 +107,14 @@ static void take_order(lua_State *L, void *out)
     else if (lua_istable(L, -1))
         take_table(L, out);
     else
-        luaL_error(L, "choose returned a %s: a table or an array of indexes expected, most wanted first",
+        luaL_error(L, "choose returned a %s: a table or array of item indexes, most preferred first, was expected",
                    luaL_typename(L, -1));
 }
 
 typedef struct amount {
     const char *word;
     double value;
-    int is_given; /* 0 for nil */
+    int is_given; /* 0: the function returned nil */
 } amount;
 
 static void take_amount(lua_State *L, void *out)
@@ -120,14 +123,14 @@ static void take_amount(lua_State *L, void *out)
     a->is_given = lua_type(L, -1) == LUA_TNUMBER;
     if (a->is_given) a->value = lua_tonumber(L, -1);
     if (!a->is_given && !lua_isnil(L, -1))
-        luaL_error(L, "%s returned a %s: a number expected", a->word, luaL_typename(L, -1));
-    if (a->is_given && isnan(a->value)) luaL_error(L, "%s returned a number that is none (0/0)", a->word);
+        luaL_error(L, "%s returned a %s: a number was expected", a->word, luaL_typename(L, -1));
+    if (a->is_given && isnan(a->value)) luaL_error(L, "%s returned NaN", a->word);
 }
 
 static void take_needed_amount(lua_State *L, void *out)
 {
     take_amount(L, out);
-    if (!((amount *)out)->is_given) luaL_error(L, "%s returned nothing: a number expected", ((amount *)out)->word);
+    if (!((amount *)out)->is_given) luaL_error(L, "%s returned nothing: a number was expected", ((amount *)out)->word);
 }
 
 static int32_t clamp(double x)
@@ -137,8 +140,8 @@ static int32_t clamp(double x)
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Report a failed call. An invalid result is noticed after the function has returned, so its definition is given as the
- * position. */
+/* Add the function and the items in flight to the message of a failed call. The message has the position where the
+ * function is defined, because an invalid result is noticed after the function has returned. */
 static rill_status fail_scheduler_call(const script_instance *self, rill_status status, int which,
                                        const rill_sched_view *f)
 {
@@ -190,7 +193,7 @@ static rill_status refill(void *self, const rill_sched_view *f, int32_t *admit)
     return status;
 }
 
-/* Default refill: admit inputs when at most the share refill-threshold of max_items is in flight. */
+/* Default refill(): admit inputs when at most the share refill-threshold of max_items is in flight. */
 static rill_status default_refill(void *self, const rill_sched_view *f, int32_t *admit)
 {
     (void)self;
@@ -211,14 +214,14 @@ static int32_t encode_ahead(void *self, const rill_sched_view *f)
 /* --- budgets ------------------------------------------------------------------------------------------------------ */
 
 static const script_declaration budget_declaration = {
-    .kind = SCRIPT_SCHEDULER, /* never registered */
+    .kind = SCRIPT_SCHEDULER, /* any kind: this declaration is never registered */
     .word = "budget",
     .functions = {"budget"},
     .instance_size = sizeof(script_instance),
 };
 
-/* A budget between 0 and 1 means 1, not unlimited; an infinite one means unlimited. A negative one is refused here,
- * where the script's position is known. */
+/* Call a budget function. A result between 0 and 1 means 1, not unlimited; infinity means unlimited. A negative
+ * result fails here, where the function's position is known. */
 static rill_status call_budget(void *user, const rill_sched_view *f, int32_t *budget)
 {
     amount a = {"the budget function", 0, 0};
@@ -227,7 +230,7 @@ static rill_status call_budget(void *user, const rill_sched_view *f, int32_t *bu
     if (a.value < 0) {
         const script_instance *self = user;
         status = rill_fail(self->table->script->ctx, RILL_ERR_PLUGIN,
-                           "%s returned %g: a budget is at least 1, or 0 for none", a.word, a.value);
+                           "%s returned %g: at least 1, or 0 for no limit, was expected", a.word, a.value);
         return fail_scheduler_call(self, status, 0, f);
     }
     if (a.value > 0 && a.value < 1) a.value = 1;

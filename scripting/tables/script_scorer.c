@@ -1,7 +1,9 @@
-/* Scorers written in Lua: rill.scorer{} and their argument `rows`.
+/* Scorers written in Lua: rill.scorer{}. Their argument `rows` is a view of the engine's rill_scorer_rows.
  *
  * The script is called once per timestep and phase. The rows of an item are adjacent and form a segment, over which
- * arrays reduce and broadcast. Divisions: fields · paths · hypothesis state · names · calls · declaring. */
+ * arrays reduce and broadcast.
+ *
+ * Divisions: fields · paths · hypothesis state · names · calls · declaring. */
 #include "script_scorer.h"
 
 #include <math.h>
@@ -9,11 +11,11 @@
 
 #include "rill/engine.h"
 
-/* Charges for script_charge(): a step to the parent node often misses the cache; a name is looked up; a tokenizer
- * visits each letter several times. */
+/* Instructions charged: for a step to the parent node, which often misses the cache; for looking up a name; and for
+ * tokenizing, where a tokenizer visits each byte several times. */
 enum { STEP_WORK = 10, NAME_WORK = 100, LETTER_WORK = 20 };
 
-enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* functions of the declaration */
+enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* indexes of the declaration's functions */
 
 const scorer_call *scorer_self(lua_State *L)
 {
@@ -29,7 +31,8 @@ int32_t scorer_row(lua_State *L, const scorer_call *call, int index)
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-/* Push an array of the action `back` steps before each row's last one; RILL_ACTION_START if the hypothesis is shorter. */
+/* Push an array with the action `back` steps before the last one of each row's hypothesis; RILL_ACTION_START if the
+ * hypothesis is shorter. */
 void scorer_push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Integer back, array_level level)
 {
     int32_t *action = script_array_make(L, ARRAY_I32, rows->n, level);
@@ -67,18 +70,21 @@ int scorer_history(lua_State *L)
 
 /* --- hypothesis state ----------------------------------------------------------------------------------------------- */
 
-/* Address of number i of row r, which are at indexes 3 and 2. Raises if out of range. */
+/* Return the address of number i in the state of row r; r and i are at stack indexes 2 and 3. Raises if one is out
+ * of range. */
 static char *state_number(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
     const int32_t n = c->self->base.table->number, row = scorer_row(L, c, 2);
     const lua_Integer i = luaL_checkinteger(L, 3);
-    if (n == 0) luaL_error(L, "nothing is kept of hypotheses: declare the scorer with state = N, so many numbers each");
-    if (i < 1 || i > n) luaL_error(L, "number %I of a state is outside 1..%d", (LUAI_UACINT)i, (int)n);
+    if (n == 0)
+        luaL_error(
+            L, "hypotheses have no state: declare the scorer with state = N, to store N numbers for each hypothesis");
+    if (i < 1 || i > n) luaL_error(L, "number %I of the state is outside 1..%d", (LUAI_UACINT)i, (int)n);
     return (char *)c->rows->state + ((size_t)row * (size_t)n + (size_t)(i - 1)) * sizeof(double);
 }
 
-/* rows:state(r, i) */
+/* rows:state(r, i): number i in the state of row r. */
 static int state(lua_State *L)
 {
     double value;
@@ -87,7 +93,7 @@ static int state(lua_State *L)
     return 1;
 }
 
-/* rows:keep(r, i, value) */
+/* rows:keep(r, i, value): store number i in the state of row r. */
 static int store_state(lua_State *L)
 {
     const double value = luaL_checknumber(L, 4);
@@ -124,8 +130,8 @@ static void read_field(lua_State *L, const script_view *view, int field)
     }
 }
 
-/* First row of the item whose number is at index 2; the next element is the first row of the next item. Raises if out
- * of range. */
+/* Return a pointer to the first row of the item whose number is at stack index 2; the next element is the first row
+ * of the next item. Raises if the number is out of range. */
 static const int32_t *item_rows(lua_State *L, const scorer_call *c)
 {
     lua_Integer i = luaL_checkinteger(L, 2);
@@ -187,8 +193,8 @@ static int find(lua_State *L)
     return 1;
 }
 
-/* rows:tokenize(text): returns an error to the script if the text cannot be tokenized. The ids are in a userdata, so an
- * error cannot leak them. */
+/* rows:tokenize(text): a table of the text's actions, or nil and a message if the text cannot be tokenized. The
+ * actions are read into a userdata, so a Lua error cannot leak their memory. */
 static int tokenize(lua_State *L)
 {
     size_t length;
@@ -251,7 +257,7 @@ const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_modifier
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
-/* Find each item's rows. */
+/* Find the first row of each item and store it in the instance's `offset`. */
 static rill_status find_items(scorer_call *c)
 {
     scorer_instance *self = c->self;
@@ -281,17 +287,18 @@ static rill_status call_script_scorer(scorer_call *c)
     if (status < 0) return status;
     script_frame frame = script_begin(s, c->self->offset, c->items);
     status = script_instance_call(&c->self->base, SCORE_FUNCTION, &rows_class, c, script_refuse_array,
-                                  (void *)"scores are changed by rows:add() and its relatives");
+                                  (void *)"change scores by rows:add() and similar methods");
     script_end(s, frame);
     return status;
 }
 
 typedef struct failed_call {
     const scorer_call *all;
-    int32_t first; /* first row of the next item */
+    int32_t first; /* first row of the item to be tried next */
 } failed_call;
 
-/* Repeat the call for the next item alone, to attribute a failure. Its modifiers do not matter: the run is over. */
+/* Repeat the call for the next item alone, to find the item that fails. The modifiers that it sets do not matter,
+ * since the run ends. */
 static rill_status call_script_scorer_for_item(void *user, int32_t i, int64_t *id)
 {
     (void)i;
@@ -335,20 +342,20 @@ static void free_scorer_instance(script_instance *instance)
     if (self->text.ctx != NULL) rill_text_clear(&self->text);
 }
 
-/* A number below infinity; nil counts as 0 if `may_lack`. */
+/* Return the number at `index`, which must be below infinity. nil counts as 0 if `may_lack` is 1. */
 static double check_bonus(lua_State *L, int index, int may_lack, const char *what)
 {
     if (may_lack && lua_isnil(L, index)) return 0;
     if (lua_type(L, index) != LUA_TNUMBER)
-        luaL_error(L, "max_bonus returned a %s for %s: a number expected", luaL_typename(L, index), what);
+        luaL_error(L, "max_bonus returned a %s for %s: a number was expected", luaL_typename(L, index), what);
     const double value = lua_tonumber(L, index);
     if (!(value < HUGE_VAL))
-        luaL_error(L, "max_bonus returned %f for %s: a number below infinity expected", (LUAI_UACNUMBER)fabs(value),
+        luaL_error(L, "max_bonus returned %f for %s: a number below infinity was expected", (LUAI_UACNUMBER)fabs(value),
                    what);
     return value;
 }
 
-/* Compute the instance's maximum bonus, which is constant from here on; runs in a protected call. */
+/* Call max_bonus() and store its results, which are constant for this instance; runs in a protected call. */
 static int find_max_bonus(lua_State *L)
 {
     scorer_instance *self = lua_touserdata(L, 1);

@@ -7,14 +7,16 @@
 
 typedef struct scorer_instance {
     script_instance base;
-    int32_t *offset;  /* [items + 1] rows of each item of the call in progress */
-    int64_t *item_id; /* [items] */
+    int32_t *offset;  /* [items + 1] item i of the call in progress has the rows [offset[i], offset[i + 1]) */
+    int64_t *item_id; /* [items] input of each item */
     size_t offset_capacity, item_id_capacity;
-    double max_bonus, max_end_bonus; /* if the table has `max_bonus`: its value for this instance */
-    rill_text text;                  /* buffer for an action's name: freed even after a Lua error */
+    /* results of the script's max_bonus() for this instance; unused without that function */
+    double max_bonus, max_end_bonus;
+    /* buffer for an action's name; the instance frees it, so a Lua error cannot leak it */
+    rill_text text;
 } scorer_instance;
 
-/* Data of a view of rows. */
+/* One call of the scorer: the data of the view `rows`. */
 typedef struct scorer_call {
     scorer_instance *self;
     const rill_scorer_rows *rows;
@@ -22,15 +24,16 @@ typedef struct scorer_call {
     int32_t items;
 } scorer_call;
 
-/* In a method of rows: the call. */
+/* Return the call whose view is the first argument of a method of rows. */
 const scorer_call *scorer_self(lua_State *L);
 
-/* The row whose number is at `index`, counted from 0. Raises. */
+/* Return the row whose number, counted from 1, is at `index`. The result is counted from 0. Raises if out of range. */
 int32_t scorer_row(lua_State *L, const scorer_call *call, int index);
 
-/* Push an array of the action `back` steps before each row's last; RILL_ACTION_START where there is none. */
+/* Push an array with the action `back` steps before the last one of each row's hypothesis; RILL_ACTION_START if the
+ * hypothesis is shorter. */
 void scorer_push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Integer back, array_level level);
-/* A method: a table of a row's actions, the last first. */
+/* rows:history(row, max_length): a table of the actions of a row's hypothesis, the last one first. */
 int scorer_history(lua_State *L);
 
 /* --- scorer_modifiers.c: methods -------------------------------------------------------------------------------------- */

@@ -6,36 +6,39 @@
 
 typedef enum script_kind { SCRIPT_HEURISTIC, SCRIPT_SCORER, SCRIPT_SCHEDULER, SCRIPT_DOMAIN } script_kind;
 
-enum { SCRIPT_NAME_MAX = 48 }; /* of a heuristic, a scorer, a scheduler or a domain, with its NUL */
+enum { SCRIPT_NAME_MAX = 48 }; /* maximum bytes of the name of a heuristic, scorer, scheduler or domain, with its NUL */
 
-/* The engine's table of that kind and name, or NULL. */
+/* Return the struct of the registered plugin or domain of that kind and name, or NULL. */
 const void *script_find(const rill_context *ctx, script_kind kind, const char *name);
 
-/* The engine's struct of the view at `index`; a Lua error if it is something else or its call is over. */
+/* Return the engine's struct that the view at `index` refers to. Raises if the value is not such a view, or the
+ * view's call has returned. */
 rill_candidates *script_candidates_check(lua_State *L, int index);
 const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_modifiers **modifiers);
 const rill_sched_view *script_sched_view_check(lua_State *L, int index);
 
-/* A budget callback from the Lua function at `index`, which gets a scheduler view and returns a number (0: none) or nil
- * (as configured). `user` belongs to the script. Raises nothing. */
+/* Make a callback for max-batch-hypotheses from the Lua function at `index`. The function gets a scheduler view and
+ * returns a number (0: no limit), or nil for the configured value. `user` belongs to the script. Raises nothing. */
 rill_status script_budget_create(lua_State *L, int index, rill_budget_fn *fn, void **user);
 
-/* Equivalence keys for cube pruning, from the Lua function at `index`, which gets the hypotheses and returns an array
- * of numbers. */
+/* Make a callback for the option cube_key from the Lua function at `index`, which gets the hypotheses and returns an
+ * array of numbers: hypotheses with equal numbers are one class of cube pruning. `user` belongs to the script.
+ * Raises nothing. */
 rill_status script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user);
 
-/* Name of the domain of the object at `index`, or NULL if it is no rill.domain{}. */
+/* Return the name of the domain object at `index`, or NULL if the value is not the result of rill.domain{}. */
 const char *script_domain_name(lua_State *L, int index);
 
-/* The room's parts, and what frees all of them. */
+/* Functions that open and close this module in a script's state: each adds one function to `rill`, or opens a view's
+ * class. */
 void script_open_heuristics(lua_State *L); /* rill.heuristic */
 void script_open_scorers(lua_State *L);    /* rill.scorer */
 void script_open_schedulers(lua_State *L); /* rill.scheduler */
-void script_open_cube(lua_State *L);       /* what cube_key functions get */
+void script_open_cube(lua_State *L);       /* the view that functions for the option cube_key get */
 void script_open_domains(lua_State *L);    /* rill.domain */
 void script_tables_free(rill_script *s);
 
-/* The Lua spelling of an option such as "max-items". Returns `out`. */
+/* Write the option's name to `out` with "_" instead of "-", as in "max_items". Returns `out`. */
 const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX]);
 
 #endif

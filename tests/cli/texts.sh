@@ -180,6 +180,6 @@ exits 0; lines 2; line_is 2 xxx; says "rill: warning: line 2: an odd one"
 verdict "$(good [ "$(wc -l <err)" = 1 ])" "nothing is said of the other"
 sed 's/"an odd one"/{}/' echo.lua >bad.lua
 feed two "$rill" decode -q --plugin bad.lua --domain echo
-exits 1; says "note is a sentence, not a table"
+exits 1; says "note must be a string, not a table"
 
 finish

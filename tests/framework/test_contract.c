@@ -301,9 +301,8 @@ static void domains_return_nonsense(void **state)
         rill_status status = decode_one(&h);
         if (fault_case < 5) {
             assert_int_equal(status, RILL_ERR_PLUGIN);
-            assert_non_null(strstr(rill_error(h.ctx), fault_case < 2
-                                                          ? "domain slipper: choices of input 0"
-                                                          : "domain slipper: finalize"));
+            assert_non_null(strstr(rill_error(h.ctx),
+                                   fault_case < 2 ? "domain slipper: choices of input 0" : "domain slipper: finalize"));
         } else {
             assert_int_equal(rill_engine_next(h.engine, &result), RILL_OK);
             assert_true(result->n_outputs > 1);

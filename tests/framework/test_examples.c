@@ -14,7 +14,7 @@ static void hello_beam(void **state)
                                    "walk shop clean: sunny sunny rainy 0.00864\n"
                                    "walk: sunny 0.24000\n"
                                    "walk: rainy 0.06000\n"
-                                   "walk swim: day 2 is not walk, shop or clean\n"
+                                   "walk swim: day 2: walk, shop or clean was expected\n"
                                    ":  1.00000\n";
     char text[1000];
     FILE *program = popen("\"" HELLO_BEAM "\" \"walk shop clean\" walk \"walk swim\" \"\"", "r");
@@ -85,7 +85,7 @@ static void template_domain(void **state)
     assert_string_equal(wide.best[1], "fox");
     assert_string_equal(wide.best[3], "quick");
     assert_int_equal(wide.status[4], RILL_ERR_INPUT);
-    assert_string_equal(wide.message[4], "byte 2 is neither a letter nor _");
+    assert_string_equal(wide.message[4], "byte 2 is neither a letter nor '_'");
     assert_int_equal(wide.status[5], RILL_OK); /* a blank line, which no domain receives */
     assert_string_equal(wide.best[5], "");
     rill_model *model;

@@ -229,7 +229,9 @@ static void options_are_checked(void **state)
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "lenpen"},
          {0},
          "\"lenpen\": there is one"},
-        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "deep k"}, {0}, "\"k\": the name must have"},
+        {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "deep k"},
+         {0},
+         "\"k\": the name must have"},
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "deep"},
          {"deep", "M", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
          "needs another"},
@@ -325,7 +327,8 @@ static void domain_info_is_checked(void **state)
         {{.actions = 3, .max_length = 9, .phases = 9}, "has 9 phases"},
         {{.actions = 3, .max_length = 9, .phases = -1}, "has -1 phases"},
         {{.actions = 3, .max_length = 9, .has_end_action = 1, .end_action = 3}, "its end action 3 is not one of them"},
-        {{.actions = 3, .max_length = 9, .has_end_action = 1, .end_action = -1}, "its end action -1 is not one of them"},
+        {{.actions = 3, .max_length = 9, .has_end_action = 1, .end_action = -1},
+         "its end action -1 is not one of them"},
         {{.actions = 3, .max_length = 0}, "a max_length of 0"},
     };
     rill_domain saying = toy_domain;

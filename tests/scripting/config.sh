@@ -173,15 +173,15 @@ run "$rill" bench --config run.lua --methods var-stream -q
 exits 1; says 'rill: method var-stream: run.lua:1: heuristics[1]: unknown heuristic "absolut"'
 config "{ heuristics = { absolute } }"
 run "$rill" run run.lua
-exits 1; prints_nothing; says "there is no variable 'absolute'; the heuristic of that name is written with quotes"
+exits 1; prints_nothing; says "undefined variable 'absolute': write the name of the heuristic in quotes"
 config "{ $model, heuristics = { 'patience:2' } }"
 run "$rill" run run.lua -q -i "$questions"
 exits 1; says 'unknown heuristic "patience": set the option patience'
 refused "{ options = { max_cand = 3 } }" 'options.max_cand: unknown key; did you mean "max_candidates"?'
-refused "{ options = { max_items = 3, ['max-items'] = 4 } }" 'options.max-items: max_items has another value, and means the same'
+refused "{ options = { max_items = 3, ['max-items'] = 4 } }" 'options.max-items: max_items is the same option, with another value'
 refused "{ options = { method = 'greedy\\0x' } }" 'options.method: a text with a NUL byte is not a text'
 refused "{ options = { M = 3 } }" 'options.M: unknown key; did you mean "max_children"?'
-refused "{ options = { num_beams = 3, k = 4 } }" 'k has another value, and means the same'
+refused "{ options = { num_beams = 3, k = 4 } }" 'k is the same option, with another value'
 refused "{ options = { num_beam = 3 } }" 'options.num_beam: unknown key; did you mean "num_beams"?'
 refused "{ options = { max_len_b = 3 } }" "options.max_len_b: unknown key: for fairseq's ax + b, set max-length-factor to a and max-length to b"
 refused "{ options = { delta = 3 } }" 'heuristics = { {"absolute", ...} }'
@@ -300,7 +300,7 @@ run "$rill" run run.lua --refs "$questions"
 exits 1; says "3 inputs"; says "8 references"
 sweep 'sweep = rill.sweep{ detla = {1} }'
 run "$rill" run run.lua
-exits 1; says 'run.lua:1: rill.sweep: nothing is called "detla"; did you mean "delta"?'
+exits 1; says 'run.lua:1: rill.sweep: unknown parameter "detla"; did you mean "delta"?'
 sweep 'sweep = rill.sweep{ k = {1},
   M = {1, 2, 0} }'
 run "$rill" run run.lua

@@ -29,7 +29,7 @@ rm native.so
 feed "$questions" "$rill" run --unsafe-scripts native.lua
 says "native.lua:"
 says "native.so"
-says "(nor is it in the script's folder)"
+says "(and not found in the script's directory)"
 verdict "$(good [ "$status" -ne 0 ])" "a failure was expected"
 
 feed "$questions" "$rill" run "$script"

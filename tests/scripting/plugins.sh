@@ -160,7 +160,7 @@ refused_options() { # refused_options LIST SENTENCE
   run "$rill" list --plugin bad.lua
   exits 1; says "$2"
 }
-refused_options '{ {} }' "an entry lacks its name"
+refused_options '{ {} }' "an entry has no name"
 refused_options '{ 3 }' "was expected, not a number"
 refused_options '3' "options is a number"
 refused_options '{ { name = "n-best", argument = "K" } }' 'option "n-best": the name is taken: use another'
@@ -170,17 +170,18 @@ for name in k i - -- -a a- a_b "A B"; do # what would be no option of a command 
   refused_options "{ { name = \"$name\", argument = \"A\" } }" "option \"$name\": its name must be 2 to 40 of a-z, 0-9 and -"
 done
 refused_options '{ { name = "aa", argument = "A", type = "int" } }' 'type "int": text, path, number or switch was expected'
-refused_options '{ { name = "aa", type = "number" } }' "a switch has no argument"
-refused_options '{ name = "aa", argument = "A" }' 'bad.lua:1: rill.domain: options: a list { {name = "NAME", ...}, ... } was expected; "'
-refused_options '{ aa = { argument = "A" } }' 'was expected; "aa" is a name in it'
+refused_options '{ { name = "aa", type = "number" } }' "must have either the type \"switch\" or an argument"
+refused_options '{ name = "aa", argument = "A" }' \
+  'bad.lua:1: rill.domain: options: a list { {name = "NAME", ...}, ... } was expected, not a table with the key "'
+refused_options '{ aa = { argument = "A" } }' 'was expected, not a table with the key "aa"'
 refused_options '{ nil, { name = "aa" }, [9] = 3 }' "a list without gaps was expected"
-refused_options '{ { name = "aa", argumnt = "A" } }' "bad.lua:1: rill.domain: options: an entry has name,"
-refused_options '{ { name = "aa", argumnt = "A" } }' "default and help, not argumnt"
-refused_options '{ { "aa", argument = "A" } }' "and help, not a value without a name"
+refused_options '{ { name = "aa", argumnt = "A" } }' "bad.lua:1: rill.domain: options: name, argument,"
+refused_options '{ { name = "aa", argumnt = "A" } }' "default or help was expected, not argumnt"
+refused_options '{ { "aa", argument = "A" } }' "or help was expected, not a value without a name"
 refused_options '{ { name = "aa", argument = "A", type = "number", default = "many" } }' \
-  'bad.lua:1: rill.domain: options: aa: its default "many" is no number'
-refused_options '{ { name = "aa", default = 1 } }' "aa: its default is neither true nor false"
-refused_options '{ { name = "aa", argument = "A", default = true } }' "a default is no text"
+  'bad.lua:1: rill.domain: options: aa: the default "many" is not a number'
+refused_options '{ { name = "aa", default = 1 } }' "aa: the default of a switch must be true or false"
+refused_options '{ { name = "aa", argument = "A", default = true } }' "default must be a string"
 # defaults, by their types, where nothing was given
 cat >defaults.lua <<'END'
 rill.domain{ name = "defaults", actions = { "on", "off" }, end_action = "off",
@@ -203,7 +204,7 @@ run "$rill" list --plugin hidden.lua
 exits 0; prints "domain-args=A"
 echo 'return { plugins = { "../hidden.lua" }, domain = "r" }' >there/run.lua
 feed x "$rill" run there/run.lua -q
-exits 1; says 'domain "r": its option "domain_args" has the name of a key of configurations: it needs another'
+exits 1; says 'domain "r": its option "domain_args" has the name of a configuration key: it needs another name'
 
 # --- what a script prints stands on stderr, with the progress line out of its way
 cat >talk.lua <<'END'
@@ -265,7 +266,7 @@ done
 # --- files and the system are shut unless they are opened
 echo 'local f <close> = io.open("made", "w") f:write("x") rill.scorer{name = "opened", score = function(rows) end}' >opened.lua
 run "$rill" list scorers --plugin opened.lua
-exits 1; says "opened.lua:1: 'io' is shut to scripts: --unsafe-scripts opens it"
+exits 1; says "opened.lua:1: 'io' is not available to sandboxed scripts: --unsafe-scripts enables it"
 verdict "$(good [ ! -e made ])" "nothing was written"
 run "$rill" list scorers --plugin opened.lua --unsafe-scripts
 exits 0; prints opened

@@ -56,8 +56,8 @@ printf '%s\n' 'teh watre' '' 'route 66' 'naïve' 'hte sea' >odd
 spell odd -q
 exits 2; lines 5; line_is 1 "the water"; line_is 5 "the sea"
 says_not "line 2:"
-says "line 3: '6' is neither a letter nor a blank"
-says "line 4: 'ï' is neither a letter nor a blank"
+says "line 3: '6' is neither a letter nor a space"
+says "line 4: 'ï' is neither a letter nor a space"
 
 # --- a language of one's own, from a model directory; without a file of words there is none
 mkdir words empty
@@ -69,7 +69,7 @@ spell short -q -m empty
 exits 1; says 'options.read: cannot open words.txt: No such file'; prints_nothing
 echo 123 >empty/words.txt
 spell short -q -m empty
-exits 1; says "domain spelling: there are no words to learn from"
+exits 1; says "domain spelling: words.txt has no words to learn from"
 mkdir model && cp words/words.txt model && echo '{"rill": {"domain": "spelling", "options": {"k": 4}}}' >model/config.json
 feed short "$rill" decode --plugin "$plugin" -m model -q
 exits 0; line_is 1 "tea"

@@ -201,7 +201,7 @@ static void stores_broadcast_and_convert(void **unused)
     job_all.expression = "v";
     expect(&f, do_store, &job_all, "3 cells do not fit 3 items: reduce them first");
     job_all.expression = "0/0";
-    expect(&f, do_store, &job_all, "a NaN has no place in an array of int32");
+    expect(&f, do_store, &job_all, "NaN cannot be stored in an array of int32");
     job_all.expression = "{1, 2, 3}";
     expect(&f, do_store, &job_all, "a number, a boolean or an array was expected, not a table");
     assert_memory_equal(m.i32, ((int32_t[]){-1, -1, -2, 9}), 16);

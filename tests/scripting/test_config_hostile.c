@@ -52,7 +52,7 @@ static void config_hostile(void **state)
         {"{ options = { k = watched{} } }", "options.k: a table is not a whole number from 1 to 65536"},
         {"{ model = watched{} }", "model: 1 to 17 models were expected"},
         {"{ heuristics = watched{ watched{ 'x', watched{} } } }",
-         "heuristics[1]: arguments of x: a table cannot be one"},
+         "heuristics[1]: arguments of x: a number, a string or a boolean was expected, not a table"},
         {"{ threads = 2.5 }", "threads: a whole number from 1 to 1024 was expected"},
     };
     char text[2048];

@@ -311,11 +311,11 @@ static void texts_to_actions(void **state)
          "domain d: tokenize: script test.lua: tokenize: \"z\" is not among the names"},
         /* invalid results */
         {LETTERS ", tokenize = function() end }", "ban", "a",
-         "tokenize returned nil: it returns a list of actions, or nil"},
+         "tokenize returned nil without a message: it must return a list of actions, or nil"},
         {LETTERS ", tokenize = function() return nil, 3 end }", "ban", "a", "tokenize returned nil"},
         {LETTERS ", tokenize = function() return 'a' end }", "ban", "a", "tokenize returned a string"},
-        {LETTERS ", tokenize = function() return {true} end }", "ban", "a", "tokenize: a boolean is no action"},
-        {LETTERS ", tokenize = function() return {3, {}} end }", "ban", "a", "tokenize: a table is no action"},
+        {LETTERS ", tokenize = function() return {true} end }", "ban", "a", "tokenize: a boolean cannot be an action"},
+        {LETTERS ", tokenize = function() return {3, {}} end }", "ban", "a", "tokenize: a table cannot be an action"},
         {LETTERS ", tokenize = function() return {2^32 + 3} end }", "ban", "a",
          "action 4294967299.0 is not one of 0 to 5"},
         {LETTERS ", tokenize = function() return {-(1 << 32) + 3} end }", "ban", "a",
@@ -414,7 +414,7 @@ static void rows_outlive_their_model(void **unused)
         assert_int_equal(domain_decode(&run, ctx, model, words), i == 0 ? RILL_OK : RILL_ERR_PLUGIN);
         rill_model_close(model);
     }
-    assert_non_null(strstr(rill_error(ctx), "belongs to the rows of the score() in progress"));
+    assert_non_null(strstr(rill_error(ctx), "can only be called on the rows of the score() in progress"));
     rill_context_destroy(ctx);
 }
 

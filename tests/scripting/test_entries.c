@@ -93,9 +93,9 @@ static void objects(void **state)
     reads("scorer", "return rill.scorer{ name = 'mine', score = print }", "mine", "");
     reads("scheduler", "return { rill.scheduler{ name = 'mine', create = print, choose = print }, 'x' }", "mine", "x");
     refuses("heuristic", "return rill.scorer{ name = 'mine', score = print }",
-            "scorer mine stands where a heuristic is expected");
+            "a heuristic was expected, not scorer mine");
     refuses("scheduler", "return { rill.heuristic{ name = 'mine', apply = print } }",
-            "heuristic mine stands where a scheduler is expected");
+            "a scheduler was expected, not heuristic mine");
 }
 
 static void functions(void **state)
@@ -111,25 +111,26 @@ static void functions(void **state)
 static void refusals(void **state)
 {
     (void)state;
-    refuses("heuristic", "return nil", "a nil where a heuristic is expected: \"NAME:ARGUMENTS\"");
-    refuses("heuristic", "return 17", "a number where a heuristic is expected");
-    refuses("heuristic", "return rill.array{1}", "where a heuristic is expected");
-    refuses("scorer", "return coroutine.create(print)", "where a scorer is expected");
-    refuses("domain", "return function() end", "a function where a domain is expected");
-    refuses("heuristic", "return ''", "names no heuristic");
-    refuses("heuristic", "return ':10'", "names no heuristic");
-    refuses("heuristic", "return 'a\\0b'", "names no heuristic");
-    refuses("heuristic", "return 'a:b\\0c'", "a byte of value 0");
+    refuses("heuristic", "return nil", "a heuristic was expected, not a nil: write \"NAME:ARGUMENTS\"");
+    refuses("heuristic", "return 17", "a heuristic was expected, not a number");
+    refuses("heuristic", "return rill.array{1}", "a heuristic was expected");
+    refuses("scorer", "return coroutine.create(print)", "a scorer was expected");
+    refuses("domain", "return function() end", "a domain was expected, not a function");
+    refuses("heuristic", "return ''", "has no name of a heuristic");
+    refuses("heuristic", "return ':10'", "has no name of a heuristic");
+    refuses("heuristic", "return 'a\\0b'", "has no name of a heuristic");
+    refuses("heuristic", "return 'a:b\\0c'", "arguments of a contain a zero byte");
     refuses("heuristic", "return ('x'):rep(48)", "has at most 47 bytes");
-    refuses("heuristic", "return 'x:' .. ('y'):rep(1024)", "more than 1023 bytes");
-    refuses("heuristic", "return { 'x', ('y'):rep(600), ('y'):rep(600) }", "more than 1023 bytes");
-    refuses("heuristic", "return {}", "is how a heuristic with arguments is written");
-    refuses("heuristic", "return { name = 'x' }", "is how a heuristic with arguments is written");
+    refuses("heuristic", "return 'x:' .. ('y'):rep(1024)", "have more than 1023 bytes");
+    refuses("heuristic", "return { 'x', ('y'):rep(600), ('y'):rep(600) }", "have more than 1023 bytes");
+    refuses("heuristic", "return {}", "write a heuristic with arguments as");
+    refuses("heuristic", "return { name = 'x' }", "write a heuristic with arguments as");
     refuses("heuristic", "return { 'x', delta = 10 }", "without keys");
-    refuses("heuristic", "return { { 'x' } }", "a table where the name of a heuristic is expected");
-    refuses("heuristic", "return { 'x', {} }", "arguments of x: a table cannot be one");
-    refuses("heuristic", "return { 'x', print }", "arguments of x: a function cannot be one");
-    refuses("heuristic", "return { 10, 'x' }", "a number where a heuristic is expected");
+    refuses("heuristic", "return { { 'x' } }", "the name of a heuristic was expected, not a table");
+    refuses("heuristic", "return { 'x', {} }",
+            "arguments of x: a number, a string or a boolean was expected, not a table");
+    refuses("heuristic", "return { 'x', print }", "a number, a string or a boolean was expected, not a function");
+    refuses("heuristic", "return { 10, 'x' }", "a heuristic was expected, not a number");
 }
 
 /* A function is registered only once, separately from others, and the entry can be used. */

@@ -224,28 +224,28 @@ static void misuse(void **state)
     (void)state;
     refuses("return b.path_scroe", "candidates: no field \"path_scroe\": did you mean \"path_score\"?");
     refuses_after("return b.path_score:ge(-1)",
-                  "test.lua:1: the function returned an array, which would be lost: marks are assigned");
+                  "test.lua:1: the function returned an array, but its result is ignored: assign the marks");
     refuses("b.keap = 1", "candidates: no field \"keap\": did you mean \"keep\"?");
     refuses("return b.qqqqqqqqqqq", "candidates: no field \"qqqqqqqqqqq\"");
-    refuses("return b[1]", "candidates: fields have names, not [1]");
-    refuses("b.path_score = 1", "candidates.path_score is not for assigning to");
-    refuses("b.n = 1", "candidates.n is not for assigning to");
-    refuses("b.range = 1", "candidates.range is not for assigning to");
+    refuses("return b[1]", "candidates: the name of a field was expected, not [1]");
+    refuses("b.path_score = 1", "candidates.path_score is read-only");
+    refuses("b.n = 1", "candidates.n is read-only");
+    refuses("b.range = 1", "candidates.range is read-only");
     refuses("b.path_score[1] = 0", "can only be read");
     refuses("b.keep = 'yes'", "number");
     refuses("b.keep = {1, 2}", "number");
     refuses("b.width = 0 / 0", "b.width cannot be NaN");
-    refuses("b.width = -5", "b.width cannot be -5: a width is 0 or more");
+    refuses("b.width = -5", "b.width cannot be -5: a width must be 0 or more");
     refuses("b.width = b.k - 99", "b.width cannot be -");
-    refuses("b.keep = 0 / 0", "b.keep cannot be NaN: a mask holds 0 and 1");
+    refuses("b.keep = 0 / 0", "b.keep cannot be NaN: an element of a mask must be 0, 1");
     refuses("b.keep = 7", "b.keep cannot be 7");
     refuses("b.keep = b.path_score * (0 / 0)", "b.keep cannot be NaN");
     refuses("b.stop = 7", "b.stop cannot be 7");
     refuses("b:halt(b.k + 1)", "the mask of b:halt() cannot be ");
     refuses("b:drop(0.5)", "the mask of b:drop() cannot be 0.5");
-    refuses("b.width[1] = -5", "a width cannot be -5: a width is 0 or more");
+    refuses("b.width[1] = -5", "a width cannot be -5: a width must be 0 or more");
     refuses("b.width:set(b.k - 99)", "a width cannot be -");
-    refuses("b.keep[2] = 7", "a mark cannot be 7: a mask holds 0 and 1");
+    refuses("b.keep[2] = 7", "a mark cannot be 7: an element of a mask must be 0, 1");
     refuses("b.stop[1] = 0 / 0", "a mark cannot be NaN");
     refuses("b.keep:set(b.path_score)", "a mark cannot be -");
     refuses("b.width = b.path_score", "items");
@@ -314,13 +314,14 @@ static void names_the_input(void **state)
     }
     /* no input fails alone */
     scripted_fails(apply_text("if b.n > 1 then error('together') end"), &p, &plain, RILL_ERR_PLUGIN,
-                   "in a timestep of 8 inputs, the first is input 7 (line 8), none fails alone: ", "together", NULL);
+                   "in a timestep of 8 inputs, the first is input 7 (line 8), no input fails alone: ", "together",
+                   NULL);
     /* an error in a nested function has a traceback; an error value that is no string is shown, too */
     scripted_fails(apply_text("local function inner() local x = nil + 1 end\ninner()"), &p, &plain, RILL_ERR_PLUGIN,
                    "arithmetic on a nil", "inner",
-                   "in a timestep of 8 inputs, the first is input 7 (line 8), each fails alone: ", NULL);
+                   "in a timestep of 8 inputs, the first is input 7 (line 8), each input fails alone: ", NULL);
     scripted_fails(apply_text("error(setmetatable({}, {__tostring = function() return 'an object' end}))"), &p, &plain,
-                   RILL_ERR_PLUGIN, "an object", "the first is input 7 (line 8), each fails alone: ", NULL);
+                   RILL_ERR_PLUGIN, "an object", "the first is input 7 (line 8), each input fails alone: ", NULL);
     /* the first of several */
     scripted_fails(apply_text("for i = 1, b.n do if b.item_id[i] % 3 == 1 then error('a third') end end"), &p, &plain,
                    RILL_ERR_PLUGIN, "while decoding input 7 (line 8): ", "a third", NULL);
@@ -432,11 +433,11 @@ static void declarations(void **state)
     scripted_refused("rill.heuristic{ name = 'mine', apply = 'keep' }", "apply must be a function, not a string");
     scripted_refused("rill.heuristic{ name = 'mine', aply = print }", "unknown key \"aply\": did you mean \"apply\"?");
     scripted_refused("rill.heuristic{ name = 'mine', apply = print, choose = print }", "unknown key \"choose\"");
-    scripted_refused("rill.heuristic{ 'mine', apply = print }", "a key is a name, not 1");
+    scripted_refused("rill.heuristic{ 'mine', apply = print }", "a key must be a string, not 1");
     scripted_refused("rill.heuristic{ name = 'mine', apply = print, create = 5 }", "create must be a function");
     scripted_refused("rill.heuristic{ name = 'mine', apply = print, summary = {} }", "summary must be a string");
     scripted_refused("rill.heuristic{ name = 'mine', apply = print, arguments = 'A\\nB' }", "one line");
-    scripted_refused("rill.heuristic('mine')", "rill.heuristic wants a table");
+    scripted_refused("rill.heuristic('mine')", "rill.heuristic: a table was expected");
     scripted_refused("rill.heuristic{ name = 'absolute', apply = print }", "\"absolute\" is registered already");
     scripted_refused("for i = 1, 2 do rill.heuristic{ name = 'mine', apply = print } end", "is registered already");
     scripted_refused("for i = 1, 1e9 do rill.heuristic{ name = 'mine' .. i, apply = print } end", "in a loop?");

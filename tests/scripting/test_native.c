@@ -24,13 +24,13 @@ static void integers(void **state)
         "    end\n"
         "  end\n"
         "  for _, x in ipairs{w[2] - 1.0, w[3] + 1.0, 1.5, 0/0, 1/0, -1/0, '1', true, {}} do\n"
-        "    if name ~= 'i64' or x ~= w[2] - 1.0 then refused('argument 1 is', f, x) end\n"
+        "    if name ~= 'i64' or x ~= w[2] - 1.0 then refused('argument 1 (', f, x) end\n"
         "  end\n"
-        "  refused('argument 1 is', f, nil)\n"
+        "  refused('argument 1 (', f, nil)\n"
         "end\n"
-        "refused('echo_i8: argument 1 is int8: a whole number from -128 to 127, not 300', "
+        "refused('echo_i8: argument 1 (int8): a whole number from -128 to 127 was expected, not 300', "
         "  bind('echo_i8', 'int8(int8)'), 300)\n"
-        "refused('not string', bind('echo_i8', 'int8(int8)'), '3')\n");
+        "refused('was expected, not string', bind('echo_i8', 'int8(int8)'), '3')\n");
 }
 
 /* From 2^63 on, numbers are floats in Lua. */
@@ -58,11 +58,11 @@ static void floats_and_booleans(void **state)
                               "for _, x in ipairs{0, -0.5, 2^-140, 2^127, 1/0, -1/0} do assert(f(x) == x) end\n"
                               "assert(f(1/3) ~= 1/3 and math.abs(f(1/3) - 1/3) < 1e-7 and math.type(d(3)) == 'float')\n"
                               "refused('a number that a float can hold', f, 1e39)\n"
-                              "refused('argument 1 is double: a number, not string', d, '1')\n"
+                              "refused('argument 1 (double): a number was expected, not string', d, '1')\n"
                               "local b, cut = bind('echo_bool', 'bool(bool)'), bind('cut_bool', 'bool(uint64)')\n"
                               "assert(b(true) == true and b(false) == false)\n"
                               "assert(cut(256) == true and cut(0) == false)\n"
-                              "refused('true or false, not nil', b, nil)\n"
+                              "refused('true or false was expected, not nil', b, nil)\n"
                               "refused('true or false', b, 1)\n"
                               "assert(select('#', bind('nothing', 'void()')()) == 0)\n");
 }
@@ -84,7 +84,7 @@ static void many_arguments(void **state)
         " + 121 - 144)\n"
         "refused('many: 11 arguments given, 12 expected by int32(int32, ', many, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)\n"
         "refused('many: 13 arguments given', many, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)\n"
-        "refused('argument 12 is int32', many, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1.5)\n");
+        "refused('argument 12 (int32)', many, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1.5)\n");
 }
 
 /* --- texts, pointers, arrays -------------------------------------------------------------------------------------- */
@@ -97,39 +97,40 @@ static void texts_and_pointers(void **state)
                "local long = ('x'):rep(100000)\n"
                "assert(longer('ab', 'abc') == 'abc' and longer('', '') == '' and longer('y', long) == long)\n"
                "assert(longer(nil, 'a') == nil and longer('a', nil) == nil)\n"
-               "refused('text without a NUL inside', longer, 'a', 'b\\0c')\n"
-               "refused('argument 2 is string: a string or nil, not 3', longer, 'a', 3)\n"
+               "refused('a string without a NUL was expected', longer, 'a', 'b\\0c')\n"
+               "refused('argument 2 (string): a string or nil was expected, not 3', longer, 'a', 3)\n"
                "local keep, look = bind('keep', 'void*(double)'), bind('look', 'double(const void*)')\n"
                "local p = keep(2.5)\n"
                "assert(type(p) == 'userdata' and look(p) == 2.5 and look(nil) == -1 and keep(-1) == nil)\n"
-               "refused('nil, a pointer that a function returned, or a callback, not string', look, 'p')\n"
+               "refused('nil, a pointer that a function returned, or a callback was expected, not string', look, 'p')\n"
                "refused('not userdata', look, lib)\n");
 }
 
 static void arrays(void **state)
 {
     (void)state;
-    run_native(NATIVE_PRELUDE
-               "local sum, scale = bind('sum_doubles', 'double(const double*, size_t)'),"
-               " bind('scale', 'void(double*, size_t, double)')\n"
-               "local a = rill.array{1, 2, 3.5}\n"
-               "scale(a, #a, -2)\n"
-               "assert(a[1] == -2 and a[3] == -7 and sum(a, #a) == -13 and sum(a, 2) == -6)\n"
-               "local all = bind('sum_all', 'double(const float*, const int*, const int64_t*, const unsigned char*)')\n"
-               "local f, i = rill.ffi.array('float', {0.5, 0.25}), rill.ffi.array('int32', {-1, 2})\n"
-               "local l, b = rill.ffi.array('int64', {3, 2^40}), rill.ffi.array('uint8', rill.array{4, 255})\n"
-               "assert(all(f, i, l, b) == 0.5 + 2.5 - 100 + 2000 + 3e4 + 1e5 * 2^40 + 4e6 + 255e7)\n"
-               "assert(#rill.ffi.array('int64', 7) == 7 and rill.ffi.array('int64', 7)[7] == 0)\n"
-               "assert(#rill.ffi.array('double', {}) == 0)\n"
-               "refused('rill.ffi.array: argument 2 is uint8: a whole number from 0 to 255, not 256', rill.ffi.array,"
-               " 'uint8', {1, 256})\n"
-               "refused('argument 2 is int32', rill.ffi.array, 'int32', {1, 'x'})\n"
-               "refused('invalid option', rill.ffi.array, 'int16', 3)\n"
-               "refused('a length from 0 on', rill.ffi.array, 'int32', -1)\n"
-               "refused('array', sum, i, 2)\n" /* of another type */
-               "refused('array', all, a, i, l, b)\n"
-               "refused('argument 1 is double*: an array, not table', sum, {1, 2}, 2)\n"
-               "refused('argument 1 is double*: an array, not nil', sum, nil, 2)\n");
+    run_native(
+        NATIVE_PRELUDE
+        "local sum, scale = bind('sum_doubles', 'double(const double*, size_t)'),"
+        " bind('scale', 'void(double*, size_t, double)')\n"
+        "local a = rill.array{1, 2, 3.5}\n"
+        "scale(a, #a, -2)\n"
+        "assert(a[1] == -2 and a[3] == -7 and sum(a, #a) == -13 and sum(a, 2) == -6)\n"
+        "local all = bind('sum_all', 'double(const float*, const int*, const int64_t*, const unsigned char*)')\n"
+        "local f, i = rill.ffi.array('float', {0.5, 0.25}), rill.ffi.array('int32', {-1, 2})\n"
+        "local l, b = rill.ffi.array('int64', {3, 2^40}), rill.ffi.array('uint8', rill.array{4, 255})\n"
+        "assert(all(f, i, l, b) == 0.5 + 2.5 - 100 + 2000 + 3e4 + 1e5 * 2^40 + 4e6 + 255e7)\n"
+        "assert(#rill.ffi.array('int64', 7) == 7 and rill.ffi.array('int64', 7)[7] == 0)\n"
+        "assert(#rill.ffi.array('double', {}) == 0)\n"
+        "refused('rill.ffi.array: argument 2 (uint8): a whole number from 0 to 255 was expected, not 256', rill.ffi.array,"
+        " 'uint8', {1, 256})\n"
+        "refused('argument 2 (int32)', rill.ffi.array, 'int32', {1, 'x'})\n"
+        "refused('invalid option', rill.ffi.array, 'int16', 3)\n"
+        "refused('a length of at least 0', rill.ffi.array, 'int32', -1)\n"
+        "refused('array', sum, i, 2)\n" /* of another type */
+        "refused('array', all, a, i, l, b)\n"
+        "refused('argument 1 (double*): an array was expected, not table', sum, {1, 2}, 2)\n"
+        "refused('argument 1 (double*): an array was expected, not nil', sum, nil, 2)\n");
 }
 
 /* --- binding ------------------------------------------------------------------------------------------------------ */
@@ -141,14 +142,14 @@ static void opening_and_binding(void **state)
         NATIVE_PRELUDE
         "refused('rill.ffi.open: ', rill.ffi.open, './no-such-library.so')\n"
         "refused('no-such-library.so', rill.ffi.open, './no-such-library.so')\n"
-        "refused(\"(nor is it in the script's folder)\", rill.ffi.open, 'no-such-library.so')\n"
+        "refused(\"(and not found in the script's directory)\", rill.ffi.open, 'no-such-library.so')\n"
         "refused('it is a device', rill.ffi.open, '/dev/null')\n"
         "refused('shared object expected', rill.ffi.open, '')\n"
         "refused('shared object expected', rill.ffi.open, 'a\\0b')\n"
         "refused('string expected', rill.ffi.open)\n"
         "refused('native_functions', bind, 'no_such_function', 'void()')\n"
         "refused('has no function \"no_such_function\"', bind, 'no_such_function', 'void()')\n"
-        "refused('signature \"void(candidates, double)\", column 6: candidates is passed by its address', bind, 'keep_near',"
+        "refused('signature \"void(candidates, double)\", column 6: candidates must be passed as a pointer', bind, 'keep_near',"
         " 'void(candidates, double)')\n"
         "refused('name of a function', bind, '', 'void()')\n"
         "refused('name of a function', bind, ('x'):rep(200), 'void()')\n"
@@ -174,13 +175,13 @@ static void fixed_arguments(void **state)
         "local all = last:with(3, -4, 5, -6, 7, -8):with(1, -2)\n"
         "assert(all() == many(1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12) and all:with()() == all())\n"
         "refused('many: 9 arguments given, 8 expected', last, 1, 2, 3, 4, 5, 6, 7, 8, 9)\n"
-        "refused('the last ones being fixed', last, 1)\n"
-        "refused('many:with: 13 arguments given, 12 are open', many.with, many, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,"
+        "refused('whose last arguments are fixed', last, 1)\n"
+        "refused('many:with: 13 arguments given, but only 12 are not fixed yet', many.with, many, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,"
         " 12, 13)\n"
-        "refused('argument 12 is int32', many.with, many, 1.5)\n"
+        "refused('argument 12 (int32)', many.with, many, 1.5)\n"
         "local longer = bind('longer', 'string(string, string)'):with(('long '):rep(3)):with('sh' .. 'ort')\n"
         "local sum = bind('sum_doubles', 'double(double*, size_t)'):with(rill.array{1, 2, 4}, 3)\n"
-        "refused(\"argument 1 is the engine's\", lib.bind(lib, 'candidates', 'int(candidates*)').with,"
+        "refused('argument 1 is valid during one call of the engine only', lib.bind(lib, 'candidates', 'int(candidates*)').with,"
         " lib:bind('candidates', 'int(candidates*)'), 1)\n"
         "many, last, all, lib = nil\n"
         "for i = 1, 20 do local fresh = {} for j = 1, 20000 do fresh[j] = ('%015d'):format(j) end end\n" /* makes the collector run */
@@ -295,7 +296,7 @@ static void failing_callbacks(void **state)
         "refused('once', bind('sort', 'void(double*, size_t, void*)'), x, 8, late)\n"
         "assert(calls == 1 and x[8] == 8)\n"
         "local call = bind('through_i8', 'int8(void*, int8)')\n"
-        "refused('callback: its result is int8: a whole number from -128 to 127, not 128', call,"
+        "refused('callback: the result (int8): a whole number from -128 to 127 was expected, not 128', call,"
         " rill.ffi.callback('int8(int8)', function(x) return 128 end), 3)\n"
         "refused('not nil', call, rill.ffi.callback('int8(int8)', function(x) end), 3)\n"
         "refused('nothing to say', call, rill.ffi.callback('int8(int8)', function(x)"
@@ -320,7 +321,7 @@ static void failing_callbacks(void **state)
         "refused('argument 2 is candidates*', rill.ffi.callback, 'void(int, candidates*)', print)\n"
         "refused('column 6', rill.ffi.callback, 'void(x)', print)\n"
         "refused('function expected', rill.ffi.callback, 'void()', 3)\n"
-        "refused('a script may have 1000 callbacks; is this in a loop?', function()"
+        "refused('a script may have at most 1000 callbacks: is this call in a loop?', function()"
         " while true do rill.ffi.callback('void()', print) end end)\n");
 }
 

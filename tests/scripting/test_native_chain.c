@@ -155,7 +155,7 @@ static void heuristic_through_lua(void **state)
         "  local total = 0\n"
         "  for i = 1, b.size do total = total + b.path_score[i] end\n"
         "  assert(sum(b.path_score, b.size) == total)\n"
-        "  refused(\"argument 1 is the engine's\", sum.with, sum, b.path_score, b.size)\n"
+        "  refused('argument 1 is valid during one call of the engine only', sum.with, sum, b.path_score, b.size)\n"
         "  refused('', bind('scale', 'void(double*, int, double)'), b.path_score, b.size, 2)\n"
         "end}",
         SCRIPT_HEURISTIC, "native-keep_near"};
@@ -324,20 +324,21 @@ static void shapes(void **state)
     (void)state;
     static const attempt attempts[] = {
         {SCRIPT_HEURISTIC, "void(double)",
-         "nothing is \"void(double)\": a heuristic is \"void(candidates*, ...)\" or \"int(candidates*"},
-        {SCRIPT_HEURISTIC, "void()", "a heuristic is"},
-        {SCRIPT_HEURISTIC, "double(candidates*)", "a heuristic is"},
-        {SCRIPT_HEURISTIC, "void*(candidates*)", "a heuristic is"},
-        {SCRIPT_HEURISTIC, "string(candidates*)", "a heuristic is"},
-        {SCRIPT_HEURISTIC, "void(rows*, modifiers*)", "a heuristic is"},
+         "nothing has the signature \"void(double)\": a heuristic must have \"void(candidates*, ...)\" or \"int(candidates*"},
+        {SCRIPT_HEURISTIC, "void()", "a heuristic must have"},
+        {SCRIPT_HEURISTIC, "double(candidates*)", "a heuristic must have"},
+        {SCRIPT_HEURISTIC, "void*(candidates*)", "a heuristic must have"},
+        {SCRIPT_HEURISTIC, "string(candidates*)", "a heuristic must have"},
+        {SCRIPT_HEURISTIC, "void(rows*, modifiers*)", "a heuristic must have"},
         {SCRIPT_HEURISTIC, "void(candidates*, double, int)",
-         "a heuristic gets 1 argument, so fix the others, as in nothing:with"},
-        {SCRIPT_SCORER, "void(candidates*)", "a scorer is \"void(rows*, modifiers*, ...)\""},
-        {SCRIPT_SCORER, "void(rows*)", "a scorer is"},
-        {SCRIPT_SCORER, "void(modifiers*, rows*)", "a scorer is"},
-        {SCRIPT_SCHEDULER, "void(sched_view*, int32*)", "a scheduler is \"void(sched_view*, int32*, int32*, ...)\""},
-        {SCRIPT_SCHEDULER, "void(sched_view*, int64*, int32*)", "a scheduler is"},
-        {SCRIPT_DOMAIN, "void()", "a domain is many"},
+         "a heuristic is called with 1 argument, so fix the others with nothing:with"},
+        {SCRIPT_SCORER, "void(candidates*)", "a scorer must have \"void(rows*, modifiers*, ...)\""},
+        {SCRIPT_SCORER, "void(rows*)", "a scorer must have"},
+        {SCRIPT_SCORER, "void(modifiers*, rows*)", "a scorer must have"},
+        {SCRIPT_SCHEDULER, "void(sched_view*, int32*)",
+         "a scheduler must have \"void(sched_view*, int32*, int32*, ...)\""},
+        {SCRIPT_SCHEDULER, "void(sched_view*, int64*, int32*)", "a scheduler must have"},
+        {SCRIPT_DOMAIN, "void()", "a single function and cannot be a domain"},
     };
     rill_context *ctx = harness_context(NULL);
     rill_script *script;
@@ -354,7 +355,8 @@ static void shapes(void **state)
         if (strstr(rill_error(ctx), a.words) == NULL) fail_msg("%s: %s", a.signature, rill_error(ctx));
     }
     assert_int_equal(script_protect(script, try_fixed, NULL), RILL_ERR_PLUGIN);
-    assert_non_null(strstr(rill_error(ctx), "the first 3 arguments are a scheduler's and cannot be fixed"));
+    assert_non_null(
+        strstr(rill_error(ctx), "the first 3 arguments of a scheduler are passed by the engine and cannot be fixed"));
     rill_context_destroy(ctx);
 }
 

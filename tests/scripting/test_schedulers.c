@@ -165,16 +165,16 @@ static void garbage(void **state)
     fails("return rill.zeros(1)", NULL, NULL, "choose returned 0");
     fails("if not old then old = f.width return {} end return old", NULL, NULL, "call that is over");
     fails("old = old or f return old.n < 0 and {} or {}", NULL, NULL, "sched_view of a call that is over");
-    fails("f.n = 1", NULL, NULL, "sched_view.n is not for assigning to");
+    fails("f.n = 1", NULL, NULL, "sched_view.n is read-only");
     fails("return f.widht", NULL, NULL, "did you mean \"width\"?");
     fails("f.width[1] = 5", NULL, NULL, "can only be read");
     fails(NULL, "return", NULL, "refill returned nothing");
     fails(NULL, "return '5'", NULL, "refill returned a string");
     fails(NULL, "return {}", NULL, "refill returned a table");
-    fails(NULL, "return 0/0", NULL, "refill returned a number that is none");
+    fails(NULL, "return 0/0", NULL, "refill returned NaN");
     fails(NULL, NULL, "return 'x'", "encode_ahead returned a string");
     fails(NULL, NULL, "error(('x'):rep(1500) .. ' ends here')", "x ends here\nstack traceback:");
-    fails(NULL, NULL, "return 0/0", "encode_ahead returned a number that is none");
+    fails(NULL, NULL, "return 0/0", "encode_ahead returned NaN");
     fails(NULL, NULL, "error('ahead')", "ahead");
     /* with nothing left to refill, the next choice reports the error */
     problem p;
@@ -383,9 +383,8 @@ static void bad_budgets(void **state)
     (void)state;
     static const char *const texts[][2] = {
         {"return function() return -1 end", "test.lua:1 with "},
-        {"return function() return -7.5 end",
-         "the budget function returned -7.5: expected at least 1, or 0 for no limit"},
-        {"return function() return 0/0 end", "the budget function returned a number that is none"},
+        {"return function() return -7.5 end", "the budget function returned -7.5: at least 1, or 0 for no limit"},
+        {"return function() return 0/0 end", "the budget function returned NaN"},
         {"return function() return '7' end", "the budget function returned a string"},
         {"return function() return {} end", "the budget function returned a table"},
         {"return function(f) return f.waht end", "sched_view: no field"},

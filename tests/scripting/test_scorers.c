@@ -327,7 +327,7 @@ static void misuse(void **state)
 {
     (void)state;
     refuses("return rows.lats", "rows: no field \"lats\": did you mean \"last\"?");
-    refuses("rows.last = 1", "rows.last is not for assigning to");
+    refuses("rows.last = 1", "rows.last is read-only");
     refuses("rows:add(0, 1, 1)", "row 0 is outside 1..");
     refuses("rows:scale(1, 1, 0)", "a factor of 0: expected a number above 0");
     refuses("rows:refuse(0, 'no')", "row 0 is outside 1..");
@@ -389,7 +389,7 @@ static void names_the_input(void **state)
     scripted_fails(score_text("for i = 1, rows.n do assert(rows:text(i) ~= 'in 5', 'not this one') end"), &p, &plain,
                    RILL_ERR_PLUGIN, "scorer mine, while decoding input 5 (line 6): ", "not this one", NULL);
     scripted_fails(score_text("if rows.n > 1 then error('together') end"), &p, &plain, RILL_ERR_PLUGIN,
-                   "in a timestep of 6 inputs, the first is input", "none fails alone: ", NULL);
+                   "in a timestep of 6 inputs, the first is input", "no input fails alone: ", NULL);
 }
 
 static void cheats_are_caught(void **state)
@@ -452,11 +452,11 @@ static void states_go_along(void **state)
         assert_int_equal(r.n_results, p.n_inputs);
         engine_record_clear(&r);
     }
-    refuses("rows:state(1, 1)", "nothing is kept of hypotheses: declare the scorer with state = N");
-    refuses("rows:keep(1, 1, 0)", "nothing is kept of hypotheses");
+    refuses("rows:state(1, 1)", "hypotheses have no state: declare the scorer with state = N");
+    refuses("rows:keep(1, 1, 0)", "hypotheses have no state");
     scripted_fails(
         "rill.scorer{ name = 'mine', arguments = 'X', state = 2, score = function(rows) rows:keep(1, 3, 0) end }", &p,
-        &plain, RILL_ERR_PLUGIN, "scorer mine", "number 3 of a state is outside 1..2", NULL);
+        &plain, RILL_ERR_PLUGIN, "scorer mine", "number 3 of the state is outside 1..2", NULL);
     scripted_refused("rill.scorer{ name = 'mine', state = 257, score = print }",
                      "state must be a whole number from 0 to 256");
     scripted_refused("rill.scorer{ name = 'mine', state = 1.5, score = print }",
@@ -521,9 +521,8 @@ static void max_bonus_is_heeded(void **state)
     scripted_problem(&p, 6, 6, 3);
     scripted_entry(&p.scorer[0], "mine", "0.5");
     p.n_scorers = 1;
-    scripted_fails(rewarding("return"), &p, &plain, RILL_ERR_PLUGIN,
-                   "scorer mine with arguments \"0.5\": ", "max_bonus returned a nil for actions: a number expected",
-                   NULL);
+    scripted_fails(rewarding("return"), &p, &plain, RILL_ERR_PLUGIN, "scorer mine with arguments \"0.5\": ",
+                   "max_bonus returned a nil for actions: a number was expected", NULL);
     scripted_fails(rewarding("return w, 'much'"), &p, &plain, RILL_ERR_PLUGIN,
                    "max_bonus returned a string for the end", NULL);
     scripted_fails(rewarding("return 1/0"), &p, &plain, RILL_ERR_PLUGIN, "max_bonus returned inf for actions", NULL);

@@ -151,7 +151,7 @@ static void tracebacks_name_the_script_s_functions(void **state)
     assert_string_equal(rill_error(ctx), "test.lua:2: attempt to index a nil value (local 'x')\n"
                                          "stack traceback:\n"
                                          "\ttest.lua:2: in upvalue 'inner'\n"
-                                         "\ttest.lua:5: in the function of line 5\n"
+                                         "\ttest.lua:5: in the function defined at line 5\n"
                                          "\ttest.lua:5: in global 'outer'\n"
                                          "\ttest.lua:7: in the main chunk");
     assert_int_equal(load(ctx, "error('no place', 0)"), RILL_ERR_PLUGIN);

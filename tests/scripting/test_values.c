@@ -272,28 +272,29 @@ static void domain_texts_are_not_cut(void **state)
     static const struct {
         const char *change, *sentence;
     } cases[] = {
-        {"d.name = 'd\\0d'", "name has a zero byte"},
-        {"d.summary = 'd\\0d'", "summary has a zero byte"},
-        {"d['summary\\0'] = 'd'", "a key has a zero byte"},
-        {"d['drop\\0d'] = print", "a key has a zero byte"},
-        {"d.description = 'd\\0d'", "description has a zero byte"},
-        {"d.separator = ' \\0'", "separator has a zero byte"},
+        {"d.name = 'd\\0d'", "name contains a zero byte"},
+        {"d.summary = 'd\\0d'", "summary contains a zero byte"},
+        {"d['summary\\0'] = 'd'", "a key contains a zero byte"},
+        {"d['drop\\0d'] = print", "a key contains a zero byte"},
+        {"d.description = 'd\\0d'", "description contains a zero byte"},
+        {"d.separator = ' \\0'", "separator contains a zero byte"},
         {"d.actions = {'a', 'b\\0c'}", "or a zero byte"},
-        {"d.options = {{name = 'beta\\0', argument = 'B'}}", "a name is no text"},
-        {"d.options = {{name = 'beta', argument = 'B\\0'}}", "a argument is no text"},
-        {"d.options = {{name = 'beta', argument = 'B', default = '1\\0'}}", "a default is no text"},
-        {"d.options = {{name = 'beta', argument = 'B', ['help\\0'] = '1'}}", "a key has a zero byte"},
-        {"d.open = function() return 1, {actions = 3, ['phases\\0'] = 2} end", "a field of a model has a zero byte"},
-        {"d.open = function() return nil, 'no\\0t here' end", "the sentence has a zero byte"},
+        {"d.options = {{name = 'beta\\0', argument = 'B'}}", "name must be a string"},
+        {"d.options = {{name = 'beta', argument = 'B\\0'}}", "argument must be a string"},
+        {"d.options = {{name = 'beta', argument = 'B', default = '1\\0'}}", "default must be a string"},
+        {"d.options = {{name = 'beta', argument = 'B', ['help\\0'] = '1'}}", "a key contains a zero byte"},
+        {"d.open = function() return 1, {actions = 3, ['phases\\0'] = 2} end",
+         "a field of a model contains a zero byte"},
+        {"d.open = function() return nil, 'no\\0t here' end", "the message contains a zero byte"},
         {"d.open = function() error('no\\0t here') end", "no?t here\nstack traceback"},
         {"d.open = function(o) o.read('x\\0y') end", "without a model"},
-        {"d.start = function() return nil, 'no\\0t that' end", "the sentence has a zero byte"},
-        {"d.start = function() return 0, {note = 'no\\0te'} end", "note has a zero byte"},
-        {"d.start = function() return 0, {['size\\0'] = 3} end", "a field of an input has a zero byte"},
-        {"d.tokenize = function() return nil, 'no\\0t this' end", "the sentence has a zero byte"},
+        {"d.start = function() return nil, 'no\\0t that' end", "the message contains a zero byte"},
+        {"d.start = function() return 0, {note = 'no\\0te'} end", "note contains a zero byte"},
+        {"d.start = function() return 0, {['size\\0'] = 3} end", "a field of an input contains a zero byte"},
+        {"d.tokenize = function() return nil, 'no\\0t this' end", "the message contains a zero byte"},
         {"d.finalize = function() return 'a\\0b' end", "with a line break or a zero byte"},
         {"d = { name = 'd', actions = 2, state = 'path\\0', encode = print, step = print, score = print }",
-         "state has a zero byte"},
+         "state contains a zero byte"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         domain_run run = {.method = "greedy", .scorer = "ban", .scorer_arguments = "b"};
@@ -318,12 +319,12 @@ static void sentences_are_not_cut(void **state)
     scripted_problem(&p, 3, 6, 4);
     scripted_entry(&p.scorer[p.n_scorers++], "mine", "");
     scripted_fails("rill.scorer{ name = 'mine', score = function(rows) rows:refuse(1, 'no\\0t that') end }", &p, &plain,
-                   RILL_ERR_PLUGIN, "rows:refuse: the sentence has a zero byte", NULL);
+                   RILL_ERR_PLUGIN, "rows:refuse: the message contains a zero byte", NULL);
     scripted_fails("rill.scorer{ name = 'mine', score = function(rows) error('no\\0t that') end }", &p, &plain,
                    RILL_ERR_PLUGIN, "no?t that\nstack traceback", NULL);
     scripted_fails("rill.scorer{ name = 'mine', create = function() return nil, 'no\\0t that' end,\n"
                    "  score = function(rows) end }",
-                   &p, &plain, RILL_ERR_PLUGIN, "create: the sentence has a zero byte", NULL);
+                   &p, &plain, RILL_ERR_PLUGIN, "create: the message contains a zero byte", NULL);
 }
 
 static void keep_line(void *user, const char *line)

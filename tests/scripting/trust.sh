@@ -48,7 +48,7 @@ exits 1; says "nothing to try"
 printf 'io.open("stolen", "w")\n' >reach.lua
 config "{ $model, plugins = { 'reach.lua' } }"
 run "$rill" run run.lua
-exits 1; says "reach.lua:1: 'io' is shut to scripts"
+exits 1; says "reach.lua:1: 'io' is not available to sandboxed scripts"
 printf 'rill.heuristic{ name = "kept", apply = function(b) end }\nreturn { plugins = { "evil.so" }, output = "stolen" }\n' >plugin.lua
 run "$rill" decode -q -m "$geo" -i "$questions" --plugin plugin.lua --heuristic kept
 exits 0; silent; same out wanted; verdict "$(good [ ! -e stolen ])" "a plugin's table writes nothing"

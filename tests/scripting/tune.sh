@@ -142,7 +142,7 @@ tune
 exits 1; says "has tried nothing"
 script 'tune = function(try) try{ dleta = 1 } end'
 tune
-exits 1; says 'run.lua:1: try: nothing is called "dleta"; did you mean "delta"?'
+exits 1; says 'run.lua:1: try: unknown parameter "dleta"; did you mean "delta"?'
 script 'tune = function(try) try{ k = "many" } end'
 tune
 exits 1; says "options.k"

@@ -1,21 +1,21 @@
-/* Plain C functions for native.lua to bind, without registration, tables or Lua.
+/* Plain C functions that native.lua binds; they need no registration, no plugin and no Lua.
  *
  *   cc -O2 -shared -fPIC -I framework/include -o native.so native.c
  *
- * The first two take rill's structs and are part of a chain: the engine calls them without Lua in between. They fail by
- * returning a negative number, preferably a rill_status. The others do not depend on rill. */
+ * The first two take rill's structs and serve as a heuristic and a scorer: the engine calls them without Lua in
+ * between. They fail by returning a negative number, preferably a rill_status. The others do not depend on rill. */
 #include <stddef.h>
 
 #include "rill/heuristic.h"
 #include "rill/scorer.h"
 
-/* A heuristic, void(candidates*, double): drop what scores more than `delta` below the item's best, as the built-in
- * `absolute`. */
+/* A heuristic, void(candidates*, double): drop candidates that score more than `delta` below the item's best, as the
+ * built-in `absolute` does. */
 RILL_API void prune(rill_candidates *candidates, double delta);
-/* A scorer, int(rows*, modifiers*, float): every action but the end action gains `value`, as with the built-in
- * `word_reward`. */
+/* A scorer, int(rows*, modifiers*, float): add `value` to every action but the end action, as the built-in
+ * `word_reward` does. */
 RILL_API int reward(const rill_scorer_rows *rows, rill_modifiers *modifiers, float value);
-/* void(uint8*, const double*, size_t, double): clear the marks of values below `min_value`. */
+/* void(uint8*, const double*, size_t, double): clear mark[i] where value[i] is below `min_value`. */
 RILL_API void clear_below(unsigned char *mark, const double *value, size_t n, double min_value);
 /* double(void*, double, double): the zero of f, which decreases from `low` to `high`. */
 RILL_API double root(double (*f)(double), double low, double high);

@@ -1,12 +1,14 @@
 /* Lua scripts: heuristics, scorers, schedulers and domains written in Lua 5.4, and runs configured by a Lua table.
  *
- * Order of use: rill_context_create(), rill_register_builtins(), rill_script_load(); what the script declared is then
- * registered under its names like any plugin's, and what its last line returned can be read as a configuration
- * (rill_script_config_read()). A script belongs to its context, which destroys it; engines and models that use what it
- * declared must be gone by then. One Lua state per script; a script and its context belong to one thread at a time.
+ * Order of use: rill_context_create(), rill_register_builtins(), rill_script_load(). The script's declarations are then
+ * registered under their names like a plugin's, and the value that the script returned can be read as a run
+ * configuration (rill_script_config_read()). A script belongs to its context, which destroys it; destroy engines and
+ * models that use its declarations before that. One Lua state per script; a script and its context belong to one thread
+ * at a time.
  *
- * Scripts are sandboxed unless `unsafe` is set: docs/scripting.md says what they can reach. Lua errors, exceeded limits and
- * failed allocations surface as RILL_ERR_PLUGIN or RILL_ERR_MEMORY with the script's traceback in rill_error().
+ * Scripts are sandboxed unless `unsafe` is set: docs/scripting.md lists the functions and files that they can access.
+ * Lua errors, exceeded limits and failed allocations surface as RILL_ERR_PLUGIN or RILL_ERR_MEMORY with the script's
+ * traceback in rill_error().
  * Stability: structs are only appended to. */
 #ifndef RILL_SCRIPT_H
 #define RILL_SCRIPT_H
@@ -19,43 +21,45 @@ typedef struct rill_script rill_script;
 
 typedef struct rill_script_options {
     size_t struct_size;
-    int unsafe;           /* open io, os and rill.ffi */
-    size_t memory;        /* bytes the script may hold; 0 = 256 MiB. What small blocks waste adds at most a quarter */
+    int unsafe; /* open io, os and rill.ffi */
+    /* maximum bytes allocated by the script; 0 = 256 MiB. Overhead of small blocks adds at most a quarter */
+    size_t memory;
     int64_t instructions; /* Lua instructions per call into the script; 0 = 200 million, negative = no limit */
     /* Called with each line the script prints, without newline. NULL: rill_log() at level info. */
     void (*print)(void *user, const char *line);
     void *print_user;
-    /* Processor seconds per call into the script, for work that instructions do not measure; 0 = 10, or no limit if
-     * `instructions` has none; negative = no limit. The limit only aborts calls; it never changes the result of a call
-     * that completes. */
+    /* Maximum processor seconds per call into the script, for work that the instruction count does not measure. 0 =
+     * 10, or no limit if `instructions` is negative; negative = no limit. The limit only aborts calls; it never
+     * changes the result of a call that completes. */
     double seconds;
 } rill_script_options;
 
-/* Run the file at `path`; register what it declares.
+/* Run the Lua file at `path` and register its heuristics, scorers, schedulers and domains.
  *   options: NULL for defaults
- *   *out: the script, owned by the context
- *   RILL_OK · RILL_ERR_NOT_FOUND, RILL_ERR_IO, RILL_ERR_FORMAT (the file: not there, not readable, too large) ·
- *   RILL_ERR_PLUGIN (an error in the script: file, line, traceback) · RILL_ERR_ARGUMENT (a name is taken) · RILL_ERR_MEMORY ·
- *   RILL_ERR_ABI (struct_size of the options). After a failure *out is NULL and nothing it declared stays registered. */
+ *   *out: the script, owned by the context; NULL after a failure
+ *   RILL_OK · RILL_ERR_NOT_FOUND, RILL_ERR_IO, RILL_ERR_FORMAT (the file is missing, unreadable or too large) ·
+ *   RILL_ERR_PLUGIN (an error in the script: file, line, traceback) · RILL_ERR_ARGUMENT (a declared name is already
+ *   registered) · RILL_ERR_MEMORY · RILL_ERR_ABI (struct_size of the options)
+ * After a failure none of the script's declarations stays registered. */
 RILL_API rill_status rill_script_load(rill_script **out, rill_context *ctx, const char *path,
                                       const rill_script_options *options);
 
-/* Whether the script's last line returned a value, as a run configuration does. */
+/* Return 1 if the script returned a value, as a run configuration does; else 0. */
 RILL_API int rill_script_returned(const rill_script *script);
 
-/* The same for text in memory; `name` stands for the file in messages. */
+/* As rill_script_load(), for a script in memory; messages show `name` as its file name. */
 RILL_API rill_status rill_script_load_text(rill_script **out, rill_context *ctx, const char *name, const char *text,
                                            size_t length, const rill_script_options *options);
 
-/* Watch the masks that later calls of the script make. Lua's `a and b`, `a or b` and `not a` do not work on masks, and
- * leave a mask unused.
+/* Record the masks (boolean arrays) that later calls of the script create but never use. Lua's `a and b`, `a or b` and
+ * `not a` do not combine masks and leave a mask unused, without an error.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_script_watch(rill_script *script);
-/* "FILE:LINE" of masks that a watched script made without using them, in every call so far that made some there. i:
- * from 0, in order of first occurrence; NULL past the end. Valid as long as the script. */
+/* Return "FILE:LINE" of the i-th line, from 0 in order of first occurrence, whose masks stayed unused in every call
+ * so far that created any there; NULL past the last such line. The string is valid as long as the script. */
 RILL_API const char *rill_script_unused_mask(const rill_script *script, size_t i);
 
-/* Bytes held by the script now. */
+/* Return the bytes that the script has allocated at present. */
 RILL_API size_t rill_script_memory(const rill_script *script);
 
 RILL_C_END

@@ -1,4 +1,4 @@
--- fails: is this in a loop?
+-- fails: is this call in a loop?
 local function none() end
 local good, why
 repeat
