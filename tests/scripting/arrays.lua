@@ -237,7 +237,7 @@ function tests.levels()
     fails("count_by(): keys of items or cells", function() return b.k:count_by(b.path_score) end)
     fails("top(k)", function() return b.best:top(b.k) end)
     fails("top(k)", function() return b.path_score:top(b.path_score) end)
-    fails("no segments", function() return b.flight:spread() end)
+    fails("cannot be spread over segments", function() return b.flight:spread() end)
   end)
 end
 

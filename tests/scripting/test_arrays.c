@@ -146,7 +146,7 @@ static void arrays_fit_the_call_they_are_made_in(void **unused)
     expect(&f, do_make, &(job){.type = ARRAY_F32, .level = ARRAY_PLAIN, .n = 1000}, NULL);
     expect(&f, do_make, &(job){.level = ARRAY_ITEMS, .n = 2}, "2 items was made");
     script_end(f.s, f.frame);
-    expect(&f, do_push, &(job){.level = ARRAY_PLAIN, .n = 2}, "no call");
+    expect(&f, do_push, &(job){.level = ARRAY_PLAIN, .n = 2}, "only during a call of the engine");
     expect(&f, do_push, &(job){.level = ARRAY_ITEMS, .n = 0}, "0 items was made");
     expect(&f, do_make, &(job){.level = ARRAY_CELLS, .n = 0}, "0 cells was made");
     expect(&f, do_make, &(job){.type = ARRAY_F32, .level = ARRAY_PLAIN, .n = 2}, NULL);

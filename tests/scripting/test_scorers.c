@@ -351,7 +351,7 @@ static void misuse(void **state)
     refuses("rows:limit(nil, rows.last * 0)", "a limit of at least 1 expected");
     refuses("rows:allow(1, 3)", "table expected");
     refuses("rows:allow(1, {1, 99})", "action 99 is outside 0..7");
-    refuses("rows:allow(1, {'a0'})", "entry 1 is a string");
+    refuses("rows:allow(1, {'a0'})", "entry 1 must be a whole number, not a string");
     refuses("rows:previous(-1)", "at least 0 expected");
     refuses("rows:history()", "number expected");
     refuses("rows:history(0)", "row 0 is outside 1..");

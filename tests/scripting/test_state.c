@@ -361,7 +361,7 @@ static void coroutines_outlive_a_stopped_call(void **state)
         "  if turn == 1 then pcall(coroutine.resume, stopped) end\n"
         "  assert(coroutine.status(stopped) == 'dead')\n"
         "  local good, message = coroutine.close(stopped)\n"
-        "  assert(not good and message:find('used up') and closed == 0)\n"
+        "  assert(not good and message:find('reached a limit') and closed == 0)\n"
         "  return waiting()\n"
         "end",
         &options);

@@ -177,7 +177,7 @@ tune --plugin no-such.so
 exits 1; says "no-such.so"
 printf 'io.open("run.lua"):close()\n' >>plugin.lua
 tune --plugin plugin.lua
-exits 1; says "--unsafe-scripts opens it"
+exits 1; says "--unsafe-scripts enables it"
 tune --plugin plugin.lua --unsafe-scripts
 exits 0; silent
 script 'tune = function(try) for i = 1, 1e5 do end try{ k = 1 } end'
