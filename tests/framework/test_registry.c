@@ -221,20 +221,24 @@ static void options_are_checked(void **state)
         {{"depth", NULL, "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "must not be NULL"},
         {{"depth", "N", "", "", (rill_option_type)0, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "type or kind"},
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_SEARCH, 0, 9, 0, NULL}, {0}, "type or kind"},
-        {{"max-items", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "needs another"},
-        {{"scorer", "N", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 9, 0, NULL}, {0}, "needs another"},
+        {{"max-items", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
+         {0},
+         "the name is taken: use another"},
+        {{"scorer", "N", "", "", RILL_OPTION_TEXT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
+         {0},
+         "the name is taken: use another"},
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
          {"depth", "M", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
-         "needs another"},
+         "the name is taken: use another"},
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "lenpen"},
          {0},
-         "\"lenpen\": there is one"},
+         "\"lenpen\": the name is taken: use another"},
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "deep k"},
          {0},
          "\"k\": the name must have"},
         {{"depth", "N", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, "deep"},
          {"deep", "M", "", "", RILL_OPTION_INT, RILL_OPTION_MODEL, 0, 9, 0, NULL},
-         "needs another"},
+         "the name is taken: use another"},
     };
     (void)state;
     rill_domain telling = toy_domain;
@@ -253,7 +257,7 @@ static void options_are_checked(void **state)
     second.name = "second";
     second.options = alias_of_another;
     assert_int_equal(rill_register_domain(ctx, &second), RILL_ERR_PLUGIN);
-    expect_mention("\"depth\": another domain has one");
+    expect_mention("\"depth\": another domain has an option of that name with another type: use another name");
     rill_model *model;
     const rill_pair value = {"depth", "10"};
     rill_open_options options = {
