@@ -275,7 +275,7 @@ static const cli_option bench_options[] = {
     {"test-set", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(tsv_path)},
     CLI_REFUSED_TSV,
     {"methods", 0, "A,B,...",
-     "methods to compare, each NAME or NAME:KEY=VALUE:... with its own options (default "
+     "methods to compare; each is NAME or NAME:KEY=VALUE:... with its own options (default "
      "greedy,fixed,var-batch,stream-all)",
      .id = TAKE_METHODS, .is_repeatable = 1},
     {"metric", 0, "NAME", "metric, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},

@@ -60,7 +60,7 @@ const cli_option cli_model_options[] = {
     DOMAIN_OPTION,
     DOMAIN_ARGS_OPTION,
     {"tokenized", 0, "", "inputs are tokens separated by spaces, in the model's own form", STORED(open.tokenized)},
-    {"threads", 0, "T", "threads inside each operation, to decode a single input faster (default 1)",
+    {"threads", 0, "T", "threads inside each operation (default 1); they decode a single input faster",
      .id = TAKE_THREADS, .aliases = "intra-threads num-threads"},
     {"workers", 0, "W",
      "number of parallel decoders, each with its own --batch-size, --max-in-flight and --max-batch-hypotheses; "

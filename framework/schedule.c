@@ -30,7 +30,7 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
                                                    : RILL_OK;
     RILL__TRY(rill__method_status(e->ctx, status, "scheduler", name, "create"));
     if (scheduler->create == NULL && arguments[0] != '\0')
-        return rill_fail(e->ctx, RILL_ERR_OPTION, "scheduler %s takes no arguments, \"%s\" was given", name, arguments);
+        return rill_fail(e->ctx, RILL_ERR_OPTION, "scheduler %s takes no arguments, found \"%s\"", name, arguments);
     e->schedule.scheduler = scheduler;
     return RILL_OK;
 }

@@ -119,8 +119,8 @@ static rill_status create(const void *table, rill_context *ctx, const char *argu
     const native_table *t = table;
     if (arguments != NULL && arguments[0] != '\0')
         return rill_fail(ctx, RILL_ERR_OPTION,
-                         "%s %s takes no arguments, \"%s\" was given: fix arguments with %s:with(...)", t->word,
-                         t->name, arguments, t->function->name);
+                         "%s %s takes no arguments, found \"%s\": fix arguments with %s:with(...)", t->word, t->name,
+                         arguments, t->function->name);
     *self = (void *)t;
     return RILL_OK;
 }

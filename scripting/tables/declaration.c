@@ -366,8 +366,8 @@ rill_status script_instance_create(const void *table, rill_context *ctx, const c
     *self = NULL;
     if (arguments == NULL) arguments = "";
     if (arguments[0] != '\0' && !takes_arguments(t))
-        return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, \"%s\" was given", t->declaration->word,
-                         t->name, arguments);
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s %s takes no arguments, found \"%s\"", t->declaration->word, t->name,
+                         arguments);
     script_instance *instance = rill_calloc(ctx, 1, t->declaration->instance_size);
     if (instance == NULL) return rill_fail_memory(ctx, t->declaration->instance_size, t->name);
     *instance = (script_instance){t, LUA_NOREF};

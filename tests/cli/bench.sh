@@ -186,6 +186,6 @@ cp -r "$tiny" broken && : >broken/model.safetensors
 run "$rill" info broken
 exits 1; says "rill: "; prints "config.json"; prints "max-children 3"
 run "$rill" info "$tiny" "$odd"
-exits 1; says "second"
+exits 1; says "expected one model, found another"
 
 finish

@@ -23,7 +23,7 @@ for file in "${examples[@]}"; do
   case $file in
   *template.so)
     run "$rill" check --plugin "$file"
-    exits 1; lines 1; tells "domain template: FAILED" "no made-up input left a choice" # letters have no gaps
+    exits 1; lines 1; tells "domain template: FAILED" "nothing was tested: no generated input had a choice between actions; set inputs with -i FILE" # letters have no gaps
     printf '%s\n' b_a__ _a_ 'not a word' >words
     run "$rill" check --plugin "$file" -i words --runs 1
     exits 0; silent; lines 1; tells "domain template: " "runs of 3 inputs agree"
@@ -32,7 +32,7 @@ for file in "${examples[@]}"; do
     run "$rill" check --plugin "$file" --heuristic gap:1 --heuristic gap:0.25
     exits 0; lines 2; tells "heuristic gap:1: " "runs agree"; tells "heuristic gap:0.25: " "runs agree"
     run "$rill" check --plugin "$file"
-    exits 1; says ": not tested: it needs arguments: set --heuristic gap:D (gap: \"\" is not a number that is 0 or more)"; tells "heuristic gap: not tried: --heuristic gap:D gives" 'gap: "" is not'
+    exits 1; says "1 of 1 not tested"; tells "heuristic gap: not tested: it needs arguments: set --heuristic gap:D" 'gap: "" is not'
     ;;
   esac
 done
@@ -41,7 +41,7 @@ for model in semparse/tiny shiftreduce/tiny mt/shared; do
   exits 0; silent; lines 1; tells "domain ${model%%/*}: " "agree"
 done
 run "$rill" check --plugin "$toy" --domain-args own_bound=1 --domain toy
-exits 1; tells "domain toy: " "agree"; tells "heuristic mixing: FAILED" "treats input" "another result alone than in a batch of"
+exits 1; tells "domain toy: " "agree"; tells "heuristic mixing: FAILED" " gives input " "another result alone than in a batch of"
 run "$rill" check --heuristic absolute:2 --scorer word_reward:0.2 --scheduler top-up --seed 7 --runs 2
 exits 0; lines 3; tells "heuristic absolute:2: " agree; tells "scorer word_reward:0.2: " agree; tells "scheduler top-up: " agree
 run "$rill" check --plugin "$root/examples/lua/spelling.lua" --runs 1
@@ -70,27 +70,27 @@ lua word_reward --scorer lua-word_reward:0.3
 # --- what is not
 run "$rill" check --plugin "$bad" --runs 5
 exits 1; says "14 of 15 failed"; lines 15
-tells "domain letters: " "agree" "no log-probabilities, and it does not say so" # scores are scores: said, and not blamed
-tells "domain by-rows: FAILED: input 0" "alone (var-batch) \"" "in a batch of " "score -" "depends on its neighbours"
-tells "domain by-node: FAILED: input 0" "on which node or slot it has"
+tells "domain letters: " "agree" "; its choices are not log-probabilities although unnormalised is not set, so certificates are wrong" # scores are scores: said, and not blamed
+tells "domain by-rows: FAILED: input 0" "alone (var-batch) \"" "in a batch of " "score -" "a row's result depends on other rows of the call, on their number or order, or on its node or slot"
+tells "domain by-node: FAILED: input 0" "a row's result depends on other rows of the call, on their number or order, or on its node or slot"
 tells "domain by-time: FAILED: input 0" "two equal runs on one model differ"
-tells "domain by-model: FAILED: input 0" "with 3 workers" "share what they write to"
+tells "domain by-model: FAILED: input 0" "with 3 workers" "share memory that they write"
 tells "domain by-threads: FAILED: input 0" "with 2 threads"
-tells "domain nan: FAILED: alone (var-batch): domain nan: the score of a choice of input 0 at timestep 2 are not sorted, or not numbers"
-tells "domain shares: FAILED: its choices look like probabilities" "natural logarithms of them are wanted"
+tells "domain nan: FAILED: alone (var-batch): domain nan: choices of input 0 at timestep 2 are not sorted, or not numbers"
+tells "domain shares: FAILED: its choices look like probabilities" "natural logarithms are expected"
 tells "domain spoils: FAILED: input 0 at timestep 0: a state has other choices after its children were made: 6, the best action" \
-  "step (in Lua, advance) changes the state that it is given"
-tells "domain wears: FAILED: input 0 at timestep 1: a state has other choices when it is called again" "score() changes what it reads"
+  "step (in Lua, advance) changes the parent's state"
+tells "domain wears: FAILED: input 0 at timestep 1: a state has other choices when it is called again" "score() changes data that it reads"
 tells "domain no-input: FAILED: no input could be decoded" "nothing suits it" "-i FILE"
-tells "heuristic counting: FAILED" "an instance that has decoded the inputs once"
-tells "heuristic shared: FAILED" "two equal runs differ: it remembers"
-tells "scorer by-rows: FAILED" "scorer by-rows treats input"
+tells "heuristic counting: FAILED" "an instance gives other results for the same inputs in a second run: it keeps state; each call has"
+tells "heuristic shared: FAILED" "two equal runs differ: it keeps state"
+tells "scorer by-rows: FAILED" "scorer by-rows gives input"
 tells "scheduler garbage: FAILED" "scheduler garbage chose item"
 cp out first
 run "$rill" check --plugin "$bad" --runs 5
 same out first
 run "$rill" check --plugin "$bad" --domain by-rows --threads 4 --workers 2 --seed 3
-exits 1; tells "domain by-rows: FAILED" "neighbours"; tells "domain by-threads: FAILED" "with 4 threads"
+exits 1; tells "domain by-rows: FAILED" "a row's result depends on other rows of the call, on their number or order, or on its node or slot"; tells "domain by-threads: FAILED" "with 4 threads"
 
 cat >remembers.lua <<'END'
 local seen = 0
@@ -111,8 +111,8 @@ END
 run "$rill" check --plugin remembers.lua
 exits 1; says "3 of 3 failed"
 tells "heuristic upvalue: FAILED" "two equal runs differ"
-tells "heuristic instance: FAILED" "an instance that has decoded the inputs once"
-tells "heuristic mixing: FAILED" "heuristic mixing treats input"
+tells "heuristic instance: FAILED" "an instance gives other results for the same inputs in a second run: it keeps state; each call has"
+tells "heuristic mixing: FAILED" "heuristic mixing gives input "
 
 # --- domains in Lua: what is given for log-probabilities, and states that change under their children
 # domain NAME ADVANCE CHOICES [MORE]: a state has words and a sum
@@ -158,9 +158,9 @@ tells "domain nested: FAILED" "after its children were made"
 tells "domain wears: FAILED" "when it is called again"
 tells "domain shares: FAILED" "probabilities" "natural logarithms"
 tells "domain fewer: FAILED" "probabilities" "natural logarithms"
-tells "domain scores: " agree "no log-probabilities, and it does not say so (unnormalised), so certificates err"
-tells "domain costs: " agree "no log-probabilities, and it does not say so"
-tells "domain unsaid: not tried"
+tells "domain scores: " agree "its choices are not log-probabilities although unnormalised is not set, so certificates are wrong"
+tells "domain costs: " agree "; its choices are not log-probabilities although unnormalised is not set, so certificates are wrong"
+tells "domain unsaid: not tested"
 says "unnormalised: true or false was expected, not a number"
 printf 'x\n' >an-input
 run "$rill" decode --plugin states.lua --domain said --certify -i an-input
@@ -182,7 +182,7 @@ run "$rill" check --plugin "$bad" --heuristic absolute:2 --heuristic counting --
 exits 1; lines 16; tells "heuristic absolute:2: " agree; tells "heuristic counting: FAILED"; tells "scheduler garbage: FAILED"
 says "14 of 16 failed"
 run "$rill" check --plugin "$root/examples/lua/bigram.lua" --scorer repeat_penalty:1 --runs 2
-exits 1; lines 2; tells "scorer repeat_penalty:1: " agree; tells "scorer bigram: not tried: --scorer bigram:"
+exits 1; lines 2; tells "scorer repeat_penalty:1: " agree; tells "scorer bigram: not tested: it needs arguments: set --scorer bigram:"
 says ": not tested: it needs arguments: set --scorer bigram:W (scorer bigram with arguments \"\": script"
 cat >locked.lua <<'END'
 rill.domain{
@@ -195,9 +195,9 @@ rill.domain{
 }
 END
 run "$rill" check --plugin locked.lua --heuristic absolute:2 --runs 1
-exits 1; says "it is locked"; says ": not tested: it needs arguments: set --scorer bigram:W (scorer bigram with arguments \"\": script"; tells "domain locked: not tried: it cannot be opened; see the message above; -m DIR"
+exits 1; says "it is locked"; says "1 of 2 not tested"; tells "domain locked: not tested: it cannot be opened; see the message above; set a model with -m DIR"
 run "$rill" check --plugin locked.lua --domain locked --runs 1
-exits 1; says "1 of 1 failed"; tells "domain locked: FAILED: it does not open"
+exits 1; says "1 of 1 failed"; tells "domain locked: FAILED: it cannot be opened"
 # an option of a domain goes to all that have it, and to no others
 run "$rill" check --plugin locked.lua --plugin remembers.lua --key of-gold --domain semparse -m "$tiny" --runs 1
 exits 1; says "domain semparse has no option key"
@@ -281,7 +281,7 @@ exits 1; lines 5; tells "domain semparse: " agree; tells "mask run.lua:6: FAILED
 run "$rill" check "$root/examples/lua/run.lua" --runs 1
 exits 0; silent; lines 3
 run "$rill" check run.lua run.lua
-exits 1; says "expected one run file, found another, \"run.lua\""
+exits 1; says "expected one trace, found another, \"plain.jsonl\""
 
 # what a call that failed did not come to is no mask in vain
 cat >masks.lua <<'END'
@@ -313,7 +313,7 @@ run "$rill" check --plugin "$root/examples/lua/nucleus.lua" --runs 0
 exits 1; says "--runs"
 : >nothing
 run "$rill" check -m "$tiny" -i nothing
-exits 1; says "the file has no inputs"
+exits 1; says "nothing: there are no inputs"
 run "$rill" check -m "$tiny" -i no-such-file
 exits 1; says "no-such-file"
 

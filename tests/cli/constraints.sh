@@ -108,7 +108,7 @@ says 'no hypothesis is left at timestep 1: scorer ban masks all actions that the
 printf 'require:' >wishes
 for i in $(seq 300); do printf ' argmin'; done >>wishes
 feed question "$rill" decode -q -m "$examples/geo" --constraints wishes
-exits 2; says "line 1: require: 300 actions in phrases, of which there are 1: at most 255 and 32 are possible"
+exits 2; says "line 1: require: 300 actions in 1 phrases: at most 255 actions in 32 phrases can be required"
 feed question "$rill" decode -q -m "$examples/geo" --no-repeat-ngram 1 --scorer "prefix:( (" --max-length 3
 exits 2; says "line 1: no hypothesis is left at timestep 2: scorer prefix masks all actions that the model allows"
 feed question "$rill" decode -q -m "$examples/geo" --no-repeat-ngram 1 --min-length 60
@@ -165,7 +165,7 @@ allow: 7 3 |3 3 3
 END
 for wrong in 4x 1 0 12345678901; do
   feed x "$rill" decode -q --plugin digits.lua --domain digits --scorer "ban:$wrong"
-  exits 2; says "line 1: ban: \"$wrong\": \"$wrong\""
+  exits 2; says "line 1: ban: \"$wrong\": the model has no action \"$wrong\""
 done
 while IFS='|' read -r scorer wanted; do
   feed x "$rill" decode -q --plugin digits.lua --domain unnamed --ids --scorer "$scorer"

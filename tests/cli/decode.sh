@@ -83,11 +83,11 @@ refuse --scheduler no-such
 refuse --absolute much
 refuse --absolute -1
 refuse --heuristic beam_width:0.2
-says 'unknown heuristic "beam_width": the number of hypotheses in a beam is beam-size'; says "takes a ratio of probabilities"
+says 'unknown heuristic "beam_width": set beam-size for the number of hypotheses in a beam, or prune-relative for a'; says "set beam-size for the number of hypotheses in a beam, or prune-relative for a ratio of probabilities"
 refuse --heuristic max_candidates:2; says 'unknown heuristic "max_candidates": set the option max-children'
 refuse --heuristic max-candidates:2; says 'unknown heuristic "max-candidates": set the option max-children'
 refuse --heuristic patience:0.5; says 'unknown heuristic "patience": set the option patience'
-refuse --heuristic :3; says "a name must stand before the colon"
+refuse --heuristic :3; says "\": expected a name before the colon"
 
 # --- n-best lists
 decode -q --n-best 3

@@ -137,7 +137,7 @@ exits 0; same cpu next; says "fast: it has no effect on the processor: leave it 
 
 # --- what each operation costs is told of a device too
 run "$rill" decode -m "$model" -q -i text --device cuda-host --profile --stats stats.json
-exits 0; says "device: cuda-host:0 and cpu are of several kinds"
+exits 0; says "device: cuda-host:0 and cpu are of different kinds, whose scores differ: list devices of one kind"
 run grep -c '"operation"' stats.json
 exits 0
 
@@ -154,7 +154,7 @@ refused 'mt: device: expected cuda-host or cuda-host:NUMBER, found "cuda-host:x"
 refused 'multiplies weights in f32, bf16 and f16, not in int8' --device cuda-host --weights int8
 refused 'weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs' --weights f16
 refused 'mt: device: cuda-host:2: GPU 2' --device cuda-host:0,cuda-host:2
-refused 'device: cuda-host:0 and cpu are of several kinds' --device cuda-host:0,cpu
+refused 'device: cuda-host:0 and cpu are of different kinds, whose scores differ: list devices of one kind' --device cuda-host:0,cpu
 refused 'device: an entry of the list is empty' --device cuda-host:0,,cuda-host:1
 
 # --- a bound that does not hold what a worker takes in any case

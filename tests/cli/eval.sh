@@ -39,10 +39,10 @@ exits 0; prints "100.00 %"
 # --- fields behind outputs, and bars that are an output's own
 printf 'answer ( a ) ||| 0-0\nb c ||| 0-0\nd ||| 0-0\n' >fields
 evaluate fields
-exits 1; says 'fields: line 1: fields behind "|||"'; says "--n-best 1"; prints_nothing
+exits 1; says 'fields: line 1: the line has "|||" but is not of an n-best list: decode with --n-best 1'; says "--n-best 1"; prints_nothing
 sed 's/^/0\t/' fields | head -1 >fields.numbered
 evaluate fields.numbered
-exits 1; says 'fields behind "|||"'
+exits 1; says ': the line has "|||" but is not of an n-best list: decode with --n-best 1'
 printf 'answer ( a )\nb c ||| d\nd\n' >later
 evaluate later
 exits 0; prints "66.67 %"
@@ -77,7 +77,7 @@ evaluate twice
 exits 1; says "twice: line 3: id 1 occurs twice"
 printf '1\tb c\n0\tx\n' >short
 evaluate short
-exits 1; says "short has 2 lines, but refs has 3"
+exits 1; says "short has 2 lines, and refs has 3: expected equal numbers"
 printf '1\tb c\n3\tx\n' >beyond
 evaluate beyond
 exits 1; says "line 2"; says "id 3"
@@ -159,13 +159,13 @@ exits 1; says 'unknown metric "blue" (did you mean bleu?)'; says "exact, bleu"
 # --- mistakes
 printf 'a\nb\n' >two_lines
 evaluate two_lines
-exits 1; says "two_lines has 2 lines, but refs has 3"; prints_nothing
+exits 1; says "two_lines has 2 lines, and refs has 3: expected equal numbers"; prints_nothing
 printf 'a\nb\nc\nd\n' >four_lines
 evaluate four_lines
-exits 1; says "four_lines has 4 lines, but refs has 3"
+exits 1; says "four_lines has 4 lines, and refs has 3: expected equal numbers"
 echo "3 ||| z ||| f ||| 1" >>nbest
 evaluate nbest
-exits 1; says "line 4"; says "id 3"; says "3 references"
+exits 1; says "line 4"; says "id 3"; says " has no reference: there are 3 in "
 printf '0 ||| a ||| f ||| 1\nplain\n' >mixed
 evaluate mixed
 exits 1; says "mixed: line 2"
@@ -176,7 +176,7 @@ exits 1; says "no-such"
 evaluate no-such
 exits 1; says "no-such"
 evaluate right right
-exits 1; says "second"
+exits 1; says "expected one file of hypotheses, found another"
 run "$rill" eval --refs refs --domain semparze right
 exits 1; says "did you mean"
 if [ -w /dev/full ]; then

@@ -112,7 +112,7 @@ END
 run "$rill" evidence wrong -m "$tiny" -o some
 exits 2; prints_nothing
 says 'line 2: expected "ID ||| OUTPUT ||| ... ||| SCORE": the line is left out'
-says "line 3: "; says "line 4: "; says "line 5: "; says "line 6: ids must ascend"; says "line 9: ids must ascend"
+says "line 3: "; says "line 4: "; says "line 5: "; says "line 6: the id is smaller than the previous one: expected ascending ids"; says "line 9: the id is smaller than the previous one: expected ascending ids"
 says 'line 10: expected "ID ||| OUTPUT ||| ... ||| SCORE": the line is left out'
 says "warning: 3 inputs have no evidence, the first of them input 1"
 head -5 in >five
@@ -126,33 +126,33 @@ exits 2; says "line 1: "; says "line 2: "; says "input 1: no path leads from nod
 # --- nothing to make, and nothing to make it with
 echo keep >kept
 run "$rill" evidence /dev/null -m "$tiny" -o kept
-exits 1; says "there is no evidence in it"
+exits 1; says ": the file has no evidence"
 verdict "$(good [ "$(cat kept)" = keep ])" "what stood there is left"
 run "$rill" evidence list
-exits 1; says "no model: -m DIR names one"
+exits 1; says "no model: set -m DIR (or --domain NAME for a domain without files)"
 run "$rill" evidence list -m "$tiny" -o list
-exits 1; says "would be overwritten"
+exits 1; says ": this run reads the file, so it cannot be overwritten"
 run "$rill" evidence list list -m "$tiny"
-exits 1; says "a second"
+exits 1; says "expected one n-best list, found another, \"list\""
 run "$rill" evidence list -m "$tiny" --scale 0
 exits 1; says '--scale: "0" is not a number above 0'
 run "$rill" evidence list -m "$data/shiftreduce/tiny" -o some
-exits 2; says "is neither shift nor combine"
+exits 2; says "\" is not shift, combine or a label of the parser"
 
 # --- files that are another model's, damaged, or none
 feed in "$rill" decode -q -m "$odd" --lmbr evidence
-exits 1; says "evidence is evidence for another model"
+exits 1; says "evidence is evidence of another model, which has "
 head -c 900 evidence >short
 feed in "$rill" decode "${search[@]}" --lmbr short
-exits 1; says "short: "; says "cut short"
+exits 1; says "short: "; says "it is truncated"
 feed in "$rill" decode "${search[@]}" --lmbr list
-exits 1; says "it is no file of"
+exits 1; says ": the file is damaged, or \`rill evidence\` did not make it"
 feed in "$rill" decode "${search[@]}" --lmbr nowhere
 exits 1; says "nowhere"
 feed in "$rill" decode "${search[@]}" --lmbr evidence,T=x
-exits 1; says 'lmbr: "T=x"'
+exits 1; says 'lmbr: found "T=x", expected FILE or self=N, followed by lambda, T, p, r, theta=A/B/C/D/E and, with'
 feed in "$rill" decode "${search[@]}" --lmbr-self 0
-exits 1; says 'lmbr: "self=0"'
+exits 1; says 'lmbr: found "self=0", expected FILE or self=N, followed by lambda, T, p, r, theta=A/B/C/D/E and,'
 
 # --- a limit that cuts all short: the best that ended is the output
 feed in "$rill" decode -m "$tiny" -q -k 1 --max-length 3 --at-limit best-ended --n-best 1

@@ -24,7 +24,7 @@ place() { # place KIND PATH
   esac
 }
 in_time() { run timeout 20 "$rill" "$@"; }
-refused() { exits 1; says "cannot open $1: it is $2, a regular "; }
+refused() { exits 1; says "cannot open $1: it is $2, expected a regular file"; }
 for kind in "pipe:a pipe" "device:a device" ".:a directory"; do
   there=${kind%%:*} what=${kind#*:}
   for name in config.json source.vocab target.vocab model.safetensors lexicon.tsv; do
@@ -120,7 +120,7 @@ for path in model/config.json model/model.safetensors ./model/../model/source.vo
   for option in -o --stats --trace; do
     cp "$path" before
     run "$rill" decode -m model --plugin plugin.lua -q -i four $option "$path"
-    exits 1; says "$path: it is read in this run"; same before "$path"; prints_nothing
+    exits 1; says "$path: this run reads the file"; same before "$path"; prints_nothing
   done
 done
 cp references before
@@ -128,9 +128,9 @@ run "$rill" run run.lua -q -i four --refs references -o references
 exits 1; same before references
 cp model/config.json before
 run "$rill" tune run.lua --dev tsv -q --json model/config.json
-exits 1; says "it is read in this run"; same before model/config.json
+exits 1; says ": this run reads the file, so it cannot be overwritten"; same before model/config.json
 run "$rill" bench -m model -q --test-set tsv --repeat 1 --json model/config.json
-exits 1; says "it is read in this run"; same before model/config.json
+exits 1; says ": this run reads the file, so it cannot be overwritten"; same before model/config.json
 run "$rill" decode -m model -q -i four -o model/results
 exits 0
 run "$rill" decode -m model -q -i four -o model/results

@@ -39,7 +39,7 @@ exits 1; says "unknown option --toy-sead; did you mean --toy-seed?"
 feed seven "$rill" decode -q --toy-seed 5 -m "$2"
 exits 1; says "unknown option --toy-seed"
 feed seven "$rill" decode -q --domain semparse --plugin "$toy" --toy-seed 5 -m /
-exits 1; says 'domain semparse --plugin /work/main/build/tests/cli/rill-toy.so --toy-seed 5 -m / < seven'
+exits 1; says 'domain semparse has no option toy-seed, found the value "5"'
 run "$rill" decode --help --plugin "$toy"
 exits 0; prints "--toy-seed N"; prints "which space is searched (default 1; toy)"
 run "$rill" info --domain toy --plugin "$toy"

@@ -75,8 +75,8 @@ def answers(s):
 def refusals(s):
     request = s.request
     for body, code, word in (({"inputs": ["a"], "options": {"kk": 1}}, 400, "did you mean"),
-                             ({"input": "a", "inputs": ["a"]}, 400, "one of"),
-                             ({}, 400, "one of"), ({"input": 3}, 400, "text"), ({"inputs": ["a", 3]}, 400, "text"), ([], 400, "object"),
+                             ({"input": "a", "inputs": ["a"]}, 400, "expected either"),
+                             ({}, 400, "expected either"), ({"input": 3}, 400, "text"), ({"inputs": ["a", 3]}, 400, "text"), ([], 400, "object"),
                              ({"input": "a", "beam": 3}, 400, "beam"), ({"input": "a", "options": {"n": 3}}, 400, "the whole run"),
                              ({"input": "a", "options": {"k": -1}}, 400, "beam-size"),
                              ({"input": "a", "options": {"k": None}}, 400, "whole number"),
@@ -317,7 +317,7 @@ def reload():
             s.process.send_signal(signal.SIGHUP)
             time.sleep(1)
             check(request("two")[1] == plain, "without a model to read the old one answers")
-        check(s.code == 0 and "the models are reloaded" in s.said and "those of before" in s.said, f"{s.code} {s.said}")
+        check(s.code == 0 and "the models are reloaded" in s.said and "the previous models stay in use" in s.said, f"{s.code} {s.said}")
 
 
 def in_browser(browser, link, width):
@@ -463,7 +463,7 @@ def languages():
     with Server(models=("de-en=" + MODEL, "fr-en=" + MODEL)) as s:
         request = lambda **body: s.request("POST", "/translate", {"q": "ein hund .", **body})[:2]
         code, body = request(source="auto", target="en")
-        check(code == 400 and "not detected" in body["error"], f"two sources: {code} {body}")
+        check(code == 400 and "does not detect languages" in body["error"], f"two sources: {code} {body}")
         expected = (200, {"translatedText": plain})
         check(request(source="fr", target="en") == request(source="de", target="en") == expected, "either by its name")
         check(request(source="de", target="fr")[0] == request(source="en", target="de")[0] == 400, "nothing leads there")

@@ -119,7 +119,7 @@ def sources(s, allowed=()):
         for kind in ([JSON], [FORM], [("Content-Type", "text/plain")], []):
             for path in ("/v1/decode", "/v1/trace", "/translate"):
                 code, text, headers = request(s, [own, ("Origin", origin), *kind], path)
-                check(code == 403 and "may not ask" in text and "Access-Control-Allow-Origin" not in headers,
+                check(code == 403 and "may not send requests" in text and "Access-Control-Allow-Origin" not in headers,
                       f"{path}, Origin {origin}, {kind}: {code} {text}")
         code, text, headers = request(s, [own, ("Origin", origin), ("Access-Control-Request-Method", "POST")], body=b"", method="OPTIONS")
         check(code == 403 and "Access-Control-Allow-Origin" not in headers, f"preflight of {origin}: {code} {text}")

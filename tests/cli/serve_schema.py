@@ -88,7 +88,7 @@ def names(s):
     """A name that no input may set, or that is unknown, has one sentence in JSON lines and HTTP."""
     of_run = ("scheduler", "absolute", "prune_absolute", "alignment", "weights", "pretty", "method", "heuristics", "exact")
     cases = [*((name, "an option of the whole run") for name in of_run),
-             ("lenght_penalty", 'did you mean "length-penalty"?'), ("early_stopping", "transformers'"), ("kk", 'did you mean "k"?')]
+             ("lenght_penalty", 'did you mean "length-penalty"?'), ("early_stopping", "of transformers"), ("kk", 'did you mean "k"?')]
     results, _ = json_lines([{"text": LINE, "options": {name: 1}} for name, _ in cases])
     for (name, why), result in zip(cases, results):
         code, body = s.decode(input=LINE, options={name: 1})
@@ -108,7 +108,7 @@ def containers(s):
                      ("token", 'did you mean "tokens"?'),
                      ("seconds", 'did you mean "timeout"?'), ("deadline", 'did you mean "timeout"?'), ("text", 'did you mean "input"?'),
                      ("q", 'did you mean "input"?'), ("prompt", 'did you mean "input"?'), ("weights", "the whole run"),
-                     ("early_stopping", "transformers'")):
+                     ("early_stopping", "of transformers")):
         body = s.decode(input=LINE, **{key: 1})[1]
         check(body.get("error", {}).get("code") == "bad-request" and why in body["error"]["message"], f"{key}: {body}")
     check(s.request("POST", "/v1/decode", {"inputs": "x"})[0] == 400, "inputs are a list")

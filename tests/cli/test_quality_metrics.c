@@ -93,7 +93,7 @@ static void messages_of_metrics(void **state)
     static const char *const outputs[][2] = {{"(S (D a))", "(S (D a))"}};
     (void)state;
     check(&cli_metric_bracket, tree, outputs, 1, 0, 0);
-    assert_string_equal(last_message, "reference line 1: output left out: it has 1 words, the reference 2");
+    assert_string_equal(last_message, "reference line 1: output left out: it has 1 words, and the reference has 2");
     cli_testset set = make_set(broken, 1);
     set.kind = &cli_metric_bracket;
     assert_int_equal(cli_testset_open_metric(&set, ctx, NULL, 1, NULL), RILL_ERR_INPUT);
@@ -109,13 +109,13 @@ static void bad_test_sets(void **state)
     (void)state;
     assert_int_equal(cli_lines_add(&set.inputs, ctx, "y", 1), RILL_OK);
     assert_int_equal(cli_testset_check(&set, ctx), RILL_ERR_INPUT);
-    assert_string_equal(rill_error(ctx), "2 inputs, but 1 references: expected equal numbers");
+    assert_string_equal(rill_error(ctx), "2 inputs and 1 references: expected equal numbers");
     assert_int_equal(cli_lines_split(&set.inputs, ctx, "f", &inputs, &references), RILL_ERR_INPUT);
     assert_string_equal(rill_error(ctx), "f: line 1: expected two columns separated by a tab");
     cli_testset_free(&set);
     cli_lines_free(&inputs), cli_lines_free(&references);
     assert_null(cli_metric_find("blue", why, sizeof why));
-    assert_string_equal(why, "unknown metric \"blue\" (did you mean bleu?): there are exact, bleu, bracket");
+    assert_string_equal(why, "unknown metric \"blue\" (did you mean bleu?): the metrics are exact, bleu, bracket");
 }
 
 int main(void)

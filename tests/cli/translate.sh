@@ -62,7 +62,7 @@ run "$rill" bench -q -m "$model" -m "$data/mt/ensemble" -i text --repeat 1 --met
 exits 0
 run "$rill" decode -m "$model" -m "$data/mt/separate" -i text
 exits 1
-says "the models of an ensemble share their vocabularies"
+says "\" here; all models of an ensemble need the same vocabularies"
 run "$rill" decode -m "$data/semparse/tiny" -m "$model" -i text
 exits 1
 says "domain semparse decodes with one model, found 2: it has no ensembles"
@@ -246,7 +246,7 @@ feed text "$rill" decode -m plain -q --workers 2
 exits 0
 says "rill: warning: plain/generation_config.json: not supported, though it changes outputs: num_beam_groups, encoder_repetition_penalty"
 says "; for diverse beam search, set beam-groups and diversity-penalty"
-verdict "$(good [ "$(grep -c "not followed" err)" -eq 1 ])" "said once"
+verdict "$(good [ "$(grep -c "not supported" err)" -eq 1 ])" "said once"
 
 # --- what a model is, in a few lines
 run "$rill" info "$model"

@@ -76,13 +76,13 @@ exits 1; says "option --budget needs a value: --budget B"
 run "$rill" decode --unordered=1
 exits 1; says "takes no value"
 run "$rill" decode file.txt
-exits 1; says 'no model: -m DIR'
+exits 1; says 'no model: set -m DIR (or --domain NAME for a domain without files)'
 run "$rill" decode "$tiny" -i file.txt
-exits 1; says "a model is named by -m"
+exits 1; says "\": name a model with -m"
 run "$rill" decode -m "$tiny" -i one.txt two.txt
-exits 1; says 'inputs are given both with -i, "one.txt" and "two.txt"'
+exits 1; says 'inputs are given both with -i, "one.txt", and as an argument, "two.txt": use one of the two'
 run "$rill" bench file.txt
-exits 1; says 'unexpected argument "file.txt"; inputs are named by -i'
+exits 1; says 'unexpected argument "file.txt": name inputs with -i; --help shows the usage'
 run "$rill" bench --method greedy
 exits 1; says "did you mean --methods?"
 for word in -k0 -k-3 -kten -k5x "--k=99999999999" --n=0 --budget=-1 --refill=2 --refill=nan --max-candidates=0 \
@@ -102,7 +102,7 @@ exits 1; says 'unknown method "var-steam"'; says '"var-stream"'
 
 echo 'return { k = 3 }' >run.lua
 feed /dev/null "$rill" decode -m "$tiny" -q --plugin run.lua
-exits 0; says "warning: run.lua: it registers nothing"
+exits 0; says "warning: run.lua: the plugin registers nothing; use a run file with \`rill run\` or --config"
 
 # --- models
 run "$rill" decode
@@ -111,7 +111,7 @@ run "$rill" decode -m no/such/model
 exits 1; says "no/such/model"; says "No such file or directory"
 mkdir empty
 run "$rill" decode -m empty
-exits 1; says "empty"; says "no config.json"; says "--domain"
+exits 1; says "empty"; says "no config.json"; says "model file: it is a file: use its folder, or set domain to the name of the domain that reads it"
 theirs() { # theirs FILES MESSAGE
   rm -rf theirs && mkdir theirs
   # shellcheck disable=SC2086
@@ -129,25 +129,25 @@ named() { # the same where the domain is named
   run "$rill" decode -m theirs --domain mt
   exits 1; says "$2"
 }
-named "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is a Marian model: convert it with rill convert marian theirs --out NEW makes"
-named "model2.pt model1.pt dict.en.txt dict.de.txt" "rill convert fairseq theirs/model1.pt --out NEW makes a folder"
+named "opus.npz decoder.yml source.spm" "theirs/opus.npz: this is a Marian model: convert it with rill convert marian theirs --out NEW"
+named "model2.pt model1.pt dict.en.txt dict.de.txt" ": this is a fairseq model: convert it with rill convert fairseq theirs/model1.pt --out NEW"
 theirs "config.json model.safetensors.index.json" "theirs/config.json names no domain"
 theirs "readme.txt" "model theirs: there is no config.json"
 echo '{}' >file
 run "$rill" decode -m file
-exits 1; says "model file: it is a file"; says "--domain"
+exits 1; says "model file: it is a file"; says "model file: it is a file: use its folder, or set domain to the name of the domain that reads it"
 mkdir silent_config && echo '{}' >silent_config/config.json
 run "$rill" decode -m silent_config
 exits 1; says "silent_config/config.json names no domain"
 for type in llama gpt2 qwen3_moe; do
   printf '{"model_type": "%s"}' $type >silent_config/config.json
   run "$rill" decode -m silent_config
-  exits 1; says "silent_config/config.json: model_type \"$type\" is a language model, which goes on with a text"; says "--domain"
+  exits 1; says "silent_config/config.json: model_type \"$type\" is a decoder-only language model"; says "with the option domain"
 done
 echo '{"model_type": "whisper"}' >silent_config/config.json
 run "$rill" decode -m silent_config
-exits 1; says 'silent_config/config.json: model_type "whisper" tells no domain'
-says "marian, fsmt"; says "--domain (mt, semparse, shiftreduce)"
+exits 1; says 'silent_config/config.json: model_type "whisper" is unknown'
+says "marian, fsmt"; says "; or name the domain in \"rill\": {\"domain\": ...}, or set domain to one of mt, semparse, shiftreduce"
 run "$rill" decode -m "$tiny" --domain semprase
 exits 1; says 'unknown domain "semprase"'; says 'did you mean "semparse"?'
 config() { # config JSON MESSAGE
@@ -158,10 +158,10 @@ config() { # config JSON MESSAGE
 config '{"rill": ' ":1:"
 config '{"rill": {"optoins": {}, "domain": "semparse"}}' '"optoins" under "rill": the options are in "options"'
 config '{"rill": {"domain": "semparse", "search": {"k": 3}}}' '"search" under "rill": the options are in "options"'
-config '[]' "an object was expected"
+config '[]' ": expected an object"
 config '{"rill": 3}' '"rill" must be an object'
 config '{"rill": {"domain": 3}}' "a domain's name"
-config '{"rill": {"domain": "semparse", "backend": "x"}}' "\"backend\" under \"rill\": rill's own kernels compute all products"
+config '{"rill": {"domain": "semparse", "backend": "x"}}' "\"backend\" under \"rill\": rill's own kernels compute all matrix products: leave it out"
 config '{"rill": {"domain": "semparse", "heuristics": ["absolute:1"]}}' '"heuristics" under "rill" belongs under "options"'
 config '{"rill": {"domain": "semparse", "options": []}}' '"options" must be an object'
 config '{"rill": {"domain": "semparse", "options": {"max_itms": 3}}}' 'did you mean "max-items"?'
@@ -178,7 +178,7 @@ search '"weights": true' 'weights: true is not one of f32|bf16|f16|int8'
 search '"shortlist": ""' 'shortlist: "" is not the path of a file'
 search '"shortlist": 3' 'shortlist: 3 is not the path of a file'
 search '"heuristics": ["absolut:3"]' 'bad/config.json: unknown heuristic "absolut" under "options": did you mean "absolute"?'
-search '"heuristics": ["zzzz:3"]' 'unknown heuristic "zzzz" under "options": `rill list methods` shows all'
+search '"heuristics": ["zzzz:3"]' 'unknown heuristic "zzzz" under "options": `rill list` shows all, and plugins add more'
 search '"scorers": ["wordreward:1"]' 'unknown scorer "wordreward" under "options": did you mean "word_reward"?'
 search '"scheduler": "topup"' 'unknown scheduler "topup" under "options": did you mean "top-up"?'
 config '{"rill": {"domain": "a", "domain": "b"}}' "duplicate"
@@ -205,7 +205,7 @@ exits 0; prints "relative_local:R"; verdict "$(good [ "$(grep -c 'max_candidates
 run "$rill" list heuristcs
 exits 1; says 'did you mean "heuristics"?'
 run "$rill" list methods domains
-exits 1; says "one kind at a time"
+exits 1; says "\": expected one kind"
 run "$rill" list likes
 exits 0; lines 5; prints "  hf "; prints "  fairseq "; prints "  marian "; prints "  ct2 "
 run "$rill" list outputs
@@ -242,7 +242,7 @@ exits 1; says "no model: rill list actions -m DIR"
 run "$rill" list actions no/such
 exits 1; says "no/such"
 run "$rill" list methods --domain mt
-exits 1; says "a model is for its actions alone"
+exits 1; says "-m is only for actions: rill list actions -m DIR"
 if [ -n "$toy" ]; then
   run "$rill" list domains --plugin "$toy"
   exits 0; prints "toy"
@@ -271,11 +271,11 @@ refused 'unknown option --num-beam; did you mean --num-beams?' --num-beam 4
 refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' --n-best --quiet
 refused "unknown option --max-len-b: for fairseq's ax + b, set max-length-factor to a and max-length to b" --max-len-b 200
 refused 'unknown option --int8: set weights to int8' --int8
-refused 'unknown option --do_sample: set num-samples to the number of outputs to draw' --do_sample
+refused 'unknown option --do_sample: to sample, set num-samples to the number of outputs' --do_sample
 refused 'unknown option --refs: `rill eval` compares outputs with references' --refs file
 refused 'unknown option -r: `rill eval` compares outputs with references' -r file
 refused 'unknown option --check: `rill check` checks heuristics, scorers and schedulers' --check
-refused '--beam-size 3 differs from --num-samples 5, and each sample is one hypothesis' -k 3 --num-samples 5
+refused '--beam-size 3 differs from --num-samples 5, the number of samples' -k 3 --num-samples 5
 refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' --n-best -b 12
 refused 'option --n-best needs a value: --n-best N (in Marian it is a switch)' --n-best -k 5
 refused 'option --normalize needs a value: --normalize A (in Marian alone it means 1)' --normalize
@@ -285,9 +285,9 @@ refused 'the value of --jsonl follows "=": write --jsonl=key' --jsonl key
 refused 'unknown option --unk-penalty: set unknown-penalty' --unk-penalty 1
 refused 'unknown option --greedy: set method to greedy' --greedy
 refused 'unknown option --unnormalized: set length-penalty to 0' --unnormalized
-refused 'unknown option --prefix: --constraints FILE has' --prefix x
-refused 'unknown option --suppress_sequences: --constraints FILE has' --suppress_sequences x
-refused 'unknown option --svg: --plot FILE.html writes a page' --svg x
+refused 'unknown option --prefix: use --constraints FILE with' --prefix x
+refused 'unknown option --suppress_sequences: use --constraints FILE with' --suppress_sequences x
+refused 'unknown option --svg: use --plot FILE.html' --svg x
 refused 'unknown option --cpu: set device to cpu, or leave it out' --cpu
 run "$rill" decode -m Helsinki-NLP/opus-mt-de-en
 exits 1; says "rill does not download models"
@@ -317,12 +317,12 @@ exits 1; says "--input is given twice, \"one\" and \"two\""
 run "$rill" list actions -m "$tiny"
 exits 0; silent; same out actions
 run "$rill" list "$tiny"
-exits 1; says "a model's actions are listed by: rill list actions -m $tiny"
+exits 1; says "list a model's actions with rill list actions -m $tiny"
 run "$rill" list -m "$tiny"
 exits 1; says "-m is only for actions: rill list actions -m DIR"
 for command in run check tune decode bench; do
   run "$rill" $command "$tiny"
-  exits 1; says "$tiny"; says "a model is named by -m"
+  exits 1; says "$tiny"; says "\": name a model with -m"
 done
 
 # --- help fits a terminal
@@ -337,7 +337,7 @@ echo 'return { plugins = { "./x.so" } }' >own.lua
 cp own.lua x.so
 for path in own.lua ./own.lua; do
   run "$rill" run $path
-  exits 1; says "say --plugin ./x.so too"
+  exits 1; says ", which needs your permission: repeat it as an option, --plugin ./x.so, or set --unsafe-scripts if"
 done
 
 # --- a terminal's line has an end when Ctrl-C kills

@@ -73,8 +73,8 @@ static inline void tensor_without_a_place(model_spec spec, void (*write)(const c
 {
     spec.extra = "decoder.lstm2.weight_hh";
     write(folder, &spec);
-    refused(RILL_ERR_FORMAT, "%s/model.safetensors: tensor \"decoder.lstm2.weight_hh\" has no place in the model that "
-                             "config.json describes");
+    refused(RILL_ERR_FORMAT,
+            "%s/model.safetensors: the model that config.json describes has no tensor \"decoder.lstm2.weight_hh\"");
 }
 
 static void remove_one(const char *name)

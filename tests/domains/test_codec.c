@@ -355,7 +355,7 @@ static void languages_of_a_folder(void **state)
     write_string(folder, "tokenizer_config.json", "{\"langs\": [\"en\", \"fr\"]}");
     fsmt_refused(
         "%s/tokenizer_config.json: langs: the built-in tokenizer supports de, en and ru, and the target language is \"fr\": "
-        "tokenise the text elsewhere and say --tokenized");
+        "tokenize the text with another program and set tokenized");
     write_string(folder, "tokenizer_config.json", "{\"langs\": [\"en\"]}");
     fsmt_refused("%s/tokenizer_config.json: langs: expected an array of 2 texts, found an array");
     write_string(folder, "tokenizer_config.json", "{\"langs\": \"de\"}");

@@ -240,8 +240,8 @@ static void vocabulary_refuses_with_line(void **state)
         const char *sentence;
     } bad[] = {
         {"", 0, "v: expected one token per line, found an empty file"},
-        {"a\n\nb\n", 5, "v:2, found an empty line"},
-        {"a\nb\na\n", 6, "v:3: \"a\" is in line 1 already"},
+        {"a\n\nb\n", 5, "v:2: expected a token, found an empty line"},
+        {"a\nb\na\n", 6, "v:3: \"a\" is also in line 1"},
         {"a\r\nb\r\n", 6, "v:1: expected lines that end with a line feed, found CR LF"},
         {"a\nb\xFF\n", 5, "v:2: byte 2 of the line is not UTF-8"},
         {"a\nb\0c\n", 6, "v:2: a token may not contain a NUL byte"},
@@ -291,9 +291,9 @@ static void json_vocabulary_refuses_what_leaves_gaps(void **state)
         const char *text, *error;
     } bad[] = {
         {"{}", "v: expected an object of token: number, or a list of tokens"},
-        {"[1]", "v: number 0"},
+        {"[1]", "v: no token has the id 0"},
         {"[]", "v: expected an object of token: number, or a list of tokens"},
-        {"[\"a\", \"b\", \"a\"]", "v:3: \"a\" is in line 1 already"},
+        {"[\"a\", \"b\", \"a\"]", "v:3: \"a\" is also in line 1"},
         {"[\"a\",\"b\",\"c\",\"d\",\"e\"]", "v: expected at most 4 tokens, found 5"},
         {"{\"a\": 0, \"b\": 2}", "v: \"b\": expected an id from 0 to 1, a different one for each token"},
         {"{\"a\": -1}", "v: \"a\": expected an id from 0 to 0, a different one for each token"},
@@ -320,7 +320,7 @@ static void foreign_formats_are_named(void **state)
     static const struct {
         const char *files[3], *file, *sentence; /* NULL: not recognised */
     } forms[] = {
-        {{"pytorch_model.bin"}, "pytorch_model.bin", "expected model.safetensors beside it: rill convert bin "},
+        {{"pytorch_model.bin"}, "pytorch_model.bin", "model.safetensors is missing: make it with rill convert bin "},
         {{"pytorch_model.bin.index.json"}, "pytorch_model.bin.index.json", "rill convert bin "},
         {{"model.npz", "decoder.yml"}, "model.npz", "this is Marian's form: rill convert marian "},
         {{"model2.pt", "model1.pt", "dict.de.txt"}, "model1.pt", "this is fairseq's form: rill convert fairseq "},

@@ -198,7 +198,8 @@ static void numbers_are_read(void **state)
     assert_ok(ctx, rill_ct2_number(t, "absent", 0, 10, 4, &value));
     assert_true(value == 4);
     REFUSED(rill_ct2_number(t, "absent", 0, 10, NAN, &value), "m: tensor \"absent\" is missing");
-    REFUSED(rill_ct2_number(t, "heads", 0, 7, 1, &value), "m: tensor \"heads\": expected an id from 0 to 7, found 8");
+    REFUSED(rill_ct2_number(t, "heads", 0, 7, 1, &value),
+            "m: tensor \"heads\": expected a number from 0 to 7, found 8");
     REFUSED(rill_ct2_number(t, "full", 0, 7, 1, &value),
             "m: tensor \"full\": expected one number, in F32 or an integer type");
     rill_tensor_file_close(t);

@@ -402,7 +402,7 @@ static void folders_that_are_refused(void **state)
     write_string(folder, "tokenizer_config.json", "{\"extra_ids\": true}");
     refuse(&files, RILL_ERR_FORMAT, "%s/tokenizer_config.json: extra_ids: expected an integer from 0 to 100000");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"1000\": {\"content\": \"<x>\"}}}");
-    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"<x>\" is number 1000: expected 300, the next one");
+    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"<x>\" has the id 1000: expected 300, the next one");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"7\": {\"content\": \"</s>\"}}}");
     refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"</s>\" is number 7 there and 1 in the SentencePiece model");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {\"content\": \"<x>\"}}}");

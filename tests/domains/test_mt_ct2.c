@@ -155,11 +155,11 @@ static void other_specifications(void **state)
     static const char ours[] = "\20\0TransformerSpec", whisper[] = "\14\0WhisperSpec",
                       alone[] = "\27\0TransformerDecoderSpec";
     replace(ours, sizeof ours, whisper, sizeof whisper);
-    refused(RILL_ERR_FORMAT, "%s/model.bin: CTranslate2's WhisperSpec: only TransformerSpec is "
-                             "read, a transformer with encoder and decoder");
+    refused(RILL_ERR_FORMAT, "%s/model.bin: CTranslate2's WhisperSpec is not supported: only "
+                             "TransformerSpec, an encoder-decoder transformer");
     replace(whisper, sizeof whisper, alone, sizeof alone);
-    refused(RILL_ERR_FORMAT, "%s/model.bin: CTranslate2's TransformerDecoderSpec: only "
-                             "TransformerSpec is read, a transformer with encoder and decoder");
+    refused(RILL_ERR_FORMAT, "%s/model.bin: CTranslate2's TransformerDecoderSpec is not supported: only "
+                             "TransformerSpec, an encoder-decoder transformer");
     replace(alone, sizeof alone, ours, sizeof ours);
     assert_int_equal(open_folder(folder, 1), RILL_OK);
     replace("Spec\0\7", 6, "Spec\0\10", 6);
@@ -178,7 +178,7 @@ static void unsupported_config_values(void **state)
         {"encoder/pre_norm", 1, 0, 1, "%s/model.bin: the norms: encoder and decoder differ, which is not supported"},
         {"encoder/activation", 1, 2, 0, "%s/model.bin: activation: encoder and decoder differ, which is not supported"},
         {"decoder/activation", 1, 2, 5,
-         "%s/model.bin: tensor \"decoder/activation\": expected an id from 0 to 4, found 5"},
+         "%s/model.bin: tensor \"decoder/activation\": expected a number from 0 to 4, found 5"},
         {"decoder/alibi", 1, 0, 1, "%s/model.bin: tensor \"decoder/alibi\": only 0 is supported, found 1"},
         {"encoder/multi_query_attention", 1, 0, 1,
          "%s/model.bin: tensor \"encoder/multi_query_attention\": only 0 is supported, found 1"},
@@ -186,7 +186,7 @@ static void unsupported_config_values(void **state)
         {"decoder/num_heads", 2, 4, 0,
          "%s/model.bin: tensor \"decoder/num_heads\": expected a number from 1 to 65536, found 0"},
         {"decoder/start_from_zero_embedding", 1, 1, 2,
-         "%s/model.bin: tensor \"decoder/start_from_zero_embedding\": expected an id from 0 to 1, found 2"},
+         "%s/model.bin: tensor \"decoder/start_from_zero_embedding\": expected a number from 0 to 1, found 2"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         set_number(bad[i].name, bad[i].size, bad[i].from, bad[i].to);
@@ -227,7 +227,7 @@ static void tensors_without_a_place(void **state)
         {"decoder/embeddings/weight", "decoder/embeddingz/weight",
          "%s/model.bin: tensor \"decoder/embeddings/weight\" is missing"},
         {"encoder/layer_0/ffn/linear_0/bias", "encoder/layer_0/ffn/linear_0/bios",
-         "%s/model.bin: tensor \"encoder/layer_0/ffn/linear_0/bios\""},
+         "%s/model.bin: the model that config.json describes has no tensor \"encoder/layer_0/ffn/linear_0/bios\""},
         {"decoder/alignment_heads", "decoder/alignment_hands",
          "%s/model.bin: tensor \"decoder/alignment_hands\": this value is not supported"},
     };
@@ -268,7 +268,7 @@ static void symbols_that_are_not_known(void **state)
         const char *key, *value, *sentence;
     } bad[] = {
         {"unk_token", "\"<oov>\"", "%s/config.json: unk_token: expected \"<unk>\", found \"<oov>\""},
-        {"eos_token", "\"<end>\"", "%s/shared_vocabulary.json <end>, which ends inputs"},
+        {"eos_token", "\"<end>\"", "%s/shared_vocabulary.json: expected a token <end>, which ends inputs"},
         {"eos_token", "null", "%s/config.json: eos_token: expected a text, found nothing"},
         {"add_source_bos", "1", "%s/config.json: add_source_bos: expected true or false, found 1"},
         {"quantization_type", "1", "%s/config.json: quantization_type: weights of less than 8 bits are not supported"},
@@ -299,7 +299,7 @@ static void vocabularies_of_lines(void **state)
     write_string(folder, "shared_vocabulary.txt", text);
     assert_int_equal(open_folder(folder, 1), RILL_OK);
     write_string(folder, "shared_vocabulary.txt", "<unk>\n</s>\na\na\n");
-    refused(RILL_ERR_FORMAT, "%s/shared_vocabulary.txt:4: \"a\" is in line 3 already");
+    refused(RILL_ERR_FORMAT, "%s/shared_vocabulary.txt:4: \"a\" is also in line 3");
     remove_one("shared_vocabulary.txt");
     write_string(folder, "source_vocabulary.txt", text);
     refused(RILL_ERR_NOT_FOUND, "cannot open %s/target_vocabulary.json: No such file or directory");
@@ -462,7 +462,7 @@ static void subword_ids_equal_the_tokenizers(void **state)
     char wanted[200];
     json_t *low = json_incref(json_array_get(pieces, 40));
     snprintf(wanted, sizeof wanted,
-             "%%s/shared_vocabulary.json: number 40 is \"%s\", and \"%s\" in the tokenizer in the same folder",
+             "%%s/shared_vocabulary.json: token 40 is \"%s\", but \"%s\" in the tokenizer in the same folder",
              json_string_value(json_array_get(pieces, 41)), json_string_value(low));
     json_array_set(pieces, 40, json_array_get(pieces, 41));
     json_array_set_new(pieces, 41, low);

@@ -72,7 +72,7 @@ static void keys_that_contradict_a_type(void **state)
         {"pegasus", "static_position_embeddings", "false",
          "%s/config.json: static_position_embeddings: only true is supported"},
         {"m2m", "rill", "{\"positions\": \"marian\"}",
-         "%s/config.json: rill.positions: a model of type m2m_100 has no others"},
+         "%s/config.json: rill.positions: a model of type m2m_100 has only its own positions"},
         {"bart", "decoder_self_attention", "\"gru\"",
          "%s/config.json: decoder_self_attention: expected attention, ssru or average, found \"gru\""},
         {"bart", "decoder_self_attention", "\"ssru\"",

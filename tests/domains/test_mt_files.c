@@ -121,7 +121,7 @@ static void weights_in_a_pickle(void **state)
     write_string(folder, "pytorch_model.bin", "PK");
     assert_int_equal(open_folder(folder, 0), RILL_ERR_NOT_FOUND);
     snprintf(sentence, sizeof sentence, "rill convert bin %s --out %s makes it", folder, folder);
-    assert_non_null(strstr(rill_error(ctx), "/pytorch_model.bin: expected model.safetensors beside it: "));
+    assert_non_null(strstr(rill_error(ctx), "/pytorch_model.bin: model.safetensors is missing: "));
     assert_non_null(strstr(rill_error(ctx), sentence));
     remove_one("pytorch_model.bin");
 }
@@ -149,7 +149,7 @@ static void vocabularies_that_do_not_fit(void **state)
 {
     (void)state;
     write_string(folder, "vocab.json", "{\"</s>\": 0, \"a\": 1}");
-    refused(RILL_ERR_FORMAT, "%s/vocab.json <unk>");
+    refused(RILL_ERR_FORMAT, "%s/vocab.json: expected a token <unk>");
     restore("vocab.json");
     write_string(folder, "target_vocab.json", "{\"</s>\": 1, \"a\": 1}");
     refused(RILL_ERR_FORMAT, "%s/target_vocab.json: \"</s>\" and \"a\" have the same id 1");
@@ -281,7 +281,7 @@ static void inputs_need_an_end_symbol(void **state)
     static const char *const names[] = {"config.json", "generation_config.json", "target_vocab.json"};
     copy_model("mt/separate", names, 3);
     write_string(folder, "vocab.json", "{\"a\": 0, \"<unk>\": 1}");
-    refused(RILL_ERR_FORMAT, "%s/vocab.json </s>, which ends inputs");
+    refused(RILL_ERR_FORMAT, "%s/vocab.json: expected a token </s>, which ends inputs");
 }
 
 static void absent_keys_have_their_defaults(void **state)

@@ -316,8 +316,8 @@ static void tied_tables_are_equal(void **state)
     assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
     assert_error(ctx,
                  "%s/model.safetensors: tensors \"" SHARED "\" and \"" TARGET
-                 "\" differ, but are one by tie_word_embeddings of config.json, which must be false for a model with "
-                 "tables of its own",
+                 "\" differ, but tie_word_embeddings in config.json shares them: set it to false if the model has "
+                 "separate tables",
                  folder);
     write_model(SEPARATE_TABLES, TABLES({SOURCE, NULL}, {TARGET, NULL}, {OUTPUT, NULL}), 1, 1);
     assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
@@ -331,13 +331,12 @@ static void what_has_no_place_is_refused(void **state)
     write_model("", one_table, 1, 2, 1);
     assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
     assert_error(ctx,
-                 "%s/model.safetensors: tensor \"model.encoder.layers.1.fc1.bias\" (and 15 more) has no place in the "
-                 "model that config.json describes",
+                 "%s/model.safetensors: the model that config.json describes has no tensor "
+                 "\"model.encoder.layers.1.fc1.bias\" (and 15 more)",
                  folder);
     write_model("", one_table, 1, 1, 2);
     assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
-    assert_non_null(
-        strstr(rill_error(ctx), "\"model.decoder.layers.1.encoder_attn.k_proj.bias\" (and 25 more) has no place"));
+    assert_non_null(strstr(rill_error(ctx), "\"model.decoder.layers.1.encoder_attn.k_proj.bias\" (and 25 more)"));
     write_model("", TABLES({SHARED, NULL}, {"model.encoder.layernorm_embedding.weight", NULL}), 1, 1);
     assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
     assert_non_null(strstr(rill_error(ctx), "\"model.encoder.layernorm_embedding.weight\" has no place"));
@@ -472,7 +471,7 @@ static void sines_go_on(void **state)
     set_positions(many, few);
     strcat(text, "a");
     assert_int_equal(first_choice(text, &action[0], &logp[0], why[0]), RILL_ERR_INPUT);
-    assert_string_equal(why[0], "expected at most 639 pieces, found 640");
+    assert_string_equal(why[0], "expected at most 639 tokens, found 640");
 }
 
 int main(void)

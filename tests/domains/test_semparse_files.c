@@ -139,9 +139,10 @@ static void vocabularies_that_do_not_fit(void **state)
 {
     (void)state;
     write_string(folder, "source.vocab", "<s>\n</s>\n<unk>\nw0\n");
-    refused(RILL_ERR_FORMAT, "%s/source.vocab: expected 12 tokens as source_vocab_size in config.json, found 4");
+    refused(RILL_ERR_FORMAT,
+            "%s/source.vocab: expected 12 tokens, the value of source_vocab_size in config.json, found 4");
     write_string(folder, "source.vocab", "<s>\n</s>\n<unk>\n\nw1\n");
-    refused(RILL_ERR_FORMAT, "%s/source.vocab:4, found an empty line");
+    refused(RILL_ERR_FORMAT, "%s/source.vocab:4: expected a token, found an empty line");
     model_write(folder, &SMALL_MODEL);
     write_string(folder, "target.vocab", "<s>\n<unk>\n</s>\na\nb\nc\nd\ne\nf\n");
     refused(RILL_ERR_FORMAT, "%s/target.vocab:2: expected </s>, found <unk>");

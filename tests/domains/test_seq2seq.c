@@ -493,7 +493,7 @@ static void model_description(void **nothing)
     stop_model(&domain, &s);
     write_string(folder[1], "vocab.json", "{\"</s>\": 0, \"<unk>\": 1, \"<pad>\": 2, \"a\": 4, \"b\": 3}");
     assert_int_equal(open_nets(ctx, 2, 0, &s, &info), RILL_ERR_FORMAT);
-    assert_non_null(strstr(rill_error(ctx), "the models of an ensemble share their vocabularies"));
+    assert_non_null(strstr(rill_error(ctx), "all models of an ensemble need the same vocabularies"));
 }
 
 /* Two networks, a shortlist, an input and its first state. */

@@ -98,9 +98,10 @@ static void wrong_vocabularies(void **state)
     static const char *const files[][3] = {
         {"words.vocab", "<s>\n</s>\nw0\nw1\nw2\nw3\nw4\nw5\nw6\nw7\nw8\nw9\n",
          "%s/words.vocab:3: expected <unk>, found w0"},
-        {"words.vocab", "<s>\n</s>\n", "%s/words.vocab: expected 12 tokens as word_vocab_size in config.json, found 2"},
+        {"words.vocab", "<s>\n</s>\n",
+         "%s/words.vocab: expected 12 tokens, the value of word_vocab_size in config.json, found 2"},
         {"suffixes.vocab", "a\nb\nc\n",
-         "%s/suffixes.vocab: expected 4 tokens as suffix_vocab_size in config.json, found 3"},
+         "%s/suffixes.vocab: expected 4 tokens, the value of suffix_vocab_size in config.json, found 3"},
         {"shapes.vocab", "X\nx\nd\n", "%s/shapes.vocab:1: expected <unk>, found X"},
         {"tags.vocab", "T\nA\nB\nC\n", "%s/tags.vocab:1: expected <none>, found T"},
         {"tags.vocab", "<none>\nA\nB C\nC\n",

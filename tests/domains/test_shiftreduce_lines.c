@@ -112,8 +112,9 @@ static void bad_inputs_fail_alone(void **state)
         {"( (TOP", "column 3: the text ends, but 2 brackets are not closed; the last one opens here" WHOLE AS_TREE},
         {"(TOP (-NONE- *))", "column 1: the tree has no words" AS_TREE},
         {"(TOP (T0 w1) (XX w2))", "word 2: unknown tag \"XX\": tags.vocab lists the model's tags" AS_TREE},
-        {"(_-LRB- w2_XX", "word 2: unknown tag \"XX\": tags.vocab lists the model's tags; "
-                          "a line of word_TAG tokens is read as such, unless --input-format says text"},
+        {"(_-LRB- w2_XX",
+         "word 2: unknown tag \"XX\": tags.vocab lists the model's tags; "
+         "a line of word_TAG tokens is read as tagged words: set input-format to text to prevent that"},
     };
     enum { N = sizeof cases / sizeof *cases };
     fixture f;

@@ -581,7 +581,7 @@ static void broken_lexicons_are_refused_with_line_and_remedy(void **state)
         const char *text, *sentence;
     } cases[] = {
         {"", "l: no '@format' line; the first directive must be '@format<TAB>1'"},
-        {"@format\t2\n", "l:1: format '2'; this program reads format 1"},
+        {"@format\t2\n", "l:1: unknown format '2'; this program reads format 1"},
         {"# c\n@type\tp\n", "l:2: '@type' before '@format'; begin the file with '@format<TAB>1'"},
         {"a\tp\tb\n", "l:1: an entry before '@format'; begin the file with '@format<TAB>1'"},
         {START "a\tq\tb\n", "l:3: unknown type 'q'; declare it above with '@type<TAB>q'"},

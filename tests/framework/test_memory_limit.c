@@ -236,7 +236,7 @@ static void extremes(void **state)
     s = (schedule){.method = "var-stream", .n = 3, .refill = -1, .memory = TOY_NODE_BYTES};
     engine_run(&p, &s, NULL, &record);
     assert_int_equal(record.status, RILL_ERR_OPTION);
-    assert_true(strstr(record.message, "hold no state") != NULL);
+    assert_true(strstr(record.message, "too few for one state") != NULL);
     engine_record_clear(&record);
     problem_clear(&p);
 }

@@ -549,7 +549,7 @@ static void tokenized_texts(void **state)
     assert_int_equal(action[0], 3);
     assert_int_equal(action[1], 1);
     assert_int_equal(rill_model_tokenize(model, ctx, "a1 3", 4, action, 2, &n), RILL_ERR_INPUT);
-    assert_string_equal(rill_error(ctx), "\"3\"");
+    assert_string_equal(rill_error(ctx), "the model has no action \"3\"");
     assert_int_equal(n, 0);
     rill_model_close(model);
     mute.name = "mute";

@@ -268,25 +268,25 @@ exits 0; lines 3; json '["absolute:3"]' points.1.run.options.heuristics s.json
 run "$rill" run run.lua -q --stats s.json -n 2 --refs three
 exits 0; json 2 points.0.run.options.batch_size s.json
 run "$rill" run run.lua -k 3
-exits 1; says "run.lua sets k, and so does an option"; prints_nothing
+exits 1; says "run.lua sets k, which an option sets too: leave one of the two out"; prints_nothing
 # Model and files are opened once: a function that wants others would have its rows tell of what was not.
 for key in 'model = "'"$odd"'"' 'model = { config.model, config.model }' 'domain = "mt"' 'domain_args = "x"' 'input = "refs"' \
   'references = "three"' 'output = "o"' 'stats = "o"' 'trace = "o"' 'plugins = { "x.lua" }' 'tokenized = true' 'threads = 2' 'workers = 2' \
   'constraints = "three"' 'tsv_column = 2' 'jsonl = "text"' 'word_scores = true' 'weights = "int8"'; do
   sweep "sweep = rill.sweep({ a = {1} }, function(config, point) config.$key end)"
   run "$rill" run run.lua -q
-  exits 2; lines 2; prints "refused: ${key%% =*}: a point cannot change it"
+  exits 2; lines 2; prints "refused: ${key%% =*} cannot differ between configurations"
 done
 sweep 'weights = "f32", sweep = rill.sweep({ a = {1} }, function(config, point) config.weights = nil end)'
 run "$rill" run run.lua -q
-exits 2; prints "refused: weights: a point cannot change it"
+exits 2; prints "refused: weights cannot differ between configurations, which share the model and files"
 sweep 'threads = 2, sweep = rill.sweep({ a = {1} }, function(config, point)
   config.n_best, config.options, config.scorers, config.scheduler = 2, { n = 2 }, { "word_reward:1" }, "all" end)'
 run "$rill" run run.lua -q
 exits 0; lines 2
 sweep 'sweep = rill.sweep{ delta = {1} }'
 run "$rill" run run.lua --relative 0.5
-exits 1; says "run.lua sets delta, but options of the chain"
+exits 1; says "run.lua sets delta, but heuristics given as options replace all heuristics: leave one of the two out"
 run "$rill" run run.lua --method fixed
 exits 2; prints "refused: the options exclude: heuristics"
 run "$rill" run run.lua --trace t.json

@@ -127,9 +127,9 @@ run "$rill" run "$lua/sweep.lua" -q
 exits 0; prints "M delta"; verdict "$(good [ "$(grep -cE '^ *(3|10) +[0-9.]+ ' out)" -eq 6 ])" "six points"
 paste "$root/examples/questions/geo.txt" written >dev.tsv
 run "$rill" tune "$lua/tune.lua" --dev dev.tsv -q --metric oracle --plot front.html
-exits 0; prints "5 points"; prints "epsilon"; contains '</html>' front.html
+exits 0; prints " inputs, 5 configurations, "; prints "epsilon"; contains '</html>' front.html
 run "$rill" tune "$lua/search.lua" --dev dev.tsv -q --metric oracle
-exits 0; prints "9 points"; says "is enough for an oracle of 100.00 %"
+exits 0; prints " inputs, 9 configurations, "; says "is enough for an oracle of 100.00 %"
 
 for file in "$lua"/*.lua; do
   verdict "$(good contains " ${file##*/} " <(echo "$ran"))" "${file##*/} is run by this test"

@@ -167,7 +167,7 @@ refused_options '{ { name = "n-best", argument = "K" } }' 'option "n-best": the 
 refused_options '{ { name = "pretty" } }' 'option "pretty": the name is taken: use another'
 refused_options '{ { name = "aa", argument = "A" }, { name = "aa" } }' 'option "aa": the name is taken: use another'
 for name in k i - -- -a a- a_b "A B"; do # what would be no option of a command line, or another's letter
-  refused_options "{ { name = \"$name\", argument = \"A\" } }" "option \"$name\": its name must be 2 to 40 of a-z, 0-9 and -"
+  refused_options "{ { name = \"$name\", argument = \"A\" } }" "option \"$name\": the name must have 2 to 40 of a-z, 0-9 and -"
 done
 refused_options '{ { name = "aa", argument = "A", type = "int" } }' 'type "int": text, path, number or switch was expected'
 refused_options '{ { name = "aa", type = "number" } }' "must have either the type \"switch\" or an argument"

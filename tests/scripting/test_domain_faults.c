@@ -288,7 +288,7 @@ static void bad_inputs_fail_alone(void **state)
     snprintf(lua, sizeof lua, "%s%s", good_domain, "wrong('choices', function() return {} end) rill.domain(d)");
     domain_try(&run, lua, words, NULL);
     assert_int_equal(run.status, RILL_OK);
-    assert_non_null(strstr(run.out, "pppp\n!every hypothesis died"));
+    assert_non_null(strstr(run.out, "pppp\n!no hypothesis is left"));
     snprintf(lua, sizeof lua, "%s%s", good_rows,
              "d.encode = function(self, input) if input.text == 'x' then return nil, 'again' end end rill.domain(d)");
     domain_try(&run, lua, words, NULL);

@@ -401,7 +401,7 @@ static void cheats_are_caught(void **state)
     /* compares with the best of all items, counts items, or remembers */
     scripted_fails(apply_text("local all = rill.dead for i = 1, b.n do all = math.max(all, b.best[i]) end\n"
                               "b.keep = b.path_score:ge(all - 1)"),
-                   &p, &checked, RILL_ERR_CHECK, "heuristic mine treats input", NULL);
+                   &p, &checked, RILL_ERR_CHECK, "heuristic mine gives input ", NULL);
     scripted_fails(apply_text("if b.n > 1 then b.width = 1 end"), &p, &checked, RILL_ERR_CHECK, "mine", NULL);
     scripted_fails(apply_text("calls = (calls or 0) + 1 b.stop = calls % 3 == 0"), &p, &checked, RILL_ERR_CHECK, "mine",
                    NULL);
@@ -413,7 +413,7 @@ static void cheats_are_caught(void **state)
                    "      if not seen[b.item_id[i]] then b.width[i] = 1 end\n"
                    "    end\n"
                    "  end }\n",
-                   &p, &checked, RILL_ERR_CHECK, "heuristic mine treats input", NULL);
+                   &p, &checked, RILL_ERR_CHECK, "heuristic mine gives input ", NULL);
 }
 
 /* --- declarations ------------------------------------------------------------------------------------------------------- */
@@ -482,7 +482,7 @@ static void arguments(void **state)
         "rill.heuristic{ name = 'mine', arguments = 'X', apply = function() end,\n"
         "create = function(text) if text == '' then return nil, 'a number is missing' end error('bad ' .. text)"
         " end }";
-    created_with(none, "5", RILL_ERR_OPTION, "takes no arguments, found \"5\" was given");
+    created_with(none, "5", RILL_ERR_OPTION, "takes no arguments, found \"5\"");
     created_with(number, "abc", RILL_ERR_OPTION, "arguments \"abc\" for X");
     created_with(number, "1.5", RILL_ERR_PLUGIN, "assertion failed");
     created_with(script, "", RILL_ERR_OPTION, "a number is missing");

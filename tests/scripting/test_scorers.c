@@ -414,7 +414,7 @@ static void cheats_are_caught(void **state)
                    "      if not seen[rows.item_id[i]] then for r = first, last do rows:limit(r, 1) end end\n"
                    "    end\n"
                    "  end }\n",
-                   &p, &checked, RILL_ERR_CHECK, "scorer mine treats input", NULL);
+                   &p, &checked, RILL_ERR_CHECK, "scorer mine gives input ", NULL);
 }
 
 /* --- hypothesis state --------------------------------------------------------------------------------------------- */
@@ -548,8 +548,8 @@ static void max_bonus_is_heeded(void **state)
         engine_record_clear(&run);
     }
     p.settings.certify = 1;
-    scripted_fails(rewarding(NULL), &p, &plain, RILL_ERR_OPTION, "certify: scorer mine, which declares no max_bonus",
-                   NULL);
+    scripted_fails(rewarding(NULL), &p, &plain, RILL_ERR_OPTION,
+                   "certify cannot be combined with scorer mine, which declares no max_bonus", NULL);
     problem_clear(&p);
 }
 

@@ -43,7 +43,8 @@ for word in "--plugin evil.so" "--plugin ./evil.so" "--plugin $PWD/link.so" "--u
   done
 done
 run "$rill" tune run.lua --dev dev.tsv --plugin ./evil.so
-exits 1; says "nothing to try"
+exits 1; says " has no sweep and no tune. Add a grid to the table that it returns,
+    sweep = rill.sweep{ delta ="
 # Scripts among the plugins stay in the sandbox, and get no further by it.
 printf 'io.open("stolen", "w")\n' >reach.lua
 config "{ $model, plugins = { 'reach.lua' } }"
@@ -80,7 +81,7 @@ for key in "output -o" "stats --stats" "trace --trace"; do
   for how in "run run.lua" "decode --config run.lua"; do
     # shellcheck disable=SC2086
     run "$rill" $how -q
-    wants_word "rill: run.lua:2: $name: a script writes to a file, which needs your permission: repeat it as an option, $option victim too"
+    wants_word "rill: run.lua:2: $name: the script writes to a file, which needs your permission: repeat it as an option, $option victim,"
     verdict "$(good [ "$(cat victim)" = precious ])" "the file is as it was"
     # shellcheck disable=SC2086
     run "$rill" $how -q "$option" given

@@ -38,15 +38,17 @@ check_front() { # check_front PARAMETERS QUALITY-COLUMN
 # --- a grid
 script 'sweep = rill.sweep{ delta = {0.01, 0.5, 2, 8}, k = {1, 3, 6}, M = {1, 12} }'
 tune --plot front.html --json points.json
-exits 0; silent; prints "24 inputs, 24 points, 1 thread"; prints "The front, cheapest first"; prints "(exact)"
+exits 0; silent; prints "24 inputs, 24 configurations, 1 thread
+
+"; prints "Pareto front, cheapest first"; prints "(exact)"
 check_front 3 4
 cp marked by_exact
 # The second table has the front once more, cheapest first, equal points as one.
-awk '/^The front/ {on = 1} on && /^ *[0-9]/ {print $4, $8}' out >listed
+awk '/^Pareto front/ {on = 1} on && /^ *[0-9]/ {print $4, $8}' out >listed
 awk '$7 {print $4, $6}' marked | sort -u -k2,2n >expected
 same listed expected
 verdict "$(good [ "$(awk '{n += NR > 0} /and [0-9]+ alike/ {for (i = 1; i <= NF; i++) if ($i == "and") n += $(i + 1)} END {print n}' \
-  <(awk '/^The front/ {on = 1} on && /^ *[0-9]/' out))" = "$(grep -c ' 1$' marked)" ])" "all marked points are listed or counted"
+  <(awk '/^Pareto front/ {on = 1} on && /^ *[0-9]/' out))" = "$(grep -c ' 1$' marked)" ])" "all marked points are listed or counted"
 tune --metric oracle
 exits 0; prints "(oracle)"
 check_front 3 5
@@ -70,7 +72,7 @@ verdict "$(good grep -q "^$wanted $("$check_json" one.json expansions) " by_exac
 # --- interrupted: what was tried before is shown (--foreground: else timeout interrupts twice, which kills)
 script 'tune = function(try) while true do for i = 1, 5e6 do end pcall(try, { k = 3 }) end end'
 run timeout --foreground --preserve-status -s INT 3 "$rill" tune run.lua --dev dev.tsv --json stopped.json
-exits 130; says "rill: run.lua: interrupted: earlier trials are kept"; prints "The front, cheapest first"
+exits 130; says "rill: run.lua: interrupted: earlier trials are kept"; prints "Pareto front, cheapest first"
 verdict "$(good [ "$(grep -c interrupted err)" = 1 ])" "an interruption should be told once"
 json 24 inputs stopped.json
 script "sweep = rill.sweep{ k = { $(seq -s, 1 60000) } }"
@@ -112,7 +114,7 @@ return { model = "$tiny", options = { k = 6, max_candidates = 12 }, sweep = rill
 END_OF_SCRIPT
 tune --json points.json --plot own.html
 exits 2; says "refused: beam_size cannot be combined with method greedy, which has a beam of one hypothesis"; says "0.0 inf"; says "true"
-prints "24 inputs, 8 points"; prints "refused: beam_size cannot be combined with method greedy"
+prints "24 inputs, 8 configurations, "; prints "refused: beam_size cannot be combined with method greedy"
 head_of_table=$(awk '/exact%/ {print $1, $2, $3; exit}' out)
 verdict "$(good [ "$head_of_table" = "delta method own" ])" "columns as they came"
 has_json points.json points.5.refused
@@ -120,26 +122,27 @@ json "$("$check_json" points.json points.5.refused)" points.5.refused <(pictured
 # What was tried before an error is told.
 script 'tune = function(try) try{ k = 1 } try{ k = 2 } error("enough") end'
 tune --json points.json
-exits 1; says "run.lua:1: enough"; prints "24 inputs, 2 points"; prints "The front"; has_json points.json points.1.front
+exits 1; says "run.lua:1: enough"; prints "24 inputs, 2 configurations, "; prints "
+Pareto front, cheapest first: no other configuration has at least this quality for less ("; has_json points.json points.1.front
 script 'tune = function(try)
   for i = 1, 3 do
     pcall(try, { i = i }, function(c, p) c.heuristics = { function(b) if p.i == 2 then error("within") end end } end)
   end
 end'
 tune
-exits 1; says "run.lua: i=2: "; says "run.lua:3: within"; prints "24 inputs, 1 point,"
+exits 1; says "run.lua: i=2: "; says "run.lua:3: within"; prints "24 inputs, 1 configuration, "
 script 'sweep = rill.sweep({ a = {1, 2} }, function(config, point) if point.a == 2 then error("at two") end end)'
 tune -q
-exits 1; says "at two"; prints "24 inputs, 1 point,"
+exits 1; says "at two"; prints "24 inputs, 1 configuration, "
 script 'tune = function(try) while true do end end'
 tune --script-steps 100000
 exits 1; says "--script-steps"; prints_nothing
 script 'tune = function(try) for k = 1, 3 do try{ k = k } for i = 1, 30000 do end end end'
 tune --script-steps 100000 # less than all of it takes, more than a stretch does
-exits 0; prints "3 points"
+exits 0; prints " inputs, 3 configurations, "
 script 'tune = function(try) end'
 tune
-exits 1; says "has tried nothing"
+exits 1; says ": its function tune made no trial"
 script 'tune = function(try) try{ dleta = 1 } end'
 tune
 exits 1; says 'run.lua:1: try: unknown parameter "dleta"; did you mean "delta"?'
@@ -152,13 +155,13 @@ script 'sweep = rill.sweep{ delta = {1, 4} }'
 tune -k 3 -n 2 --json points.json -q
 exits 0; json 3 points.1.run.options.beam_size points.json; json 2 points.1.run.options.batch_size points.json
 tune --absolute 3
-exits 1; says "run.lua sets delta, but options of the chain"; prints_nothing
+exits 1; says "run.lua sets delta, but heuristics given as options replace all heuristics: leave one of the two out"; prints_nothing
 script 'tune = function(try) try{ k = 2 } end'
 tune -k 3
-exits 1; says "run.lua sets k, and so does an option"
+exits 1; says "run.lua sets k, which an option sets too: leave one of the two out"
 script 'input = "inputs", references = "references", sweep = rill.sweep{ k = {1, 4} }'
 run "$rill" tune run.lua -q
-exits 0; prints "24 inputs, 2 points"
+exits 0; prints "24 inputs, 2 configurations, "
 run "$rill" tune run.lua -q --dev dev.tsv -m "$tiny" --threads 2
 exits 0; prints "$(threads_of 2) thread"
 # The examples' model and questions: a dev set of its own answers is answered in full.
@@ -172,7 +175,7 @@ exits 0; prints "100.00 100.00"
 printf 'rill.heuristic{ name = "of_a_plugin", apply = function(b) end }\n' >plugin.lua
 script 'heuristics = { "of_a_plugin" }, sweep = rill.sweep{ k = {1} }'
 tune --plugin plugin.lua
-exits 0; silent; prints "1 point"
+exits 0; silent; prints " inputs, 1 configuration, "
 tune --plugin no-such.so
 exits 1; says "no-such.so"
 printf 'io.open("run.lua"):close()\n' >>plugin.lua
@@ -187,7 +190,8 @@ exits 1; says "stopped after 10000 instructions"
 # --- mistakes
 script 'options = { k = 3 }'
 tune
-exits 1; says "has nothing to try"; says "rill.sweep{"; says "tune = function(try)"; prints_nothing
+exits 1; says " has no sweep and no tune. Add a grid to the table that it returns,
+    sweep = rill.sweep{ delta ="; says "rill.sweep{"; says "tune = function(try)"; prints_nothing
 script 'sweep = rill.sweep{ k = {1} }'
 run "$rill" tune run.lua
 exits 1; says "no development set: set --dev FILE.tsv, with inputs and references in two columns (or input and references in"; says "--dev"
@@ -198,7 +202,7 @@ exits 1; says "expected one trace, found another, \"plain.jsonl\""
 tune --metric exakt
 exits 1; says 'unknown metric "exakt"'; says "exact"
 run "$rill" tune run.lua --dev inputs
-exits 1; says "inputs: line 1: two columns"
+exits 1; says "inputs: line 1: expected two columns separated by a tab"
 : >empty
 run "$rill" tune run.lua --dev empty
 exits 1; says "the file has no inputs"
@@ -215,7 +219,7 @@ exits 1; says "standard output"; prints_nothing
 tune --plot no/such.html
 exits 1; says "no/such.html"
 tune --plot front.svg
-exits 1; says "--plot front.svg: it writes an HTML page"; says "name it front.html"
+exits 1; says "--plot front.svg: expected the name of an HTML page, as in "; says ": expected the name of an HTML page, as in front.html; its charts can be saved as SVG in a browser"
 tune --svg front.svg
 exits 1; says "unknown option --svg: use --plot FILE.html: its page saves charts as SVG"
 
