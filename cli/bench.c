@@ -4,8 +4,8 @@
  * and hashes the outputs of each input. Methods with equal search settings must give the same outputs to the bit, because a schedule
  * never changes a result. The timed runs then alternate (A B C A B C), so that a slow minute of the machine affects all methods.
  *
- * Search options act as defaults here, like those of the model: a method ignores the ones that it cannot use. Settings written after a
- * method's name (fixed:finish=top) apply to that method only, and one that it cannot use is an error.
+ * Search options of the command line are defaults here, like the options in config.json: a method ignores options that it cannot use.
+ * Settings after a method's name (fixed:finish=top) apply to that method only; a setting that the method cannot use is an error.
  *
  * Divisions: runs · comparing · preparing · the command. */
 #include "bench.h"
@@ -140,15 +140,16 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
     int code = CLI_OK;
     while (code == CLI_OK && rest) {
         char *key = rest, *value = strchr(key, '=');
-        if (!value) return cli_fail("--methods: \"%s\": key=value was expected behind the colon", m->label);
+        if (!value) return cli_fail("--methods: \"%s\": expected key=value after the colon", m->label);
         *value++ = '\0';
         rest = strchr(value, ':');
         while (rest && !memchr(rest + 1, '=', strcspn(rest + 1, ":"))) rest = strchr(rest + 1, ':');
         if (rest) *rest++ = '\0';
         if (!rill_option_find(rill_setting_table(), key) && !rill_option_find(rill_chain_table(), key) &&
             rill_option_source_set(m->options, key, value) == RILL_OK)
-            return cli_fail("--methods: %s: all methods share the model and write nothing: %s is no setting of one",
-                            m->label, key);
+            return cli_fail(
+                "--methods: %s: %s is not a search setting; all methods share the model and write no outputs", m->label,
+                key);
         if (rill_option_source_set(m->options, key, value) < 0)
             code = cli_fail("method %s: %s", m->label, rill_error(ctx));
     }
@@ -156,7 +157,7 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
 }
 
 /* Returns the length of the first method's text. A comma before a digit or a sign is part of a value, since no method's name begins
- * so. */
+ * with one. */
 static size_t method_length(const char *text)
 {
     size_t length = strcspn(text, ",");
@@ -172,13 +173,13 @@ static int parse_methods(bench *b)
     if (!b->method) return cli_fail_memory("the methods");
     while (*text) {
         size_t length = method_length(text);
-        if (b->n == BENCH_METHODS_MAX) return cli_fail("--methods: more than %d", BENCH_METHODS_MAX);
+        if (b->n == BENCH_METHODS_MAX) return cli_fail("--methods: expected at most %d methods", BENCH_METHODS_MAX);
         int code = parse_method(b, &b->method[b->n], text, length);
         if (code != CLI_OK) return code;
         b->n++;
         text += length + (text[length] == ',');
     }
-    return b->n ? CLI_OK : cli_fail("--methods: none was named");
+    return b->n ? CLI_OK : cli_fail("--methods: expected at least one method");
 }
 
 static int check_files(const bench *b)
@@ -195,17 +196,17 @@ static int check_files(const bench *b)
 
 static int load_data(bench *b)
 {
-    if (!b->input_path && !b->tsv_path) return cli_fail("no inputs: -i FILE or --test-set FILE names them");
-    if (b->input_path && b->tsv_path) return cli_fail("-i and --test-set both name inputs; give one of them");
+    if (!b->input_path && !b->tsv_path) return cli_fail("no inputs: give -i FILE or --test-set FILE");
+    if (b->input_path && b->tsv_path) return cli_fail("-i cannot be combined with --test-set: both name the inputs");
     if (b->references_path && b->tsv_path)
-        return cli_fail("--refs and --test-set both name references; give one of them");
+        return cli_fail("--refs cannot be combined with --test-set: both name the references");
     if (check_files(b) != CLI_OK) return CLI_FAILED;
     return cli_testset_load(&b->test_set, b->session.ctx,
                             &(cli_testset_files){b->input_path, b->references_path, b->tsv_path});
 }
 
-/* Search options are defaults here. The scheduler is the exception: a method without a scheduler takes the command line's as its
- * own. */
+/* Make the search config of a method. Search options of the command line are its defaults. The scheduler is the exception: a method
+ * that names no scheduler takes the scheduler of the command line as its own setting. */
 static rill_status configure_method(bench *b, bench_method *m)
 {
     const rill_option_source *const defaults[] = {b->session.command_line, b->session.run_file,
@@ -269,35 +270,38 @@ enum { TAKE_METRIC = 1, TAKE_METHODS, TAKE_REPEAT };
 static const cli_option bench_options[] = {
     {"config", 0, "FILE.lua", "a run described in Lua: model, files and search as defaults", STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line", STORED(input_path)},
-    {"refs", 'r', "FILE", "references, one per line; without them there is no quality", STORED(references_path)},
+    {"refs", 'r', "FILE", "references, one per line; without them no quality is computed", STORED(references_path)},
     {"test-set", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(tsv_path)},
     CLI_REFUSED_TSV,
     {"methods", 0, "A,B,...",
      "methods, each NAME or NAME:KEY=VALUE:... with settings of its own (default greedy,fixed,var-batch,stream-all)",
      .id = TAKE_METHODS, .is_repeatable = 1},
-    {"metric", 0, "NAME", "metric of quality, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
+    {"metric", 0, "NAME", "quality metric, one of `rill list metrics` (default: the domain's metric)",
+     .id = TAKE_METRIC},
     {"repeat", 0, "R", "timed runs of every method (default 3)", .id = TAKE_REPEAT},
-    {"json", 0, "FILE", "write everything as JSON; - is standard output, instead of the table", STORED(json_path)},
-    {"plot", 0, "FILE.html", "write a page that draws how fast each method was and how many rows its timesteps had",
-     STORED(plot_path)},
-    {"profile", 0, "", "print what each operation of the model cost in the first run of each method, and in --json too",
+    {"json", 0, "FILE", "write all results as JSON; - writes them to standard output instead of the table",
+     STORED(json_path)},
+    {"plot", 0, "FILE.html",
+     "write an HTML page with charts of each method's speed and of the number of rows per timestep", STORED(plot_path)},
+    {"profile", 0, "",
+     "print the time, calls and rows of each operation of the model in the first run of each method; --json has them too",
      STORED(profile)},
     {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
     {.name = NULL},
 };
 
-static const char about[] = "Decode one input with several search methods and print a table: quality,\n"
-                            "seconds, inputs per second, how full timesteps were. --verbose adds the engine's\n"
-                            "figures, --json has all of them. The model is opened once. Every method runs\n"
-                            "once untimed, to warm it up, then R times in turn with the others; seconds are\n"
-                            "medians. The last column has one letter for methods whose outputs are the same.\n"
-                            "Methods with equal search settings must give the same outputs: the exit code is\n"
-                            "1 where they differ, unless --fast allows it. Options of the search, a script's\n"
-                            "(--config) and the model's defaults apply to every method that can use them;\n"
-                            "what stands behind a method's name is its own.";
+static const char about[] = "Decode the same inputs with several search methods and print a table: quality,\n"
+                            "seconds, inputs per second, mean batch fill. --verbose adds columns with the\n"
+                            "engine's counters; --json has all numbers. The model is opened once. Every\n"
+                            "method runs once untimed to warm up, then R times in turn with the others;\n"
+                            "seconds are medians. Methods with identical outputs have the same letter in the\n"
+                            "last column. Methods with equal search settings must give identical outputs:\n"
+                            "otherwise the exit code is 1, unless --fast allows a difference. Search options\n"
+                            "of the command line, of a script (--config) and of the model apply to every\n"
+                            "method that can use them. Settings after a method's name apply to it only.";
 
-static const char epilogue[] = "Exit code: 0 all fine; 1 failure, or outputs that should be identical are not;\n"
-                               "2 finished, but some inputs failed.\n"
+static const char epilogue[] = "Exit code: 0 success; 1 failure, or methods that must agree gave different\n"
+                               "outputs; 2 finished, but some inputs failed.\n"
                                "\n"
                                "Examples:\n"
                                "  rill bench -m model --test-set test.tsv\n"
@@ -308,7 +312,7 @@ static const char epilogue[] = "Exit code: 0 all fine; 1 failure, or outputs tha
 static int take_methods(bench *b, const char *value)
 {
     if (b->methods_text)
-        return cli_fail("--methods is given twice; one list names all: --methods %s,%s", b->methods_text, value);
+        return cli_fail("--methods is given twice: join the lists: --methods %s,%s", b->methods_text, value);
     b->methods_text = value;
     return CLI_OK;
 }
@@ -343,7 +347,8 @@ static int run(bench *b)
 
 static void end(bench *b)
 {
-    for (int i = 0; b->method && i < BENCH_METHODS_MAX; i++) { /* n does not count a method that was refused */
+    for (int i = 0; b->method && i < BENCH_METHODS_MAX;
+         i++) { /* b->n does not count a method with an invalid setting */
         free(b->method[i].hash);
         cli_profile_end(&b->method[i].profile);
         json_decref(b->method[i].rows);
@@ -365,7 +370,7 @@ int cli_bench(int argc, char **argv)
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_fail_memory("the command");
     b->repeat = 3;
-    b->session.hidden_option = "method"; /* --methods replaces it */
+    b->session.hidden_option = "method"; /* --methods replaces --method */
     const cli_group groups[] = {
         {"Bench", bench_options}, {"Model", cli_model_options}, CLI_OPTION_ROW_GROUPS(b->session), {NULL, NULL}};
     const cli_syntax syntax = {

@@ -18,15 +18,16 @@
 
 typedef struct check {
     cli_session session;
-    cli_runfile runfile;      /* a Lua run whose chains are tested */
+    cli_runfile runfile;      /* a Lua run file whose heuristics, scorers and scheduler are tested */
     const char *domain;       /* from the options or config.json; NULL: no model is named */
     rill_open_options model;  /* the model that the options name */
-    int32_t threads, workers; /* to compare with a single one */
-    /* [by kind] names and arguments of the items to test, each kind kept as a chain of scorers */
+    int32_t threads, workers; /* numbers of threads and workers to compare with one thread and one worker */
+    /* [kind] names and arguments of the plugin items to test; each kind is stored as the list of scorers of its option source */
     rill_option_source *chains[CLI_CHECK_SCHEDULER + 1];
     const char *input_path;
-    cli_check_inputs file_inputs, generated_inputs; /* from -i FILE; generated for the open model otherwise */
-    int rounds;                                     /* 0: the default number of rounds */
+    cli_check_inputs file_inputs,
+        generated_inputs; /* inputs of -i FILE, and inputs generated for the open model if there is none */
+    int rounds;           /* 0: the default number of rounds */
     int64_t seed;
     cli_check_instance instance;
     cli_check_rescore rescore;
@@ -45,11 +46,11 @@ static const cli_option check_options[] = {
     {"scorer", 0, "NAME:ARGS", "a scorer and its arguments; may be repeated", .id = TAKE_SCORER, .is_repeatable = 1},
     {"scheduler", 0, "NAME[:ARGS]", "a scheduler and its arguments; may be repeated", .id = TAKE_SCHEDULER,
      .is_repeatable = 1},
-    {"input", 'i', "FILE", "inputs, one per line, of which the first 12 are taken (default: made up)",
+    {"input", 'i', "FILE", "inputs, one per line; only the first 12 are used (default: generated inputs)",
      .id = TAKE_INPUT},
-    {"runs", 0, "N", "rounds of random settings, of 20 runs or so each (default 20 on random problems, 3 on a model)",
+    {"runs", 0, "N", "rounds of random settings, about 20 runs each (default 20 on random problems, 3 on a model)",
      .id = TAKE_RUNS},
-    {"seed", 0, "S", "what the settings and made-up inputs are drawn by (default 1)", .id = TAKE_SEED},
+    {"seed", 0, "S", "random seed of the settings and the generated inputs (default 1)", .id = TAKE_SEED},
     {.name = NULL},
 };
 
@@ -80,7 +81,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     check *c = user;
-    if (c->runfile.path) return cli_fail("one run was expected, \"%s\" is a second", value);
+    if (c->runfile.path) return cli_fail("expected one run file, \"%s\" is a second", value);
     c->runfile.path = value;
     return CLI_OK;
 }
@@ -117,16 +118,16 @@ static void print_verdict(check *c, int good)
     cli_print("%s %s", cli_check_kind_names[t->kind], t->name);
     if (t->arguments && t->arguments[0]) cli_print(":%s", t->arguments);
     if (c->skipped)
-        cli_print(": not tried: %s\n", t->why);
+        cli_print(": not tested: %s\n", t->why);
     else if (!good)
         cli_print(": FAILED: %s\n", t->why);
     else if (t->kind == CLI_CHECK_DOMAIN)
         cli_print(
             ": %d runs of %d %sinput%s agree%s%s\n", t->runs, t->inputs->n_different,
-            t->inputs->made_up ? "made-up " : "", t->inputs->n_different == 1 ? "" : "s",
-            t->inputs->made_up ? "; -i FILE takes others" : "",
+            t->inputs->made_up ? "generated " : "", t->inputs->n_different == 1 ? "" : "s",
+            t->inputs->made_up ? "; -i FILE tests others" : "",
             c->rescore.not_logprobs && !c->rescore.info.unnormalised
-                ? "; its choices are no log-probabilities, and it does not say so (unnormalised), so certificates err"
+                ? "; its choices are not log-probabilities, but it does not set `unnormalised`, so certificates can be wrong"
                 : "");
     else
         cli_print(": %d runs agree\n", t->runs);
@@ -156,7 +157,7 @@ static int choose_inputs(check *c)
     return cli_check_inputs_make(&c->generated_inputs, c->session.ctx, c->session.model, (uint64_t)c->seed);
 }
 
-/* A round on the random problem takes a millisecond or two, so it gets more rounds than a model. */
+/* Number of rounds. A round on the random problem takes 1 to 2 ms, so more rounds are affordable than on a model. */
 static int n_rounds(const check *c, int on_model)
 {
     enum { ON_PROBLEMS = 20, ON_MODEL = 3 };
@@ -175,15 +176,17 @@ static int try_workers_and_threads(check *c, const char *name, const rill_open_o
     char how[64];
     snprintf(how, sizeof how, "with %d workers", (int)c->workers);
     if (open_model(c, name, model, c->workers, 1) != CLI_OK) return -1;
-    if (!cli_check_rerun(&c->trial, how, "runners, or models that are opened side by side, share what they write to"))
+    if (!cli_check_rerun(&c->trial, how,
+                         "runners, or models that are open at the same time, share data that they write"))
         return 0;
     snprintf(how, sizeof how, "with %d threads", (int)c->threads);
     if (open_model(c, name, model, 1, c->threads) != CLI_OK) return -1;
-    return cli_check_rerun(&c->trial, how, "threads inside a call change the order of a sum, or write to one place");
+    return cli_check_rerun(&c->trial, how,
+                           "threads inside a call change the order of a sum, or write to the same memory");
 }
 
-/* Test what comparing runs cannot show: see check_rescore.h. On an error (-1) the caller still runs the rounds, whose message says
- * more. */
+/* Find errors that comparing runs cannot show (check_rescore.h). Return 1 if there are none, 0 if trial.why describes one, -1 if the run
+ * failed. After -1 the caller still runs the rounds, because their message says more. */
 static int try_rescoring(check *c, const char *name, const rill_open_options *model, int *code)
 {
     const rill_domain *real = rill_find_domain(c->session.ctx, name);
@@ -198,7 +201,7 @@ static void check_domain(check *c, const char *name, const rill_open_options *mo
 {
     begin_check(c, CLI_CHECK_DOMAIN, name, NULL);
     int rescored = 1, code = open_model(c, name, model, 1, 1);
-    c->skipped = code != CLI_OK && model != &c->model; /* no option names this domain */
+    c->skipped = code != CLI_OK && model != &c->model; /* no option names a model of this domain */
     if (code == CLI_OK) code = choose_inputs(c);
     if (code == CLI_OK) rescored = try_rescoring(c, name, model, &code);
     int good = rescored != 0;
@@ -212,15 +215,15 @@ static void check_domain(check *c, const char *name, const rill_open_options *mo
     if (good && code == CLI_OK && c->trial.inputs->made_up && !c->trial.reference.had_choices) {
         good = 0;
         snprintf(c->trial.why, sizeof c->trial.why,
-                 "nothing was tried: no made-up input left a choice between actions; -i FILE takes inputs that do");
+                 "nothing is tested: no generated input leaves a choice between actions; give inputs with -i FILE");
     }
     if (code != CLI_OK)
-        snprintf(c->trial.why, sizeof c->trial.why, "it does not open, as told%s",
+        snprintf(c->trial.why, sizeof c->trial.why, "it does not open: see the message above%s",
                  model->path ? "" : "; -m DIR opens it with a model, --domain-args TEXT with arguments");
     end_check(c, good && code == CLI_OK);
 }
 
-/* Run one round on the named model, or on a new random problem. */
+/* Run one round on the model of -m or --domain, or on a new random problem. */
 static int run_chain_round(check *c, int round)
 {
     char seed[32];
@@ -233,7 +236,7 @@ static int run_chain_round(check *c, int round)
         code = open_model(c, c->domain, &c->model, 1, c->threads);
     if (code == CLI_OK) code = choose_inputs(c);
     if (code != CLI_OK) {
-        snprintf(c->trial.why, sizeof c->trial.why, "the model does not open, as told");
+        snprintf(c->trial.why, sizeof c->trial.why, "the model does not open: see the message above");
         return 0;
     }
     return cli_check_round(&c->trial, round_seed(c, round));
@@ -249,7 +252,7 @@ static void check_chain(check *c, cli_check_kind kind, const char *name, const c
     c->skipped = !good && !c->trial.begun && !arguments && takes[0];
     if (c->skipped) {
         snprintf(reason, sizeof reason, "%.*s", (int)strcspn(c->trial.why, "\n"), c->trial.why);
-        snprintf(c->trial.why, sizeof c->trial.why, "--%s %s:%s gives the arguments that it takes (%.1500s)",
+        snprintf(c->trial.why, sizeof c->trial.why, "expected arguments: --%s %s:%s (%.1500s)",
                  cli_check_kind_names[kind], name, takes, reason);
     }
     end_check(c, good);
@@ -267,7 +270,7 @@ static void check_named(check *c)
     }
 }
 
-/* Test an item unless the options named it, since it has been tested then. */
+/* Test an item of a plugin, unless an option names it: then check_named() has already tested it. */
 static void check_unnamed(check *c, cli_check_kind kind, const char *name, const char *takes)
 {
     int32_t n;
@@ -318,14 +321,13 @@ static void report_unused_masks(check *c)
              mask_index++) {
             c->n_checked++;
             c->n_failed++;
-            cli_print(
-                "mask %s: FAILED: it is made here and never used: `a and b` and `a or b` are one of two masks and "
-                "`not a` is false; write a & b, a | b, ~a\n",
-                place);
+            cli_print("mask %s: FAILED: it is made here and never used: `a and b` and `a or b` return one of the two "
+                      "masks and `not a` is false; write a & b, a | b, ~a\n",
+                      place);
         }
 }
 
-/* Load a Lua run. Each item of its chains is tested separately, on the model of the run. */
+/* Load a Lua run file. Each of its heuristics and scorers and its scheduler are tested separately, on the model of the run. */
 static int load_run(check *c)
 {
     static const rill_chain chain_kinds[] = {[CLI_CHECK_HEURISTIC] = RILL_CHAIN_HEURISTICS,
@@ -335,7 +337,7 @@ static int load_run(check *c)
     if (code != CLI_OK || !c->runfile.config) return code;
     if (c->runfile.config->constraints) cli_message("warning: %s: constraints are not checked", c->runfile.path);
     if (c->runfile.config->tsv || c->runfile.config->jsonl)
-        cli_message("warning: %s: inputs are lines here, not rows or objects", c->runfile.path);
+        cli_message("warning: %s: each line is one input here, not a TSV row or a JSON object", c->runfile.path);
     c->runfile.is_sweep = 1; /* the workers decode with the domain only, so they need no search config */
     c->input_path = cli_value_or(c->input_path, c->runfile.config->input);
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_SCHEDULER; kind++) {
@@ -369,9 +371,9 @@ static int prepare(check *c)
 static int summarise_checks(const check *c)
 {
     if (c->n_failed && c->n_skipped)
-        return cli_fail("%d of %d failed, %d not tried", c->n_failed, c->n_checked, c->n_skipped);
+        return cli_fail("%d of %d failed, %d not tested", c->n_failed, c->n_checked, c->n_skipped);
     if (c->n_failed) return cli_fail("%d of %d failed", c->n_failed, c->n_checked);
-    return c->n_skipped ? cli_fail("%d of %d not tried", c->n_skipped, c->n_checked) : CLI_OK;
+    return c->n_skipped ? cli_fail("%d of %d not tested", c->n_skipped, c->n_checked) : CLI_OK;
 }
 
 static int check_all(check *c)
@@ -383,7 +385,7 @@ static int check_all(check *c)
     check_registered(c);
     report_unused_masks(c);
     if (c->n_checked == 0)
-        return cli_fail("nothing to check: --plugin FILE, -m DIR, --heuristic NAME:ARGS or RUN.lua names something");
+        return cli_fail("nothing to check: give --plugin FILE, -m DIR, --heuristic NAME:ARGS or RUN.lua");
     code = cli_flush_stdout();
     return code == CLI_OK ? summarise_checks(c) : code;
 }
@@ -408,22 +410,23 @@ int cli_check(int argc, char **argv)
     int helped = 0;
     check *c = calloc(1, sizeof *c);
     if (!c) return cli_fail_memory("the command");
-    const cli_group groups[] = {{"What is checked, and how", check_options},
+    const cli_group groups[] = {{"Check", check_options},
                                 {"Model", cli_model_options},
                                 {"Options of the domain", c->session.rows.domains},
                                 {NULL, NULL}};
     const cli_syntax syntax = {
         "rill check --plugin FILE [options]\n       rill check -m DIR [options]\n       rill check RUN.lua [options]",
-        "Try whether what plugins bring keeps its contract: domains, heuristics, scorers\n"
-        "and schedulers. Each is decoded with in many tiny runs, under every method, batch\n"
-        "and budget, which must agree to the bit; what looks at its neighbours or\n"
-        "remembers is caught, and the message tells how. With -m or --domain that domain\n"
-        "is checked, and heuristics, scorers and schedulers are tried on it; without, on\n"
-        "random problems.\n"
-        "Of a run described in Lua its model and the links of its chains are checked.\n"
-        "--workers and --threads say how many are compared with one (default 3 and 2).",
+        "Test whether plugins keep the plugin contract: domains, heuristics, scorers and\n"
+        "schedulers. Each decodes many tiny inputs under every method, batch size and\n"
+        "budget, and all results must agree to the bit. A result that depends on other\n"
+        "inputs or on earlier calls is reported with its likely cause. With -m or\n"
+        "--domain, that domain is tested, and heuristics, scorers and schedulers are\n"
+        "tested on it; otherwise they are tested on random problems.\n"
+        "For a run described in Lua, its model, its heuristics, its scorers and its\n"
+        "scheduler are tested. --workers and --threads are the numbers of workers and\n"
+        "threads that are compared with one (default 3 and 2).",
         groups,
-        "Exit code: 0 all is well; 1 something is wrong, or could not be tried.\n"
+        "Exit code: 0 no error found; 1 an error was found, or an item was not tested.\n"
         "\n"
         "Examples:\n"
         "  rill check --plugin ./rill-mine.so\n"

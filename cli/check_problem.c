@@ -10,8 +10,8 @@ typedef struct problem {
     rill_context *ctx;
     uint64_t seed;
     int32_t actions;
-    uint64_t *node; /* hash of a node's input and actions */
-    uint64_t *slot; /* hash of a slot's input */
+    uint64_t *node; /* [nodes] hash of a state's input and actions */
+    uint64_t *slot; /* [slots] hash of a slot's input */
     size_t nodes, slots;
 } problem;
 
@@ -100,7 +100,7 @@ static rill_status action_name(void *self, int32_t action, rill_text *out)
 {
     const problem *p = self;
     const char letter = (char)('a' + action);
-    if (action == p->actions - 1) return rill_fail(out->ctx, RILL_ERR_NOT_FOUND, "the end has no letter");
+    if (action == p->actions - 1) return rill_fail(out->ctx, RILL_ERR_NOT_FOUND, "the end action has no letter");
     return rill_text_append(out, &letter, 1);
 }
 

@@ -15,25 +15,26 @@
 
 const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "scheduler"};
 
-#define ONE_AT_A_TIME "it must look at one item at a time and remember nothing"
+#define ONE_AT_A_TIME "it must depend on one item at a time and keep no state"
 
 static const char *const schedule_reasons[] = {
     [CLI_CHECK_DOMAIN] =
-        "a row's answer depends on its neighbours in the call, on their number or order, or on which node or "
-        "slot it has; it must follow from the row alone (rill/domain.h)",
-    [CLI_CHECK_HEURISTIC] = "what else is decoded meanwhile changes its marks; " ONE_AT_A_TIME,
-    [CLI_CHECK_SCORER] = "what else is decoded meanwhile changes what it says; " ONE_AT_A_TIME,
-    [CLI_CHECK_SCHEDULER] = "the order of work changes the answer, which points to the domain or the chain",
+        "a row's choices depend on the other rows of the call, on their number or order, or on the row's node or "
+        "slot number; they must depend on the row alone (rill/domain.h)",
+    [CLI_CHECK_HEURISTIC] = "other items in flight change which candidates it drops; " ONE_AT_A_TIME,
+    [CLI_CHECK_SCORER] = "other items in flight change its scores or masks; " ONE_AT_A_TIME,
+    [CLI_CHECK_SCHEDULER] =
+        "the schedule changes the results, which points to an error in the domain, a heuristic or a scorer",
 };
 static const char repeat_reason[] =
-    "two equal runs differ: it remembers what it saw before, in a variable that all its instances "
-    "share, or draws from chance or a clock";
+    "two identical runs differ: it keeps state in a variable that all its instances share, or depends on "
+    "chance or a clock";
 static const char domain_repeat_reason[] =
-    "two equal runs on one model differ: it keeps something of inputs that are gone, reads memory "
-    "that nobody set, or draws from chance or a clock";
+    "two identical runs on one model differ: it keeps data of finished inputs, reads uninitialised "
+    "memory, or depends on chance or a clock";
 static const char instance_reason[] =
-    "an instance that has decoded the inputs once decodes them differently: it remembers; "
-    "what it needs to know of an item is in the call";
+    "an instance that has decoded the inputs once decodes them differently the second time: it keeps "
+    "state; the arguments of each call hold all that it needs to know of an item";
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
@@ -57,7 +58,7 @@ static void draw_search(cli_check_trial *t, uint64_t seed)
     t->setup.n_heuristics = t->kind == CLI_CHECK_HEURISTIC;
     t->setup.n_scorers = t->kind == CLI_CHECK_SCORER;
     if (t->kind == CLI_CHECK_HEURISTIC || seed / 400 % 3 == 0) return;
-    /* Pruning makes rows appear and disappear in more ways. */
+    /* Pruning makes the number of rows of an item vary more. */
     snprintf(t->pruning_arguments, sizeof t->pruning_arguments, "%d", 1 + (int)(seed / 1200 % 6));
     t->pruning = (rill_chain_entry){"absolute", t->pruning_arguments};
     t->setup.heuristics = &t->pruning;
@@ -151,7 +152,7 @@ static int try_instance(cli_check_trial *t)
     return good;
 }
 
-/* Decode with the setting `check`: the engine then gives each item to a new instance and compares. */
+/* Decode with the setting `check`: the engine then also gives each item to a new instance and compares the results. */
 static int try_engine_check(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;
@@ -160,7 +161,8 @@ static int try_engine_check(cli_check_trial *t)
     return run_and_compare(t, &setup, schedule_reasons[t->kind]);
 }
 
-/* Limit states so far that items must be restarted and a single one just fits. cli_check_same() skips items that do not fit. */
+/* Limit the number of states (max-nodes) so that a single item just fits and several items must be restarted. cli_check_same() skips
+ * items that do not fit. */
 static int try_memory_limit(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;
@@ -214,10 +216,10 @@ static int decodes_any(cli_check_trial *t)
 {
     for (int i = 0; i < t->inputs->n; i++)
         if (t->reference.answer[i].status >= 0) return 1;
-    snprintf(t->why, sizeof t->why, "no input could be decoded, so nothing is known; the first, \"%.*s\": %.*s%s",
+    snprintf(t->why, sizeof t->why, "no input can be decoded; the first, \"%.*s\", fails: %.*s%s",
              cli_check_clip(t->inputs->text[0], 60), t->inputs->text[0],
              cli_check_clip(t->reference.answer[0].best, 300), t->reference.answer[0].best,
-             t->inputs->made_up ? " (these were made up: -i FILE gives others)" : "");
+             t->inputs->made_up ? " (these inputs are generated; give others with -i FILE)" : "");
     return 0;
 }
 

@@ -87,9 +87,9 @@ exits 1; says "6 inputs"; says "1 references"
 bench -i six --refs refs --test-set six.tsv
 exits 1; says "--test-set"
 bench -i six --test-set six.tsv
-exits 1; says "-i and --test-set both name inputs"
+exits 1; says "-i cannot be combined with --test-set"
 bench --refs refs --test-set six.tsv
-exits 1; says "--refs and --test-set both name references"
+exits 1; says "--refs cannot be combined with --test-set"
 bench -i six --methods var-steam
 exits 1; says '"var-stream"'
 bench -i six --methods greedy:k=5
@@ -99,7 +99,7 @@ exits 1; says "key=value"
 bench -i six --methods fixed:finsh=top
 exits 1; says "finish"
 bench -i six --methods fixed:pretty=1
-exits 1; says "pretty is no setting of one"
+exits 1; says "pretty is not a search setting"
 bench -i six --repeat 0
 exits 1; says "--repeat"
 : >nothing

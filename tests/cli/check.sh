@@ -23,7 +23,7 @@ for file in "${examples[@]}"; do
   case $file in
   *template.so)
     run "$rill" check --plugin "$file"
-    exits 1; lines 1; tells "domain template: FAILED" "no made-up input left a choice" # letters have no gaps
+    exits 1; lines 1; tells "domain template: FAILED" "no generated input leaves a choice" # letters have no gaps
     printf '%s\n' b_a__ _a_ 'not a word' >words
     run "$rill" check --plugin "$file" -i words --runs 1
     exits 0; silent; lines 1; tells "domain template: " "runs of 3 inputs agree"
@@ -32,7 +32,7 @@ for file in "${examples[@]}"; do
     run "$rill" check --plugin "$file" --heuristic gap:1 --heuristic gap:0.25
     exits 0; lines 2; tells "heuristic gap:1: " "runs agree"; tells "heuristic gap:0.25: " "runs agree"
     run "$rill" check --plugin "$file"
-    exits 1; says "1 of 1 not tried"; tells "heuristic gap: not tried: --heuristic gap:D gives" 'gap: "" is not'
+    exits 1; says "1 of 1 not tested"; tells "heuristic gap: not tested: expected arguments: --heuristic gap:D" 'gap: "" is not'
     ;;
   esac
 done
@@ -70,27 +70,27 @@ lua word_reward --scorer lua-word_reward:0.3
 # --- what is not
 run "$rill" check --plugin "$bad" --runs 5
 exits 1; says "14 of 15 failed"; lines 15
-tells "domain letters: " "agree" "no log-probabilities, and it does not say so" # scores are scores: said, and not blamed
-tells "domain by-rows: FAILED: input 0" "alone (var-batch) \"" "in a batch of " "score -" "depends on its neighbours"
-tells "domain by-node: FAILED: input 0" "on which node or slot it has"
-tells "domain by-time: FAILED: input 0" "two equal runs on one model differ"
-tells "domain by-model: FAILED: input 0" "with 3 workers" "share what they write to"
+tells "domain letters: " "agree" "not log-probabilities, but it does not set" # scores are scores: said, and not blamed
+tells "domain by-rows: FAILED: input 0" "alone (var-batch) \"" "in a batch of " "score -" "depend on the other rows"
+tells "domain by-node: FAILED: input 0" "on the row's node or slot number"
+tells "domain by-time: FAILED: input 0" "two identical runs on one model differ"
+tells "domain by-model: FAILED: input 0" "with 3 workers" "share data that they write"
 tells "domain by-threads: FAILED: input 0" "with 2 threads"
 tells "domain nan: FAILED: alone (var-batch): domain nan: choices of input 0 at timestep 2 are not numbers in order"
-tells "domain shares: FAILED: its choices look like probabilities" "natural logarithms of them are wanted"
-tells "domain spoils: FAILED: input 0 at timestep 0: a state has other choices once children were made of it: 6, the best action" \
-  "step (in Lua, advance) changes the state that it is given"
-tells "domain wears: FAILED: input 0 at timestep 1: a state has other choices when it is asked again" "score() changes what it reads"
-tells "domain no-input: FAILED: no input could be decoded" "nothing suits it" "-i FILE"
+tells "domain shares: FAILED: its choices look like probabilities" "expected natural logarithms of probabilities"
+tells "domain spoils: FAILED: input 0 at timestep 0: the choices of a state differ after its children are computed: first 6, the best action" \
+  "step (in Lua, advance) changes the parent state"
+tells "domain wears: FAILED: input 0 at timestep 1: the choices of a state differ when it is scored again" "score() changes the state"
+tells "domain no-input: FAILED: no input can be decoded" "nothing suits it" "-i FILE"
 tells "heuristic counting: FAILED" "an instance that has decoded the inputs once"
-tells "heuristic shared: FAILED" "two equal runs differ: it remembers"
+tells "heuristic shared: FAILED" "two identical runs differ: it keeps state"
 tells "scorer by-rows: FAILED" "scorer by-rows treats input"
 tells "scheduler garbage: FAILED" "scheduler garbage chose item"
 cp out first
 run "$rill" check --plugin "$bad" --runs 5
 same out first
 run "$rill" check --plugin "$bad" --domain by-rows --threads 4 --workers 2 --seed 3
-exits 1; tells "domain by-rows: FAILED" "neighbours"; tells "domain by-threads: FAILED" "with 4 threads"
+exits 1; tells "domain by-rows: FAILED" "the other rows"; tells "domain by-threads: FAILED" "with 4 threads"
 
 cat >remembers.lua <<'END'
 local seen = 0
@@ -110,7 +110,7 @@ rill.heuristic{
 END
 run "$rill" check --plugin remembers.lua
 exits 1; says "3 of 3 failed"
-tells "heuristic upvalue: FAILED" "two equal runs differ"
+tells "heuristic upvalue: FAILED" "two identical runs differ"
 tells "heuristic instance: FAILED" "an instance that has decoded the inputs once"
 tells "heuristic mixing: FAILED" "heuristic mixing treats input"
 
@@ -148,19 +148,19 @@ logs='return { a = math.log(a / all), b = math.log(b / all), ["end"] = math.log(
   domain unsaid "$good" "$logs" 'unnormalised = 1,'
 } >states.lua
 run "$rill" check --plugin states.lua --runs 1
-exits 1; lines 11; says "5 of 11 failed, 1 not tried"
+exits 1; lines 11; says "5 of 11 failed, 1 not tested"
 for name in right said told; do
   tells "domain $name: " agree
   if contains "log-prob" line; then verdict 0 "nothing is wrong with $name"; fi
 done
-tells "domain same: FAILED: input 0 at timestep 0: a state has other choices once children were made of it" "advance" '"a" at'
-tells "domain nested: FAILED" "once children were made of it"
-tells "domain wears: FAILED" "when it is asked again"
+tells "domain same: FAILED: input 0 at timestep 0: the choices of a state differ after its children are computed" "advance" '"a" at'
+tells "domain nested: FAILED" "after its children are computed"
+tells "domain wears: FAILED" "when it is scored again"
 tells "domain shares: FAILED" "probabilities" "natural logarithms"
 tells "domain fewer: FAILED" "probabilities" "natural logarithms"
-tells "domain scores: " agree "no log-probabilities, and it does not say so (unnormalised), so certificates err"
-tells "domain costs: " agree "no log-probabilities, and it does not say so"
-tells "domain unsaid: not tried"
+tells "domain scores: " agree "not log-probabilities, but it does not set \`unnormalised\`, so certificates can be wrong"
+tells "domain costs: " agree "not log-probabilities, but it does not set"
+tells "domain unsaid: not tested"
 says "unnormalised: true or false was expected, not a number"
 printf 'x\n' >an-input
 run "$rill" decode --plugin states.lua --domain said --certify -i an-input
@@ -182,8 +182,8 @@ run "$rill" check --plugin "$bad" --heuristic absolute:2 --heuristic counting --
 exits 1; lines 16; tells "heuristic absolute:2: " agree; tells "heuristic counting: FAILED"; tells "scheduler garbage: FAILED"
 says "14 of 16 failed"
 run "$rill" check --plugin "$root/examples/lua/bigram.lua" --scorer repeat_penalty:1 --runs 2
-exits 1; lines 2; tells "scorer repeat_penalty:1: " agree; tells "scorer bigram: not tried: --scorer bigram:"
-says "1 of 2 not tried"
+exits 1; lines 2; tells "scorer repeat_penalty:1: " agree; tells "scorer bigram: not tested: expected arguments: --scorer bigram:"
+says "1 of 2 not tested"
 cat >locked.lua <<'END'
 rill.domain{
   name = "locked", actions = { "a", "b", "end" }, end_action = "end", max_length = 4,
@@ -195,7 +195,7 @@ rill.domain{
 }
 END
 run "$rill" check --plugin locked.lua --heuristic absolute:2 --runs 1
-exits 1; says "it is locked"; says "1 of 2 not tried"; tells "domain locked: not tried: it does not open, as told; -m DIR"
+exits 1; says "it is locked"; says "1 of 2 not tested"; tells "domain locked: not tested: it does not open: see the message above; -m DIR"
 run "$rill" check --plugin locked.lua --domain locked --runs 1
 exits 1; says "1 of 1 failed"; tells "domain locked: FAILED: it does not open"
 # an option of a domain goes to all that have it, and to no others
@@ -281,7 +281,7 @@ exits 1; lines 5; tells "domain semparse: " agree; tells "mask run.lua:6: FAILED
 run "$rill" check "$root/examples/lua/run.lua" --runs 1
 exits 0; silent; lines 3
 run "$rill" check run.lua run.lua
-exits 1; says "one run was expected"
+exits 1; says "expected one run file"
 
 # what a call that failed did not come to is no mask in vain
 cat >masks.lua <<'END'
@@ -313,7 +313,7 @@ run "$rill" check --plugin "$root/examples/lua/nucleus.lua" --runs 0
 exits 1; says "--runs"
 : >nothing
 run "$rill" check -m "$tiny" -i nothing
-exits 1; says "there are no inputs"
+exits 1; says "expected inputs, found none"
 run "$rill" check -m "$tiny" -i no-such-file
 exits 1; says "no-such-file"
 

@@ -307,7 +307,7 @@ exits 1; says 'rill: option -k takes its value without "=": -k 5'
 run "$rill" decode -m ""
 exits 1; says "rill: -m is given an empty path"
 run "$rill" bench -m "$tiny" --methods greedy --methods fixed
-exits 1; says "rill: --methods is given twice; one list names all: --methods greedy,fixed"
+exits 1; says "rill: --methods is given twice: join the lists: --methods greedy,fixed"
 run "$rill" decode -m "$tiny" -i one --input two
 exits 1; says "--input is given twice, \"one\" and \"two\""
 
