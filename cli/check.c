@@ -25,9 +25,9 @@ typedef struct check {
     /* [kind] names and arguments of the plugin items to test; each kind is stored as the list of scorers of its option source */
     rill_option_source *chains[CLI_CHECK_SCHEDULER + 1];
     const char *input_path;
-    cli_check_inputs file_inputs,
-        generated_inputs; /* inputs of -i FILE, and inputs generated for the open model if there is none */
-    int rounds;           /* 0: the default number of rounds */
+    cli_check_inputs file_inputs;      /* inputs of -i FILE */
+    cli_check_inputs generated_inputs; /* without -i FILE: inputs generated for the open model */
+    int rounds;                        /* 0: the default number of rounds */
     int64_t seed;
     cli_check_instance instance;
     cli_check_rescore rescore;

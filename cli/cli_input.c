@@ -12,14 +12,14 @@
 #include "interrupt.h"
 
 enum { CHUNK = 1 << 16 };
-static const double GATHER_SECONDS = 0.002; /* how long to wait for more data after the first */
+static const double GATHER_SECONDS = 0.002; /* seconds to wait for more data after the first bytes of a batch */
 
 static rill_status open_standard(cli_input *input)
 {
     struct stat info;
     if (fstat(input->fd, &info)) return rill_fail(input->ctx, RILL_ERR_IO, "%s: %s", input->name, strerror(errno));
     if (S_ISDIR(info.st_mode))
-        return rill_fail(input->ctx, RILL_ERR_IO, "%s: it is a directory, a file was expected", input->name);
+        return rill_fail(input->ctx, RILL_ERR_IO, "%s: expected a file, found a directory", input->name);
     input->is_regular = S_ISREG(info.st_mode);
     if (input->is_regular) {
         off_t offset = lseek(input->fd, 0, SEEK_CUR); /* the descriptor may be past its beginning */
@@ -54,7 +54,7 @@ int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_f
 int cli_input_skip(cli_input *input, int64_t bytes)
 {
     if (lseek(input->fd, (off_t)(input->origin + bytes), SEEK_SET) < 0)
-        return cli_fail("%s: cannot be read from its middle: %s", input->name, strerror(errno));
+        return cli_fail("cannot seek in %s: %s", input->name, strerror(errno));
     input->skipped = bytes;
     input->received = bytes;
     input->is_past_bom |= bytes > 0;
@@ -78,7 +78,7 @@ static rill_status give_line(cli_input *input, size_t length, size_t ending, con
     input->lines++;
     if (length > 0 && line[length - 1] == '\r') length--;
     if (length > 0 && memchr(line, '\0', length)) {
-        *text = "the line has a NUL byte, as text in UTF-16 has: UTF-8 is expected";
+        *text = "the line has a NUL byte, as UTF-16 text has: expected UTF-8";
         *size = strlen(*text);
         return RILL_ERR_INPUT;
     }
@@ -87,8 +87,8 @@ static rill_status give_line(cli_input *input, size_t length, size_t ending, con
     return RILL_OK;
 }
 
-/* Wait until the descriptor is readable, at most `seconds` (negative: for ever). A closed pipe counts as readable. 1, 0, or -1 with
- * errno. */
+/* Wait until the descriptor is readable, at most `seconds` (negative: without a limit). A closed pipe counts as readable. Returns 1 if
+ * it is readable, 0 after `seconds`, and -1 after a signal that interrupts the run, or an error with errno. */
 static int wait_readable(const cli_input *input, double seconds)
 {
     struct pollfd wanted[] = {{.fd = input->fd, .events = POLLIN},

@@ -14,7 +14,7 @@ static rill_op_profile *find_operation(cli_profile *p, const rill_op_profile *op
     return NULL;
 }
 
-/* 0: out of memory. */
+/* Add the counters of an operation to those with the same names. Returns 0 if out of memory, else 1. */
 static int add_operation(cli_profile *p, const rill_op_profile *op)
 {
     rill_op_profile *sum = find_operation(p, op);
@@ -76,7 +76,7 @@ static double total_seconds(const cli_profile *p)
     return sum;
 }
 
-/* In billions per second. */
+/* An amount per second, in billions. */
 static double rate(double amount, double seconds)
 {
     return seconds > 0 ? 1e-9 * amount / seconds : 0;
@@ -107,16 +107,17 @@ void cli_profile_print(const cli_profile *p, FILE *to)
     for (int i = 0; i < p->n; i++)
         if (p->op[i].calls) print_op(&p->op[i], &p->limits, all, to);
     if (!(p->limits.bytes > 0)) {
-        cli_print_to(to,
-                     "seconds: each operation waited for, so slower than a run. limit: not known of this device.\n");
+        cli_print_to(
+            to,
+            "seconds: measured by waiting for each operation, which is slower than a normal run. limit: unknown for this "
+            "device.\n");
         return;
     }
-    cli_print_to(
-        to,
-        "seconds: summed over threads. limit: the share reached of what one thread of this machine does at most:\n"
-        "%.1f GFLOP/s in fp32, %.1f in int8, %.1f GB/s from memory; more than 100 %% is the caches' work.\n",
-        1e-9 * p->limits.flops[RILL_ARITHMETIC_F32], 1e-9 * p->limits.flops[RILL_ARITHMETIC_INT8],
-        1e-9 * p->limits.bytes);
+    cli_print_to(to,
+                 "seconds: summed over threads. limit: speed as a share of the maximum of one thread of this machine:\n"
+                 "%.1f GFLOP/s in fp32, %.1f in int8, %.1f GB/s from memory; caches can give more than 100 %%.\n",
+                 1e-9 * p->limits.flops[RILL_ARITHMETIC_F32], 1e-9 * p->limits.flops[RILL_ARITHMETIC_INT8],
+                 1e-9 * p->limits.bytes);
 }
 
 static json_t *op_json(const rill_op_profile *op, const rill_limits *limits)

@@ -31,7 +31,7 @@ int cli_workers_count(cli_session *session, const rill_domain *domain)
     const int is_auto = device && strcmp(device->value, "auto") == 0;
     if (device && session->n_scripts && strchr(device->value, ','))
         cli_message(
-            "device: a script is one worker's, which uses the first device: --workers N has N, each with the script loaded anew");
+            "device: with a script, one worker runs on the first device; --workers N runs N, each with its own copy of the script");
     if (device && !is_auto && strcmp(device->value, "cpu") != 0) return session->n_scripts ? 1 : 0;
     /* Use one worker if --threads was given, or if scripts are loaded: a script may count, print or store what it sees. */
     if (!session->is_large_input || session->has_threads_option || session->n_scripts) return 1;
@@ -40,7 +40,7 @@ int cli_workers_count(cli_session *session, const rill_domain *domain)
     return is_auto && strcmp(device->value, "cuda") == 0 ? 0 : rill_processors();
 }
 
-/* Name of a chain item that only the session's own script has registered. */
+/* Name of a heuristic, scorer, scheduler or option function that only the script in the session's context has; NULL: none. */
 static const char *script_only_name(cli_session *session, const rill_engine_setup *setup)
 {
     const rill_context *own = session->ctx, *worker_ctx = rill_workers_context(session->worker_pool, 0);
@@ -59,7 +59,8 @@ static const char *script_only_name(cli_session *session, const rill_engine_setu
 }
 
 typedef struct worker_setup {
-    rill_search_config *search_config; /* of the worker's own script; NULL: it has none */
+    rill_search_config *
+        search_config; /* search config with functions of the worker's own copy of the script; NULL: the run has no script */
     rill_engine_setup setup;
 } worker_setup;
 
@@ -98,7 +99,7 @@ rill_status cli_workers_begin(cli_session *session, const rill_search_config *se
     const char *name = status == RILL_OK && n > 1 && !own[0].search_config ? script_only_name(session, setup) : NULL;
     if (name)
         status = rill_fail(session->ctx, RILL_ERR_OPTION,
-                           "%s is a function of the script, and belongs to one thread: this takes --workers 1", name);
+                           "%s is a function of a script that runs in one thread: use --workers 1", name);
     if (status == RILL_OK) status = rill_workers_begin(session->worker_pool, setups);
     for (int32_t w = 0; own && w < n; w++) rill_search_config_free(own[w].search_config);
     free(own);

@@ -78,8 +78,8 @@ tells "domain by-model: FAILED: input 0" "with 3 workers" "share data that they 
 tells "domain by-threads: FAILED: input 0" "with 2 threads"
 tells "domain nan: FAILED: alone (var-batch): domain nan: choices of input 0 at timestep 2 are not numbers in order"
 tells "domain shares: FAILED: its choices look like probabilities" "expected natural logarithms of probabilities"
-tells "domain spoils: FAILED: input 0 at timestep 0: the choices of a state differ after its children are computed: first 6, the best action" \
-  "step (in Lua, advance) changes the parent state"
+tells "domain spoils: FAILED: input 0 at timestep 0: the choices of a state differ after its children are computed" \
+  "computed: first 6, the best action" "step (in Lua, advance) changes the parent state"
 tells "domain wears: FAILED: input 0 at timestep 1: the choices of a state differ when it is scored again" "score() changes the state"
 tells "domain no-input: FAILED: no input can be decoded" "nothing suits it" "-i FILE"
 tells "heuristic counting: FAILED" "an instance that has decoded the inputs once"

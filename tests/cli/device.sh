@@ -76,7 +76,7 @@ run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device "cuda
 exits 0; same device next; json 1 workers stats.json
 printf 'return { model = "%s", options = { k = 5 }, n_best = 3, device = "cuda-host:0,cuda-host:1" }\n' "$model" >script.lua
 run "$rill" run script.lua -q -i text -o next --stats stats.json
-exits 0; same device next; json 1 workers stats.json; says "a script is one worker's, which uses the first device"
+exits 0; same device next; json 1 workers stats.json; says "with a script, one worker runs on the first device"
 run "$rill" run script.lua -q -i text -o next --stats stats.json --workers 2
 exits 0; same device next; json 2 workers stats.json
 echo 'calls = 0; return { options = { k = 5 }, scorers = { function(rows) calls = calls + 1 end } }' >counts.lua
@@ -137,7 +137,7 @@ exits 0; same cpu next; says "fast: nothing on the processor becomes faster by i
 
 # --- what each operation costs is told of a device too
 run "$rill" decode -m "$model" -q -i text --device cuda-host --profile --stats stats.json
-exits 0; says "limit: not known of this device"
+exits 0; says "limit: unknown for this device"
 run grep -c '"operation"' stats.json
 exits 0
 

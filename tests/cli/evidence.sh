@@ -131,7 +131,7 @@ verdict "$(good [ "$(cat kept)" = keep ])" "what stood there is left"
 run "$rill" evidence list
 exits 1; says "no model: -m DIR names one"
 run "$rill" evidence list -m "$tiny" -o list
-exits 1; says "would be overwritten"
+exits 1; says "is also read in this run"
 run "$rill" evidence list list -m "$tiny"
 exits 1; says "a second"
 run "$rill" evidence list -m "$tiny" --scale 0

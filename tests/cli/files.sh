@@ -120,7 +120,7 @@ for path in model/config.json model/model.safetensors ./model/../model/source.vo
   for option in -o --stats --trace; do
     cp "$path" before
     run "$rill" decode -m model --plugin plugin.lua -q -i four $option "$path"
-    exits 1; says "$path: it is read in this run"; same before "$path"; prints_nothing
+    exits 1; says "$path: the output file is also read in this run"; same before "$path"; prints_nothing
   done
 done
 cp references before
@@ -128,9 +128,9 @@ run "$rill" run run.lua -q -i four --refs references -o references
 exits 1; same before references
 cp model/config.json before
 run "$rill" tune run.lua --dev tsv -q --json model/config.json
-exits 1; says "it is read in this run"; same before model/config.json
+exits 1; says "also read in this run"; same before model/config.json
 run "$rill" bench -m model -q --test-set tsv --repeat 1 --json model/config.json
-exits 1; says "it is read in this run"; same before model/config.json
+exits 1; says "also read in this run"; same before model/config.json
 run "$rill" decode -m model -q -i four -o model/results
 exits 0
 run "$rill" decode -m model -q -i four -o model/results

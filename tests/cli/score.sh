@@ -49,7 +49,7 @@ printf 'Ein Hund .\tA dog .\nEin Hund .\n\tA dog .\nEin Hund .\t\n' >lines
 feed lines "$rill" score -m "$examples/de-en"
 exits 2; lines 4
 says "line 2: no tab, and an output behind it: name a file of outputs by --outputs"
-says "line 3: there is nothing to decode in the input: its only output is the empty one"
+says "line 3: the input has nothing to decode, so only the empty output can be scored"
 says "4 outputs in "; says "2 without a score"
 line_is 2 ""; line_is 3 ""; prints "0 ||| A dog . ||| logp= "; prints "3 |||  ||| logp= "
 printf 'show flights\n' >lines
@@ -94,7 +94,7 @@ exits 1; says "--beam-size is for a search, and given outputs need none: leave i
 run "$rill" score -m "$examples/geo" --absolute 2 -i lines
 exits 1; says "heuristics are for a search"
 run "$rill" score -m "$examples/gum" --pretty -i lines
-exits 1; says "--pretty shows trees"
+exits 1; says "--pretty has no effect on scores"
 cp lines kept
 run "$rill" score -m "$examples/geo" -i lines --outputs text -o text
 exits 1; same kept lines

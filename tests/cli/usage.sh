@@ -78,11 +78,11 @@ exits 1; says "takes no value"
 run "$rill" decode file.txt
 exits 1; says 'no model: -m DIR'
 run "$rill" decode "$tiny" -i file.txt
-exits 1; says "a model is named by -m"
+exits 1; says "give a model with -m"
 run "$rill" decode -m "$tiny" -i one.txt two.txt
 exits 1; says 'inputs are named by -i or as arguments, not by both: "one.txt" and "two.txt"'
 run "$rill" bench file.txt
-exits 1; says 'unexpected argument "file.txt"; inputs are named by -i'
+exits 1; says 'unexpected argument "file.txt"; give inputs with -i'
 run "$rill" bench --method greedy
 exits 1; says "did you mean --methods?"
 for word in -k0 -k-3 -kten -k5x "--k=99999999999" --n=0 --budget=-1 --refill=2 --refill=nan --max-candidates=0 \
@@ -285,8 +285,8 @@ refused 'the value of --jsonl follows "=": write --jsonl=key' --jsonl key
 refused 'unknown option --unk-penalty: set unknown-penalty' --unk-penalty 1
 refused 'unknown option --greedy: set method to greedy' --greedy
 refused 'unknown option --unnormalized: set length-penalty to 0' --unnormalized
-refused 'unknown option --prefix: --constraints FILE has' --prefix x
-refused 'unknown option --suppress_sequences: --constraints FILE has' --suppress_sequences x
+refused 'unknown option --prefix: --constraints FILE takes' --prefix x
+refused 'unknown option --suppress_sequences: --constraints FILE takes' --suppress_sequences x
 refused 'unknown option --svg: --plot FILE.html writes a page' --svg x
 refused 'unknown option --cpu: set device to cpu, or leave it out' --cpu
 run "$rill" decode -m Helsinki-NLP/opus-mt-de-en
@@ -320,7 +320,7 @@ run "$rill" list -m "$tiny"
 exits 1; says "a model is for its actions alone: rill list actions -m DIR"
 for command in run check tune decode bench; do
   run "$rill" $command "$tiny"
-  exits 1; says "$tiny"; says "a model is named by -m"
+  exits 1; says "$tiny"; says "give a model with -m"
 done
 
 # --- help fits a terminal

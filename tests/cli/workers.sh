@@ -189,7 +189,7 @@ cp run.lua sweep.lua
 sed -i 's/heuristics = .*/heuristics = { narrow }, sweep = rill.sweep{ k = {1, 2} },/; s/k = 4, //' sweep.lua
 sed -i 's/, budget = function.*end }/ }/' sweep.lua
 run "$rill" run sweep.lua "${toy_options[@]}" -i toy_lines --workers 2
-prints "belongs to one thread"
+prints "a script that runs in one thread"
 run "$rill" run sweep.lua "${toy_options[@]}" -i toy_lines
 exits 2
 

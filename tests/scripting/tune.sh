@@ -217,6 +217,6 @@ exits 1; says "no/such.html"
 tune --plot front.svg
 exits 1; says "--plot front.svg: it writes an HTML page"; says "name it front.html"
 tune --svg front.svg
-exits 1; says "unknown option --svg: --plot FILE.html writes a page of pictures, which saves them as SVG"
+exits 1; says "unknown option --svg: --plot FILE.html writes a page of charts that can be saved as SVG"
 
 finish
