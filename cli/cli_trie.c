@@ -18,7 +18,7 @@ typedef struct trie {
     int ids;
     cli_input input;
     rill_trie *set;
-    int32_t *action; /* of one line */
+    int32_t *action; /* [action_capacity] actions of the current line */
     int32_t action_capacity;
     int64_t n_failed;
     cli_output output;
@@ -26,8 +26,8 @@ typedef struct trie {
 
 #define STORED(of) .member = offsetof(trie, of)
 static const cli_option options[] = {
-    {"output", 'o', "FILE", "the trie to write", STORED(output_path)},
-    {"ids", 0, "", "lines are numbers of actions with blanks between, the end among them, and not texts", STORED(ids)},
+    {"output", 'o', "FILE", "file for the trie", STORED(output_path)},
+    {"ids", 0, "", "lines are action numbers separated by spaces, with the end action, and not texts", STORED(ids)},
     {.name = NULL},
 };
 
@@ -41,7 +41,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     trie *t = user;
-    if (t->input_path) return cli_fail("one file of sequences was expected, \"%s\" is a second", value);
+    if (t->input_path) return cli_fail("expected one file of sequences, \"%s\" is a second", value);
     t->input_path = value;
     return CLI_OK;
 }
@@ -69,7 +69,7 @@ static int read_ids(trie *t, const char *text, size_t length, int32_t *n)
         for (; digit < end && *digit >= '0' && *digit <= '9' && value < INT32_MAX; digit++)
             value = 10 * value + (*digit - '0');
         if (digit == text || (digit < end && *digit != ' ') || value > INT32_MAX) {
-            cli_message("line %" PRId64 ": \"%.*s\" is not a number of an action", t->input.lines,
+            cli_message("line %" PRId64 ": \"%.*s\" is not the number of an action", t->input.lines,
                         (int)(end - text < 20 ? end - text : 20), text);
             *n = -1;
             return CLI_OK;
@@ -140,8 +140,9 @@ static int build(trie *t)
 {
     rill_context *ctx = t->session.ctx;
     cli_file files[3] = {{"the sequences", t->input_path, 0}, {"-o", t->output_path, 1}};
-    if (!t->output_path) return cli_fail("no file to write: -o FILE");
-    if (cli_file_is_standard(t->output_path)) return cli_fail("-o: a trie is a file that is read again: name one");
+    if (!t->output_path) return cli_fail("no output file: give -o FILE");
+    if (cli_file_is_standard(t->output_path))
+        return cli_fail("-o: expected a file name: a trie cannot be written to standard output");
     int code = cli_session_configure(&t->session);
     if (code == CLI_OK) code = cli_files_check(files);
     if (code == CLI_OK) code = cli_input_open(&t->input, ctx, t->input_path, RILL_FILE_STREAM);
@@ -170,13 +171,13 @@ int cli_trie(int argc, char **argv)
     if (!t) return cli_fail_memory("the command");
     const cli_syntax syntax = {
         "rill trie [SEQUENCES] -m DIR -o FILE [options]",
-        "Make a trie of allowed outputs, a line each, from a file or standard input. With\n"
-        "`--scorer trie:FILE` every output of the model is one of these lines: for\n"
-        "retrieval, closed sets of labels, names. A line that cannot be written with the\n"
-        "model's actions is told and left out. The file is for models with the same\n"
-        "actions alone.",
+        "Make a trie of allowed outputs, one per line, from a file or standard input.\n"
+        "With `--scorer trie:FILE`, every output of the model is one of these lines: for\n"
+        "retrieval, closed sets of labels, names. A line that the model's actions cannot\n"
+        "express is reported and skipped. The file works only with models that have the\n"
+        "same actions.",
         groups,
-        "Exit code: 0 fine; 1 wrong usage, or failed; 2 made, but lines were left out.\n"
+        "Exit code: 0 success; 1 wrong usage or failure; 2 written, lines were skipped.\n"
         "\n"
         "Examples:\n"
         "  rill trie titles.txt -m model -o titles.trie\n"

@@ -1,7 +1,7 @@
-/* rill tune: search for settings that give the best quality at each cost. A Lua script provides a grid or its own search.
+/* rill tune: find settings with the best quality at each cost. A Lua script has a grid of settings or its own search function.
  *
  * Quality is the metric of the dev set's first outputs, or of the best output of each input (oracle). Cost is the number of expanded
- * candidates, which is equal on every machine and in every run. The front contains the points that no other point beats in both. */
+ * candidates, which is equal on every machine and in every run. The Pareto front contains the points that no other point beats in both. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ typedef struct tune {
     cli_trials trials;
     cli_table table;
     cli_output output, plot, json;
-    int last_code; /* exit code of the last evaluation that a script's own search asked for */
+    int last_code; /* exit code of the last evaluation that the script's function tune requested */
 } tune;
 
 /* --- evaluation --------------------------------------------------------------------------------------------------- */
@@ -65,9 +65,9 @@ static int try_all(tune *t)
     if (!config->has_tune) return cli_sweep_points(&t->trials, &t->runfile, NULL, NULL);
     cli_interrupt_catch();
     rill_status status = rill_script_tune(t->runfile.script, try_config, t);
-    if (t->last_code != CLI_OK) return t->last_code; /* the message is printed already, even if the script went on */
+    if (t->last_code != CLI_OK) return t->last_code; /* the message was printed, even if the script continued */
     if (status < 0) return cli_fail_context(t->session.ctx);
-    return t->trials.points.n ? CLI_OK : cli_fail("%s: its function tune has tried nothing", t->runfile.path);
+    return t->trials.points.n ? CLI_OK : cli_fail("%s: the function tune evaluated no point", t->runfile.path);
 }
 
 static const char *quality_name(const tune *t)
@@ -82,9 +82,10 @@ static int print_front(tune *t, size_t marked)
     size_t *front = calloc(2 * marked, sizeof *front), *n_equal = front + marked;
     if (!front) return cli_fail_memory("the front");
     size_t n = cli_points_front(&t->trials.points, front, n_equal);
-    cli_output_printf(
-        &t->output, "\nThe front, cheapest first: no other point is as good for less, or better for as much (%s).\n\n",
-        quality_name(t));
+    cli_output_printf(&t->output,
+                      "\nThe Pareto front of %s against expansions, cheapest first. No other point is as\n"
+                      "good with fewer expansions, or better with as many.\n\n",
+                      quality_name(t));
     t->table.has_front = 0;
     cli_table_head(&t->table, &t->output);
     for (size_t i = 0; i < n; i++) cli_table_row(&t->table, &t->output, &t->trials.points.point[front[i]], n_equal[i]);
@@ -135,9 +136,9 @@ static int write_points(tune *t)
 static int check_search(const tune *t)
 {
     if (t->runfile.config->n_sweep || t->runfile.config->has_tune) return CLI_OK;
-    return cli_fail("%s has nothing to try. Give the table that it returns a grid,\n"
+    return cli_fail("%s: expected sweep or tune in the returned table. Add a grid,\n"
                     "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
-                    "or a search of its own:\n"
+                    "or a search function:\n"
                     "    tune = function(try)\n"
                     "      for delta = 1, 4 do print(delta, try{ delta = delta }.quality) end\n"
                     "    end,",
@@ -151,7 +152,7 @@ static int load_set(tune *t)
     cli_testset_files files = {.tsv = t->dev_path};
     if (!t->dev_path) files = (cli_testset_files){.input = config->input, .references = config->references};
     if (!t->dev_path && !(config->input && config->references))
-        return cli_fail("no dev set: --dev FILE.tsv names one, with inputs and references in two columns (or input and "
+        return cli_fail("no dev set: give --dev FILE.tsv, with inputs and references in two columns (or input and "
                         "references in %s)",
                         t->runfile.path);
     return cli_testset_load(&t->set, t->session.ctx, &files);
@@ -205,27 +206,29 @@ enum { TAKE_METRIC = 1 };
 static const cli_option tune_options[] = {
     {"dev", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(dev_path)},
     {"metric", 0, "NAME",
-     "what quality is: a metric of `rill list metrics` (default: what suits the domain) over first outputs, or, as "
-     "NAME:oracle, over each input's best",
+     "quality metric of the first outputs, one of `rill list metrics` (default: the domain's metric); NAME:oracle "
+     "measures the best output of each input",
      .id = TAKE_METRIC},
-    {"plot", 0, "FILE.html", "write a page that draws quality against expansions, with the front", STORED(plot_path)},
-    {"json", 0, "FILE", "write every point as JSON; - is standard output, instead of the table", STORED(json_path)},
+    {"plot", 0, "FILE.html", "write an HTML page with a chart of quality against expansions, and the Pareto front",
+     STORED(plot_path)},
+    {"json", 0, "FILE", "write all points as JSON; - writes them to standard output instead of the table",
+     STORED(json_path)},
     {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
     {.name = NULL},
 };
 
-static const char about[] = "Try the configurations that a Lua script describes on a dev set and tell what\n"
-                            "quality costs: a table of all points, and the Pareto front of quality against\n"
-                            "expansions: the points that no other beats in both.\n"
+static const char about[] = "Decode a dev set with each configuration (point) of a Lua script, and print a\n"
+                            "table of all points and the Pareto front of quality against expansions. The\n"
+                            "front has the points that no other point beats in both.\n"
                             "\n"
-                            "What is tried is the grid of the script's `sweep`, or whatever its function\n"
-                            "`tune` tries, which may loop, compare and bisect:\n"
+                            "The points are the grid of the script's `sweep`, or those that its function\n"
+                            "`tune` evaluates, which may loop, compare and bisect:\n"
                             "\n"
                             "  return {\n"
                             "    model = \"model\",\n"
                             "    options = { k = 10, budget = 100 },\n"
                             "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
-                            "    tune = function(try)          -- instead of the sweep, where both are there\n"
+                            "    tune = function(try)          -- replaces the sweep if both are set\n"
                             "      local delta = 4\n"
                             "      while delta > 0.1 and try{ delta = delta }.quality > 80 do\n"
                             "        delta = delta / 2\n"
@@ -234,15 +237,15 @@ static const char about[] = "Try the configurations that a Lua script describes 
                             "  }\n"
                             "\n"
                             "A point changes the script's configuration: delta is the argument of the\n"
-                            "heuristic absolute, M is max_candidates, relative, relative_local and every\n"
-                            "setting have their names. Points whose settings contradict each other are\n"
-                            "reported and skipped; an error in the script ends the search, and what was tried\n"
-                            "until then is printed. Options here override every point. Seconds are those\n"
-                            "inside the engine, of one run that gives all its outputs.";
+                            "heuristic absolute, M is max_candidates; relative, relative_local and every\n"
+                            "setting keep their names. Points with conflicting settings are reported and\n"
+                            "skipped. An error in the script ends the search; the points before it are\n"
+                            "printed. Options of the command line override every point. Seconds are the time\n"
+                            "in the engine during one run that returns all outputs.";
 
-static const char epilogue[] = "Exit code: 0 all fine; 1 wrong usage, or the search failed;\n"
+static const char epilogue[] = "Exit code: 0 success; 1 wrong usage, or the search failed;\n"
                                "2 finished, but at some points inputs failed or settings were refused;\n"
-                               "130 Ctrl-C: what was tried before is shown.\n"
+                               "130 Ctrl-C: the points before it are printed.\n"
                                "\n"
                                "Examples:\n"
                                "  rill tune run.lua --dev dev.tsv\n"
@@ -256,7 +259,7 @@ static int take_metric(tune *t, const char *value)
     const char *colon = strchr(value, ':');
     t->oracle = !strcmp(colon ? colon + 1 : value, "oracle");
     if (t->oracle && !colon) return CLI_OK;
-    if (colon && !t->oracle) return cli_fail("--metric %s: only \"oracle\" may stand behind the colon", value);
+    if (colon && !t->oracle) return cli_fail("--metric %s: expected \"oracle\" after the colon", value);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(value, ":"), value);
     return cli_metric_take(name, &t->set.kind);
 }
@@ -271,7 +274,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     tune *t = user;
-    if (t->runfile.path) return cli_fail("one configuration was expected, \"%s\" is a second", value);
+    if (t->runfile.path) return cli_fail("expected one configuration, \"%s\" is a second", value);
     t->runfile.path = value;
     return CLI_OK;
 }

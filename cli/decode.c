@@ -1,8 +1,8 @@
 /* rill decode: decode input lines. Also rill run, which takes a run file as its argument.
  *
  * Checks come early and output files are created late: first the options, then the files, then the model, and the output last. A
- * mistake therefore costs no waiting and destroys no old result. An input that fails is reported with its line number and does not
- * stop the run.
+ * mistake is therefore reported before the model is loaded, and destroys no old result. An input that fails is reported with its line
+ * number and does not stop the run.
  *
  * Divisions: options · reader and writer of the run · preparing · running · the command. */
 #include <errno.h>
@@ -68,36 +68,39 @@ typedef struct decode {
 #define STORED(of) .member = offsetof(decode, of)
 enum { TAKE_SHARD = 1, TAKE_TSV, TAKE_JSONL };
 static const cli_option file_options[] = {
-    {"config", 0, "FILE.lua", "a run described in Lua, which options override: `rill run --help`",
+    {"config", 0, "FILE.lua", "a run described in Lua, overridden by options (`rill run --help`)",
      STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", STORED(input_path)},
-    {"shard", 0, "I/N", "decode part I of N, from 1: outputs of all parts, joined in order, are those of the whole",
+    {"shard", 0, "I/N",
+     "decode part I of N, from 1; the outputs of all parts, joined in order, equal those of the whole input",
      .id = TAKE_SHARD},
     {"tsv-column", 0, "N",
-     "inputs are rows with tabs between columns: decode column N, from 1, and write outputs as further columns",
-     .id = TAKE_TSV, .aliases = "tsv"},
+     "inputs are rows of tab-separated columns: decode column N, from 1, and append outputs as columns", .id = TAKE_TSV,
+     .aliases = "tsv"},
     {"jsonl", 0, "[=KEY]",
-     "inputs are JSON objects, one per line; the member text (or input) is decoded, and outputs are members behind theirs",
+     "inputs are JSON objects, one per line: decode the member text or input (or KEY), and append outputs as members",
      .id = TAKE_JSONL},
     {"constraints", 0, "FILE",
-     "what each output has to keep to, a line for each input: \"prefix:TEXT ||| ban:TEXT ||| allow:TEXT ||| require:TEXT\"",
+     "constraints on outputs, one line per input: \"prefix:TEXT ||| ban:TEXT ||| allow:TEXT ||| require:TEXT\"",
      STORED(constraints_path)},
-    {"output", 'o', "FILE", "where results go (default: standard output)", STORED(output_path)},
-    {"stats", 0, "FILE", "write counters, seconds and settings as JSON; - is standard output, where -o names a file",
+    {"output", 'o', "FILE", "file for the results (default: standard output)", STORED(output_path)},
+    {"stats", 0, "FILE", "write counters, seconds and settings as JSON; - is standard output, if -o names a file",
      STORED(stats_path)},
     {"profile", 0, "", "measure each operation of the model: print a table on standard error, and add it to --stats",
      STORED(wants_profile)},
-    {"trace", 0, "FILE", "write a line of JSON for every timestep, admission and finish", STORED(trace_path)},
-    {"trace-trees", 0, "", "with --trace: tell every candidate and every text too, for the trees of `rill trace`",
+    {"trace", 0, "FILE", "write a line of JSON for each timestep, each admitted input and each finished input",
+     STORED(trace_path)},
+    {"trace-trees", 0, "", "with --trace: also write all candidates and texts, for the trees of `rill trace`",
      STORED(wants_trees)},
     {"quiet", 'q', "", "print no progress line and no summary; warnings and errors still appear", STORED(quiet)},
-    {"progress", 0, "", "show the progress line even when standard error is no terminal", STORED(wants_progress)},
+    {"progress", 0, "", "show the progress line even if standard error is not a terminal", STORED(wants_progress)},
     {.name = NULL},
 };
 
 /* Options of `rill run`, then options of `rill decode`. */
 static const cli_option sweep_options[] = {
-    {"refs", 'r', "FILE", "references, one per line, by which a sweep measures quality", STORED(references_path)},
+    {"refs", 'r', "FILE", "references, one per line, to measure the quality at each point of a sweep",
+     STORED(references_path)},
     {.name = NULL},
 };
 static const cli_option refused_options[] = {
@@ -127,15 +130,15 @@ static int take_input(void *user, const char *value)
 {
     decode *d = user;
     if (cli_file_is_folder(value) && d->session.open.path)
-        return cli_fail("input %s: it is a directory, and inputs are files", value);
-    if (cli_file_is_folder(value)) return cli_fail("unexpected argument \"%s\"; a model is named by -m", value);
+        return cli_fail("input %s: expected a file, found a directory", value);
+    if (cli_file_is_folder(value)) return cli_fail("unexpected argument \"%s\"; give a model with -m", value);
     d->inputs[d->n_inputs++] = value;
     return CLI_OK;
 }
 
 static int fail_second_config(const char *second)
 {
-    return cli_fail("one configuration was expected, \"%s\" is a second", second);
+    return cli_fail("expected one configuration, \"%s\" is a second", second);
 }
 
 /* The first argument of `rill run` is the run file. */
@@ -152,36 +155,40 @@ static const char main_options[] =
     "model threads input jsonl output weights device source-lang target-lang beam-size batch-size "
     "max-length length-penalty n-best num-samples";
 
-/* What differs between the two commands. */
+/* The differences between `rill decode` and `rill run`. */
 typedef struct command_variant {
     const char *usage, *about, *epilogue;
     int (*argument)(void *user, const char *value);
 } command_variant;
 
-#define EXIT_CODES                                                                       \
-    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"          \
-    "2 finished, but some inputs failed; 130 Ctrl-C, 143 kill, 129 the terminal gone:\n" \
-    "what was finished is written (a second Ctrl-C does not wait for it); 141 the\n"     \
-    "reader of our output went away.\n"
+#define EXIT_CODES                                                                     \
+    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"        \
+    "2 finished, but some inputs failed; 130 Ctrl-C, 143 kill, 129 terminal closed:\n" \
+    "finished results are written (a second Ctrl-C ends at once); 141 the reader of\n" \
+    "the output closed it.\n"
 
 static const command_variant decode_variant = {
     "rill decode -m DIR [options] [INPUT ...] [< INPUT] [> OUTPUT]",
-    "Decode every line of the input with a model. Line in, line out: an input that\n"
-    "cannot be decoded gives an empty line and a message with its line number on\n"
-    "standard error, and the rest goes on; a blank line gives an empty line and is no\n"
-    "error. With --n-best N every input gives up to N lines\n"
-    "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", ids from 0, and a failed one\n"
-    "none (\" truncated= 1\" behind N: the output was cut short; \" certified= 1\", with\n"
-    "--certify: it is provably that good); with --unordered results come as they are\n"
-    "finished, \"ID<TAB>OUTPUT\". --alignment, --unknown-names and --word-scores add\n"
-    "columns behind OUTPUT, in this order.\n"
-    "Input lines end with LF or CRLF; the last may lack its end. Several files are\n"
-    "read one behind the other.\n"
+    "Decode every line of the input with a model, and write one line per input. An\n"
+    "input that cannot be decoded gives an empty line, and a message with its line\n"
+    "number on standard error; decoding continues. A blank line gives an empty line\n"
+    "and is no error.\n"
+    "With --n-best N, every input gives up to N lines\n"
+    "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\". Ids count from 0, and a failed\n"
+    "input has no line. \" truncated= 1\" after N: the output was cut short.\n"
+    "\" certified= 1\", with --certify: the first such line of an input is proved the\n"
+    "model's best output, the second its second best, and so on.\n"
+    "With --unordered, results are written in order of completion, \"ID<TAB>OUTPUT\".\n"
+    "--alignment, --unknown-names and --word-scores add columns after OUTPUT, in\n"
+    "this order.\n"
+    "Input lines end with LF or CRLF, or with the end of the file. Several files are\n"
+    "read one after the other.\n"
     "\n"
-    "The model's config.json may hold default settings: options here override them\n"
-    "one by one, and any option of the chain replaces the model's whole chain. What\n"
-    "the method cannot use of these defaults is left out. A script named with\n"
-    "--config stands between the two in the same way.",
+    "The model's config.json may contain default settings. Options override them one\n"
+    "by one, but one option for heuristics replaces the model's whole list of\n"
+    "heuristics, and one for scorers its list of scorers. Defaults that the method\n"
+    "cannot use are ignored. A script (--config) overrides the model's defaults, and\n"
+    "options override the script, in the same way.",
     EXIT_CODES "\n"
                "Examples:\n"
                "  rill decode -m model < questions.txt > forms.txt\n"
@@ -197,8 +204,8 @@ static const command_variant decode_variant = {
 
 static const command_variant run_variant = {
     "rill run FILE.lua [options] [INPUT ...] [< INPUT] [> OUTPUT]",
-    "Decode as a Lua script says: what `rill decode --config FILE.lua` does. The\n"
-    "script ends by returning a table, of which every entry may be left out:\n"
+    "Decode as a Lua script describes, like `rill decode --config FILE.lua`. The\n"
+    "script returns a table, whose entries are all optional:\n"
     "\n"
     "  return {\n"
     "    model = \"model\", input = \"questions.txt\",\n"
@@ -214,17 +221,19 @@ static const command_variant run_variant = {
     "plugins, scheduler, alignment, unknown_names, word_scores, ids, split, pretty,\n"
     "unordered, output, tsv_column, jsonl, stats, trace, references, constraints,\n"
     "sweep, tune.\n"
-    "A script writes files and loads native plugins only where an option names the\n"
-    "same file, or with --unsafe-scripts. options holds the options of\n"
-    "`rill decode --help` with _ for -; its budget may be a function of the step.\n"
-    "Paths are relative to the script's directory. Options override the script one by\n"
-    "one, any option of the chain replaces its whole chain, and a warning names what\n"
-    "an option leaves no room for. docs/scripting.md explains all of it.\n"
+    "A script may write a file or load a native plugin only if an option names the\n"
+    "same file, or with --unsafe-scripts. The entry `options` takes the options of\n"
+    "`rill decode --help`, with _ for -; budget may be a function of the timestep.\n"
+    "Paths are relative to the script's directory. Options of the command line\n"
+    "override the script one by one, but one option for heuristics replaces the\n"
+    "script's whole list of heuristics, and one for scorers its list of scorers. A\n"
+    "warning names the entries that cannot be used with the options.\n"
+    "docs/scripting.md explains all entries.\n"
     "\n"
     "With sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} } the input is\n"
-    "decoded at every point of the grid, and the output is a table with one row for\n"
-    "each: quality (if there are references), seconds, timesteps, expansions.",
-    EXIT_CODES "A sweep: 2 when settings were refused at some points.\n"
+    "decoded at every point of the grid, and the output is a table with one row per\n"
+    "point: quality (if there are references), seconds, timesteps, expansions.",
+    EXIT_CODES "For a sweep also 2: settings were refused at some points.\n"
                "\n"
                "Examples:\n"
                "  rill run run.lua > forms.txt\n"
@@ -249,8 +258,7 @@ static int parse(decode *d, const command_variant *variant, int argc, char **arg
     int code = cli_session_parse(&d->session, &syntax, argc, argv, helped);
     if (code != CLI_OK || *helped) return code;
     if (d->n_inputs && d->input_path)
-        return cli_fail("inputs are named by -i or as arguments, not by both: \"%s\" and \"%s\"", d->input_path,
-                        d->inputs[0]);
+        return cli_fail("-i \"%s\" cannot be combined with the input argument \"%s\"", d->input_path, d->inputs[0]);
     if (variant->argument != take_config) return CLI_OK;
     if (d->argument && d->runfile.path) return fail_second_config(d->runfile.path);
     d->runfile.path = cli_value_or(d->argument, d->runfile.path);
@@ -282,7 +290,7 @@ static void show_progress(decode *d)
     /* Sentences of unfinished lines do not count, and the number never decreases. */
     if (stats.inputs > d->input_files.lines) stats.inputs = d->input_files.lines;
     if (stats.inputs > d->n_shown) d->n_shown = stats.inputs;
-    /* `inputs` counts finished results, also those that wait for a slow input before them. */
+    /* stats.inputs counts finished results, including results that wait for a slow input before them. */
     const cli_input_files *s = &d->input_files;
     const cli_progress_position position = {d->n_shown, s->lines, s->consumed + s->input.consumed, s->size};
     cli_progress_draw(&d->progress, &position);
@@ -291,7 +299,8 @@ static void show_progress(decode *d)
 static rill_status read_request(void *user, int may_block, rill_request *request)
 {
     decode *d = user;
-    show_progress(d); /* also while no result is written because all wait for a slow input */
+    show_progress(
+        d); /* also here, because results may wait for a slow input and write_result() is not called meanwhile */
     if (cli_interrupted()) return RILL_END_OF_INPUT;
     rill_status status = d->constraints_path ? cli_constraints_wait(&d->constraints, may_block) : RILL_OK;
     if (status == RILL_OK) status = cli_input_files_read(&d->input_files, may_block, &request->text, &request->length);
@@ -299,7 +308,7 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     return d->constraints_path ? cli_constraints_apply(&d->constraints, d->session.ctx, status, request) : status;
 }
 
-/* Read what the engine decodes, a line or a sentence of it, and trace it. */
+/* Read the next input of the engine, a line or a sentence of a line, and trace it. */
 static rill_status read_part(void *user, int may_block, rill_request *request)
 {
     decode *d = user;
@@ -322,7 +331,7 @@ static void warn_suspect_key(decode *d, const rill_result *result)
     char message[160];
     const char *why, *name = cli_records_suspect_key(result, &why);
     if (!name) return;
-    snprintf(message, sizeof message, "the member \"%s\" is copied and not read: %s", name, why);
+    snprintf(message, sizeof message, "the member \"%s\" is copied but not read: %s", name, why);
     print_about_line(d, "warning: ", result->id, message);
 }
 
@@ -371,7 +380,7 @@ static rill_status write_part(void *user, const rill_result *result)
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
 
-/* Check only files that options name. The output always exists. */
+/* Check files that options name, and the output, which is standard output without -o. */
 static int check_files(const decode *d)
 {
     cli_file files[7] = {{"output", d->output_path, 1}};
@@ -421,11 +430,10 @@ static int make_search_config(decode *d)
     code = cli_fields_request(&d->fields, &d->session, d->search_config, &d->extras);
     if (code == CLI_OK && d->wants_pretty &&
         (d->format != CLI_FORMAT_PLAIN || d->extras.fields || d->extras.has_word_scores || d->extras.has_ids))
-        return cli_fail("--pretty shows one tree per input, in order: leave out --n-best, --unordered, --alignment, "
-                        "--unknown-names, --word-scores and --ids");
+        return cli_fail("--pretty cannot be combined with --n-best, --unordered, --alignment, --unknown-names, "
+                        "--word-scores or --ids: it writes one tree per input, in order");
     if (code == CLI_OK && d->wants_pretty && (d->tsv || d->jsonl))
-        return cli_fail(
-            "--pretty shows one tree per input, and no rows or objects: leave out --tsv-column and --jsonl");
+        return cli_fail("--pretty cannot be combined with --tsv-column or --jsonl: it writes one tree per input");
     d->records.field = d->fields.name;
     d->records.run_options = d->search_config;
     cli_pretty_start(&d->pretty, d->session.ctx);
@@ -468,8 +476,8 @@ static int configure(decode *d)
     return code;
 }
 
-/* Whether several workers are likely to pay off: for a pipe, or a file of some size. A trace needs one engine, and a memory limit is
- * better used by one. */
+/* Whether several workers are likely to be faster: for a pipe, or a file of at least 64 KiB. A trace needs one engine, and one engine
+ * makes better use of a memory limit than several. */
 static int is_large_input(const decode *d)
 {
     enum { MANY_BYTES = 1 << 16 };
@@ -572,7 +580,7 @@ static int report_interrupted(decode *d)
 {
     if (cli_output_flush(&d->output)) return CLI_INTERRUPTED; /* closing the output prints the reason */
     if (d->search_config->resolved->unordered)
-        cli_message("interrupted: what was finished is written");
+        cli_message("interrupted: finished results are written");
     else
         cli_message("interrupted: the results of %" PRId64 " line%s are written", d->next_id,
                     d->next_id == 1 ? "" : "s");
@@ -615,14 +623,14 @@ static int sweep(decode *d)
                              .quiet = d->quiet};
     if (d->n_inputs > 1 || d->shard.n_parts || d->tsv || d->jsonl)
         return cli_fail(
-            "a sweep decodes one file of lines: leave out further files, --shard, --tsv-column and --jsonl");
-    if (d->constraints_path) return cli_fail("a sweep takes no constraints: leave one of them out");
-    if (d->trace_path) return cli_fail("a sweep is many runs, and --trace is for one: leave one of them out");
+            "a sweep decodes one file of lines: it cannot be combined with further files, --shard, --tsv-column or --jsonl");
+    if (d->constraints_path) return cli_fail("a sweep cannot be combined with constraints");
+    if (d->trace_path) return cli_fail("a sweep cannot be combined with --trace, which records a single run");
     for (const rill_option *row = rill_output_table(); row->name; row++)
         if (cli_session_option_is_on(&d->session, row->name))
-            return cli_fail("a sweep prints no outputs, and --%s is for them: leave one out", row->name);
+            return cli_fail("a sweep prints no outputs: it cannot be combined with --%s", row->name);
     if (rill_option_source_get(d->session.command_line, "unordered"))
-        return cli_fail("a sweep prints a table, and --unordered is for outputs: leave one of them out");
+        return cli_fail("a sweep prints a table: it cannot be combined with --unordered");
     return cli_sweep_run(&sweep);
 }
 
@@ -630,13 +638,12 @@ static int run(decode *d)
 {
     int wants_sweep = d->references_path != NULL, code = configure(d);
     if (code != CLI_OK) return code;
-    if (d->wants_trees && !d->trace_path) return cli_fail("--trace-trees adds to a trace: name one with --trace FILE");
+    if (d->wants_trees && !d->trace_path) return cli_fail("--trace-trees needs --trace FILE");
     d->runfile.is_sweep = d->runfile.config && d->runfile.config->n_sweep;
     if (d->runfile.is_sweep) return sweep(d);
     if (!wants_sweep && d->references_path && !d->runfile.config->has_tune)
-        cli_message("warning: %s: references are for a sweep or `rill tune`, and there is neither: nothing is compared",
-                    d->runfile.path);
-    if (wants_sweep) return cli_fail("--refs is for a sweep, and there is none; `rill eval` compares outputs");
+        cli_message("warning: %s: references are ignored without a sweep or `rill tune`", d->runfile.path);
+    if (wants_sweep) return cli_fail("--refs needs a sweep; `rill eval` compares outputs with references");
     code = prepare(d);
     return code == CLI_OK ? decode_all(d) : code;
 }
@@ -668,7 +675,7 @@ static int command(const command_variant *variant, int argc, char **argv)
     cli_session_end(&d->session);
     cli_input_files_close(&d->input_files);
     free(d->inputs);
-    cli_output_close(&d->stats); /* also when nothing was run; closing twice is harmless */
+    cli_output_close(&d->stats); /* also if nothing was decoded; a second close does nothing */
     free(d);
     return code;
 }

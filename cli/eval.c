@@ -3,7 +3,7 @@
  * There are three input formats: plain lines in the order of the references, lines "ID<TAB>OUTPUT" in any order, and Moses n-best
  * lists. The first line that is not empty decides. Ids count from 0 and select the reference. In an n-best list, the first line of an
  * id is the output and all lines of the id take part in the oracle. A reference without a line, or with an empty line, counts as
- * missing: a failed input leaves it so.
+ * missing: `rill decode` writes no line, or an empty one, for a failed input.
  *
  * Divisions: reading hypotheses · reporting · the command. */
 #include <inttypes.h>
@@ -68,12 +68,12 @@ static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
            !memmem(reference, wanted, bar, sizeof bar - 1);
 }
 
-/* Like the format of the lines, the first text decides whether they have extra fields. */
+/* Add an output to the verdict of reference i. The first text decides whether the lines have extra fields. */
 static int judge(eval *e, int64_t i, const char *text, size_t length)
 {
     if (!e->begun && has_fields(e, i, text, length))
-        return cli_fail("%s: line %" PRId64 ": fields behind \"|||\": such lines are read as n-best lists only; decode "
-                        "with --n-best 1",
+        return cli_fail("%s: line %" PRId64 ": fields after \"|||\" are read only in n-best lists; decode with "
+                        "--n-best 1",
                         e->input.name, e->input.lines);
     e->begun = 1;
     if (cli_verdict_add(&e->verdict[i], &e->metric, i, text, length) < 0) return cli_fail_context(e->session.ctx);
@@ -94,8 +94,8 @@ static int take_nbest(eval *e, const char *line, size_t length)
     cli_nbest list;
     if (length == 0) return CLI_OK;
     if (!read_nbest(line, length, &list))
-        return cli_fail("%s: line %" PRId64 ": not \"ID ||| OUTPUT ||| ...\", although the list began so",
-                        e->input.name, e->input.lines);
+        return cli_fail("%s: line %" PRId64 ": expected \"ID ||| OUTPUT ||| ...\", as in the first line", e->input.name,
+                        e->input.lines);
     return check_id(e, list.id) == CLI_OK ? judge(e, list.id, list.field[1].text, list.field[1].length) : CLI_FAILED;
 }
 
@@ -104,11 +104,11 @@ static int take_numbered(eval *e, const char *line, size_t length)
     int64_t id;
     size_t from = cli_nbest_id(line, length, "\t", &id);
     if (!from)
-        return cli_fail("%s: line %" PRId64 ": not \"ID<TAB>OUTPUT\", although the lines began so", e->input.name,
+        return cli_fail("%s: line %" PRId64 ": expected \"ID<TAB>OUTPUT\", as in the first line", e->input.name,
                         e->input.lines);
     if (check_id(e, id) != CLI_OK) return CLI_FAILED;
     if (e->numbered[id])
-        return cli_fail("%s: line %" PRId64 ": id %" PRId64 " for the second time", e->input.name, e->input.lines, id);
+        return cli_fail("%s: line %" PRId64 ": id %" PRId64 " occurs a second time", e->input.name, e->input.lines, id);
     e->numbered[id] = 1;
     /* an empty output comes from a failed input: it counts as missing */
     return from < length ? judge(e, id, line + from, length - from) : CLI_OK;
@@ -140,7 +140,7 @@ static int read_hypotheses(eval *e)
     rill_status status;
     while (code == CLI_OK && (status = cli_input_read(&e->input, 1, &line, &length)) != RILL_END_OF_INPUT) {
         if (status == RILL_ERR_INPUT)
-            length = 0; /* a line with a NUL byte is wrong anyway */
+            length = 0; /* a line with a NUL byte counts as an empty output */
         else if (status < 0)
             return cli_fail_context(e->session.ctx);
         if (!decided && length > 0) {
@@ -195,8 +195,8 @@ static int report(eval *e)
     int code = cli_json_replaces_table(e->json_path) ? CLI_OK : report_text(e);
     if (code == CLI_OK && e->json_path) code = report_json(e);
     if (code == CLI_OK && !e->json_path && !e->kind && !e->domain)
-        cli_message("no model was named, and lines were compared as they are: --metric bleu judges translations, "
-                    "--metric bracket trees");
+        cli_message("lines are compared as plain text, since no model is given; use --metric bleu for translations, "
+                    "--metric bracket for trees");
     return code;
 }
 
@@ -209,26 +209,27 @@ static const cli_option eval_options[] = {
     {"refs", 'r', "FILE", "references, one per line", STORED(references_path)},
     {"test-set", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(test_set_path)},
     CLI_REFUSED_TSV,
-    {"metric", 0, "NAME", "one of those below (default: what suits the domain; else exact)", .id = TAKE_METRIC},
-    {"json", 0, "FILE", "write the report as JSON; - is standard output, instead of the text", STORED(json_path)},
+    {"metric", 0, "NAME", "quality metric, described above (default: the domain's metric, or exact without a domain)",
+     .id = TAKE_METRIC},
+    {"json", 0, "FILE", "write the report as JSON; - writes it to standard output instead of the text",
+     STORED(json_path)},
     {.name = NULL},
 };
 
 static const char about[] = "Compare decoded lines with references. HYPOTHESES, or standard input, has one\n"
-                            "line per reference. What `rill decode` writes with --unordered, or with --n-best\n"
-                            "as a Moses n-best list, is recognised. For an n-best list the score of each\n"
-                            "input's best output is given too (oracle).\n"
+                            "line per reference. The formats of `rill decode --unordered` and of\n"
+                            "`rill decode --n-best` (Moses n-best lists) are recognised. For an n-best list,\n"
+                            "the quality of each input's best output (oracle) is reported too.\n"
                             "\n"
                             "Metrics:\n"
-                            "  exact    outputs that equal the reference. The domain says what \"the same\"\n"
-                            "           means: for logical forms the order of the children of \"and\" does not\n"
-                            "           matter. Without a domain texts are compared as they are, but for the\n"
-                            "           number of blanks between words.\n"
+                            "  exact    outputs that equal the reference. The domain defines equality: for\n"
+                            "           logical forms, the order of the children of \"and\" does not matter.\n"
+                            "           Without a domain, only the number of spaces between words is free.\n"
                             "  bleu     corpus BLEU of detokenised text, as sacreBLEU computes it by default\n"
                             "           (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp).\n"
                             "  bracket  labelled bracketing of trees, as EVALB counts with COLLINS.prm:\n"
-                            "           precision, recall, F1, exact match, right tags. A tree whose words\n"
-                            "           differ from the reference's is reported and left out.";
+                            "           precision, recall, F1, exact match, tag accuracy. A tree whose words\n"
+                            "           differ from those of the reference is reported and not counted.";
 
 static const char epilogue[] = "Examples:\n"
                                "  rill eval -m model --refs forms.txt decoded.txt\n"
@@ -248,7 +249,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     eval *e = user;
-    if (e->have_hypotheses++) return cli_fail("one file of hypotheses was expected, \"%s\" is a second", value);
+    if (e->have_hypotheses++) return cli_fail("expected one file of hypotheses, \"%s\" is a second", value);
     e->hypotheses_path = value;
     return CLI_OK;
 }
@@ -266,9 +267,9 @@ static int check_files(const eval *e)
 {
     cli_file files[5] = {{"references", references_name(e), 0}, {"outputs", e->hypotheses_path, 0}};
     int n = 2;
-    if (!references_name(e)) return cli_fail("no references: --refs FILE or --test-set FILE names them");
+    if (!references_name(e)) return cli_fail("no references: give --refs FILE or --test-set FILE");
     if (e->references_path && e->test_set_path)
-        return cli_fail("--refs and --test-set both name references; give one of them");
+        return cli_fail("--refs cannot be combined with --test-set: both name the references");
     if (cli_file_is_standard(references_name(e)) && cli_file_is_standard(e->hypotheses_path))
         return cli_fail("references and outputs cannot both be standard input");
     if (!cli_json_replaces_table(e->json_path)) files[n++] = (cli_file){"the report", NULL, 1};

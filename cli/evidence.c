@@ -38,10 +38,11 @@ typedef struct evidence {
     rill_evidence_kind kind;
     rill_evidence_writer *writer;
     rill_ngrams *ngrams;
-    int64_t id;      /* current input; -1: none yet */
-    int64_t entries; /* entries or edges of the current input */
-    int64_t bad, inputs, without, first_without;
-    int32_t *action; /* actions of the current entry, or of all edges of a lattice */
+    int64_t id;                     /* current input; -1: none yet */
+    int64_t entries;                /* entries or edges of the current input */
+    int64_t bad, inputs;            /* numbers of skipped lines, and of inputs with evidence */
+    int64_t without, first_without; /* number of inputs without evidence, and id of the first of them */
+    int32_t *action;                /* actions of the current entry, or of all edges of a lattice */
     size_t n_actions, room;
     arc *arc;
     size_t n_arcs, arcs_room;
@@ -66,7 +67,7 @@ static int whole_of(const cli_field *f, double most, double *out)
 
 static int bad_line(evidence *e, const char *why)
 {
-    cli_message("line %" PRId64 ": %s: it is left out", e->input.lines, why);
+    cli_message("line %" PRId64 ": %s: the line is skipped", e->input.lines, why);
     e->bad++;
     return CLI_OK;
 }
@@ -106,7 +107,7 @@ static rill_status read_ids(evidence *e, const cli_field *text, int32_t *n)
         at += one.length + (blank != NULL);
         if (one.length == 0) continue;
         if (!whole_of(&one, INT32_MAX, &id))
-            return rill_fail(e->session.ctx, RILL_ERR_INPUT, "\"%.*s\" is no action's number", (int)one.length,
+            return rill_fail(e->session.ctx, RILL_ERR_INPUT, "\"%.*s\" is not the number of an action", (int)one.length,
                              one.text);
         e->action[e->n_actions + (size_t)(*n)++] = (int32_t)id;
     }
@@ -134,7 +135,7 @@ static int take_entry(evidence *e, const cli_nbest *line)
     double score;
     int32_t actions;
     if (line->n < 3 || !number_of(&line->field[line->n - 1], &score))
-        return bad_line(e, "\"ID ||| OUTPUT ||| ... ||| SCORE\" was expected");
+        return bad_line(e, "expected \"ID ||| OUTPUT ||| ... ||| SCORE\"");
     e->n_actions = 0;
     rill_status status = make_actions(e, &line->field[1], &actions);
     const int has_end = actions > 0 && e->action[actions - 1] == e->kind.end_action;
@@ -168,14 +169,14 @@ static int take_arc(evidence *e, const cli_field *fields, int n)
     int32_t actions;
     if (n != LATTICE_FIELDS || !whole_of(&fields[1], MOST_NODES, &from) || !whole_of(&fields[2], MOST_NODES, &to) ||
         to <= from || !number_of(&fields[4], &score))
-        return bad_line(e, "\"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\" was expected, with FROM < TO");
+        return bad_line(e, "expected \"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\", with FROM < TO");
     rill_status status = make_actions(e, &fields[3], &actions);
     for (int32_t i = 0; status >= 0 && i < actions; i++)
         if (e->action[e->n_actions + (size_t)i] >= e->kind.actions)
-            status = rill_fail(e->session.ctx, RILL_ERR_INPUT, "there is no action %d: the model has %d",
+            status = rill_fail(e->session.ctx, RILL_ERR_INPUT, "action %d is out of range: the model has %d actions",
                                (int)e->action[e->n_actions + (size_t)i], (int)e->kind.actions);
     if (status < 0) return check_line(e, status);
-    if (actions == 0) return bad_line(e, "an edge without an action");
+    if (actions == 0) return bad_line(e, "the edge has no action");
     const arc new = {(int)from, (int)to, e->n_actions, (int)actions, score};
     return add_arc(e, &new);
 }
@@ -187,8 +188,8 @@ static int compare_arcs(const void *left, const void *right)
     return a->first < b->first ? -1 : 1; /* in the order of reading */
 }
 
-/* Add the edges of a lattice. A token of several actions needs extra nodes between its ends, so nodes are renumbered: place[node] is
- * the new number of a node, and the extra nodes of its outgoing edges follow it. Paths end in `last`. */
+/* Add the edges of a lattice. A token of several actions needs extra nodes between its two nodes, so nodes are renumbered: place[node]
+ * is the new number of a node, and the extra nodes of its outgoing edges follow it. Paths end in the node `last`. */
 static rill_status add_edges(evidence *e, const int *place, int last)
 {
     rill_status status = RILL_OK;
@@ -265,9 +266,9 @@ static int take_line(evidence *e, const char *line, size_t length)
 {
     cli_nbest list;
     if (!cli_nbest_read(line, length, &list) || list.n < 3 || list.id > MOST_ID)
-        return bad_line(e, e->lattice ? "\"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\" was expected"
-                                      : "\"ID ||| OUTPUT ||| ... ||| SCORE\" was expected");
-    if (list.id < e->id) return bad_line(e, "ids must ascend, and this one follows a larger one");
+        return bad_line(e, e->lattice ? "expected \"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\""
+                                      : "expected \"ID ||| OUTPUT ||| ... ||| SCORE\"");
+    if (list.id < e->id) return bad_line(e, "expected ascending ids, found one that is less than the id before it");
     if (list.id > e->id) {
         const int code = end_input(e);
         if (code != CLI_OK) return code;
@@ -298,11 +299,12 @@ static int read_all(evidence *e)
 
 #define STORED(of) .member = offsetof(evidence, of)
 static const cli_option options[] = {
-    {"output", 'o', "FILE", "where the evidence goes (default: standard output, unless it is a terminal)",
+    {"output", 'o', "FILE", "file for the evidence (default: standard output, unless it is a terminal)",
      STORED(output_path)},
-    {"scale", 0, "A", "masses of an input's outputs are as exp(A * score) (default 1: scores are log-probabilities)",
+    {"scale", 0, "A",
+     "the probability of an output is proportional to exp(A * score) (default 1: scores are log-probabilities)",
      STORED(scale_text)},
-    {"ids", 0, "", "outputs and tokens are numbers of actions with blanks between, not texts", STORED(ids)},
+    {"ids", 0, "", "outputs and tokens are action numbers separated by spaces, not texts", STORED(ids)},
     {"lattice", 0, "", "lines are edges of lattices: \"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\"", STORED(lattice)},
     {.name = NULL},
 };
@@ -317,7 +319,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     evidence *e = user;
-    if (e->input_path) return cli_fail("one list was expected, \"%s\" is a second", value);
+    if (e->input_path) return cli_fail("expected one n-best list, \"%s\" is a second", value);
     e->input_path = value;
     return CLI_OK;
 }
@@ -328,26 +330,25 @@ static int parse(evidence *e, int argc, char **argv, int *helped)
                                 {"Model", cli_model_options},
                                 {"Options of the domain", e->session.rows.domains},
                                 {NULL, NULL}};
-    const cli_syntax syntax = {
-        "rill evidence [NBEST] -m DIR -o FILE [options]",
-        "Make posteriors of n-grams from n-best lists, for `rill decode --lmbr FILE`.\n"
-        "NBEST (default: standard input) has lines \"ID ||| OUTPUT ||| ... ||| SCORE\",\n"
-        "those of an input together, ids ascending from 0: what `rill decode --n-best N`\n"
-        "writes, or what other systems do. Outputs become actions of the model. An id\n"
-        "that does not occur is an input without evidence, which --lmbr cannot decode.\n"
-        "With --lattice lines are edges from node FROM to a larger node TO; paths lead\n"
-        "from node 0 to the largest node, and a path's score is the sum of its edges'.\n"
-        "TOKEN is text of one action or several.",
-        groups,
-        "Exit code: 0 all lines were used; 1 wrong usage, or nothing could be made;\n2 some lines were left out, each "
-        "after a message.\n\nExamples:\n"
-        "  rill decode -m model --n-best 10 < in > nbest\n"
-        "  rill evidence nbest -m model -o evidence\n"
-        "  rill decode -m model --lmbr evidence,T=10,p=0.8,r=0.7 < in > out\n",
-        take_option,
-        take_argument,
-        e,
-        "output scale ids lattice model domain tokenized"};
+    const cli_syntax syntax = {"rill evidence [NBEST] -m DIR -o FILE [options]",
+                               "Compute n-gram posteriors from n-best lists, for `rill decode --lmbr FILE`.\n"
+                               "NBEST (default: standard input) has lines \"ID ||| OUTPUT ||| ... ||| SCORE\", as\n"
+                               "`rill decode --n-best N` or another system writes them. Ids ascend from 0; the\n"
+                               "lines of one input are adjacent. Outputs are split into actions of the model. An\n"
+                               "id that does not occur is an input without evidence, which --lmbr cannot decode.\n"
+                               "With --lattice, lines are edges from node FROM to a larger node TO. Paths lead\n"
+                               "from node 0 to the largest node; the score of a path is the sum of the scores of\n"
+                               "its edges. TOKEN is the text of one or several actions.",
+                               groups,
+                               "Exit code: 0 all lines were used; 1 wrong usage, or no evidence was found;\n"
+                               "2 some lines were skipped, each with a message.\n\nExamples:\n"
+                               "  rill decode -m model --n-best 10 < in > nbest\n"
+                               "  rill evidence nbest -m model -o evidence\n"
+                               "  rill decode -m model --lmbr evidence,T=10,p=0.8,r=0.7 < in > out\n",
+                               take_option,
+                               take_argument,
+                               e,
+                               "output scale ids lattice model domain tokenized"};
     const int code = cli_session_parse(&e->session, &syntax, argc, argv, helped);
     if (code != CLI_OK || *helped || !e->scale_text) return code;
     const cli_field scale = {e->scale_text, strlen(e->scale_text)};
@@ -370,7 +371,7 @@ static int prepare(evidence *e)
     if (code == CLI_OK) code = cli_session_open(&e->session);
     if (code == CLI_OK) code = cli_output_open(&e->output, ctx, e->output_path, CLI_REPORT);
     if (code != CLI_OK) return code;
-    if (e->output.is_terminal) return cli_fail("evidence is no text for a terminal: -o FILE says where it goes");
+    if (e->output.is_terminal) return cli_fail("evidence cannot be written to a terminal: give -o FILE");
     e->kind.struct_size = sizeof e->kind;
     rill_status status = rill_evidence_kind_for_model(&e->kind, ctx, e->session.model);
     if (status >= 0) status = rill_ngrams_create(&e->ngrams, ctx, &e->kind);
@@ -382,12 +383,13 @@ static int make(evidence *e)
 {
     int code = prepare(e);
     if (code == CLI_OK) code = read_all(e);
-    if (code == CLI_OK && e->inputs == 0) code = cli_fail("%s: there is no evidence in it", e->input.name);
+    if (code == CLI_OK && e->inputs == 0)
+        code = cli_fail("%s: expected evidence for at least one input, found none", e->input.name);
     if (code == CLI_OK && rill_evidence_writer_finish(e->writer) < 0) code = CLI_FAILED;
     if (code != CLI_OK && !e->output.error) e->output.is_begun = 0; /* discard the incomplete file */
     const int closed = cli_output_close(&e->output);
     if (code == CLI_OK && closed == CLI_OK && e->without > 0)
-        cli_message("warning: %" PRId64 " input%s no evidence, the first of them input %" PRId64, e->without,
+        cli_message("warning: %" PRId64 " input%s no evidence; the first is input %" PRId64, e->without,
                     e->without == 1 ? " has" : "s have", e->first_without);
     if (code == CLI_OK) code = closed;
     return code == CLI_OK && e->bad > 0 ? CLI_SOME_FAILED : code;

@@ -69,21 +69,21 @@ static rill_status take_output(cli_given_outputs *given, const char *line, size_
         if (!cli_nbest_read(line + at, length - at, &list))
             return make_pair(given, given->at, line, length, NULL, pair);
         *message =
-            "an n-best list's line among plain ones: in a list every line, the first too, begins with \"ID ||| \"";
+            "expected a plain line as before, found one of an n-best list; in a list, every line begins with \"ID ||| \"";
         return RILL_ERR_INPUT;
     }
     if (!is_list) {
-        *message = "no line of an n-best list, \"ID ||| OUTPUT ||| ...\"";
+        *message = "expected a line of an n-best list, \"ID ||| OUTPUT ||| ...\"";
         return RILL_ERR_INPUT;
     }
     if (list.id < given->at - 1) {
-        *message = "its ID is less than one before: lists are in order of their inputs";
+        *message = "expected ascending ids, found one that is less than the id before it";
         return RILL_ERR_INPUT;
     }
     return make_pair(given, list.id, list.field[1].text, list.field[1].length, &list, pair);
 }
 
-/* Copy the input: further lines of an n-best list may need it. */
+/* Copy the input text, since further lines of an n-best list may have the same input. */
 static rill_status keep_line(cli_given_outputs *given, const char *text, size_t length)
 {
     if (length >= given->room) {
@@ -98,7 +98,7 @@ static rill_status keep_line(cli_given_outputs *given, const char *text, size_t 
     return RILL_OK;
 }
 
-/* Read inputs up to the one that the waiting output belongs to. */
+/* Read inputs up to the input of given->waiting, the output that was read last. */
 static rill_status reach_input(cli_given_outputs *given, int may_block, const char **message)
 {
     const char *text = NULL;
@@ -106,7 +106,7 @@ static rill_status reach_input(cli_given_outputs *given, int may_block, const ch
     while (given->at <= given->waiting->id) {
         const rill_status status = cli_input_read(&given->inputs, may_block, &text, &length);
         if (status == RILL_END_OF_INPUT) {
-            *message = "there is no input for it";
+            *message = "the output has no input";
             return RILL_ERR_INPUT;
         }
         if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
@@ -147,7 +147,7 @@ static rill_status read_columns(cli_given_outputs *given, int may_block, cli_pai
     const int64_t id = given->at++;
     const char *tab = memchr(*text, '\t', *length);
     if (!tab) {
-        *text = "no tab, and an output behind it: name a file of outputs by --outputs";
+        *text = "expected \"INPUT<TAB>OUTPUT\", found no tab; --outputs FILE names a file of outputs";
         *length = strlen(*text);
         return RILL_ERR_INPUT;
     }

@@ -25,8 +25,8 @@ int cli_shard_read(const char *text, cli_shard *out)
     if (end == text || *end != '/' || last == end + 1 || *last || errno)
         return cli_fail("--shard: \"%s\" is not I/N, part I of N: 1/8 is the first of eight", text);
     if (n_parts < 1 || n_parts > CLI_SHARDS_MAX || part < 1 || part > n_parts)
-        return cli_fail("--shard: there is no part %lld of %lld: parts are counted from 1, and there may be %d", part,
-                        n_parts, CLI_SHARDS_MAX);
+        return cli_fail("--shard: part %lld of %lld is out of range: parts count from 1, and at most %d are allowed",
+                        part, n_parts, CLI_SHARDS_MAX);
     *out = (cli_shard){part, n_parts};
     return CLI_OK;
 }
@@ -151,11 +151,11 @@ int cli_input_files_open(cli_input_files *s, rill_context *ctx, const char *cons
     int code = cli_exit_code(ctx, open_file(s));
     if (code == CLI_OK) code = check_and_measure(s);
     if (code != CLI_OK || shard->n_parts == 0) return code;
-    if (s->size < 0) return cli_fail("--shard divides files by their size: name files, a pipe has none");
+    if (s->size < 0) return cli_fail("--shard divides files by size, and a pipe has no size: give files");
     s->begin_byte = part_end(s->size, shard->part - 1, shard->n_parts);
     s->end_byte = part_end(s->size, shard->part, shard->n_parts);
     code = seek_part(s);
-    s->size = s->end_byte - s->begin_byte; /* approximate, since lines are not cut */
+    s->size = s->end_byte - s->begin_byte; /* approximate: a line that crosses a limit belongs to one shard */
     return code;
 }
 

@@ -115,17 +115,17 @@ static const struct {
     const char *name, *how;
     void (*print)(const rill_context *); /* NULL: the names of a model */
 } kinds[] = {
-    {"domains", "what is decoded: \"rill\": {\"domain\"} in config.json, or --domain", print_domains},
+    {"domains", "kinds of models: \"rill\": {\"domain\"} in config.json, or --domain", print_domains},
     {"methods", "--method NAME", print_methods},
     {"heuristics", "--heuristic NAME:ARGS, applied in the order given", print_heuristics},
     {"scorers", "--scorer NAME:ARGS", print_scorers},
-    {"schedulers", "--scheduler NAME, instead of the method's", print_schedulers},
+    {"schedulers", "--scheduler NAME, replaces the method's scheduler", print_schedulers},
     {"metrics", "--metric NAME of eval, bench and tune", print_metrics},
     {"settings", "--NAME VALUE; in config.json, scripts and bench --methods, too", print_settings},
     {"likes", "--like NAME", print_likes},
-    {"outputs", "--NAME; what is written beside the text of outputs, where the domain can tell", print_outputs},
-    {"options", "--NAME VALUE; what a domain can be told when its model is opened", print_options},
-    {"actions", "what scorers and scripts name; `rill list actions -m DIR` prints a model's", NULL},
+    {"outputs", "--NAME; fields written beside the text of outputs, if the domain has them", print_outputs},
+    {"options", "--NAME VALUE; options of a domain for opening a model", print_options},
+    {"actions", "symbols of a model, which scorers and scripts name: rill list actions -m DIR", NULL},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -190,15 +190,14 @@ static int take_argument(void *user, const char *value)
         l->session.open.path = value;
         return CLI_OK;
     }
-    if (l->kind) return cli_fail("unexpected argument \"%s\": one kind at a time", value);
+    if (l->kind) return cli_fail("unexpected argument \"%s\": expected one kind", value);
     for (size_t i = 0; i < KINDS; i++) {
         names[i] = kinds[i].name;
         if (!strcmp(value, names[i])) l->kind = names[i];
     }
     if (l->kind) return CLI_OK;
     if (cli_file_is_folder(value))
-        return cli_fail("unexpected argument \"%s\"; a model's actions are listed by: rill list actions -m %s", value,
-                        value);
+        return cli_fail("unexpected argument \"%s\"; to list a model's actions: rill list actions -m %s", value, value);
     const char *near = rill_nearest(value, names, KINDS);
     if (near) return cli_fail("unknown kind \"%s\"; did you mean \"%s\"?", value, near);
     return cli_fail("unknown kind \"%s\"; `rill list` shows all of them", value);
@@ -213,7 +212,7 @@ static int print_kinds(const list *l)
 {
     int several = 0;
     if (l->session.open.path || l->session.domain)
-        return cli_fail("a model is for its actions alone: rill list actions -m DIR");
+        return cli_fail("-m and --domain need the kind actions: rill list actions -m DIR");
     for (size_t i = 0; i < KINDS; i++) {
         if (l->kind && strcmp(l->kind, kinds[i].name)) continue;
         cli_print("%s%s (%s):\n", several++ ? "\n" : "", kinds[i].name, kinds[i].how);
@@ -228,12 +227,11 @@ int cli_list(int argc, char **argv)
     const cli_group groups[] = {{"Options", cli_naming_options}, {NULL, NULL}};
     const cli_syntax syntax = {
         "rill list [KIND] [--plugin FILE]\n       rill list actions -m DIR [options]",
-        "List what can be named on a command line. NAME:ARGS shows how arguments are\n"
-        "written.\n"
-        "KIND: domains, methods, heuristics, scorers, schedulers, metrics, settings, likes,\n"
-        "outputs or options; without one, all of them. The actions of a model are a line\n"
-        "each, \"NUMBER<TAB>NAME\", with \\t, \\n, \\\\ and \\x1b for what does not fit into\n"
-        "one.",
+        "List the names that options accept. NAME:ARGS shows the syntax of arguments.\n"
+        "KIND: domains, methods, heuristics, scorers, schedulers, metrics, settings,\n"
+        "likes, outputs or options; without KIND, all kinds are listed. The actions of a\n"
+        "model have one line each, \"NUMBER<TAB>NAME\", with \\t, \\n, \\\\ and \\x1b for tabs,\n"
+        "newlines, backslashes and control characters.",
         groups,
         "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"
         "  rill list heuristics --plugin mine.lua\n  rill list actions -m model | grep cat\n",

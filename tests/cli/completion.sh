@@ -55,7 +55,7 @@ fi
 
 # --- converters: found from the command itself, whose exit code is theirs
 run env PATH=/nowhere "$rill" convert bin
-exits 1; says "python3: No such file or directory; the converters are Python"
+exits 1; says "cannot run python3: No such file or directory; the converters need Python"
 mkdir bin
 printf '%s\n' '#!/bin/sh' 'printf "%s\n" "$@"' 'exit 7' >bin/python3
 chmod +x bin/python3

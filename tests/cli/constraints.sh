@@ -36,7 +36,7 @@ feed lines "$rill" bench --config run.lua --methods greedy
 exits 1; says 'run.lua'; says 'constraints: this command decodes lines without it'
 printf 'return { model = "%s", constraints = "wishes", sweep = rill.sweep{ k = {1} } }\n' "$examples/de-en" >sweep.lua
 feed lines "$rill" run sweep.lua -q
-exits 1; says "a sweep takes no constraints"
+exits 1; says "a sweep cannot be combined with constraints"
 run "$rill" check run.lua -i lines --runs 1
 exits 0; says "warning: run.lua: constraints are not checked"
 paste lines lines >dev
@@ -76,7 +76,7 @@ feed lines "$rill" decode -q -m "$examples/de-en" "${wide[@]}" --scorer trie:set
 exits 0; same wanted out
 printf '10 11 2\n10 x\n10 99999\n' >numbers
 run "$rill" trie numbers -m "$examples/geo" -o other --ids
-exits 2; says "line 2: \"x\" is not a number of an action"; says "line 3: a trie's sequence has action 99999 of"
+exits 2; says "line 2: \"x\" is not the number of an action"; says "line 3: a trie's sequence has action 99999 of"
 feed lines "$rill" decode -q -m "$examples/de-en" --scorer trie:other
 exits 1; says "trie: it is of a model with"
 cp set kept
@@ -85,7 +85,7 @@ exits 1; says "a trie without sequences"; same set kept
 run "$rill" trie titles -m "$examples/geo" -o titles
 exits 1
 run "$rill" trie titles -m "$examples/geo"
-exits 1; says "no file to write: -o FILE"
+exits 1; says "no output file: give -o FILE"
 head -c 40 set >damaged
 feed lines "$rill" decode -q -m "$examples/de-en" --scorer trie:damaged
 exits 1; says "damaged: its size is not what it says"
@@ -94,7 +94,8 @@ exits 1; says "damaged: its size is not what it says"
 printf 'prefix:\xe4\n\nbann:x\n' >wishes
 feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes
 exits 2; lines 4
-says 'line 1: prefix: '; says 'line 3: constraints: "bann" is no scorer of this run'; says "line 4: the --constraints file has no line for this input"
+says 'line 1: prefix: '; says 'line 3: constraints: "bann" is no scorer of this run'
+says "line 4: the --constraints file has no line for this input"
 line_is 1 ""; line_is 2 "Yes."; line_is 3 ""; line_is 4 ""
 printf 'allow:argmin\n' >wishes
 head -n 1 questions >question

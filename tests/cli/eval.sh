@@ -74,7 +74,7 @@ run "$rill" eval --refs in_order backwards
 exits 0; prints "100.00 %"
 printf '1\tb c\n0\tx\n1\td\n' >twice
 evaluate twice
-exits 1; says "twice: line 3: id 1 for the second time"
+exits 1; says "twice: line 3: id 1 occurs a second time"
 printf '1\tb c\n0\tx\n' >short
 evaluate short
 exits 1; says "short has 2 lines, but refs has 3"
@@ -92,7 +92,7 @@ exits 0; prints "100.00 %"
 run "$rill" eval --refs two.tsv --tsv right
 exits 1; says "unknown option --tsv: --test-set FILE has inputs and references, in two columns"
 run "$rill" eval --refs refs --test-set two.tsv right
-exits 1; says "--refs and --test-set both name references"
+exits 1; says "--refs cannot be combined with --test-set"
 run "$rill" eval --test-set refs right
 exits 1; says "line 1"; says "two columns"
 
@@ -188,7 +188,7 @@ fi
 # --- lines alone: equality is all that is counted, and what else there is is said
 printf '%s\n' "a b" "c d" >lines_alone
 run "$rill" eval --refs lines_alone lines_alone
-exits 0; prints "exact"; says "--metric bleu judges translations"
+exits 0; prints "exact"; says "--metric bleu for translations"
 for told in "--metric exact" "--domain semparse" "--json -"; do
   # shellcheck disable=SC2086
   run "$rill" eval --refs lines_alone $told lines_alone

@@ -111,10 +111,10 @@ no list
 END
 run "$rill" evidence wrong -m "$tiny" -o some
 exits 2; prints_nothing
-says 'line 2: "ID ||| OUTPUT ||| ... ||| SCORE" was expected: it is left out'
-says "line 3: "; says "line 4: "; says "line 5: "; says "line 6: ids must ascend"; says "line 9: ids must ascend"
-says 'line 10: "ID ||| OUTPUT ||| ... ||| SCORE" was expected: it is left out'
-says "warning: 3 inputs have no evidence, the first of them input 1"
+says 'line 2: expected "ID ||| OUTPUT ||| ... ||| SCORE": the line is skipped'
+says "line 3: "; says "line 4: "; says "line 5: "; says "line 6: expected ascending ids"; says "line 9: expected ascending ids"
+says 'line 10: expected "ID ||| OUTPUT ||| ... ||| SCORE": the line is skipped'
+says "warning: 3 inputs have no evidence; the first is input 1"
 head -5 in >five
 feed five "$rill" decode "${search[@]}" --lmbr some
 exits 2; lines 5; says "line 2: some has no evidence for input 1"; says "line 3: "; says "line 4: "; says_not "line 5"
@@ -126,7 +126,7 @@ exits 2; says "line 1: "; says "line 2: "; says "input 1: no path leads from nod
 # --- nothing to make, and nothing to make it with
 echo keep >kept
 run "$rill" evidence /dev/null -m "$tiny" -o kept
-exits 1; says "there is no evidence in it"
+exits 1; says "expected evidence for at least one input"
 verdict "$(good [ "$(cat kept)" = keep ])" "what stood there is left"
 run "$rill" evidence list
 exits 1; says "no model: -m DIR names one"

@@ -191,16 +191,16 @@ rill: line 1: "settings": the options are in "options"
 rill: line 2: "Options": the options are in "options"
 rill: line 3: "rill": the options are in "options"
 rill: line 4: options: unknown option "max_lenght": did you mean "max-length"?
-rill: warning: line 6: the member "n-best" is copied and not read: the options are in "options"
-rill: warning: line 7: the member "beam-size" is copied and not read: the options are in "options"
+rill: warning: line 6: the member "n-best" is copied but not read: the options are in "options"
+rill: warning: line 7: the member "beam-size" is copied but not read: the options are in "options"
 rill: line 8: "settings": the options are in "options"
-rill: warning: line 9: the member "deadline" is copied and not read: only requests to `rill serve` have it
+rill: warning: line 9: the member "deadline" is copied but not read: only requests to `rill serve` have it
 END
   head -n 8 err >first
   for name in 'line 13: "Settings"' 'line 14: "parameters"' 'line 15: "rill_settings"'; do
     says "rill: $name: the options are in \"options\""
   done
-  says 'rill: warning: line 16: the member "seconds" is copied and not read'
+  says 'rill: warning: line 16: the member "seconds" is copied but not read'
   same first told; says 'line 11: the line is no JSON object: '; says 'line 12: the line is no JSON object: '
   verdict "$(good [ "$(wc -l <err)" = 14 ])" "nothing else is told"
   for i in 5 6 7 9 10; do sed -n "${i}p" out >object; json "$(sed -n 2p outputs)" outputs.0.text object; done

@@ -48,7 +48,7 @@ exits 0; silent; same list out
 printf 'Ein Hund .\tA dog .\nEin Hund .\n\tA dog .\nEin Hund .\t\n' >lines
 feed lines "$rill" score -m "$examples/de-en"
 exits 2; lines 4
-says "line 2: no tab, and an output behind it: name a file of outputs by --outputs"
+says "line 2: expected \"INPUT<TAB>OUTPUT\", found no tab; --outputs FILE"
 says "line 3: the input has nothing to decode, so only the empty output can be scored"
 says "4 outputs in "; says "2 without a score"
 line_is 2 ""; line_is 3 ""; prints "0 ||| A dog . ||| logp= "; prints "3 |||  ||| logp= "
@@ -57,8 +57,8 @@ printf '0 ||| no form\n1 ||| x\nx\n0 ||| ( ||| own= 1 ||| 2\n' >list
 run "$rill" score -m "$examples/atis" -i lines --outputs list
 exits 2; lines 4
 says 'line 1: given: "no form": "no" is no token of the model'
-says "line 2: there is no input for it"
-says 'line 3: no line of an n-best list, "ID ||| OUTPUT ||| ..."'
+says "line 2: the output has no input"
+says 'line 3: expected a line of an n-best list, "ID ||| OUTPUT ||| ..."'
 prints "0 ||| ( ||| own= 1 ||| 2 ||| logp= "
 printf '0 ||| 3 1 3\n0 ||| 3 four\n0 ||| 3 77777\n0 ||| 1\n' >list
 run "$rill" score -m "$examples/atis" -i lines --outputs list --ids
@@ -85,7 +85,7 @@ says "warning: 2 of 4 inputs have no output to score"
 for before in ' ' 'header\n'; do
   printf "$before"'0 ||| ( ||| 1\n' >list
   run "$rill" score -m "$examples/atis" -i lines --outputs list -q
-  exits 2; says "an n-best list's line among plain ones: in a list every line, the first too, begins with \"ID ||| \""
+  exits 2; says "expected a plain line as before, found one of an n-best list; in a list, every line begins with \"ID ||| \""
 done
 
 # --- what is for a search

@@ -48,7 +48,7 @@ for i in 1 2 3; do "$rill" decode -m "$tiny" -q --shard "$i/3" <two; done >stdin
 "$rill" decode -m "$tiny" -q two >stdin.whole 2>err
 same stdin.parts stdin.whole
 feed <(cat two) "$rill" decode -m "$tiny" --shard 1/2
-exits 1; says "a pipe has none"; prints_nothing
+exits 1; says "a pipe has no size"; prints_nothing
 for word in 0/3 4/3 3 1/0 a/b 1/2/3 /2 1/ -1/2; do
   run "$rill" decode -m "$tiny" --shard "$word" one
   exits 1; says "--shard: "; prints_nothing

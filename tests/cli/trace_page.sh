@@ -58,7 +58,7 @@ printf '{"event":"timestep","items":[-1],"hypotheses":{"item":[0]}}\n' >odd.json
 run "$rill" trace odd.jsonl
 exits 1; says "odd.jsonl: a candidate is of no input of its timestep"
 run "$rill" decode -m "$tiny" four --trace-trees
-exits 1; says "name one with --trace FILE"
+exits 1; says "--trace-trees needs --trace FILE"
 
 # --- in a browser
 browser=$(command -v chromium || command -v chromium-browser || true)

@@ -80,7 +80,7 @@ exits 1; says 'no model: -m DIR'
 run "$rill" decode "$tiny" -i file.txt
 exits 1; says "give a model with -m"
 run "$rill" decode -m "$tiny" -i one.txt two.txt
-exits 1; says 'inputs are named by -i or as arguments, not by both: "one.txt" and "two.txt"'
+exits 1; says '-i "one.txt" cannot be combined with the input argument "two.txt"'
 run "$rill" bench file.txt
 exits 1; says 'unexpected argument "file.txt"; give inputs with -i'
 run "$rill" bench --method greedy
@@ -205,7 +205,7 @@ exits 0; prints "relative_local:R"; verdict "$(good [ "$(grep -c 'max_candidates
 run "$rill" list heuristcs
 exits 1; says 'did you mean "heuristics"?'
 run "$rill" list methods domains
-exits 1; says "one kind at a time"
+exits 1; says "expected one kind"
 run "$rill" list likes
 exits 0; lines 5; prints "  hf "; prints "  fairseq "; prints "  marian "; prints "  ct2 "
 run "$rill" list outputs
@@ -242,7 +242,7 @@ exits 1; says "no model: rill list actions -m DIR"
 run "$rill" list actions no/such
 exits 1; says "no/such"
 run "$rill" list methods --domain mt
-exits 1; says "a model is for its actions alone"
+exits 1; says "-m and --domain need the kind actions"
 if [ -n "$toy" ]; then
   run "$rill" list domains --plugin "$toy"
   exits 0; prints "toy"
@@ -292,7 +292,7 @@ refused 'unknown option --cpu: set device to cpu, or leave it out' --cpu
 run "$rill" decode -m Helsinki-NLP/opus-mt-de-en
 exits 1; says "rill does not download models"
 run "$rill" decode -m "$tiny" .
-exits 1; says "input .: it is a directory, and inputs are files"
+exits 1; says "input .: expected a file, found a directory"
 refused '--length-penalty: "avg" is not a number: OpenNMT'"'"'s avg is 1' --length_penalty avg
 refused '--workers: "0" is not auto, or a whole number from 1 to 1024' --workers 0
 for word in bad-words max-tokens replace-unk replace_unknowns remove-bpe output-sampling target-prefix no-early-stop forced_bos_token_id; do
@@ -315,9 +315,9 @@ exits 1; says "--input is given twice, \"one\" and \"two\""
 run "$rill" list actions -m "$tiny"
 exits 0; silent; same out actions
 run "$rill" list "$tiny"
-exits 1; says "a model's actions are listed by: rill list actions -m $tiny"
+exits 1; says "to list a model's actions: rill list actions -m $tiny"
 run "$rill" list -m "$tiny"
-exits 1; says "a model is for its actions alone: rill list actions -m DIR"
+exits 1; says "-m and --domain need the kind actions: rill list actions -m DIR"
 for command in run check tune decode bench; do
   run "$rill" $command "$tiny"
   exits 1; says "$tiny"; says "give a model with -m"

@@ -222,7 +222,7 @@ run "$rill" run run.lua
 exits 1; says "run.lua:1:"
 config "{ $model, references = 'x' }"
 run "$rill" run run.lua --refs three
-exits 1; says "--refs is for a sweep"
+exits 1; says "--refs needs a sweep"
 run "$rill" decode -m "$tiny" -i three --refs three
 exits 1; says "unknown option --refs: \`rill eval\` compares outputs with references"
 

@@ -38,7 +38,7 @@ check_front() { # check_front PARAMETERS QUALITY-COLUMN
 # --- a grid
 script 'sweep = rill.sweep{ delta = {0.01, 0.5, 2, 8}, k = {1, 3, 6}, M = {1, 12} }'
 tune --plot front.html --json points.json
-exits 0; silent; prints "24 inputs, 24 points, 1 thread"; prints "The front, cheapest first"; prints "(exact)"
+exits 0; silent; prints "24 inputs, 24 points, 1 thread"; prints "against expansions, cheapest first"; prints "front of exact"
 check_front 3 4
 cp marked by_exact
 # The second table has the front once more, cheapest first, equal points as one.
@@ -70,12 +70,12 @@ verdict "$(good grep -q "^$wanted $("$check_json" one.json expansions) " by_exac
 # --- interrupted: what was tried before is shown (--foreground: else timeout interrupts twice, which kills)
 script 'tune = function(try) while true do for i = 1, 5e6 do end pcall(try, { k = 3 }) end end'
 run timeout --foreground --preserve-status -s INT 3 "$rill" tune run.lua --dev dev.tsv --json stopped.json
-exits 130; says "rill: run.lua: interrupted: what was tried before is kept"; prints "The front, cheapest first"
+exits 130; says "rill: run.lua: interrupted: the points before it are kept"; prints "against expansions, cheapest first"
 verdict "$(good [ "$(grep -c interrupted err)" = 1 ])" "an interruption should be told once"
 json 24 inputs stopped.json
 script "sweep = rill.sweep{ k = { $(seq -s, 1 60000) } }"
 run timeout --foreground --preserve-status -s INT 3 "$rill" run run.lua -i inputs
-exits 130; says "rill: run.lua: interrupted: what was tried before is kept"; prints "k  exact%"
+exits 130; says "rill: run.lua: interrupted: the points before it are kept"; prints "k  exact%"
 
 # --- the page of pictures has what --json has; how it looks is trace_page.sh's affair
 pictured tune front.html >page.json
@@ -139,7 +139,7 @@ tune --script-steps 100000 # less than all of it takes, more than a stretch does
 exits 0; prints "3 points"
 script 'tune = function(try) end'
 tune
-exits 1; says "has tried nothing"
+exits 1; says "evaluated no point"
 script 'tune = function(try) try{ dleta = 1 } end'
 tune
 exits 1; says 'run.lua:1: try: nothing is called "dleta"; did you mean "delta"?'
@@ -187,7 +187,7 @@ exits 1; says "stopped after 10000 instructions"
 # --- mistakes
 script 'options = { k = 3 }'
 tune
-exits 1; says "has nothing to try"; says "rill.sweep{"; says "tune = function(try)"; prints_nothing
+exits 1; says "expected sweep or tune"; says "rill.sweep{"; says "tune = function(try)"; prints_nothing
 script 'sweep = rill.sweep{ k = {1} }'
 run "$rill" tune run.lua
 exits 1; says "no dev set"; says "--dev"
