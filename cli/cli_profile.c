@@ -115,7 +115,7 @@ void cli_profile_print(const cli_profile *p, FILE *to)
     }
     cli_print_to(to,
                  "seconds: summed over threads. limit: speed as a share of one thread's maximum:\n"
-                 "%.1f GFLOP/s in fp32, %.1f in int8, %.1f GB/s from memory; caches can exceed it.\n",
+                 "%.1f GFLOP/s in fp32, %.1f in int8, %.1f GB/s from memory; caches exceed it.\n",
                  1e-9 * p->limits.flops[RILL_ARITHMETIC_F32], 1e-9 * p->limits.flops[RILL_ARITHMETIC_INT8],
                  1e-9 * p->limits.bytes);
 }

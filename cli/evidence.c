@@ -334,11 +334,11 @@ static int parse(evidence *e, int argc, char **argv, int *helped)
                                "Compute n-gram posteriors from n-best lists, for `rill decode --lmbr FILE`.\n"
                                "NBEST (default: standard input) has lines \"ID ||| OUTPUT ||| ... ||| SCORE\", as\n"
                                "`rill decode --n-best N` or another system writes them. Ids ascend from 0; the\n"
-                               "lines of one input are adjacent. Outputs are split into actions of the model. An\n"
-                               "id that does not occur is an input without evidence, which --lmbr cannot decode.\n"
-                               "With --lattice, lines are edges from node FROM to a larger node TO. Paths lead\n"
-                               "from node 0 to the largest node; the score of a path is the sum of the scores of\n"
-                               "its edges. TOKEN is the text of one or several actions.",
+                               "lines of one input are adjacent. Outputs are split into actions of the model.\n"
+                               "An id that does not occur is an input without evidence, which --lmbr cannot\n"
+                               "decode. With --lattice, lines are edges from node FROM to a larger node TO.\n"
+                               "Paths lead from node 0 to the largest node; the score of a path is the sum of\n"
+                               "the scores of its edges. TOKEN is the text of one or several actions.",
                                groups,
                                "Exit code: 0 all lines were used; 1 wrong usage, or no evidence was found;\n"
                                "2 some lines were skipped, each with a message.\n\nExamples:\n"

@@ -66,13 +66,14 @@ int cli_file_same(const char *a, const char *b)
     return !x.new_name && same(&x, &y);
 }
 
-/* `b` is an output. One process may read and write the same terminal, socket or pipe, because only a regular file would lose its
- * content. */
+/* Report an error if the output `b` is the same file as `a`. The same terminal, socket or pipe may be read and written, because only a
+ * regular file would lose its content. */
 static int check_pair(const cli_file *a, const cli_file *b)
 {
     identity x = identify(a), y = identify(b);
     if (a->is_output && cli_file_is_standard(a->path) && cli_file_is_standard(b->path))
-        return cli_fail("%s and %s cannot both go to standard output; name a file for one of them", a->label, b->label);
+        return cli_fail("%s and %s cannot both be written to standard output; name a file for one of them", a->label,
+                        b->label);
     if (!same(&x, &y) || S_ISCHR(x.info.st_mode) || (!a->is_output && !x.new_name && !S_ISREG(x.info.st_mode)))
         return CLI_OK;
     return cli_fail("%s: %s and %s are the same file", cli_file_is_standard(b->path) ? "standard output" : b->path,

@@ -18,8 +18,7 @@ int cli_picture_check(const char *option, const char *path)
     const char *ending = path ? strrchr(path, '.') : NULL;
     for (size_t i = 0; ending && i < sizeof kinds / sizeof *kinds; i++)
         if (!strcasecmp(ending, kinds[i]))
-            return cli_fail("%s %s: it writes an HTML page, which saves its pictures as SVG in a browser: name it "
-                            "%.*s.html",
+            return cli_fail("%s %s: expected the name of an HTML page, as %.*s.html; a browser saves its charts as SVG",
                             option, path, (int)(ending - path), path);
     return CLI_OK;
 }
@@ -58,7 +57,7 @@ int cli_picture_begin(cli_output *out, const char *title)
     put_text(out, title, "&lt;", "&amp;");
     cli_output_printf(out, "</title>\n<style>\n");
     cli_output_write(out, cli_picture_files[0].text, cli_picture_files[0].length);
-    cli_output_printf(out, "</style>\n</head>\n<body>\n<main id=\"pictures\"><noscript>This page draws its pictures "
+    cli_output_printf(out, "</style>\n</head>\n<body>\n<main id=\"pictures\"><noscript>This page draws its charts "
                            "with JavaScript, which is off.</noscript></main>\n"
                            "<script type=\"application/json\" id=\"events\">[");
     json_t *event = json_pack("{s:s,s:o}", "event", "page", "title", cli_json_text(title, strlen(title)));

@@ -32,7 +32,7 @@ int cli_pretty_result(cli_pretty *pretty, cli_output *output, cli_output_format 
 void cli_pretty_warn(const cli_pretty *pretty)
 {
     if (pretty->n_trees == 0 && pretty->n_others > 0)
-        cli_message("warning: --pretty: no output is a tree in brackets; they are written as they are");
+        cli_message("warning: --pretty: no output is a bracketed tree; all outputs are written unchanged");
 }
 
 void cli_pretty_end(cli_pretty *pretty)

@@ -1,4 +1,4 @@
-/* Rows and objects; see record.h.
+/* Inputs in TSV rows and JSON objects; see record.h.
  *
  * The result of an object is written after the text of its line without the closing brace. The line is not serialised again, so
  * numbers keep their digits and members their order.
@@ -19,9 +19,9 @@ typedef struct cli_record {
     struct cli_record **link, *next;
     const char *suspect_key; /* a member that is probably a misplaced setting, static memory; NULL: none */
     size_t length;           /* of a JSON object: without its closing brace; 0: the line has no usable object */
-    int32_t n_best;          /* outputs that the object asks for; 0: the run's number */
-    const char *fewer;
-    int has_bad_options;
+    int32_t n_best;          /* number of outputs that the object's options request; 0: the number of the run */
+    const char *fewer;       /* why the result may have fewer outputs, static memory */
+    int has_bad_options;     /* the member "options" is invalid */
     char line[];
 } cli_record;
 
@@ -40,7 +40,7 @@ int cli_records_start(cli_records *r, rill_context *ctx, const char *tsv, const 
 {
     int column = 1;
     *r = (cli_records){.ctx = ctx, .text.ctx = ctx, .options.ctx = ctx};
-    if (tsv && jsonl) return cli_fail("an input has rows or objects: leave out --tsv-column or --jsonl");
+    if (tsv && jsonl) return cli_fail("--tsv-column cannot be combined with --jsonl");
     if (tsv && tsv[0] && !(column = cli_records_column(tsv)))
         return cli_fail("--tsv-column: \"%s\" is not a whole number from 1 to %d", tsv, MAX_COLUMNS);
     r->kind = tsv ? CLI_RECORD_TSV : jsonl ? CLI_RECORD_JSONL : CLI_RECORD_NONE;
@@ -105,7 +105,7 @@ static rill_status take_column(cli_records *r, rill_request *request)
     for (int i = 0; i < r->column; i++) {
         tab = memchr(pos, '\t', (size_t)(end - pos));
         snprintf(number, sizeof number, "%d", r->column + 1);
-        if (!tab) return fail_record(r, request, "the row has no column %s; columns have tabs between them", number);
+        if (!tab) return fail_record(r, request, "the row has no column %s; columns are separated by tabs", number);
         pos = tab + 1;
     }
     tab = memchr(pos, '\t', (size_t)(end - pos));
@@ -114,14 +114,14 @@ static rill_status take_column(cli_records *r, rill_request *request)
     return RILL_OK;
 }
 
-/* Give the context's error as the message of the input. */
+/* Make the context's error the message of the input. */
 static rill_status fail_option(cli_records *r, rill_request *request)
 {
     r->has_bad_options = 1;
     return fail_record(r, request, "options: %s", rill_error(r->ctx));
 }
 
-/* Handle one option: store a setting in `source`, or append an option of the domain's inputs. */
+/* Handle one member of "options": store a setting in `source`, or append a domain option of the input to r->options. */
 static rill_status take_setting(cli_records *r, const char *name, const json_t *value, rill_option_source *source,
                                 rill_request *request)
 {
@@ -180,7 +180,7 @@ static int holds_options(const rill_option *rows, const json_t *object)
     return 0;
 }
 
-/* Find an object under another name of "options". NULL: there is none. Other objects are user data. */
+/* Find a member that is an object of options, but is not named "options". NULL: none. Other objects are user data. */
 static const char *misplaced_options(const rill_option *rows, const json_t *object)
 {
     const char *key;
@@ -198,7 +198,7 @@ static const char *const request_keys[] = {"constraints", "timeout", "deadline",
 enum { REQUESTS = sizeof request_keys / sizeof *request_keys };
 
 /* Find the first member that has the name of a setting or of a member of a `rill serve` request, and was not reported before in this
- * run. It may be user data, or it was meant for "options". NULL: there is none. */
+ * run. It may be user data, or a misplaced option. NULL: none. */
 static const char *find_suspect_key(cli_records *r, const json_t *object)
 {
     const rill_option *const table = rill_setting_table();
@@ -227,7 +227,7 @@ static rill_status take_member(cli_records *r, const json_t *object, rill_reques
     if (!json_is_string(value))
         return fail_record(r, request, "the object has no text in \"%s\"; --jsonl=KEY names another member",
                            r->key ? r->key : "text\" or \"input");
-    if (own) return fail_record(r, request, "the object has a member \"%s\", which is what results are given in", own);
+    if (own) return fail_record(r, request, "the object has a member \"%s\", a name that is reserved for results", own);
     const char *misplaced = misplaced_options(rill_domain_input_rows(r->domain), object);
     if (misplaced) return fail_record(r, request, "\"%s\": the options are in \"options\"", misplaced);
     if (settings && !json_is_object(settings))
@@ -261,9 +261,9 @@ static rill_status take_object(cli_records *r, rill_request *request)
     json_t *object = json_loadb(line, end, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     rill_status status;
     if (!object)
-        status = fail_record(r, request, "the line is no JSON object: %s", error.text);
+        status = fail_record(r, request, "the line is not a JSON object: %s", error.text);
     else if (!json_is_object(object))
-        status = fail_record(r, request, "the line is no JSON object%s", "");
+        status = fail_record(r, request, "the line is not a JSON object%s", "");
     else
         status = take_member(r, object, request);
     const char *passed = status == RILL_OK ? find_suspect_key(r, object) : NULL;
@@ -287,7 +287,7 @@ const char *cli_records_suspect_key(const rill_result *result, const char **why)
     const int is_of_run = row && (row->kind == RILL_OPTION_SCHEDULE || !rill_setting_is_per_request(row));
     *why = is_of_run ? "it is an option of the whole run" : "the options are in \"options\"";
     for (size_t i = 0; i < REQUESTS; i++)
-        if (key == request_keys[i]) *why = "only requests to `rill serve` have it";
+        if (key == request_keys[i]) *why = "only requests to `rill serve` have this member";
     return key;
 }
 

@@ -30,9 +30,9 @@ typedef struct cli_records {
     uint64_t warned_keys; /* bit set of members that cli_records_suspect_key() has returned */
     rill_text text, options;
     rill_settings settings; /* of the current object */
-    int32_t n_best;         /* outputs that the current object asks for; 0: the run's number */
-    const char *fewer;
-    int has_bad_options; /* the current object was refused for its options */
+    int32_t n_best;         /* number of outputs that the current object's options request; 0: the number of the run */
+    const char *fewer;      /* why the current result may have fewer outputs, static memory */
+    int has_bad_options;    /* the current object was refused for its options */
 } cli_records;
 
 /* Parse a column number, from 1; 0: not a valid number. */
@@ -50,7 +50,8 @@ rill_status cli_records_take(cli_records *records, rill_status status, rill_requ
  * read, static memory. Each name is returned once per run. NULL: there is none. */
 const char *cli_records_suspect_key(const rill_result *result, const char **why);
 
-/* Number of outputs that the result's object asks for, and why the list may be shorter; 0: the run's number. */
+/* Number of outputs that the options in the result's object request, and in *fewer why the list may be shorter; 0: the number of the
+ * run. */
 int32_t cli_records_n_best(const rill_result *result, const char **fewer);
 
 /* Write a result together with the rest of its line, and free the stored line. If the format numbers its lines, a row begins with the

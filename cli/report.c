@@ -55,14 +55,14 @@ static void print_engine_stats(const rill_stats *t)
     const rill_seconds *s = &t->seconds;
     char bound[96] = "";
     if (t->nodes_bound)
-        snprintf(bound, sizeof bound, " of %" PRId64 " allowed, %" PRId64 " items sent back", t->nodes_bound,
+        snprintf(bound, sizeof bound, " of %" PRId64 " allowed, %" PRId64 " items restarted", t->nodes_bound,
                  t->restarted);
     cli_message("%" PRId64 " timesteps, %" PRId64 " expansions, %.1f exp/step, %" PRId64
                 " refill%s, states peak %" PRId64 "%s",
                 t->timesteps, t->expansions, cli_expansions_per_timestep(t), t->refills, t->refills == 1 ? "" : "s",
                 t->nodes_peak, bound);
     if (t->cube_hypotheses)
-        cli_message("cube pruning: %.2f hypotheses in a class, %" PRId64 " rows for cells of others",
+        cli_message("cube pruning: %.2f hypotheses per class, %" PRId64 " rows for cells of others",
                     (double)t->cube_hypotheses / (double)t->cube_classes, t->cube_rescored);
     cli_message("seconds: encode %.3f, step %.3f, score %.3f, prune %.3f, finalize %.3f", s->encode, s->step, s->score,
                 s->prune, s->finalize);
@@ -76,10 +76,10 @@ void cli_report_print(const cli_report *report, int verbose)
     cli_message("%" PRId64 " input%s in %.2f s, %.1f/s%s", t->inputs, t->inputs == 1 ? "" : "s", report->wall_seconds,
                 per_second(report), troubles);
     if (report->settings->certify)
-        cli_message("%" PRId64 " of %" PRId64 " inputs have a best output that is certified to be the model's best",
+        cli_message("%" PRId64 " of %" PRId64 " inputs have a best output that is proved to be the model's best",
                     t->certified, t->inputs - t->failed);
     if (report->settings->exact)
-        cli_message("exact search expanded %" PRId64 " hypotheses behind the beam search", t->exact_rows);
+        cli_message("exact search expanded %" PRId64 " hypotheses after the beam search", t->exact_rows);
     if (verbose) print_engine_stats(t);
 }
 
@@ -93,17 +93,18 @@ static int is_pruned(const rill_settings *s)
 /* Name the setting that limits the number of outputs, so that users do not change a setting without effect. */
 const char *cli_fewer_outputs_reason(const rill_settings *s)
 {
-    if (s->k < s->n_best && !strcmp(s->method, "greedy")) return "greedy search has one (other methods keep k)";
+    if (s->k < s->n_best && !strcmp(s->method, "greedy"))
+        return "greedy search finds one output (other methods keep k hypotheses)";
     if (s->k < s->n_best) return "the search keeps fewer hypotheses (a larger k keeps more)";
-    if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer (stop-after)";
-    if (s->sample > 0 && s->distinct) return "samples are alike (a larger sample, with n-best, draws more)";
-    if (s->sample > 0) return "not every sample came to an end that counts";
+    if (s->stop_after > 0 && s->stop_after < s->n_best) return "the search stops after fewer outputs (stop-after)";
+    if (s->sample > 0 && s->distinct) return "some samples are equal (a larger num-samples, with n-best, draws more)";
+    if (s->sample > 0) return "some samples did not finish";
     if (s->distinct && is_pruned(s) && s->min_width < s->k)
-        return "the search found no more that differ (a larger min-width, or without pruning a larger beam-size, finds more)";
-    if (s->distinct) return "the search found no more that differ (a larger beam-size finds more)";
+        return "the search found no more different outputs (a larger min-width, or without pruning a larger beam-size, finds more)";
+    if (s->distinct) return "the search found no more different outputs (a larger beam-size finds more)";
     if (s->groups > 1)
-        return "the search found no more (k widens it, which may change the best output)"; /* groups are never pruned */
-    return "the search found no more (min-width and k widen it, which may change the best output)";
+        return "the search found no more outputs (a larger k finds more, but may change the best output)"; /* groups are never pruned */
+    return "the search found no more outputs (a larger min-width or k finds more, but may change the best output)";
 }
 
 void cli_report_warn(const cli_report *report, int summary)
@@ -116,7 +117,7 @@ void cli_report_warn(const cli_report *report, int summary)
         cli_message("warning: %" PRId64 " of %" PRId64 " inputs have fewer than %" PRId32 " outputs: %s",
                     shortfalls->n_fewer, report->stats.inputs, shortfalls->asked, shortfalls->why);
     else if (shortfalls->n_fewer)
-        cli_message("warning: %" PRId64 " of %" PRId64 " inputs have fewer outputs than they ask for: of the first, %s",
+        cli_message("warning: %" PRId64 " of %" PRId64 " inputs have fewer outputs than requested; for the first, %s",
                     shortfalls->n_fewer, report->stats.inputs, shortfalls->why);
 }
 

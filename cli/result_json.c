@@ -110,6 +110,6 @@ json_t *cli_result_json(const cli_result_form *form, const rill_result *result)
             return NULL;
         }
     if (out && result->warning[0]) cli_result_warn(out, result->warning);
-    if (out && result->timed_out) cli_result_warn(out, "the deadline came before the search had ended");
+    if (out && result->timed_out) cli_result_warn(out, "the deadline passed before the search ended");
     return out;
 }

@@ -1,7 +1,7 @@
 /* rill: the command. Finds the subcommand and calls it; each subcommand has its own file.
  *
  * Exit codes of all subcommands: 0 success; 1 wrong usage or failure; 2 finished, but some inputs failed; 130, 143 or 129 after
- * Ctrl-C, kill or a closed terminal; 141 when the reader of our output is gone, as in `rill decode ... | head`, which prints no
+ * Ctrl-C, kill or a closed terminal; 141 when the reader of the output has closed it, as in `rill decode ... | head`, which prints no
  * message. */
 #include <fcntl.h>
 #include <signal.h>
@@ -16,20 +16,20 @@
 static const cli_command commands[] = {
     {"decode", "decode lines with a model", cli_decode},
     {"run", "decode as a Lua script describes it, or sweep over its grid", cli_run},
-    {"score", "tell the log-probability of given outputs", cli_score},
-    {"trie", "make a set of allowed outputs", cli_trie},
-    {"tune", "try a script's configurations on a dev set: what quality costs", cli_tune},
-    {"trace", "make a page of pictures from a run's trace", cli_trace_page},
-    {"evidence", "make posteriors of n-grams from n-best lists, for --lmbr", cli_evidence},
+    {"score", "compute the log-probabilities of given outputs", cli_score},
+    {"trie", "write a set of allowed outputs, for the scorer trie", cli_trie},
+    {"tune", "find settings with the best quality at each cost, on a dev set", cli_tune},
+    {"trace", "make an HTML page of charts from the trace of a run", cli_trace_page},
+    {"evidence", "compute n-gram posteriors from n-best lists, for --lmbr", cli_evidence},
     {"eval", "compare decoded lines with references", cli_eval},
 #if defined(RILL_SERVE)
     {"serve", "answer requests over HTTP", cli_serve},
 #endif
     {"bench", "run several search methods on one input and compare them", cli_bench},
-    {"check", "try whether a plugin keeps its contract", cli_check},
-    {"convert", "make a model's directory of another program's files", cli_convert},
+    {"check", "test plugins", cli_check},
+    {"convert", "convert a model from another toolkit", cli_convert},
     {"info", "describe a model", cli_info},
-    {"list", "list all that can be named, and the actions of a model", cli_list},
+    {"list", "list the names that options accept, and the actions of a model", cli_list},
     {NULL, NULL, NULL},
 };
 
@@ -39,7 +39,7 @@ static int print_help(void)
               ": streaming batched beam search\n\nUsage: rill COMMAND [options]\n\nCommands:\n");
     for (const cli_command *c = commands; c->name; c++) cli_print("  %-8s %s\n", c->name, c->summary);
     cli_print("\n`rill COMMAND -h` shows the main options of a command, `rill COMMAND --help`\n"
-              "all of them; `man rill` explains all commands.\n"
+              "all options; `man rill` explains all commands.\n"
               "\n"
               "Examples:\n"
               "  rill decode -m model < inputs.txt > outputs.txt\n"
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
-        cli_message("a command is missing; `rill --help` lists them");
+        cli_message("expected a command; `rill --help` lists the commands");
         return CLI_FAILED;
     }
     const char *word = argv[1];

@@ -102,10 +102,10 @@ static int refuse_script(const cli_runfile *file, const char *key, const char *w
                          const char *option)
 {
     char why[1024];
-    while (!strncmp(path, "././", 4)) path += 2; /* a path beside a script in "." begins with "././" */
+    while (!strncmp(path, "././", 4)) path += 2; /* a relative path of a script in "." begins with "././" */
     snprintf(
         why, sizeof why,
-        "a script %s only with your word: say %s %.400s too, or --unsafe-scripts if you trust the script as you would a program",
+        "a script %s only with permission: add %s %.400s to the command line, or --unsafe-scripts if you trust the script",
         what, option, path);
     rill_script_config_refuse(file->script, key, why);
     return cli_fail_context(file->session->ctx);
@@ -126,9 +126,9 @@ int cli_runfile_input_format(const cli_runfile *file, const char **tsv, const ch
     const char *why = NULL;
     if (!config || *tsv || *jsonl) return CLI_OK;
     if (config->tsv && config->jsonl)
-        why = "inputs are rows or objects: leave out tsv_column or jsonl";
+        why = "tsv_column cannot be combined with jsonl";
     else if (config->tsv && config->tsv[0] && !cli_records_column(config->tsv))
-        why = "true or the number of a column, from 1, was expected";
+        why = "expected true, or the number of a column from 1";
     *tsv = config->tsv;
     *jsonl = config->jsonl;
     if (!why) return CLI_OK;
@@ -145,7 +145,7 @@ int cli_runfile_check_plain(const cli_runfile *file)
                       : config->jsonl       ? "jsonl"
                                             : NULL;
     if (!key) return CLI_OK;
-    rill_script_config_refuse(file->script, key, "this command decodes lines without it: leave it out");
+    rill_script_config_refuse(file->script, key, "this command decodes plain lines, and cannot use it: leave it out");
     return cli_fail_context(file->session->ctx);
 }
 
@@ -186,8 +186,7 @@ int cli_runfile_load(cli_runfile *file, cli_session *session)
     int code = CLI_OK;
     if (!file->path) return CLI_OK;
     if (cli_file_is_folder(file->path) && !cli_session_is_script(file->path))
-        return cli_fail("%s: it is a folder, and a run described in Lua was expected; a model is named by -m",
-                        file->path);
+        return cli_fail("%s: expected a run described in Lua, found a directory; give a model with -m", file->path);
     if (rill_script_load(&file->script, session->ctx, file->path, &session->script) < 0 ||
         rill_script_config_plugins(file->script, &file->config) < 0)
         return cli_fail_context(session->ctx);
@@ -221,11 +220,10 @@ void cli_runfile_warn_ignored(const cli_runfile *file, const rill_search_config 
 {
     if (!search_config->ignored[0]) return;
     if (method)
-        cli_message("warning: %s: left out, as method %s leaves no room for it: %s", file->path, method,
+        cli_message("warning: %s: ignored, because method %s cannot use it: %s", file->path, method,
                     search_config->ignored);
     else
-        cli_message("warning: %s: left out, as the options leave no room for it: %s", file->path,
-                    search_config->ignored);
+        cli_message("warning: %s: ignored, because the options exclude it: %s", file->path, search_config->ignored);
 }
 
 void cli_runfile_end(cli_runfile *file)

@@ -1,4 +1,4 @@
-/* From options to a context with plugins and an open model. */
+/* A command's context, with plugins and an open model; see session.h. */
 #include "session.h"
 
 #include "cli_workers.h"
@@ -27,9 +27,9 @@ enum {
     {                                                                                         \
         "domain", 0, "NAME", "domain of a model whose config.json names none", STORED(domain) \
     }
-#define DOMAIN_ARGS_OPTION                                                                            \
-    {                                                                                                 \
-        "domain-args", 0, "TEXT", "arguments for the domain, in its own form", STORED(open.arguments) \
+#define DOMAIN_ARGS_OPTION                                                                                   \
+    {                                                                                                        \
+        "domain-args", 0, "TEXT", "arguments for the domain, in the domain's syntax", STORED(open.arguments) \
     }
 #define MODEL_OPTION(help)                                              \
     {                                                                   \
@@ -40,33 +40,33 @@ enum {
     {"plugin", 0, "FILE", "load domains, heuristics, scorers and schedulers from a shared object, or FILE.lua",      \
      .id = TAKE_PLUGIN, .is_repeatable = 1},                                                                                           \
     {"unsafe-scripts", 0, "",                                                                                      \
-     "let scripts use io, os and rill.ffi, and run files load native plugins and write files: for those you trust",   \
+     "let scripts use io, os and rill.ffi, and run files load native plugins and write files; only for trusted scripts",   \
      .id = TAKE_UNSAFE},                                                                                           \
-    {"script-memory", 0, "SIZE", "bytes that a script may hold, as in 64M (default 256M)", .id = TAKE_MEMORY},                \
-    {"script-steps", 0, "N", "instructions that a script may take per call (default 200000000; 0: no limit)",      \
+    {"script-memory", 0, "SIZE", "memory limit of a script, as in 64M (default 256M)", .id = TAKE_MEMORY},                \
+    {"script-steps", 0, "N", "limit of instructions in a call of a script (default 200000000; 0: no limit)",      \
      .id = TAKE_STEPS},                                                                                            \
     {"script-seconds", 0, "S",                                                                                     \
-     "processor seconds that a script may take per call (default 10, none with --script-steps 0; 0: no limit)",    \
+     "limit of processor seconds in a call of a script (default 10, none with --script-steps 0; 0: no limit)",    \
      .id = TAKE_SECONDS}
 /* clang-format on */
-#define VERBOSE_OPTION                                                                                           \
-    {                                                                                                            \
-        "verbose", 'v', "", "add the engine's figures to the summary or the table; print what the library logs", \
-            STORED(verbose)                                                                                      \
+#define VERBOSE_OPTION                                                                                                 \
+    {                                                                                                                  \
+        "verbose", 'v', "", "add the engine's counters to the summary or the table; print the library's log messages", \
+            STORED(verbose)                                                                                            \
     }
 
 const cli_option cli_model_options[] = {
-    MODEL_OPTION("the model's directory; repeated: an ensemble, where the domain decodes with several"),
+    MODEL_OPTION("the model's directory; repeat it for an ensemble, if the domain supports ensembles"),
     DOMAIN_OPTION,
     DOMAIN_ARGS_OPTION,
-    {"tokenized", 0, "", "inputs are in the model's own form: they are split at blanks and not changed",
+    {"tokenized", 0, "", "inputs are already tokenized: they are split at spaces and not changed",
      STORED(open.tokenized)},
-    {"threads", 0, "T", "threads inside each operation, which shorten the time of a single input (default 1)",
+    {"threads", 0, "T", "threads within each operation, which reduce the time of a single input (default 1)",
      .id = TAKE_THREADS, .aliases = "intra-threads num-threads"},
     {"workers", 0, "W",
-     "inputs go to W decoders side by side, each with its own --batch-size, --max-in-flight and --max-batch-hypotheses; no answer "
-     "changes (default auto: "
-     "`rill decode` and `rill run` take one for each processor where there is much to read, 1 otherwise; one for each GPU)",
+     "decode with W workers in parallel, each with its own --batch-size, --max-in-flight and --max-batch-hypotheses; "
+     "results do not change (default auto: one per GPU; without a GPU, one per processor for large inputs of "
+     "`rill decode` and `rill run`, otherwise 1)",
      .id = TAKE_WORKERS, .aliases = "inter-threads jobs"},
     PLUGIN_OPTIONS,
     VERBOSE_OPTION,
@@ -74,7 +74,7 @@ const cli_option cli_model_options[] = {
 };
 
 const cli_option cli_domain_options[] = {
-    MODEL_OPTION("a model's directory: its config.json names the domain"),
+    MODEL_OPTION("directory of a model whose config.json names the domain"),
     DOMAIN_OPTION,
     PLUGIN_OPTIONS,
     VERBOSE_OPTION,
@@ -82,7 +82,7 @@ const cli_option cli_domain_options[] = {
 };
 
 const cli_option cli_naming_options[] = {
-    MODEL_OPTION("the model whose actions are listed: its directory"),
+    MODEL_OPTION("directory of the model whose actions are listed"),
     DOMAIN_OPTION,
     DOMAIN_ARGS_OPTION,
     PLUGIN_OPTIONS,
@@ -103,12 +103,13 @@ static int take_row(cli_session *session, const cli_option *option, const char *
 
 static int take_model(cli_session *session, const char *value)
 {
-    if (!value[0]) return cli_fail("-m is given an empty path");
+    if (!value[0]) return cli_fail("-m: expected a directory, found an empty path");
     if (!session->open.path) {
         session->open.path = value;
         return CLI_OK;
     }
-    if (session->open.n_ensemble == CLI_MODELS_MAX) return cli_fail("--model: at most %d", CLI_MODELS_MAX + 1);
+    if (session->open.n_ensemble == CLI_MODELS_MAX)
+        return cli_fail("--model: expected at most %d models", CLI_MODELS_MAX + 1);
     session->ensemble[session->open.n_ensemble++] = value;
     return CLI_OK;
 }
@@ -170,7 +171,8 @@ static int take_plugin(void *user, const cli_option *option, const char *value)
     cli_session *session = user;
     switch (option->id) {
     case TAKE_PLUGIN:
-        if (session->n_plugins == CLI_PLUGINS_MAX) return cli_fail("--plugin: at most %d", CLI_PLUGINS_MAX);
+        if (session->n_plugins == CLI_PLUGINS_MAX)
+            return cli_fail("--plugin: expected at most %d plugins", CLI_PLUGINS_MAX);
         session->plugin[session->n_plugins++] = value;
         return CLI_OK;
     case TAKE_UNSAFE: session->script.unsafe = 1; return CLI_OK;
@@ -194,7 +196,7 @@ static int check_hidden_options(const cli_option *own, const cli_option *rows)
     for (; own->name; own++)
         for (const cli_option *row = rows; row->name; row++)
             if (cli_option_shares_name(own, row))
-                return cli_fail("domain %s: its option --%s is hidden by the command's: it needs another name",
+                return cli_fail("domain %s: option --%s has the name of an option of the command: rename it",
                                 row->domains, row->name);
     return CLI_OK;
 }
@@ -269,7 +271,7 @@ int cli_session_load_plugin(cli_session *session, const char *path)
     if (status < 0) return cli_fail_context(session->ctx);
     if (fill_rows(session) != CLI_OK) return CLI_FAILED;
     if (loaded && rill_script_returned(loaded) && !memcmp(&old_mark, &new_mark, sizeof new_mark))
-        cli_message("warning: %s: it registers nothing; a script that describes a run is for `rill run` or --config",
+        cli_message("warning: %s: the script registers nothing; use a run described in Lua with `rill run` or --config",
                     path);
     return CLI_OK;
 }
@@ -319,9 +321,8 @@ int cli_session_configure(cli_session *session)
     session->has_threads_option = session->open.threads > 0;
     if (slash && slash > session->open.path && slash[1] && !strchr(slash + 1, '/') && session->open.path[0] != '.' &&
         !cli_file_exists(session->open.path))
-        return cli_fail(
-            "model %s: No such file or directory; rill does not download models: a model is a directory here",
-            session->open.path);
+        return cli_fail("model %s: No such file or directory; rill does not download models: give a local directory",
+                        session->open.path);
     if (!session->open.threads) session->open.threads = 1;
     return rill_folder_read(&session->folder, session->ctx, session->open.path, session->domain) < 0
                ? cli_fail_context(session->ctx)
@@ -333,8 +334,9 @@ void cli_session_limit_threads(cli_session *session)
     const int asked = session->open.threads, processors = rill_processors();
     if (asked <= processors) return;
     session->open.threads = processors;
-    cli_message("warning: %d threads were asked for, and this process may use %d processor%s: it takes as many threads",
-                asked, processors, processors == 1 ? "" : "s");
+    cli_message(
+        "warning: %d threads were requested, but this process may use only %d processor%s: it uses as many threads",
+        asked, processors, processors == 1 ? "" : "s");
 }
 
 static void print_unknown_domain(const rill_context *ctx, const char *name)
@@ -346,7 +348,7 @@ static void print_unknown_domain(const rill_context *ctx, const char *name)
     if (near)
         cli_message("unknown domain \"%s\"; did you mean \"%s\"?", name, near);
     else
-        cli_message("unknown domain \"%s\"; `rill list domains` names them", name);
+        cli_message("unknown domain \"%s\"; `rill list domains` lists the domains", name);
 }
 
 const char *cli_session_domain(const cli_session *session)
@@ -354,7 +356,7 @@ const char *cli_session_domain(const cli_session *session)
     const char *name = session->domain ? session->domain : session->folder.domain;
     if (!name[0]) {
         if (!session->open.path)
-            cli_message("no model: -m DIR names one (or --domain NAME, for a domain that needs no files)");
+            cli_message("no model: give -m DIR (or --domain NAME, for a domain that needs no files)");
         else if (rill_folder_fail_no_domain(&session->folder, session->open.path) < 0)
             cli_fail_context(session->ctx);
         return NULL;

@@ -107,7 +107,7 @@ int cli_split_start(cli_split *s, rill_context *ctx, const rill_model *model, co
     s->always_splits = mode && !strcmp(mode, "sentences");
     s->cuts = !mode || !strcmp(mode, "auto") || s->always_splits;
     if (!s->cuts && strcmp(mode, "off")) return cli_fail("--split: \"%s\" is not auto, sentences or off", mode);
-    if (s->always_splits && conflict) return cli_fail("--split sentences and %s exclude each other", conflict);
+    if (s->always_splits && conflict) return cli_fail("--split sentences cannot be combined with %s", conflict);
     s->cuts = s->cuts && !conflict;
     s->is_on = cli_can_split(ctx, model);
     if (!s->is_on && s->always_splits) return cli_fail("--split sentences: %s", rill_error(ctx));
@@ -245,7 +245,8 @@ static rill_status append_separator(const cli_split_line *line, int32_t i, rill_
         space = is_space;
         begun |= !is_space;
     }
-    /* If the input has no space here, the output gets one only after an ASCII character, and so not after a Chinese full stop. */
+    /* If the input has no space between the sentences, the output gets one only after an ASCII character, not after a Chinese full
+     * stop. */
     const int ascii = out->length > 0 && (unsigned char)out->data[out->length - 1] < 0x80;
     const int wanted = space || (begin == end && ascii);
     return status == RILL_OK && wanted && begun && i < line->n ? rill_text_append(out, " ", 1) : status;
@@ -257,7 +258,7 @@ static const rill_output *part_output(const cli_split_line *line, int32_t part, 
     return rill_result_output(r, rank < r->n_outputs ? rank : r->n_outputs - 1);
 }
 
-/* Join the outputs of this rank of all sentences into *out, which owns the memory. */
+/* Join output number `rank` of each sentence into *out, which owns the memory. */
 static rill_status join_output(const cli_split *s, const cli_split_line *line, int32_t rank, rill_output *out)
 {
     rill_text text = {.ctx = s->ctx};
@@ -370,10 +371,10 @@ void cli_split_warn(const cli_split *s)
         cli_message("warning: %" PRId64 " of %" PRId64
                     " outputs are shorter than a third of their inputs: text may be missing%s",
                     s->n_too_short, s->n_lines_written,
-                    s->cuts ? "" : " (--split sentences decodes each sentence by itself)");
+                    s->cuts ? "" : " (--split sentences decodes each sentence separately)");
     if (s->n_split_lists)
         cli_message("warning: %" PRId64 " of %" PRId64
-                    " inputs were decoded as their sentences: the i-th output of such a list is made "
-                    "of the i-th of each sentence (--split off decodes them whole)",
+                    " inputs were split into sentences: output i of their lists joins output i of each sentence "
+                    "(--split off decodes them whole)",
                     s->n_split, s->n_lines_written);
 }

@@ -1,7 +1,7 @@
 /* rill trace: convert the trace of a run to one HTML file with charts. The file needs no external resources.
  *
- * The page (picture.h) contains the events of the trace. Of a long run it has only the first timesteps, and it has trees only of the
- * first inputs, as many as fit. The page and standard error say what is missing. The trace is read twice: to count, and to copy.
+ * The page (picture.h) contains the events of the trace. Of a long run it has only the first timesteps, and trees of only the first
+ * inputs, up to CANDIDATES candidates. The page and standard error say what is missing. The trace is read twice: to count, and to copy.
  *
  * Divisions: options · counting · copying · the page · the command. */
 #include <inttypes.h>
@@ -27,7 +27,7 @@ typedef struct trace_page {
     const char *path, *output_path, *title, *timesteps_option, *trees_option;
     cli_output out;
     int64_t max_timesteps; /* limit of timesteps in the page */
-    int64_t max_trees;     /* number of inputs with trees; -1: as many as fit */
+    int64_t max_trees;     /* number of inputs with trees; -1: as many as have at most CANDIDATES candidates */
     int64_t n_timesteps, n_events;
     /* [n_tallies] in order of reading, then sorted by choose_trees(). Memory grows with the events of the trace, not with input
      * numbers. */
@@ -45,9 +45,9 @@ typedef struct trace_page {
 static const cli_option view_options[] = {
     {"output", 'o', "FILE", "the page (default: the trace's name with .html)", STORED(output_path)},
     {"title", 0, "TEXT", "the page's title (default: the trace's name)", STORED(title)},
-    {"timesteps", 0, "N", "have the first N timesteps in the page (default 20000)", STORED(timesteps_option)},
+    {"timesteps", 0, "N", "show the first N timesteps (default 20000)", STORED(timesteps_option)},
     {"trees", 0, "N",
-     "have the trees of the first N inputs in the page (default: of as many as have 500000 candidates)",
+     "show the trees of the first N inputs (default: of as many as have at most 500000 candidates in all)",
      STORED(trees_option)},
     {.name = NULL},
 };
@@ -60,7 +60,7 @@ static int take_option(void *user, const cli_option *option, const char *value)
 static int take_argument(void *user, const char *value)
 {
     trace_page *v = user;
-    if (v->path) return cli_fail("one trace was expected, \"%s\" is a second", value);
+    if (v->path) return cli_fail("expected one trace, \"%s\" is a second", value);
     v->path = value;
     return CLI_OK;
 }
@@ -70,10 +70,10 @@ static int parse(trace_page *v, int argc, char **argv, int *helped)
     const cli_group groups[] = {{"Options", view_options}, {NULL, NULL}};
     const cli_syntax syntax = {
         "rill trace FILE [-o PAGE.html] [options]",
-        "Make one HTML file of pictures from a trace (`rill decode --trace FILE`): how full\n"
-        "the timesteps were, inputs from admitted to finished, beam widths, what pruned\n"
-        "what, time per stage. With the trace of `--trace-trees` it has the tree of each\n"
-        "input's hypotheses. The page needs nothing else, no network either.",
+        "Make an HTML page of charts from a trace (`rill decode --trace FILE`): batch\n"
+        "fill of the timesteps, when inputs were admitted and finished, beam widths,\n"
+        "pruning by each heuristic, time per stage. With a trace of `--trace-trees`, the page also\n"
+        "has the tree of each input's hypotheses. It is one file and needs no network.",
         groups,
         "Examples:\n"
         "  rill decode -m model -i in.txt -o out.txt --trace run.jsonl --trace-trees\n"
@@ -122,9 +122,9 @@ static int read_events(trace_page *v, int (*each)(trace_page *v, json_t *event))
         if (is_event) continue;
         status = cli_input_read(&input, 1, &line, &length);
         if (status != RILL_END_OF_INPUT || at == 1)
-            code = cli_fail("%s: line %" PRId64 ": it is no event of `rill decode --trace`", v->path, at);
+            code = cli_fail("%s: line %" PRId64 ": expected an event of `rill decode --trace`", v->path, at);
         else if (!v->cut)
-            cli_message("warning: %s: the last line, %" PRId64 ", is cut: it is left out", v->path, at);
+            cli_message("warning: %s: the last line, %" PRId64 ", is incomplete: it is skipped", v->path, at);
         v->cut = 1;
         break;
     }
@@ -145,7 +145,7 @@ static int64_t candidate_item(const json_t *items, const json_t *index, size_t j
 
 static int count_candidate(trace_page *v, int64_t item)
 {
-    if (item < 0 || item == INT64_MAX) return cli_fail("%s: a candidate is of no input of its timestep", v->path);
+    if (item < 0 || item == INT64_MAX) return cli_fail("%s: the item of a candidate is not in its timestep", v->path);
     if (v->n_tallies > 0 && v->tally[v->n_tallies - 1].item == item) {
         v->tally[v->n_tallies - 1].n++;
         return CLI_OK;
@@ -239,10 +239,10 @@ static int write_left_out(trace_page *v)
 {
     const int64_t n = v->n_timesteps < v->max_timesteps ? v->n_timesteps : v->max_timesteps;
     if (n < v->n_timesteps)
-        cli_message("warning: %s has the first %" PRId64 " of %" PRId64 " timesteps; --timesteps N takes more",
+        cli_message("warning: %s has the first %" PRId64 " of %" PRId64 " timesteps; --timesteps N shows more",
                     v->output_path, n, v->n_timesteps);
     if (v->max_trees < v->n_items)
-        cli_message("warning: %s has trees of the first %" PRId64 " of %" PRId64 " inputs; --trees N takes more",
+        cli_message("warning: %s has trees of the first %" PRId64 " of %" PRId64 " inputs; --trees N shows more",
                     v->output_path, v->max_trees, v->n_items);
     json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "left_out", "timesteps", (json_int_t)n,
                               "of_timesteps", (json_int_t)v->n_timesteps, "trees", (json_int_t)v->max_trees, "of_trees",
@@ -287,14 +287,15 @@ static int name_page(trace_page *v, char **name)
 static int run(trace_page *v)
 {
     char *name = NULL;
-    int code = cli_file_is_standard(v->path) ? cli_fail("a trace is read twice, so it has to be a file")
-                                             : name_page(v, &name);
+    int code = cli_file_is_standard(v->path)
+                   ? cli_fail("expected a trace file, found standard input: the trace is read twice")
+                   : name_page(v, &name);
     const cli_file files[] = {{"the trace", v->path, 0}, {"the page", v->output_path, 1}, {NULL, NULL, 0}};
     if (code == CLI_OK) code = cli_files_check(files);
     if (code == CLI_OK && rill_context_create(&v->ctx, NULL) < 0) code = cli_fail_memory("a context");
     if (code == CLI_OK) code = read_events(v, count_event);
     if (code == CLI_OK && v->n_timesteps == 0)
-        code = cli_fail("%s: there are no timesteps in it; `rill decode --trace FILE` writes a trace", v->path);
+        code = cli_fail("%s: the trace has no timesteps; `rill decode --trace FILE` writes a trace", v->path);
     choose_trees(v);
     if (code == CLI_OK) code = write_page(v);
     if (code == CLI_OK)

@@ -161,10 +161,11 @@ int cli_trials_check_name(const char *path, const rill_option_source *command_li
     const rill_script_parameter *p = rill_script_parameter_table();
     while (p->name && strcmp(p->name, name)) p++;
     if (p->heuristic && rill_option_source_has_chain(command_line, RILL_CHAIN_HEURISTICS))
-        return cli_fail("%s sets %s, but options of the chain replace all heuristics: leave one of the two out", path,
-                        name);
+        return cli_fail(
+            "%s sets %s, but heuristic options of the command line replace all heuristics: leave one of them out", path,
+            name);
     if (rill_option_source_get(command_line, p->setting ? p->setting : name))
-        return cli_fail("%s sets %s, and so does an option: leave one of the two out", path, name);
+        return cli_fail("both %s and an option of the command line set %s: leave one of them out", path, name);
     return CLI_OK;
 }
 
@@ -173,7 +174,7 @@ static int differ(const char *a, const char *b)
     return a && b ? strcmp(a, b) != 0 : a != b;
 }
 
-/* A key of "options" whose values in `a` and `b` differ; NULL: there is none. */
+/* Find a key of "options" that `b` lacks, or has with another value than `a`. NULL: none. */
 static const char *changed_option(const rill_script_config *a, const rill_script_config *b)
 {
     for (int32_t i = 0, j; i < a->n_options; i++) {
@@ -183,7 +184,7 @@ static const char *changed_option(const rill_script_config *a, const rill_script
     return NULL;
 }
 
-/* A key by which a point would need another model, input or output than the script; NULL: there is none. */
+/* Find a key that a point changes although all points share its value: model, input, output and others. NULL: none. */
 static const char *changed_key(const rill_script_config *point, const rill_script_config *script)
 {
     const struct {
@@ -235,7 +236,8 @@ static int make_search(cli_trials *t, const rill_script_config *config, cli_poin
     char why[600];
     const char *key = changed_key(config, t->config);
     if (key) {
-        snprintf(why, sizeof why, "%s: a point cannot change it: model and files are those of the script for all", key);
+        snprintf(why, sizeof why,
+                 "%s: a point cannot change it, because all points share the model and the files of the script", key);
         return refuse(point, why);
     }
     rill_status status = cli_options_from_config(source, t->script, ctx, config);
@@ -248,7 +250,7 @@ static int make_search(cli_trials *t, const rill_script_config *config, cli_poin
     if (status == RILL_ERR_OPTION) return refuse(point, rill_error(ctx));
     if (status < 0) return fail_point(t, point);
     if (!(*search_config)->ignored[0]) return CLI_OK;
-    snprintf(why, sizeof why, "the options leave no room for: %s", (*search_config)->ignored);
+    snprintf(why, sizeof why, "the options exclude: %s", (*search_config)->ignored);
     return refuse(point, why);
 }
 
@@ -280,7 +282,7 @@ static int decode_point(cli_trials *t, const rill_script_config *config, cli_poi
     if (status == RILL_OK) status = cli_trial_judge(t->session, t->set, search_config, NULL, &point->trial);
     if (t->shows_progress) cli_trials_erase(NULL);
     if (cli_interrupted()) {
-        cli_message("%s: interrupted%s", t->path, is_first_run(t) ? "" : ": what was tried before is kept");
+        cli_message("%s: interrupted%s", t->path, is_first_run(t) ? "" : ": the points before it are kept");
         return CLI_INTERRUPTED;
     }
     if (status < 0) rill_script_config_locate_error(t->script, config);

@@ -70,7 +70,7 @@ for i in 0 1 2; do
   json "$(awk '{ n += $1 * $2 } END { print n }' rows)" methods.$i.run.expansions b.json
 done
 bench --test-set six.tsv --repeat 1 -q --methods greedy --plot rows.svg
-exits 1; says "--plot rows.svg: it writes an HTML page, which saves its pictures as SVG in a browser: name it rows.html"
+exits 1; says "--plot rows.svg: expected the name of an HTML page, as rows.html; a browser saves its charts as SVG"
 verdict "$(good [ ! -e rows.svg ])" "nothing is written"
 bench --test-set six.tsv --repeat 1 -q --plot six.tsv
 exits 1; says "six.tsv"

@@ -33,7 +33,7 @@ feed lines "$rill" run run.lua -q --constraints none
 exits 0
 verdict "$(good [ "$(sed -n 1p out | cut -c1-9)" != "Two women" ])" "no prefix"
 feed lines "$rill" bench --config run.lua --methods greedy
-exits 1; says 'run.lua'; says 'constraints: this command decodes lines without it'
+exits 1; says 'run.lua'; says 'constraints: this command decodes plain lines'
 printf 'return { model = "%s", constraints = "wishes", sweep = rill.sweep{ k = {1} } }\n' "$examples/de-en" >sweep.lua
 feed lines "$rill" run sweep.lua -q
 exits 1; says "a sweep cannot be combined with constraints"
@@ -41,7 +41,7 @@ run "$rill" check run.lua -i lines --runs 1
 exits 0; says "warning: run.lua: constraints are not checked"
 paste lines lines >dev
 run "$rill" tune sweep.lua --dev dev
-exits 1; says 'constraints: this command decodes lines without it'
+exits 1; says 'constraints: this command decodes plain lines'
 
 # --- for all inputs
 feed lines "$rill" decode -q -m "$examples/de-en" --scorer "ban:dog ||| yellow hat" --scorer "prefix:A"

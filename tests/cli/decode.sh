@@ -128,15 +128,15 @@ exits 2; lines 6; says "6 inputs in "; says " ($failed failed)"
 decode -q --n-best 6 --absolute 0.5
 fewer=$(awk -F ' [|]' '{n[$1]++} END {for (i = 0; i < 6; i++) few += n[i] < 6; print few}' out)
 verdict "$(good [ "$fewer" -gt 0 ])" "some lists are short"
-exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs: the search found no more (min-width and k widen it, \
-which may change the best output)"
+exits 0; says "rill: warning: $fewer of 6 inputs have fewer than 6 outputs: the search found no more outputs \
+(a larger min-width or k finds more, but may change the best output)"
 decode -q --n-best 6 --method greedy
-exits 0; says "6 of 6 inputs have fewer than 6 outputs: greedy search has one (other methods keep k)"
+exits 0; says "6 of 6 inputs have fewer than 6 outputs: greedy search finds one output (other methods keep k hypotheses)"
 decode -q --n-best 6 -k 2
 exits 0; says "fewer than 6 outputs: the search keeps fewer hypotheses (a larger k keeps more)"
 for n in 1 2; do
   decode -q --n-best 6 --stop-after $n
-  exits 0; says "fewer than 6 outputs: the search stops after fewer (stop-after)"
+  exits 0; says "fewer than 6 outputs: the search stops after fewer outputs (stop-after)"
 done
 decode -q --n-best 6 --absolute 0.5 --min-width 6
 exits 0; lines 36
@@ -181,7 +181,7 @@ verdict "$(good [ "$(wc -l <out)" -gt 6 ])" "two outputs of some"
 
 # --- what outputs are asked for and cannot be is told
 feed six "$rill" decode -m "$tiny" -q --pretty
-exits 0; same out plain; says "warning: --pretty: no output is a tree in brackets"
+exits 0; same out plain; says "warning: --pretty: no output is a bracketed tree"
 
 # --- what is gone is refused, wherever it stands, with what to do instead
 for gone in backend deterministic; do
@@ -288,7 +288,7 @@ done
 for pair in "--stats -" "--trace -" "--stats - -o -" "--stats - --trace - -o new"; do
   # shellcheck disable=SC2086
   run "$rill" decode -m "$tiny" -i six $pair
-  kept "cannot both go to standard output"
+  kept "cannot both be written to standard output"
 done
 status=0
 "$rill" decode -m "$tiny" -q -i six --stats /dev/stdout >mixed 2>err || status=$?
@@ -375,10 +375,10 @@ run "$rill" decode -m "$tiny" -q -i nine --sample 4 --temperature 3 --top-k 1000
 exits 0; same all again
 yes w0 | head -n 9 >nine
 run "$rill" decode -m "$tiny" -q -i nine --sample 9 --temperature 0.1 --distinct
-exits 0; says "inputs have fewer than 9 outputs: samples are alike (a larger sample, with n-best, draws more)"
+exits 0; says "inputs have fewer than 9 outputs: some samples are equal (a larger num-samples, with n-best, draws more)"
 run "$rill" decode -m "$tiny" -q -i nine --sample 9 --max-length 2 --require-end
-says "inputs have fewer than 9 outputs: not every sample came to an end that counts"
+says "inputs have fewer than 9 outputs: some samples did not finish"
 run "$rill" decode -m "$tiny" -q -i nine --groups 3 -k 9 --n-best 9 --max-length 6 --require-end
-says "inputs have fewer than 9 outputs: the search found no more (k widens it, which may change the best output)"
+says "inputs have fewer than 9 outputs: the search found no more outputs (a larger k finds more, but may change the best output)"
 
 finish

@@ -129,7 +129,7 @@ run "$rill" evidence /dev/null -m "$tiny" -o kept
 exits 1; says "expected evidence for at least one input"
 verdict "$(good [ "$(cat kept)" = keep ])" "what stood there is left"
 run "$rill" evidence list
-exits 1; says "no model: -m DIR names one"
+exits 1; says "no model: give -m DIR"
 run "$rill" evidence list -m "$tiny" -o list
 exits 1; says "is also read in this run"
 run "$rill" evidence list list -m "$tiny"

@@ -52,9 +52,9 @@ named() { # named OPTION
 }
 named input
 feed seven "$rill" decode --domain mine --plugin mine.lua
-exits 1; says 'domain mine: its option --input is hidden by the command'"'"'s: it needs another name'
+exits 1; says 'domain mine: option --input has the name of an option of the command: rename it'
 run "$rill" check --plugin mine.lua
-exits 1; says 'its option --input is hidden by the command'"'"'s'
+exits 1; says 'option --input has the name of an option of the command'
 run "$rill" list options --plugin mine.lua
 exits 0; prints "input=A"
 named help
@@ -62,7 +62,7 @@ feed seven "$rill" decode --plugin mine.lua --help
 exits 1; says 'its option --help is hidden'
 named repeat
 feed seven "$rill" bench --plugin mine.lua
-exits 1; says 'its option --repeat is hidden by the command'"'"'s'
+exits 1; says 'option --repeat has the name of an option of the command'
 feed seven "$rill" decode --plugin mine.lua --help
 exits 0; prints "--repeat A"
 run "$rill" eval --plugin mine.lua --test-set seven seven

@@ -35,7 +35,7 @@ for word in --tsv=0 --tsv-column=x --tsv-column= --tsv-column; do
   exits 1; says "--tsv-column"; prints_nothing
 done
 feed first "$rill" decode -m "$tiny" --tsv-column 1 --jsonl
-exits 1; says "leave out --tsv-column or --jsonl"
+exits 1; says "--tsv-column cannot be combined with --jsonl"
 
 # --- a run file says it too; an option goes before it; what decodes lines alone refuses it
 printf 'return { model = "%s", tsv_column = 2 }\n' "$tiny" >run.lua
@@ -46,7 +46,7 @@ exits 0
 paste first outputs >other
 same out other
 feed second "$rill" bench --config run.lua --methods greedy
-exits 1; says "run.lua"; says "tsv_column: this command decodes lines without it"
+exits 1; says "run.lua"; says "tsv_column: this command decodes plain lines"
 printf 'return { model = "%s", jsonl = true }\n' "$tiny" >run.lua
 echo '{"text": "w3"}' >one
 feed one "$rill" run run.lua -q
@@ -133,7 +133,7 @@ feed own "$rill" decode -m "$tiny" --jsonl -q
 exits 2
 says 'line 3: options: like leaves out the heuristics of this run (absolute), which all inputs share'
 says 'line 4: options: beam-size: true is not a whole number'; says 'line 5: options: "absolute" is an option of the whole run'
-says "2 of 7 inputs have fewer outputs than they ask for: of the first, the search keeps fewer hypotheses"
+says "2 of 7 inputs have fewer outputs than requested; for the first, the search keeps fewer hypotheses"
 for i in 1 2 6; do sed -n "${i}p" out >"own.$i"; done
 printf 'w3\n' >three
 "$rill" decode -m "$tiny" -q --sample 2 --seed 4 --n-best 2 <three >list
@@ -194,14 +194,14 @@ rill: line 4: options: unknown option "max_lenght": did you mean "max-length"?
 rill: warning: line 6: the member "n-best" is copied but not read: the options are in "options"
 rill: warning: line 7: the member "beam-size" is copied but not read: the options are in "options"
 rill: line 8: "settings": the options are in "options"
-rill: warning: line 9: the member "deadline" is copied but not read: only requests to `rill serve` have it
+rill: warning: line 9: the member "deadline" is copied but not read: only requests to `rill serve` have this member
 END
   head -n 8 err >first
   for name in 'line 13: "Settings"' 'line 14: "parameters"' 'line 15: "rill_settings"'; do
     says "rill: $name: the options are in \"options\""
   done
   says 'rill: warning: line 16: the member "seconds" is copied but not read'
-  same first told; says 'line 11: the line is no JSON object: '; says 'line 12: the line is no JSON object: '
+  same first told; says 'line 11: the line is not a JSON object: '; says 'line 12: the line is not a JSON object: '
   verdict "$(good [ "$(wc -l <err)" = 14 ])" "nothing else is told"
   for i in 5 6 7 9 10; do sed -n "${i}p" out >object; json "$(sed -n 2p outputs)" outputs.0.text object; done
 done
@@ -220,9 +220,9 @@ exits 2
 lines 6
 says 'line 1: the object has no text in "text" or "input"'
 says 'line 2: the object has a member "outputs"'
-says 'line 3: the line is no JSON object: '
-says 'line 4: the line is no JSON object: '
-says 'line 5: the line is no JSON object'
+says 'line 3: the line is not a JSON object: '
+says 'line 4: the line is not a JSON object: '
+says 'line 5: the line is not a JSON object'
 says_not 'line 6'
 prints '{"id": "a", "words": "w1", "outputs": [], "warnings": [], "error": {"code": "bad-input", "message": "the object has no text'
 while IFS= read -r line; do

@@ -58,7 +58,7 @@ def is_late(answer):
     code, body = answer
     if code == 422:
         return body["error"]["code"] == "timeout"
-    return code == 200 and "the deadline came before the search had ended" in body["warnings"]
+    return code == 200 and "the deadline passed before the search ended" in body["warnings"]
 
 
 def sharing(s):

@@ -92,16 +92,16 @@ rank "s / (l + 3)" --length-penalty 1 --count-end
 rank "(s - 0.5 * l) / sqrt(l)" --length-penalty 0.5 --word-penalty 0.5
 paste -sd' ' thrice | sed 's/.*/{"text": "&", "options": {"length-penalty": 0, "n-best": 3}}/' >object
 feed object "$rill" decode -m "$model" -q --jsonl --split sentences
-says "1 of 1 inputs were decoded as their sentences: the i-th output of such a list"
+says "1 of 1 inputs were split into sentences: output i of their lists"
 json "$("$check_json" out outputs.0.logp)" outputs.0.score out
 sed 's/, "n-best": 3//' object >one_output
 feed one_output "$rill" decode -m "$model" -q --jsonl --split sentences
-says_not "inputs were decoded"
+says_not "inputs were split"
 
 # --- lists are said to be what they are
 feed paragraph "${rill_decode[@]}" --n-best 2
 lines 2
-says "1 of 1 inputs were decoded as their sentences: the i-th output of such a list is made of the i-th of each sentence"
+says "1 of 1 inputs were split into sentences: output i of their lists joins output i of each sentence"
 sed -n 1p out | sed 's/^0 ||| //; s/ ||| .*//' >first
 feed each "${rill_decode[@]}" --n-best 2
 sed 's/^[0-9]* ||| //; s/ ||| .*//' out | sed -n 'p;n' | paste -sd' ' >firsts
@@ -140,7 +140,7 @@ for option in --ids --alignment --word-scores "--scorer word_reward:0.1" "--like
   # shellcheck disable=SC2086
   feed two "${rill_decode[@]}" --split sentences $option
   exits 1
-  says "--split sentences and"
+  says "--split sentences cannot be combined with"
 done
 feed paragraph "${rill_decode[@]}" --ids
 exits 2

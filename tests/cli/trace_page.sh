@@ -20,18 +20,18 @@ says "less.html has the first 3 of"; says "less.html has trees of the first 1 of
 verdict "$(good contains '<title>a &lt;title> &amp; more</title>' less.html)" "the title"
 cp less.html before
 run "$rill" trace four -o less.html
-exits 1; says "four: line 1: it is no event of"
+exits 1; says "four: line 1: expected an event of"
 same less.html before
 # A run that was stopped in the middle of a line has pictures of what was written before; a bad line elsewhere is none.
 head -c -9 run.jsonl >cut.jsonl
 run "$rill" trace cut.jsonl
-exits 0; says "warning: cut.jsonl: the last line, $(wc -l <run.jsonl), is cut: it is left out"
+exits 0; says "warning: cut.jsonl: the last line, $(wc -l <run.jsonl), is incomplete: it is skipped"
 verdict "$(good [ "$(grep -c "is cut" err)" = 1 ])" "it is said once"
 sed '2s/.$//' run.jsonl >bad.jsonl
 run "$rill" trace bad.jsonl
-exits 1; says "bad.jsonl: line 2: it is no event of"
+exits 1; says "bad.jsonl: line 2: expected an event of"
 run "$rill" trace run.jsonl -o page.SVG
-exits 1; says "-o page.SVG: it writes an HTML page"
+exits 1; says "-o page.SVG: expected the name of an HTML page"
 run "$rill" trace
 exits 1; says "no trace"
 run "$rill" trace missing.jsonl
@@ -41,10 +41,10 @@ exits 1; says "is a second"
 run "$rill" trace run.jsonl -o ./run.jsonl
 exits 1; says "are the same file"
 run "$rill" trace -
-exits 1; says "has to be a file"
+exits 1; says "expected a trace file"
 printf '{"event":"run"}\n' >empty.jsonl
 run "$rill" trace empty.jsonl
-exits 1; says "there are no timesteps in it"
+exits 1; says "the trace has no timesteps"
 # Memory goes with the trace, whatever numbers it names.
 small="ulimit -v 900000" # which programs with a sanitizer do not start in
 bash -c "$small; exec '$rill' --version" >/dev/null 2>&1 || small=:
@@ -56,7 +56,7 @@ run "$rill" trace few.jsonl --trees 6
 exits 0; says "few.html has trees of the first 6 of 10 inputs"
 printf '{"event":"timestep","items":[-1],"hypotheses":{"item":[0]}}\n' >odd.jsonl
 run "$rill" trace odd.jsonl
-exits 1; says "odd.jsonl: a candidate is of no input of its timestep"
+exits 1; says "odd.jsonl: the item of a candidate is not in its timestep"
 run "$rill" decode -m "$tiny" four --trace-trees
 exits 1; says "--trace-trees needs --trace FILE"
 
@@ -112,7 +112,7 @@ paste inputs <("$rill" decode -m "$tiny" -i inputs -q --method fixed --finish to
   awk -F ' [|][|][|] ' '{rank[$1]++} rank[$1] == ($1 % 3 == 1) + 1 {print $2}') >dev.tsv
 grid '{ delta = {0.01, 0.5, 2, 8}, k = {1, 3, 6}, M = {1, 12} }' && tune --plot tune.html --json tune.json
 # The table's front as the picture has it.
-awk '/^The front/ { on = 1 }
+awk '/^The Pareto front/ { on = 1 }
   on && /^ *[0-9]/ { print "M=" $1 " delta=" $2 " k=" $3 (match($0, /and [0-9]+ alike/) ? " " substr($0, RSTART, RLENGTH) : "") }' \
   table >front
 # Text of any kind, noise in the last digits, one point alone, none.

@@ -76,7 +76,7 @@ exits 1; says "option --budget needs a value: --budget B"
 run "$rill" decode --unordered=1
 exits 1; says "takes no value"
 run "$rill" decode file.txt
-exits 1; says 'no model: -m DIR'
+exits 1; says 'no model: give -m DIR'
 run "$rill" decode "$tiny" -i file.txt
 exits 1; says "give a model with -m"
 run "$rill" decode -m "$tiny" -i one.txt two.txt
@@ -102,7 +102,7 @@ exits 1; says 'unknown method "var-steam"'; says '"var-stream"'
 
 echo 'return { k = 3 }' >run.lua
 feed /dev/null "$rill" decode -m "$tiny" -q --plugin run.lua
-exits 0; says "warning: run.lua: it registers nothing"
+exits 0; says "warning: run.lua: the script registers nothing"
 
 # --- models
 run "$rill" decode
@@ -305,7 +305,7 @@ exits 1; says "rill: unknown option --beam-size; --help lists all"
 run "$rill" decode -m "$tiny" -k=5
 exits 1; says 'rill: option -k takes its value without "=": -k 5'
 run "$rill" decode -m ""
-exits 1; says "rill: -m is given an empty path"
+exits 1; says "rill: -m: expected a directory, found an empty path"
 run "$rill" bench -m "$tiny" --methods greedy --methods fixed
 exits 1; says "rill: --methods is given twice: join the lists: --methods greedy,fixed"
 run "$rill" decode -m "$tiny" -i one --input two

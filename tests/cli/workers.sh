@@ -194,7 +194,7 @@ run "$rill" run sweep.lua "${toy_options[@]}" -i toy_lines
 exits 2
 
 # --- threads: no more than there are processors, whoever asks; told once, and the outputs are the same
-more="threads were asked for, and this process may use"
+more="threads were requested, but this process may use only"
 printf '%s\n' "w0 w1 w2" "w3" >two
 "$rill" decode -m "$tiny" -q -i two >one_thread
 echo "return { model = '$tiny', input = 'two', threads = 1024 }" >many.lua
@@ -208,7 +208,7 @@ done
 if taskset -c 0 true 2>/dev/null || taskset -c 1 true 2>/dev/null; then
   one=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
   run taskset -c "$one" "$rill" bench -m "$tiny" -q -i two --methods greedy --repeat 1 --threads 2
-  exits 0; says "warning: 2 $more 1 processor: it takes as many threads"; prints "1 thread"
+  exits 0; says "warning: 2 $more 1 processor: it uses as many threads"; prints "1 thread"
   run taskset -c "$one" "$rill" decode -m "$tiny" -q -i two --workers 2
   silent
 fi

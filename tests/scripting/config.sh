@@ -100,7 +100,7 @@ overridden -m "$examples/models/jobs" -i "$examples/questions/jobs.txt"
 verdict "$(good [ "$("$check_json" s.json model)" = "$examples/models/jobs" ])" "-m goes before the configuration's model"
 # What a method leaves no room for is told, also to those who want quiet: another search runs than the file describes.
 run "$rill" run run.lua --method greedy
-exits 0; says "warning: run.lua: left out, as the options leave no room for it: heuristics (absolute:6, relative:0.001)"
+exits 0; says "warning: run.lua: ignored, because the options exclude it: heuristics (absolute:6, relative:0.001)"
 says ", scheduler (all), options.finish, options.beam_size, options.max_in_flight"
 run "$rill" run run.lua --method greedy -q
 exits 0; says "warning: run.lua: left out"
@@ -268,7 +268,7 @@ exits 0; lines 3; json '["absolute:3"]' points.1.run.options.heuristics s.json
 run "$rill" run run.lua -q --stats s.json -n 2 --refs three
 exits 0; json 2 points.0.run.options.batch_size s.json
 run "$rill" run run.lua -k 3
-exits 1; says "run.lua sets k, and so does an option"; prints_nothing
+exits 1; says "both run.lua and an option of the command line set k"; prints_nothing
 # Model and files are opened once: a function that wants others would have its rows tell of what was not.
 for key in 'model = "'"$odd"'"' 'model = { config.model, config.model }' 'domain = "mt"' 'domain_args = "x"' 'input = "refs"' \
   'references = "three"' 'output = "o"' 'stats = "o"' 'trace = "o"' 'plugins = { "x.lua" }' 'tokenized = true' 'threads = 2' 'workers = 2' \
@@ -286,9 +286,9 @@ run "$rill" run run.lua -q
 exits 0; lines 2
 sweep 'sweep = rill.sweep{ delta = {1} }'
 run "$rill" run run.lua --relative 0.5
-exits 1; says "run.lua sets delta, but options of the chain"
+exits 1; says "run.lua sets delta, but heuristic options"
 run "$rill" run run.lua --method fixed
-exits 2; prints "refused: the options leave no room for: heuristics"
+exits 2; prints "refused: the options exclude: heuristics"
 run "$rill" run run.lua --trace t.json
 exits 1; says "--trace"
 feed three "$rill" run run.lua -i - -q
@@ -323,7 +323,7 @@ exits 1; lines 2; says "run.lua: a=2: "; says "within"
 # --- bench
 config "{ $model, options = { k = 6, budget = 40 }, heuristics = { 'absolute:2' } }"
 run "$rill" bench --config run.lua -q --repeat 1 --methods greedy,var-stream,var-batch --json b.json
-exits 0; says "warning: run.lua: left out, as method greedy leaves no room for it: heuristics (absolute:2), options.beam_size"
+exits 0; says "warning: run.lua: ignored, because method greedy cannot use it: heuristics (absolute:2), options.beam_size"
 says_not "method var"
 json 1 methods.0.run.options.beam_size b.json; json 6 methods.1.run.options.beam_size b.json
 json 40 methods.2.run.options.max_batch_hypotheses b.json

@@ -19,7 +19,7 @@ config "{ $model,
 for how in "run run.lua" "decode --config run.lua" "tune run.lua --dev dev.tsv" "bench --config run.lua --methods greedy"; do
   # shellcheck disable=SC2086
   run "$rill" $how
-  wants_word "rill: run.lua:2: plugins[1]: a script loads native code only with your word: say --plugin ./evil.so too"
+  wants_word "rill: run.lua:2: plugins[1]: a script loads native code only with permission: add --plugin ./evil.so to the command line"
   # shellcheck disable=SC2086
   run "$rill" $how --workers 2
   wants_word "--plugin ./evil.so"
@@ -80,7 +80,7 @@ for key in "output -o" "stats --stats" "trace --trace"; do
   for how in "run run.lua" "decode --config run.lua"; do
     # shellcheck disable=SC2086
     run "$rill" $how -q
-    wants_word "rill: run.lua:2: $name: a script writes to a file only with your word: say $option victim too"
+    wants_word "rill: run.lua:2: $name: a script writes to a file only with permission: add $option victim to the command line"
     verdict "$(good [ "$(cat victim)" = precious ])" "the file is as it was"
     # shellcheck disable=SC2086
     run "$rill" $how -q "$option" given

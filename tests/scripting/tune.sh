@@ -42,11 +42,11 @@ exits 0; silent; prints "24 inputs, 24 points, 1 thread"; prints "against expans
 check_front 3 4
 cp marked by_exact
 # The second table has the front once more, cheapest first, equal points as one.
-awk '/^The front/ {on = 1} on && /^ *[0-9]/ {print $4, $8}' out >listed
+awk '/^The Pareto front/ {on = 1} on && /^ *[0-9]/ {print $4, $8}' out >listed
 awk '$7 {print $4, $6}' marked | sort -u -k2,2n >expected
 same listed expected
 verdict "$(good [ "$(awk '{n += NR > 0} /and [0-9]+ alike/ {for (i = 1; i <= NF; i++) if ($i == "and") n += $(i + 1)} END {print n}' \
-  <(awk '/^The front/ {on = 1} on && /^ *[0-9]/' out))" = "$(grep -c ' 1$' marked)" ])" "all marked points are listed or counted"
+  <(awk '/^The Pareto front/ {on = 1} on && /^ *[0-9]/' out))" = "$(grep -c ' 1$' marked)" ])" "all marked points are listed or counted"
 tune --metric oracle
 exits 0; prints "(oracle)"
 check_front 3 5
@@ -120,7 +120,7 @@ json "$("$check_json" points.json points.5.refused)" points.5.refused <(pictured
 # What was tried before an error is told.
 script 'tune = function(try) try{ k = 1 } try{ k = 2 } error("enough") end'
 tune --json points.json
-exits 1; says "run.lua:1: enough"; prints "24 inputs, 2 points"; prints "The front"; has_json points.json points.1.front
+exits 1; says "run.lua:1: enough"; prints "24 inputs, 2 points"; prints "The Pareto front"; has_json points.json points.1.front
 script 'tune = function(try)
   for i = 1, 3 do
     pcall(try, { i = i }, function(c, p) c.heuristics = { function(b) if p.i == 2 then error("within") end end } end)
@@ -152,10 +152,10 @@ script 'sweep = rill.sweep{ delta = {1, 4} }'
 tune -k 3 -n 2 --json points.json -q
 exits 0; json 3 points.1.run.options.beam_size points.json; json 2 points.1.run.options.batch_size points.json
 tune --absolute 3
-exits 1; says "run.lua sets delta, but options of the chain"; prints_nothing
+exits 1; says "run.lua sets delta, but heuristic options"; prints_nothing
 script 'tune = function(try) try{ k = 2 } end'
 tune -k 3
-exits 1; says "run.lua sets k, and so does an option"
+exits 1; says "both run.lua and an option of the command line set k"
 script 'input = "inputs", references = "references", sweep = rill.sweep{ k = {1, 4} }'
 run "$rill" tune run.lua -q
 exits 0; prints "24 inputs, 2 points"
@@ -215,7 +215,7 @@ exits 1; says "standard output"; prints_nothing
 tune --plot no/such.html
 exits 1; says "no/such.html"
 tune --plot front.svg
-exits 1; says "--plot front.svg: it writes an HTML page"; says "name it front.html"
+exits 1; says "--plot front.svg: expected the name of an HTML page, as front.html"
 tune --svg front.svg
 exits 1; says "unknown option --svg: --plot FILE.html writes a page of charts that can be saved as SVG"
 
