@@ -35,7 +35,8 @@ typedef struct cli_check_trial {
 /* Draw random search settings and decode under every schedule. 1: all runs agree; 0: `why` says what differs. */
 int cli_check_round(cli_check_trial *trial, uint64_t seed);
 
-/* Repeat the reference run of the last round in batches, with the model that is open now, and compare. Same return values. */
+/* Repeat the reference run of the last round in batches, with the model that is open now, and compare. Returns as
+ * cli_check_round(). */
 int cli_check_rerun(cli_check_trial *trial, const char *how, const char *reason);
 
 #endif

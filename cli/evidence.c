@@ -185,7 +185,7 @@ static int compare_arcs(const void *left, const void *right)
 {
     const arc *a = left, *b = right;
     if (a->from != b->from) return a->from < b->from ? -1 : 1;
-    return a->first < b->first ? -1 : 1; /* in the order of reading */
+    return a->first < b->first ? -1 : 1; /* keep the order in which edges were read */
 }
 
 /* Add the edges of a lattice. A token of several actions needs extra nodes between its two nodes, so nodes are renumbered: place[node]

@@ -27,7 +27,7 @@ const char *cli_fewer_outputs_reason(const rill_settings *settings);
 
 typedef struct cli_report {
     rill_stats stats;
-    const rill_settings *settings;           /* as resolved by the engine */
+    const rill_settings *settings;           /* settings as resolved by the engine */
     const rill_search_config *search_config; /* has the names of heuristics, scorers and scheduler */
     const cli_session *session;              /* for the model, threads and workers */
     double read_seconds, write_seconds;      /* seconds in the reader, including waits, and in the writer */

@@ -11,7 +11,7 @@
 #include "points.h"
 #include "session.h"
 
-/* NULL: not set. `tsv` has two columns: inputs, unless `input` has them, and references. */
+/* Paths of the files of a test set; NULL: not set. `tsv` has two columns, inputs and references; `input` overrides the first. */
 typedef struct cli_testset_files {
     const char *input, *references, *tsv;
 } cli_testset_files;
@@ -34,7 +34,7 @@ int cli_metric_take(const char *name, const cli_metric_kind **kind);
 rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                             uint64_t *hash, cli_trial *out);
 
-/* Decode all inputs with the search config and discard the results, to measure time. Same return values. */
+/* Decode all inputs with the search config and discard the results, to measure time. Returns as cli_trial_judge(). */
 rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                            cli_trial *out);
 

@@ -39,10 +39,10 @@ exits 0; prints "100.00 %"
 # --- fields behind outputs, and bars that are an output's own
 printf 'answer ( a ) ||| 0-0\nb c ||| 0-0\nd ||| 0-0\n' >fields
 evaluate fields
-exits 1; says 'fields: line 1: fields behind "|||"'; says "--n-best 1"; prints_nothing
+exits 1; says 'fields: line 1: fields after "|||"'; says "--n-best 1"; prints_nothing
 sed 's/^/0\t/' fields | head -1 >fields.numbered
 evaluate fields.numbered
-exits 1; says 'fields behind "|||"'
+exits 1; says 'fields after "|||"'
 printf 'answer ( a )\nb c ||| d\nd\n' >later
 evaluate later
 exits 0; prints "66.67 %"

@@ -43,7 +43,7 @@ for word in "--plugin evil.so" "--plugin ./evil.so" "--plugin $PWD/link.so" "--u
   done
 done
 run "$rill" tune run.lua --dev dev.tsv --plugin ./evil.so
-exits 1; says "nothing to try"
+exits 1; says "expected sweep or tune"
 # Scripts among the plugins stay in the sandbox, and get no further by it.
 printf 'io.open("stolen", "w")\n' >reach.lua
 config "{ $model, plugins = { 'reach.lua' } }"
