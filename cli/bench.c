@@ -4,8 +4,8 @@
  * and hashes the outputs of each input. Methods with equal search settings must give the same outputs to the bit, because a schedule
  * never changes a result. The timed runs then alternate (A B C A B C), so that a slow minute of the machine affects all methods.
  *
- * Search options act as defaults here, like those of the model: a method ignores the ones that it cannot use. Settings written after a
- * method's name (fixed:finish=top) apply to that method only, and one that it cannot use is an error.
+ * Search options of the command line are defaults here, like the options in config.json: a method ignores options that it cannot use.
+ * Settings after a method's name (fixed:finish=top) apply to that method only; a setting that the method cannot use is an error.
  *
  * Divisions: runs · comparing · preparing · the command. */
 #include "bench.h"
@@ -157,7 +157,7 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
 }
 
 /* Returns the length of the first method's text. A comma before a digit or a sign is part of a value, since no method's name begins
- * so. */
+ * with one. */
 static size_t method_length(const char *text)
 {
     size_t length = strcspn(text, ",");
@@ -173,7 +173,7 @@ static int parse_methods(bench *b)
     if (!b->method) return cli_fail_memory("the methods");
     while (*text) {
         size_t length = method_length(text);
-        if (b->n == BENCH_METHODS_MAX) return cli_fail("--methods: more than %d", BENCH_METHODS_MAX);
+        if (b->n == BENCH_METHODS_MAX) return cli_fail("--methods: expected at most %d methods", BENCH_METHODS_MAX);
         int code = parse_method(b, &b->method[b->n], text, length);
         if (code != CLI_OK) return code;
         b->n++;
@@ -205,8 +205,8 @@ static int load_data(bench *b)
                             &(cli_testset_files){b->input_path, b->references_path, b->tsv_path});
 }
 
-/* Search options are defaults here. The scheduler is the exception: a method without a scheduler takes the command line's as its
- * own. */
+/* Make the search config of a method. Search options of the command line are its defaults. The scheduler is the exception: a method
+ * that names no scheduler takes the scheduler of the command line as its own setting. */
 static rill_status configure_method(bench *b, bench_method *m)
 {
     const rill_option_source *const defaults[] = {b->session.command_line, b->session.run_file,
@@ -291,18 +291,18 @@ static const cli_option bench_options[] = {
     {.name = NULL},
 };
 
-static const char about[] = "Decode one input with several search methods and print a table: quality,\n"
-                            "seconds, inputs per second, how full timesteps were. --verbose adds the engine's\n"
-                            "figures, --json has all of them. The model is opened once. Every method runs\n"
-                            "once untimed, to warm it up, then R times in turn with the others; seconds are\n"
-                            "medians. The last column has one letter for methods whose outputs are the same.\n"
-                            "Methods with equal search settings must give the same outputs: the exit code is\n"
-                            "1 where they differ, unless --fast allows it. Options of the search, a script's\n"
-                            "(--config) and the model's defaults apply to every method that can use them;\n"
-                            "what stands behind a method's name is its own.";
+static const char about[] = "Decode the same inputs with several search methods and print a table: quality,\n"
+                            "seconds, inputs per second, mean batch fill. --verbose adds columns with the\n"
+                            "engine's counters; --json has all numbers. The model is opened once. Every\n"
+                            "method runs once untimed to warm up, then R times in turn with the others;\n"
+                            "seconds are medians. Methods with identical outputs have the same letter in the\n"
+                            "last column. Methods with equal search settings must give identical outputs:\n"
+                            "otherwise the exit code is 1, unless --fast allows a difference. Search options\n"
+                            "of the command line, of a script (--config) and of the model apply to every\n"
+                            "method that can use them. Settings after a method's name apply to it only.";
 
-static const char epilogue[] = "Exit code: 0 all fine; 1 failure, or outputs that should be identical are not;\n"
-                               "2 finished, but some inputs failed.\n"
+static const char epilogue[] = "Exit code: 0 success; 1 failure, or methods that must agree gave different\n"
+                               "outputs; 2 finished, but some inputs failed.\n"
                                "\n"
                                "Examples:\n"
                                "  rill bench -m model --test-set test.tsv\n"
@@ -348,7 +348,8 @@ static int run(bench *b)
 
 static void end(bench *b)
 {
-    for (int i = 0; b->method && i < BENCH_METHODS_MAX; i++) { /* n does not count a method that was refused */
+    for (int i = 0; b->method && i < BENCH_METHODS_MAX;
+         i++) { /* b->n does not count a method with an invalid setting */
         free(b->method[i].hash);
         cli_profile_end(&b->method[i].profile);
         json_decref(b->method[i].rows);
@@ -370,7 +371,7 @@ int cli_bench(int argc, char **argv)
     bench *b = calloc(1, sizeof *b);
     if (!b) return cli_fail_memory("the command");
     b->repeat = 3;
-    b->session.hidden_option = "method"; /* --methods replaces it */
+    b->session.hidden_option = "method"; /* --methods replaces --method */
     const cli_group groups[] = {
         {"Bench", bench_options}, {"Model", cli_model_options}, CLI_OPTION_ROW_GROUPS(b->session), {NULL, NULL}};
     const cli_syntax syntax = {

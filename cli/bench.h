@@ -17,21 +17,22 @@ typedef struct bench_method {
     char label[BENCH_LABEL_MAX]; /* as the user wrote it: "fixed:finish=top" */
     rill_option_source *options; /* the method and the settings after its name */
     rill_search_config *search_config;
-    cli_counts counts; /* of the untimed first run */
+    cli_counts counts; /* outputs and quality of the untimed first run */
     uint64_t *hash;    /* [inputs] hash of all outputs and their scores */
     double seconds[BENCH_REPEAT_MAX];
     int runs;
-    rill_stats stats;    /* counters are equal in all runs; seconds: the minimum of each stage */
+    rill_stats
+        stats; /* counters of the first timed run (all runs have the same); seconds: minimum of each stage over all runs */
     int first_alike;     /* first method with equal search settings, possibly this one */
-    int64_t difference;  /* first input whose outputs differ from that method's; -1: none */
-    cli_profile profile; /* of the first run, with --profile */
-    json_t *rows;        /* of the first run: number of timesteps by number of rows, for --json and --plot */
-    int first_equal;     /* first method with equal outputs, whatever its settings; possibly this one */
+    int64_t difference;  /* first input whose outputs differ from those of method[first_alike]; -1: none */
+    cli_profile profile; /* operations of the untimed first run, with --profile */
+    json_t *rows; /* histogram of the untimed first run, for --json and --plot: number of timesteps by number of rows */
+    int first_equal; /* first method with equal outputs, whatever its settings; possibly this one */
 } bench_method;
 
 typedef struct bench {
     cli_session session;
-    cli_runfile runfile; /* defaults below the command line, also of the input files */
+    cli_runfile runfile; /* defaults of search options and input paths; the command line overrides them */
     const char *input_path, *references_path, *tsv_path, *json_path, *plot_path;
     const char *methods_text;
     int repeat, quiet, profile;

@@ -1,5 +1,5 @@
-/* The results of `rill bench` as a table, as JSON and as a page of charts. A row of the table fits 80 columns. --verbose adds a table
- * of the engine's counters. */
+/* The results of `rill bench` as a table, as JSON and as a page of charts. A row of the table fits 80 columns. --verbose adds
+ * columns with the engine's counters. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -18,7 +18,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The runs themselves stay unsorted, because runs of one round belong together. */
+/* Sorts a copy: element i of m->seconds stays the time of round i. */
 void bench_summarise(const double *seconds, int n, double *median, double *spread)
 {
     double sorted[BENCH_REPEAT_MAX];
@@ -28,8 +28,8 @@ void bench_summarise(const double *seconds, int n, double *median, double *sprea
     *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
 }
 
-/* Divide the number of timesteps by two lower bounds: the fewest that the least-advanced schedule needs under the budget, and the
- * fewest that any schedule needs. 0 without a budget. */
+/* Divide the number of timesteps by two lower bounds on it, given the budget (maximum number of hypotheses per timestep): the bound
+ * for the least-advanced schedule, and the bound for any schedule. Without a budget both ratios are 0. */
 static void bound_ratios(const bench_method *m, double *least_advanced, double *any)
 {
     const rill_stats *t = &m->stats;
@@ -73,13 +73,13 @@ static void print_outputs_letter(const bench *b, const bench_method *m)
     cli_print("\n");
 }
 
-/* Number of decimals that shows about four digits. */
+/* Number of decimals that shows about four significant digits. */
 static int decimals(double value)
 {
     return value < 10 ? 4 : value < 1000 ? 2 : 0;
 }
 
-/* Whether any method reports certificates. Then the table has the column. */
+/* Whether any method certifies outputs (proves them optimal). The table then has the column cert%. */
 static int any_certifies(const bench *b)
 {
     int any = 0;
@@ -121,17 +121,17 @@ static void print_head(const bench *b, int width)
     cli_print(" outputs\n");
 }
 
-static const char bench_legend[] = "\nseconds: median, and half the range of the runs. exp/step: hypotheses expanded\n"
-                                   "in a timestep, on average. outputs: rows with one letter gave the same, with\n"
-                                   "scores equal to the last bit.\n";
-static const char certified_legend[] = "cert%: inputs whose best output is certified to be the model's best.\n";
-static const char verbose_legend[] = "engine: share of the time outside the model. /least, /any: timesteps as a\n"
-                                     "multiple of the fewest that the least-advanced, or any, schedule can need under\n"
-                                     "the budget.\n";
+static const char bench_legend[] = "\nseconds: median, and half the range of the runs. exp/step: mean number of\n"
+                                   "hypotheses expanded per timestep. outputs: methods with the same letter gave\n"
+                                   "identical outputs, with bit-identical scores.\n";
+static const char certified_legend[] = "cert%: share of inputs whose best output is proved to be the model's best.\n";
+static const char verbose_legend[] = "engine: share of the time outside the model. /least, /any: timesteps divided by\n"
+                                     "a lower bound for the least-advanced schedule, and for any schedule, with the\n"
+                                     "same --max-batch-hypotheses.\n";
 
 int bench_print(const bench *b)
 {
-    enum { METHOD_WIDTH = 27 }; /* the other columns leave this much of 80 */
+    enum { METHOD_WIDTH = 27 }; /* characters: 80 columns minus the width of the other columns */
     int width = 6;
     for (int i = 0; i < b->n; i++)
         if ((int)strlen(b->method[i].label) > width) width = (int)strlen(b->method[i].label);
@@ -186,7 +186,7 @@ int bench_write(bench *b)
     json_t *all = json_pack("{s:I,s:i,s:s,s:o}", "inputs", (json_int_t)b->test_set.inputs.n, "repeat", b->repeat,
                             "hardware", cli_hardware(&b->session, hardware), "methods", methods);
     if (code == CLI_OK && b->json_path) code = cli_json_write(&b->json, json_incref(all));
-    if (code == CLI_OK && b->plot_path) code = cli_picture_write(&b->plot, "Methods of search compared", "bench", all);
+    if (code == CLI_OK && b->plot_path) code = cli_picture_write(&b->plot, "Search methods compared", "bench", all);
     json_decref(all);
     const int json = cli_output_close(&b->json), plot = cli_output_close(&b->plot);
     return code != CLI_OK ? code : json != CLI_OK ? json : plot;

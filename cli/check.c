@@ -18,15 +18,16 @@
 
 typedef struct check {
     cli_session session;
-    cli_runfile runfile;      /* a Lua run whose chains are tested */
+    cli_runfile runfile;      /* a Lua run file whose heuristics, scorers and scheduler are tested */
     const char *domain;       /* from the options or config.json; NULL: no model is named */
     rill_open_options model;  /* the model that the options name */
-    int32_t threads, workers; /* to compare with a single one */
-    /* [by kind] names and arguments of the items to test, each kind kept as a chain of scorers */
+    int32_t threads, workers; /* numbers of threads and workers to compare with one thread and one worker */
+    /* [kind] names and arguments of the plugin items to test; each kind is stored as the list of scorers of its option source */
     rill_option_source *chains[CLI_CHECK_SCHEDULER + 1];
     const char *input_path;
-    cli_check_inputs file_inputs, generated_inputs; /* from -i FILE; generated for the open model otherwise */
-    int rounds;                                     /* 0: the default number of rounds */
+    cli_check_inputs file_inputs;      /* inputs of -i FILE */
+    cli_check_inputs generated_inputs; /* without -i FILE: inputs generated for the open model */
+    int rounds;                        /* 0: the default number of rounds */
     int64_t seed;
     cli_check_instance instance;
     cli_check_rescore rescore;
@@ -157,7 +158,7 @@ static int choose_inputs(check *c)
     return cli_check_inputs_make(&c->generated_inputs, c->session.ctx, c->session.model, (uint64_t)c->seed);
 }
 
-/* A round on the random problem takes a millisecond or two, so it gets more rounds than a model. */
+/* Number of rounds. A round on the random problem takes 1 to 2 ms, so more rounds are affordable than on a model. */
 static int n_rounds(const check *c, int on_model)
 {
     enum { ON_PROBLEMS = 20, ON_MODEL = 3 };
@@ -184,8 +185,8 @@ static int try_workers_and_threads(check *c, const char *name, const rill_open_o
                            "memory");
 }
 
-/* Test what comparing runs cannot show: see check_rescore.h. On an error (-1) the caller still runs the rounds, whose message says
- * more. */
+/* Find errors that comparing runs cannot show (check_rescore.h). Return 1 if there are none, 0 if trial.why describes one, -1 if the run
+ * failed. After -1 the caller still runs the rounds, because their message says more. */
 static int try_rescoring(check *c, const char *name, const rill_open_options *model, int *code)
 {
     const rill_domain *real = rill_find_domain(c->session.ctx, name);
@@ -200,7 +201,7 @@ static void check_domain(check *c, const char *name, const rill_open_options *mo
 {
     begin_check(c, CLI_CHECK_DOMAIN, name, NULL);
     int rescored = 1, code = open_model(c, name, model, 1, 1);
-    c->skipped = code != CLI_OK && model != &c->model; /* no option names this domain */
+    c->skipped = code != CLI_OK && model != &c->model; /* no option names a model of this domain */
     if (code == CLI_OK) code = choose_inputs(c);
     if (code == CLI_OK) rescored = try_rescoring(c, name, model, &code);
     int good = rescored != 0;
@@ -222,7 +223,7 @@ static void check_domain(check *c, const char *name, const rill_open_options *mo
     end_check(c, good && code == CLI_OK);
 }
 
-/* Run one round on the named model, or on a new random problem. */
+/* Run one round on the model of -m or --domain, or on a new random problem. */
 static int run_chain_round(check *c, int round)
 {
     char seed[32];
@@ -269,7 +270,7 @@ static void check_named(check *c)
     }
 }
 
-/* Test an item unless the options named it, since it has been tested then. */
+/* Test an item of a plugin, unless an option names it: then check_named() has already tested it. */
 static void check_unnamed(check *c, cli_check_kind kind, const char *name, const char *takes)
 {
     int32_t n;
@@ -326,7 +327,7 @@ static void report_unused_masks(check *c)
         }
 }
 
-/* Load a Lua run. Each item of its chains is tested separately, on the model of the run. */
+/* Load a Lua run file. Each of its heuristics and scorers and its scheduler are tested separately, on the model of the run. */
 static int load_run(check *c)
 {
     static const rill_chain chain_kinds[] = {[CLI_CHECK_HEURISTIC] = RILL_CHAIN_HEURISTICS,
@@ -424,7 +425,7 @@ int cli_check(int argc, char **argv)
         "Of a run described in Lua its model and the links of its chains are checked.\n"
         "--workers and --threads say how many are compared with one (default 3 and 2).",
         groups,
-        "Exit code: 0 all is well; 1 something is wrong, or could not be tried.\n"
+        "Exit code: 0 no error found; 1 an error was found, or an item was not tested.\n"
         "\n"
         "Examples:\n"
         "  rill check --plugin ./rill-mine.so\n"

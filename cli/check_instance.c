@@ -1,4 +1,4 @@
-/* A shared instance; see check_instance.h. create() returns the struct that contains the registered table. */
+/* A shared instance; see check_instance.h. create() makes nothing: it returns the struct that contains the registered table. */
 #include "check_instance.h"
 
 #include <stddef.h>

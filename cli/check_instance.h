@@ -5,15 +5,15 @@
 
 #include "rill/plugin.h"
 
-/* The name of both tables. */
+/* The name under which both tables are registered. */
 #define CLI_CHECK_INSTANCE "rill-check-instance"
 
 typedef struct cli_check_instance {
-    rill_heuristic heuristic; /* tables that forward to the real ones, whose instance is `self` */
+    rill_heuristic heuristic; /* registered tables: they forward calls to the real tables */
     rill_scorer scorer;
     const rill_heuristic *real_heuristic;
     const rill_scorer *real_scorer;
-    void *self;
+    void *self; /* the instance that the real table created */
 } cli_check_instance;
 
 /* Fill in the tables and register them. `instance` must outlive the context. */
@@ -22,7 +22,7 @@ rill_status cli_check_instance_register(cli_check_instance *instance, rill_conte
 /* Create the real instance: of the heuristic, or of the scorer if `heuristic` is NULL. Returns what create() returns. */
 rill_status cli_check_instance_make(cli_check_instance *instance, rill_context *ctx, const rill_heuristic *heuristic,
                                     const rill_scorer *scorer, const char *arguments);
-/* Destroy the real instance. Does nothing if there is none. */
+/* Destroy the real instance, if one exists. */
 void cli_check_instance_end(cli_check_instance *instance);
 
 #endif

@@ -10,8 +10,8 @@ typedef struct problem {
     rill_context *ctx;
     uint64_t seed;
     int32_t actions;
-    uint64_t *node; /* hash of a node's input and actions */
-    uint64_t *slot; /* hash of a slot's input */
+    uint64_t *node; /* [nodes] hash of a state's input and actions */
+    uint64_t *slot; /* [slots] hash of a slot's input */
     size_t nodes, slots;
 } problem;
 

@@ -2,7 +2,7 @@
  *
  * Each repeated call has one row, so that neighbours, row order and batch size cannot explain a difference.
  *
- * Divisions: scoring · diagnosis · checked calls · forwarded calls · life · a run. */
+ * Divisions: scoring · diagnosis · checked calls · forwarded calls · opening and closing · a run. */
 #include "check_rescore.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 #include "check_problem.h"
 
-/* CHOICES: the best choices of a row that are compared, since a vocabulary may have any size. */
+/* CHOICES: maximum number of a row's best choices that are compared; a vocabulary may be larger. WIDTH: beam size. */
 enum { CHOICES = 4096, TIMESTEPS = 20, WIDTH = 4 };
 
 /* The arguments and the result of scoring a state. */
@@ -106,12 +106,12 @@ static void report_difference(const rescorer *h, const state *first, const state
     describe_best(h, first, one, sizeof one);
     describe_best(h, then, two, sizeof two);
     rill_print(h->rescoring->why, sizeof h->rescoring->why,
-               "input %lld at timestep %d: a state has other choices %s: %s; then %s%s: %s",
+               "input %lld at timestep %d: the choices of a state differ %s: first %s, then %s%s: %s",
                (long long)h->input[first->slot], (int)first->depth, when, one, two,
                strcmp(one, two) ? "" : ", and others after it", reason);
 }
 
-/* How far the probabilities of a row may exceed a sum of 1: they are sums of thousands of floats. */
+/* Tolerance of a row's sum of probabilities: a sum of thousands of floats may exceed 1 by rounding. */
 #define TOLERANCE 1e-3
 
 static void inspect_choices(const rescorer *h, const state *s)
@@ -168,7 +168,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
     return collect_if_async(h, rows, h->rescoring->real->score(h->self, rows, score_request, out));
 }
 
-/* Score a parent again after its children were made, once per call. */
+/* Score the parent state of a row again, after step() has computed its children. Rows with the same parent check it once. */
 static rill_status check_parent(rescorer *h, const rill_rows *rows, int32_t row)
 {
     const int32_t node = rows->state_parent[row];
@@ -231,7 +231,7 @@ static void free_nodes(void *self, int32_t n, const int32_t *nodes)
     if (h->rescoring->real->free) h->rescoring->real->free(h->self, n, nodes);
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
 
 static rescorer *create_rescorer(cli_check_rescore *rescoring, rill_context *ctx)
 {
@@ -337,8 +337,8 @@ static rill_status open_wrapped_model(cli_check_rescore *rescoring, cli_session 
     return status;
 }
 
-/* Scores below 0 or sums above 1 rule out probabilities; one-hot scores pass that test, so some row must also share a sum of 1 among
- * several choices. */
+/* Report choices that look like probabilities. Values below 0 or sums above 1 rule out probabilities. Log-probabilities of 0, of rows
+ * with a single choice, pass that test, so some row must also sum to 1. */
 static void inspect_all_choices(cli_check_rescore *a)
 {
     if (a->info.unnormalised || !a->maybe_probs || a->normalised_rows == 0 || a->why[0]) return;

@@ -1,6 +1,6 @@
-/* A domain that wraps another one and scores each state again: all choices, twice, and once more after children were made of the
- * state. It finds errors that comparing runs cannot show. If making children damages a state, it does so in every run; and
- * probabilities order the choices like their logarithms. */
+/* A domain that wraps another domain and scores each state three times: twice in a row, and again after the state's children were
+ * computed. It finds errors that comparing runs cannot show: a step() that damages the parent state does so in every run, and choices
+ * with probabilities instead of log-probabilities have the same order. */
 #ifndef CLI_CHECK_RESCORE_H
 #define CLI_CHECK_RESCORE_H
 
@@ -14,8 +14,8 @@ typedef struct cli_check_rescore {
     const rill_domain *real;
     rill_domain_info info; /* of the real domain */
     /* Statistics of the rows that have any choice. */
-    int64_t rows, normalised_rows; /* all rows, and the rows that sum to 1 */
-    int maybe_probs;               /* no choice is below 0, and no row sums to more than 1 */
+    int64_t rows, normalised_rows; /* numbers of all rows, and of rows whose values sum to 1 */
+    int maybe_probs;               /* no value is below 0, and no row sums to more than 1 */
     int not_logprobs;              /* in some row, the choices are not log-probabilities */
     char why[CLI_CHECK_WHY];       /* the first violation of the contract; empty: none */
 } cli_check_rescore;

@@ -33,7 +33,7 @@ int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const cha
         code = add_input(inputs, text, length);
     }
     cli_lines_free(&lines);
-    if (code == CLI_OK && inputs->n == 0) return cli_fail("%s: there are no inputs", path);
+    if (code == CLI_OK && inputs->n == 0) return cli_fail("%s: expected inputs, found none", path);
     inputs->n_different = inputs->n;
     for (int i = 0; code == CLI_OK && inputs->n < CLI_CHECK_INPUTS; i++)
         code = add_input(inputs, inputs->text[i], strlen(inputs->text[i]));

@@ -9,8 +9,8 @@ enum { CLI_CHECK_INPUTS = 12, CLI_CHECK_WHY = 2000 };
 typedef struct cli_check_inputs {
     char *text[CLI_CHECK_INPUTS];
     int n;
-    int n_different; /* further inputs repeat these */
-    int made_up;
+    int n_different; /* the first n_different inputs are different, the others repeat them */
+    int made_up;     /* the inputs were generated, not read from a file */
 } cli_check_inputs;
 
 /* Read the first lines of a file, and repeat them if there are fewer than CLI_CHECK_INPUTS: with a single input, errors that depend on
@@ -25,8 +25,8 @@ void cli_check_inputs_free(cli_check_inputs *inputs);
 /* The result of one input. */
 typedef struct cli_check_answer {
     rill_status status;
-    char *best; /* text of the first output, or the error message */
-    double score;
+    char *best;   /* text of the first output, or the error message */
+    double score; /* path score of the first output */
     int32_t n_outputs;
     char *outputs; /* all outputs with exact scores and actions, as text */
     size_t outputs_length;

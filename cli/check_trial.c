@@ -57,7 +57,7 @@ static void draw_search(cli_check_trial *t, uint64_t seed)
     t->setup.n_heuristics = t->kind == CLI_CHECK_HEURISTIC;
     t->setup.n_scorers = t->kind == CLI_CHECK_SCORER;
     if (t->kind == CLI_CHECK_HEURISTIC || seed / 400 % 3 == 0) return;
-    /* Pruning makes rows appear and disappear in more ways. */
+    /* Pruning makes the number of rows of an item vary more. */
     snprintf(t->pruning_arguments, sizeof t->pruning_arguments, "%d", 1 + (int)(seed / 1200 % 6));
     t->pruning = (rill_chain_entry){"absolute", t->pruning_arguments};
     t->setup.heuristics = &t->pruning;
@@ -151,7 +151,7 @@ static int try_instance(cli_check_trial *t)
     return good;
 }
 
-/* Decode with the setting `check`: the engine then gives each item to a new instance and compares. */
+/* Decode with the setting `check`: the engine then also gives each item to a new instance and compares the results. */
 static int try_engine_check(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;
@@ -160,7 +160,8 @@ static int try_engine_check(cli_check_trial *t)
     return run_and_compare(t, &setup, schedule_reasons[t->kind]);
 }
 
-/* Limit states so far that items must be restarted and a single one just fits. cli_check_same() skips items that do not fit. */
+/* Limit the number of states (max-nodes) so that a single item just fits and several items must be restarted. cli_check_same() skips
+ * items that do not fit. */
 static int try_memory_limit(cli_check_trial *t)
 {
     rill_engine_setup setup = t->setup;

@@ -16,7 +16,7 @@ extern const char *const cli_check_kind_names[]; /* [kind] */
 
 typedef struct cli_check_trial {
     cli_check_kind kind;
-    const char *name, *arguments; /* arguments: NULL for a domain, and if the item has none */
+    const char *name, *arguments; /* arguments: NULL for a domain, or if the item has no arguments */
     cli_session *session;         /* with an open model */
     const cli_check_inputs *inputs;
     cli_check_instance *instance;
@@ -29,13 +29,14 @@ typedef struct cli_check_trial {
     rill_chain_entry entry, pruning;
     char pruning_arguments[16];
     cli_check_record reference;
-    char how[128];
+    char how[128]; /* schedule of the reference run, for messages */
 } cli_check_trial;
 
 /* Draw random search settings and decode under every schedule. 1: all runs agree; 0: `why` says what differs. */
 int cli_check_round(cli_check_trial *trial, uint64_t seed);
 
-/* Repeat the reference run of the last round in batches, with the model that is open now, and compare. Same return values. */
+/* Repeat the reference run of the last round in batches, with the model that is open now, and compare. Returns as
+ * cli_check_round(). */
 int cli_check_rerun(cli_check_trial *trial, const char *how, const char *reason);
 
 #endif

@@ -57,7 +57,7 @@ rill_status cli_constraints_apply(cli_constraints *c, rill_context *ctx, rill_st
     if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
     c->has_line = 0;
     if (status < 0) return status;
-    if (c->status == RILL_END_OF_INPUT) return fail_input(request, "--constraints has no line for it");
+    if (c->status == RILL_END_OF_INPUT) return fail_input(request, "the --constraints file has no line for this input");
     if (c->status == RILL_ERR_INPUT) return fail_input(request, c->line);
     if (c->status < 0) return c->status;
     status = rill_constraints_read(c->reader, c->line, c->length, &request->scorers);

@@ -8,7 +8,7 @@
 typedef struct cli_constraints {
     cli_input input;
     rill_constraints *reader;
-    int has_line; /* the line of the next input has been read: */
+    int has_line; /* the constraint line of the next input was read into `status`, `line` and `length` */
     rill_status status;
     const char *line;
     size_t length;
@@ -25,8 +25,8 @@ void cli_constraints_close(cli_constraints *c); /* accepts a zeroed one */
 /* Wait until the line of the next input has been read or the file has ended. RILL_OK · RILL_AGAIN */
 rill_status cli_constraints_wait(cli_constraints *c, int may_block);
 
-/* Add the constraints of the line to a request. Returns `status`, which reading the request gave, or RILL_ERR_INPUT if the line is
- * missing or malformed. */
+/* Add the constraints of the line to a request that was read with `status`. Returns `status`, or RILL_ERR_INPUT if the constraint line
+ * is missing or malformed. */
 rill_status cli_constraints_apply(cli_constraints *c, rill_context *ctx, rill_status status, rill_request *request);
 
 #endif

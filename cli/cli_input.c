@@ -12,7 +12,7 @@
 #include "interrupt.h"
 
 enum { CHUNK = 1 << 16 };
-static const double GATHER_SECONDS = 0.002; /* how long to wait for more data after the first */
+static const double GATHER_SECONDS = 0.002; /* seconds to wait for more data after the first bytes of a batch */
 
 static rill_status open_standard(cli_input *input)
 {
@@ -87,8 +87,8 @@ static rill_status give_line(cli_input *input, size_t length, size_t ending, con
     return RILL_OK;
 }
 
-/* Wait until the descriptor is readable, at most `seconds` (negative: for ever). A closed pipe counts as readable. 1, 0, or -1 with
- * errno. */
+/* Wait until the descriptor is readable, at most `seconds` (negative: without a limit). A closed pipe counts as readable. Returns 1 if
+ * it is readable, 0 after `seconds`, and -1 after a signal that interrupts the run, or an error with errno. */
 static int wait_readable(const cli_input *input, double seconds)
 {
     struct pollfd wanted[] = {{.fd = input->fd, .events = POLLIN},

@@ -21,15 +21,16 @@ typedef struct cli_input {
     int64_t size;     /* bytes of a regular file, else -1 */
     int64_t received; /* bytes read so far */
     int64_t consumed; /* bytes of the returned lines */
-    int64_t origin;   /* regular file: offset of the descriptor when it was opened, not always 0 */
-    int64_t skipped;  /* bytes that cli_input_skip() skipped after it */
-    int64_t lines;    /* returned lines */
-    double seconds;   /* spent waiting and reading */
+    int64_t
+        origin; /* regular file: offset in bytes at which reading began; above 0 if standard input was partly read before */
+    int64_t skipped; /* bytes that cli_input_skip() skipped after `origin` */
+    int64_t lines;   /* returned lines */
+    double seconds;  /* time spent in waiting and reading */
     /* private */
     char *data;
     size_t capacity, begin, scanned, end; /* unread bytes are [begin, end); [begin, scanned) has no newline */
     int at_end, is_past_bom;
-    double deadline; /* an empty pipe is polled until then, before RILL_AGAIN */
+    double deadline; /* cli_now() time until which an empty pipe is polled, before RILL_AGAIN is returned */
 } cli_input;
 
 /* Open `path`. NULL or "-" is standard input, and `kind` does not matter for it. CLI_OK or CLI_FAILED after a message. */

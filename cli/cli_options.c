@@ -60,7 +60,7 @@ static const cli_option *find(const cli_syntax *syntax, const char *name, size_t
     return NULL;
 }
 
-/* Options of other programs that have no equal, and what to use instead. The library knows those that are names of settings too. */
+/* Options of other programs that rill does not have, and what to use instead. rill_refused_option() knows further ones. */
 static const char *foreign_option(const char *word)
 {
     static const rill_option foreign[] = {
@@ -96,23 +96,25 @@ static int refuse_unknown_option(const cli_syntax *syntax, const char *name, siz
         for (const cli_option *o = cli_group_options(g); o->name; o++)
             if (!o->refused) rill_option_nearer(&(rill_option){.name = o->name, .aliases = o->aliases}, word, &near);
     if (near.name[0]) return cli_fail("unknown option --%s; did you mean --%s?", word, near.name);
-    return cli_fail("unknown option --%s; --help lists all", word);
+    return cli_fail("unknown option --%s; --help lists all options", word);
 }
 
-/* Whether a word is an option and no number. */
+/* Whether a word is an option, not a negative number. */
 static int is_option(const char *word)
 {
     return word[0] == '-' && (word[1] == '-' || (word[1] >= 'a' && word[1] <= 'z' && strcmp(word, "-inf") != 0));
 }
 
-/* A value may begin with a dash; but "-b 12" behind --n-best or --normalize is Marian's way. */
+/* Whether the word after an option is not its value. A value may begin with a dash, as in "-1". In Marian, --n-best and --normalize may
+ * stand without a value, so there an option after them, as in "--n-best -b 12", means that the value is missing. */
 static int is_value_missing(const cli_option *option, const char *next)
 {
     const int is_marian = !strcmp(option->name, "n-best") || !strcmp(option->name, "length-penalty");
     return !strncmp(next, "--", 2) || (is_marian && is_option(next));
 }
 
-/* Refuse an option without its value. Two of Marian's need none there. name: as the user wrote it. */
+/* Report an option without its value. For --n-best and --normalize the message says how Marian's option differs. name: as the user wrote
+ * it. */
 static int fail_no_value(const cli_option *option, const char *name, int length)
 {
     const char *hint = !strcmp(option->name, "n-best")                ? " (in Marian it is a switch)"
@@ -121,7 +123,7 @@ static int fail_no_value(const cli_option *option, const char *name, int length)
     return cli_fail("option --%.*s needs a value: --%.*s %s%s", length, name, length, name, option->argument, hint);
 }
 
-/* The options with values so far. */
+/* An option that was parsed, with its value. */
 typedef struct taken_option {
     const cli_option *option;
     const char *value;
@@ -136,7 +138,7 @@ typedef struct parser {
     int n_taken;
 } parser;
 
-/* Take an option. A second, different value is refused, unless the option is for several: one of the two would be lost. */
+/* Handle an option. A second, different value is an error unless the option is repeatable, since one of the values would be lost. */
 static int take(parser *p, const cli_option *option, const char *value)
 {
     int i = 0;
@@ -244,7 +246,7 @@ static int write_aliases(FILE *out, const char *aliases, char letter)
     return n;
 }
 
-/* The help text with the default, the domains and the aliases; of any length, since plugins have options too. */
+/* Write the help text, with the default, the domains and the aliases. Its length is unlimited, since plugins define options too. */
 static void write_help(FILE *out, const cli_option *option, int is_short)
 {
     const char *aliases = option->aliases && !is_short ? option->aliases : "";
@@ -332,7 +334,8 @@ static int print_help(const cli_syntax *syntax)
     return cli_flush_stdout();
 }
 
-/* Whether the word is no file and stands behind an option whose value is optional and follows "=", as in "--alignment hard". */
+/* Whether the word should follow "=", as "hard" in "--alignment hard": the previous word `last` is an option with an optional value, and
+ * no file has this name. */
 static int is_stray_value(const cli_syntax *syntax, const char *last, const char *word)
 {
     if (strncmp(last, "--", 2) || !last[2] || strchr(last, '=')) return 0;

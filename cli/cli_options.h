@@ -1,8 +1,8 @@
 /* A table-driven parser of command lines.
  *
  * It accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc in one word, and "--" before arguments that begin with a
- * dash. Options may have aliases, and "_" equals "-" in a name. Names are not abbreviated, because an abbreviation would change its
- * meaning when an option is added. The message about an unknown name suggests the nearest known one. --help prints all options and -h
+ * dash. Options may have aliases, and "_" equals "-" in a name. Names are not abbreviated, because an abbreviation could mean another
+ * option after an option is added. The message about an unknown name suggests the nearest known one. --help prints all options and -h
  * the main ones; neither needs an entry in a table. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -15,15 +15,16 @@ typedef struct cli_option {
     /* name of the value in help texts; NULL or "": a switch; "[=NAME]": a value is optional and follows "=" */
     const char *argument;
     const char *help;
-    int id;              /* for take_option() */
+    int id;              /* number by which take_option() knows the option */
     size_t member;       /* offset of the member that cli_option_store() sets */
     const char *initial; /* the default value; NULL or "": help shows none */
     const char *domains; /* domains that have the option, as "mt, semparse"; NULL: help shows none */
     /* other names, separated by spaces; one letter stands for a short form, as "k" for -k; NULL: none */
     const char *aliases;
-    const char *refused;            /* the name is refused, with this hint what to use instead; NULL: a normal option */
-    int is_repeatable;              /* may be set to several values; otherwise a second, different value is refused */
-    const struct cli_option *table; /* of a first row: use this table instead, which may have grown; NULL otherwise */
+    const char *refused; /* the name is refused, with this hint what to use instead; NULL: a normal option */
+    int is_repeatable;   /* may be set to several values; otherwise a second, different value is refused */
+    const struct cli_option
+        *table; /* only in the first row: the table to use instead, which may have grown; else NULL */
 } cli_option;
 
 /* Whether the option takes no value. */

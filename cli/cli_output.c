@@ -47,10 +47,10 @@ static int open_partial(cli_output *output, const char *path)
     output->final_path = replaceable_path(path);
     output->partial_path = output->final_path ? join_paths(output->final_path, ending) : NULL;
     if (!output->partial_path) return -1;
-    /* registered before it exists: a signal may come in between */
+    /* register the path before the file exists, since a signal may come in between */
     cli_interrupt_set_unfinished(output->partial_path, 1);
     const int fd = open(output->partial_path, CREATE_FLAGS | O_NOFOLLOW, 0666);
-    /* keep the permissions if possible */
+    /* keep the permissions of the old file if possible */
     if (fd >= 0 && !stat(output->final_path, &info)) (void)!fchmod(fd, info.st_mode & 07777);
     if (fd < 0) cli_interrupt_set_unfinished(output->partial_path, 0);
     return fd;
@@ -63,7 +63,7 @@ static void free_paths(cli_output *output)
     output->final_path = output->partial_path = NULL;
 }
 
-/* Whether the path is standard output under any name. Opening it again would truncate the file that ">>" appends to. */
+/* Whether the path means standard output, under any name. Opening it again would truncate a file to which the shell's ">>" appends. */
 static int is_standard_output(const char *path)
 {
     struct stat named, standard;
@@ -115,7 +115,7 @@ static int set_failed(cli_output *output, int error)
     return -1;
 }
 
-/* Another process that shares standard output may have made it non-blocking. */
+/* Wait if the descriptor is non-blocking: another process that shares standard output may have set this. */
 static int wait_until_writable(const cli_output *output, int error)
 {
     struct pollfd wanted = {.fd = output->fd, .events = POLLOUT};

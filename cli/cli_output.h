@@ -5,8 +5,8 @@
  * directory and renamed to NAME when it is closed. If writing fails, the old file stays. Files that are not regular, belong to another
  * user or have several hard links are written in place.
  *
- * The first error ends all writing. cli_output_close() prints its message once. A reader that closed its pipe is not worth a message:
- * then `closed` is set and the command ends with CLI_CLOSED. */
+ * The first error ends all writing. cli_output_close() prints its message once. If the reader of a pipe has closed it, there is no
+ * message: `closed` is set and the command ends with CLI_CLOSED. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -22,9 +22,9 @@ typedef struct cli_output {
     int error;  /* errno of the first failure, 0 = none */
     int closed; /* the error was EPIPE */
     int is_reported;
-    double seconds;                  /* spent in write(2) */
-    char *final_path, *partial_path; /* of a report: its path, and its temporary file */
-    int is_begun;                    /* something was written; otherwise no report is created */
+    double seconds;                  /* time spent in write(2) */
+    char *final_path, *partial_path; /* for a report: its path, and the path of its temporary file */
+    int is_begun;                    /* some bytes were written; otherwise no report is created */
     size_t open_line_bytes;          /* bytes after the last newline */
     size_t used;
     char data[CLI_OUTPUT_BUFFER];
@@ -54,7 +54,7 @@ void cli_output_discard(cli_output *output);
 
 typedef enum cli_output_format {
     CLI_FORMAT_PLAIN,    /* one line per input: the best output, or an empty line */
-    CLI_FORMAT_NUMBERED, /* the same after "ID<TAB>", for results in order of completion */
+    CLI_FORMAT_NUMBERED, /* "ID<TAB>OUTPUT", for results in order of completion */
     /* One line per output: "ID ||| OUTPUT ||| logp= L length= N ||| SCORE". Extra fields follow OUTPUT. " truncated= 1" follows N if
      * the output was cut short. */
     CLI_FORMAT_NBEST,
@@ -67,11 +67,12 @@ typedef struct cli_extras {
     int has_ids;         /* ids of the actions instead of the text */
 } cli_extras;
 
-/* Write the n-best line of an output with the given text. `columns` precede the extra fields, each after " ||| ". Returns as above. */
+/* Write the n-best line of an output with the given text. `columns` precede the extra fields, each after " ||| ". Returns as
+ * cli_output_write(). */
 int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *columns,
                       const rill_output *o);
 
-/* Write one result. Ids count from 0. Returns as above. */
+/* Write one result. Ids count from 0. Returns as cli_output_write(). */
 int cli_output_result(cli_output *output, cli_output_format line_format, const cli_extras *extras,
                       const rill_result *result);
 

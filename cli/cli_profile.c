@@ -14,7 +14,7 @@ static rill_op_profile *find_operation(cli_profile *p, const rill_op_profile *op
     return NULL;
 }
 
-/* 0: out of memory. */
+/* Add the counters of an operation to those with the same names. Returns 0 if out of memory, else 1. */
 static int add_operation(cli_profile *p, const rill_op_profile *op)
 {
     rill_op_profile *sum = find_operation(p, op);
@@ -76,7 +76,7 @@ static double total_seconds(const cli_profile *p)
     return sum;
 }
 
-/* In billions per second. */
+/* An amount per second, in billions. */
 static double rate(double amount, double seconds)
 {
     return seconds > 0 ? 1e-9 * amount / seconds : 0;

@@ -18,7 +18,7 @@ typedef struct cli_profile {
 /* Let the engines of these workers count operations. RILL_OK · a negative status, with the error in `ctx` */
 rill_status cli_profile_begin(rill_context *ctx, rill_workers *workers);
 
-/* Add the counters of the workers to the profile. Measures the machine's limits first if that is still to be done. Names are borrowed
+/* Add the counters of the workers to the profile. Measures the machine's limits first, unless an earlier call has. Names are borrowed
  * from the model. RILL_OK · a negative status, with the error in `ctx` */
 rill_status cli_profile_take(cli_profile *profile, rill_context *ctx, rill_workers *workers);
 

@@ -12,7 +12,7 @@
 enum { BAR = 24 };
 static const double DRAW_INTERVAL = 0.1;
 
-/* Protects the terminal line: log messages of worker threads erase it too. */
+/* Protects the progress line: log messages of worker threads erase it too. */
 static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER;
 
 void cli_progress_start(cli_progress *progress, int on)

@@ -9,8 +9,8 @@
 
 typedef struct cli_progress {
     int is_on;
-    int is_drawn; /* the line is on the terminal now */
-    double start, last;
+    int is_drawn;       /* the line is on the terminal now */
+    double start, last; /* cli_now() at the start and at the last drawing */
 } cli_progress;
 
 typedef struct cli_progress_position {

@@ -4,7 +4,7 @@
  * (framework/forced_decode.c). So it uses the same engine as `rill decode`, with batches, workers and every domain, and a hypothesis
  * gets the same score to the bit.
  *
- * Divisions: options · the reader's and writer's sides of the run · preparing · the command. */
+ * Divisions: options · reader and writer of the run · preparing · the command. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -30,9 +30,10 @@ typedef struct score {
     cli_output output;
     cli_extras extras;
     cli_fields fields;
-    const char **scorers;   /* of a request: the run's scorers, then forced decoding */
-    rill_text arguments;    /* of the last scorer */
-    rill_settings settings; /* of a request that may end early */
+    const char *
+        *scorers;        /* scorers of a request: those of the run, then `given`, which forces the path of the output */
+    rill_text arguments; /* of the scorer `given`: the output to score */
+    rill_settings settings; /* settings of a request whose output has no end action */
     cli_placeholders placeholders;
     int64_t n_lines, n_failed;
 } score;
@@ -41,7 +42,8 @@ typedef struct score {
 
 #define STORED(field) .member = offsetof(score, field)
 static const cli_option file_options[] = {
-    {"input", 'i', "FILE", "inputs, one per line (default: standard input); without --outputs \"INPUT<TAB>OUTPUT\"",
+    {"input", 'i', "FILE",
+     "inputs, one per line (default: standard input); without --outputs, lines \"INPUT<TAB>OUTPUT\"",
      STORED(input_path)},
     {"outputs", 0, "FILE", "the outputs to score, one for each input, or an n-best list", STORED(outputs_path)},
     {"output", 'o', "FILE", "file for the results (default: standard output)", STORED(output_path)},
@@ -67,22 +69,24 @@ static int parse(score *s, int argc, char **argv, int *helped)
     };
     const cli_syntax syntax = {
         "rill score -m DIR [--outputs FILE] [options] [< INPUT] [> RESULTS]",
-        "Tell what probability a model gives to outputs that are there: other systems',\n"
-        "references, or n-best lists to be rescored. A line for each output:\n"
-        "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", as `rill decode --n-best`\n"
-        "writes it; ID is the input's, from 0. Outputs are a second column of the input,\n"
-        "behind a tab, or a file: a line for each input, or an n-best list\n"
-        "\"ID ||| OUTPUT ||| ...\", whose other columns stay and get ours behind them.\n"
-        "An output that cannot be written with the model's actions, or that the model\n"
-        "holds impossible, gives an empty line and a message.\n"
+        "Compute the log-probabilities of given outputs: references, outputs of other\n"
+        "systems, or n-best lists to rescore. Each output gives one line\n"
+        "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", the format of\n"
+        "`rill decode --n-best`; ID is the number of the input, from 0. The outputs are\n"
+        "the second column of the input, after a tab, or a file (--outputs) with one\n"
+        "output per input, or with an n-best list \"ID ||| OUTPUT ||| ...\". Further\n"
+        "columns of the list are kept; the new columns follow them. An output that the\n"
+        "model's actions cannot express, or that has probability 0, gives an empty line\n"
+        "and a message.\n"
         "\n"
-        "A text is cut into actions as the model writes it; --ids takes numbers of\n"
-        "actions, as `rill decode --ids` gives them, the end among them, and then the\n"
-        "numbers are those of decoding to the last bit. For trees a text is names of\n"
-        "actions with blanks between.",
+        "A text is split into actions as the model's tokenizer does it. With --ids,\n"
+        "outputs are numbers of actions as `rill decode --ids` writes them, with the end\n"
+        "action; scores then equal those of decoding to the bit. For trees, a text is a\n"
+        "list of action names separated by spaces.",
         groups,
         "Exit code: 0 every output was scored; 1 wrong usage, or the run failed; 2\n"
-        "finished, but some outputs have no score; 130, 143, 129, 141: as `rill decode`.\n"
+        "finished, but some outputs have no score; 130, 143, 129, 141: as for\n"
+        "`rill decode`.\n"
         "\n"
         "Examples:\n"
         "  paste inputs.txt references.txt | rill score -m model\n"
@@ -97,7 +101,7 @@ static int parse(score *s, int argc, char **argv, int *helped)
     return cli_session_parse(&s->session, &syntax, argc, argv, helped);
 }
 
-/* --- the reader's and writer's sides of the run ------------------------------------------------------------------- */
+/* --- reader and writer of the run --------------------------------------------------------------------------------- */
 
 /* Count the ids in a text. */
 static int32_t count_ids(const char *text, int32_t *last)
@@ -110,7 +114,7 @@ static int32_t count_ids(const char *text, int32_t *last)
     return n;
 }
 
-/* Without an end action, an output is cut off at its last action. */
+/* Limit the length of an output without an end action to its own length, so that decoding stops after its last action. */
 static void limit_length(score *s, const cli_pair *pair, rill_request *request)
 {
     const rill_domain_info *info = rill_model_info(s->session.model);
@@ -148,7 +152,7 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     return RILL_OK;
 }
 
-/* Why a result with an output differs from the given output; NULL: it does not. */
+/* The reason why the decoded output differs from the given output; NULL: they are equal. */
 static const char *result_problem(const score *s, const cli_pair *pair, const rill_output *o)
 {
     int32_t last;

@@ -18,7 +18,7 @@ typedef struct trie {
     int ids;
     cli_input input;
     rill_trie *set;
-    int32_t *action; /* of one line */
+    int32_t *action; /* [action_capacity] actions of the current line */
     int32_t action_capacity;
     int64_t n_failed;
     cli_output output;
@@ -171,13 +171,13 @@ int cli_trie(int argc, char **argv)
     if (!t) return cli_fail_memory("the command");
     const cli_syntax syntax = {
         "rill trie [SEQUENCES] -m DIR -o FILE [options]",
-        "Make a trie of allowed outputs, a line each, from a file or standard input. With\n"
-        "`--scorer trie:FILE` every output of the model is one of these lines: for\n"
-        "retrieval, closed sets of labels, names. A line that cannot be written with the\n"
-        "model's actions is told and left out. The file is for models with the same\n"
-        "actions alone.",
+        "Make a trie of allowed outputs, one per line, from a file or standard input.\n"
+        "With `--scorer trie:FILE`, every output of the model is one of these lines: for\n"
+        "retrieval, closed sets of labels, names. A line that the model's actions cannot\n"
+        "express is reported and skipped. The file works only with models that have the\n"
+        "same actions.",
         groups,
-        "Exit code: 0 fine; 1 wrong usage, or failed; 2 made, but lines were left out.\n"
+        "Exit code: 0 success; 1 wrong usage or failure; 2 written, lines were skipped.\n"
         "\n"
         "Examples:\n"
         "  rill trie titles.txt -m model -o titles.trie\n"

@@ -1,7 +1,7 @@
-/* rill tune: search for settings that give the best quality at each cost. A Lua script provides a grid or its own search.
+/* rill tune: find settings with the best quality at each cost. A Lua script has a grid of settings or its own search function.
  *
  * Quality is the metric of the dev set's first outputs, or of the best output of each input (oracle). Cost is the number of expanded
- * candidates, which is equal on every machine and in every run. The front contains the points that no other point beats in both. */
+ * candidates, which is equal on every machine and in every run. The Pareto front contains the points that no other point beats in both. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ typedef struct tune {
     cli_trials trials;
     cli_table table;
     cli_output output, plot, json;
-    int last_code; /* exit code of the last evaluation that a script's own search asked for */
+    int last_code; /* exit code of the last evaluation that the script's function tune requested */
 } tune;
 
 /* --- evaluation --------------------------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static int try_all(tune *t)
     if (!config->has_tune) return cli_sweep_points(&t->trials, &t->runfile, NULL, NULL);
     cli_interrupt_catch();
     rill_status status = rill_script_tune(t->runfile.script, try_config, t);
-    if (t->last_code != CLI_OK) return t->last_code; /* the message is printed already, even if the script went on */
+    if (t->last_code != CLI_OK) return t->last_code; /* the message was printed, even if the script continued */
     if (status < 0) return cli_fail_context(t->session.ctx);
     return t->trials.points.n ? CLI_OK : cli_fail("%s: its function tune made no trial", t->runfile.path);
 }
@@ -219,18 +219,18 @@ static const cli_option tune_options[] = {
     {.name = NULL},
 };
 
-static const char about[] = "Try the configurations that a Lua script describes on a dev set and tell what\n"
-                            "quality costs: a table of all points, and the Pareto front of quality against\n"
-                            "expansions: the points that no other beats in both.\n"
+static const char about[] = "Decode a dev set with each configuration (point) of a Lua script, and print a\n"
+                            "table of all points and the Pareto front of quality against expansions. The\n"
+                            "front has the points that no other point beats in both.\n"
                             "\n"
-                            "What is tried is the grid of the script's `sweep`, or whatever its function\n"
-                            "`tune` tries, which may loop, compare and bisect:\n"
+                            "The points are the grid of the script's `sweep`, or those that its function\n"
+                            "`tune` evaluates, which may loop, compare and bisect:\n"
                             "\n"
                             "  return {\n"
                             "    model = \"model\",\n"
                             "    options = { k = 10, budget = 100 },\n"
                             "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
-                            "    tune = function(try)          -- instead of the sweep, where both are there\n"
+                            "    tune = function(try)          -- replaces the sweep if both are set\n"
                             "      local delta = 4\n"
                             "      while delta > 0.1 and try{ delta = delta }.quality > 80 do\n"
                             "        delta = delta / 2\n"
@@ -239,15 +239,15 @@ static const char about[] = "Try the configurations that a Lua script describes 
                             "  }\n"
                             "\n"
                             "A point changes the script's configuration: delta is the argument of the\n"
-                            "heuristic absolute, M is max_candidates, relative, relative_local and every\n"
-                            "setting have their names. Points whose settings contradict each other are\n"
-                            "reported and skipped; an error in the script ends the search, and what was tried\n"
-                            "until then is printed. Options here override every point. Seconds are those\n"
-                            "inside the engine, of one run that gives all its outputs.";
+                            "heuristic absolute, M is max_candidates; relative, relative_local and every\n"
+                            "setting keep their names. Points with conflicting settings are reported and\n"
+                            "skipped. An error in the script ends the search; the points before it are\n"
+                            "printed. Options of the command line override every point. Seconds are the time\n"
+                            "in the engine during one run that returns all outputs.";
 
-static const char epilogue[] = "Exit code: 0 all fine; 1 wrong usage, or the search failed;\n"
+static const char epilogue[] = "Exit code: 0 success; 1 wrong usage, or the search failed;\n"
                                "2 finished, but at some points inputs failed or settings were refused;\n"
-                               "130 Ctrl-C: what was tried before is shown.\n"
+                               "130 Ctrl-C: the points before it are printed.\n"
                                "\n"
                                "Examples:\n"
                                "  rill tune run.lua --dev dev.tsv\n"

@@ -41,7 +41,7 @@ int cli_workers_count(cli_session *session, const rill_domain *domain)
     return is_auto && strcmp(device->value, "cuda") == 0 ? 0 : rill_processors();
 }
 
-/* Name of a chain item that only the session's own script has registered. */
+/* Name of a heuristic, scorer, scheduler or option function that only the script in the session's context has; NULL: none. */
 static const char *script_only_name(cli_session *session, const rill_engine_setup *setup)
 {
     const rill_context *own = session->ctx, *worker_ctx = rill_workers_context(session->worker_pool, 0);
@@ -60,7 +60,8 @@ static const char *script_only_name(cli_session *session, const rill_engine_setu
 }
 
 typedef struct worker_setup {
-    rill_search_config *search_config; /* of the worker's own script; NULL: it has none */
+    rill_search_config *
+        search_config; /* search config with functions of the worker's own copy of the script; NULL: the run has no script */
     rill_engine_setup setup;
 } worker_setup;
 

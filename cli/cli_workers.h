@@ -14,12 +14,12 @@
  * `auto`, the device is resolved and stored in the session. */
 int cli_workers_count(cli_session *session, const rill_domain *domain);
 
-/* Call rill_workers_begin() with the setup of the search config. The caller may have changed settings in it, but not chains and
- * budget. RILL_OK · a negative status, with the error in the session's context */
+/* Call rill_workers_begin() with the setup of the search config. The caller may have changed its settings, but not its
+ * heuristics, scorers, scheduler or budget function. RILL_OK · a negative status, with the error in the session's context */
 rill_status cli_workers_begin(cli_session *session, const rill_search_config *search_config,
                               const rill_engine_setup *setup);
 
-/* Begin workers, run them and collect the counters, as trials need it. `settings` and `stats` are set once the engines exist. */
+/* Begin workers, run them and collect the counters. `settings` and `stats` are set once the engines exist. */
 typedef struct cli_workers_run {
     rill_read_fn read;
     void *read_user;

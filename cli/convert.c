@@ -14,7 +14,7 @@ static const char SCRIPT[] = "convert_mt.py";
 /* Folders of the converters relative to the folder of the command: installed, then built. */
 static const char *const PLACES[] = {"../share/rill/convert", "../tools", "../../tools"};
 
-/* Find the converter's script. NULL: there is none. */
+/* Return the path of the converter's script; NULL: not found. */
 static const char *find_script(char *path, size_t size)
 {
     char own[4096];
@@ -41,7 +41,7 @@ int cli_convert(int argc, char **argv)
     arguments[0] = python;
     arguments[1] = path;
     for (int i = 1; i < argc; i++) arguments[i + 1] = argv[i];
-    setenv("RILL_CONVERT", "rill convert", 1); /* the name of the command for the converter's messages */
+    setenv("RILL_CONVERT", "rill convert", 1); /* the name by which the converter's messages call the command */
     execvp(python, arguments);
     free(arguments);
     return cli_fail("%s: %s; the converters need Python and NumPy: apt-get install python3-numpy", python,

@@ -1,8 +1,8 @@
 /* rill decode: decode input lines. Also rill run, which takes a run file as its argument.
  *
  * Checks come early and output files are created late: first the options, then the files, then the model, and the output last. A
- * mistake therefore costs no waiting and destroys no old result. An input that fails is reported with its line number and does not
- * stop the run.
+ * mistake is therefore reported before the model is loaded, and destroys no old result. An input that fails is reported with its line
+ * number and does not stop the run.
  *
  * Divisions: options · reader and writer of the run · preparing · running · the command. */
 #include <errno.h>
@@ -90,7 +90,7 @@ static const cli_option file_options[] = {
     {"trace-trees", 0, "", "add every candidate and every text to --trace, for the trees of `rill trace`",
      STORED(wants_trees)},
     {"quiet", 'q', "", "print no progress line and no summary; warnings and errors still appear", STORED(quiet)},
-    {"progress", 0, "", "show the progress line even when standard error is no terminal", STORED(wants_progress)},
+    {"progress", 0, "", "show the progress line even if standard error is not a terminal", STORED(wants_progress)},
     {.name = NULL},
 };
 
@@ -151,36 +151,40 @@ static const char main_options[] =
     "model threads input jsonl output weights device source-lang target-lang beam-size batch-size "
     "max-length length-penalty n-best num-samples";
 
-/* What differs between the two commands. */
+/* The differences between `rill decode` and `rill run`. */
 typedef struct command_variant {
     const char *usage, *about, *epilogue;
     int (*argument)(void *user, const char *value);
 } command_variant;
 
-#define EXIT_CODES                                                                       \
-    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"          \
-    "2 finished, but some inputs failed; 130 Ctrl-C, 143 kill, 129 the terminal gone:\n" \
-    "what was finished is written (a second Ctrl-C does not wait for it); 141 the\n"     \
-    "reader of our output went away.\n"
+#define EXIT_CODES                                                                     \
+    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"        \
+    "2 finished, but some inputs failed; 130 Ctrl-C, 143 kill, 129 terminal closed:\n" \
+    "finished results are written (a second Ctrl-C ends at once); 141 the reader of\n" \
+    "the output closed it.\n"
 
 static const command_variant decode_variant = {
     "rill decode -m DIR [options] [INPUT ...] [< INPUT] [> OUTPUT]",
-    "Decode every line of the input with a model. Line in, line out: an input that\n"
-    "cannot be decoded gives an empty line and a message with its line number on\n"
-    "standard error, and the rest goes on; a blank line gives an empty line and is no\n"
-    "error. With --n-best N every input gives up to N lines\n"
-    "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", ids from 0, and a failed one\n"
-    "none (\" truncated= 1\" behind N: the output was cut short; \" certified= 1\", with\n"
-    "--certify: it is provably that good); with --unordered results come as they are\n"
-    "finished, \"ID<TAB>OUTPUT\". --alignment, --unknown-names and --word-scores add\n"
-    "columns behind OUTPUT, in this order.\n"
-    "Input lines end with LF or CRLF; the last may lack its end. Several files are\n"
-    "read one behind the other.\n"
+    "Decode every line of the input with a model, and write one line per input. An\n"
+    "input that cannot be decoded gives an empty line, and a message with its line\n"
+    "number on standard error; decoding continues. A blank line gives an empty line\n"
+    "and is no error.\n"
+    "With --n-best N, every input gives up to N lines\n"
+    "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\". Ids count from 0, and a failed\n"
+    "input has no line. \" truncated= 1\" after N: the output was cut short.\n"
+    "\" certified= 1\", with --certify: the first such line of an input is proved the\n"
+    "model's best output, the second its second best, and so on.\n"
+    "With --unordered, results are written in order of completion, \"ID<TAB>OUTPUT\".\n"
+    "--alignment, --unknown-names and --word-scores add columns after OUTPUT, in\n"
+    "this order.\n"
+    "Input lines end with LF or CRLF, or with the end of the file. Several files are\n"
+    "read one after the other.\n"
     "\n"
-    "The model's config.json may hold default settings: options here override them\n"
-    "one by one, and any option of the chain replaces the model's whole chain. What\n"
-    "the method cannot use of these defaults is left out. A script named with\n"
-    "--config stands between the two in the same way.",
+    "The model's config.json may contain default settings. Options override them one\n"
+    "by one, but one option for heuristics replaces the model's whole list of\n"
+    "heuristics, and one for scorers its list of scorers. Defaults that the method\n"
+    "cannot use are ignored. A script (--config) overrides the model's defaults, and\n"
+    "options override the script, in the same way.",
     EXIT_CODES "\n"
                "Examples:\n"
                "  rill decode -m model < questions.txt > forms.txt\n"
@@ -196,8 +200,8 @@ static const command_variant decode_variant = {
 
 static const command_variant run_variant = {
     "rill run FILE.lua [options] [INPUT ...] [< INPUT] [> OUTPUT]",
-    "Decode as a Lua script says: what `rill decode --config FILE.lua` does. The\n"
-    "script ends by returning a table, of which every entry may be left out:\n"
+    "Decode as a Lua script describes, like `rill decode --config FILE.lua`. The\n"
+    "script returns a table, whose entries are all optional:\n"
     "\n"
     "  return {\n"
     "    model = \"model\", input = \"questions.txt\",\n"
@@ -213,17 +217,19 @@ static const command_variant run_variant = {
     "plugins, scheduler, alignment, unknown_names, word_scores, ids, split, pretty,\n"
     "unordered, output, tsv_column, jsonl, stats, trace, references, constraints,\n"
     "sweep, tune.\n"
-    "A script writes files and loads native plugins only where an option names the\n"
-    "same file, or with --unsafe-scripts. options holds the options of\n"
-    "`rill decode --help` with _ for -; its budget may be a function of the step.\n"
-    "Paths are relative to the script's directory. Options override the script one by\n"
-    "one, any option of the chain replaces its whole chain, and a warning names what\n"
-    "an option leaves no room for. docs/scripting.md explains all of it.\n"
+    "A script may write a file or load a native plugin only if an option names the\n"
+    "same file, or with --unsafe-scripts. The entry `options` takes the options of\n"
+    "`rill decode --help`, with _ for -; budget may be a function of the timestep.\n"
+    "Paths are relative to the script's directory. Options of the command line\n"
+    "override the script one by one, but one option for heuristics replaces the\n"
+    "script's whole list of heuristics, and one for scorers its list of scorers. A\n"
+    "warning names the entries that cannot be used with the options.\n"
+    "docs/scripting.md explains all entries.\n"
     "\n"
     "With sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} } the input is\n"
-    "decoded at every point of the grid, and the output is a table with one row for\n"
-    "each: quality (if there are references), seconds, timesteps, expansions.",
-    EXIT_CODES "A sweep: 2 when settings were refused at some points.\n"
+    "decoded at every point of the grid, and the output is a table with one row per\n"
+    "point: quality (if there are references), seconds, timesteps, expansions.",
+    EXIT_CODES "For a sweep also 2: settings were refused at some points.\n"
                "\n"
                "Examples:\n"
                "  rill run run.lua > forms.txt\n"
@@ -281,7 +287,7 @@ static void show_progress(decode *d)
     /* Sentences of unfinished lines do not count, and the number never decreases. */
     if (stats.inputs > d->input_files.lines) stats.inputs = d->input_files.lines;
     if (stats.inputs > d->n_shown) d->n_shown = stats.inputs;
-    /* `inputs` counts finished results, also those that wait for a slow input before them. */
+    /* stats.inputs counts finished results, including results that wait for a slow input before them. */
     const cli_input_files *s = &d->input_files;
     const cli_progress_position position = {d->n_shown, s->lines, s->consumed + s->input.consumed, s->size};
     cli_progress_draw(&d->progress, &position);
@@ -290,7 +296,8 @@ static void show_progress(decode *d)
 static rill_status read_request(void *user, int may_block, rill_request *request)
 {
     decode *d = user;
-    show_progress(d); /* also while no result is written because all wait for a slow input */
+    show_progress(
+        d); /* also here, because results may wait for a slow input and write_result() is not called meanwhile */
     if (cli_interrupted()) return RILL_END_OF_INPUT;
     rill_status status = d->constraints_path ? cli_constraints_wait(&d->constraints, may_block) : RILL_OK;
     if (status == RILL_OK) status = cli_input_files_read(&d->input_files, may_block, &request->text, &request->length);
@@ -298,7 +305,7 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     return d->constraints_path ? cli_constraints_apply(&d->constraints, d->session.ctx, status, request) : status;
 }
 
-/* Read what the engine decodes, a line or a sentence of it, and trace it. */
+/* Read the next input of the engine, a line or a sentence of a line, and trace it. */
 static rill_status read_part(void *user, int may_block, rill_request *request)
 {
     decode *d = user;
@@ -367,7 +374,7 @@ static rill_status write_part(void *user, const rill_result *result)
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
 
-/* Check only files that options name. The output always exists. */
+/* Check files that options name, and the output, which is standard output without -o. */
 static int check_files(const decode *d)
 {
     cli_file files[7] = {{"output", d->output_path, 1}};
@@ -463,8 +470,8 @@ static int configure(decode *d)
     return code;
 }
 
-/* Whether several workers are likely to pay off: for a pipe, or a file of some size. A trace needs one engine, and a memory limit is
- * better used by one. */
+/* Whether several workers are likely to be faster: for a pipe, or a file of at least 64 KiB. A trace needs one engine, and one engine
+ * makes better use of a memory limit than several. */
 static int is_large_input(const decode *d)
 {
     enum { MANY_BYTES = 1 << 16 };
@@ -661,7 +668,7 @@ static int command(const command_variant *variant, int argc, char **argv)
     cli_session_end(&d->session);
     cli_input_files_close(&d->input_files);
     free(d->inputs);
-    cli_output_close(&d->stats); /* also when nothing was run; closing twice is harmless */
+    cli_output_close(&d->stats); /* also if nothing was decoded; a second close does nothing */
     free(d);
     return code;
 }

@@ -3,7 +3,7 @@
  * There are three input formats: plain lines in the order of the references, lines "ID<TAB>OUTPUT" in any order, and Moses n-best
  * lists. The first line that is not empty decides. Ids count from 0 and select the reference. In an n-best list, the first line of an
  * id is the output and all lines of the id take part in the oracle. A reference without a line, or with an empty line, counts as
- * missing: a failed input leaves it so.
+ * missing: `rill decode` writes no line, or an empty one, for a failed input.
  *
  * Divisions: reading hypotheses · reporting · the command. */
 #include <inttypes.h>
@@ -68,7 +68,7 @@ static int has_fields(const eval *e, int64_t i, const char *text, size_t length)
            !memmem(reference, wanted, bar, sizeof bar - 1);
 }
 
-/* Like the format of the lines, the first text decides whether they have extra fields. */
+/* Add an output to the verdict of reference i. The first text decides whether the lines have extra fields. */
 static int judge(eval *e, int64_t i, const char *text, size_t length)
 {
     if (!e->begun && has_fields(e, i, text, length))
@@ -140,7 +140,7 @@ static int read_hypotheses(eval *e)
     rill_status status;
     while (code == CLI_OK && (status = cli_input_read(&e->input, 1, &line, &length)) != RILL_END_OF_INPUT) {
         if (status == RILL_ERR_INPUT)
-            length = 0; /* a line with a NUL byte is wrong anyway */
+            length = 0; /* a line with a NUL byte counts as an empty output */
         else if (status < 0)
             return cli_fail_context(e->session.ctx);
         if (!decided && length > 0) {
@@ -215,20 +215,19 @@ static const cli_option eval_options[] = {
 };
 
 static const char about[] = "Compare decoded lines with references. HYPOTHESES, or standard input, has one\n"
-                            "line per reference. What `rill decode` writes with --unordered, or with --n-best\n"
-                            "as a Moses n-best list, is recognised. For an n-best list the score of each\n"
-                            "input's best output is given too (oracle).\n"
+                            "line per reference. The formats of `rill decode --unordered` and of\n"
+                            "`rill decode --n-best` (Moses n-best lists) are recognised. For an n-best list,\n"
+                            "the quality of each input's best output (oracle) is reported too.\n"
                             "\n"
                             "Metrics:\n"
-                            "  exact    outputs that equal the reference. The domain says what \"the same\"\n"
-                            "           means: for logical forms the order of the children of \"and\" does not\n"
-                            "           matter. Without a domain texts are compared as they are, but for the\n"
-                            "           number of blanks between words.\n"
+                            "  exact    outputs that equal the reference. The domain defines equality: for\n"
+                            "           logical forms, the order of the children of \"and\" does not matter.\n"
+                            "           Without a domain, only the number of spaces between words is free.\n"
                             "  bleu     corpus BLEU of detokenised text, as sacreBLEU computes it by default\n"
                             "           (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp).\n"
                             "  bracket  labelled bracketing of trees, as EVALB counts with COLLINS.prm:\n"
-                            "           precision, recall, F1, exact match, right tags. A tree whose words\n"
-                            "           differ from the reference's is reported and left out.";
+                            "           precision, recall, F1, exact match, tag accuracy. A tree whose words\n"
+                            "           differ from those of the reference is reported and not counted.";
 
 static const char epilogue[] = "Examples:\n"
                                "  rill eval -m model --refs forms.txt decoded.txt\n"

@@ -183,11 +183,11 @@ static int compare_arcs(const void *left, const void *right)
 {
     const arc *a = left, *b = right;
     if (a->from != b->from) return a->from < b->from ? -1 : 1;
-    return a->first < b->first ? -1 : 1; /* in the order of reading */
+    return a->first < b->first ? -1 : 1; /* keep the order in which edges were read */
 }
 
-/* Add the edges of a lattice. A token of several actions needs extra nodes between its ends, so nodes are renumbered: place[node] is
- * the new number of a node, and the extra nodes of its outgoing edges follow it. Paths end in `last`. */
+/* Add the edges of a lattice. A token of several actions needs extra nodes between its two nodes, so nodes are renumbered: place[node]
+ * is the new number of a node, and the extra nodes of its outgoing edges follow it. Paths end in the node `last`. */
 static rill_status add_edges(evidence *e, const int *place, int last)
 {
     rill_status status = RILL_OK;
@@ -327,26 +327,25 @@ static int parse(evidence *e, int argc, char **argv, int *helped)
                                 {"Model", cli_model_options},
                                 {"Options of the domain", e->session.rows.domains},
                                 {NULL, NULL}};
-    const cli_syntax syntax = {
-        "rill evidence [NBEST] -m DIR -o FILE [options]",
-        "Make posteriors of n-grams from n-best lists, for `rill decode --lmbr FILE`.\n"
-        "NBEST (default: standard input) has lines \"ID ||| OUTPUT ||| ... ||| SCORE\",\n"
-        "those of an input together, ids ascending from 0: what `rill decode --n-best N`\n"
-        "writes, or what other systems do. Outputs become actions of the model. An id\n"
-        "that does not occur is an input without evidence, which --lmbr cannot decode.\n"
-        "With --lattice lines are edges from node FROM to a larger node TO; paths lead\n"
-        "from node 0 to the largest node, and a path's score is the sum of its edges'.\n"
-        "TOKEN is text of one action or several.",
-        groups,
-        "Exit code: 0 all lines were used; 1 wrong usage, or nothing could be made;\n2 some lines were left out, each "
-        "after a message.\n\nExamples:\n"
-        "  rill decode -m model --n-best 10 < in > nbest\n"
-        "  rill evidence nbest -m model -o evidence\n"
-        "  rill decode -m model --lmbr evidence,T=10,p=0.8,r=0.7 < in > out\n",
-        take_option,
-        take_argument,
-        e,
-        "output scale ids lattice model domain tokenized"};
+    const cli_syntax syntax = {"rill evidence [NBEST] -m DIR -o FILE [options]",
+                               "Compute n-gram posteriors from n-best lists, for `rill decode --lmbr FILE`.\n"
+                               "NBEST (default: standard input) has lines \"ID ||| OUTPUT ||| ... ||| SCORE\", as\n"
+                               "`rill decode --n-best N` or another system writes them. Ids ascend from 0; the\n"
+                               "lines of one input are adjacent. Outputs are split into actions of the model.\n"
+                               "An id that does not occur is an input without evidence, which --lmbr cannot\n"
+                               "decode. With --lattice, lines are edges from node FROM to a larger node TO.\n"
+                               "Paths lead from node 0 to the largest node; the score of a path is the sum of\n"
+                               "the scores of its edges. TOKEN is the text of one or several actions.",
+                               groups,
+                               "Exit code: 0 all lines were used; 1 wrong usage, or no evidence was found;\n"
+                               "2 some lines were skipped, each with a message.\n\nExamples:\n"
+                               "  rill decode -m model --n-best 10 < in > nbest\n"
+                               "  rill evidence nbest -m model -o evidence\n"
+                               "  rill decode -m model --lmbr evidence,T=10,p=0.8,r=0.7 < in > out\n",
+                               take_option,
+                               take_argument,
+                               e,
+                               "output scale ids lattice model domain tokenized"};
     const int code = cli_session_parse(&e->session, &syntax, argc, argv, helped);
     if (code != CLI_OK || *helped || !e->scale_text) return code;
     const cli_field scale = {e->scale_text, strlen(e->scale_text)};
@@ -386,7 +385,7 @@ static int make(evidence *e)
     if (code != CLI_OK && !e->output.error) e->output.is_begun = 0; /* discard the incomplete file */
     const int closed = cli_output_close(&e->output);
     if (code == CLI_OK && closed == CLI_OK && e->without > 0)
-        cli_message("warning: %" PRId64 " input%s no evidence, the first of them input %" PRId64, e->without,
+        cli_message("warning: %" PRId64 " input%s no evidence; the first is input %" PRId64, e->without,
                     e->without == 1 ? " has" : "s have", e->first_without);
     if (code == CLI_OK) code = closed;
     return code == CLI_OK && e->bad > 0 ? CLI_SOME_FAILED : code;

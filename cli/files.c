@@ -66,8 +66,8 @@ int cli_file_same(const char *a, const char *b)
     return !x.new_name && same(&x, &y);
 }
 
-/* `b` is an output. One process may read and write the same terminal, socket or pipe, because only a regular file would lose its
- * content. */
+/* Report an error if the output `b` is the same file as `a`. The same terminal, socket or pipe may be read and written, because only a
+ * regular file would lose its content. */
 static int check_pair(const cli_file *a, const cli_file *b)
 {
     identity x = identify(a), y = identify(b);

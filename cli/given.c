@@ -83,7 +83,7 @@ static rill_status take_output(cli_given_outputs *given, const char *line, size_
     return make_pair(given, list.id, list.field[1].text, list.field[1].length, &list, pair);
 }
 
-/* Copy the input: further lines of an n-best list may need it. */
+/* Copy the input text, since further lines of an n-best list may have the same input. */
 static rill_status keep_line(cli_given_outputs *given, const char *text, size_t length)
 {
     if (length >= given->capacity) {
@@ -98,7 +98,7 @@ static rill_status keep_line(cli_given_outputs *given, const char *text, size_t 
     return RILL_OK;
 }
 
-/* Read inputs up to the one that the waiting output belongs to. */
+/* Read inputs up to the input of given->waiting, the output that was read last. */
 static rill_status reach_input(cli_given_outputs *given, int may_block, const char **message)
 {
     const char *text = NULL;

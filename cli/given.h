@@ -9,8 +9,8 @@
 
 /* One pair. Its texts follow the struct in memory. */
 typedef struct cli_pair {
-    struct cli_pair *next, **link; /* list of all live pairs: a run that fails leaves some */
-    int64_t id;                    /* for the result */
+    struct cli_pair *next, **link; /* doubly linked list of all pairs, so that those of a failed run can be freed */
+    int64_t id;                    /* number of the input, from 0 */
     const char *text;              /* the output's text */
     const char *kept;              /* " ||| ..." columns after the output in a list */
     int truncated;                 /* the list marks the output as truncated */
@@ -30,7 +30,7 @@ typedef struct cli_given_outputs {
     size_t length, capacity;
     rill_status line_status;
     cli_pair *waiting; /* an output whose input is not read yet */
-    cli_pair *pairs;   /* all live pairs */
+    cli_pair *pairs;   /* list of all pairs that are not freed yet */
 } cli_given_outputs;
 
 /* Open both files; outputs: NULL for two columns. CLI_OK or CLI_FAILED after a message. */

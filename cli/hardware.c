@@ -31,7 +31,7 @@ const char *cli_hardware(const cli_session *session, char out[CLI_HARDWARE_MAX])
     if (!own)
         name[0] = '\0';
     else if (!read_name(session->ctx, name, sizeof name))
-        snprintf(name, sizeof name, "%s", uname(&machine) ? "a processor without a name" : machine.machine);
+        snprintf(name, sizeof name, "%s", uname(&machine) ? "unknown processor" : machine.machine);
     snprintf(out, CLI_HARDWARE_MAX, "%s%.80s, %s", name,
              own && device ? device + 3
              : own         ? ""

@@ -30,8 +30,8 @@ static void add_tensor(const rill_file_tensor *tensor, parameters *out)
         snprintf(out->types + used, sizeof out->types - used, "%s%s", used ? ", " : "", tensor->dtype);
 }
 
-/* Whether a tensor shares its bytes with an earlier one. Real models have thousands of tensors; in larger files, all tensors are
- * counted. */
+/* Whether a tensor shares its bytes with an earlier tensor. Only the first 20,000 tensors are compared, because time is quadratic; real
+ * models have thousands. */
 static int is_alias(const rill_tensor_file *tensors, size_t i)
 {
     enum { MAX_COMPARED_TENSORS = 20000 };
@@ -130,7 +130,8 @@ static void print_model(const rill_model *model, int verbose)
     cli_print("\n%-12s %" PRId32 " actions at most\n", "outputs", info->max_length);
     if (info->phases > 1) cli_print("%-12s %" PRId32 " per timestep\n", "phases", info->phases);
     cli_print("%-12s %s\n", "states",
-              info->state_need == RILL_STATE_PATH ? "of all ancestors are kept" : "follow from the parent's alone");
+              info->state_need == RILL_STATE_PATH ? "a state depends on the states of all ancestors"
+                                                  : "a state depends on its parent's state only");
     print_options(domain->options);
 }
 
@@ -285,9 +286,9 @@ int cli_info(int argc, char **argv)
     const cli_group groups[] = {
         {"Options", cli_model_options}, {"Options of the domain", session.rows.domains}, {NULL, NULL}};
     const cli_syntax syntax = {"rill info DIR [options]",
-                               "Describe a model: its domain, sizes, the search it is decoded with by default,\n"
-                               "and its files. A model that cannot be opened is described as far as possible,\n"
-                               "with the reason on standard error and exit code 1.",
+                               "Describe a model: its domain, its sizes, its default search settings and its\n"
+                               "files. A model that cannot be opened is described as far as possible, with the\n"
+                               "reason on standard error and exit code 1.",
                                groups,
                                "Examples:\n  rill info model\n  rill info model --domain mt\n",
                                take_option,

@@ -1,7 +1,7 @@
 /* Graceful interruption; see interrupt.h.
  *
  * The handler uses data of the main thread, so it runs in that thread only. Threads of rill block all signals. A signal that reaches a
- * thread of another library is sent on to the main thread. So the main thread does nothing else while the handler deletes unfinished
+ * thread of another library is forwarded to the main thread. So the main thread does nothing else while the handler deletes unfinished
  * files or stops the workers.
  *
  * The handler also writes a byte to a pipe that every wait polls. Otherwise a signal just before the wait, or on another thread, would

@@ -119,7 +119,7 @@ static const struct {
     {"methods", "--method NAME", print_methods},
     {"heuristics", "--heuristic NAME:ARGS, applied in the order given", print_heuristics},
     {"scorers", "--scorer NAME:ARGS", print_scorers},
-    {"schedulers", "--scheduler NAME, instead of the method's", print_schedulers},
+    {"schedulers", "--scheduler NAME, replaces the method's scheduler", print_schedulers},
     {"metrics", "--metric NAME of eval, bench and tune", print_metrics},
     {"settings", "--NAME VALUE; in config.json, scripts and bench --methods, too", print_settings},
     {"likes", "--like NAME", print_likes},

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first one-letter alias; 0: none. */
+/* The first alias of one letter; 0: the option has none. */
 static char row_letter(const rill_option *row)
 {
     const char *alias = row->aliases ? row->aliases : "";
@@ -16,14 +16,16 @@ static char row_letter(const rill_option *row)
 
 static cli_option make_option(const rill_option *row)
 {
-    return (cli_option){.name = row->name,
-                        .aliases = row->aliases,
-                        .letter = row_letter(row),
-                        .argument = row->argument,
-                        .help = row->help,
-                        .initial = row->initial,
-                        .is_repeatable = 1, /* an option source compares the values, and chains have several */
-                        .id = CLI_TAKE_ROW};
+    return (cli_option){
+        .name = row->name,
+        .aliases = row->aliases,
+        .letter = row_letter(row),
+        .argument = row->argument,
+        .help = row->help,
+        .initial = row->initial,
+        .is_repeatable =
+            1, /* the option source refuses different values itself; heuristics and scorers may have several */
+        .id = CLI_TAKE_ROW};
 }
 
 static void fill_options_table(cli_option *options, const rill_option *row)

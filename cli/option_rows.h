@@ -1,5 +1,5 @@
-/* Options from the library's tables (rill/option.h): search settings, chains, and options of domains. Every command with a search
- * offers them. Their values are stored in an option source (rill/search_config.h). */
+/* Options from the library's tables (rill/option.h): search settings, heuristics and scorers, and options of domains. Every command
+ * with a search offers them. Their values are stored in an option source (rill/search_config.h). */
 #ifndef CLI_OPTION_ROWS_H
 #define CLI_OPTION_ROWS_H
 
@@ -11,7 +11,7 @@ enum { CLI_OPTION_ROWS_MAX = 48, CLI_DOMAIN_NAMES_MAX = 64, CLI_TAKE_ROW = 1000 
 typedef struct cli_option_rows {
     cli_option settings[CLI_OPTION_ROWS_MAX + 1], chains[CLI_OPTION_ROWS_MAX + 1],
         output_options[CLI_OPTION_ROWS_MAX + 1];
-    cli_option domains[1];                      /* first row of a growing table: */
+    cli_option domains[1];                      /* a row that refers to `table`, which grows */
     cli_option *table;                          /* [n + 1] options of all registered domains */
     char (*domain_names)[CLI_DOMAIN_NAMES_MAX]; /* [n] names of the domains that have the option */
     int n;
@@ -20,7 +20,7 @@ typedef struct cli_option_rows {
 #define CLI_OPTION_ROW_GROUPS(session)                                                      \
     {"Options of the domain", (session).rows.domains}, {"Search", (session).rows.settings}, \
     {                                                                                       \
-        "Chains of heuristics and scorers", (session).rows.chains                           \
+        "Heuristics, scorers and schedulers", (session).rows.chains                         \
     }
 
 /* Fill the tables from everything registered so far. May be called again after plugins are loaded. CLI_OK or CLI_FAILED after a

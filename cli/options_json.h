@@ -6,7 +6,8 @@
 
 #include "rill/rill.h"
 
-/* Whether a resolved setting changes the search. Settings of a disabled part of the search are 0, and so are limits that are off. */
+/* Whether a resolved setting affects the search: it differs from its default, or belongs to a part of the search that is on. The method
+ * is always in effect. */
 int cli_option_is_in_effect(const rill_settings *settings, int has_heuristics, const rill_option *row);
 
 /* Write a value in a form that the option accepts: "true", "0.5", "1/6". Returns `out`. */
@@ -14,8 +15,8 @@ const char *cli_option_value(const rill_settings *settings, const rill_option *r
 
 typedef enum cli_options_scope {
     CLI_OPTIONS_ALL,
-    CLI_OPTIONS_REQUEST, /* those that one input or request may set */
-    CLI_OPTIONS_RUN,     /* the others, with heuristics, scorers and scheduler */
+    CLI_OPTIONS_REQUEST, /* options that one input or request may set */
+    CLI_OPTIONS_RUN,     /* options of the whole run, with heuristics, scorers and scheduler */
 } cli_options_scope;
 
 /* The options in effect as {"beam_size": 5, ...}: an "options" object accepts them. `settings`: resolved. Returns a new reference. */

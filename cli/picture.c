@@ -58,7 +58,7 @@ int cli_picture_begin(cli_output *out, const char *title)
     put_text(out, title, "&lt;", "&amp;");
     cli_output_printf(out, "</title>\n<style>\n");
     cli_output_write(out, cli_picture_files[0].text, cli_picture_files[0].length);
-    cli_output_printf(out, "</style>\n</head>\n<body>\n<main id=\"pictures\"><noscript>This page draws its pictures "
+    cli_output_printf(out, "</style>\n</head>\n<body>\n<main id=\"pictures\"><noscript>This page draws its charts "
                            "with JavaScript, which is off.</noscript></main>\n"
                            "<script type=\"application/json\" id=\"events\">[");
     json_t *event = json_pack("{s:s,s:o}", "event", "page", "title", cli_json_text(title, strlen(title)));

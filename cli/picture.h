@@ -24,7 +24,8 @@ int cli_picture_begin(cli_output *out, const char *title);
 int cli_picture_event(cli_output *out, const json_t *event, int digits);
 void cli_picture_end(cli_output *out);
 
-/* Write a page with a single event: `object`, whose member "event" is set to `kind`. NULL means out of memory. Same return values. */
+/* Write a page with a single event: `object`, whose member "event" is set to `kind`. NULL means out of memory. CLI_OK, or CLI_FAILED
+ * after a message. */
 int cli_picture_write(cli_output *out, const char *title, const char *kind, json_t *object);
 
 #endif

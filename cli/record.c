@@ -1,4 +1,4 @@
-/* Rows and objects; see record.h.
+/* Inputs in TSV rows and JSON objects; see record.h.
  *
  * The result of an object is written after the text of its line without the closing brace. The line is not serialised again, so
  * numbers keep their digits and members their order.
@@ -113,14 +113,14 @@ static rill_status take_column(cli_records *r, rill_request *request)
     return RILL_OK;
 }
 
-/* Give the context's error as the message of the input. */
+/* Make the context's error the message of the input. */
 static rill_status fail_option(cli_records *r, rill_request *request)
 {
     r->has_bad_options = 1;
     return fail_record(r, request, "options: %s", rill_error(r->ctx));
 }
 
-/* Handle one option: store a setting in `source`, or append an option of the domain's inputs. */
+/* Handle one member of "options": store a setting in `source`, or append a domain option of the input to r->options. */
 static rill_status take_setting(cli_records *r, const char *name, const json_t *value, rill_option_source *source,
                                 rill_request *request)
 {
@@ -176,7 +176,7 @@ static int holds_options(const rill_option *rows, const json_t *object)
     return 0;
 }
 
-/* Find an object under another name of "options". NULL: there is none. Other objects are user data. */
+/* Find a member that is an object of options, but is not named "options". NULL: none. Other objects are user data. */
 static const char *misplaced_options(const rill_option *rows, const json_t *object)
 {
     const char *key;
@@ -194,7 +194,7 @@ static const char *const request_keys[] = {"constraints", "timeout", "deadline",
 enum { REQUESTS = sizeof request_keys / sizeof *request_keys };
 
 /* Find the first member that has the name of a setting or of a member of a `rill serve` request, and was not reported before in this
- * run. It may be user data, or it was meant for "options". NULL: there is none. */
+ * run. It may be user data, or a misplaced option. NULL: none. */
 static const char *find_suspect_key(cli_records *r, const json_t *object)
 {
     const rill_option *const table = rill_setting_table();
@@ -280,7 +280,7 @@ const char *cli_records_suspect_key(const rill_result *result, const char **why)
     const int is_of_run = row && (row->kind == RILL_OPTION_SCHEDULE || !rill_setting_is_per_request(row));
     *why = is_of_run ? "it is an option of the whole run" : "the options are in \"options\"";
     for (size_t i = 0; i < REQUESTS; i++)
-        if (key == request_keys[i]) *why = "only requests to `rill serve` have it";
+        if (key == request_keys[i]) *why = "only requests to `rill serve` have this member";
     return key;
 }
 

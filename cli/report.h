@@ -14,8 +14,8 @@
 typedef struct cli_shortfalls {
     int64_t n_truncated; /* inputs with an output cut short by a limit, a deadline or a heuristic */
     int64_t n_fewer;     /* inputs without a failure that have fewer outputs than requested */
-    int32_t asked;       /* number of outputs that these requested; 0: they differ */
-    const char *why;     /* reason of the first */
+    int32_t asked;       /* number of outputs that each of the n_fewer inputs requested; 0: the numbers differ */
+    const char *why;     /* reason for the first of the n_fewer inputs, static memory */
 } cli_shortfalls;
 
 /* Count one result. */
@@ -23,8 +23,8 @@ void cli_shortfalls_add(cli_shortfalls *shortfalls, const rill_result *result);
 
 typedef struct cli_report {
     rill_stats stats;
-    const rill_settings *settings;           /* as resolved by the engine */
-    const rill_search_config *search_config; /* for the names in chains */
+    const rill_settings *settings;           /* settings as resolved by the engine */
+    const rill_search_config *search_config; /* has the names of heuristics, scorers and scheduler */
     const cli_session *session;              /* for the model, threads and workers */
     double read_seconds, write_seconds;      /* seconds in the reader, including waits, and in the writer */
     double wall_seconds;                     /* seconds from beginning to end */
@@ -54,13 +54,13 @@ void cli_report_print(const cli_report *report, int verbose);
 /* Warn about lists that are shorter than requested. Without a summary line, warn about truncated outputs too. */
 void cli_report_warn(const cli_report *report, int summary);
 
-/* The objects of --stats: new references, NULL when out of memory. */
+/* The object of --stats: a new reference, NULL when out of memory. */
 json_t *cli_report_json(const cli_report *report);
 
 /* A JSON string from UTF-8; invalid bytes become U+FFFD. */
 json_t *cli_json_text(const char *text, size_t length);
 
-/* Write `value` and a newline. Takes the reference; NULL means out of memory. CLI_OK or CLI_FAILED after a message. */
+/* Write `value` and a newline. Takes the reference to `value`; NULL means out of memory. CLI_OK or CLI_FAILED after a message. */
 int cli_json_write(cli_output *output, json_t *value);
 
 /* Whether --json writes to standard output and so replaces the table. `path`: its file, or NULL. */

@@ -3,7 +3,7 @@
  *   {"outputs": [{"text", "score", "path_score", "logp", "length", "finish_reason", ...}], "warnings": [TEXT, ...],
  *    "error": {"code", "message"}}
  *
- * An output has "certified" if it is certified. On request it has "ids", "tokens": [{"text", "id", "logprob"}] and the fields of
+ * An output that is proved optimal has "certified": true. On request it has "ids", "tokens": [{"text", "id", "logprob"}] and the fields of
  * rill_engine_setup by name. "error" exists only after a failure. Infinite numbers are null. */
 #ifndef CLI_RESULT_JSON_H
 #define CLI_RESULT_JSON_H

@@ -1,7 +1,7 @@
 /* rill: the command. Finds the subcommand and calls it; each subcommand has its own file.
  *
  * Exit codes of all subcommands: 0 success; 1 wrong usage or failure; 2 finished, but some inputs failed; 130, 143 or 129 after
- * Ctrl-C, kill or a closed terminal; 141 when the reader of our output is gone, as in `rill decode ... | head`, which prints no
+ * Ctrl-C, kill or a closed terminal; 141 when the reader of the output has closed it, as in `rill decode ... | head`, which prints no
  * message. */
 #include <fcntl.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ static int print_help(void)
               ": streaming batched beam search\n\nUsage: rill COMMAND [options]\n\nCommands:\n");
     for (const cli_command *c = commands; c->name; c++) cli_print("  %-8s %s\n", c->name, c->summary);
     cli_print("\n`rill COMMAND -h` shows the main options of a command, `rill COMMAND --help`\n"
-              "all of them; `man rill` explains all commands.\n"
+              "all options; `man rill` explains all commands.\n"
               "\n"
               "Examples:\n"
               "  rill decode -m model < inputs.txt > outputs.txt\n"
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
-        cli_message("a command is missing; `rill --help` lists them");
+        cli_message("expected a command; `rill --help` lists the commands");
         return CLI_FAILED;
     }
     const char *word = argv[1];

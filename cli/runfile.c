@@ -102,7 +102,7 @@ static int refuse_script(const cli_runfile *file, const char *key, const char *w
                          const char *option)
 {
     char why[1024];
-    while (!strncmp(path, "././", 4)) path += 2; /* a path beside a script in "." begins with "././" */
+    while (!strncmp(path, "././", 4)) path += 2; /* a relative path of a script in "." begins with "././" */
     snprintf(
         why, sizeof why,
         "the script %s, which needs your permission: repeat it as an option, %s %.400s, or set --unsafe-scripts if "

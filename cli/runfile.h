@@ -2,9 +2,9 @@
  * argument.
  *
  * A run file's search options rank between the command line and the model's defaults. Command-line options override them one by one,
- * and an option of a chain replaces the whole chain. The run file must be valid alone. Options in it that do not fit the method on the
- * command line are ignored with a warning, so that `rill run run.lua --method greedy` works for comparisons. All other values are
- * defaults of options.
+ * and an option for heuristics or scorers replaces the whole list of heuristics or scorers. The run file must be valid alone. Options
+ * in it that do not fit the method on the command line are ignored with a warning, so that `rill run run.lua --method greedy` works for
+ * comparisons. All other values are defaults of options.
  *
  * A run file may come from someone else. It may name files to read. Native plugins and files to write need the user's permission. */
 #ifndef CLI_RUNFILE_H
@@ -43,10 +43,10 @@ int cli_runfile_input_format(const cli_runfile *file, const char **tsv, const ch
  * search. CLI_OK or CLI_FAILED after a message; CLI_OK without a run file. */
 int cli_runfile_check_plain(const cli_runfile *file);
 
-/* Check that the run file is valid with the model's defaults and without the command line. Same return values. */
+/* Check that the run file is valid with the model's defaults and without the command line. CLI_OK or CLI_FAILED after a message. */
 int cli_runfile_check(const cli_runfile *file, const cli_session *session);
 
-/* Warn about options of the run file that the command line, or the `method` of a bench (else NULL), overrides. Printed even with
+/* Warn about options of the run file that the command line, or the `method` of `rill bench` (else NULL), excludes. Printed even with
  * --quiet, because the search differs from the described one. */
 void cli_runfile_warn_ignored(const cli_runfile *file, const rill_search_config *search_config, const char *method);
 

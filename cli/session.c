@@ -1,4 +1,4 @@
-/* From options to a context with plugins and an open model. */
+/* A command's context, with plugins and an open model; see session.h. */
 #include "session.h"
 
 #include "cli_workers.h"
@@ -73,7 +73,7 @@ const cli_option cli_model_options[] = {
 };
 
 const cli_option cli_domain_options[] = {
-    MODEL_OPTION("a model's directory: its config.json names the domain"),
+    MODEL_OPTION("directory of a model whose config.json names the domain"),
     DOMAIN_OPTION,
     PLUGIN_OPTIONS,
     VERBOSE_OPTION,
@@ -107,7 +107,8 @@ static int take_model(cli_session *session, const char *value)
         session->open.path = value;
         return CLI_OK;
     }
-    if (session->open.n_ensemble == CLI_MODELS_MAX) return cli_fail("--model: at most %d", CLI_MODELS_MAX + 1);
+    if (session->open.n_ensemble == CLI_MODELS_MAX)
+        return cli_fail("--model: expected at most %d models", CLI_MODELS_MAX + 1);
     session->ensemble[session->open.n_ensemble++] = value;
     return CLI_OK;
 }
@@ -169,7 +170,8 @@ static int take_plugin(void *user, const cli_option *option, const char *value)
     cli_session *session = user;
     switch (option->id) {
     case TAKE_PLUGIN:
-        if (session->n_plugins == CLI_PLUGINS_MAX) return cli_fail("--plugin: at most %d", CLI_PLUGINS_MAX);
+        if (session->n_plugins == CLI_PLUGINS_MAX)
+            return cli_fail("--plugin: expected at most %d plugins", CLI_PLUGINS_MAX);
         session->plugin[session->n_plugins++] = value;
         return CLI_OK;
     case TAKE_UNSAFE: session->script.unsafe = 1; return CLI_OK;

@@ -18,24 +18,25 @@ typedef struct cli_session {
     rill_folder folder;               /* domain and default search of the model's directory */
     rill_option_source *command_line; /* search and model options of the command line */
     rill_option_source *run_file;     /* the options of the run file, which owns them; NULL: no run file */
-    cli_option_rows rows;             /* the options that set these ... */
-    const char *hidden_option; /* ... except this one, which the command replaces; set before cli_session_start() */
-    rill_pair *values;         /* [n_values] options for the domain of the open model */
+    cli_option_rows rows;             /* command-line options that set search and model options */
+    const char
+        *hidden_option; /* a setting without a row, since another option replaces it; set before cli_session_start() */
+    rill_pair *values;  /* [n_values] options for the domain of the open model */
     int32_t n_values;
-    int row_options_only; /* open models with options that their domain has a row for, and none from a directory */
-    const char *domain;
+    int row_options_only;   /* pass only options that the domain declares, and none from the model's directory */
+    const char *domain;     /* from --domain or the run file; NULL: config.json names it */
     rill_open_options open; /* open.threads: 0 until an option, the run file or cli_session_configure() sets it */
     const char *ensemble[CLI_MODELS_MAX]; /* further models of an ensemble, after the one at open.path */
-    int has_threads_option;
-    int workers;        /* 0: chosen when the model is opened */
-    int is_large_input; /* much input, and no reason to use a single thread */
-    int n_scripts;      /* number of loaded scripts; the first of them follow */
+    int has_threads_option;               /* an option or the run file sets the number of threads */
+    int workers;                          /* 0: chosen when the model is opened */
+    int is_large_input;                   /* several workers are likely to be faster than one */
+    int n_scripts; /* number of loaded scripts; the first CLI_SCRIPTS_MAX are in scripts_loaded */
     rill_script *scripts_loaded[CLI_SCRIPTS_MAX];
     int verbose;
     const char *plugin[CLI_PLUGINS_MAX];
     int n_plugins;
     rill_registry_mark builtin_mark; /* size of the registry before plugins */
-    /* Load further plugins into a worker's context: those of a run file. May be NULL. */
+    /* Load the plugins of a run file into a worker's context. NULL: no run file. */
     rill_status (*prepare)(void *user, int worker, rill_context *ctx);
     void *prepare_user;
     rill_script_options script; /* permissions and limits of scripts; its print function erases the progress line */
@@ -44,7 +45,7 @@ typedef struct cli_session {
 } cli_session;
 
 extern const cli_option cli_model_options[];
-/* The same without options that matter only for running a model. */
+/* Options of cli_model_options for commands that use a domain but do not run a model. */
 extern const cli_option cli_domain_options[];
 /* Options that register names: plugins, and a model or a domain to open. */
 extern const cli_option cli_naming_options[];

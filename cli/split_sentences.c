@@ -257,7 +257,8 @@ static rill_status append_separator(const cli_split_line *line, int32_t i, rill_
         space = is_space;
         begun |= !is_space;
     }
-    /* If the input has no space here, the output gets one only after an ASCII character, and so not after a Chinese full stop. */
+    /* If the input has no space between the sentences, the output gets one only after an ASCII character, not after a Chinese full
+     * stop. */
     const int ascii = out->length > 0 && (unsigned char)out->data[out->length - 1] < 0x80;
     const int wanted = space || (begin == end && ascii);
     return status == RILL_OK && wanted && begun && i < line->n ? rill_text_append(out, " ", 1) : status;
@@ -269,7 +270,7 @@ static const rill_output *part_output(const cli_split_line *line, int32_t part, 
     return rill_result_output(r, rank < r->n_outputs ? rank : r->n_outputs - 1);
 }
 
-/* Join the outputs of this rank of all sentences into *out, which owns the memory. */
+/* Join output number `rank` of each sentence into *out, which owns the memory. */
 static rill_status join_output(const cli_split *s, const cli_split_line *line, int32_t rank, rill_output *out)
 {
     rill_text text = {.ctx = s->ctx};

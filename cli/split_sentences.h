@@ -1,5 +1,5 @@
-/* Decode long inputs sentence by sentence. A reader and a writer wrap those of the command: the reader splits lines, the writer joins
- * results.
+/* Decode long inputs sentence by sentence. A reader and a writer wrap the reader and the writer of the command: the reader splits lines,
+ * the writer joins results.
  *
  * Translation models are trained on sentences and drop the end of longer inputs. With "auto", an input that is longer than the model
  * is made for (rill_model_split()) is split, and each sentence is an input of the engine. The outputs are joined with the text between
@@ -20,19 +20,21 @@ typedef struct cli_split {
     rill_read_request_fn read; /* the wrapped functions and their user */
     rill_write_fn write;
     void *user;
-    int64_t first;                      /* lines of the whole input before this run, for numbers of samples */
-    int64_t n_split, n_split_lists;     /* lines that were split; of these, lines with several outputs */
-    int64_t n_too_short;                /* lines with suspiciously short outputs */
+    int64_t first;                  /* lines of the whole input before this run; the seeds of samples depend on it */
+    int64_t n_split, n_split_lists; /* lines that were split; of these, lines with several outputs */
+    int64_t n_too_short;            /* lines with suspiciously short outputs */
     int64_t n_results, n_lines_written; /* results of the engine; lines whose results were written */
     int64_t n_read;                     /* inputs that the engine has read */
     /* private */
     const rill_model *model;
     const rill_settings *settings;
     rill_context *ctx;
-    int is_on, always_splits, cuts;
+    int is_on;         /* the model is made for sentences: cli_can_split() */
+    int always_splits; /* mode "sentences": split short inputs too */
+    int cuts;          /* split inputs; 0: only count suspiciously short outputs */
     int64_t n_lines;
     cli_split_line *pending, *line;
-    rill_request request; /* the current line */
+    rill_request request; /* request of the current line */
     rill_part *part;      /* [n] parts of the line; part_index is the next one */
     int32_t n, part_index, part_capacity;
     size_t prefix_length;

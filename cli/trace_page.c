@@ -1,7 +1,7 @@
 /* rill trace: convert the trace of a run to one HTML file with charts. The file needs no external resources.
  *
- * The page (picture.h) contains the events of the trace. Of a long run it has only the first timesteps, and it has trees only of the
- * first inputs, as many as fit. The page and standard error say what is missing. The trace is read twice: to count, and to copy.
+ * The page (picture.h) contains the events of the trace. Of a long run it has only the first timesteps, and trees of only the first
+ * inputs, up to CANDIDATES candidates. The page and standard error say what is missing. The trace is read twice: to count, and to copy.
  *
  * Divisions: options · counting · copying · the page · the command. */
 #include <inttypes.h>
@@ -27,7 +27,7 @@ typedef struct trace_page {
     const char *path, *output_path, *title, *timesteps_option, *trees_option;
     cli_output out;
     int64_t max_timesteps; /* limit of timesteps in the page */
-    int64_t max_trees;     /* number of inputs with trees; -1: as many as fit */
+    int64_t max_trees;     /* number of inputs with trees; -1: as many as have at most CANDIDATES candidates */
     int64_t n_timesteps, n_events;
     /* [n_tallies] in order of reading, then sorted by choose_trees(). Memory grows with the events of the trace, not with input
      * numbers. */
@@ -69,10 +69,10 @@ static int parse(trace_page *v, int argc, char **argv, int *helped)
     const cli_group groups[] = {{"Options", view_options}, {NULL, NULL}};
     const cli_syntax syntax = {
         "rill trace FILE [-o PAGE.html] [options]",
-        "Make one HTML file of pictures from a trace (`rill decode --trace FILE`): how full\n"
-        "the timesteps were, inputs from admitted to finished, beam widths, what pruned\n"
-        "what, time per stage. With the trace of `--trace-trees` it has the tree of each\n"
-        "input's hypotheses. The page needs nothing else, no network either.",
+        "Make an HTML page of charts from a trace (`rill decode --trace FILE`): batch\n"
+        "fill of the timesteps, when inputs were admitted and finished, beam widths,\n"
+        "pruning by each heuristic, time per stage. With a trace of `--trace-trees`, the page also\n"
+        "has the tree of each input's hypotheses. It is one file and needs no network.",
         groups,
         "Examples:\n"
         "  rill decode -m model -i in.txt -o out.txt --trace run.jsonl --trace-trees\n"

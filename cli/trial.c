@@ -174,7 +174,7 @@ static int differ(const char *a, const char *b)
     return a && b ? strcmp(a, b) != 0 : a != b;
 }
 
-/* A key of "options" whose values in `a` and `b` differ; NULL: there is none. */
+/* Find a key of "options" that `b` lacks, or has with another value than `a`. NULL: none. */
 static const char *changed_option(const rill_script_config *a, const rill_script_config *b)
 {
     for (int32_t i = 0, j; i < a->n_options; i++) {
@@ -184,7 +184,7 @@ static const char *changed_option(const rill_script_config *a, const rill_script
     return NULL;
 }
 
-/* A key by which a point would need another model, input or output than the script; NULL: there is none. */
+/* Find a key that a point changes although all points share its value: model, input, output and others. NULL: none. */
 static const char *changed_key(const rill_script_config *point, const rill_script_config *script)
 {
     const struct {

@@ -11,7 +11,7 @@
 #include "points.h"
 #include "session.h"
 
-/* NULL: not set. `tsv` has two columns: inputs, unless `input` has them, and references. */
+/* Paths of the files of a test set; NULL: not set. `tsv` has two columns, inputs and references; `input` overrides the first. */
 typedef struct cli_testset_files {
     const char *input, *references, *tsv;
 } cli_testset_files;
@@ -34,14 +34,14 @@ int cli_metric_take(const char *name, const cli_metric_kind **kind);
 rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                             uint64_t *hash, cli_trial *out);
 
-/* Decode all inputs with the search config and discard the results, to measure time. Same return values. */
+/* Decode all inputs with the search config and discard the results, to measure time. Returns as cli_trial_judge(). */
 rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                            cli_trial *out);
 
 /* Evaluation of a series of configurations. */
 typedef struct cli_trials {
     cli_points points;
-    cli_session *session; /* its options override every point */
+    cli_session *session; /* its command-line options override every point */
     cli_testset *set;
     const char *path;                 /* path of the script, for messages */
     rill_script *script;              /* the script, to locate errors */
@@ -58,7 +58,7 @@ int cli_trials_try(cli_trials *trials, const rill_script_config *config);
 /* Refuse a parameter that the command line sets too. CLI_OK or CLI_FAILED after a message. */
 int cli_trials_check_name(const char *path, const rill_option_source *command_line, const char *name);
 
-/* Whether the run reports certificates for every point. */
+/* Whether outputs are certified (proved optimal) at every point, so that the table has the column cert%. */
 int cli_trials_have_certified(const cli_trials *trials);
 
 /* Erase the progress line. Has the type of cli_session.erase_progress. */

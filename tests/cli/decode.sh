@@ -136,7 +136,7 @@ decode -q --n-best 6 -k 2
 exits 0; says "fewer than 6 outputs: beam-size is smaller than n-best"
 for n in 1 2; do
   decode -q --n-best 6 --stop-after $n
-  exits 0; says "fewer than 6 outputs: the search stops after fewer (stop-after)"
+  exits 0; says "fewer than 6 outputs: the search stops after fewer outputs (stop-after)"
 done
 decode -q --n-best 6 --absolute 0.5 --min-width 6
 exits 0; lines 36
@@ -288,7 +288,7 @@ done
 for pair in "--stats -" "--trace -" "--stats - -o -" "--stats - --trace - -o new"; do
   # shellcheck disable=SC2086
   run "$rill" decode -m "$tiny" -i six $pair
-  kept "cannot both go to standard output"
+  kept "cannot both be written to standard output"
 done
 status=0
 "$rill" decode -m "$tiny" -q -i six --stats /dev/stdout >mixed 2>err || status=$?

@@ -27,7 +27,7 @@ for file in rill/convert/convert_mt.py rill/convert/torch_files.py bash-completi
 done
 run rill convert --no-such
 verdict "$(good [ "$status" != 0 ])" "the installed converter runs"
-says_not "not where rill was installed"
+says_not "cannot find the converters"
 
 # --- the lines of the page, as they stand there, with the compiler of this build for `cc`
 mkdir tools && printf '#!/bin/sh\nexec %s "$@"\n' "${compiler[*]}" >tools/cc && chmod +x tools/cc

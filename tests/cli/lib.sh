@@ -51,7 +51,7 @@ silent() { verdict "$(good no_bytes err)" "nothing was expected on stderr"; }
 # The counts of outputs that are cut short or too few, and nothing else; but where there is one processor, that it has no two threads.
 counts_only() {
   local others
-  others=$(grep -cv '^rill: warning: [0-9]* \(of [0-9]* inputs have \|threads were asked for\)' err || true)
+  others=$(grep -cv '^rill: warning: [0-9]* \(of [0-9]* inputs have \|threads were requested\)' err || true)
   verdict "$(good [ "$others" = 0 ])" "counts alone were expected on stderr"
 }
 prints() { verdict "$(good contains "$1" out)" "stdout should have: $1"; }

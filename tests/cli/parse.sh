@@ -103,7 +103,7 @@ for workers in 1 2; do
   says 'line 11: options: unknown option "tokenized_": did you mean "tokenized"?'
   says 'line 12: options: input-format: "text tokenized=1" is not one of auto|tree|tagged|text'
   says 'line 13: "settings": the options are in "options"'
-  says 'warning: line 14: the member "input-format" is copied and not read'
+  says 'warning: line 14: the member "input-format" is copied but not read'
   differ own.1 own.6
 done
 printf '{"text": "W0, w1", "options": {"tokenized": %s}}\n' true false >own
@@ -165,7 +165,7 @@ feed text "$rill" run sweep.lua -q
 exits 1; says 'a sweep prints no outputs'
 run "$rill" decode -m "$model" -q -i text --pretty --n-best 2
 exits 1
-says "--pretty shows one tree per input, in order: leave out --n-best"
+says "--pretty cannot be combined with --n-best"
 run "$rill" decode -m "$model" -q -i text --pretty --unordered
 exits 1; says "--unordered"; prints_nothing
 run "$rill" run pretty.lua --config sweep.lua -q -i text

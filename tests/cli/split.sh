@@ -96,7 +96,7 @@ says "warning: 1 of 1 inputs were decoded sentence by sentence: output i of such
 json "$("$check_json" out outputs.0.logp)" outputs.0.score out
 sed 's/, "n-best": 3//' object >one_output
 feed one_output "$rill" decode -m "$model" -q --jsonl --split sentences
-says_not "inputs were decoded"
+says_not "inputs were split"
 
 # --- lists are said to be what they are
 feed paragraph "${rill_decode[@]}" --n-best 2

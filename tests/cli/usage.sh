@@ -5,7 +5,7 @@ set -eu
 
 # --- commands
 run "$rill"
-exits 1; says "a command is missing"
+exits 1; says "expected a command"
 run "$rill" --help
 exits 0; silent; prints "Commands:"; prints "decode"; prints "Examples:"
 run "$rill" help

@@ -103,7 +103,7 @@ run "$rill" run run.lua --method greedy
 exits 0; says "warning: run.lua: left out, because the options exclude it: heuristics (absolute:6, relative:0.001)"
 says ", scheduler (all), options.finish, options.beam_size, options.max_in_flight"
 run "$rill" run run.lua --method greedy -q
-exits 0; says "warning: run.lua: left out"
+exits 0; says "warning: run.lua: ignored"
 "$rill" decode -q -m "$geo" -i "$questions" --method greedy --budget 50 --n-best 3 >wanted; same out wanted
 # A contradiction of options alone is one.
 run "$rill" run run.lua --method greedy -k 5
