@@ -26,7 +26,6 @@ RILL_C_BEGIN
 typedef struct rill_carver {
     char *base;  /* start of the block; NULL while sizes are added up */
     size_t used; /* bytes of the block given to arrays so far */
-
 } rill_carver;
 
 static inline void *rill_carve(rill_carver *c, size_t count, size_t size)
