@@ -1,6 +1,6 @@
 /* carve.h: one allocation for several arrays.
  *
- * Two ways, both with one block for all arrays, each aligned to a cache line:
+ * Two ways, each with one allocated block for all arrays; every array begins at a cache line:
  *
  *   scratch   temporary arrays of a call. A layout function runs twice: without a base to add up sizes, then with the block to set
  *             pointers. The block only grows, so the steady state allocates nothing; its content is lost when it grows.
@@ -24,8 +24,8 @@
 RILL_C_BEGIN
 
 typedef struct rill_carver {
-    char *base; /* NULL while sizes are added up */
-    size_t used;
+    char *base;  /* start of the block; NULL while sizes are added up */
+    size_t used; /* bytes of the block given to arrays so far */
 } rill_carver;
 
 static inline void *rill_carve(rill_carver *c, size_t count, size_t size)
@@ -35,8 +35,8 @@ static inline void *rill_carve(rill_carver *c, size_t count, size_t size)
     return array;
 }
 
-/* Ensure that *block, of *room bytes so far, has c->used bytes, and reset *c to its start. Growing loses the content; on failure there is
- * no block.
+/* Enlarge *block, whose capacity is *room bytes, to at least c->used bytes, and set *c to the start of the block. Growing loses the
+ * content; after a failure *block is NULL.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity, rill_carver *c);
 
@@ -54,10 +54,10 @@ typedef struct rill_array {
 /* The memory of a table's columns; zero-initialise. */
 typedef struct rill_columns {
     char *block;
-    size_t bytes, capacity; /* elements of each column */
+    size_t bytes, capacity; /* bytes: size of the block; capacity: elements of each column */
 } rill_columns;
 
-/* Grow each of the n columns to at least `need` elements; grows by half at least. Content is kept, new elements are zero. `what` names the
+/* Grow each of the n columns to at least `need` elements, and by at least half. Content is kept, new elements are zero. `what` names the
  * table in the error. On failure nothing changes.
  *   RILL_OK · RILL_ERR_MEMORY (recorded) */
 RILL_API rill_status rill_columns_grow(rill_context *ctx, rill_columns *memory, size_t need, const rill_array *columns,

@@ -26,12 +26,13 @@ typedef void *(*rill_realloc_fn)(void *user, void *block, size_t old_size, size_
 
 typedef enum rill_log_level { RILL_LOG_DEBUG, RILL_LOG_INFO, RILL_LOG_WARNING, RILL_LOG_ERROR } rill_log_level;
 
-/* Receives one line without newline. The text is valid during the call. Threads as for the allocation function. */
+/* Receives one line without newline. The text is valid during the call. Called from the context's thread and its workers', by one thread at
+ * a time. */
 typedef void (*rill_log_fn)(void *user, rill_log_level level, const char *message);
 
 typedef struct rill_context_options {
     size_t struct_size;       /* sizeof(rill_context_options) */
-    rill_realloc_fn allocate; /* NULL: the C library's */
+    rill_realloc_fn allocate; /* NULL: the C library's allocator */
     void *allocate_user;
     rill_log_fn log; /* NULL: log lines are dropped */
     void *log_user;
@@ -46,7 +47,7 @@ RILL_API rill_status rill_context_create(rill_context **out, const rill_context_
 RILL_API void rill_context_destroy(rill_context *ctx);
 
 /* Have rill_context_destroy() call fn(user): in reverse order of registration, while plugins are still loaded and memory can still be
- * freed. For data that must live as long as the tables it registered.
+ * freed. Use it to free data that must live as long as the tables (rill_domain, rill_scorer ...) that the caller registered.
  *   RILL_OK · RILL_ERR_MEMORY (recorded; fn will not be called) */
 RILL_API rill_status rill_context_defer(rill_context *ctx, void (*fn)(void *user), void *user);
 
@@ -71,12 +72,12 @@ RILL_API rill_status rill_fail(rill_context *ctx, rill_status status, const char
 /* rill_fail() for a failed allocation of `size` bytes for `what`. */
 RILL_API rill_status rill_fail_memory(rill_context *ctx, size_t size, const char *what);
 
-/* Log one line. */
+/* Pass one line, without newline, to the context's log function. */
 RILL_API void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Memory from the context's allocator, aligned to 64 bytes. rill_free() needs the allocated size. rill_alloc() of 0 bytes returns a
- * non-NULL pointer that rill_free(ctx, p, 0) accepts. On failure NULL, nothing recorded. */
+ * non-NULL pointer that rill_free(ctx, p, 0) accepts. On failure they return NULL and record no error. */
 RILL_API void *rill_alloc(rill_context *ctx, size_t size);
 RILL_API void *rill_calloc(rill_context *ctx, size_t count, size_t size); /* zeroed; NULL when count*size overflows */
 RILL_API void rill_free(rill_context *ctx, void *block, size_t size);
@@ -87,9 +88,9 @@ RILL_API void rill_free(rill_context *ctx, void *block, size_t size);
 RILL_API rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t need, size_t size,
                                const char *what);
 
-/* Copy a struct whose first member is its size (size_t) from a program that may be built against an older header: members that it lacks
- * become 0, which means unset in rill's structs. `own` has `size` bytes; a struct of fewer than `min_size` bytes, or of more than `size`,
- * is refused. Members are appended after all padding, since the content of padding is undefined.
+/* Copy a struct whose first member is its size (size_t) from a program that may be built against an older header: members that the older
+ * struct lacks become 0, which means unset in rill's structs. `own` has `size` bytes; a struct of fewer than `min_size` bytes, or of more
+ * than `size`, is refused. Members are appended after all padding, since the content of padding is undefined.
  *   what: names the struct in the error, "a request" · ctx: NULL records nothing
  *   RILL_OK · RILL_ERR_ABI; `own` is then unchanged */
 RILL_API rill_status rill_copy_struct(rill_context *ctx, const char *what, void *own, size_t size, const void *from,
@@ -99,7 +100,7 @@ RILL_API rill_status rill_copy_struct(rill_context *ctx, const char *what, void 
 RILL_API size_t rill_memory_used(const rill_context *ctx);
 RILL_API size_t rill_memory_peak(const rill_context *ctx);
 
-/* The one of names[0..n) that is nearest to the misspelt `word`, or NULL when none is near: for "did you mean". */
+/* Return the name of names[0..n) that is nearest to the misspelt `word`, for "did you mean"; NULL when no name is near. */
 RILL_API const char *rill_nearest(const char *word, const char *const *names, size_t n);
 
 /* A growing text buffer: domains write their outputs into one. Zero-initialise with the context set; free with rill_text_clear(). `data`
@@ -111,8 +112,8 @@ typedef struct rill_text {
     size_t capacity;
 } rill_text;
 
-/* strtod(), snprintf() and vsnprintf() with a decimal point in any locale: the host program may have set one that writes "0,6". The
- * whole library reads and writes numbers with these; so do rill_fail(), rill_log() and rill_text_printf(). */
+/* strtod(), snprintf() and vsnprintf() with a decimal point in any locale: the host program may have set a locale that writes "0,6". The
+ * whole library reads and writes numbers with these functions; rill_fail(), rill_log() and rill_text_printf() use them too. */
 RILL_API double rill_read_number(const char *text, char **end);
 /* Write the shortest of %.15g and %.17g that reads back as the same number. Returns the length, as snprintf() does. */
 RILL_API int rill_write_number(char *out, size_t size, double number);

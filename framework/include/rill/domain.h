@@ -1,16 +1,16 @@
-/* The contract between the engine and a domain: a model that is decoded one action at a time.
+/* The contract between the engine and a domain, which is a kind of model that is decoded one action (token, parser transition) at a time.
  *
  * A domain is a const table of functions. The engine owns hypotheses, beams and the *ids* of states; the domain owns the memory of the
  * states, wherever it lives, and never sees a beam. The engine never sees a tensor.
  *
  * Dimension letters used below
- *   n   rows in a call: states to make or to score, of any items, of any lengths, in any order; 0 is legal
+ *   n   rows in a call: hypotheses whose states are computed or scored, of any items, of any lengths, in any order; 0 is legal
  *   M   maximum number of choices requested per row (ask->max_choices)
  *   m   inputs in an encode call
  *
  * Ids
- *   slot  a small integer that names an item in flight and the place of its encoder memory, 0 <= slot < slots
- *   node  a small integer that names one state and the place where the domain keeps it (a row of the KV cache), 0 <= node < nodes
+ *   slot  index of an item in flight and of its encoder memory, 0 <= slot < slots
+ *   node  index of one state in the domain's memory (a row of the KV cache), 0 <= node < nodes
  *   action  an integer in [0, info.actions): a token, a parser transition. RILL_ACTION_START (-1) is the action of an item's first node,
  *           whose parent is RILL_NO_NODE (-1)
  *
@@ -18,24 +18,24 @@
  * Life of a runner start, any mix of the decoding calls, stop; before the model is closed. A domain without start and stop is its own
  * runner: the model decodes, for one engine at a time.
  * Life of an item encode(slot) · step and score on its nodes, timestep after timestep · finalize once per output · drop(slot). Under a
- * memory limit the engine may free all of its nodes and restart from a first node in the same slot.
+ * memory limit the engine may free all nodes of an item and restart its search from a first node in the same slot.
  * Life of a node step makes it · score reads it, perhaps several times · step reads it as state_parent of its children · free ends it. With
  * RILL_STATE_PARENT the engine frees it as soon as its children have been stepped or pruned; with RILL_STATE_PATH as soon as no live or
  * unfinished hypothesis passes through it.
  *
  * Self and threads `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`, `tokenize`, `first_action` and `split`
- * get the model, all others the runner. A domain with `start` must treat the model as const from open to close: runners decode from it in
- * several threads at once, and any thread may call the functions just named meanwhile. Their working memory is therefore the stack or the
- * caller's context (`ctx`, or that of `out`), which also records their failures. A runner's methods run on its engine's thread, one at a
- * time, with the engine's context. Without `start` all methods run on the model's one thread; for several workers the model is opened once
- * for each.
+ * get the model as their first argument, all other methods get the runner. A domain with `start` must treat the model as const from open to
+ * close: runners decode from it in several threads at once, and any thread may call the functions just named at the same time. These
+ * functions therefore take working memory only from the stack or from the caller's context (`ctx`, or the context of `out`), which also
+ * records their failures. A runner's methods run on its engine's thread, one at a time, with the engine's context. Without `start` all
+ * methods run on the model's one thread, and several workers open the model once each.
  *
  * Asynchronous scores A domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its result is ready when
  * collect() of its group has returned. Until then its rows, ask and out stay valid. Meanwhile the engine may call measure, encode, reserve,
  * drop, free, finalize and field for any ids, and step and score for the other group's rows, which belong to other items. Each of these
- * must behave as if all earlier calls were complete: submitted work runs in order. reserve moves nothing that a submitted call uses, or
- * waits for that call. A group has at most one submitted call, and every submitted call is collected before the runner is stopped. step may
- * always return before its work is done.
+ * calls must behave as if all earlier calls were complete: submitted work runs in order. reserve moves nothing that a submitted call uses,
+ * or waits for that call. A group has at most one submitted call, and every submitted call is collected before the runner is stopped. step
+ * may always return before its work is done.
  *
  * No pointer passed to a method may be kept after it returns, except the pointers of a submitted call.
  * A method that fails returns a negative status after rill_fail(); the run then ends, except where noted.
@@ -52,9 +52,9 @@ RILL_C_BEGIN
 
 /* What a choice does to the hypothesis. */
 typedef enum rill_terminal {
-    RILL_LIVE = 0, /* it can be extended */
-    RILL_END = 1,  /* the end action: not counted in the length */
-    RILL_LAST = 2, /* an ordinary action that completes the hypothesis: counted in the length */
+    RILL_LIVE = 0, /* the hypothesis can be extended */
+    RILL_END = 1,  /* the end action (</s>): not counted in the hypothesis's length */
+    RILL_LAST = 2, /* an ordinary action that completes the hypothesis: counted in its length */
 } rill_terminal;
 
 /* Which terminal choices a row may return: a bit set, so that rules from several sources combine. */
@@ -73,18 +73,18 @@ typedef enum rill_domain_feature {
 
 /* One input that is being admitted to a slot. */
 typedef struct rill_input {
-    const char *text; /* in: [length] bytes as read, without newline; not NUL-terminated */
-    size_t length;    /* in */
+    const char *text; /* in: the input, [length] bytes as read, without newline; not NUL-terminated */
+    size_t length;    /* in: bytes of text */
     int64_t id;       /* in: position in the input stream from 0 */
-    int32_t slot;     /* in */
+    int32_t slot;     /* in: where its encoder memory goes */
     /* out: RILL_OK on entry; a negative status fails this input alone, see rill_input_fail(); RILL_EMPTY: the input has nothing to
      * decode, its output is empty and its slot stays unused */
     rill_status status;
-    /* out: this input's own length limit in actions. The user's setting can lower it, and raise it up to info.max_positions. 0, as on
-     * entry, means info.max_length, to which the same applies */
+    /* out: this input's own length limit in actions. The user's setting can lower it, and raise it up to info.max_positions. 0, the value
+     * on entry, means info.max_length, which the user's setting changes in the same way */
     int32_t max_length;
-    /* out, optional: this input's size in the domain's unit (tokens), for scheduling and for limits that depend on it
-     * (max_length_factor, slot_unit_bytes) */
+    /* out, optional: this input's size in the domain's unit (tokens), for scheduling and for limits proportional to it (max_length_factor,
+     * slot_unit_bytes) */
     int64_t size;
     /* out: why status is negative; otherwise a warning about how the input was read, see rill_input_warn() */
     char message[248];
@@ -92,32 +92,33 @@ typedef struct rill_input {
 } rill_input;
 
 /* Length in bytes of the white space that a text begins with, or 0. White space is any control character, Unicode space, zero-width
- * character, direction mark or byte order mark. A text of nothing else is blank. Bytes that are not valid UTF-8 are not white space. */
+ * character, direction mark or byte order mark. A text of white space alone has an empty output. Bytes that are not valid UTF-8 are not
+ * white space. */
 RILL_API size_t rill_blank_bytes(const char *text, size_t length);
 
-/* Fail one input: sets status and message; returns status. */
+/* Fail one input: set its status and message. Returns `status`. */
 RILL_API rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Attach a warning to an input that is decoded nevertheless: it is delivered with the result (rill_result.warning). A text that is too
+/* Attach a warning to an input that is decoded nevertheless: it is delivered with the result (rill_result.warning). A message that is too
  * long is cut after a whole character. */
 RILL_API void rill_input_warn(rill_input *input, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The input's own value of an option in rill_domain.input_options, already checked against the option's row. NULL: it has none, and the
- * value the model was opened with applies. */
+/* The input's own value of an option in rill_domain.input_options, already checked against the option's row. NULL: the input sets no value,
+ * so the value with which the model was opened applies. */
 RILL_API const char *rill_input_value(const rill_input *input, const char *name);
-/* Whether a switch is on for this input; `opened`: its value as the model was opened. */
+/* Return 1 if a switch is on for this input, else 0. `opened`: the value with which the model was opened, used if the input sets none. */
 RILL_API int rill_input_switch(const rill_input *input, const char *name, int opened);
 
-/* The rows of one call. Arrays of [n]; read-only. */
+/* The rows (live hypotheses) of one call of step or score. Arrays have n entries and are read-only. */
 typedef struct rill_rows {
     int32_t n;
     int32_t phase;       /* 0 <= phase < info.phases */
-    const int32_t *node; /* the row's state; step makes it */
-    /* the state of the parent hypothesis; RILL_NO_NODE for a first node, and when that state is already freed (RILL_STATE_PARENT with
-     * another state_parent) */
+    const int32_t *node; /* the row's state; step computes it */
+    /* the state of the parent hypothesis; RILL_NO_NODE for a first node, and when that state has been freed already (possible under
+     * RILL_STATE_PARENT if state_parent is another state) */
     const int32_t *parent;
-    /* the state that this one is computed from; RILL_NO_NODE for a first node. Equal to parent except under cube pruning */
+    /* the state from which the row's state is computed; RILL_NO_NODE for a first node. Equal to parent except under cube pruning */
     const int32_t *state_parent;
     const int32_t *action; /* the action that extends the parent; RILL_ACTION_START for a first node */
     const int32_t *slot;
@@ -125,17 +126,19 @@ typedef struct rill_rows {
     int32_t group;        /* 0 or 1: which of the two timesteps that may run concurrently, see collect() */
 } rill_rows;
 
-/* What the engine requests of the rows of a score call. The engine applies rules, constraints and scorer bonuses: it requests enough
- * choices that the result is exact, and as picks the log-probabilities of actions that may gain a bonus. */
+/* What a score call must return for its rows. The engine applies rules, constraints and scorer bonuses: it requests enough choices that the
+ * result is exact, and, as picks, the log-probabilities of particular actions that may gain a bonus. */
 typedef struct rill_score_request {
-    int32_t max_choices;            /* M >= 0: the best M legal actions of each row; 0: picks only */
-    const int32_t *row_max_choices; /* [n] the engine reads only this many choices of the row; NULL: M of each */
-    size_t legal_words;             /* actions / 64 rounded up */
-    const uint64_t *legal;          /* [sets, legal_words] sets of actions, bits as in info.legal; NULL: no sets */
-    /* [n] the set that restricts a row's choices, -1: any legal action. With info.legal every row has a set, which is a subset of it.
-     * NULL without sets */
+    int32_t max_choices; /* M >= 0: the best M legal actions of each row; 0: picks only */
+    /* [n] number of choices of the row that the engine reads; NULL: M for all rows */
+    const int32_t *row_max_choices;
+    size_t legal_words;    /* actions / 64 rounded up */
+    const uint64_t *legal; /* [sets, legal_words] sets of actions, bits as in info.legal; NULL: no sets */
+    /* [n] index of the set that restricts a row's choices, -1: any legal action. With info.legal every row has a set, a subset of
+     * info.legal. NULL if `legal` is NULL */
     const int32_t *legal_set;
-    int32_t n_picks;            /* additional log-probabilities, of actions inside or outside the row's set: */
+    /* number of picks: additional log-probabilities, of actions inside or outside the row's set */
+    int32_t n_picks;
     const int32_t *pick_row;    /* [n_picks] row index in the call, ascending ... */
     const int32_t *pick_action; /* [n_picks] ... and action, ascending within a row, without duplicates */
 } rill_score_request;
@@ -143,22 +146,23 @@ typedef struct rill_score_request {
 /* Which choices of a row are terminal. */
 typedef enum rill_row_ends {
     RILL_ENDS_BY_ACTION = 0, /* info.end_action is RILL_END, all others are RILL_LIVE */
-    RILL_ENDS_LAST = 1,      /* all are RILL_LAST: a parser's last label, the end of an empty input */
+    RILL_ENDS_LAST = 1,      /* all choices are RILL_LAST: a parser's last label, the end of an empty input */
     /* rill_score_result.terminal has a flag per choice; for domains with info.terminals_by_flag */
     RILL_ENDS_BY_FLAG = 2,
 } rill_row_ends;
 
-/* The domain's answer: row r has the choices [r*stride, r*stride + count[r]), best first: logp descending, then smaller action. They are
- * the model's scores without rules or bonuses. A row with one possible action returns it at logp 0; the network need not run. A row with
- * fewer choices than requested must have returned all actions of its set. A row that returns all of its actions may ignore its set,
- * since the engine applies it. The engine provides the arrays and does not read entries past count. */
+/* The result of a score call. Row r has the choices [r*stride, r*stride + count[r]), best first: logp descending, then smaller action. The
+ * values are the model's log-probabilities, without rules or bonuses. For a row with one possible action the domain returns this action
+ * with logp 0 and need not run the network. If it returns fewer choices than requested, they must be all actions of the row's set. If it
+ * returns all actions of a row, it may ignore the row's set, since the engine applies it. The engine provides the arrays and does not read
+ * entries past count. */
 typedef struct rill_score_result {
     int32_t stride;    /* >= ask->max_choices */
     int32_t *count;    /* [n], 0 <= count <= M */
     int32_t *action;   /* [n, stride] */
     float *logp;       /* [n, stride] natural-log probabilities */
-    uint8_t *ends;     /* [n] of rill_row_ends; RILL_ENDS_BY_ACTION on entry */
-    uint8_t *terminal; /* [n, stride] of rill_terminal; read only for rows with RILL_ENDS_BY_FLAG */
+    uint8_t *ends;     /* [n] rill_row_ends of the row; RILL_ENDS_BY_ACTION on entry */
+    uint8_t *terminal; /* [n, stride] rill_terminal of the choice; read only for rows with RILL_ENDS_BY_FLAG */
     /* [n_picks] bit-identical to the logp of the same action in choices; RILL_SCORE_DEAD for an action that is not legal */
     float *pick_logp;
 } rill_score_result;
@@ -196,8 +200,8 @@ typedef struct rill_hypothesis {
     int32_t slot;
     int32_t length;                 /* number of actions, a RILL_END action included */
     const int32_t *action;          /* [length] */
-    const float *action_logp;       /* [length] the model's log-probability of each */
-    const float *action_path_score; /* [length] with scorers' bonuses */
+    const float *action_logp;       /* [length] the model's log-probability of each action */
+    const float *action_path_score; /* [length] log-probability plus scorers' bonuses of each action */
     const int32_t *node; /* [length] the state that each action led to under RILL_STATE_PATH, else RILL_NO_NODE */
     double path_score;   /* sum of action_path_score */
     double logp;         /* sum of action_logp */
@@ -220,18 +224,19 @@ typedef struct rill_domain {
     rill_status (*reserve)(void *self, int32_t nodes, int32_t slots);
 
     /* Admit m inputs: their encoder memory goes to the given slots. An input that cannot be decoded fails alone through
-     * rill_input_fail(), and an input with nothing to decode is RILL_EMPTY; its slot then stays unused and is not dropped. The engine
-     * answers inputs of white space alone with an empty output and never passes them here. A negative return ends the run. Mandatory. */
+     * rill_input_fail(), and an input with nothing to decode is RILL_EMPTY; the slot of such an input stays unused, and drop() is not
+     * called for it. Inputs of white space alone never reach encode: the engine gives them an empty output. A negative return ends the run.
+     * Mandatory. */
     rill_status (*encode)(void *self, int32_t m, rill_input *inputs);
 
-    /* Compute the state of each row's node from its state_parent's state and its action. Mandatory. */
+    /* Compute the state of each row's node from the state `state_parent` and the row's action. Mandatory. */
     rill_status (*step)(void *self, const rill_rows *rows);
 
     /* Compute the best legal choices and the picks of each row, whose nodes have been stepped in this phase. A call may cover a subset
      * of the stepped rows. Mandatory. */
     rill_status (*score)(void *self, const rill_rows *rows, const rill_score_request *request, rill_score_result *out);
 
-    /* Append an output's text to `out`: one line without newline. Mandatory. */
+    /* Append an output's text to `out`: one line, without newline. Mandatory. */
     rill_status (*finalize)(void *self, const rill_hypothesis *hypothesis, rill_text *out);
 
     /* (optional: nothing to do) The slot's item is finished; release the slot. */
@@ -246,8 +251,8 @@ typedef struct rill_domain {
     /* (optional: the number of words separated by spaces) A cheap estimate of an input's size, for sorting before encoding. */
     int64_t (*measure)(void *self, const char *text, size_t length);
 
-    /* (optional: byte equality after white space is normalised) Append the canonical form of an output, in which two equivalent outputs
-     * are byte-equal, to `out`. Needs no model; `table`: this table. */
+    /* (optional: byte equality after white space is normalised) Append the canonical form of an output, in which two equivalent outputs are
+     * byte-equal, to `out`. Called without a model; `table` is this rill_domain. */
     rill_status (*canonical)(const struct rill_domain *table, rill_context *ctx, const char *text, size_t length,
                              rill_text *out);
 
@@ -255,7 +260,7 @@ typedef struct rill_domain {
      *   RILL_OK · RILL_ERR_NOT_FOUND (this action has no name) · RILL_ERR_MEMORY */
     rill_status (*action_name)(void *self, int32_t action, rill_text *out);
 
-    /* (optional: no name is known) The action of that name, or RILL_NO_ACTION. */
+    /* (optional: no name is known) Return the action of that name, or RILL_NO_ACTION. */
     int32_t (*find_action)(void *self, const char *text, size_t length);
 
     /* (optional: "exact") The default evaluation metric: a name of `rill list metrics`. */
@@ -269,11 +274,11 @@ typedef struct rill_domain {
      *   RILL_OK · RILL_ERR_OPTION (recorded: unknown field or bad form) · RILL_ERR_MEMORY */
     rill_status (*field)(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
 
-    /* (optional: none) The unknown-token action (<unk>), or RILL_NO_ACTION. */
+    /* (optional: RILL_NO_ACTION) Return the unknown-token action (<unk>), or RILL_NO_ACTION if the model has none. */
     int32_t (*unknown_action)(void *self);
 
     /* (optional: nothing) Append to `out` the decoding settings that the model's makers recommend for decoding like `like` ("hf"), as
-     * NAME=VALUE separated by spaces. They apply where the user sets nothing. */
+     * NAME=VALUE separated by spaces. They apply to settings that the user leaves unset. */
     rill_status (*recommend)(void *self, const char *like, rill_text *out);
 
     /* (optional: texts are names of actions separated by spaces, if actions have names) Tokenize a text: the actions that write it within
@@ -286,7 +291,8 @@ typedef struct rill_domain {
     /* (optional, with `stop`: the model is its own runner) Make a runner for a model: it has its own ids of nodes and slots and owns all
      * memory that decoding writes. On success sets *runner; on failure nothing stays allocated.
      *   ctx: the engine's, for all allocations and failures of the runner
-     *   threads: the runner may use this many inside a call, at most those of rill_open_options; it starts them itself */
+     *   threads: number of threads that the runner may use inside a call, at most rill_open_options.threads; the runner starts them
+     *   itself */
     rill_status (*start)(const void *model, rill_context *ctx, int threads, void **runner);
 
     /* (with `start`) Undo start; accepts NULL. Called on the thread that destroys the engine. */
@@ -295,25 +301,25 @@ typedef struct rill_domain {
     /* (optional: no profiles) Start profiling operations from zero (on = 1), or stop.
      *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*profile)(void *self, int on);
-    /* (with `profile`) Operation i of the profile, in execution order; 0 past the last one. */
+    /* (with `profile`) Write operation i of the profile, in execution order, to *out. Returns 1, or 0 if there is no operation i. */
     int (*profile_row)(const void *self, int32_t i, rill_op_profile *out);
     /* (with `profile`) Measure the peak performance of one thread, in about a tenth of a second.
      *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*limits)(void *self, rill_limits *out);
 
     /* (optional: score is synchronous) Wait for the group's score call that returned RILL_AGAIN; see "Asynchronous scores" above.
-     *   RILL_OK · what score fails with; the run then ends */
+     *   RILL_OK · a failure of that score call; the run then ends */
     rill_status (*collect)(void *self, int32_t group);
 
-    /* (optional: rill's defaults) Append the default search for a model whose directory does not define one, as NAME=VALUE separated by
-     * spaces: settings and heuristics, overridden by everything the user sets. Needs no model; `table`: this table, `path`: the model's, or
-     * NULL.
-     *   RILL_OK · a status of open, for the same defects of the files */
+    /* (optional: rill's defaults) Append the default search settings for a model whose directory defines none, as NAME=VALUE separated by
+     * spaces: settings and heuristics, overridden by everything the user sets. Called without a model; `table` is this rill_domain, `path`
+     * the path of the model, or NULL.
+     *   RILL_OK · the failures of open() that the same files cause */
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
     /* (optional: none) The domain's own options, of kind RILL_OPTION_MODEL, up to a row with name == NULL. A name has 2 to 40 characters
-     * of a-z, 0-9 and -, does not begin or end with -, and differs from all settings, chains and outputs. Users set them wherever
-     * settings are accepted. open() finds them in rill_open_options.values, with these names and checked values. */
+     * of a-z, 0-9 and -, does not begin or end with -, and differs from the names of all settings, chain options and output options. Users
+     * set them wherever settings are accepted. open() finds them in rill_open_options.values, with these names and checked values. */
     const rill_option *options;
 
     /* (optional: none) The "model_type" values of config.json that this domain reads, NULL-terminated. A model directory that names no
@@ -321,27 +327,28 @@ typedef struct rill_domain {
     const char *const *model_types;
 
     /* (optional: two hypotheses are equivalent if their last actions are equal) The equivalence classes of cube pruning: a hypothesis
-     * may continue the state of another one of its class, so the same actions must be legal for both. Sets class_of[i] of row i, which
-     * has not been stepped; rows->node is NULL, and the states in rows->state_parent exist. class_of: [rows->n], 0 on entry. */
+     * may continue the state of another one of its class, so the same actions must be legal for both. Set class_of[i] for each row i. The
+     * states of the rows have not been computed yet: rows->node is NULL, but the states in rows->state_parent exist. class_of: [rows->n], 0
+     * on entry. */
     rill_status (*classify)(void *self, const rill_rows *rows, int64_t *class_of);
 
-    /* (optional: none) The forced first action of all outputs of an input, such as a language token: RILL_NO_ACTION if there is none,
-     * and if the input cannot be read. Texts (tokenize, finalize) exclude it. Called on the model, as `tokenize`. input: as
-     * rill_input.text */
+    /* (optional: none) The forced first action of all outputs of an input, such as a language token. Return RILL_NO_ACTION if there is
+     * none, or if the input cannot be read. Texts of tokenize and finalize do not contain this action. Called with the model, not a runner,
+     * as `tokenize` is. input: as rill_input.text */
     int32_t (*first_action)(void *self, rill_context *ctx, const char *input, size_t length);
 
     /* (optional: inputs are decoded whole) Split an input into sentences that may be decoded as separate inputs and whose outputs are
-     * concatenated. Called on the model, as `tokenize`.
+     * concatenated. Called with the model, not a runner, as `tokenize` is.
      *   always: 0: split only inputs longer than the model was trained for
      *   *n: number of sentences, of which the first `capacity` are written, ascending; 1: the input is decoded whole, and nothing is written;
      *   0: likewise, because its task must not be split
      *   *head: length in bytes of a prefix, such as a language tag, to repeat before every sentence; 0 on entry
-     *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: this model has no such inputs) · RILL_ERR_MEMORY */
+     *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: this model's inputs are not made of sentences) · RILL_ERR_MEMORY */
     rill_status (*split)(void *self, rill_context *ctx, int always, const char *text, size_t length, rill_part *part,
                          int32_t capacity, int32_t *n, size_t *head);
 
     /* (optional: none) Options that an input may override (words, numbers and switches), up to a row {0}: rows of `options`, and
-     * "tokenized" as rill_open_options.tokenized. encode() reads them by rill_input_value(). */
+     * "tokenized", which overrides rill_open_options.tokenized. encode() reads them by rill_input_value(). */
     const rill_option *input_options;
 } rill_domain;
 
