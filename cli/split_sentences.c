@@ -175,7 +175,6 @@ static rill_status take_line(cli_split *s, int32_t n)
 {
     cli_split_line *line = s->line = add_line(s, &s->request, n);
     if (!line) return rill_fail_memory(s->ctx, s->request.length, "an input's line");
-    if (s->is_on) line->size = cli_measure_text(s->ctx, s->model, s->request.text, s->request.length);
     if (s->request.number == 0) s->request.number = s->first + line->id + 1;
     line->prefix_length = s->prefix_length;
     for (int32_t i = 0; i < n && n > 1; i++) {
@@ -184,7 +183,6 @@ static rill_status take_line(cli_split *s, int32_t n)
     }
     line->part[n].begin = s->request.length;
     if (n == 1) return RILL_OK;
-    line->size.n_sentences = 0; /* each is decoded */
     line->settings = s->request.settings ? *s->request.settings : *s->settings;
     if (rill_settings_resolve(s->ctx, &line->settings, 0) < 0)
         rill_error_clear(s->ctx); /* each sentence reports the error */
@@ -204,6 +202,11 @@ rill_status cli_split_read(void *user, int may_block, rill_request *request)
     rill_status taken = s->is_on && status == RILL_OK ? find_parts(s) : RILL_OK;
     const int32_t n = s->cuts && s->n > 1 ? s->n : 1;
     if (taken == RILL_OK && s->is_on) taken = take_line(s, n);
+    if (taken == RILL_OK && s->is_on &&
+        status == RILL_OK) { /* the text of an input that failed is the context's message */
+        s->line->size = cli_measure_text(s->ctx, s->model, s->request.text, s->request.length);
+        if (n > 1) s->line->size.n_sentences = 0; /* each is decoded */
+    }
     s->n = n > 1 ? n : 0;
     if (taken < 0) return taken;
     if (n > 1) return next_part(s, request);
@@ -390,8 +393,8 @@ void cli_split_warn(const cli_split *s)
             s->n_too_short, s->n_lines_written,
             s->always_splits ? "" : " (--split sentences decodes each sentence alone)");
     if (s->n_split_lists)
-        cli_message(
-            "warning: %" PRId64 " of %" PRId64
-            " inputs were decoded sentence by sentence: output i of such an input joins output i of each sentence (--split off decodes inputs whole)",
-            s->n_split, s->n_lines_written);
+        cli_message("warning: %" PRId64 " of %" PRId64
+                    " inputs were decoded sentence by sentence: output i of such an input joins "
+                    "output i of each sentence (--split off decodes inputs whole)",
+                    s->n_split, s->n_lines_written);
 }

@@ -98,7 +98,7 @@ exits 0; prints 'labelled F1; precision 100.00 (3 of 3), recall 33.33 (of 9)'; p
 yes x | head -20 >hyp
 yes "$cat" | head -20 >refs
 run "$rill" eval --metric bracket --refs refs hyp
-exits 0; says 'reference line 10:'; says 'broken         20  outputs that are not trees'; says_not 'reference line 11:'
+exits 0; says 'reference line 10:'; prints 'broken         20  outputs that are not trees'; says_not 'reference line 11:'
 
 # --- n-best lists: the first output counts, the best is the oracle's
 printf '%s\n%s\n' "$cat" "$cat" >refs

@@ -94,7 +94,8 @@ exits 1; says "damaged: its size differs from the size in its header"
 printf 'prefix:\xe4\n\nbann:x\n' >wishes
 feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes
 exits 2; lines 4
-says 'line 1: prefix: '; says 'line 3: constraints: this run has no scorer "bann"'; says "line 4: --constraints has no line for it"
+says 'line 1: prefix: '; says 'line 3: constraints: this run has no scorer "bann"'
+says "line 4: the --constraints file has no line for this input"
 line_is 1 ""; line_is 2 "Yes."; line_is 3 ""; line_is 4 ""
 printf 'allow:argmin\n' >wishes
 head -n 1 questions >question

@@ -83,7 +83,7 @@ refuse --scheduler no-such
 refuse --absolute much
 refuse --absolute -1
 refuse --heuristic beam_width:0.2
-says 'unknown heuristic "beam_width": set beam-size for the number of hypotheses in a beam, or prune-relative for a'; says "set beam-size for the number of hypotheses in a beam, or prune-relative for a ratio of probabilities"
+says 'unknown heuristic "beam_width": set beam-size for the number'; says "or prune-relative for a ratio of probabilities"
 refuse --heuristic max_candidates:2; says 'unknown heuristic "max_candidates": set the option max-children'
 refuse --heuristic max-candidates:2; says 'unknown heuristic "max-candidates": set the option max-children'
 refuse --heuristic patience:0.5; says 'unknown heuristic "patience": set the option patience'
@@ -136,7 +136,7 @@ decode -q --n-best 6 -k 2
 exits 0; says "fewer than 6 outputs: beam-size is smaller than n-best"
 for n in 1 2; do
   decode -q --n-best 6 --stop-after $n
-  exits 0; says "fewer than 6 outputs: the search stops after fewer outputs (stop-after)"
+  exits 0; says "fewer than 6 outputs: the search stops after fewer (stop-after)"
 done
 decode -q --n-best 6 --absolute 0.5 --min-width 6
 exits 0; lines 36
@@ -288,7 +288,7 @@ done
 for pair in "--stats -" "--trace -" "--stats - -o -" "--stats - --trace - -o new"; do
   # shellcheck disable=SC2086
   run "$rill" decode -m "$tiny" -i six $pair
-  kept "cannot both be written to standard output"
+  kept "cannot both go to standard output"
 done
 status=0
 "$rill" decode -m "$tiny" -q -i six --stats /dev/stdout >mixed 2>err || status=$?

@@ -112,9 +112,9 @@ END
 run "$rill" evidence wrong -m "$tiny" -o some
 exits 2; prints_nothing
 says 'line 2: expected "ID ||| OUTPUT ||| ... ||| SCORE": the line is left out'
-says "line 3: "; says "line 4: "; says "line 5: "; says "line 6: the id is smaller than the previous one: expected ascending ids"; says "line 9: the id is smaller than the previous one: expected ascending ids"
+says "line 3: "; says "line 4: "; says "line 5: "; says "line 6: the id is smaller"; says "line 9: the id is smaller"
 says 'line 10: expected "ID ||| OUTPUT ||| ... ||| SCORE": the line is left out'
-says "warning: 3 inputs have no evidence, the first of them input 1"
+says "\"ID ||| OUTPUT ||| ... ||| SCORE\": the line is left out"
 head -5 in >five
 feed five "$rill" decode "${search[@]}" --lmbr some
 exits 2; lines 5; says "line 2: some has no evidence for input 1"; says "line 3: "; says "line 4: "; says_not "line 5"

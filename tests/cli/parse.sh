@@ -29,7 +29,7 @@ exits 2
 lines 13
 says 'line 4: column 1: the text ends, but 1 bracket is not closed; the last one opens here; one tree per line is expected; a line'
 says "line 6: column 1: the tree has no words"
-says 'line 7: word 1: unknown tag "XX": tags.vocab lists the model's tags'
+says 'line 7: word 1: unknown tag "XX": tags.vocab lists the'
 says 'line 8: word 1: unknown tag "XX": tags.vocab lists the model's tags; a line of word_TAG tokens is read as such'
 says "line 10: the line is not UTF-8 at byte 1 (0xff)"
 says "line 11: expected at most 1000 words (max_input_length in config.json), found 10000"
@@ -50,7 +50,7 @@ feed bracket "$rill" decode -m "$model" -q -k 2
 exits 0; has_words 1 "-LRB- see below -RRB-"
 feed bracket "$rill" decode -m "$model" -q -k 2 --input-format tree
 exits 2
-says 'line 1: word 1: unknown tag "see": tags.vocab lists the model's tags'
+says 'line 1: word 1: unknown tag "see": tags.vocab lists the'
 feed bracket "$rill" decode -m "$model" -q -k 2 --input-format text
 exits 0
 prints "-LRB-)"

@@ -52,7 +52,7 @@ SCHEDULE = {
 BOUNDS = {"--max-nodes", "--memory"}  # an input that does not fit fails, so these are good or not given
 SAME_METHODS = [["var-batch", "var-stream", "var-stream-fifo", "top-up", "stream-all"], ["fixed-stream"], ["fixed"], ["greedy"]]
 # Options with a place of their own below, or that other tests try.
-OTHERS = {"--constraints", "--model", "model file: it is a file: use its folder, or set domain to the name of the domain that reads it", "--domain-args", "--lmbr", "--shortlist", "--source-lang", "--target-lang",
+OTHERS = {"--constraints", "--model", "--domain", "--domain-args", "--lmbr", "--shortlist", "--source-lang", "--target-lang",
           "--language-columns", "--shard", "--tsv-column", "--jsonl", "--plugin", "--config", "--input", "--output",
           "--stats", "--trace", "--trace-trees", "--method", "--unordered", "--help"}
 WORDS = ["a", "b", "c", "cat", "dog", "jobs", "in", "w1", "w2", "ci0", "the", "(", ")", "NN", "what", "\u00fc\u4e16", "<unk>", "</s>",
@@ -96,7 +96,7 @@ class Case:
             chosen.append(os.path.join(self.data, self.draw.choice(good)))
         words = [word for model in chosen for word in ("-m", model)]
         if self.chance(3):
-            words += ["model file: it is a file: use its folder, or set domain to the name of the domain that reads it", self.draw.choice(["mt", "semparse", "shiftreduce", "nonsense"])]
+            words += ["--domain", self.draw.choice(["mt", "semparse", "shiftreduce", "nonsense"])]
         return words
 
     def inputs(self):

@@ -76,7 +76,8 @@ def refusals(s):
     request = s.request
     for body, code, word in (({"inputs": ["a"], "options": {"kk": 1}}, 400, "did you mean"),
                              ({"input": "a", "inputs": ["a"]}, 400, "expected either"),
-                             ({}, 400, "expected either"), ({"input": 3}, 400, "text"), ({"inputs": ["a", 3]}, 400, "text"), ([], 400, "object"),
+                             ({}, 400, "expected either"), ({"input": 3}, 400, "text"), ({"inputs": ["a", 3]}, 400, "text"),
+                             ([], 400, "object"),
                              ({"input": "a", "beam": 3}, 400, "beam"), ({"input": "a", "options": {"n": 3}}, 400, "the whole run"),
                              ({"input": "a", "options": {"k": -1}}, 400, "beam-size"),
                              ({"input": "a", "options": {"k": None}}, 400, "whole number"),

@@ -97,7 +97,7 @@ static void messages_of_metrics(void **state)
     cli_testset set = make_set(broken, 1);
     set.kind = &cli_metric_bracket;
     assert_int_equal(cli_testset_open_metric(&set, ctx, NULL, 1, NULL), RILL_ERR_INPUT);
-    assert_non_null(strstr(rill_error(ctx), "reference line 1 is no tree: "));
+    assert_non_null(strstr(rill_error(ctx), "reference line 1 is not a tree: "));
     cli_testset_free(&set);
 }
 

@@ -166,7 +166,7 @@ END
   rm -rf copy; mkdir copy; cp "$models/geo"/* copy; rm copy/lexicon.tsv
   printf 'where is c0\n' >placed
   feed placed "$rill" decode -q -m copy
-  exits 0; says "copy/lexicon.tsv is missing: without this lexicon names in questions are not replaced by the"; verdict "$(good [ "$(wc -l <err)" = 1 ])" "it is said once"
+  exits 0; says "copy/lexicon.tsv is missing: without this lexicon"; verdict "$(good [ "$(wc -l <err)" = 1 ])" "it is said once"
   feed placed "$rill" decode -q -m copy --workers 3
   exits 0; verdict "$(good [ "$(wc -l <err)" = 1 ])" "it is said once"
   feed placed "$rill" decode -q -m copy --tokenized

@@ -404,7 +404,7 @@ static void folders_that_are_refused(void **state)
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"1000\": {\"content\": \"<x>\"}}}");
     refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"<x>\" has the id 1000: expected 300, the next one");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"7\": {\"content\": \"</s>\"}}}");
-    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"</s>\" is number 7 there and 1 in the SentencePiece model");
+    refuse(&files, RILL_ERR_FORMAT, "%s/spiece.model: \"</s>\" has the id 7 there and 1 in the SentencePiece model");
     write_string(folder, "tokenizer_config.json", "{\"added_tokens_decoder\": {\"x\": {\"content\": \"<x>\"}}}");
     refuse(&files, RILL_ERR_FORMAT,
            "%s/tokenizer_config.json: added_tokens_decoder: expected NUMBER: {\"content\": TEXT}, found \"x\"");

@@ -283,8 +283,8 @@ static void symbols_that_are_not_known(void **state)
     assert_int_equal(open_folder(folder, 1), RILL_OK);
     copy_model("mt/ct2-mbart", files, 3);
     set_key("decoder_start_token", "null");
-    refused(RILL_ERR_FORMAT, "%s/config.json: decoder_start_token; of a model whose outputs start with a "
-                             "language write that one there");
+    refused(RILL_ERR_FORMAT, "%s/config.json: decoder_start_token: expected a token: for a model whose "
+                             "outputs start with a language token, write that one");
 }
 
 static void vocabularies_of_lines(void **state)

@@ -103,8 +103,8 @@ static void keys_that_contradict_a_type(void **state)
          "%s/model.safetensors: tensor \"encoder.block.0.layer.1.DenseReluDense.wi_0.weight\" is missing, expected with "
          "shape [32, 16]"},
         {"umt5", "model_type", "\"mt5\"",
-         "%s/model.safetensors: tensor \"decoder.block.1.layer.0.SelfAttention.relative_attention_bias.weight\" (and 1 "
-         "more)"},
+         "%s/model.safetensors: the model that config.json describes has no tensor "
+         "\"decoder.block.1.layer.0.SelfAttention.relative_attention_bias.weight\" (and 1 more)"},
         {"bart", "model_type", "\"mbart\"",
          "%s/tokenizer_config.json: tokenizer_class: of a model of type mbart MBartTokenizer or MBart50Tokenizer is read, "
          "found \"BartTokenizer\""},

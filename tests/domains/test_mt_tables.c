@@ -339,7 +339,7 @@ static void what_has_no_place_is_refused(void **state)
     assert_non_null(strstr(rill_error(ctx), "\"model.decoder.layers.1.encoder_attn.k_proj.bias\" (and 25 more)"));
     write_model("", TABLES({SHARED, NULL}, {"model.encoder.layernorm_embedding.weight", NULL}), 1, 1);
     assert_int_equal(open_folder(folder, 1), RILL_ERR_FORMAT);
-    assert_non_null(strstr(rill_error(ctx), "\"model.encoder.layernorm_embedding.weight\" has no place"));
+    assert_non_null(strstr(rill_error(ctx), "\"model.encoder.layernorm_embedding.weight\""));
     write_model("", TABLES({SHARED, NULL}, {"model.decoder.version", NULL}), 1, 1);
     assert_int_equal(open_folder(folder, 1), RILL_OK);
 }
@@ -410,8 +410,8 @@ static void ignored_keys_are_reported(void **state)
           "\"encoder_no_repeat_ngram_size\": 2, \"exponential_decay_length_penalty\": [5, 1.1], "
           "\"begin_suppress_tokens\": [4], \"forced_bos_token_id\": 0, \"constraints\": [[1]]}",
           "num_beam_groups, diversity_penalty, encoder_no_repeat_ngram_size, "
-          "exponential_decay_length_penalty, begin_suppress_tokens, forced_bos_token_id, constraints; the settings "
-          "groups and diversity search in groups");
+          "exponential_decay_length_penalty, begin_suppress_tokens, forced_bos_token_id, constraints; for diverse beam "
+          "search, set beam-groups and diversity-penalty");
     warns("{\"bad_words_ids\": [[3, 4], [5]], \"suppress_tokens\": [0]}", "suppress_tokens");
 }
 

@@ -147,7 +147,7 @@ static void vocabularies_that_do_not_fit(void **state)
     write_string(folder, "target.vocab", "<s>\n<unk>\n</s>\na\nb\nc\nd\ne\nf\n");
     refused(RILL_ERR_FORMAT, "%s/target.vocab:2: expected </s>, found <unk>");
     write_string(folder, "target.vocab", "<s>\n</s>\n<unk>\na\nb\nc\nd\na\nf\n");
-    refused(RILL_ERR_FORMAT, "%s/target.vocab:8: \"a\" is in line 4 already");
+    refused(RILL_ERR_FORMAT, "%s/target.vocab:8: \"a\" is also in line 4");
 }
 
 int main(void)

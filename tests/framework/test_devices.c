@@ -166,7 +166,7 @@ static void refused(void **state)
         {",gpu:0", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
         {"gpu:0, ", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
         {"gpu:0,,gpu:1", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
-        {"gpu:0,cpu", 0, RILL_ERR_OPTION, "gpu:0 and cpu are of several kinds"},
+        {"gpu:0,cpu", 0, RILL_ERR_OPTION, "gpu:0 and cpu are of different kinds"},
         {"gpu:0,gpux:1", 0, RILL_ERR_OPTION, "of different kinds"},
         {"gpu:0,gpu:0000000000000000000000000000000000000000000000000000001", 0, RILL_ERR_OPTION, "unknown device"},
         {"gpu:0,gpu:00", 0, RILL_ERR_OPTION, "without zeros before it"},

@@ -103,7 +103,7 @@ run "$rill" run run.lua --method greedy
 exits 0; says "warning: run.lua: left out, because the options exclude it: heuristics (absolute:6, relative:0.001)"
 says ", scheduler (all), options.finish, options.beam_size, options.max_in_flight"
 run "$rill" run run.lua --method greedy -q
-exits 0; says "warning: run.lua: ignored"
+exits 0; says "warning: 8 of 8 inputs have fewer than 3 outputs: greedy search has one (other methods have up to beam-size)"
 "$rill" decode -q -m "$geo" -i "$questions" --method greedy --budget 50 --n-best 3 >wanted; same out wanted
 # A contradiction of options alone is one.
 run "$rill" run run.lua --method greedy -k 5
@@ -183,7 +183,7 @@ refused "{ options = { method = 'greedy\\0x' } }" 'options.method: a text with a
 refused "{ options = { M = 3 } }" 'options.M: unknown key; did you mean "max_children"?'
 refused "{ options = { num_beams = 3, k = 4 } }" 'k is the same option, with another value'
 refused "{ options = { num_beam = 3 } }" 'options.num_beam: unknown key; did you mean "num_beams"?'
-refused "{ options = { max_len_b = 3 } }" "options.max_len_b: unknown key: for fairseq's ax + b, set max-length-factor to a and max-length to b"
+refused "{ options = { max_len_b = 3 } }" "options.max_len_b: unknown key: for fairseq's ax + b, set max-length-factor"
 refused "{ options = { delta = 3 } }" 'heuristics = { {"absolute", ...} }'
 refused "{ options = { z = 3 } }" 'options.z: unknown key; the keys of "options" are the settings'
 refused "{ beam = 3 }" 'it is one of "options": options = { beam = ... }'
@@ -212,7 +212,7 @@ exits 1; says "word_reward:"; says_not run.lua
 refused "{ model = 'no/such' }" "no/such: No such file or directory"
 refused "{ $model, plugins = { 'no-such.lua' } }" "no-such.lua"
 run "$rill" run
-exits 1; says "no run file: rill run FILE.lua; \`rill run --help\` shows an example"
+exits 1; says "no run file: rill tune FILE.lua --dev FILE.tsv"
 run "$rill" run no-such.lua
 exits 1; says "no-such.lua"
 run "$rill" run run.lua other.lua
