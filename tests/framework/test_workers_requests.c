@@ -523,7 +523,7 @@ static void late_while_they_wait(void **state)
         assert_int_equal(b.written, 400);
         for (int32_t i = 0; i < 400; i++) {
             assert_int_equal(b.results[i], i % 4 == 3 ? RILL_OK : RILL_ERR_DEADLINE);
-            if (i % 4 != 3) assert_string_equal(b.message[i], "the deadline came before the input's turn");
+            if (i % 4 != 3) assert_string_equal(b.message[i], "the deadline passed before decoding of this input began");
         }
         end(&b);
     }
