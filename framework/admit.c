@@ -1,4 +1,4 @@
-/* Admission: inputs leave the queue, are encoded into slots, and start running when the scheduler admits them.
+/* Admission: inputs leave the queue, are encoded into slots, and are decoded once the scheduler admits them.
  *
  * Invariant: a slot is either free, ready or running, except while its input is being encoded.
  *
@@ -12,7 +12,7 @@ rill_status engine_reserve_domain(rill_engine *e)
     int32_t nodes = e->hyps.node_capacity, slots = (int32_t)e->items.memory.capacity;
     rill__reserved *reserved = e->runner.reserved;
     if (nodes <= reserved->nodes && slots <= reserved->slots) return RILL_OK;
-    /* Never below the capacities that an earlier engine on this model requested. */
+    /* Never request less than an earlier engine on this model did: capacities of a domain must not shrink. */
     if (nodes < reserved->nodes) nodes = reserved->nodes;
     if (slots < reserved->slots) slots = reserved->slots;
     statistics_end_stage(&e->statistics, &e->statistics.current.choose);
@@ -130,8 +130,8 @@ static rill_status check_input(rill_engine *e, int32_t i)
     return RILL_OK;
 }
 
-/* Check an encoded input against the memory limit, and call the scorers' begin(). RILL_AGAIN: it is parked until the whole limit is
- * available. */
+/* Check an encoded input against the memory limit, and call the scorers' begin(). Returns RILL_AGAIN if the input must wait (is parked)
+ * until the whole memory limit is available to it. */
 static rill_status admit_encoded(rill_engine *e, rill_input *input, int32_t entry)
 {
     const rill_status limit_status = memory_limit_add_input(e, input, e->queue.entries[entry].size);
@@ -141,7 +141,7 @@ static rill_status admit_encoded(rill_engine *e, rill_input *input, int32_t entr
     return status < 0 ? status : limit_status;
 }
 
-/* Process each encoded input: it becomes a ready item, or has a result at once. */
+/* Process each encoded input: it becomes a ready item, or gets its result at once (a failure or an empty output). */
 static rill_status admit_all_encoded(rill_engine *e, int32_t n)
 {
     rill_status status = RILL_OK;
@@ -166,14 +166,15 @@ static rill_status admit_all_encoded(rill_engine *e, int32_t n)
         } else if (status >= 0) {
             items_push_ready(&e->items, input->slot);
         } else {
-            /* The run is over, but the domain holds this slot and must get drop(). */
+            /* The run is over, but the domain still has this slot: call drop(). */
             free_slot(e, input->slot);
         }
     }
     return status;
 }
 
-/* Encode the next `count` waiting inputs in one call. Blank inputs, and inputs that failed when submitted, only get their results. */
+/* Encode the next `count` waiting inputs in one call of the domain. Inputs of white space alone and inputs that failed when submitted only
+ * get their results. */
 static rill_status encode_inputs(rill_engine *e, int32_t count)
 {
     admission *a = &e->admission;
@@ -211,7 +212,8 @@ static rill_status encode_inputs(rill_engine *e, int32_t count)
 
 /* --- refilling ---------------------------------------------------------------------------------------------------- */
 
-/* From the start of a flush until the last item finishes, nothing is admitted. */
+/* Return 1 while a flush (setting flush_every) is in progress: from its start until the last item in flight finishes, nothing is
+ * admitted. */
 static int flush_in_progress(rill_engine *e)
 {
     if (e->settings.flush_every == 0) return 0;
@@ -242,9 +244,9 @@ static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead
     return RILL_OK;
 }
 
-/* Reserve nodes at once for a flight that starts, so that the domain does not copy its tables repeatedly. Paused items keep the states
- * that their candidates continue: about two each, plus one timestep's rows. A large budget must not inflate the estimate, and a budget
- * function's values are unknown. */
+/* Reserve nodes for all items to be admitted at once, so that the domain does not enlarge and copy its tables repeatedly. The estimate is
+ * about two states per paused item, which its candidates continue, plus the rows of one timestep. A large budget must not inflate the
+ * estimate, and the values of a budget function are unknown. */
 static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
@@ -258,7 +260,7 @@ static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
     return hyp_pool_reserve_nodes(&e->hyps, expected < max_nodes ? expected : max_nodes, &grew);
 }
 
-/* Move inputs from the shared queue to the engine's queue until it has up to `wanted`. */
+/* Move inputs from the workers' shared queue to the engine's own queue until that has up to `wanted` inputs. */
 static rill_status take_from_source(rill_engine *e, int64_t wanted)
 {
     input_source *source = e->input_source;
@@ -288,7 +290,7 @@ rill_status engine_admit(rill_engine *e)
         if (e->items.n_ready == 0) {
             int64_t wanted = (int64_t)missing + ahead;
             RILL__TRY(take_from_source(e, wanted));
-            if (e->queue.n == 0) break; /* other workers were faster */
+            if (e->queue.n == 0) break; /* other workers took the inputs */
             int32_t count = memory_limit_encodable(e, wanted < e->queue.n ? (int32_t)wanted : e->queue.n);
             if (count == 0) break;
             RILL__TRY(encode_inputs(e, count));
@@ -296,7 +298,8 @@ rill_status engine_admit(rill_engine *e)
         for (; admitted < admit && e->items.n_ready > 0; admitted++) start_running(e);
     }
     if (admitted > 0) {
-        /* Encoding reserved what reserve_expected_nodes() asked for; for items that were encoded earlier this does it. */
+        /* encode_inputs() has passed the nodes of reserve_expected_nodes() to the domain, unless all admitted items were encoded earlier:
+         * then this call does. */
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.total.refills++;
         e->schedule.refill_index++;
@@ -306,7 +309,7 @@ rill_status engine_admit(rill_engine *e)
     return RILL_OK;
 }
 
-/* As many as the last refill admitted. Not while items are parked: they need all of the memory. */
+/* Encode as many inputs as the last refill admitted. Nothing is encoded while items are parked, since they need all of the memory. */
 rill_status engine_encode_ahead(rill_engine *e)
 {
     const int32_t wanted = e->admission.last_refill;

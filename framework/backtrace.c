@@ -1,5 +1,5 @@
-/* Backtrace; backtrace.h. The path is walked once, from the leaf, since every node is a cache miss: arrays are filled from their end,
- * whose position the output's length bounds, and the hypothesis is the filled part. */
+/* Backtrace; backtrace.h. The path is walked only once, from the leaf to the root, since every node is a cache miss. So the arrays are
+ * filled from their end; their size is an upper bound computed from the output's length, and the hypothesis is the filled part. */
 #include "backtrace.h"
 
 void backtrace_finish(backtrace_buffer *u)
@@ -15,7 +15,7 @@ rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slo
     size_t capacity = ((size_t)output->length + 1) * (size_t)phases, from = capacity;
     RILL__TRY(
         rill_columns_grow(u->ctx, &u->memory, capacity, columns, sizeof columns / sizeof *columns, "a hypothesis"));
-    int32_t state = output->hyp; /* hyp whose state the action led to */
+    int32_t state = output->hyp; /* hypothesis node with the state that the action led to */
     for (int32_t h = output->hyp; f->hyp[h].parent >= 0; h = f->hyp[h].parent) {
         const rill_hyp_node *node = &f->hyp[h];
         from--;

@@ -14,7 +14,7 @@ static int compare_sequences(const void *left, const void *right)
 {
     const rill_sequence *a = *(const rill_sequence *const *)left, *b = *(const rill_sequence *const *)right;
     if (sequence_key(a) != sequence_key(b)) return sequence_key(a) < sequence_key(b) ? -1 : 1;
-    return (a > b) - (a < b); /* compare addresses: all are in one array */
+    return (a > b) - (a < b); /* equal keys: compare addresses, since all sequences are in one array */
 }
 
 rill_status bad_words_create(bad_words *f, rill_context *ctx, const rill_domain_info *info)
@@ -63,7 +63,7 @@ static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill
     return n == 0 || (n == 1 && s->action[0] == f->start_action);
 }
 
-/* The next sequence from *i on, among those with the key, that the next action could complete; NULL: none. */
+/* Return the next sequence from index *i on that has the key and that the next action could complete; NULL if there is none. */
 static const rill_sequence *next_matching(const bad_words *f, int32_t key, const rill_hyp_node *hyps, int32_t h,
                                           int32_t *i)
 {
@@ -86,7 +86,7 @@ rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row,
     return RILL_OK;
 }
 
-/* Whether an earlier matching sequence, in [from, to), has the same last action. */
+/* Return 1 if a matching sequence in [from, to) has the same last action, else 0. */
 static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t action, const rill_hyp_node *hyps,
                            int32_t h)
 {
@@ -97,7 +97,7 @@ static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t
     return 0;
 }
 
-/* A sum, so that the order of sequences does not matter. */
+/* The class is a sum of hashes, so that the order of sequences does not matter. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h)
 {
     const int32_t key = hyp_last_action(f, hyps, h), first = find_sequence(f, key);

@@ -1,8 +1,9 @@
 /* at_limit "best-ended": if an item reaches the length limit without outputs, output the best hypothesis that ever ended.
  *
- * Since none became an output, all ended hypotheses were dropped: by beam width, by heuristics, by trimming, or as choices that merging
- * did not reach. So the best dropped one is the best of all, and each ended choice is compared once, when it appears. The order is by
- * final score, then earlier timestep, then better parent, then better choice. */
+ * Since no hypothesis became an output, all ended hypotheses were dropped: by beam size, by heuristics, by trimming, or as choices that
+ * merging did not reach. So the best dropped hypothesis is the best of all that ended, and each ended choice is compared once, when it
+ * appears. Ended hypotheses are ordered by final score, then by timestep (earlier first), by the rank of the parent, and by the rank of the
+ * choice. */
 #include "engine_internal.h"
 
 /* An ended hypothesis: choice `choice` of a row. */
@@ -11,7 +12,7 @@ typedef struct ended_choice {
     int32_t rank, row, choice;
 } ended_choice;
 
-/* Replace *best by the row's best terminal choice, if that is better. */
+/* Replace *best by the row's best terminal choice if this choice is better. */
 static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, ended_choice *best)
 {
     topk_choice c;

@@ -1,15 +1,15 @@
 /* Inputs that leave early: cancelled, or at their deadline.
  *
  * An input without a result is in one of four places: waiting in the queue, ready, running, or parked for lack of memory
- * (memory_limit.c). In each case its resources are freed and its result is delivered in its turn. Items leave between their timesteps
- * only: busy ones (decode_loop.c) at the end of theirs. */
+ * (memory_limit.c). In each case its resources are freed and its result is delivered in its turn. Items leave only between their timesteps:
+ * a busy item, whose timestep a device still computes (decode_loop.c), leaves at the end of that timestep. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine_internal.h"
 
-/* Remove the item at that running index; later ones move up. */
+/* Remove the item at index `place` of the running items; later items move up. */
 static void remove_running(rill_engine *e, int32_t place)
 {
     running_items *f = &e->running;
@@ -18,11 +18,11 @@ static void remove_running(rill_engine *e, int32_t place)
     f->n--;
 }
 
-/* Places of inputs that are not running. */
+/* Values of `place`, the running index, for inputs that are not running. */
 enum { IS_READY = -1, IS_PARKED = -2, IS_WAITING = -3, IS_UNKNOWN = -4 };
 
-/* An item leaves without new outputs: from its running index, or from an IS_ place. With status RILL_OK it has the saved result of an
- * earlier search. */
+/* End an item without new outputs. `place` is its running index, IS_READY or IS_PARKED. With status RILL_OK the saved result of an earlier
+ * search is delivered, else a failed result. */
 static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_status status, const char *message)
 {
     item *it = &e->items.item[slot];
@@ -56,7 +56,8 @@ static rill_status fail_queued(rill_engine *e, int32_t i, rill_status status, co
 
 /* --- cancelling --------------------------------------------------------------------------------------------------- */
 
-/* The input's running index, or an IS_ value; *index: its index in the queue if it waits there, else its slot. */
+/* Return the input's running index, or an IS_ value if it is not running. *index is its index in the queue for IS_WAITING, else its
+ * slot. */
 static int32_t find_input_place(const rill_engine *e, int64_t id, int32_t *index)
 {
     for (*index = 0; *index < e->queue.n; ++*index)
@@ -118,7 +119,7 @@ rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status statu
     return RILL_OK;
 }
 
-/* Mark the item: it leaves when its timestep is over. */
+/* Mark the item as cancelled; it leaves when its timestep is over. */
 static rill_status cancel_busy(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
@@ -165,7 +166,7 @@ static rill_status fail_timed_out(rill_engine *e, int32_t slot, int32_t place)
 static rill_status output_beam(rill_engine *e, item *it)
 {
     int32_t found = it->n_outputs;
-    if (it->timestep == 0) return RILL_OK; /* only the empty hypothesis */
+    if (it->timestep == 0) return RILL_OK; /* the beam has only the empty hypothesis */
     RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(found + it->width), "outputs"));
     for (int ended = 1; ended >= 0; ended--) {
         if (!ended && found == 0) found = best_ended_output(e, it);
@@ -188,7 +189,7 @@ static rill_status finish_timed_out(rill_engine *e, int32_t place)
 {
     int32_t slot = e->running.slot[place];
     item *it = &e->items.item[slot];
-    /* a complete earlier result is better than half of another search */
+    /* the complete result of an earlier search is better than the outputs of an unfinished one */
     if (it->saved_result != NULL) return fail_timed_out(e, slot, place);
     RILL__TRY(output_beam(e, it));
     if (it->n_outputs == 0) return fail_timed_out(e, slot, place);
@@ -199,7 +200,7 @@ static rill_status finish_timed_out(rill_engine *e, int32_t place)
     return RILL_OK;
 }
 
-/* The earliest deadline of an input without a result. */
+/* Return the earliest deadline of all inputs without a result; INFINITY if none has a deadline. */
 static double earliest_deadline(const rill_engine *e)
 {
     double next = INFINITY;

@@ -16,12 +16,12 @@
  *                  use(result);                                    // in input order
  *          }
  *
- *   3. The same with your own domain: register it, or start from examples/template_domain.c.
+ *   3. The same loop with your own domain (a kind of model): register it, or start from examples/template_domain.c.
  *
- * After a negative status from rill_engine_step() the engine can only be destroyed. Finished results can still be taken, including those
- * that waited for earlier inputs. A bad input is not such a failure: its result carries a status and a message.
- * An input of white space alone (as Unicode defines it, control characters included) has one output, which is empty and has no actions, in
- * every domain: line in, line out. Byte order marks at the beginning of an input are skipped.
+ * After a negative status from rill_engine_step() the engine can only be destroyed. Finished results can still be taken, including results
+ * that waited for earlier inputs. A bad input is not a failure of the step: its result carries a status and a message.
+ * An input of white space alone (as Unicode defines it, control characters included) has one output in every domain. This output is empty
+ * and has no actions, so that every input line yields an output line. Byte order marks at the beginning of an input are skipped.
  * Threads: an engine and its context belong to one thread at a time. If the model's domain has runners (domain.h), the model serves any
  * number of engines, each in its own thread with its own context, and all of them may query its names. Otherwise it serves one engine at a
  * time and belongs to that engine's thread. workers.h runs several engines with one input queue and one output.
@@ -38,17 +38,17 @@ RILL_C_BEGIN
 
 typedef struct rill_engine rill_engine;
 
-/* What schedulers (scheduler.h) and scorers (scorer.h) get, for the functions below. */
+/* What schedulers (scheduler.h) and scorers (scorer.h) see; user functions declared below see the same. */
 typedef struct rill_sched_view rill_sched_view;
 typedef struct rill_scorer_rows rill_scorer_rows;
 
-/* A user's function that sets the budget of one timestep: called before each timestep's choice, with *budget and flight->budget
- * as in the settings. 0 is no budget, a negative number an error. `choose` then sees the returned budget; refill and encode_ahead see the
- * setting.
+/* A user's function that sets the budget of one timestep, which is the maximum number of hypotheses that it expands. Called before the
+ * scheduler chooses the timestep's items, with *budget and flight->budget as in the settings. 0 means no budget, a negative number is an
+ * error. The scheduler's `choose` then sees the returned budget; its `refill` and `encode_ahead` see the setting.
  *   RILL_OK · a negative status ends the run */
 typedef rill_status (*rill_budget_fn)(void *user, const rill_sched_view *view, int32_t *budget);
 
-/* One element of a chain: a registered name and its arguments, e.g. {"absolute", "10"}. */
+/* One heuristic, scorer or scheduler of a setup: its registered name and its arguments, e.g. {"absolute", "10"}. */
 typedef struct rill_chain_entry {
     const char *name;
     const char *arguments; /* NULL = "" */
@@ -58,7 +58,8 @@ typedef struct rill_chain_entry {
 typedef double (*rill_clock_fn)(void *user);
 
 /* Equivalence classes for cube pruning: hypotheses with equal key[i] are equivalent. Called once per timestep and phase with the live
- * hypotheses of all items that are expanded; segment-local, as scorers are. `rows` is what scorers get, without states.
+ * hypotheses of all items that are expanded; as for scorers, an item's keys must depend on that item's rows alone. `rows` is the struct
+ * that scorers get, without states.
  *   key: [n], out
  *   a negative status after rill_fail() ends the run */
 typedef rill_status (*rill_key_fn)(void *user, const rill_scorer_rows *rows, int64_t *key);
@@ -73,26 +74,28 @@ typedef struct rill_engine_setup {
     int32_t n_heuristics;
     const rill_chain_entry *scorers; /* [n_scorers] */
     int32_t n_scorers;
-    const rill_chain_entry *scheduler; /* overrides the method's scheduler; NULL = the method's */
-    rill_trace_fn trace;               /* gets every timestep and item event; NULL = none */
+    /* NULL: the scheduler of the setting `method`; else the scheduler to use instead */
+    const rill_chain_entry *scheduler;
+    rill_trace_fn trace; /* called for every timestep and item event; NULL: no trace */
     void *trace_user;
-    /* Sets the budget of each timestep; NULL = settings.budget for all. With such a function, max_items defaults as with a budget. */
+    /* Sets the budget of each timestep; NULL: settings.budget for all timesteps. With a function, max_items has the default of a run with a
+     * budget. */
     rill_budget_fn budget;
     void *budget_user;
-    /* [n_fields] Names of additional output fields that the domain provides; see rill_output_field(). */
+    /* [n_fields] Names of additional output fields that the domain provides (rill_domain.field), read by rill_output_field(). */
     const char *const *fields;
     int32_t n_fields;
     rill_clock_fn clock; /* the clock for deadlines (rill_request.timeout); NULL: the system's monotonic clock */
     void *clock_user;
     rill_key_fn cube_key; /* with the setting cube: the equivalence classes; NULL: the last action */
     void *cube_key_user;
-    /* position of the first input in a longer stream, for the seeds of samples. Ids count from 0 all the same */
+    /* position of the first input in a longer stream, from which the seeds of samples are computed. Ids count from 0 nevertheless */
     int64_t first_input;
-    int trace_hypotheses; /* 1: the trace includes every candidate */
+    int trace_hypotheses; /* 1: the trace includes every candidate (rill_trace_event.hypotheses) */
 } rill_engine_setup;
 
-/* Default settings, no heuristics, no scorers, the method's own scheduler, no trace, no budget function. `size` is that of the program's
- * struct, as in rill_settings_init(). */
+/* Fill a setup with default settings, no heuristics, no scorers, the method's own scheduler, no trace, no budget function. `size` is the
+ * size of the program's struct, as in rill_settings_init(). */
 RILL_API void rill_engine_setup_init(rill_engine_setup *setup, size_t size);
 static inline void rill_engine_setup_default(rill_engine_setup *setup)
 {
@@ -102,7 +105,7 @@ static inline void rill_engine_setup_default(rill_engine_setup *setup)
 /* Make an engine. Settings are resolved, and names are looked up in the context. Of `setup` the engine keeps only `trace`, `budget`,
  * `clock`, their users, and `fields`, all of which must outlive it.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_NOT_FOUND (name) · RILL_ERR_ARGUMENT (the model serves another engine and cannot serve two) ·
- *   RILL_ERR_MEMORY · RILL_ERR_ABI (the setup's size) · what a create() returns */
+ *   RILL_ERR_MEMORY · RILL_ERR_ABI (the setup's size) · a failure of create() of a heuristic, scorer or scheduler */
 RILL_API rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model *model,
                                         const rill_engine_setup *setup);
 RILL_API void rill_engine_destroy(rill_engine *engine); /* NULL is allowed; unfinished items are dropped */
@@ -117,22 +120,22 @@ RILL_API int64_t rill_engine_free_slots(const rill_engine *engine);
  *   RILL_OK · RILL_AGAIN (queue full) · RILL_ERR_MEMORY (the input was not queued; the engine remains usable) */
 RILL_API rill_status rill_engine_submit(rill_engine *engine, const char *text, size_t length);
 
-/* Progress of an input's search after one of its timesteps. Each timestep is reported once, even if the search restarts for lack of
- * memory. Texts are NUL-terminated and valid during the call. */
+/* Progress of an input's search after one of its timesteps. Each timestep of an input is reported once, even if its search restarts for
+ * lack of memory. Texts are NUL-terminated and valid during the call. */
 typedef struct rill_progress {
     size_t struct_size;
-    void *user; /* its request's */
+    void *user; /* rill_request.user of the input */
     int32_t timestep;
     /* The common prefix of all outputs that are still possible: its number of actions, which never decreases, and its text, as if an
-     * output were cut there. Empty under a scorer that may have inputs decoded again (rill_scorer.found), and in an exact search. */
+     * output were cut there. Empty with a scorer that may have inputs decoded again (rill_scorer.found), and in exact search. */
     int32_t final_actions;
     const char *final_text;
     size_t final_length;
-    /* The best hypothesis of the beam, in the same form; a later call may have a different one. */
+    /* The best hypothesis of the beam: its number of actions and its text. A later call may report a different hypothesis. */
     int32_t draft_actions;
     const char *draft_text;
     size_t draft_length;
-    double path_score; /* of the draft */
+    double path_score; /* path score of the best hypothesis of the beam */
 } rill_progress;
 
 /* Called on the engine's thread, or on a worker's thread; it must not call the engine. */
@@ -142,27 +145,28 @@ typedef void (*rill_progress_fn)(void *user, const rill_progress *progress);
  * rill_engine_submit(). The result is what an engine with these settings would return, and the results of other inputs are unaffected. */
 typedef struct rill_request {
     size_t struct_size; /* sizeof(rill_request) */
-    const char *text;   /* [length]; the engine copies it */
+    const char *text;   /* [length] bytes; the engine copies it */
     size_t length;
-    void *user; /* comes back with the result */
+    void *user; /* passed back as rill_result.user */
     /* Search settings of this input (k, n_best, max_length, length_penalty ...). Settings of the run (method, n, max_items, budget,
      * refill, sort, flush_every, unordered, check, memory limits) and unknown_penalty are always the engine's; their values here are
      * ignored. NULL: all settings are the engine's. */
     const rill_settings *settings;
-    /* Arguments of the setup's heuristics and scorers, in its order: [n_heuristics], [n_scorers]. NULL, also as an entry: the setup's
-     * own. Equal arguments share an instance. Heuristics do not prune an input with sampling or beam groups. If a heuristic or scorer
-     * fails with arguments other than the setup's, this input alone fails; so does a scorer that divides beams into constraint banks,
-     * combined with sampling, beam groups or cube pruning. */
+    /* Arguments of the setup's heuristics [n_heuristics] and scorers [n_scorers], in the setup's order. NULL, also as an entry, means the
+     * setup's arguments. Inputs with equal arguments share an instance. Heuristics do not prune an input with sampling or beam groups. If a
+     * heuristic or scorer fails with arguments other than the setup's, this input alone fails. An input also fails alone if a scorer
+     * divides its beam into constraint banks and it uses sampling, beam groups or cube pruning. */
     const char *const *heuristics;
     const char *const *scorers;
-    /* Seconds from now by the engine's clock; > 0. At the deadline the input returns its best results: its outputs and the ended
-     * hypotheses of its beam, or, if it has neither, its live hypotheses as truncated, as if a heuristic had stopped it; its result has
-     * `timed_out` set. With no hypothesis at all it fails with RILL_ERR_DEADLINE. Deadlines are checked between timesteps, so a result
-     * is late by at most one timestep. */
+    /* Deadline in seconds from now, by the engine's clock; > 0, or 0 for no deadline. At the deadline the input returns its best results:
+     * its outputs and the ended hypotheses of its beam, or, if it has neither, its live hypotheses, marked as truncated. The result has
+     * `timed_out` set. With no hypothesis at all it fails with RILL_ERR_DEADLINE. Deadlines are checked between timesteps, so a result is
+     * late by at most one timestep. */
     double timeout;
-    /* Called with `user` after each timestep of the input except its last one; partial texts cost a finalize each. NULL: no reports. */
+    /* Called with `user` after each timestep of the input except its last one; each partial text costs a call of the domain's finalize.
+     * NULL: no reports. */
     rill_progress_fn progress;
-    /* Seed samples as for line `number` of a run, counted from 1, independently of the input's position; 0: by its id. */
+    /* Seed samples as if the input were line `number` of a run, counted from 1; 0: the seed depends on the input's id. */
     int64_t number;
     /* Options that change how this input is read (rill_domain.input_options): NAME=VALUE separated by spaces; the last value of a name
      * wins. NULL: as the model was opened. */
@@ -172,16 +176,16 @@ typedef struct rill_request {
 /* Whether a request may override a setting (a row of rill_setting_table()); 0 for settings of the run. */
 RILL_API int rill_setting_is_per_request(const rill_option *setting);
 
-/* Upper bounds on the cost of searching one input under its settings: for servers that decide whether to accept a request. Few searches
- * come near them. The model's memory is excluded: max-nodes and memory limit its states. */
+/* Upper bounds on the cost of searching one input under its settings: for servers that decide whether to accept a request. Most searches
+ * cost far less. The model's memory is excluded: max-nodes and memory limit its states. */
 typedef struct rill_cost {
     size_t struct_size; /* sizeof(rill_cost) */
     double steps;       /* timesteps */
-    double rows;        /* hypotheses that the model expands, in all phases */
-    double bytes;       /* choices of a timestep, hypotheses, outputs and the result */
+    double rows;        /* hypotheses that the model expands, summed over all phases */
+    double bytes;       /* memory for the choices of a timestep, hypotheses, outputs and the result */
 } rill_cost;
 
-/* The cost for resolved settings (rill_search_config.resolved) and an input of `size` (rill_input.size). */
+/* Write upper bounds on the cost of an input of `size` (rill_input.size) under resolved settings (rill_search_config.resolved) to *out. */
 RILL_API void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *info, double size,
                                  rill_cost *out);
 
@@ -195,11 +199,12 @@ RILL_API rill_status rill_engine_submit_request(rill_engine *engine, const rill_
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result or was cancelled) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_engine_cancel(rill_engine *engine, int64_t id);
 
-/* Make rill_run() return RILL_ERR_STOPPED before the next timestep, even with inputs left. Results finished by then have been written,
- * as far as output order allows. A stopped engine stays stopped. Any thread; async-signal-safe. */
+/* Make rill_run() return RILL_ERR_STOPPED before the next timestep, even with inputs left. Results finished by then are written first, as
+ * far as output order allows. A stopped engine stays stopped. Any thread; async-signal-safe. */
 RILL_API void rill_engine_stop(rill_engine *engine);
 
-/* Submit an input that has already failed (a line that could not be read): its result carries the status and the message. Same returns. */
+/* Submit an input that has already failed (a line that could not be read): its result carries the status and the message. Returns as
+ * rill_engine_submit(). */
 RILL_API rill_status rill_engine_submit_failed(rill_engine *engine, rill_status status, const char *message);
 
 /* End of input: no more inputs will be submitted. */
@@ -216,7 +221,7 @@ RILL_API int rill_engine_idle(const rill_engine *engine);
 /* Inputs in flight or waiting. */
 RILL_API int64_t rill_engine_pending(const rill_engine *engine);
 
-/* Why an output goes no further. */
+/* Why an output ends. */
 typedef enum rill_finish_reason {
     RILL_FINISH_REASON_STOP = 0,  /* an end action, or the domain's own end */
     RILL_FINISH_REASON_LENGTH,    /* the length limit */
@@ -224,30 +229,32 @@ typedef enum rill_finish_reason {
     RILL_FINISH_REASON_HEURISTIC, /* a heuristic stopped the search */
 } rill_finish_reason;
 
-/* "stop", "length", "timeout", "heuristic". */
+/* The reason's name in JSON: "stop", "length", "timeout" or "heuristic". */
 RILL_API const char *rill_finish_reason_name(rill_finish_reason reason);
 
 /* Outputs and results belong to librill, which may have more members than the program's header. */
 typedef struct rill_output {
     size_t struct_size; /* of librill's rill_output */
-    const char *text;   /* what finalize wrote; NUL-terminated */
-    size_t text_bytes;  /* without the NUL */
-    double path_score;  /* sum over actions, scorers included */
-    double score;       /* what the outputs are ordered by: path_score under length_penalty and word_penalty */
-    double logp;        /* sum of the model's log-probabilities */
-    int32_t length;     /* timesteps, an end action not counted: the length in the penalties, unless count_end */
-    rill_finish_reason finish_reason; /* all but RILL_FINISH_REASON_STOP: the output is cut short */
-    const int32_t *ids;               /* [n_ids], the end action included */
-    const float *id_logps;            /* [n_ids] */
+    const char *text;   /* the text that the domain's finalize wrote; NUL-terminated */
+    size_t text_bytes;  /* bytes of text, without the NUL */
+    double path_score;  /* sum over actions of log-probabilities and scorers' bonuses */
+    /* number by which outputs are ordered: path_score with length_penalty and word_penalty applied */
+    double score;
+    double logp; /* sum of the model's log-probabilities */
+    /* timesteps, an end action not counted. The penalties use this length, plus 1 for the end action under count_end */
+    int32_t length;
+    rill_finish_reason finish_reason; /* RILL_FINISH_REASON_STOP: complete; all other reasons: truncated */
+    const int32_t *ids;               /* [n_ids] the actions (token ids), the end action included */
+    const float *id_logps;            /* [n_ids] log-probability of each action */
     int32_t n_ids;
-    /* with the setting certify: proven that no model output other than the outputs before this one ranks higher */
+    /* with the setting certify, 1: proven that nothing the model can output ranks higher than this output, except the outputs before it */
     int certified;
 } rill_output;
 
 typedef struct rill_result {
     size_t struct_size;                 /* of librill's rill_result */
     int64_t id;                         /* position in the input stream, from 0 */
-    rill_status status;                 /* RILL_OK, or why there are no outputs */
+    rill_status status;                 /* RILL_OK, or the reason why there are no outputs */
     const char *message;                /* a sentence when status is negative, else "" */
     const struct rill_outputs *outputs; /* use rill_result_output() */
     int32_t n_outputs;                  /* min(n_best, outputs found) */
@@ -261,7 +268,7 @@ typedef struct rill_result {
     const char *fewer_reason;  /* static text: why the search may find fewer outputs than requested, else NULL */
 } rill_result;
 
-/* Output i of n_outputs, best first; NULL: no such output. Valid as long as the result. */
+/* Output i of n_outputs, best first; NULL if there is no output i. Valid as long as the result. */
 RILL_API const rill_output *rill_result_output(const rill_result *result, int32_t i);
 
 /* Whether an input that did not fail has fewer outputs than requested. If so, write "2 of 5 outputs: REASON", which names the option that
@@ -274,7 +281,7 @@ RILL_API const char *rill_output_field(const rill_output *output, int32_t index)
 /* Take the next finished result: in input order, or by completion with `unordered`. Once a step has failed, the ids of unfinished inputs
  * are skipped.
  *   *out is borrowed: valid until the next call with this engine
- *   RILL_OK · RILL_AGAIN (none now) */
+ *   RILL_OK · RILL_AGAIN (no result is ready) */
 RILL_API rill_status rill_engine_next(rill_engine *engine, const rill_result **out);
 
 /* Counters so far. `out->struct_size` must be set; at most that many bytes are written, so callers built against an older struct keep
@@ -284,7 +291,7 @@ RILL_API void rill_engine_stats(const rill_engine *engine, rill_stats *out);
 /* Start profiling the model's operations from zero (on = 1), or stop.
  *   RILL_OK · RILL_ERR_OPTION (the domain has no profiles: it runs no graphs on a device) */
 RILL_API rill_status rill_engine_profile(rill_engine *engine, int on);
-/* Operation i of the profile, from 0, in execution order; 0 past the last one. */
+/* Write operation i of the profile, from 0, in execution order, to *out. Returns 1, or 0 if there is no operation i. */
 RILL_API int rill_engine_profile_row(const rill_engine *engine, int32_t i, rill_op_profile *out);
 /* Measure the peak performance of one thread, in about a tenth of a second.
  *   RILL_OK · RILL_ERR_OPTION (as rill_engine_profile()) · RILL_ERR_MEMORY */

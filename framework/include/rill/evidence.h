@@ -29,22 +29,23 @@ enum { RILL_NGRAM_MAX = 4 };
 /* The action vocabulary of n-grams: evidence fits any model of the same kind. */
 typedef struct rill_evidence_kind {
     size_t struct_size;
-    int32_t actions;    /* of the model, >= 1 */
+    int32_t actions;    /* number of actions of the model (vocabulary size), >= 1 */
     int32_t phases;     /* 1..8 */
     int32_t end_action; /* RILL_NO_ACTION: none */
-    uint64_t names;     /* a hash of the actions' names in order; 0: no names */
+    uint64_t names;     /* hash of the names of all actions in order; 0: the model has no names */
 } rill_evidence_kind;
 
-/* The model's kind; out->struct_size is set by the caller. `ctx`: the calling thread's. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ABI */
+/* Write the kind of evidence that fits the model to *out; out->struct_size is set by the caller. `ctx`: the calling thread's. RILL_OK ·
+ * RILL_ERR_MEMORY · RILL_ERR_ABI */
 RILL_API rill_status rill_evidence_kind_for_model(rill_evidence_kind *out, rill_context *ctx, const rill_model *model);
 
 /* --- one input's posteriors --------------------------------------------------------------------------------------- */
 
 typedef struct rill_ngrams rill_ngrams;
 
-/* Make an empty table.
+/* Make an empty table of n-grams for one input.
  *   out: freed by the caller; NULL on failure
- *   RILL_OK · RILL_ERR_ARGUMENT (the kind) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_ARGUMENT (invalid kind) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_ngrams_create(rill_ngrams **out, rill_context *ctx, const rill_evidence_kind *kind);
 RILL_API void rill_ngrams_free(rill_ngrams *ngrams); /* NULL is allowed */
 
@@ -54,8 +55,8 @@ RILL_API void rill_ngrams_begin(rill_ngrams *ngrams);
 /* Add an output: its actions [n], the end action included if it has one; action i belongs to phase i modulo phases. score: the natural
  * logarithm of an unnormalised weight. It is rounded to 9 significant digits, the precision of n-best lists, so that evidence is the same
  * whether or not outputs were written to a list.
- *   RILL_OK · RILL_ERR_INPUT (an unknown action; a score that is not finite; edges were added) · RILL_ERR_MEMORY;
- *   on failure nothing was added */
+ *   RILL_OK · RILL_ERR_INPUT (an unknown action; a score that is not finite; edges were added before) · RILL_ERR_MEMORY; on failure the
+ *   table is unchanged */
 RILL_API rill_status rill_ngrams_entry(rill_ngrams *ngrams, const int32_t *action, int32_t n, double score);
 
 /* Add an edge of a lattice instead, from node `from` to a higher node `to` < 2^20, with one action. Paths lead from node 0 to the highest
@@ -66,10 +67,10 @@ RILL_API rill_status rill_ngrams_edge(rill_ngrams *ngrams, int32_t from, int32_t
 /* Compute the posteriors from the outputs or edges added: exactly, for lattices too, in time proportional to edges times n-grams.
  * scale: multiplies scores, above 0; 1: scores are log-probabilities.
  *   RILL_OK · RILL_ERR_INPUT (no output; no path through the lattice; a node that paths reach in different phases) ·
- *   RILL_ERR_ARGUMENT (the scale) · RILL_ERR_MEMORY */
+ *   RILL_ERR_ARGUMENT (invalid scale) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_ngrams_finish(rill_ngrams *ngrams, double scale);
 
-/* P of the n-gram action[0, m), 1 <= m <= 4, in a phase, between 0 and 1; 0 for an n-gram not in the table. */
+/* Posterior probability of the n-gram action[0, m), 1 <= m <= 4, in a phase, between 0 and 1; 0 for an n-gram not in the table. */
 RILL_API float rill_ngrams_posterior(const rill_ngrams *ngrams, int32_t phase, const int32_t *action, int32_t m);
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -85,7 +86,7 @@ typedef struct rill_evidence_writer rill_evidence_writer;
 RILL_API rill_status rill_evidence_writer_create(rill_evidence_writer **out, rill_context *ctx,
                                                  const rill_evidence_kind *kind, rill_bytes_fn write, void *user);
 /* Write the posteriors of input `id`, ids ascending; inputs whose ids are skipped have no evidence.
- *   RILL_OK · RILL_ERR_ARGUMENT (the id) · RILL_ERR_MEMORY · what `write` returns */
+ *   RILL_OK · RILL_ERR_ARGUMENT (the id is not above the last one) · RILL_ERR_MEMORY · what `write` returns */
 RILL_API rill_status rill_evidence_put(rill_evidence_writer *writer, int64_t id, const rill_ngrams *ngrams);
 /* Write the index, without which the file is invalid. RILL_OK · what `write` returns */
 RILL_API rill_status rill_evidence_writer_finish(rill_evidence_writer *writer);
@@ -101,12 +102,13 @@ RILL_API void rill_evidence_close(rill_evidence *evidence); /* NULL is allowed *
 RILL_API const rill_evidence_kind *rill_evidence_kind_in_file(const rill_evidence *evidence);
 RILL_API int64_t rill_evidence_inputs(const rill_evidence *evidence);
 
-/* Check that the file's evidence fits that kind: equal phases, number of actions and end action, and equal names if both have names.
+/* Check that the file's evidence fits a model of that kind: equal phases, number of actions and end action, and equal names if both have
+ * names.
  *   RILL_OK · RILL_ERR_FORMAT (recorded: the difference) */
 RILL_API rill_status rill_evidence_fits(const rill_evidence *evidence, const rill_evidence_kind *kind);
 
 /* Read the posteriors of input `id` into the table, replacing its content; the table must have the file's kind.
- *   RILL_OK · RILL_ERR_NOT_FOUND (no record for it) · RILL_ERR_FORMAT (damaged) · RILL_ERR_IO · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_NOT_FOUND (the file has no record for this input) · RILL_ERR_FORMAT (damaged) · RILL_ERR_IO · RILL_ERR_MEMORY */
 RILL_API rill_status rill_evidence_get(rill_evidence *evidence, int64_t id, rill_ngrams *ngrams);
 
 RILL_C_END

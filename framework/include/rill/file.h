@@ -1,8 +1,8 @@
 /* Reading files: every file of a model, script or list is opened here.
  *
  * A path may name something other than a file: a pipe without a writer, an endless device, more data than memory holds, a file that is
- * truncated while it is read. So only regular files are accepted unless the caller says otherwise, reading a whole file has a limit, and
- * nothing is mapped, since touching a map of a truncated file kills the process.
+ * truncated while it is read. Therefore only regular files are accepted unless the caller passes another rill_file_kind, and reading a
+ * whole file has a limit. Files are never mapped (mmap), since reading a mapped page of a truncated file kills the process.
  * The context remembers the latest 256 regular files that were opened, so that a program can refuse to overwrite its inputs.
  * Every error names the file. One thread at a time per context. Stability: stable within a major version. */
 #ifndef RILL_FILE_H
@@ -14,7 +14,7 @@ RILL_C_BEGIN
 
 typedef enum rill_file_kind {
     RILL_FILE_REGULAR, /* regular files only */
-    RILL_FILE_PIPED,   /* also anonymous pipes, as of a shell's <(command), which have a writer */
+    RILL_FILE_PIPED,   /* regular files, and anonymous pipes, which have a writer, such as a shell's <(command) */
     RILL_FILE_STREAM,  /* anything but directories; opening a named pipe waits for a writer */
 } rill_file_kind;
 
@@ -23,12 +23,12 @@ typedef struct rill_file {
     const char *path;  /* borrowed, for messages; must stay valid until close */
     int descriptor;    /* non-blocking (O_NONBLOCK) if the file was opened as RILL_FILE_PIPED */
     int regular;
-    uint64_t size; /* of a regular file, when it was opened */
+    uint64_t size; /* bytes of a regular file when it was opened */
 } rill_file;
 
 /* Open the file at `path`.
  *   out: on success a file that the caller closes; on failure all zero
- *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO (all else) */
+ *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO (any other failure) */
 RILL_API rill_status rill_file_open(rill_file *out, rill_context *ctx, const char *path, rill_file_kind kind);
 
 /* Open the regular file `name`, components separated by single slashes, inside a folder: no component may be ".." or a symbolic link, which
@@ -40,7 +40,7 @@ RILL_API rill_status rill_file_open_inside(rill_file *out, rill_context *ctx, co
  *   RILL_OK · RILL_ERR_IO */
 RILL_API rill_status rill_file_get(const rill_file *file, uint64_t offset, size_t n, void *out);
 
-/* Accepts a zeroed file. */
+/* Close the file; a zeroed struct is allowed. */
 RILL_API void rill_file_close(rill_file *file);
 
 /* Read the whole regular file at `path`, of at most `limit` bytes, into the text, replacing its content; its data is never NULL. A leading
@@ -55,7 +55,8 @@ enum { RILL_FILE_TEXT_MAX = 1 << 30 };
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_path_join(rill_text *out, const char *directory, const char *name);
 
-/* Whether `path` is one of the remembered regular files, under any name, opened by this context or another one of the same workers. */
+/* Return 1 if `path` names one of the remembered regular files, possibly by another name, opened by this context or by another worker's
+ * context; else 0. */
 RILL_API int rill_file_was_opened(const rill_context *ctx, const char *path);
 
 RILL_C_END

@@ -3,10 +3,10 @@
  *     "rill": {"domain": "semparse",
  *              "options": {"k": 10, "absolute": 10, "max_candidates": 3, "heuristics": ["NAME:ARGS"], "scorers": [...]}}
  *
- * Keys of "search" are options of rill_option_source_set(), with "-" or "_"; absolute, relative and relative_local form the model's
- * chain of heuristics in their order, and "heuristics" adds others. All are defaults. Options of rill_output_table() are refused, since
- * they are the user's choice. Paths (RILL_OPTION_PATH) are relative to the directory. A directory that names no domain is read by the
- * domain that supports its "model_type" (rill_domain.model_types). Stability: structs are only appended to. */
+ * Keys of "options" are options of rill_option_source_set(), with "-" or "_". The keys absolute, relative and relative_local make up the
+ * model's list of heuristics, in this file's order, and "heuristics" adds others. All options are defaults. Options of rill_output_table()
+ * are refused, since they are the user's choice. Paths (RILL_OPTION_PATH) are relative to the directory. A directory that names no domain
+ * is read by the domain that supports its "model_type" (rill_domain.model_types). Stability: structs are only appended to. */
 #ifndef RILL_FOLDER_H
 #define RILL_FOLDER_H
 
@@ -17,24 +17,25 @@ RILL_C_BEGIN
 typedef struct rill_folder {
     rill_context *ctx;
     char domain[64]; /* "": not set, and no domain supports the model's type */
-    char type[64];   /* the model_type, if no domain supports it; else "" */
+    char type[64];   /* the model_type of config.json if no domain supports it; else "" */
     int found;       /* a config.json exists */
-    /* its defaults; the domain's default search where the file sets no search option, even if it sets options of the domain */
+    /* the file's options as defaults. If the file sets no search option, these are the domain's default search, even if it sets options of
+     * the domain */
     rill_option_source *search;
 } rill_folder;
 
-/* Read the configuration of the directory at `path`. A path to a file, or NULL, has none.
+/* Read the configuration of the directory at `path`. A path to a file, or NULL, yields no configuration.
  *   path, domain: NULL where unknown; a domain passed here overrides the directory's
  *   out: cleared by the caller with rill_folder_clear(), also after a failure
- *   RILL_OK (also without a config.json) · RILL_ERR_NOT_FOUND (no such path) · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_OPTION (its
- *   search contradicts itself), with the file, and the line where known · RILL_ERR_MEMORY */
+ *   RILL_OK (also without a config.json) · RILL_ERR_NOT_FOUND (no such path) · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_OPTION (its options
+ *   contradict each other), with the file, and the line where known · RILL_ERR_MEMORY */
 RILL_API rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *path, const char *domain);
-RILL_API void rill_folder_clear(rill_folder *folder); /* accepts a zeroed one */
+RILL_API void rill_folder_clear(rill_folder *folder); /* a zeroed struct is allowed */
 
 /* Record and return RILL_ERR_NOT_FOUND with the reason why no domain is known for the model at `path`. */
 RILL_API rill_status rill_folder_fail_no_domain(const rill_folder *folder, const char *path);
 
-/* rill_option_text() of a value of jansson. Every reader of JSON uses it: config.json, JSON lines, HTTP. */
+/* rill_option_text() for a JSON value of the library jansson. Every reader of JSON options uses it: config.json, JSON lines, HTTP. */
 struct json_t;
 RILL_API rill_status rill_option_json_text(rill_context *ctx, const rill_option *option, const struct json_t *value,
                                            char buffer[RILL_OPTION_MAX], const char **text);

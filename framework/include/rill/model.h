@@ -1,7 +1,7 @@
 /* Models: opening one, what it is, and its actions, texts and tokens.
  *
  * A model belongs to a domain, such as "mt", which is registered by name (registry.h).
- * Threads: as said in engine.h. Stability: structs are only appended to. */
+ * Threads: see engine.h. Stability: structs are only appended to. */
 #ifndef RILL_MODEL_H
 #define RILL_MODEL_H
 
@@ -16,7 +16,7 @@ RILL_C_BEGIN
 /* The score of an action that must never be chosen. Domains may return it in choices; the engine skips such choices. */
 #define RILL_SCORE_DEAD (-__builtin_inf())
 
-/* A model that is decoded one action at a time: domain.h is for those who write one. */
+/* A kind of model that is decoded one action at a time; domain.h is for programmers who write one. */
 typedef struct rill_domain rill_domain;
 
 /* A domain together with the model that its open() made. */
@@ -43,7 +43,7 @@ typedef struct rill_open_options {
 
 /* The value of one of the domain's own options; NULL if it is unset. */
 RILL_API const char *rill_open_option(const rill_open_options *options, const char *name);
-/* Whether one of the domain's own switches is on. */
+/* Return 1 if one of the domain's own switches is on, else 0. */
 RILL_API int rill_open_switch(const rill_open_options *options, const char *name);
 
 /* A sequence of actions. */
@@ -60,31 +60,34 @@ typedef struct rill_domain_info {
     int32_t max_length;          /* default bound on actions per hypothesis, > 0 */
     const char *description;     /* one line about the loaded model, owned by the domain until close; may be NULL */
     /* Memory use in bytes, for the setting `memory`. Where node_bytes is 0, that setting is refused. */
-    int64_t node_bytes;      /* of one node's state */
-    int64_t slot_bytes;      /* of one input in flight ... */
-    int64_t slot_unit_bytes; /* ... plus this for each unit of its size (rill_input.size) */
+    int64_t node_bytes;      /* bytes of the state of one node (recurrent state, or KV cache of a position) */
+    int64_t slot_bytes;      /* bytes of one input in flight ... */
+    int64_t slot_unit_bytes; /* ... plus these bytes for each unit of its size (rill_input.size) */
     /* hard limit on actions per hypothesis (position embeddings); 0: none beyond the input's own limit */
     int32_t max_positions;
-    int has_end_action; /* `end_action` is set: choosing it is RILL_END, see rill_row_ends */
+    int has_end_action; /* 1: `end_action` is valid; choosing it is RILL_END, see rill_row_ends */
     int32_t end_action; /* ignored without has_end_action; the engine then sets it to RILL_NO_ACTION */
-    /* rows may be RILL_ENDS_BY_FLAG; where end rules apply the engine then requests all actions of a row */
+    /* 1: rows may be RILL_ENDS_BY_FLAG. If end rules apply to such a row, the engine requests all of its actions */
     int terminals_by_flag;
-    /* With `collect`: this many live hypotheses fill the device. With twice as many the engine decodes two groups, and works on one
-     * while the device computes the other. 0: one group only. */
+    /* With `collect`: number of live hypotheses that fill the device. With at least twice as many live hypotheses the engine forms two
+     * groups of items, and works on one group while the device computes the other. 0: one group only */
     int32_t group_rows;
-    /* finalize reads nothing that other calls write, and of a hypothesis only length, action, action_logp, path_score, logp and
+    /* 1: finalize reads nothing that other calls write, and of a hypothesis only length, action, action_logp, path_score, logp and
      * truncated. Any runner of the model may then finalize any output, with slot -1 and NULL for the other fields, so the thread that
-     * delivers results does it for all workers. */
+     * delivers results finalizes outputs for all workers. */
     int finalize_anywhere;
-    /* [actions / 64 rounded up] bit a % 64 of word a / 64: action a is legal in some row. NULL: all are. Owned by the domain until close */
+    /* [actions / 64 rounded up] bit a % 64 of word a / 64: action a is legal in some row. NULL: all actions are legal. Owned by the domain
+     * until close */
     const uint64_t *legal;
-    int64_t row_bytes; /* temporary memory of one row of a timestep, for the setting `memory`; 0: negligible */
+    /* bytes of temporary memory of one row of a timestep, for the setting `memory`; 0: negligible */
+    int64_t row_bytes;
     /* the compute device: "cpu", "cuda:1, NAME OF THE GPU" (device.h); NULL: unknown. Owned by the domain until close */
     const char *device;
-    int unnormalised;     /* logp of choices are not normalised: their exponentials may add up to more than 1 */
-    int has_start_action; /* `start_action` is valid: the start symbol is one of the actions */
+    /* 1: log-probabilities of choices are not normalised: their exponentials may add up to more than 1 */
+    int unnormalised;
+    int has_start_action; /* 1: `start_action` is valid; the start symbol is one of the actions */
     int32_t start_action;
-    int64_t runner_bytes; /* fixed memory of a runner, for the setting `memory`; 0: negligible */
+    int64_t runner_bytes; /* bytes of fixed memory of a runner, for the setting `memory`; 0: negligible */
     /* [n_forbidden] sequences that no output may contain: an action is masked where it would complete one. The start action in a
      * sequence matches the position before the first action. Owned by the domain until close */
     const rill_sequence *forbidden;
@@ -100,21 +103,21 @@ typedef struct rill_part {
 
 /* Open a model with a registered domain.
  *   out: on success a model the caller closes after its engine; on failure NULL
- *   RILL_OK · RILL_ERR_NOT_FOUND (no such domain) · RILL_ERR_OPTION (the domain does not support an option) ·
- *   RILL_ERR_ABI (the options' size) · what the domain's open returns */
+ *   RILL_OK · RILL_ERR_NOT_FOUND (unknown domain) · RILL_ERR_OPTION (the domain does not support an option) · RILL_ERR_ABI (the options'
+ *   size) · a failure of the domain's open() */
 RILL_API rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *domain,
                                      const rill_open_options *options);
 RILL_API void rill_model_close(rill_model *model); /* NULL is allowed */
 RILL_API const rill_domain *rill_model_domain(const rill_model *model);
 RILL_API const rill_domain_info *rill_model_info(const rill_model *model);
 
-/* Whether a model of the domain serves several engines at once: the domain has start and stop. */
+/* Return 1 if a model of the domain can serve several engines at once (the domain has start and stop), else 0. */
 RILL_API int rill_domain_has_runners(const rill_domain *domain);
 
-/* Append the text of an action to `out`, whose context is set and records failures; on failure `out` is as before.
- *   RILL_OK · RILL_ERR_NOT_FOUND (the domain names no actions, or not this one; no such action) · RILL_ERR_MEMORY */
+/* Append the text of an action to `out`, whose context is set and records failures; on failure `out` is unchanged.
+ *   RILL_OK · RILL_ERR_NOT_FOUND (the domain names no actions, or not this action; the action does not exist) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out);
-/* The action of that name; RILL_NO_ACTION when there is none or the domain names no actions. */
+/* Return the action of that name; RILL_NO_ACTION if no action has it or the domain names no actions. */
 RILL_API int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length);
 /* Tokenize a text: the actions that write it within an output, without start and end actions. *n is the number of actions, and the first
  * `capacity` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation, space-separated
@@ -130,11 +133,11 @@ RILL_API rill_status rill_model_tokenize(const rill_model *model, rill_context *
  * is recorded there. */
 RILL_API int32_t rill_model_first_action(const rill_model *model, rill_context *ctx, const char *input, size_t length);
 
-/* Split an input into sentences: see rill_domain.split, which has the same parameters. For each sentence the caller submits `head` followed
- * by the sentence, and writes the outputs with the original text between the sentences.
+/* Split an input into sentences; parameters as in rill_domain.split. For each sentence the caller submits `head` followed by the sentence,
+ * and writes the outputs with the original text between the sentences.
  *   ctx: the calling thread's
- *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: the model has no such inputs) · RILL_ERR_PLUGIN (the domain returned invalid ranges) ·
- *   RILL_ERR_MEMORY; on failure *n is 0 */
+ *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: the model's inputs are not made of sentences) · RILL_ERR_PLUGIN (the domain returned invalid
+ *   ranges) · RILL_ERR_MEMORY; on failure *n is 0 */
 RILL_API rill_status rill_model_split(const rill_model *model, rill_context *ctx, int always, const char *text,
                                       size_t length, rill_part *part, int32_t capacity, int32_t *n, size_t *head);
 
@@ -142,10 +145,12 @@ RILL_API rill_status rill_model_split(const rill_model *model, rill_context *ctx
 RILL_API const rill_option *rill_domain_input_rows(const rill_domain *domain);
 /* Find the option that one input may set by this name: a setting for which rill_setting_is_per_request(), or an option of the domain's
  * inputs.
- *   RILL_OK · RILL_ERR_OPTION (recorded: the option is the whole run's, or it is unknown, with the nearest name); *out is then NULL */
+ *   RILL_OK · RILL_ERR_OPTION (recorded: the option applies to the whole run, or it is unknown, with the nearest name); *out is then
+ *   NULL */
 RILL_API rill_status rill_domain_request_option(const rill_domain *domain, rill_context *ctx, const char *name,
                                                 const rill_option **out);
-/* Append NAME=VALUE to a request's options (rill_request.input_options) in `out`. Its context records failures; `out` is then unchanged.
+/* Append NAME=VALUE to a request's options (rill_request.input_options) in `out`. The context of `out` records failures; `out` is then
+ * unchanged.
  *   RILL_OK · RILL_ERR_NOT_FOUND (inputs have no option of that name) · RILL_ERR_OPTION (invalid value) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_domain_input_option(const rill_domain *domain, const char *name, const char *value,
                                               rill_text *out);

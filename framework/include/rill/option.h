@@ -1,8 +1,8 @@
 /* Named options: one row per option, used by everything that reads, explains, checks or prints options.
  *
  * Each table belongs to the code that uses its options: rill_setting_table() has the search settings (settings.h), rill_chain_table()
- * the options that name heuristics, scorers and schedulers (search_config.h), rill_domain.options a domain's own. A command line, a
- * script, a configuration file, a report or a server needs no list of its own. Stability: rows are only appended to. */
+ * the options that name heuristics, scorers and schedulers (search_config.h), rill_domain.options a domain's own. Command lines, scripts,
+ * configuration files, reports and servers all use these tables. Stability: rows are only appended to. */
 #ifndef RILL_OPTION_H
 #define RILL_OPTION_H
 
@@ -15,10 +15,10 @@ typedef enum rill_option_type {
     RILL_OPTION_INT = 1, /* int32_t: a whole number, min to max */
     RILL_OPTION_REAL,    /* double: min to max; accepts "1/6" and, if max is infinite, "inf" */
     RILL_OPTION_SWITCH,  /* int32_t 0 or 1: "1", "true", "" or "0", "false" */
-    RILL_OPTION_WORD,    /* int32_t: which of the words of `argument`, from 1; 0: unset */
-    RILL_OPTION_BYTES,   /* int64_t: a number of bytes, also as 500M or 2G */
-    RILL_OPTION_TEXT,    /* any text; its storage is private to the owner */
-    RILL_OPTION_PATH,    /* a text that begins with the path of an input file */
+    RILL_OPTION_WORD,    /* int32_t: index, from 1, of one of the words in `argument`; 0: unset */
+    RILL_OPTION_BYTES,   /* int64_t: a number of bytes; accepts 500M and 2G */
+    RILL_OPTION_TEXT,    /* any text; the owner of the table stores it */
+    RILL_OPTION_PATH,    /* a text that begins with the path of a file to read */
 } rill_option_type;
 
 typedef enum rill_option_kind {
@@ -30,15 +30,15 @@ typedef enum rill_option_kind {
 
 typedef struct rill_option {
     const char *name; /* "max-in-flight"; NULL ends a table */
-    /* placeholder of the value in help, "N"; for a word all words, "top|immediate"; "" for a switch */
+    /* placeholder of the value in help, "N"; for RILL_OPTION_WORD all words, "top|immediate"; "" for a switch */
     const char *argument;
     const char *initial; /* the default as shown in help; "": not shown */
     const char *help;    /* one sentence without full stop and without the default */
     rill_option_type type;
     rill_option_kind kind;
-    double min, max;     /* of numbers */
-    size_t offset;       /* of the member that stores it, in the owner's struct */
-    const char *aliases; /* other names that mean the same, with spaces between: "k num-beams"; NULL: none */
+    double min, max;     /* range of numbers */
+    size_t offset;       /* offset of the member that stores the value, in the owner's struct */
+    const char *aliases; /* other names of the option, separated by spaces: "k num-beams"; NULL: none */
 } rill_option;
 
 typedef struct rill_pair {
@@ -47,16 +47,16 @@ typedef struct rill_pair {
 
 enum { RILL_OPTION_MAX = 64 };
 
-/* The row with this name or alias, "-" and "_" being equivalent; NULL: none (or no table). */
+/* Return the row with this name or alias, "-" and "_" being equivalent; NULL if there is none or `table` is NULL. */
 RILL_API const rill_option *rill_option_find(const rill_option *table, const char *name);
 
-/* The name nearest to a word, for "did you mean"; start zeroed. `name` stays "" while none is near. */
+/* The option name nearest to a word, for "did you mean". Zero-initialise; `name` stays "" until rill_option_nearer() finds a near name. */
 typedef struct rill_option_near {
     char name[RILL_OPTION_MAX];
     size_t distance;
 } rill_option_near;
 
-/* Compare the word with the name and the aliases of one row. */
+/* Compare the word with the name and the aliases of one row, and update *near if one of them is nearer. */
 RILL_API void rill_option_nearer(const rill_option *row, const char *word, rill_option_near *near);
 
 /* How messages write the names of options. A context starts with the plain style; a worker's context inherits its parent's. */
@@ -66,21 +66,21 @@ typedef enum rill_option_style {
     RILL_OPTION_UNDERSCORED, /* "beam_size" */
 } rill_option_style;
 
-/* Returns the previous style. */
+/* Set how the context's messages write option names. Returns the previous style. */
 RILL_API rill_option_style rill_option_set_style(rill_context *ctx, rill_option_style style);
 
-/* Parse a value into the row's member of `out`; NULL: only check it. Texts are not stored.
+/* Parse a value and store it in the row's member of `out`; with NULL, only check it. Texts are not stored.
  *   RILL_OK · RILL_ERR_OPTION (recorded: name, value and what was expected) */
 RILL_API rill_status rill_option_read(rill_context *ctx, const rill_option *option, const char *value, void *out);
 
-/* A value as a JSON document or a script has it. */
+/* Type of a value in a JSON document or a script. */
 typedef enum rill_value_kind {
     RILL_VALUE_NULL,
     RILL_VALUE_BOOLEAN, /* integer: 0 or 1 */
     RILL_VALUE_INTEGER,
     RILL_VALUE_REAL,
     RILL_VALUE_TEXT,
-    RILL_VALUE_OTHER, /* text: what it is, "a list" */
+    RILL_VALUE_OTHER, /* text: a noun for messages, "a list" */
 } rill_value_kind;
 
 typedef struct rill_value {
@@ -91,22 +91,24 @@ typedef struct rill_value {
     size_t length; /* of `text`, which is terminated too */
 } rill_value;
 
-/* Convert a value of a JSON document or a script to the text that rill_option_read() accepts, which then checks it. A number may be a
- * text and a whole number 4.0; a switch takes true, false, 1 and 0.
+/* Convert a value of a JSON document or a script to the text that rill_option_read() accepts, which then checks it. For a number, a text is
+ * accepted too; for a whole number, 4.0; for a switch, true, false, 1 and 0.
  *   *text: value->text, or `buffer`
- *   RILL_OK · RILL_ERR_OPTION (no value of this type can be right; recorded: name, what was found and what was expected) */
+ *   RILL_OK · RILL_ERR_OPTION (the option takes no value of this type; recorded: name, what was found and what was expected) */
 RILL_API rill_status rill_option_text(rill_context *ctx, const rill_option *option, const rill_value *value,
                                       char buffer[RILL_OPTION_MAX], const char **text);
 
-/* Whether `key` is a misspelling of "options", the member with the options in a document, or the name that other programs give it, such
- * as "settings". */
+/* Return 1 if `key`, a key of a document, is a misspelling of "options" or the name that other programs use for it, such as "settings";
+ * else 0. */
 RILL_API int rill_is_options_key(const char *key);
 
-/* Write the row's member of `from` in the form that rill_option_read() accepts; "" for an unset word. Not for texts. */
+/* Write the value of the row's member of `from` to `out`, in the form that rill_option_read() accepts; "" for an unset word. Not for texts.
+ * Returns the written text. */
 RILL_API const char *rill_option_write(const rill_option *option, const void *from, char out[RILL_OPTION_MAX]);
 
-/* Why a "setting", an option for "opening" a model, or a "heuristic" of this name is refused, and what to use instead: it was removed
- * from rill, or its values mean something else in another toolkit. NULL: the name is not known. */
+/* Return a sentence that says why the name is refused and what to use instead; NULL if the name is not a refused one. Names are refused
+ * that were removed from rill, or whose values mean something else in another toolkit. `what` is "setting", "opening" (an option for
+ * opening a model) or "heuristic". */
 RILL_API const char *rill_refused_option(const char *what, const char *name);
 
 RILL_C_END

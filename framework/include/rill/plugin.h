@@ -1,4 +1,4 @@
-/* For those who extend rill: this header includes everything a plugin needs. Programs that decode include rill.h.
+/* This header includes everything a plugin needs. Programs that decode include rill.h.
  *
  *   domain.h     models                         carve.h        arrays in one block
  *   heuristic.h  pruning                        device.h       compute graphs for neural domains
@@ -6,8 +6,8 @@
  *   scheduler.h  what a timestep expands        safetensors.h  files of weights, for domains with weights of their own
  *   registry.h   registration by name
  *
- * A plugin is a shared object named rill-*.so that exports one function, rill_plugin(), which returns a table of tables; rill_plugin_load()
- * registers them, all or none.
+ * A plugin is a shared object named rill-*.so that exports one function, rill_plugin(), which returns a rill_plugin_table.
+ * rill_plugin_load() registers all of its domains, heuristics, scorers and schedulers, or none if one is refused.
  * Stability: members are only appended. */
 #ifndef RILL_PLUGIN_H
 #define RILL_PLUGIN_H

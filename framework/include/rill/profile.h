@@ -17,24 +17,25 @@ typedef enum rill_arithmetic {
     RILL_ARITHMETICS = 2,
 } rill_arithmetic;
 
-/* An operation of a graph since profiling started. Flops and bytes are the operation's minimum: a multiply-add is two flops; weights
- * count once per block of rows, whether or not they were cached. */
+/* Measured cost of one operation of a graph since profiling started. Flops and bytes are the minimum that the operation needs: a
+ * multiply-add is two flops; weights count once per block of rows, whether or not they were cached. */
 typedef struct rill_op_profile {
     const char *program, *operation; /* borrowed: valid as long as the model is open */
     int64_t calls, rows;
     double seconds; /* summed over threads */
     double flops, bytes;
     rill_arithmetic arithmetic;
-    int64_t launches; /* of kernels and matrix products, on a GPU */
+    int64_t launches; /* number of kernels and matrix products launched, on a GPU */
 } rill_op_profile;
 
 /* Measured peak performance of one thread. */
 typedef struct rill_limits {
-    double flops[RILL_ARITHMETICS]; /* per second */
-    double bytes;                   /* per second, read from main memory */
+    double flops[RILL_ARITHMETICS]; /* floating-point (or int8) operations per second */
+    double bytes;                   /* bytes read from main memory per second */
 } rill_limits;
 
-/* An operation's share of peak (roofline): the least time it needs at the limits, divided by its time; 0 without a time or limits. */
+/* An operation's share of peak performance (roofline model): the least time that it needs at peak performance, divided by its measured
+ * time. Returns 0 if the time or the limits are 0. */
 static inline double rill_profile_share(const rill_op_profile *op, const rill_limits *limits)
 {
     if (!(limits->bytes > 0)) return 0;

@@ -1,7 +1,7 @@
-/* The registry of a context: domains, heuristics, scorers and schedulers by name, plugins that add some, and contexts of workers.
+/* The registry of a context: domains, heuristics, scorers and schedulers by name, plugins that add more of them, and contexts of workers.
  *
- * A table's abi_version and struct_size are checked, and mandatory members must be set; a mismatch is refused with both numbers. Tables
- * must outlive the context (a plugin stays loaded until rill_context_destroy()). plugin.h is for those who write tables.
+ * A table's abi_version and struct_size are checked, and mandatory members must be set; a mismatch is refused with a message that has both
+ * numbers. Tables must outlive the context (a plugin stays loaded until rill_context_destroy()). To write such tables, see plugin.h.
  * Stability: stable within a major version. */
 #ifndef RILL_REGISTRY_H
 #define RILL_REGISTRY_H
@@ -16,7 +16,7 @@ typedef struct rill_scorer rill_scorer;
 typedef struct rill_scheduler rill_scheduler;
 
 /* Register every built-in domain, heuristic, scorer and scheduler. Once per context.
- *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ARGUMENT (already done) */
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ARGUMENT (already registered) */
 RILL_API rill_status rill_register_builtins(rill_context *ctx);
 
 /* RILL_OK · RILL_ERR_ABI · RILL_ERR_PLUGIN (mandatory member missing) · RILL_ERR_ARGUMENT (name taken) · RILL_ERR_MEMORY */
@@ -28,8 +28,8 @@ RILL_API rill_status rill_register_scheduler(rill_context *ctx, const rill_sched
 /* Register the engine's own heuristics, scorers and schedulers; rill_register_builtins() includes it. Once per context. */
 RILL_API rill_status rill_register_core(rill_context *ctx);
 
-/* The number of registered tables, and a way back: restoring drops every table registered since. For loaders that register all or
- * nothing; nothing may use a dropped table. */
+/* The number of registered tables of each kind. rill_registry_restore() drops every table registered after the mark was taken. Loaders use
+ * it to register all tables or none; no object may use a dropped table. */
 typedef struct rill_registry_mark {
     size_t domains, heuristics, scorers, schedulers;
 } rill_registry_mark;
@@ -38,15 +38,15 @@ RILL_API void rill_registry_restore(rill_context *ctx, rill_registry_mark mark);
 
 /* Make a context for a worker, which another thread may use while this one uses `parent`. It has its own error record, tables and memory
  * accounting; its memory also counts in the parent's. It shares the parent's allocation function and log. It has the tables that `parent`
- * had at the mark `shared`, NULL: all of its tables. Tables that belong to a thread, such as a script's, must not be among them: the
- * worker's context loads the script again. Destroyed before its parent.
+ * had when the mark `shared` was taken; NULL: all tables of `parent`. Tables that belong to one thread, such as a script's, must not be
+ * among them; the worker's context loads the script again. The worker's context must be destroyed before its parent.
  *   RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
 RILL_API rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
                                                 const rill_registry_mark *shared);
 
 /* Append the path of a plugin, a shared object or a script, to `out`, whose context is set and records failures. A name with a slash is a
- * path. Any other name is a file of the working directory, or else, in the folder of installed plugins, the first that exists of NAME,
- * NAME.so, rill-NAME.so, NAME.lua. That folder is `rill` beside librill (`pkg-config --variable=plugindir rill`).
+ * path. Any other name is a file of the working directory, or else the first of NAME, NAME.so, rill-NAME.so and NAME.lua that exists in the
+ * folder of installed plugins. This folder is `rill`, beside librill (`pkg-config --variable=plugindir rill`).
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_MEMORY; on failure the text is unchanged */
 RILL_API rill_status rill_plugin_find(const char *name, rill_text *out);
 
@@ -54,7 +54,7 @@ RILL_API rill_status rill_plugin_find(const char *name, rill_text *out);
  *   RILL_OK · RILL_ERR_NOT_FOUND (no file, no rill_plugin) · RILL_ERR_ABI · RILL_ERR_PLUGIN · RILL_ERR_ARGUMENT */
 RILL_API rill_status rill_plugin_load(rill_context *ctx, const char *path);
 
-/* The table of that name, or NULL (nothing recorded). */
+/* Return the table of that name, or NULL; no error is recorded. */
 RILL_API const rill_domain *rill_find_domain(const rill_context *ctx, const char *name);
 RILL_API const rill_heuristic *rill_find_heuristic(const rill_context *ctx, const char *name);
 RILL_API const rill_scorer *rill_find_scorer(const rill_context *ctx, const char *name);

@@ -1,7 +1,6 @@
 /* rill: streaming batched beam search for models that are decoded one action (token, parser transition) at a time.
  *
- * This header includes everything that a program needs to decode. Those who write domains, heuristics, scorers or schedulers include
- * plugin.h.
+ * This header includes everything that a program needs to decode. Plugins (domains, heuristics, scorers, schedulers) include plugin.h.
  *
  *   context.h   allocator, log, errors      registry.h       domains and plugins by name
  *   status.h    codes                       model.h          opening a model, its actions and texts
@@ -13,10 +12,11 @@
  *   trie.h      sets of allowed outputs     evidence.h       n-gram posteriors for lattice MBR
  *   version.h   versions
  *
- * Terms: an *input* is one sequence to decode; an *item* is an input in flight; an *action* extends a hypothesis. Scores are sums of
- * natural-log probabilities, higher is better, RILL_SCORE_DEAD is never chosen; equal scores are ordered by the parent's rank, then by the
- * smaller action. Letters: n items or rows, k beam width, M choices per row, N items in flight.
- * Source of the method: Yang, Yao, DeNero, Klein, "A Streaming Approach For Efficient Batched Beam Search", EMNLP 2020. */
+ * Terms: an *input* is one sequence to decode; an *item* is an input in flight; an *action* (a token, a parser transition) extends a
+ * hypothesis by one. Scores are sums of natural-log probabilities, higher is better, RILL_SCORE_DEAD is never chosen; equal scores are
+ * ordered by the parent's rank, then by the smaller action. Letters: n items or rows, k beam size, M choices per row, N maximum number of
+ * items in flight. Source of the decoding algorithm: Yang, Yao, DeNero, Klein, "A Streaming Approach For Efficient Batched Beam Search",
+ * EMNLP 2020. */
 #ifndef RILL_H
 #define RILL_H
 

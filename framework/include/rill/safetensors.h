@@ -1,14 +1,15 @@
 /* Named tensors of a model file: safetensors, one file or several, and CTranslate2's model.bin.
  *
- * The format (github.com/huggingface/safetensors, README): 8 bytes, the header's length, little-endian; the header, a JSON object of name
- * -> {"dtype", "shape", "data_offsets": [begin, end]} and optionally "__metadata__"; then the data, to which the offsets are relative. A
- * sharded model has an index, as transformers' save_pretrained() writes it: {"weight_map": {name of a tensor: name of a file beside it}}.
- * Parsing is strict: on opening, everything the files claim is checked against their sizes, the tensors must cover the data without gap or
- * overlap, names must be unique, and the index must match its files. After that, reading needs no further checks. model.bin is read
- * likewise (docs/mt.md): an alias is a tensor with another one's bytes, and quantised integers are multiplied by their scales.
+ * The safetensors format (github.com/huggingface/safetensors, README): 8 bytes, the header's length, little-endian; the header, a JSON
+ * object of name -> {"dtype", "shape", "data_offsets": [begin, end]} and optionally "__metadata__"; then the data, to which the offsets are
+ * relative. A sharded model has an index, as transformers' save_pretrained() writes it: {"weight_map": {name of a tensor: name of a file
+ * beside it}}. Parsing is strict: on opening, everything the files claim is checked against their sizes, the tensors must cover the data
+ * without gap or overlap, names must be unique, and the index must match its files. After that, reading needs no further checks. model.bin
+ * is checked in the same way (docs/mt.md): an alias is a tensor with another one's bytes, and quantised integers are multiplied by their
+ * scales.
  *
  * Order of use: rill_tensor_file_open(), then for each tensor rill_tensor_file_read(), then rill_tensor_file_close().
- * Element types: the file may have any of the format's; F32, F16 and BF16 can be read, all as fp32.
+ * Element types: the file may have any type of the format; F32, F16 and BF16 can be read and are converted to fp32.
  * Every error names the file and the tensor, what was expected and what was found.
  * Memory: each tensor is read into the caller's memory on demand and not kept; header entries come from the context, the header's
  * document from malloc(). One thread at a time. Stability: stable within a major version. */
@@ -28,8 +29,8 @@ typedef struct rill_file_tensor {
     const char *dtype;                   /* "F32", ...; a constant */
     int rank;                            /* 0..RILL_TENSOR_MAX_RANK */
     int64_t shape[RILL_TENSOR_MAX_RANK]; /* [rank] */
-    size_t begin, end;                   /* bytes of the data section */
-    int read;                            /* rill_tensor_file_read() has been called for it */
+    size_t begin, end;                   /* byte offsets in the data section */
+    int read;                            /* 1: rill_tensor_file_read() has been called for this tensor */
 } rill_file_tensor;
 
 /* Element types that the caller of rill_tensor_file_read() accepts. */
@@ -41,36 +42,36 @@ enum {
     RILL_TENSOR_FLOATS = 15,
 };
 
-/* Open the file at `path`, or the files of an index: if the name ends with .index.json, or if PATH does not exist and PATH.index.json does.
- * In a folder, model.safetensors if it exists. Errors name the file or the index.
+/* Open the file at `path`. If `path` ends with .index.json, or if `path` does not exist and `path`.index.json does, open all files of the
+ * index. In a folder, open model.safetensors if it exists. Errors name the file or the index.
  *   out: on success a reader the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 RILL_API rill_status rill_tensor_file_open(rill_tensor_file **out, rill_context *ctx, const char *path);
 
-/* The same for bytes in memory, which are borrowed until close; `name` replaces the path in errors and is copied. */
+/* Open a safetensors file in memory; the bytes are borrowed until close. `name` replaces the path in errors and is copied. */
 RILL_API rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, const char *name,
                                             const char *bytes, size_t length);
 
 RILL_API void rill_tensor_file_close(rill_tensor_file *tensors); /* NULL is allowed */
 
-/* The tensor of that name, NULL if there is none (nothing recorded). Borrowed until close. */
+/* Return the tensor of that name; NULL if there is none, and then no error is recorded. Borrowed until close. */
 RILL_API const rill_file_tensor *rill_tensor_file_find(const rill_tensor_file *tensors, const char *name);
 
 /* Number of tensors, and the i-th by name in byte order. */
 RILL_API size_t rill_tensor_file_count(const rill_tensor_file *tensors);
 RILL_API const rill_file_tensor *rill_tensor_file_tensor(const rill_tensor_file *tensors, size_t i);
 
-/* *same = whether two tensors have equal type, shape and bytes.
+/* *same = 1 if the two tensors have equal type, shape and bytes, else 0.
  *   RILL_OK · RILL_ERR_IO */
 RILL_API rill_status rill_tensor_file_same_values(const rill_tensor_file *tensors, const rill_file_tensor *a,
                                                   const rill_file_tensor *b, int *same);
 
 /* Convert the tensor `name` to fp32 in row-major order.
- *   accept      a set of RILL_TENSOR_* : element types the caller takes
+ *   accept      a set of RILL_TENSOR_*: element types that the caller accepts
  *   shape       [rank] the shape it must have, rank 1..RILL_TENSOR_MAX_RANK
  *   out         [product of shape] the caller's; content undefined on failure
- *   RILL_OK · RILL_ERR_FORMAT (absent, other type, other shape, or a value that is not finite) · RILL_ERR_IO (it cannot be read,
- *   or became shorter meanwhile) */
+ *   RILL_OK · RILL_ERR_FORMAT (the tensor is absent, has another type or shape, or a value that is not finite) · RILL_ERR_IO (the file
+ *   cannot be read, or has become shorter) */
 RILL_API rill_status rill_tensor_file_read(const rill_tensor_file *tensors, const char *name, int accept, int rank,
                                            const int64_t *shape, float *out);
 

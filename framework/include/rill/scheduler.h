@@ -1,11 +1,12 @@
 /* Schedulers decide which items a timestep expands, and when new ones are admitted.
  *
- * A scheduler only orders items; the engine guarantees progress. Under a budget the engine takes items in the scheduler's order, each
- * whole or not at all. An item that does not fit while a later one is taken has been passed over; after eight times it goes first. An
- * item wider than the budget is expanded alone. An item not expanded for four rounds goes first too, even if the scheduler omits it; a
- * round is as many expansions as there are live candidates in flight. A scheduler that chooses no item, or refuses to admit while
- * nothing is in flight, is overruled. So every item finishes under every scheduler, and since an item's search never depends on when it
- * is expanded, no scheduler can change an answer. Stability: members are only appended. */
+ * A scheduler only orders items; the engine guarantees progress. The budget is the maximum number of hypotheses that a timestep expands.
+ * Under a budget the engine takes items in the scheduler's order, each with all of its live hypotheses or not at all. An item that does not
+ * fit while a later item is taken has been passed over; after eight times it goes first. An item wider than the budget is expanded alone.
+ * An item that is not expanded for four rounds goes first too, even if the scheduler omits it; a round is as many expansions as there are
+ * live candidates in flight. A scheduler that chooses no item, or refuses to admit while nothing is in flight, is overruled. So every item
+ * finishes under every scheduler, and since an item's search never depends on when it is expanded, no scheduler can change an input's
+ * outputs. Stability: members are only appended. */
 #ifndef RILL_SCHEDULER_H
 #define RILL_SCHEDULER_H
 
@@ -18,17 +19,17 @@ typedef struct rill_sched_view {
     size_t struct_size;
     int32_t n;                   /* items in flight; 0 is legal */
     const int64_t *item_id;      /* [n] position of the input in the stream */
-    const int32_t *timestep;     /* [n] timesteps the item has had: l_t */
+    const int32_t *timestep;     /* [n] timesteps that have expanded the item: l_t */
     const int32_t *width;        /* [n] live candidates: the cost of expanding the item */
-    const int64_t *size;         /* [n] the input's size in the domain's unit */
+    const int64_t *size;         /* [n] the input's size in the domain's unit (tokens), rill_input.size */
     const int64_t *refill_index; /* [n] number of the refill that admitted the item, from 0 */
-    int32_t batch;               /* setting n */
-    int32_t max_items;           /* setting max_items, N */
-    int32_t budget;              /* 0: none */
-    double refill;               /* setting refill, a share of N */
+    int32_t batch;               /* setting n: number of items decoded together */
+    int32_t max_items;           /* setting max_items, N: maximum number of items in flight */
+    int32_t budget;              /* maximum number of hypotheses that the timestep expands; 0: no limit */
+    double refill;               /* setting refill: the free share of N at which inputs are admitted */
     int64_t waiting;             /* inputs waiting to be admitted */
     int64_t timesteps;           /* timesteps of the run so far */
-    int32_t k;                   /* setting k: most candidates of an item, unless its request sets another k */
+    int32_t k; /* setting k: maximum number of candidates of an item, unless its request sets another k */
 } rill_sched_view;
 
 typedef struct rill_scheduler {
@@ -37,9 +38,9 @@ typedef struct rill_scheduler {
     const char *name;
     const char *summary;
 
-    /* `table`: this table. (optional) */
+    /* Make an instance from the arguments after "NAME:"; `table` is this rill_scheduler. (optional) */
     rill_status (*create)(const struct rill_scheduler *table, rill_context *ctx, const char *arguments, void **self);
-    /* Write the indexes of items to expand to order[0..n), highest priority first, without duplicates; *count is their number.
+    /* Write the indexes of the items to expand to order[0..n), highest priority first, without duplicates; *count is their number.
      * Mandatory. */
     rill_status (*choose)(void *self, const rill_sched_view *view, int32_t *order, int32_t *count);
     /* Number of inputs to admit now; the engine caps it at max_items - n and at the inputs waiting. Called before each timestep except

@@ -1,11 +1,12 @@
 /* Scorers add bonuses to the scores of actions before selection, and forbid actions.
  *
- * A scorer is called once per timestep and phase, before the domain scores, with all rows that will be expanded. It modifies scores through
- * rill_modifiers_*(): sparse bonuses, bans, allowed sets, end rules, rewards. All modifiers apply before selection: an action with a bonus
- * is found wherever the model ranks it, and a banned one never takes a place in the beam.
- * Several scorers form a chain: bonuses and rewards add up, factors multiply, bans and end rules unite, allowed sets intersect, the
- * smallest limit wins.
- * The contract is segment-local, as for heuristics. Stability: members are only appended. */
+ * A scorer is called once per timestep and phase, before the domain scores, with all rows (live hypotheses) that will be expanded. It
+ * modifies scores through rill_modifiers_*(): bonuses for single actions, bans, sets of allowed actions, end rules, and rewards for all
+ * actions. All modifiers apply before selection: an action with a bonus is found wherever the model ranks it, and a banned action never
+ * enters the beam.
+ * A run may have several scorers: bonuses and rewards add up, factors multiply, bans and end rules unite, allowed sets intersect, and the
+ * smallest limit on children applies. What a scorer does to an item must depend on that item's rows alone, as for heuristics. Stability:
+ * members are only appended. */
 #ifndef RILL_SCORER_H
 #define RILL_SCORER_H
 
@@ -15,17 +16,18 @@ RILL_C_BEGIN
 
 typedef struct rill_modifiers rill_modifiers;
 
-/* A hypothesis in the engine's hypothesis pool: one action, and the hypothesis it extends. A node is half a cache line, since backtraces
- * walk nodes that are mostly not cached. */
+/* A hypothesis in the engine's hypothesis tree: one action, and the hypothesis that it extends. A node has the size of half a cache line,
+ * since backtraces walk nodes that are mostly not cached. */
 typedef struct rill_hyp_node {
-    int32_t parent;      /* index of the hypothesis this one extends; -1 for an item's first */
-    int32_t action;      /* RILL_ACTION_START for an item's first */
-    float logp;          /* of the action */
-    float path_score;    /* of the action, with scorers' bonuses */
+    int32_t parent;      /* index of the hypothesis that this one extends; -1 for an item's first hypothesis */
+    int32_t action;      /* RILL_ACTION_START for an item's first hypothesis */
+    float logp;          /* log-probability of the action */
+    float path_score;    /* log-probability of the action, plus scorers' bonuses */
     int32_t internal[4]; /* private to the engine */
 } rill_hyp_node;
 
-/* The rows about to be scored. Row i's hypothesis is hyp_nodes[hyp_node[i]], then follow `parent`. */
+/* The rows about to be scored. The last action of row i's hypothesis is in hyp_nodes[hyp_node[i]]; earlier actions follow along
+ * `parent`. */
 typedef struct rill_scorer_rows {
     size_t struct_size;
     int32_t n; /* 0 is legal */
@@ -33,18 +35,18 @@ typedef struct rill_scorer_rows {
     const int64_t *item_id;         /* [n] position of the row's input in the stream */
     const int32_t *timestep;        /* [n] timesteps of the item so far, from 0 */
     const int32_t *rank;            /* [n] rank in the item's beam */
-    const double *path_score;       /* [n] of the row's hypothesis */
-    const int32_t *hyp_node;        /* [n] */
+    const double *path_score;       /* [n] path score of the row's hypothesis */
+    const int32_t *hyp_node;        /* [n] index of the hypothesis in hyp_nodes */
     const rill_hyp_node *hyp_nodes; /* [number of hypotheses] */
     const rill_domain_info *info;
-    /* for rill_model_action_name(), rill_model_find_action() and rill_model_tokenize(), engine.h; pass them the context that create()
-     * got */
+    /* for rill_model_action_name(), rill_model_find_action() and rill_model_tokenize() (model.h); pass them the context that create()
+     * received */
     const rill_model *model;
     const char *const *text;   /* [n] the row's input as submitted; NUL-terminated */
     const size_t *text_length; /* [n] */
-    /* [n, state_bytes] the scorer's states of hypotheses (rill_scorer.state_bytes), packed. In: the state of the row's parent
-     * hypothesis, all zero for an item's first. Out: the state of the row's hypothesis, passed to its children. NULL without
-     * state_bytes. */
+    /* [n, state_bytes] the scorer's states of the rows' hypotheses (rill_scorer.state_bytes), without padding between them. In: the state
+     * of the row's parent hypothesis; zeros for an item's first hypothesis. Out: the state of the row's hypothesis, passed to its children.
+     * NULL if state_bytes is 0. */
     void *state;
 } rill_scorer_rows;
 
@@ -65,7 +67,7 @@ typedef struct rill_found {
     const rill_model *model;
 } rill_found;
 
-/* Output i of n, best first; valid during the call. */
+/* Return output i of n, best first; valid during the call. */
 RILL_API const rill_found_output *rill_found_output_at(const rill_found *found, int32_t i);
 
 typedef struct rill_scorer {
@@ -75,29 +77,30 @@ typedef struct rill_scorer {
     const char *arguments; /* syntax of the arguments */
     const char *summary;
 
-    /* Make an instance from the arguments after "NAME:". `table`: this table. (optional) */
+    /* Make an instance from the arguments after "NAME:"; `table` is this rill_scorer. (optional) */
     rill_status (*create)(const struct rill_scorer *table, rill_context *ctx, const char *arguments, void **self);
     /* Add modifiers for the rows. Mandatory. A failure ends the run. If a request set the arguments, the rows are scored again input by
      * input, and only the inputs that fail alone fail; score() is then called once more for the others. */
     rill_status (*score)(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers);
     /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);
-    /* Bytes of scorer state per hypothesis, copied from parent to child; plain data, aligned to 16 in the engine's storage (the array of
-     * a call is packed). (optional: 0) */
+    /* Bytes of scorer state per hypothesis, copied from parent to child; plain data, aligned to 16 bytes in the engine's storage
+     * (rill_scorer_rows.state has no padding). (optional: 0) */
     size_t state_bytes;
 
-    /* An input has been encoded: its rows may come until done(). A failure fails this input alone. A scorer with this method may keep
-     * data of inputs in flight; the checking mode then calls the same instance for each item alone, instead of a fresh one. (optional) */
+    /* An input has been encoded: its rows may come until done(). A failure fails this input alone. A scorer with this method may keep data
+     * of inputs in flight; the setting `check` then calls the same instance for each item alone, instead of a fresh instance. (optional) */
     rill_status (*begin)(void *self, int64_t item_id);
-    /* The input's search has completed. RILL_AGAIN: discard these outputs and decode again from the encoded input, with what the scorers
-     * have learnt; if the deadline comes first, these outputs are the result after all. RILL_OK: they are the result. A failure fails
-     * this input alone. All scorers of a chain are called. (optional) */
+    /* The input's search has completed. Return RILL_OK to accept its outputs as the result. Return RILL_AGAIN to discard them and decode
+     * the encoded input again, with what the scorers have learnt; if the deadline comes before the new search ends, these outputs are the
+     * result. A failure fails this input alone. All scorers of the run are called. (optional) */
     rill_status (*found)(void *self, const rill_found *found);
-    /* The input leaves the engine, however it ended; called once for each begin() that succeeded. Inputs not yet encoded when the engine
-     * is destroyed have no call. (optional) */
+    /* The input leaves the engine, whether it succeeded or failed; called once for each begin() that succeeded. It is not called for inputs
+     * that are not yet encoded when the engine is destroyed. (optional) */
     void (*done)(void *self, int64_t item_id);
     /* Upper bound on the total that an instance adds to the score of an action, and in *end, 0 on entry, to that of an end action;
-     * negative if it always subtracts at least that much. For the setting certify. (optional: unknown, and certify refuses the scorer) */
+     * a negative bound means that the instance always subtracts at least that much. For the setting certify. (optional: without it the
+     * setting certify refuses the scorer) */
     double (*max_bonus)(const void *self, double *end);
 } rill_scorer;
 

@@ -2,9 +2,10 @@
  *
  * An option source holds the options of one origin: a command line, a request, a Lua configuration, a model's config.json.
  * rill_search_config_make() combines sources. One source is *firm*: its options must be possible, or the call fails. The others are *soft*:
- * they are defaults, in order of precedence, and options that the method does not support are dropped, so that a firm `method greedy` works
- * with a model whose defaults prune. The source with the higher precedence wins, setting by setting; a chain of heuristics or scorers is
- * taken whole from the first source that has one. A preset (`like`) overrides the search settings of sources with lower precedence.
+ * they are defaults, in order of precedence, and those of their options that the method does not support are dropped, so that a firm
+ * `method greedy` works with a model whose defaults prune. The source with the higher precedence wins, setting by setting; the list of
+ * heuristics (or scorers) is taken as a whole from the first source that has one, and is called a *chain* here. A preset (`like`) overrides
+ * the search settings of sources with lower precedence.
  *
  * Order of use: rill_option_source_create(), rill_option_source_set() and similar, rill_search_config_make(), an engine from
  * config->setup, then rill_search_config_free() and rill_option_source_free(): sources must outlive the configurations made from them.
@@ -21,14 +22,14 @@ typedef struct rill_option_source rill_option_source;
 
 typedef enum rill_origin {
     RILL_FROM_USER = 0, /* overridden options are not reported */
-    /* dropped options are reported (rill_search_config.ignored): another search runs than the file describes */
+    /* dropped options are reported (rill_search_config.ignored), since the search differs from the one that the file describes */
     RILL_FROM_FILE = 1,
 } rill_origin;
 
 typedef enum rill_chain { RILL_CHAIN_HEURISTICS, RILL_CHAIN_SCORERS, RILL_CHAIN_SCHEDULER, RILL_CHAINS } rill_chain;
 
-/* Option names that are not settings: prune-absolute, prune-relative and prune-relative-local add that heuristic; heuristic, scorer
- * and scheduler take "NAME:ARGS". Ends with name == NULL. */
+/* Options that are not settings but name heuristics, scorers or a scheduler. prune-absolute, prune-relative and prune-relative-local add
+ * the heuristic of that name; heuristic, scorer and scheduler take "NAME:ARGS". Ends with name == NULL. */
 RILL_API const rill_option *rill_chain_table(void);
 
 /* Options about what a program writes with each output: alignment, word-scores, unknown-names, ids, pretty. A source only stores them;
@@ -40,41 +41,42 @@ RILL_API rill_status rill_option_source_create(rill_option_source **out, rill_co
 RILL_API void rill_option_source_free(rill_option_source *layer); /* NULL is allowed */
 
 /* Set an option: a setting, a name of rill_chain_table() or rill_output_table(), or an option of a registered domain (rill_domain.options).
- * "-" and "_" are equivalent. The value is checked on its own, not against other options. A second, different value is
- * refused, under an alias too; a scheduler is replaced and a chain extended.
+ * "-" and "_" are equivalent. The value is checked on its own, not against other options. A second, different value of an option is
+ * refused, under an alias too; but a second scheduler replaces the first, and heuristics and scorers are added to the list.
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_set(rill_option_source *layer, const char *name, const char *value);
 
-/* Set options from a text "NAME=VALUE NAME=VALUE". */
+/* Set options from a text "NAME=VALUE NAME=VALUE". Returns as rill_option_source_set(). */
 RILL_API rill_status rill_option_source_set_all(rill_option_source *layer, const char *text);
 
-/* The table row of the option that rill_option_source_set() knows by this name; NULL: unknown. */
+/* Return the table row of the option that rill_option_source_set() accepts by this name; NULL: unknown. */
 RILL_API const rill_option *rill_option_row(const rill_context *ctx, const char *name);
 
-/* Append an element to a chain. */
+/* Append a heuristic or scorer with its arguments to the source's list, or set the scheduler. */
 RILL_API rill_status rill_option_source_add_to_chain(rill_option_source *layer, rill_chain chain, const char *name,
                                                      const char *arguments);
 
-/* Mark the chain as set even if it is empty: an empty chain then overrides those of sources with lower precedence. */
+/* Mark the source's list of heuristics (or scorers) as set even if it is empty: an empty list then overrides the lists of sources with
+ * lower precedence. */
 RILL_API void rill_option_source_set_chain(rill_option_source *layer, rill_chain chain);
 
-/* A function that sets each timestep's budget, instead of the setting. */
+/* Set a function that sets the budget of each timestep (maximum number of hypotheses), instead of the setting. */
 RILL_API void rill_option_source_set_budget(rill_option_source *layer, rill_budget_fn budget, void *user);
 
-/* A function that defines the equivalence classes of cube pruning (rill_engine_setup.cube_key). */
+/* Set a function that defines the equivalence classes of cube pruning (rill_engine_setup.cube_key). */
 RILL_API void rill_option_source_set_cube_key(rill_option_source *layer, rill_key_fn key, void *user);
 
-/* The source's value of a setting, output option or domain option, valid until it is set again; "function" for a budget function; NULL:
- * unset. */
+/* Return the source's value of a setting, output option or domain option, valid until the option is set again; "function" for a budget
+ * function; NULL: unset. */
 RILL_API const char *rill_option_source_get(const rill_option_source *layer, const char *name);
 RILL_API int rill_option_source_has_chain(const rill_option_source *layer, rill_chain chain); /* set, even if empty */
 RILL_API const rill_chain_entry *rill_option_source_chain(const rill_option_source *layer, rill_chain chain,
                                                           int32_t *n);
-/* Whether the source sets any search option: a setting, heuristics, scorers. */
+/* Return 1 if the source sets any search option (a setting, heuristics, scorers), else 0. */
 RILL_API int rill_option_source_sets_search(const rill_option_source *layer);
 
-/* Configure forced decoding: score given outputs, one path each, with the scorer "given" (rill_search_config_add_scorer). Options that
- * shape scores or the schedule are kept.
+/* Configure forced decoding: score existing outputs, one path each, with the scorer "given", which rill_search_config_add_scorer() adds.
+ * Options that shape scores or the schedule are kept.
  *   RILL_OK · RILL_ERR_OPTION (the source sets an option that applies to searches only, named) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_force_decode(rill_option_source *layer);
 
@@ -85,11 +87,11 @@ RILL_API rill_status rill_option_source_check(const rill_option_source *layer);
 RILL_API rill_status rill_option_source_set_worker_copy(rill_option_source *layer, int32_t worker,
                                                         rill_option_source *worker_copy);
 
-/* The value of an option in the first source that sets it; NULL: none does. */
+/* Return the value of an option in the first source that sets it; NULL: no source sets it. */
 RILL_API const char *rill_option_sources_get(const rill_option_source *const *layers, int n, const char *name);
 
-/* The values of domain options set in any source, each from the first source that has it, for rill_open_options. *out is an array of *n
- * pairs owned by the caller (rill_free); its texts belong to the sources; NULL when there are none.
+/* Collect the values of domain options set in any source, each from the first source that sets it, for rill_open_options. *out is an array
+ * of *n pairs owned by the caller (rill_free), or NULL if no source sets a domain option; the texts belong to the sources.
  *   RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_option_source *const *layers,
                                                        int n, rill_pair **out, int32_t *n_out);
@@ -98,31 +100,32 @@ RILL_API rill_status rill_option_sources_domain_values(rill_context *ctx, const 
 typedef struct rill_search_config {
     rill_engine_setup *setup;      /* for rill_engine_create(); the caller adds trace, fields and clock */
     const rill_settings *resolved; /* setup's settings with presets applied, as an engine resolves them */
-    const char
-        *ignored; /* "heuristics (absolute:10), search.beam_size": dropped options of file sources; "" for none */
+    /* dropped options of file sources, as "heuristics (absolute:10), options.beam_size"; "" if none was dropped */
+    const char *ignored;
 } rill_search_config;
 
-/* Combine `firm` with soft[0..n), highest precedence first; NULL sources are empty.
+/* Combine the source `firm` with the default sources soft[0..n), highest precedence first; a NULL source counts as empty.
  *   *out: freed by the caller; NULL on failure
  *   RILL_OK · RILL_ERR_OPTION (an option of `firm` is impossible or contradicts another one) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx,
                                              const rill_option_source *firm, const rill_option_source *const *soft,
                                              int n);
-/* Combine a request's own settings with the run's. The run's firm options stay in force, and contradictions are refused, as if one source
- * had set both; with `gives_way` they are soft (a server's options are its clients' defaults). Heuristics belong to the run, so settings
- * for searches without heuristics (`like`) are refused in a run that has some.
+/* Combine a request's own settings with the run's settings. The run's firm options stay in force: a request that contradicts them is
+ * refused, as if one source had set both. With `gives_way` they are soft instead (a server's options are its clients' defaults). Heuristics
+ * belong to the run, so settings for searches without heuristics (`like`) are refused in a run with heuristics.
  *   *out: freed by the caller; NULL on failure · ctx: any context that the sources may be used with
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_request(rill_search_config **out, const rill_search_config *run,
                                                 rill_context *ctx, const rill_option_source *own, int gives_way);
-/* rill_search_config_make() from the worker's copies of the config's sources, if it has any; else *out is NULL. `ctx`: the worker's. */
+/* rill_search_config_make() with the worker's copies of the configuration's sources (rill_option_source_set_worker_copy). If the worker has
+ * no copies, *out is NULL. `ctx`: the worker's context. */
 RILL_API rill_status rill_search_config_worker_copy(const rill_search_config *plan, rill_context *ctx, int32_t worker,
                                                     rill_search_config **out);
-/* Append a scorer to the config, and to worker copies made later; the texts are borrowed. RILL_OK · RILL_ERR_MEMORY */
+/* Append a scorer to the configuration, and to worker copies made later; the texts are borrowed. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_add_scorer(rill_search_config *plan, const char *name, const char *arguments);
 RILL_API void rill_search_config_free(rill_search_config *plan); /* NULL is allowed */
 
-/* Whether two configurations define the same search, whatever their schedules: equal results. */
+/* Return 1 if two configurations define the same search and so give equal results, even if their schedules differ; else 0. */
 RILL_API int rill_search_config_same_search(const rill_search_config *a, const rill_search_config *b);
 
 RILL_C_END

@@ -11,10 +11,10 @@
 
 RILL_C_BEGIN
 
-/* Bytes that structs with settings inside leave for them, so that settings can grow. */
+/* Bytes that a struct reserves for a rill_settings member, so that rill_settings can grow. */
 enum { RILL_SETTINGS_SPACE = 1024 };
 
-/* docs/search.md explains the values. 0 selects the default: the method's, the preset's or rill's own, which is 1. */
+/* docs/search.md explains the values. 0 selects the default of the method or preset; without these rill's default, which is the value 1. */
 typedef enum rill_finish {
     RILL_FINISH_DEFAULT = 0,
     RILL_FINISH_TOP = 1,
@@ -41,40 +41,47 @@ typedef enum rill_sort { RILL_SORT_NONE = 0, RILL_SORT_LENGTH = 1, RILL_SORT_LON
 
 typedef struct rill_settings {
     size_t struct_size;
-    char method[32];   /* preset; default "stream-all". See rill_method_table() */
-    int32_t k;         /* beam width, 1..65536; 0 = 10 (greedy: 1) */
-    int32_t n;         /* batch size: items decoded together, 1..1048576; 0 = 10 */
-    int32_t max_items; /* N: items in flight; 0 = n, or 100 n under a budget (streaming methods only) */
-    int32_t budget;    /* max candidates expanded per timestep; 0 = no limit */
-    double refill; /* share of N at or below which inputs are admitted, 0..1; < 0 = the method's (1/6; top-up 1/2) */
-    int32_t max_candidates; /* M: children kept per parent; 0 = k under finish top, 2k under immediate */
-    rill_finish finish;     /* 0 = the method's */
-    int32_t stop_after;     /* number of outputs after which an item stops; 0 = k, under stop top 1 */
-    double patience;        /* stop_after = round(k * patience); 0 = unset; excludes stop_after */
-    int32_t min_length;     /* actions before the end action is allowed */
-    int32_t max_length;     /* bound on actions; 0 = the input's own, else the model's */
-    double length_penalty;  /* alpha: outputs are ordered by path_score / length^alpha; 0 = by sum, 1 = by mean */
-    int32_t n_best;         /* outputs finalised per input; 0 = 1 */
-    rill_sort sort;         /* order in which inputs are admitted, within a window */
-    int32_t sort_window;    /* inputs; 0 = the larger of N and 1,000 */
-    int32_t flush_every;    /* finish all items in flight every so many timesteps before admitting more; 0 = never */
-    int32_t unordered;      /* deliver results in order of completion */
-    int32_t check;          /* check that heuristics and scorers give the same result for each item alone */
-    /* Limit on states of all items together; 0 = none. An input that exceeds it even alone fails; no answer changes. See docs/search.md,
-     * also for the following. */
+    char method[32]; /* name in rill_method_table(): scheduler and preset of a run; default "stream-all" */
+    int32_t k;       /* beam size, 1..65536; 0 = 10 (greedy: 1) */
+    int32_t n;       /* batch size: items decoded together, 1..1048576; 0 = 10 */
+    /* N: maximum number of items in flight; 0 = n, or 100 n under a budget (streaming methods only) */
+    int32_t max_items;
+    int32_t budget; /* maximum number of hypotheses expanded per timestep; 0 = no limit */
+    /* share of N at or below which inputs are admitted, 0..1; < 0 = the method's default (1/6; top-up 1/2) */
+    double refill;
+    /* M: maximum number of children per hypothesis; 0 = k under finish top, 2k under immediate */
+    int32_t max_candidates;
+    rill_finish finish; /* when an ended candidate leaves the beam as an output; 0 = the method's default */
+    int32_t stop_after; /* number of outputs after which an item stops; 0 = k, under stop top 1 */
+    double patience;    /* stop_after = round(k * patience); 0 = unset; excludes stop_after */
+    int32_t min_length; /* minimum number of actions before the end action */
+    int32_t max_length; /* maximum number of actions; 0 = the input's own limit, else the model's */
+    /* alpha: outputs are ordered by path_score / length^alpha; 0 = by the sum of log-probabilities, 1 = by their mean */
+    double length_penalty;
+    int32_t n_best;      /* maximum number of outputs returned per input; 0 = 1 */
+    rill_sort sort;      /* order in which inputs are admitted within a window of the input stream */
+    int32_t sort_window; /* number of inputs in that window; 0 = the larger of N and 1,000 */
+    /* after this many timesteps finish all items in flight before admitting more; 0 = never */
+    int32_t flush_every;
+    int32_t unordered; /* 1: deliver results in order of completion, not of input */
+    int32_t check;     /* 1: check that heuristics and scorers give the same result for each item alone */
+    /* Maximum number of states of all items together; 0 = no limit. An input that exceeds it even alone fails; the outputs of other inputs
+     * do not change. docs/search.md explains this and the following settings. */
     int32_t max_nodes;
-    /* limit in bytes for states and inputs in flight, by rill_domain_info's figures; 0 = none */
+    /* limit in bytes for states and inputs in flight, computed from the sizes in rill_domain_info; 0 = no limit */
     int64_t memory;
-    int32_t like;             /* rill_like: use another decoder's defaults for unset settings; 0 = none */
-    int32_t keep;             /* rill_keep: which outputs to keep once there are stop_after */
-    int32_t stop;             /* rill_stop: when an item with stop_after outputs stops */
-    int32_t at_limit;         /* rill_at_limit: what happens to live candidates at the length limit */
-    int32_t count_end;        /* 1: the length in the penalties counts the end action */
-    double max_length_factor; /* A: at most A times the input's size plus max_length actions; 0 = max_length alone */
-    double word_penalty;      /* W: outputs are ordered by (path_score - W length) / length^alpha */
-    double unknown_penalty;   /* subtracted from the score of the unknown-token action; infinity = never chosen */
-    int32_t distinct;         /* 1: drop an output whose text equals a better one's */
-    uint64_t given;           /* bit set of the rows of rill_setting_table() that rill_settings_set() has set */
+    int32_t like;      /* rill_like: use another decoder's defaults for unset settings; 0 = none */
+    int32_t keep;      /* rill_keep: which outputs to keep once an item has stop_after outputs */
+    int32_t stop;      /* rill_stop: when an item with stop_after outputs stops */
+    int32_t at_limit;  /* rill_at_limit: what happens to live candidates at the length limit */
+    int32_t count_end; /* 1: the length in the penalties counts the end action */
+    /* A: outputs have at most A times the input's size plus max_length actions; 0 = max_length alone */
+    double max_length_factor;
+    double word_penalty; /* W: outputs are ordered by (path_score - W length) / length^alpha */
+    /* subtracted from the score of the unknown-token action (<unk>); infinity = never chosen */
+    double unknown_penalty;
+    int32_t distinct; /* 1: drop an output whose text equals a better one's */
+    uint64_t given;   /* bit set of the rows of rill_setting_table() that rill_settings_set() has set */
     /* heuristics leave an item at least this many candidates, including its outputs; 0 = no minimum */
     int32_t min_width;
     int32_t require_end;       /* 1: drop outputs truncated by a limit, a deadline or a heuristic's stop */
@@ -85,17 +92,18 @@ typedef struct rill_settings {
     int32_t exact;             /* 1: search until the n_best outputs are certified; sets certify */
     int32_t exact_rows;        /* limit on hypotheses expanded for exact search, per input; 0 = 10000 */
     int32_t sample;            /* sample this many outputs instead of searching; 0 = off */
-    /* sample from this many best choices of a row; 0 = 50, INT32_MAX = all (the text "0") */
+    /* sample from this many best choices of a row; 0 = 50, INT32_MAX = from all choices (the text "0") */
     int32_t top_k;
     int32_t seed;       /* random seed, combined with the input's number */
     int32_t groups;     /* number of groups of diverse beam search; 0 = 1 */
     double temperature; /* divides scores before sampling; 0 = 1 */
-    double diversity;   /* penalty of a choice per earlier group that has made it; 0 = 0.5 with groups */
-    double top_p;       /* sample from the smallest set of best choices with this probability; 0 = 1 */
+    double diversity;   /* with groups: penalty of a choice for each earlier group that has made it; 0 = 0.5 */
+    /* sample from the smallest set of best choices whose probabilities sum to at least this; 0 = 1 */
+    double top_p;
 } rill_settings;
 
-/* Fill with the default values. `size` is that of the program's struct. Settings longer than this version's are refused where they are
- * used, with RILL_ERR_ABI: the program was built against a newer header. */
+/* Fill the struct with default values. `size` is the size of the program's struct. A struct longer than this version's is refused with
+ * RILL_ERR_ABI by the functions that use it: the program was built against a newer header. */
 RILL_API void rill_settings_init(rill_settings *settings, size_t size);
 static inline void rill_settings_default(rill_settings *settings)
 {
@@ -108,16 +116,17 @@ static inline void rill_settings_default(rill_settings *settings)
  *   program's struct is too short for this setting) */
 RILL_API rill_status rill_settings_set(rill_context *ctx, rill_settings *settings, const char *name, const char *value);
 
-/* Apply the presets of method and `like`, fill in defaults, refuse contradictions. Idempotent. `has_heuristics`: a chain is set. A preset
- * only fills unset fields: neither set by rill_settings_set() nor different from the default.
+/* Apply the presets of method and `like`, fill in defaults, refuse contradictions. Idempotent. `has_heuristics`: 1 if heuristics are set,
+ * else 0. A preset only fills unset fields: fields that have their default value and were not set by rill_settings_set().
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ABI */
 RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics);
 
-/* The final score of an output, by resolved settings: (path_score - W length) / length^alpha. An empty output counts as length 1, so
- * that every alpha is defined; with count_end the length includes the end action. */
+/* The final score of an output under resolved settings: (path_score - W length) / length^alpha. An empty output counts as length 1, so that
+ * every alpha is defined; with count_end the length includes the end action. */
 RILL_API double rill_settings_rank(const rill_settings *settings, double score, int32_t length);
 
-/* One row per field that rill_settings_set() knows; offsets are in rill_settings. Of kind RILL_OPTION_TEXT are method and sort. */
+/* One row per field that rill_settings_set() knows; offsets are in rill_settings. The settings method and sort have the type
+ * RILL_OPTION_TEXT. */
 RILL_API const rill_option *rill_setting_table(void);
 
 /* The value of a field as text, in the form that rill_settings_set() reads; `option`: a row of the table. Returns `out`. */
@@ -127,14 +136,14 @@ RILL_API const char *rill_settings_get(const rill_settings *settings, const rill
 /* One row per method; ends with name == NULL. */
 typedef struct rill_method_info {
     const char *name;      /* "var-stream" */
-    const char *scheduler; /* its scheduler */
+    const char *scheduler; /* name of the method's scheduler */
     const char *summary;   /* one line */
-    int32_t streaming;     /* 1: refills while items are in flight; max_items, refill and flush_every apply */
+    int32_t streaming;     /* 1: admits inputs while items are in flight; max_items, refill and flush_every apply */
     int32_t pruned;        /* 1: heuristics and max_candidates may be set */
-    rill_finish finish;    /* its finish rule */
-    int32_t finish_free;   /* 1: the finish rule can be changed */
+    rill_finish finish;    /* default of the setting finish */
+    int32_t finish_free;   /* 1: the setting finish can be changed */
     int32_t greedy;        /* 1: k is 1 */
-    double refill;         /* default share */
+    double refill;         /* default of the setting refill, a share of N */
 } rill_method_info;
 RILL_API const rill_method_info *rill_method_table(void);
 

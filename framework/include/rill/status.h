@@ -1,8 +1,8 @@
 /* Status codes: what every function that can fail returns.
  *
- * Numbers are pinned: they may be logged, compared across versions and returned by plugins. 0 is success, positive
- * values are not failures, negative ones are. The sentence that goes with a failure is in the context
- * (rill_error(), context.h). Stability: codes are only added. */
+ * The numbers never change: they may be logged, compared across versions and returned by plugins. 0 is success, positive values are not
+ * failures, negative values are failures. The context has the message of a failure (rill_error(), context.h). Stability: codes are only
+ * added. */
 #ifndef RILL_STATUS_H
 #define RILL_STATUS_H
 
@@ -11,8 +11,8 @@
 RILL_C_BEGIN
 
 typedef enum rill_status {
-    RILL_AGAIN = 1,        /* nothing available now; ask again after the next step */
-    RILL_END_OF_INPUT = 2, /* a reader has nothing more to give */
+    RILL_AGAIN = 1,        /* nothing is available now; call again after the next step */
+    RILL_END_OF_INPUT = 2, /* a reader has no more inputs */
     RILL_EMPTY = 3,        /* an input with nothing to decode: its output is empty */
     RILL_OK = 0,
     RILL_ERR_MEMORY = -1,        /* an allocation failed */
@@ -26,7 +26,7 @@ typedef enum rill_status {
     RILL_ERR_NO_HYPOTHESIS = -9, /* every hypothesis of this input was dropped; others continue */
     RILL_ERR_PLUGIN = -10,       /* a domain, heuristic, scorer or scheduler returned an illegal result */
     RILL_ERR_STOPPED = -11,      /* a user's callback requested a stop */
-    RILL_ERR_CHECK = -12,        /* the checking mode found a result that depends on other items */
+    RILL_ERR_CHECK = -12,        /* the setting `check` found a result that depends on other items */
     RILL_ERR_CANCELLED = -13,    /* this input was cancelled */
     RILL_ERR_DEADLINE = -14,     /* this input's deadline came before it had any output */
     RILL_ERR_DEVICE = -15,       /* a compute device failed */

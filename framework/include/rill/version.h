@@ -1,12 +1,12 @@
 /* Versions of the programming interface and of the plugin binary interface.
  *
- * RILL_VERSION names a release. RILL_ABI_VERSION is stored in a plugin's tables: it grows when a table changes incompatibly. Appending an
- * optional member to a table does not change it; from `struct_size` the engine knows which members a plugin has.
+ * RILL_VERSION names a release. RILL_ABI_VERSION is stored in a plugin's tables and grows when the layout of a table changes incompatibly.
+ * Appending an optional member to a table does not change it; from `struct_size` the engine knows which members a plugin has.
  *
- * Structs grow only at the end. Those that a program makes carry their size, so that a program built against an older header runs with
- * this library: members that it lacks take their defaults (rill_copy_struct()). A struct of a newer header is refused with RILL_ERR_ABI.
- * Structs that the library makes are reached by pointers and functions, never by an index into an array. Stability: the names in this
- * header never change. */
+ * Structs grow only at the end. Structs that a program makes store their size in struct_size, so that a program built against an older
+ * header runs with this library: members that it lacks take their defaults (rill_copy_struct()). A struct of a newer header is refused with
+ * RILL_ERR_ABI. Structs that the library makes are reached by pointers and functions, never by an index into an array. Stability: the names
+ * in this header never change. */
 #ifndef RILL_VERSION_H
 #define RILL_VERSION_H
 
@@ -28,7 +28,7 @@
 #define RILL_C_END
 #endif
 
-/* Marks what librill exports; everything else is hidden. */
+/* Marks the functions that librill exports; all other symbols are hidden. */
 #define RILL_API __attribute__((visibility("default")))
 
 #endif

@@ -2,8 +2,8 @@
  *
  * Workers run whole inputs in parallel, whereas one engine uses threads inside its operations. Workers share only the const model and never
  * wait for each other, so they scale with cores. An input's outputs are bit-identical whichever worker decodes it, and results come in
- * input order (or by completion with `unordered`), so the number of workers never changes an answer. One worker is rill_run(): no thread is
- * created.
+ * input order (or by completion with `unordered`), so the number of workers never changes an input's outputs. One worker is rill_run(): no
+ * thread is created.
  *
  *     rill_workers *workers;
  *     rill_workers_open(&workers, ctx, "mt", &open_options, &(rill_workers_options){sizeof(rill_workers_options), 2});
@@ -15,10 +15,10 @@
  * Each worker has a context (its own errors and memory accounting, the registered tables of the first), a runner of the model (domain.h),
  * and instances of scheduler, heuristics and scorers. A domain without runners is opened once per worker.
  *
- * n, max_items, budget, flush_every and refill apply to each worker; a window of sorted inputs is common to all. The limit on states or
- * memory is divided among the workers. An input that exceeds a worker's share is decoded by one worker with the whole limit while all
- * others pause, so the same inputs fail as with one worker. Ids are positions in the common stream, for scorers and traces too; each worker
- * counts its own timesteps in a trace, and the event names the worker.
+ * The settings n, max_items, budget, flush_every and refill apply to each worker; the window within which inputs are sorted is common to
+ * all workers. The limit on states (max_nodes) or memory is divided among the workers. An input that exceeds a worker's share is decoded by
+ * one worker with the whole limit while all others pause, so the same inputs fail as with one worker. Ids are positions in the common
+ * stream, for scorers and traces too; each worker counts its own timesteps in a trace, and the event names the worker.
  *
  * The option `device` may list several devices of one kind, "cuda:0,cuda:1"; spaces around them are ignored. Workers are assigned to them
  * round-robin, so fewer workers use the first ones. The model is opened once on each device in use. A device listed twice has two workers
@@ -41,80 +41,81 @@ typedef struct rill_workers rill_workers;
 
 typedef struct rill_workers_options {
     size_t struct_size;
-    /* 1 to 1024; 0: one for each listed device. If there are fewer workers than devices, the first devices are used */
+    /* number of workers, 1 to 1024; 0: one worker for each listed device. If there are fewer workers than devices, the first devices are
+     * used */
     int32_t workers;
-    /* The registered tables that workers share; NULL: all. Scripts belong to a thread: take the mark before they are loaded, and load
-     * them again in `prepare`. */
+    /* A mark: workers share the tables registered before it was taken; NULL: all tables. Tables of scripts belong to one thread: take the
+     * mark before scripts are loaded, and load them again in `prepare`. */
     const rill_registry_mark *shared;
     /* (optional) Register more tables in a worker's context, before the model is opened or shared: loads scripts. Called by
      * rill_workers_open() for each worker with its own context; a single worker without `apart` has the caller's context and skips it. A
      * negative return fails rill_workers_open() with the error recorded in `worker`. */
     rill_status (*prepare)(void *user, int32_t index, rill_context *worker);
     void *user;
-    /* 1: a single worker too has its own thread and context. Reading, finalizing and writing then overlap with decoding, which helps
+    /* 1: even a single worker has its own thread and context. Reading, finalizing and writing then overlap with decoding, which helps
      * models that run on a GPU */
     int apart;
 } rill_workers_options;
 
-/* Create contexts and open the model: once per device if the domain has runners, else once per worker.
+/* Create the workers' contexts and open the model: once per device if the domain has runners, else once per worker.
  *   out: on success workers that the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_ARGUMENT (the number of workers) · RILL_ERR_OPTION (the list of devices) · RILL_ERR_ABI (the options' size)
- *   RILL_ERR_MEMORY · what rill_model_open() and prepare return */
+ *   RILL_ERR_MEMORY · a failure of rill_model_open() or of `prepare` */
 RILL_API rill_status rill_workers_open(rill_workers **out, rill_context *ctx, const char *domain,
                                        const rill_open_options *open, const rill_workers_options *options);
 RILL_API void rill_workers_close(rill_workers *workers); /* NULL is allowed */
 
 /* The number of workers. */
 RILL_API int32_t rill_workers_count(const rill_workers *workers);
-/* The model; the first worker's if there are several. */
+/* The model; if it was opened several times, the first worker's. */
 RILL_API rill_model *rill_workers_model(const rill_workers *workers);
 /* The compute device of a worker's model: rill_domain_info.device, which may be NULL. */
 RILL_API const char *rill_workers_device(const rill_workers *workers, int32_t index);
-/* A worker's context: the names in its setup are looked up here. */
+/* A worker's context: the names of heuristics, scorers and schedulers in its setup are looked up here. */
 RILL_API rill_context *rill_workers_context(const rill_workers *workers, int32_t index);
 
 /* Make the engines. setups: [count] one for each worker, with equal settings, each as for rill_engine_create().
  *   what rill_engine_create() returns, recorded in the caller's context · RILL_ERR_ARGUMENT (engines already exist) */
 RILL_API rill_status rill_workers_begin(rill_workers *workers, const rill_engine_setup *const *setups);
 
-/* The resolved settings; between begin and finish. */
+/* The resolved settings; valid between rill_workers_begin() and rill_workers_finish(). */
 RILL_API const rill_settings *rill_workers_settings(const rill_workers *workers);
 
 /* Decode until the end of input, as rill_run() does: same contract, same returns. A failure of any worker ends the run after the results
- * finished by then are written. Once per begin; otherwise RILL_ERR_ARGUMENT. */
+ * finished by then are written. Call it once after each rill_workers_begin(); a second call returns RILL_ERR_ARGUMENT. */
 RILL_API rill_status rill_workers_run(rill_workers *workers, rill_read_fn read, void *read_user, rill_write_fn write,
                                       void *write_user);
 
-/* The same with a reader of requests, as rill_run_requests(). A worker makes the instances that a request needs on its own thread;
- * workers do not share instances. Texts, settings and arguments are copied before the reader is called again; `user` is passed through.
- * Deadlines count from the reader's return, also while an input waits in a queue. Setups with a clock function share one, which any of
- * the threads may call. */
+/* rill_workers_run() with a reader of requests, as rill_run_requests(). A worker makes the instances of heuristics and scorers that a
+ * request needs on its own thread; workers do not share instances. Texts, settings and arguments are copied before the reader is called
+ * again; `user` is passed through. Deadlines count from the reader's return, also while an input waits in a queue. Setups with a clock
+ * function share one, which any of the threads may call. */
 RILL_API rill_status rill_workers_run_requests(rill_workers *workers, rill_read_request_fn read, void *read_user,
                                                rill_write_fn write, void *write_user);
 
-/* Cancel an input whose result has not been written: from the reader or the writer, on the caller's thread. Its result has the status
- * RILL_ERR_CANCELLED and is delivered in its turn. An input that waits in the queue is cancelled at once. A worker cancels its own input
- * before its next timestep, unless the current one finishes it: then the input has its normal result.
+/* Cancel an input whose result has not been written: call it from the reader or the writer, on the caller's thread. Its result has the
+ * status RILL_ERR_CANCELLED and is delivered in its turn. An input that waits in the queue is cancelled at once. A worker cancels its own
+ * input before its next timestep, unless the current one finishes it: then the input has its normal result.
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result; no run is active) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_workers_cancel(rill_workers *workers, int64_t id);
 
-/* Make the run return RILL_ERR_STOPPED when each worker has finished its current timestep: rill_engine_stop() for all. In force until
- * rill_workers_begin(). Any thread; async-signal-safe; the workers must not be closed meanwhile. */
+/* Make the run return RILL_ERR_STOPPED when each worker has finished its current timestep: rill_engine_stop() for all workers. The stop
+ * stays in force until rill_workers_begin(). Any thread; async-signal-safe; the workers must not be closed meanwhile. */
 RILL_API void rill_workers_stop(rill_workers *workers);
 
-/* Counters so far; also callable from reader and writer. Zero outside begin and finish. Counters and seconds are sums over workers, so
- * seconds may exceed the elapsed time. longest_item_timesteps is the maximum; waiting_peak is that of the common output; nodes_bound is
- * the common limit. Other peaks are sums of the workers' peaks: upper bounds of the true peak. */
+/* Counters so far; also callable from reader and writer. All counters are zero before rill_workers_begin() and after rill_workers_finish().
+ * Counters and seconds are sums over workers, so seconds may exceed the elapsed time. longest_item_timesteps is the maximum over workers;
+ * waiting_peak belongs to the common output; nodes_bound is the common limit. Other peaks are sums of the workers' peaks, which are upper
+ * bounds of the true peaks. */
 RILL_API void rill_workers_stats(rill_workers *workers, rill_stats *out);
 
-/* A worker's engine, between begin and finish but not during a run: for profiles (engine.h). */
+/* A worker's engine, for profiles (engine.h). Call it between rill_workers_begin() and rill_workers_finish(), but not during a run. */
 RILL_API rill_engine *rill_workers_engine(const rill_workers *workers, int32_t index);
 
 /* Destroy the engines. */
 RILL_API void rill_workers_finish(rill_workers *workers);
 
-/* Number of processors available to this process: by affinity (taskset) and cgroup quota (version 1 or 2), whichever is smaller; at
- * least 1. */
+/* Number of processors available to this process: the smaller of CPU affinity (taskset) and cgroup quota (version 1 or 2), at least 1. */
 RILL_API int32_t rill_processors(void);
 
 RILL_C_END
