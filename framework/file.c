@@ -108,7 +108,7 @@ static int open_part(rill_context *ctx, int folder, const char *part, int more)
     const int descriptor = openat(folder, part, READ_FLAGS | O_NONBLOCK | O_NOFOLLOW | (more ? O_DIRECTORY : 0));
     if (descriptor >= 0) return descriptor;
     if (errno == ELOOP || (errno == ENOTDIR && more))
-        rill_fail(ctx, RILL_ERR_IO, "\"%s\" is %s", part, more ? "not a directory, or a link" : "a link");
+        rill_fail(ctx, RILL_ERR_IO, "\"%s\" is %s", part, more ? "a link, or not a directory" : "a link");
     else
         fail_errno(ctx, "open", part);
     return -1;

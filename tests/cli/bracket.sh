@@ -118,6 +118,6 @@ json 2 oracle_exact r.json; json 0 skipped r.json; json true nbest r.json
 # --- references that are no trees
 printf '%s\nno tree\n' "$cat" >refs
 run "$rill" eval --metric bracket --refs refs hyp
-exits 1; says 'reference line 2 is no tree'; prints_nothing
+exits 1; says 'reference line 2 is not a tree: '; prints_nothing
 
 finish

@@ -37,7 +37,7 @@ exits 1; says "no trace"
 run "$rill" trace missing.jsonl
 exits 1; says "missing.jsonl"
 run "$rill" trace run.jsonl plain.jsonl
-exits 1; says "expected one run file, found another, \"run.lua\""
+exits 1; says "expected one trace, found another, \"plain.jsonl\""
 run "$rill" trace run.jsonl -o ./run.jsonl
 exits 1; says "are the same file"
 run "$rill" trace -

@@ -212,7 +212,7 @@ exits 1; says "word_reward:"; says_not run.lua
 refused "{ model = 'no/such' }" "no/such: No such file or directory"
 refused "{ $model, plugins = { 'no-such.lua' } }" "no-such.lua"
 run "$rill" run
-exits 1; says "no run file: rill tune FILE.lua --dev FILE.tsv"
+exits 1; says "no run file: rill run FILE.lua; \`rill run --help\` shows an example"
 run "$rill" run no-such.lua
 exits 1; says "no-such.lua"
 run "$rill" run run.lua other.lua
