@@ -90,7 +90,7 @@ rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
     rill_status status = rill__registry_share(ctx, parent, shared);
     if (status < 0) {
         rill_context_destroy(ctx);
-        return rill_fail(parent, status, "out of memory: the tables of a worker");
+        return rill_fail(parent, status, "out of memory: cannot copy the registered tables for a worker");
     }
     *out = ctx;
     return RILL_OK;
@@ -154,8 +154,8 @@ rill_status rill_copy_struct(rill_context *ctx, const char *what, void *own, siz
         if (ctx == NULL) return RILL_ERR_ABI;
         return rill_fail(
             ctx, RILL_ERR_ABI,
-            "%s has %zu bytes, this version of rill reads %zu to %zu: set struct_size, or rebuild the program", what,
-            known, min_size, size);
+            "%s: struct_size is %zu, this version of rill expects %zu to %zu: set struct_size, or rebuild the program",
+            what, known, min_size, size);
     }
     memset(own, 0, size);
     memcpy(own, from, known);
@@ -318,7 +318,7 @@ rill_status rill_fail(rill_context *ctx, rill_status status, const char *format,
 rill_status rill_fail_memory(rill_context *ctx, size_t size, const char *what)
 {
     if (size == SIZE_MAX) return rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: %s would be too large", what);
-    return rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: %zu bytes for %s were refused", size, what);
+    return rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: cannot allocate %zu bytes for %s", size, what);
 }
 
 void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
@@ -375,7 +375,7 @@ rill_status rill_text_printf(rill_text *text, const char *format, ...)
     va_start(arguments, format);
     int length = rill_print_list(small, sizeof small, format, arguments);
     va_end(arguments);
-    if (length < 0) return rill_fail(text->ctx, RILL_ERR_ARGUMENT, "rill_text_printf: bad format \"%s\"", format);
+    if (length < 0) return rill_fail(text->ctx, RILL_ERR_ARGUMENT, "rill_text_printf: invalid format \"%s\"", format);
     if ((size_t)length < sizeof small) return rill_text_append(text, small, (size_t)length);
     RILL__TRY(RILL__GROW(text->ctx, text->data, text->capacity, text->length + (size_t)length + 1, "a text"));
     va_start(arguments, format);

@@ -61,11 +61,10 @@ static rill_status check_key_fn(rill_engine *e, timestep *t)
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
         RILL__TRY(call_key_fn(e, t, first, n, alone));
         if (memcmp(alone, t->cube.key + first, (size_t)n * sizeof *alone) != 0)
-            return rill_fail(
-                e->ctx, RILL_ERR_CHECK,
-                "cube-key treats input %lld differently alone than among others: it must look at one item at "
-                "a time and remember nothing",
-                (long long)r->item_id[first]);
+            return rill_fail(e->ctx, RILL_ERR_CHECK,
+                             "cube-key treats input %lld differently alone than among others: its result must "
+                             "depend on that input alone",
+                             (long long)r->item_id[first]);
     }
     return RILL_OK;
 }

@@ -21,23 +21,24 @@ static rill_status add_device(devices *list, rill_context *ctx, const char *name
 {
     if (length == 0) return rill_fail(ctx, RILL_ERR_OPTION, "device: an entry of the list is empty");
     if (list->n == DEVICES_MAX)
-        return rill_fail(ctx, RILL_ERR_OPTION, "device: %d devices at most can be listed", DEVICES_MAX);
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: the list has more than %d devices", DEVICES_MAX);
     if (length >= DEVICE_NAME_MAX)
-        return rill_fail(ctx, RILL_ERR_OPTION, "device: there is no device \"%.*s\"", (int)length, name);
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: unknown device \"%.*s\"", (int)length, name);
     const char *number = memchr(name, ':', length);
     if (number != NULL && number[1] == '0' && name + length > number + 2)
-        return rill_fail(ctx, RILL_ERR_OPTION, "device: \"%.*s\": write the number without zeros before it",
-                         (int)length, name);
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: \"%.*s\": write the number without leading zeros", (int)length,
+                         name);
     if (length >= 4 && memcmp(name, "auto", 4) == 0)
-        return rill_fail(ctx, RILL_ERR_OPTION, "device: auto is one device, and cannot be one of a list");
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: auto cannot be combined with other devices in a list");
     const char *const first = list->entry[0].name;
     char *to = list->entry[list->n].name;
     memcpy(to, name, length);
     to[length] = '\0';
     if (list->n > 0 && (strcspn(first, ":") != strcspn(to, ":") || memcmp(first, to, strcspn(to, ":")) != 0))
-        return rill_fail(ctx, RILL_ERR_OPTION,
-                         "device: %s and %s are of several kinds, whose scores differ: list devices of one kind", first,
-                         to);
+        return rill_fail(
+            ctx, RILL_ERR_OPTION,
+            "device: %s and %s are devices of different kinds, whose scores differ: list devices of one kind", first,
+            to);
     list->entry[list->n].first = 0;
     while (!same_device(list->entry[list->entry[list->n].first].name, to)) list->entry[list->n].first++;
     list->n++;

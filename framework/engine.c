@@ -25,9 +25,11 @@ rill_status rill__setup_copy(rill_context *ctx, rill_engine_setup *own, const ri
 static rill_status check_names(rill_context *ctx, const char *what, const rill_chain_entry *entries, int32_t n)
 {
     if (n < 0 || (n > 0 && entries == NULL))
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "a setup with %d %s%s", n, what, n < 0 ? "" : " that are NULL");
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "rill_engine_setup: %d %s, but %s", n, what,
+                         n < 0 ? "the number must be 0 or more" : "the list is NULL");
     for (int32_t i = 0; i < n; i++)
-        if (entries[i].name == NULL) return rill_fail(ctx, RILL_ERR_ARGUMENT, "%s: entry %d has no name", what, i);
+        if (entries[i].name == NULL)
+            return rill_fail(ctx, RILL_ERR_ARGUMENT, "rill_engine_setup: entry %d of the %s has no name", i, what);
     return RILL_OK;
 }
 
@@ -38,7 +40,9 @@ static rill_status check_setup(rill_context *ctx, const rill_engine_setup *setup
     RILL__TRY(check_names(ctx, "scorers", setup->scorers, setup->n_scorers));
     if (setup->scheduler != NULL) RILL__TRY(check_names(ctx, "schedulers", setup->scheduler, 1));
     if (setup->n_fields < 0 || (setup->n_fields > 0 && setup->fields == NULL))
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "a setup with %d fields", setup->n_fields);
+        return rill_fail(ctx, RILL_ERR_ARGUMENT,
+                         "rill_engine_setup: %d fields, but the list is NULL or the number is below 0",
+                         setup->n_fields);
     return RILL_OK;
 }
 
@@ -57,7 +61,7 @@ static rill_status set_up_engine(rill_engine *e, const rill_engine_setup *setup)
     RILL__TRY(request_check(e->ctx, &e->chain, &e->settings));
     if (setup->cube_key != NULL && setup->settings.cube == 0)
         return rill_fail(e->ctx, RILL_ERR_OPTION,
-                         "a function says what is alike for cube pruning, and there is none: set cube");
+                         "cube-key, a function for cube pruning, cannot be set without cube pruning: set cube");
     RILL__TRY(certify_check(e->ctx, &e->chain, &e->settings, &e->info));
     RILL__TRY(memory_limit_init(e, 1));
     for (int32_t group = 0; group < 2; group++) {

@@ -4,7 +4,7 @@
 static rill_status fail_no_profile(const rill_engine *e)
 {
     return rill_fail(e->ctx, RILL_ERR_OPTION,
-                     "profile: domain %s runs no programs on a device, and counts no operations", e->domain->name);
+                     "profile: domain %s runs no graphs on a device and cannot measure operations", e->domain->name);
 }
 
 rill_status rill_engine_profile(rill_engine *e, int on)

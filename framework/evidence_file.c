@@ -73,8 +73,8 @@ rill_status rill_evidence_kind_for_model(rill_evidence_kind *out, rill_context *
 
 static rill_status fail_other_model(rill_context *ctx, const char *path, const char *what, int32_t theirs, int32_t ours)
 {
-    return rill_fail(ctx, RILL_ERR_FORMAT, "%s is evidence for another model: it has %d %s, and this model has %d",
-                     path, theirs, what, ours);
+    return rill_fail(ctx, RILL_ERR_FORMAT, "%s is evidence for another model: it has %d %s, this model has %d", path,
+                     theirs, what, ours);
 }
 
 /* --- writing ---------------------------------------------------------------------------------------------------------- */
@@ -119,7 +119,8 @@ rill_status rill_evidence_writer_create(rill_evidence_writer **out, rill_context
 rill_status rill_evidence_put(rill_evidence_writer *w, int64_t id, const rill_ngrams *g)
 {
     if (id < 0 || (w->n > 0 && id <= w->index[w->n - 1].id) || g->n_words == 0)
-        return rill_fail(w->ctx, RILL_ERR_ARGUMENT, "evidence of input %lld: not finished, or not behind the last",
+        return rill_fail(w->ctx, RILL_ERR_ARGUMENT,
+                         "evidence of input %lld: the table is not finished, or the id is not above the previous one",
                          (long long)id);
     RILL__TRY(RILL__GROW(w->ctx, w->index, w->capacity, w->n + 1, "an index"));
     w->index[w->n++] = (index_entry){id, w->offset};
@@ -155,7 +156,7 @@ struct rill_evidence {
 
 static rill_status fail_damaged(const rill_evidence *e, const char *what)
 {
-    return rill_fail(e->ctx, RILL_ERR_FORMAT, "%s: %s: it is no file of `rill evidence`, or a damaged one", e->path,
+    return rill_fail(e->ctx, RILL_ERR_FORMAT, "%s: %s: expected a complete file made by `rill evidence`", e->path,
                      what);
 }
 
@@ -164,14 +165,14 @@ static rill_status read_header(rill_evidence *e)
     header h;
     if (e->file.size < sizeof h + sizeof(footer)) return fail_damaged(e, "the file is too short");
     RILL__TRY(rill_file_get(&e->file, 0, sizeof h, &h));
-    if (memcmp(h.magic, MAGIC, MAGIC_BYTES) != 0) return fail_damaged(e, "it begins as nothing that is known");
+    if (memcmp(h.magic, MAGIC, MAGIC_BYTES) != 0) return fail_damaged(e, "unknown file format");
     if (h.version != VERSION || h.orders != RILL_NGRAM_MAX)
         return rill_fail(
             e->ctx, RILL_ERR_FORMAT,
-            "%s: version %u with n-grams of up to %u actions, and this rill reads version %d with up to %d", e->path,
-            h.version, h.orders, VERSION, RILL_NGRAM_MAX);
+            "%s: expected an evidence file of version %d with n-grams of up to %d actions, found version %u with up to %u",
+            e->path, VERSION, RILL_NGRAM_MAX, h.version, h.orders);
     if (h.actions < 1 || h.actions > INT32_MAX || h.phases < 1 || h.phases > NGRAM_PHASES || h.end_action < -1)
-        return fail_damaged(e, "the numbers in its header are impossible");
+        return fail_damaged(e, "invalid numbers in the header");
     e->kind = (rill_evidence_kind){.struct_size = sizeof e->kind,
                                    .actions = (int32_t)h.actions,
                                    .phases = (int32_t)h.phases,
@@ -185,10 +186,10 @@ static rill_status read_footer(rill_evidence *e)
     footer f;
     const uint64_t end = e->file.size - sizeof f;
     RILL__TRY(rill_file_get(&e->file, end, sizeof f, &f));
-    if (memcmp(f.magic, END_MAGIC, MAGIC_BYTES) != 0) return fail_damaged(e, "it was cut short");
+    if (memcmp(f.magic, END_MAGIC, MAGIC_BYTES) != 0) return fail_damaged(e, "the end of the file is missing");
     if (f.index < sizeof(header) || f.index > end || f.inputs != (end - f.index) / sizeof(index_entry) ||
         (end - f.index) % sizeof(index_entry) != 0)
-        return fail_damaged(e, "its index is not where it should be");
+        return fail_damaged(e, "the footer has a wrong size or offset of the index");
     e->index = f.index;
     e->inputs = (int64_t)f.inputs;
     return RILL_OK;
@@ -237,11 +238,12 @@ rill_status rill_evidence_fits(const rill_evidence *e, const rill_evidence_kind 
     if (own->phases != kind->phases) return fail_other_model(e->ctx, e->path, "phases", own->phases, kind->phases);
     if (own->end_action != kind->end_action)
         return rill_fail(e->ctx, RILL_ERR_FORMAT,
-                         "%s is evidence for another model: its end action is %d, and this model's is %d (-1: none)",
+                         "%s is evidence for another model: its end action is %d, this model's is %d (-1: none)",
                          e->path, own->end_action, kind->end_action);
     if (own->names != 0 && kind->names != 0 && own->names != kind->names)
         return rill_fail(e->ctx, RILL_ERR_FORMAT,
-                         "%s is evidence for another model: as many actions, but of other names", e->path);
+                         "%s is evidence for another model: the numbers of actions are equal, but the names differ",
+                         e->path);
     return RILL_OK;
 }
 
@@ -277,10 +279,10 @@ static rill_status read_record(rill_evidence *e, int64_t index, const index_entr
     if (index + 1 < e->inputs) RILL__TRY(read_index_entry(e, index + 1, &next));
     if (from->offset < sizeof(header) || next.offset > e->index || from->offset >= next.offset ||
         (next.offset - from->offset) % sizeof *g->word != 0)
-        return fail_damaged(e, "its index leads out of it");
+        return fail_damaged(e, "an offset in the index is outside the file");
     RILL__TRY(ngrams_reserve(g, (size_t)((next.offset - from->offset) / sizeof *g->word)));
     RILL__TRY(rill_file_get(&e->file, from->offset, g->n_words * sizeof *g->word, g->word));
-    return ngrams_set_levels(g) ? RILL_OK : fail_damaged(e, "a record is no table of n-grams");
+    return ngrams_set_levels(g) ? RILL_OK : fail_damaged(e, "a record is not a table of n-grams");
 }
 
 rill_status rill_evidence_get(rill_evidence *e, int64_t id, rill_ngrams *g)

@@ -117,7 +117,7 @@ rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int
 /* Prefix of the first scorer's name in messages: which of several scorers is at fault is unknown. */
 static const char *scorer_label(const rill_engine *e)
 {
-    return e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with";
+    return e->chain.n_scorers == 1 ? "scorer" : "the list of scorers that begins with";
 }
 
 /* Checking mode: a scorer depends on items other than that row's. */
@@ -125,8 +125,7 @@ static rill_status fail_not_independent(rill_engine *e, const timestep *t, int32
 {
     return rill_fail(
         e->ctx, RILL_ERR_CHECK,
-        "%s %s treats input %lld differently alone than among others: it must look at one item at a time and "
-        "remember nothing",
+        "%s %s treats input %lld differently alone than among others: its result must depend on that input alone",
         scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
 }
 
@@ -227,7 +226,7 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers 
 static const char *banks_conflict(const rill_settings *s)
 {
     if (s->sample > 0) return "sampling";
-    if (s->groups > 1) return "a beam of groups";
+    if (s->groups > 1) return "diverse beam search";
     return s->cube > RILL_CUBE_NONE ? "cube pruning" : NULL;
 }
 
@@ -244,12 +243,13 @@ static rill_status check_banks(rill_engine *e, const timestep *t, const rill_mod
         for (int32_t i = row; i < end; i++) same &= b->n_banks[i] == banks;
         if (same && (banks == 0 || conflict == NULL)) continue;
         if (!same)
-            snprintf(message, sizeof message,
-                     "%s %s divides the hypotheses of one input into different numbers of banks", scorer_label(e),
-                     e->chain.link[e->chain.n_heuristics].scorer->name);
+            snprintf(
+                message, sizeof message,
+                "%s %s divides the beam of one input into different numbers of banks: expected one number per input",
+                scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name);
         else
             snprintf(message, sizeof message,
-                     "%s cannot be combined with a scorer that divides beams into banks, as required phrases do",
+                     "%s cannot be combined with a scorer that divides beams into constraint banks, such as require",
                      conflict);
         RILL__TRY(engine_fail_selected(e, slot, same ? RILL_ERR_OPTION : RILL_ERR_PLUGIN, message));
         outcome = RILL_AGAIN;
@@ -331,9 +331,9 @@ static int same_modifiers(const modifier_table *x, int32_t a, const modifier_tab
 
 static rill_status fail_max_bonus(rill_engine *e, const timestep *t, int32_t row)
 {
-    return rill_fail(e->ctx, RILL_ERR_CHECK,
-                     "%s %s adds more to an action of input %lld than it says that it does at most", scorer_label(e),
-                     e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
+    return rill_fail(e->ctx, RILL_ERR_CHECK, "%s %s adds more to an action of input %lld than its max_bonus allows",
+                     scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name,
+                     (long long)t->rows.item_id[row]);
 }
 
 /* Checking mode: call the scorers for each item alone and compare with their modifiers for all, and with max_bonus. */
@@ -486,7 +486,8 @@ rill_status engine_fail_choices(rill_engine *e, const timestep *t)
 static rill_status score_status(rill_engine *e, timestep *t, rill_status status)
 {
     if (status == RILL_AGAIN && e->domain->collect == NULL)
-        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: score answers later, and there is no collect",
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN,
+                         "domain %s: score returned RILL_AGAIN, but the domain has no collect function",
                          e->domain->name);
     t->submitted = status == RILL_AGAIN;
     return status > 0 && !t->submitted ? RILL_OK : engine_domain_status(e, status, "score");
@@ -509,7 +510,8 @@ static rill_status collect_part(rill_engine *e, timestep *t)
     rill_status status = e->domain->collect(e->self, t->group);
     e->statistics.current.waited += statistics_clock() - start;
     if (status == RILL_AGAIN)
-        return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: collect returned before the answer was there",
+        return rill_fail(e->ctx, RILL_ERR_PLUGIN,
+                         "domain %s: collect returned RILL_AGAIN: it must wait for the result of score",
                          e->domain->name);
     return status > 0 ? RILL_OK : engine_domain_status(e, status, "collect");
 }
@@ -532,7 +534,8 @@ static rill_status fail_unbounded(rill_engine *e, timestep *t)
         if (c->count[i] == 0 || c->score[(size_t)i * (size_t)c->stride] <= FLT_MAX) continue;
         const item *it = &e->items.item[t->rows.slot[i]];
         c->count[i] = 0;
-        snprintf(message, sizeof message, "%s %s: choices of input %lld at timestep %d are lifted beyond all numbers",
+        snprintf(message, sizeof message,
+                 "%s %s: choices of input %lld at timestep %d have infinite scores: bonuses must be finite",
                  scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)it->id,
                  t->rows.depth[i]);
         RILL__TRY(engine_fail_selected(e, t->rows.slot[i], RILL_ERR_PLUGIN, message));

@@ -164,7 +164,7 @@ tells "domain unsaid: not tried"
 says "unnormalised: true or false was expected, not a number"
 printf 'x\n' >an-input
 run "$rill" decode --plugin states.lua --domain said --certify -i an-input
-exits 1; says "certify: the model's scores are no log-probabilities"
+exits 1; says "certify: the model's scores are not log-probabilities"
 
 # --- what a scorer says of itself
 cat >boasts.lua <<'END'
@@ -175,7 +175,7 @@ END
 run "$rill" check --plugin boasts.lua --runs 2
 exits 1; says "1 of 2 failed"
 tells "scorer honest: " agree
-tells "scorer humble: FAILED" "scorer humble adds more to an action of input" "than it says that it does at most"
+tells "scorer humble: FAILED" "scorer humble adds more to an action of input" "than its max_bonus allows"
 
 # --- what options name is not all: the rest is tried too, or a line says what that takes
 run "$rill" check --plugin "$bad" --heuristic absolute:2 --heuristic counting --runs 2

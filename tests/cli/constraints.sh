@@ -94,7 +94,7 @@ exits 1; says "damaged: its size is not what it says"
 printf 'prefix:\xe4\n\nbann:x\n' >wishes
 feed lines "$rill" decode -q -m "$examples/de-en" --constraints wishes
 exits 2; lines 4
-says 'line 1: prefix: '; says 'line 3: constraints: "bann" is no scorer of this run'; says "line 4: --constraints has no line for it"
+says 'line 1: prefix: '; says 'line 3: constraints: "bann" is not a scorer of this run'; says "line 4: --constraints has no line for it"
 line_is 1 ""; line_is 2 "Yes."; line_is 3 ""; line_is 4 ""
 printf 'allow:argmin\n' >wishes
 head -n 1 questions >question
@@ -104,7 +104,7 @@ printf 'ban:(\nno colon\n\n' >wishes
 feed questions "$rill" decode -q -m "$examples/geo" --constraints wishes --min-length 2 --scorer "prefix:( lambda"
 exits 2
 says "line 1: every hypothesis died by timestep 1: scorer ban left no action that the model can take"
-says 'line 2: constraints: "no colon" is not NAME:TEXT'
+says 'line 2: constraints: expected NAME:TEXT, found "no colon"'
 printf 'require:' >wishes
 for i in $(seq 300); do printf ' argmin'; done >>wishes
 feed question "$rill" decode -q -m "$examples/geo" --constraints wishes

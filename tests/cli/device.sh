@@ -154,7 +154,7 @@ refused 'mt: device: expected cuda-host or cuda-host:NUMBER, found "cuda-host:x"
 refused 'multiplies weights in f32, bf16 and f16, not in int8' --device cuda-host --weights int8
 refused 'weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs' --weights f16
 refused 'mt: device: cuda-host:2: there is no GPU 2' --device cuda-host:0,cuda-host:2
-refused 'device: cuda-host:0 and cpu are of several kinds' --device cuda-host:0,cpu
+refused 'device: cuda-host:0 and cpu are devices of different kinds' --device cuda-host:0,cpu
 refused 'device: an entry of the list is empty' --device cuda-host:0,,cuda-host:1
 
 # --- a bound that does not hold what a worker takes in any case

@@ -44,7 +44,7 @@ has_json bench.json methods.0.profile.operations.0.seconds methods.1.profile.lim
 # --- what computes by itself has nothing to tell, and says so before it decodes
 feed "$questions" "$rill" decode --plugin "$toy" --domain toy -q --profile
 exits 1
-says "runs no programs on a device"
+says "runs no graphs on a device"
 prints_nothing
 
 finish

@@ -341,11 +341,11 @@ static void domains_without_collect(void **state)
     p.domain = "never";
     engine_run_with(&p, &s, NULL, register_without_collect, &r);
     assert_int_equal(r.status, RILL_ERR_PLUGIN);
-    assert_non_null(strstr(r.message, "domain never: score answers later, and there is no collect"));
+    assert_non_null(strstr(r.message, "domain never: score returned RILL_AGAIN, but the domain has no collect function"));
     engine_record_clear(&r);
     engine_run_with(&p, &s, NULL, register_never_ready, &r);
     assert_int_equal(r.status, RILL_ERR_PLUGIN);
-    assert_non_null(strstr(r.message, "domain never: collect returned before the answer was there"));
+    assert_non_null(strstr(r.message, "domain never: collect returned RILL_AGAIN: it must wait for the result of score"));
     engine_record_clear(&r);
 }
 

@@ -122,7 +122,7 @@ static void banks_exclude_other_beams(void **state)
 {
     (void)state;
     static const char *const settings[][3] = {{"sample", "3", "sampling cannot be combined"},
-                                              {"groups", "2", "a beam of groups cannot be combined"},
+                                              {"groups", "2", "diverse beam search cannot be combined"},
                                               {"cube", "naive", "cube pruning cannot be combined"}};
     for (size_t i = 0; i < 3; i++) {
         bench b;
@@ -247,7 +247,7 @@ static void scores_beyond_all_numbers(void **state)
     use_scorer(&b, "word_reward", "0");
     use_scorer(&b, "word_reward", "0");
     b.request_arguments[0] = b.request_arguments[1] = "3e38";
-    expect_failed_alone(&b, RILL_ERR_PLUGIN, "lifted beyond all numbers");
+    expect_failed_alone(&b, RILL_ERR_PLUGIN, "have infinite scores");
     close_bench(&b);
 }
 

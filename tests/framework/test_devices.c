@@ -166,11 +166,11 @@ static void refused(void **state)
         {",gpu:0", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
         {"gpu:0, ", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
         {"gpu:0,,gpu:1", 0, RILL_ERR_OPTION, "an entry of the list is empty"},
-        {"gpu:0,cpu", 0, RILL_ERR_OPTION, "gpu:0 and cpu are of several kinds"},
-        {"gpu:0,gpux:1", 0, RILL_ERR_OPTION, "of several kinds"},
-        {"gpu:0,gpu:0000000000000000000000000000000000000000000000000000001", 0, RILL_ERR_OPTION, "there is no device"},
-        {"gpu:0,gpu:00", 0, RILL_ERR_OPTION, "without zeros before it"},
-        {"auto,auto", 0, RILL_ERR_OPTION, "auto is one device"},
+        {"gpu:0,cpu", 0, RILL_ERR_OPTION, "gpu:0 and cpu are devices of different kinds"},
+        {"gpu:0,gpux:1", 0, RILL_ERR_OPTION, "of different kinds"},
+        {"gpu:0,gpu:0000000000000000000000000000000000000000000000000000001", 0, RILL_ERR_OPTION, "unknown device"},
+        {"gpu:0,gpu:00", 0, RILL_ERR_OPTION, "without leading zeros"},
+        {"auto,auto", 0, RILL_ERR_OPTION, "auto cannot be combined"},
         {"gpu:0", -1, RILL_ERR_ARGUMENT, "-1 workers"},
     };
     bench b = {0};

@@ -550,7 +550,7 @@ static void max_bonus_is_heeded(void **state)
     }
     p.settings.certify = 1;
     scripted_fails(rewarding(NULL), &p, &plain, RILL_ERR_OPTION,
-                   "certify: scorer mine does not say how much it adds at most", NULL);
+                   "certify: scorer mine has no max_bonus, an upper bound on its bonuses", NULL);
     problem_clear(&p);
 }
 
