@@ -79,8 +79,7 @@ static rill_status add_constraint(rill_constraints *c, const char *part, size_t 
         if (c->arguments[i] != NULL)
             RILL__TRY(rill_text_append(&c->text[i], PHRASE_SEPARATOR, PHRASE_SEPARATOR_LENGTH));
         RILL__TRY(rill_text_append(&c->text[i], part + skip, length - skip));
-        c->arguments[i] =
-            ""; /* marks the scorer's arguments as set; the pointer is set later, since texts move as they grow */
+        c->arguments[i] = ""; /* set, but empty until all parts are parsed, since texts move as they grow */
         return RILL_OK;
     }
     return rill_fail(c->ctx, RILL_ERR_INPUT, "constraints: \"%.*s\" is not a scorer of this run",

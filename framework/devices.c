@@ -5,11 +5,11 @@
 
 static rill_status copy_options(devices *list, rill_context *ctx, const rill_open_options *open)
 {
-    const size_t min_size = offsetof(rill_open_options, ensemble); /* size in ABI version 1 */
+    const size_t min_size = offsetof(rill_open_options, ensemble); /* size of the struct in ABI version 1 */
     return rill_copy_struct(ctx, "rill_open_options", &list->open, sizeof list->open, open, min_size);
 }
 
-/* Whether two names mean the same device: "cuda" is "cuda:0". */
+/* Return 1 if two names mean the same device, else 0: "cuda" is "cuda:0". */
 static int same_device(const char *a, const char *b)
 {
     const size_t word = strcspn(a, ":");

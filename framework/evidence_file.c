@@ -7,7 +7,7 @@
  *     index    per input: int64 id, uint64 offset of its record
  *     footer   uint64 offset of the index, inputs · "rill-end"
  *
- * The index is searched on disk, so a reader's memory does not grow with the file.
+ * The index is searched on disk and not read into memory, so a reader's memory does not grow with the file.
  *
  * Divisions: kinds · writing · opening · reading. */
 #include <stdio.h>
@@ -38,7 +38,7 @@ typedef struct footer {
 
 /* --- kinds ------------------------------------------------------------------------------------------------------------ */
 
-/* FNV-1a hash of the names, each with its NUL. */
+/* FNV-1a hash of the names of all actions, each with its terminating NUL; 0 if no action has a name. */
 static rill_status hash_names(uint64_t *out, rill_context *ctx, const rill_model *model, int32_t actions)
 {
     rill_text name = {.ctx = ctx};
@@ -254,11 +254,11 @@ static rill_status read_index_entry(const rill_evidence *e, int64_t index, index
     return rill_file_get(&e->file, e->index + (uint64_t)index * sizeof *out, sizeof *out, out);
 }
 
-/* The input's position in the index, or e->inputs. */
+/* Find input `id`: *index is its position in the index, or e->inputs if the file has no evidence for it. */
 static rill_status find_input(const rill_evidence *e, int64_t id, int64_t *index, index_entry *out)
 {
     int64_t begin = 0, end = e->inputs;
-    /* Usually every input has evidence: then its position is its id, or lower if some have none. */
+    /* Usually every input has evidence, and an input's position is its id. If some inputs have none, the position is lower. */
     for (int64_t guess = id; begin < end; guess = begin + (end - begin) / 2) {
         *index = guess >= begin && guess < end ? guess : begin + (end - begin) / 2;
         RILL__TRY(read_index_entry(e, *index, out));
@@ -272,7 +272,7 @@ static rill_status find_input(const rill_evidence *e, int64_t id, int64_t *index
     return RILL_OK;
 }
 
-/* Read the words of the record at that position of the index. */
+/* Read the words of the record at position `index` of the index. */
 static rill_status read_record(rill_evidence *e, int64_t index, const index_entry *from, rill_ngrams *g)
 {
     index_entry next = {.offset = e->index};
