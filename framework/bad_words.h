@@ -1,4 +1,4 @@
-/* Bad words: action sequences that the model forbids in outputs (rill_domain_info.forbidden), looked up by their last but one action.
+/* Bad words: action sequences that the model forbids in outputs (rill_domain_info.forbidden), looked up by their second-to-last action.
  *
  * The sequences belong to the model: no setting allows them, and they are forbidden in every search in which info.legal applies. */
 #ifndef RILL_BAD_WORDS_H
@@ -8,7 +8,8 @@
 #include "rill/scorer.h"
 
 typedef struct bad_words {
-    const rill_sequence **sequence; /* [n] sorted by their last but one action; single-action sequences have -1 */
+    /* [n] sorted by their second-to-last action; single-action sequences have -1 */
+    const rill_sequence **sequence;
     int32_t n;
     /* the start action, which precedes the first action of an output; RILL_NO_ACTION: none */
     int32_t start_action;
