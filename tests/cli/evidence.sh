@@ -144,9 +144,9 @@ feed in "$rill" decode -q -m "$odd" --lmbr evidence
 exits 1; says "evidence is evidence for another model"
 head -c 900 evidence >short
 feed in "$rill" decode "${search[@]}" --lmbr short
-exits 1; says "short: "; says "cut short"
+exits 1; says "short: "; says "the end of the file is missing"
 feed in "$rill" decode "${search[@]}" --lmbr list
-exits 1; says "it is no file of"
+exits 1; says "expected a complete file made by"
 feed in "$rill" decode "${search[@]}" --lmbr nowhere
 exits 1; says "nowhere"
 feed in "$rill" decode "${search[@]}" --lmbr evidence,T=x
