@@ -12,7 +12,8 @@ typedef struct backtrace_buffer {
 } backtrace_buffer;
 
 void backtrace_finish(backtrace_buffer *u);
-/* The hypothesis of an output of the item in `slot`, in a domain with `phases` phases; it points into `u` until the next call.
+/* Write the hypothesis of an output of the item in `slot` to *hypothesis, for a domain with `phases` phases. Its arrays are in `u` and
+ * valid until the next call.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis);

@@ -54,7 +54,7 @@ static int32_t hyp_last_action(const bad_words *f, const rill_hyp_node *hyps, in
     return hyps[h].parent >= 0 ? hyps[h].action : f->start_action;
 }
 
-/* Whether the hypothesis ends with all of the sequence but its last action. */
+/* Return 1 if the hypothesis ends with the sequence without its last action, else 0. */
 static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill_hyp_node *hyps, int32_t h)
 {
     int32_t n = s->n - 1;

@@ -44,8 +44,8 @@ static void move_candidate(candidates *c, int32_t to, int32_t from)
     c->ended[to] = c->ended[from];
 }
 
-/* Adjust `keep` of an item that would fall below its minimum number of candidates: the best dropped ones are restored up to that
- * minimum, and no more than that is kept. */
+/* Adjust `keep` of an item that would fall below its minimum number of candidates: the best dropped candidates are restored up to that
+ * minimum, and no further candidate is kept. */
 static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t end)
 {
     int32_t n_kept = 0, n_restored;

@@ -9,7 +9,7 @@ rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity
 {
     if (c->used > *capacity || *block == NULL) {
         size_t old_capacity = *capacity;
-        /* Freed before allocating, so that the peak does not count both. */
+        /* The old block is freed first, so that the memory peak does not count both blocks. */
         rill_free(ctx, *block, old_capacity);
         *block = NULL;
         *capacity = 0;
@@ -21,7 +21,7 @@ rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity
     return RILL_OK;
 }
 
-/* Sets *bytes to the size of `capacity` elements of all columns; 0 on overflow. */
+/* Set *bytes to the size of `capacity` elements of all columns. Returns 1, or 0 on overflow. */
 static int count_bytes(const rill_array *columns, size_t n, size_t capacity, size_t *bytes)
 {
     *bytes = 0;

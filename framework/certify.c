@@ -48,7 +48,7 @@ double certify_unreturned(int32_t n, int32_t wanted, int32_t actions, const floa
 
 /* --- upper bounds ------------------------------------------------------------------------------------------------- */
 
-/* Upper bounds on scorers' bonuses: per action, negative if every action loses; and of the end action. */
+/* Upper bounds on scorers' bonuses: `action` per action, negative if every action is penalised; `end` for the end action. */
 typedef struct bonus {
     double action, end;
 } bonus;
@@ -68,11 +68,11 @@ static bonus upper_limit(const chain *c, const item *it, int32_t phases)
 {
     bonus a = scorer_bonus(c, it);
     a.action *= phases;
-    if (a.end < 0) a.end = 0; /* the end action may not come */
+    if (a.end < 0) a.end = 0; /* an output may lack the end action */
     return a;
 }
 
-/* The current timestep may already include its bonus, and the last action counted may be the end action. */
+/* `score` may already include the bonus of the current timestep, and the last action counted in the length may be the end action. */
 static double score_at_length(const item *it, const bonus *a, double score, int32_t final)
 {
     const rill_settings *s = it->settings;
@@ -81,7 +81,7 @@ static double score_at_length(const item *it, const bonus *a, double score, int3
     return rill_settings_rank(s, score + a->end + (more > 0 ? a->action * more : 0), final);
 }
 
-/* (c + d l) / l^alpha has at most one extremum: the maximum is there or at a boundary. */
+/* Maximum of (c + d l) / l^alpha over the lengths l. The function has at most one extremum, so its maximum is there or at a boundary. */
 static double max_reachable(const item *it, const bonus *a, double score)
 {
     const rill_settings *s = it->settings;
@@ -91,7 +91,7 @@ static double max_reachable(const item *it, const bonus *a, double score)
     const double alpha = s->length_penalty, d = a->action - s->word_penalty,
                  turning_point = alpha * (score + a->end - a->action * min_final) / (d * (1 - alpha));
     double best = fmax(score_at_length(it, a, score, min_final), score_at_length(it, a, score, max_final));
-    /* Length 0 counts as 1, and negative bonuses may be missing early: the function is irregular at its start. */
+    /* Length 0 counts as 1, and negative bonuses may not apply to the first actions: the function is irregular at its start. */
     for (int32_t final = min_final + 1; final <= min_final + 3 && final < max_final; final++)
         best = fmax(best, score_at_length(it, a, score, final));
     for (int32_t i = -3; i <= 3 && turning_point > min_final && turning_point < max_final; i++) {
@@ -101,8 +101,8 @@ static double max_reachable(const item *it, const bonus *a, double score)
     return best + 1e-9 * (1 + fabs(best));
 }
 
-/* Whether the row has a modifier for every action. If not, the other actions get the row's reward. With bans or allowed sets it is
- * unknown whether any of those is legal. */
+/* Return 1 if the row has a modifier for every action, else 0: the other actions then get the row's reward. With bans or allowed sets it is
+ * unknown whether any of the other actions is legal. */
 static int names_all_actions(const modifier_table *rules, int32_t row, const rill_domain_info *info)
 {
     const int32_t *offsets[] = {rules->add_offset, rules->ban_offset, rules->allow_offset};

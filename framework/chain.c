@@ -1,9 +1,10 @@
-/* Chains of heuristics and scorers; chain.h.
+/* The list (chain) of a run's heuristics and scorers; chain.h.
  *
- * A heuristic's call sees all selected items at once. The checking mode calls a fresh instance for each item alone and compares the marks:
- * a heuristic that depends on other items or on earlier calls gives different marks, which fails the run.
+ * A call of a heuristic sees all selected items at once. With the setting `check` a fresh instance is also called for each item alone, and
+ * the results (keep, width and stop) are compared: a heuristic that depends on other items or on earlier calls gives different results,
+ * which fails the run.
  *
- * Where items use different instances of a heuristic, it is called once per run of adjacent items that share one.
+ * Where items use different instances of a heuristic, it is called once per sequence of adjacent items that share an instance.
  *
  * Divisions: instances · creating · one call · checking · the pass. */
 #include <stddef.h>
@@ -54,7 +55,7 @@ void chain_destroy_fresh(chain *c, int32_t link, void *self)
     destroy_instance(&c->link[link], self);
 }
 
-/* Find or create the link's instance with these arguments, and count a user. */
+/* Find or create the instance of the heuristic or scorer `link` with these arguments, and count one more user. */
 static rill_status acquire(chain *c, chain_link *link, const char *arguments, chain_instance **out)
 {
     chain_instance *instance = link->instances;
@@ -206,7 +207,7 @@ static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self,
     return status < 0 ? status : RILL_OK;
 }
 
-/* The view of items [i, end): the same arrays from their first entry on, with offsets from 0. */
+/* Return a view of items [i, end) of `all`: pointers into the same arrays, with offsets from 0 in `offset`. */
 static rill_candidates view_part(const rill_candidates *all, int32_t i, int32_t end, int32_t *offset)
 {
     rill_candidates part = *all;
@@ -231,8 +232,8 @@ static rill_candidates view_part(const rill_candidates *all, int32_t i, int32_t 
     return part;
 }
 
-/* The link's heuristic failed for items [i, end) with arguments of a request: call it for each item alone, and fail those items for
- * which it fails again. */
+/* The heuristic `link` has failed for items [i, end) with arguments of a request: call it for each item alone, and fail the items for which
+ * it fails again. */
 static rill_status fail_custom_items(chain *c, int32_t link, const candidates *cands, rill_candidates *all, int32_t i,
                                      int32_t end, rill_status status)
 {
@@ -251,7 +252,7 @@ static rill_status fail_custom_items(chain *c, int32_t link, const candidates *c
     return any ? RILL_OK : status;
 }
 
-/* Call the link's heuristic for all items: once per run of adjacent items that share an instance. */
+/* Call the heuristic `link` for all items: once per sequence of adjacent items that share an instance. */
 static rill_status call_for_all(chain *c, int32_t link, const candidates *cands, rill_candidates *all)
 {
     const rill_heuristic *h = c->link[link].heuristic;
@@ -273,7 +274,7 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
     const rill_array columns[] = {RILL_ARRAY(c->checked_width), RILL_ARRAY(c->checked_stop),
                                   RILL_ARRAY(c->checked_keep)};
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
-    /* At least one element: there may be no candidate, and memcmp() needs a valid pointer even for 0 bytes. */
+    /* Reserve at least one element: there may be no candidate, and memcmp() needs a valid pointer even for 0 bytes. */
     return rill_columns_grow(c->ctx, &c->checked_memory, n > total ? n : total + 1, columns,
                              sizeof columns / sizeof *columns, "checked marks");
 }

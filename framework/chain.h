@@ -1,7 +1,8 @@
-/* Chains: instances of heuristics and scorers, and applying the heuristics to a timestep's candidates.
+/* The chain of a run is its list of heuristics and scorers, with their instances. This module applies the heuristics to a timestep's
+ * candidates.
  *
- * A link is a heuristic or a scorer of the setup. An item uses one instance of each: the setup's own, or one with its request's
- * arguments; equal arguments share an instance. */
+ * A link of the chain is one heuristic or scorer of the setup. An item uses one instance of each link: the setup's own instance, or an
+ * instance with the arguments of the item's request. Items with equal arguments share an instance. */
 #ifndef RILL_CHAIN_H
 #define RILL_CHAIN_H
 
@@ -13,15 +14,15 @@ typedef struct chain_instance {
     struct chain_instance *next;
     void *self;
     int32_t n_users;
-    size_t length; /* of the arguments */
+    size_t length; /* bytes of arguments */
     char arguments[];
 } chain_instance;
 
 typedef struct chain_link {
-    const rill_heuristic *heuristic; /* exactly one of the two is set */
+    const rill_heuristic *heuristic; /* exactly one of heuristic and scorer is set */
     const rill_scorer *scorer;
     chain_instance *instances;
-    size_t state_offset; /* of a scorer: offset of its state in a node's scorer states */
+    size_t state_offset; /* for a scorer: offset in bytes of its state in the scorer states of a node */
 } chain_link;
 
 typedef struct chain {
@@ -29,21 +30,22 @@ typedef struct chain {
     chain_link *link;                   /* [n]: the heuristics, then the scorers */
     chain_instance **default_instances; /* [n] the setup's instances */
     int32_t n_heuristics, n_scorers, n;
-    int32_t n_custom;   /* users with instances other than the setup's */
-    size_t state_bytes; /* of all scorers, per node */
+    /* number of requests that set arguments, so that their instances are not the setup's */
+    int32_t n_custom;
+    size_t state_bytes; /* bytes of all scorers' states per node */
     int check;
-    /* Results of a call over all items, to compare with calls for each item alone. */
+    /* For the setting `check`: results of a call with all items, to compare with calls for each item alone. */
     rill_columns checked_memory;
     int32_t *checked_width;
     uint8_t *checked_stop, *checked_keep;
 } chain;
 
-/* Look up and create the instances that `setup` names. Call chain_destroy() after a failure too. */
+/* Look up the heuristics and scorers that `setup` names, and create their instances. Call chain_destroy() after a failure too. */
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup);
 void chain_destroy(chain *c);
 
-/* Get instances with these arguments, out[0, n), and count their user; NULL, also as an entry: the setup's. Release with
- * chain_release(). On failure nothing is acquired. */
+/* Write instances with these arguments to out[0, n), and count one more user of each. NULL, also as an entry, means the setup's arguments.
+ * Release with chain_release(). On failure nothing is acquired. */
 rill_status chain_acquire(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out);
 void chain_release(chain *c, chain_instance *const *instances);
 
@@ -51,8 +53,8 @@ void chain_release(chain *c, chain_instance *const *instances);
 rill_status chain_create_fresh(chain *c, int32_t link, const chain_instance *like, void **self);
 void chain_destroy_fresh(chain *c, int32_t link, void *self);
 
-/* Apply the heuristics in order; survivors are compacted after each. Items' stop requests are or-ed into candidates->stop. Counts
- * dropped candidates in *pruned. */
+/* Apply the heuristics in order; the surviving candidates are compacted after each heuristic. Items' stop requests are or-ed into
+ * cands->stop. *pruned is the number of dropped candidates. */
 rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned);
 
 #endif

@@ -1,12 +1,13 @@
-/* Commit: surviving candidates become the new beam, or the item stops (steps 6 and 7 of "One timestep of one item, exactly").
- * stop_criteria.h has the rules.
+/* Commit: surviving candidates become the new beam, or the item stops (steps 6 and 7 of "One timestep of one item, exactly",
+ * docs/algorithms.md). stop_criteria.h has the rules for stopping.
  *
  * Divisions: hypotheses · the pass. */
 #include "engine_internal.h"
 
 /* --- hypotheses --------------------------------------------------------------------------------------------------- */
 
-/* The hyp of candidate j, with a reference for the caller. An ended entry that was in the beam passes its own reference on. */
+/* Return the hypothesis node of candidate j, with a reference that the caller owns. For an ended candidate that was already in the beam,
+ * the beam entry's reference is moved to the caller. */
 static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j, int live)
 {
     beam_entry *parent = &it->beam[c->parent_rank[j]];
@@ -26,7 +27,7 @@ static int32_t candidate_length(const candidates *c, const beam_entry *old_beam,
     return it->timestep + (c->terminal[j] != RILL_END);
 }
 
-/* A previous beam entry releases its hyp's node; its children have `holds` holds. */
+/* Drop the old beam entry's hold on its state (hyp_pool.h); its children in the new beam have `holds` holds. */
 static inline void release_node(hyp_pool *f, const beam_entry *entry, int32_t holds)
 {
     if (!entry->ended && f->hyp[entry->hyp].internal[HYP_NODE] == HYP_NOT_STEPPED)
@@ -44,8 +45,8 @@ void engine_release_beam(rill_engine *e, item *it)
     }
 }
 
-/* Release the hyps of the previous entries after adding their children's references; those without children, of all items, are released
- * together. */
+/* Release the hypotheses of the old beam entries after adding their children's references. Hypotheses without children are collected in
+ * t->released, and those of all items are released together. */
 static void release_old_beam(rill_engine *e, timestep *t, item *it, int32_t width)
 {
     hyp_pool *f = &e->hyps;
@@ -63,7 +64,7 @@ static void release_old_beam(rill_engine *e, timestep *t, item *it, int32_t widt
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
-/* Output candidates [first, end): the ended ones (1), the live ones (0) or both (-1). */
+/* Make outputs of the candidates [first, end): of ended ones (ended = 1), live ones (0) or both (-1). */
 static void output_candidates(rill_engine *e, const candidates *c, item *it, int32_t first, int32_t end, int ended)
 {
     for (int32_t j = first; j < end; j++) {
@@ -95,7 +96,7 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
         output_candidates(e, c, it, first, end, 1);
         if (it->n_outputs == 0) output_candidates(e, c, it, first, end, 0);
     }
-    /* Live candidates cut off by a heuristic's stop may be outputs, but they could have continued. */
+    /* Live candidates that a heuristic's stop turned into outputs count as abandoned too, since they could have continued. */
     for (int32_t j = first; e->settings.certify && reason != STOP_OUTPUT_ALL && j < end; j++)
         if (reason == STOP_ENOUGH || !c->ended[j]) certify_note_candidate(c, it, j);
     best_ended_drop(e, it);
@@ -103,8 +104,8 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
     it->width = it->n_live = 0;
 }
 
-/* Make candidate j the beam entry at a rank. References to the parents' hyps are accumulated in child_counts, so that each hyp is
- * written once. Returns whether the hyp is new and must be counted. */
+/* Make candidate j the beam entry at `rank`. References to the parents' hypothesis nodes are added up in child_counts, so that each node is
+ * written once. Returns 1 if the entry's hypothesis is new and must be counted, else 0. */
 static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t rank)
 {
     const candidates *c = &t->candidates;
@@ -116,7 +117,7 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     entry->state_parent = RILL_NO_NODE;
     entry->action_logp = c->action_logp[j];
     entry->group = c->group[j];
-    /* of a live entry: state_rank, its own rank */
+    /* for a live entry this member is state_rank: its own rank */
     entry->length = ended ? candidate_length(c, old_beam, it, j) : rank;
     entry->ended = ended ? c->terminal[j] : 0;
     t->child_counts[from].refs++;
@@ -134,7 +135,8 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     return 1;
 }
 
-/* The previous entries are copied, not the new ones: copying what was just written field by field would stall on store forwarding. */
+/* Make the item's new beam. The old beam entries are copied, not the new ones: copying entries right after they were written field by field
+ * would stall on store forwarding. */
 static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int32_t end, int32_t live)
 {
     const int32_t width = it->width;
@@ -148,7 +150,8 @@ static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int3
     it->n_live = live;
 }
 
-/* Trace the item's candidates: those from `end` on did not fit. If the item stopped, its outputs are marked. */
+/* Write the fates of the item's candidates to the trace. Candidates from `end` on did not fit in the beam. `stopped`: 1 if the item has
+ * stopped. */
 static void trace_fates(rill_engine *e, timestep *t, int32_t i, int32_t first, int32_t end, int stopped)
 {
     const candidates *c = &t->candidates;

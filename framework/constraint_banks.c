@@ -1,8 +1,9 @@
 /* Constraint banks; constraint_banks.h.
  *
- * Places are divided as in dynamic beam allocation (Post and Vilar 2018): each bank has an equal share of the k places, and the last one
- * the remainder. A bank with fewer candidates than places gives the rest to the bank before it, and so on; places left by the first one
- * go to the last again. Here k is reduced by the item's outputs. Ended hypotheses that stay in the beam belong to the last bank. */
+ * Beam places are divided as in dynamic beam allocation (Post and Vilar 2018): each bank has an equal share of the k places, and the last
+ * bank also the remainder. A bank with fewer candidates than places gives its free places to the bank before it, and so on; free places of
+ * the first bank go to the last bank again. Here k is reduced by the number of the item's outputs. Ended hypotheses that stay in the beam
+ * belong to the last bank. */
 #include "constraint_banks.h"
 
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static int32_t child_bank(const modifier_table *rules, int32_t row, int32_t acti
     return rules->default_bank[row];
 }
 
-/* Collect all children of the item. */
+/* Collect all children of the item in t->heads. Returns their number. */
 static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32_t *row)
 {
     int32_t n = 0;

@@ -10,7 +10,7 @@ struct rill_constraints {
     rill_context *ctx;
     int32_t n;
     const char **arguments; /* [n] arguments in the current line */
-    rill_text *text;        /* [n] their storage */
+    rill_text *text;        /* [n] storage of the arguments */
     char **name;            /* [n] names of the scorers */
 };
 
@@ -71,7 +71,7 @@ static rill_status add_constraint(rill_constraints *c, const char *part, size_t 
 {
     const char *colon = memchr(part, ':', length);
     if (colon == NULL)
-        return rill_fail(c->ctx, RILL_ERR_INPUT, "constraints: \"%.*s\" is not NAME:TEXT",
+        return rill_fail(c->ctx, RILL_ERR_INPUT, "constraints: expected NAME:TEXT, found \"%.*s\"",
                          (int)(length < 60 ? length : 60), part);
     const size_t name = (size_t)(colon - part), skip = name + 1;
     for (int32_t i = 0; i < c->n; i++) {
@@ -79,7 +79,7 @@ static rill_status add_constraint(rill_constraints *c, const char *part, size_t 
         if (c->arguments[i] != NULL)
             RILL__TRY(rill_text_append(&c->text[i], PHRASE_SEPARATOR, PHRASE_SEPARATOR_LENGTH));
         RILL__TRY(rill_text_append(&c->text[i], part + skip, length - skip));
-        c->arguments[i] = ""; /* marks it as set; the pointer is set later, since texts move as they grow */
+        c->arguments[i] = ""; /* set, but empty until all parts are parsed, since texts move as they grow */
         return RILL_OK;
     }
     return rill_fail(c->ctx, RILL_ERR_INPUT, "constraints: this run has no scorer \"%.*s\"",

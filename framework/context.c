@@ -1,10 +1,10 @@
 /* The context: memory with accounting, the error record, the log, and text buffers.
  *
  * Invariant: `used` is the sum of the sizes allocated and not yet freed, by this context and its workers' contexts, so used == 0 when a
- * context is destroyed after its owners cleaned up. Callers always know the size, so blocks have no headers.
+ * context is destroyed after all objects made from it. Callers always pass the size of a block, so blocks have no headers.
  *
- * Several threads use a context and its workers' contexts at once. They share the sums, which are atomic, and the user's two functions,
- * which are called under the root context's lock. The C library's allocator needs no lock.
+ * Several threads use a context and its workers' contexts at once. They share the sums of bytes, which are atomic, and the user's functions
+ * `allocate` and `log`, which are called under the root context's lock. The C library's allocator needs no lock.
  *
  * Divisions: allocation · numbers · errors and log · texts. */
 #include <locale.h>
@@ -16,7 +16,7 @@
 
 /* --- allocation --------------------------------------------------------------------------------------------------- */
 
-/* Counters need no memory ordering. */
+/* Add new_size - old_size to the bytes in use of the context and its parents, and update their peaks. Counters need no memory ordering. */
 static void count_bytes_used(rill_context *ctx, size_t old_size, size_t new_size)
 {
     for (size_t more = new_size - old_size; ctx != NULL; ctx = ctx->parent) {
@@ -39,7 +39,7 @@ static void *call_allocator(rill_context *ctx, void *block, size_t old_size, siz
     return fresh;
 }
 
-/* Recursive: a log function may allocate, and an allocator may log. */
+/* Make a recursive lock, since a log function may allocate and an allocator may log. Returns 1, or 0 on failure. */
 static int init_lock(pthread_mutex_t *lock)
 {
     pthread_mutexattr_t attributes;
@@ -99,7 +99,7 @@ rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
 void rill_context_destroy(rill_context *ctx)
 {
     if (ctx == NULL) return;
-    /* One at a time: a deferred function may defer more. */
+    /* Take one function at a time from the list: a deferred function may defer more functions. */
     while (ctx->n_deferred > 0) {
         rill__deferred last = ctx->deferred[--ctx->n_deferred];
         last.fn(last.user);
@@ -200,7 +200,7 @@ static void make_c_locale(void)
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* Without memory for the locale the host's stays in force. */
+/* If there is no memory for the "C" locale, the host's locale stays in force. */
 void *rill_enter_plain_locale(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -246,8 +246,8 @@ int rill_print(char *out, size_t size, const char *format, ...)
     return length;
 }
 
-/* Whether the rest after an incomplete character shows that it was cut ("..."). A file name in another encoding has incomplete
- * characters too, and stays unchanged. */
+/* Return 1 if the text after an incomplete UTF-8 character shows that the character was cut: the end, "...", or punctuation. A file name in
+ * another encoding has incomplete characters too and stays unchanged, since letters or other characters of names follow. */
 static int is_cut_character(const char *rest)
 {
     const char c = rest[0];
@@ -305,7 +305,7 @@ void rill_error_clear(rill_context *ctx)
 
 rill_status rill_fail(rill_context *ctx, rill_status status, const char *format, ...)
 {
-    /* Formatted into a buffer first: an argument may be the current message, when a caller extends it. */
+    /* The message is formatted into a buffer first, since an argument may be the current message, when a caller extends it. */
     char sentence[RILL__MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
@@ -376,7 +376,7 @@ rill_status rill_text_printf(rill_text *text, const char *format, ...)
     va_start(arguments, format);
     int length = rill_print_list(small, sizeof small, format, arguments);
     va_end(arguments);
-    if (length < 0) return rill_fail(text->ctx, RILL_ERR_ARGUMENT, "rill_text_printf: bad format \"%s\"", format);
+    if (length < 0) return rill_fail(text->ctx, RILL_ERR_ARGUMENT, "rill_text_printf: invalid format \"%s\"", format);
     if ((size_t)length < sizeof small) return rill_text_append(text, small, (size_t)length);
     RILL__TRY(RILL__GROW(text->ctx, text->data, text->capacity, text->length + (size_t)length + 1, "a text"));
     va_start(arguments, format);

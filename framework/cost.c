@@ -1,11 +1,13 @@
 /* Upper bounds on the cost of a search, from its settings alone; see rill/engine.h.
  *
- * Covers every setting that multiplies work or memory. Sums are doubles, since a request may ask for more than integers hold. */
+ * The bounds cover every setting that multiplies work or memory. Sums are doubles, since a request may set values whose products exceed
+ * 64-bit integers. */
 #include "timestep.h"
 
 #include <math.h>
 
-/* Size of a choice in topk.h's table, and of one in the domain's result if scorers or limits apply. */
+/* Bytes of a choice in topk.h's table; of a choice in the domain's result if scorers or limits apply; of the text of one action (an
+ * estimate). */
 enum { CHOICE_BYTES = 13, ANSWER_BYTES = 9, TEXT_BYTES = 6 };
 
 static double max_steps(const rill_settings *s, const rill_domain_info *info, double size)
@@ -16,7 +18,7 @@ static double max_steps(const rill_settings *s, const rill_domain_info *info, do
     return (steps > 1 ? steps : 1) + 1; /* the end action follows the last action */
 }
 
-/* Choices requested per row. */
+/* Maximum number of choices requested per row. */
 static double max_row_choices(const rill_settings *s, const rill_domain_info *info)
 {
     const int32_t phases = info->phases > 0 ? info->phases : 1, limited = (1 << phases) - 1;
@@ -39,17 +41,17 @@ void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *i
     if (rill__settings_copy(NULL, &own, resolved) < 0) return;
     const double k = s->k, steps = max_steps(s, info, size), choices = max_row_choices(s, info);
     const double phases = info->phases > 0 ? info->phases : 1, rows = k * steps * phases;
-    /* A timestep: the rows' choices, each group's candidates, the kept ones. */
+    /* Memory of a timestep: the rows' choices, each beam group's candidates, and the candidates that are kept. */
     const double n_chosen = s->groups > 1 ? k + choices + 7 * k : k;
     const double n_kept = 2 * k < k * choices ? 2 * k : k * choices;
     double bytes = k * choices * (CHOICE_BYTES + ANSWER_BYTES) + n_chosen * (double)sizeof(merge_head) +
                    n_kept * (double)(sizeof(merge_head) + sizeof(beam_entry) + sizeof(rill_hyp_node));
-    /* The search: a hyp per hypothesis, and outputs. */
+    /* Memory of the search: a hypothesis node per hypothesis, and outputs. */
     const double outputs = s->keep == RILL_KEEP_ALL && s->stop == RILL_STOP_TOP ? rows : s->stop_after + 2 * k;
     const double n_given = s->n_best < outputs ? s->n_best : outputs;
     bytes += rows * (double)sizeof(rill_hyp_node) + outputs * (double)sizeof(item_output);
     if (s->exact) bytes += s->exact_rows * (choices + 1) * (double)(sizeof(exact_entry) + sizeof(rill_hyp_node));
-    /* The result. */
+    /* Memory of the result. */
     bytes += n_given * (sizeof(rill_output) + steps * phases * (double)(sizeof(int32_t) + sizeof(float) + TEXT_BYTES));
     const size_t size_given = out->struct_size;
     const rill_cost cost = {

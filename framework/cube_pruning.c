@@ -52,7 +52,7 @@ static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first,
     return rill__method_status(e->ctx, status, "the function", "cube-key", "call");
 }
 
-/* Checking mode: an item's classes must be the same alone as among other items. */
+/* For the setting `check`: fail if an item's keys are not the same alone as among other items. */
 static rill_status check_key_fn(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
@@ -70,7 +70,7 @@ static rill_status check_key_fn(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Compute the keys of the rows: all live hypotheses of the selected items, still without nodes. */
+/* Compute the keys of the rows, which are all live hypotheses of the selected items, still without nodes. */
 static rill_status compute_keys(rill_engine *e, timestep *t)
 {
     cube_pass *c = &t->cube;
@@ -103,7 +103,7 @@ static size_t hash(int64_t key, int64_t legal)
     return (size_t)(h ^ h >> 32);
 }
 
-/* The slot in the hash table of the class of hypothesis i, or the free slot for it. A class is stored as the index of its
+/* Return the hash table's entry for the class of hypothesis i, or the free entry for it. An entry is the index of the class's
  * representative. */
 static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
 {
@@ -114,8 +114,8 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Assign each live entry of item `index` to a row, and move the remaining rows to *to. `base`: index of its first entry; `from`: its
- * first row. */
+/* Assign each live beam entry of item `index` to the row of its class's representative, and move the rows of representatives to index *to
+ * and above. `base`: index of the item's first beam entry; `from`: the item's first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
     cube_pass *c = &t->cube;
@@ -167,8 +167,8 @@ rill_status engine_cube_group(rill_engine *e, timestep *t)
 
 /* --- the second call ---------------------------------------------------------------------------------------------- */
 
-/* Naive cube pruning of one item: representatives keep the cells that were taken, other hypotheses with cells get rows. Rows of
- * representatives are numbered in order of rank, from *next on. */
+/* Naive cube pruning of one item: representatives keep the cells that were taken, and other hypotheses of which cells were taken get rows
+ * in the second call. Rows of representatives are numbered by rank, from *next on. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = &t->cube;

@@ -2,9 +2,9 @@
  * scheduler.
  *
  * A domain may score asynchronously (domain.h). Then up to two timesteps are in progress: while the device computes one, the engine works
- * on the other. Items of a submitted timestep are *busy*, all others idle, and only idle items are selected, preempted, cancelled or timed
- * out. The groups are formed anew in each timestep, from items that are idle then, with at most half of all live hypotheses: so they stay
- * balanced without assigning items to groups, one budget and one scheduler suffice, and a synchronous domain runs the same code without
+ * on the other. Items of a submitted timestep are *busy*, all others are idle, and only idle items are selected, preempted, cancelled or
+ * timed out. The items of a timestep form a group. Each timestep forms its group anew, from items that are idle then, with at most half of
+ * all live hypotheses. So groups stay balanced, one budget and one scheduler suffice, and a synchronous domain runs the same code without
  * busy items.
  *
  * Divisions: phases · a timestep · turns. */
@@ -61,7 +61,8 @@ static rill_status process_children(rill_engine *e, timestep *t)
 
 /* --- a timestep --------------------------------------------------------------------------------------------------- */
 
-/* Most hypotheses of a group: half of all if these suffice for two groups, else all. */
+/* Return the maximum number of hypotheses of a group: half of all live hypotheses if they suffice for two groups, else INT64_MAX, no
+ * limit. */
 static int64_t max_group_rows(const rill_engine *e)
 {
     if (e->domain->collect == NULL || e->info.group_rows == 0) return INT64_MAX;
@@ -69,7 +70,7 @@ static int64_t max_group_rows(const rill_engine *e)
     return live >= 2 * (int64_t)e->info.group_rows ? (live + 1) / 2 : INT64_MAX;
 }
 
-/* Select the items of a timestep. If none is selected, the other timestep must finish first, or nothing is in flight. */
+/* Select the items of a timestep. If no item is selected, the other timestep must finish first, or nothing is in flight. */
 static rill_status select_items(rill_engine *e, timestep *t)
 {
     const int64_t max_rows = max_group_rows(e);
@@ -94,7 +95,7 @@ static void mark_busy(rill_engine *e, timestep *t, int busy)
     for (int32_t i = 0; i < t->n; i++) e->items.busy[t->selected[i]] = (uint8_t)busy;
 }
 
-/* Copy the items' new states after a timestep; returns whether any has stopped. */
+/* Update the running items' columns from the timestep's items. Returns 1 if any item has stopped, else 0. */
 static int update_running(rill_engine *e, const timestep *t)
 {
     int any = 0;
@@ -105,7 +106,7 @@ static int update_running(rill_engine *e, const timestep *t)
     return any;
 }
 
-/* Make results for the items that stopped; the others keep their order. */
+/* Make results for the items that have stopped; the other running items keep their order. */
 static rill_status finish_items(rill_engine *e)
 {
     int32_t kept = 0;
@@ -138,7 +139,7 @@ static rill_status end_timestep(rill_engine *e, timestep *t)
     if (stopped) RILL__TRY(finish_items(e));
     engine_free_nodes(e);
     statistics_end_stage(s, &s->current.finalize);
-    s->current.total = s->stage_start - s->timestep_start; /* so far, for the trace */
+    s->current.total = s->stage_start - s->timestep_start; /* total so far, for the trace */
     tracer_timestep(&e->tracer, t, s->total.timesteps, &s->current);
     s->total.timesteps++;
     return RILL_OK;
@@ -161,7 +162,7 @@ static rill_status advance_timestep(rill_engine *e, timestep *t)
 
 /* --- turns -------------------------------------------------------------------------------------------------------- */
 
-/* Begin a timestep, after admitting inputs. RILL_AGAIN: the other one must finish first, or there is nothing to do. */
+/* Begin a timestep, after admitting inputs. Returns RILL_AGAIN if the other timestep must finish first, or if there is nothing to do. */
 static rill_status start_timestep(rill_engine *e, timestep *t)
 {
     const int waiting = engine_n_waiting(e) > 0;
@@ -172,9 +173,9 @@ static rill_status start_timestep(rill_engine *e, timestep *t)
     return t->active || !e->timesteps[!t->group].active ? RILL_OK : RILL_AGAIN;
 }
 
-/* Measures work done while a submitted call is computed. */
+/* Measures the time of the host's work while the device computes a submitted call. */
 typedef struct overlap_timer {
-    double start, waited; /* from 0: no call is in progress */
+    double start, waited; /* start: 0 if no call is in progress */
 } overlap_timer;
 
 static overlap_timer overlap_begin(const rill_engine *e, int submitted)
@@ -188,7 +189,7 @@ static void overlap_end(rill_engine *e, const overlap_timer *b)
     if (b->start > 0) now->hidden += statistics_clock() - b->start - (now->waited - b->waited);
 }
 
-/* Encode the inputs of the next refill meanwhile. */
+/* Encode the inputs of the next refill while the device computes a submitted call. */
 static rill_status encode_overlapped(rill_engine *e)
 {
     const overlap_timer b = overlap_begin(e, 1);
@@ -197,8 +198,9 @@ static rill_status encode_overlapped(rill_engine *e)
     return status;
 }
 
-/* A turn ends when a call is submitted, or when the other timestep must finish first. After a timestep that completed without waiting,
- * the other one goes next: otherwise its items would stay busy as long as calls complete at once. */
+/* Continue one of the two timesteps at a time (its turn). A turn ends when a call is submitted, or when the other timestep must finish
+ * first. After a timestep that completed without waiting, the other timestep continues; otherwise its items would stay busy as long as
+ * calls complete at once. */
 rill_status engine_run_timestep(rill_engine *e)
 {
     for (;;) {

@@ -5,11 +5,11 @@
 
 static rill_status copy_options(devices *list, rill_context *ctx, const rill_open_options *open)
 {
-    const size_t min_size = offsetof(rill_open_options, ensemble); /* size in ABI version 1 */
+    const size_t min_size = offsetof(rill_open_options, ensemble); /* size of the struct in ABI version 1 */
     return rill_copy_struct(ctx, "rill_open_options", &list->open, sizeof list->open, open, min_size);
 }
 
-/* Whether two names mean the same device: "cuda" is "cuda:0". */
+/* Return 1 if two names mean the same device, else 0: "cuda" is "cuda:0". */
 static int same_device(const char *a, const char *b)
 {
     const size_t word = strcspn(a, ":");
@@ -26,8 +26,8 @@ static rill_status add_device(devices *list, rill_context *ctx, const char *name
         return rill_fail(ctx, RILL_ERR_OPTION, "device: unknown device \"%.*s\"", (int)length, name);
     const char *number = memchr(name, ':', length);
     if (number != NULL && number[1] == '0' && name + length > number + 2)
-        return rill_fail(ctx, RILL_ERR_OPTION, "device: \"%.*s\": write the number without zeros before it",
-                         (int)length, name);
+        return rill_fail(ctx, RILL_ERR_OPTION, "device: \"%.*s\": write the number without leading zeros", (int)length,
+                         name);
     if (length >= 4 && memcmp(name, "auto", 4) == 0)
         return rill_fail(ctx, RILL_ERR_OPTION, "device: auto cannot be part of a list");
     const char *const first = list->entry[0].name;

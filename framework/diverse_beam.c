@@ -1,15 +1,15 @@
 /* Diverse beam search; diverse_beam.h.
  *
- * An item's k places are divided among G groups, k / G each. In each phase the groups choose one after the other, each among the children
- * of its own hypotheses; all groups start from the empty hypothesis. An action's score is reduced by `diversity` for each time that an
- * earlier group has chosen it in this timestep (Hamming diversity). The reduction only affects the choice: path scores and the order of
- * outputs stay the model's. A place whose hypothesis has ended stays empty.
+ * An item's k beam places are divided among G groups, k / G each. In each phase the groups choose one after the other, each among the
+ * children of its own hypotheses; all groups start from the empty hypothesis. An action's score is reduced by `diversity` for each time
+ * that an earlier group has chosen it in this timestep (Hamming diversity). The reduction only affects which children are chosen: path
+ * scores and the order of outputs do not include it. A place whose hypothesis has ended stays empty.
  *
- * The best k choices of a row suffice: earlier groups have chosen fewer than k actions, and the other choices keep their order.
+ * The best k choices of a row suffice: earlier groups have chosen fewer than k actions, and choices without a penalty keep their order.
  *
- * Each group reads its own rows, so a phase reads each choice at most once, and keeps as many as the group has places. The empty hypothesis
- * is the only row of its timestep: its choices stay in a heap from which the groups take in turn, and into which penalised choices are
- * returned.
+ * Each group reads its own rows, so a phase reads each choice at most once, and keeps as many choices as the group has places. The empty
+ * hypothesis is the only row of its timestep. Its choices stay in a heap, from which the groups take one after the other, and into which
+ * choices return with their penalty.
  *
  * Divisions: heaps of children · a group's own hypotheses · the empty hypothesis · all groups. */
 #include "diverse_beam.h"
@@ -20,20 +20,20 @@
 /* End of a linked list of ranks. */
 enum { NO_RANK = -1 };
 
-/* State while the groups of an item choose. The heap of a group's children, ordered by penalised score, is stored after the children
- * already chosen. */
+/* State of the choice for one item. The heap of a group's children, ordered by penalised score, is stored after the children already
+ * chosen. */
 typedef struct group_chooser {
     timestep *t;
     const item *it;
-    int32_t n_chosen;        /* children chosen so far, at the start of t->heads */
-    int32_t *places_left;    /* [groups] free places of a group */
-    int32_t *first_rank;     /* [groups] rank of its first hypothesis, or NO_RANK, ... */
-    int32_t *next_rank;      /* [width] ... and of the next one */
+    int32_t n_chosen;        /* number of children chosen so far, stored at the start of t->heads */
+    int32_t *places_left;    /* [groups] number of free places of a group */
+    int32_t *first_rank;     /* [groups] rank of the group's first hypothesis, or NO_RANK, ... */
+    int32_t *next_rank;      /* [width] ... and rank of the next hypothesis in the same group */
     int32_t *action;         /* [2 k] hash table of chosen actions; RILL_NO_ACTION: empty ... */
     int32_t *n_chosen_times; /* [2 k] ... and how often each was chosen */
 } group_chooser;
 
-/* The action's slot in the hash table, which is never full. */
+/* Return the counter of the action in the hash table, which is never full. */
 static int32_t *count_of_action(const group_chooser *c, int32_t action)
 {
     const uint32_t size = 2 * (uint32_t)c->it->settings->k, hash = (uint32_t)action * UINT32_C(2654435769);
@@ -81,7 +81,7 @@ static void begin_choosing(group_chooser *c)
 
 /* --- heaps of children -------------------------------------------------------------------------------------------- */
 
-/* Order of a heap. */
+/* Order of a heap: which element is at its top. */
 enum { BEST_FIRST = 1, WORST_FIRST = -1 };
 
 /* Sift `head` down from position `index`. */
@@ -105,7 +105,8 @@ static void sift_up(merge_head *heap, int32_t index, merge_head head, int first)
 
 /* --- a group's own hypotheses ------------------------------------------------------------------------------------- */
 
-/* Offer a head to a heap of the best `places` heads, worst first. */
+/* Insert a child (`head`) into a heap of the best `places` children, whose top is the worst, if it is better than the top or there is a
+ * free place. */
 static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge_head *head)
 {
     if (*n < places)
@@ -114,14 +115,15 @@ static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge
         sift_down(heap, places, 0, *head, WORST_FIRST);
 }
 
-/* Choose the group's best children, after those already chosen. Later choices of a row cannot score higher than its current one. */
+/* Choose the group's best children and append them to the children already chosen. Later choices of a row cannot score higher than its
+ * current choice, which ends the loop over the row. */
 static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 {
     merge_head *heap = c->t->heads + c->n_chosen;
     const int32_t places = c->places_left[group];
     int32_t n = 0;
     for (int32_t rank = c->first_rank[group]; rank != NO_RANK && places > 0;
-         rank = c->next_rank[rank]) { /* no ended entries: those have left the beam */
+         rank = c->next_rank[rank]) { /* the beam has no ended entries: they have left it */
         const int32_t row = first_row + rank;
         topk_choice child;
         for (int32_t i = 0; timestep_next_choice(c->t, row, i, &child); i++) {
@@ -136,7 +138,7 @@ static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 
 /* --- the empty hypothesis ----------------------------------------------------------------------------------------- */
 
-/* Make a heap of all children of the empty hypothesis, stored after the places of all groups. */
+/* Make a heap of all children of the empty hypothesis in `heap`, which is stored after the places of all groups. Returns their number. */
 static int32_t make_heap(const group_chooser *c, int32_t row, merge_head *heap)
 {
     topk_choice child;

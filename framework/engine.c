@@ -3,7 +3,7 @@
  * Divisions: creation · input and results. */
 #include "engine_internal.h"
 
-/* Up to the scorers, which the first version had. */
+/* Smallest accepted rill_engine_setup: the members up to the scorers, which the first version had. */
 enum { MIN_SETUP = offsetof(rill_engine_setup, scheduler) };
 
 /* --- creation ----------------------------------------------------------------------------------------------------- */
@@ -15,7 +15,7 @@ void rill_engine_setup_init(rill_engine_setup *setup, size_t size)
     if (size >= MIN_SETUP) rill_settings_default(&setup->settings);
 }
 
-/* A newer program's settings may be longer than this version's, but not longer than the place that the setup has for them. */
+/* Settings of a newer program may be longer than this version's rill_settings, but not longer than RILL_SETTINGS_SPACE. */
 rill_status rill__setup_copy(rill_context *ctx, rill_engine_setup *own, const rill_engine_setup *from)
 {
     RILL__TRY(rill_copy_struct(ctx, "rill_engine_setup", own, sizeof *own, from, MIN_SETUP));
@@ -28,11 +28,12 @@ static rill_status check_names(rill_context *ctx, const char *what, const rill_c
         return rill_fail(ctx, RILL_ERR_ARGUMENT, "rill_engine_setup has %d %s%s", n, what,
                          n < 0 ? "" : ", but the array is NULL");
     for (int32_t i = 0; i < n; i++)
-        if (entries[i].name == NULL) return rill_fail(ctx, RILL_ERR_ARGUMENT, "%s: entry %d has no name", what, i);
+        if (entries[i].name == NULL)
+            return rill_fail(ctx, RILL_ERR_ARGUMENT, "rill_engine_setup: entry %d of the %s has no name", i, what);
     return RILL_OK;
 }
 
-/* Refuse invalid setups that would crash or allocate all memory. */
+/* Refuse invalid setups that would otherwise crash the engine or allocate all memory. */
 static rill_status check_setup(rill_context *ctx, const rill_engine_setup *setup)
 {
     RILL__TRY(check_names(ctx, "heuristics", setup->heuristics, setup->n_heuristics));
@@ -175,7 +176,7 @@ int64_t rill_engine_free_slots(const rill_engine *e)
     return n_free < ahead ? n_free : ahead;
 }
 
-/* Number of words separated by spaces: the size measure of a domain without measure(). */
+/* Return the number of words separated by spaces or tabs: the input's size for a domain without measure(). */
 static int64_t count_words(const char *text, size_t length)
 {
     int64_t words = 0;
@@ -194,7 +195,7 @@ int64_t engine_measure(const rill_engine *e, const char *text, size_t length)
     return size > 0 ? size : 0;
 }
 
-/* The input takes ownership of its request; after a failure the caller keeps it. */
+/* On success the queued input owns the request; after a failure the caller still owns it. */
 static rill_status submit_input(rill_engine *e, const char *text, size_t length, int64_t size, rill_status failed,
                                 request *own_request, int64_t *id)
 {

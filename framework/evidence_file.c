@@ -7,7 +7,7 @@
  *     index    per input: int64 id, uint64 offset of its record
  *     footer   uint64 offset of the index, inputs · "rill-end"
  *
- * The index is searched on disk, so a reader's memory does not grow with the file.
+ * The index is searched on disk and not read into memory, so a reader's memory does not grow with the file.
  *
  * Divisions: kinds · writing · opening · reading. */
 #include <stdio.h>
@@ -38,7 +38,7 @@ typedef struct footer {
 
 /* --- kinds ------------------------------------------------------------------------------------------------------------ */
 
-/* FNV-1a hash of the names, each with its NUL. */
+/* FNV-1a hash of the names of all actions, each with its terminating NUL; 0 if no action has a name. */
 static rill_status hash_names(uint64_t *out, rill_context *ctx, const rill_model *model, int32_t actions)
 {
     rill_text name = {.ctx = ctx};
@@ -170,8 +170,8 @@ static rill_status read_header(rill_evidence *e)
     if (h.version != VERSION || h.orders != RILL_NGRAM_MAX)
         return rill_fail(
             e->ctx, RILL_ERR_FORMAT,
-            "%s: version %u with n-grams of up to %u actions, and this rill reads version %d with up to %d", e->path,
-            h.version, h.orders, VERSION, RILL_NGRAM_MAX);
+            "%s: expected an evidence file of version %d with n-grams of up to %d actions, found version %u with up to %u",
+            e->path, VERSION, RILL_NGRAM_MAX, h.version, h.orders);
     if (h.actions < 1 || h.actions > INT32_MAX || h.phases < 1 || h.phases > NGRAM_PHASES || h.end_action < -1)
         return fail_damaged(e, "its header has invalid numbers");
     e->kind = (rill_evidence_kind){.struct_size = sizeof e->kind,
@@ -255,11 +255,11 @@ static rill_status read_index_entry(const rill_evidence *e, int64_t index, index
     return rill_file_get(&e->file, e->index + (uint64_t)index * sizeof *out, sizeof *out, out);
 }
 
-/* The input's position in the index, or e->inputs. */
+/* Find input `id`: *index is its position in the index, or e->inputs if the file has no evidence for it. */
 static rill_status find_input(const rill_evidence *e, int64_t id, int64_t *index, index_entry *out)
 {
     int64_t begin = 0, end = e->inputs;
-    /* Usually every input has evidence: then its position is its id, or lower if some have none. */
+    /* Usually every input has evidence, and an input's position is its id. If some inputs have none, the position is lower. */
     for (int64_t guess = id; begin < end; guess = begin + (end - begin) / 2) {
         *index = guess >= begin && guess < end ? guess : begin + (end - begin) / 2;
         RILL__TRY(read_index_entry(e, *index, out));
@@ -273,7 +273,7 @@ static rill_status find_input(const rill_evidence *e, int64_t id, int64_t *index
     return RILL_OK;
 }
 
-/* Read the words of the record at that position of the index. */
+/* Read the words of the record at position `index` of the index. */
 static rill_status read_record(rill_evidence *e, int64_t index, const index_entry *from, rill_ngrams *g)
 {
     index_entry next = {.offset = e->index};

@@ -8,8 +8,9 @@
 #include "engine_internal.h"
 
 enum {
-    FIRST_CHOICES = 16,   /* initial number of choices per row: more than most rows need, and cheap */
-    MAX_BEST_FIRST = 1000 /* number of entries up to which the search is best-first: every entry holds a state */
+    FIRST_CHOICES = 16, /* initial number of choices per row: more than most rows need, and cheap */
+    /* number of entries up to which the search is best-first: every entry keeps a state in memory */
+    MAX_BEST_FIRST = 1000
 };
 
 /* --- the frontier ------------------------------------------------------------------------------------------------- */
@@ -49,7 +50,7 @@ static exact_entry pop_best(exact_search *x, exact_heap *h)
     return top;
 }
 
-/* The heap of that kind, with capacity for one more entry. */
+/* Find or make the heap for entries of that kind, and reserve capacity for one more entry. */
 static rill_status find_heap(rill_context *ctx, exact_search *x, const exact_kind *kind, exact_heap **out)
 {
     size_t index = 0;
@@ -67,7 +68,7 @@ static rill_status find_heap(rill_context *ctx, exact_search *x, const exact_kin
     return RILL__GROW(ctx, h->entry, h->capacity, h->n + 1, "a frontier");
 }
 
-/* Capacity must be reserved. */
+/* Insert an entry; capacity must be reserved. */
 static void heap_insert(exact_heap *h, const exact_entry *entry)
 {
     size_t index = h->n++;
@@ -86,20 +87,21 @@ static rill_status frontier_push(rill_context *ctx, exact_search *x, const exact
     return RILL_OK;
 }
 
-/* T: outputs that rank no higher are not needed. */
+/* Return T: outputs and prefixes that cannot score above T are not needed. */
 static double threshold(const item *it)
 {
     const int32_t n = it->settings->n_best;
     return it->n_outputs >= n && !it->exact.is_truncated ? it->outputs[n - 1].final_score : RILL_SCORE_DEAD;
 }
 
-/* Upper bound on the final score of continuations of a prefix with this score in the item's timestep. */
+/* Return U, the upper bound on the final score of continuations of a prefix with this path score in the item's timestep. */
 static double upper_bound(const rill_engine *e, const item *it, double score)
 {
     return certify_bound(&e->chain, it, score, e->info.phases);
 }
 
-/* Add an entry, with the reference to its hyp, to the frontier if its bound is above the threshold. */
+/* Add an entry to the frontier if its bound is above the threshold, else release its hypothesis. Takes over the caller's reference to the
+ * hypothesis. */
 static rill_status add_entry(rill_engine *e, item *it, const exact_kind *kind, const exact_entry *entry)
 {
     rill_status status = RILL_OK;
@@ -127,7 +129,7 @@ static int same_path(const hyp_pool *f, int32_t a, int32_t b)
     return 1;
 }
 
-/* Whether the beam search has already found this output. */
+/* Return 1 if the item already has this output, else 0. */
 static int has_output(const rill_engine *e, const item *it, int32_t parent, int32_t action)
 {
     for (int32_t i = 0; i < it->n_outputs; i++) {
@@ -143,7 +145,7 @@ static void drop_output(rill_engine *e, item *it, const item_output *output)
     hyp_pool_release(&e->hyps, &it->arena, output->hyp);
 }
 
-/* A child of hyp `parent` has ended: it is an output if it ranks above the threshold. */
+/* A child of hypothesis `parent` has ended: add it to the outputs if its final score is above the threshold. */
 static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const topk_choice *c, item_output *output)
 {
     if (!(output->final_score > threshold(it))) {
@@ -186,7 +188,7 @@ rill_status engine_exact_copy_rows(rill_engine *e, const timestep *t)
     return RILL_OK;
 }
 
-/* The row being processed. */
+/* The row whose choices are processed. */
 typedef struct exact_row {
     exact_entry *entry;
     int32_t hyp, row;
@@ -218,7 +220,7 @@ static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row 
     return add_entry(e, it, &kind, &child);
 }
 
-/* Choices that were not returned stay in the frontier, as the row's second node. */
+/* Choices that were not returned stay in the frontier: push the row's second node with a bound for these choices. */
 static rill_status requeue_rest(rill_engine *e, timestep *t, item *it, const exact_row *from, int32_t n_seen)
 {
     exact_entry rest = *from->entry;
@@ -259,7 +261,7 @@ rill_status engine_exact_add_children(rill_engine *e, timestep *t, int last)
 
 /* --- the batch ---------------------------------------------------------------------------------------------------- */
 
-/* Drop entries whose bound is below the threshold after new outputs. */
+/* Drop entries whose bound is not above the threshold, if new outputs have changed it. */
 static void discard_below_threshold(rill_engine *e, item *it)
 {
     exact_search *x = &it->exact;
@@ -272,7 +274,8 @@ static void discard_below_threshold(rill_engine *e, item *it)
         for (size_t i = 0; i < old_n; i++) {
             const exact_entry entry = h->entry[i];
             if (entry.bound > min_bound) {
-                heap_insert(h, &entry); /* moves no entry that is still to be checked */
+                /* inserts at or before index i, so entries still to be checked stay in place */
+                heap_insert(h, &entry);
                 continue;
             }
             certify_note_bound(it, entry.bound);
@@ -287,8 +290,8 @@ static int is_deeper(const exact_kind *a, const exact_kind *b)
     return a->depth > b->depth || (a->depth == b->depth && a->phase > b->phase);
 }
 
-/* The heap to expand next, among those in `phase` (< 0: any): the one with the best top, or, if `deepest`, the best of the deepest.
- * NULL: the frontier is empty. */
+/* Return the heap to expand next, among heaps of `phase` (< 0: of any phase): the heap with the best top entry, or, if `deepest` is set,
+ * the best of the deepest heaps. NULL if there is no such entry. */
 static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deepest)
 {
     exact_heap *best = NULL;
@@ -301,15 +304,16 @@ static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deep
     return best;
 }
 
-/* Once the frontier is large, the deepest entries are expanded first to keep it from growing. The whole limit on states counts, not a
- * worker's share, which would make the order depend on the number of workers. */
+/* Return 1 if the frontier is large, so that the deepest entries are expanded first to keep it from growing. The test uses the limit on
+ * states of all workers together; a worker's share would make the order depend on the number of workers. */
 static int frontier_is_large(const rill_engine *e, const exact_search *x)
 {
     const size_t states = (size_t)e->memory_limit.total_nodes / 4;
     return x->n_entries > (states > 0 && states < MAX_BEST_FIRST ? states : MAX_BEST_FIRST);
 }
 
-/* Make a batch of the frontier the item's beam, in `phase` (< 0: any). Loads nothing once exact_rows is used up. */
+/* Make the best entries of the frontier, of `phase` (< 0: of any phase), the item's batch and beam. Loads nothing once exact_rows
+ * hypotheses were expanded. */
 static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 {
     exact_search *x = &it->exact;
@@ -339,7 +343,8 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 
 /* --- start and end ------------------------------------------------------------------------------------------------ */
 
-/* End of the search: the remaining entries may rank as high as their bounds, and B of the beam search still holds. */
+/* End the search. Outputs of the remaining entries may rank as high as their bounds, so these enter B, the bound for certificates; B of the
+ * beam search stays valid too, and the smaller of both applies. */
 static void finish_search(item *it)
 {
     exact_search *x = &it->exact;
@@ -377,7 +382,7 @@ int engine_exact_stop(rill_engine *e, item *it)
     return 1;
 }
 
-/* Whether the outputs were cut off by a heuristic's stop: then they are not outputs of the model. */
+/* Return 1 if the outputs were truncated by a heuristic's stop, so that they are not outputs of the model; else 0. */
 static int is_truncated_early(const item *it)
 {
     return it->n_outputs > 0 && it->outputs[0].truncated &&

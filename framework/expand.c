@@ -29,15 +29,16 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank)
     r->hyp[i] = hyp;
     r->item[i] = index;
     __builtin_prefetch(&f->hyp[hyp], 1);
-    if (!t->cube.active && e->chain.n_scorers == 0) return; /* only these two read the remaining columns */
+    /* only cube pruning and scorers read the remaining columns */
+    if (!t->cube.active && e->chain.n_scorers == 0) return;
     r->rank[i] = rank;
     r->item_id[i] = it->id;
     r->path_score[i] = entry->path_score;
     if (t->cube.active) r->parent[i] = hyp_pool_node(f, f->hyp[hyp].parent);
 }
 
-/* The model's computation has evicted everything from the caches, so each pass over the rows prefetches what the next one reads: first
- * beams, then hyps, then the parents' hyps. */
+/* Make the rows of the selected items. The model's computation has evicted these data from the CPU caches, so each pass prefetches the
+ * memory that the next pass reads: first beams, then hypothesis nodes, then the parents' nodes. */
 static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int64_t live = 0;
@@ -59,7 +60,7 @@ static rill_status make_rows(rill_engine *e, timestep *t)
     return engine_cube_group(e, t);
 }
 
-/* Assign the reserved nodes to the rows. */
+/* Assign nodes (ids of states) to the rows. */
 static rill_status assign_nodes(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
@@ -77,7 +78,7 @@ void engine_use_reserved_nodes(timestep *t, int64_t n)
     t->reserved_nodes -= t->reserved_nodes < n ? t->reserved_nodes : n;
 }
 
-/* Rows [from, from + n) as the domain sees them. */
+/* Return rows [from, from + n) in the form that the domain sees. */
 rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
 {
     const row_table *r = &t->rows;
@@ -114,13 +115,13 @@ rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int
     };
 }
 
-/* Prefix of the first scorer's name in messages: which of several scorers is at fault is unknown. */
+/* Words before the first scorer's name in messages. With several scorers it is unknown which of them caused the failure. */
 static const char *scorer_label(const rill_engine *e)
 {
-    return e->chain.n_scorers == 1 ? "scorer" : "the scorer chain that begins with";
+    return e->chain.n_scorers == 1 ? "scorer" : "the list of scorers that begins with";
 }
 
-/* Checking mode: a scorer depends on items other than that row's. */
+/* With the setting `check`: fail, since a scorer depends on items other than the row's item. */
 static rill_status fail_not_independent(rill_engine *e, const timestep *t, int32_t row)
 {
     return rill_fail(
@@ -130,14 +131,14 @@ static rill_status fail_not_independent(rill_engine *e, const timestep *t, int32
         scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
 }
 
-/* The instance of scorer i that a row's item uses. */
+/* Return the instance of scorer i that the row's item uses. */
 static const chain_instance *row_instance(const rill_engine *e, const timestep *t, int32_t i, int32_t row)
 {
     return e->items.item[t->rows.slot[row]].instances[e->chain.n_heuristics + i];
 }
 
-/* Call an instance of scorer i for some rows. For one item alone (`b` is the checking mode's) a fresh instance is called, unless the
- * scorer keeps data of inputs. */
+/* Call an instance of scorer i for some rows. If `b` is check_modifiers, the rows are those of one item alone (setting `check`), and a
+ * fresh instance is called unless the scorer keeps data of inputs. */
 static rill_status call_scorer(rill_engine *e, rill_modifiers *b, int32_t i, const chain_instance *instance,
                                const rill_scorer_rows *rows)
 {
@@ -158,7 +159,7 @@ static int row_has_failed(const rill_engine *e, const timestep *t, int32_t row)
     return e->items.item[t->rows.slot[row]].failed < 0;
 }
 
-/* The first row after those of the row's item. */
+/* Return the index of the first row after the rows of `row`'s item. */
 static int32_t item_end(const timestep *t, int32_t row, int32_t end)
 {
     const int32_t own = t->rows.item[row];
@@ -166,7 +167,7 @@ static int32_t item_end(const timestep *t, int32_t row, int32_t end)
     return row;
 }
 
-/* Call scorer i for rows [first, next), whose items share an instance; the builder's rows begin at `from`. */
+/* Call scorer i for rows [first, next), whose items share an instance. `from` is the first row of the modifiers `b`. */
 static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                       int32_t first, int32_t next)
 {
@@ -183,8 +184,8 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     return RILL_OK;
 }
 
-/* Scorer i failed for rows [first, next) with arguments of a request: call it for each item alone, fail the items for which it fails
- * again, and restart the scorers for the others (RILL_AGAIN). */
+/* Scorer i failed for rows [first, next) with arguments of a request: call it for each item alone, and fail the items for which it fails
+ * again. Returns RILL_AGAIN if items have failed, so that all scorers are called again for the other items. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                      int32_t first, int32_t next, rill_status status)
 {
@@ -204,7 +205,7 @@ static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_mod
     return outcome;
 }
 
-/* Call scorer i for rows [from, end): once per run of adjacent rows whose items share an instance. */
+/* Call scorer i for rows [from, end): once per sequence of adjacent rows whose items share an instance. */
 static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                               int32_t end)
 {
@@ -223,15 +224,16 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers 
     return RILL_OK;
 }
 
-/* The item's setting that cannot be combined with banks; NULL: none. */
+/* Return the name of the item's search that cannot be combined with constraint banks; NULL: none. */
 static const char *banks_conflict(const rill_settings *s)
 {
     if (s->sample > 0) return "sampling";
-    if (s->groups > 1) return "a beam of groups";
+    if (s->groups > 1) return "diverse beam search";
     return s->cube > RILL_CUBE_NONE ? "cube pruning" : NULL;
 }
 
-/* Items whose beams were divided into banks but cannot be fail alone: RILL_AGAIN. */
+/* Fail the items whose rows have different numbers of banks, or whose settings do not allow banks. Returns RILL_AGAIN if items have
+ * failed. */
 static rill_status check_banks(rill_engine *e, const timestep *t, const rill_modifiers *b)
 {
     rill_status outcome = RILL_OK;
@@ -244,9 +246,10 @@ static rill_status check_banks(rill_engine *e, const timestep *t, const rill_mod
         for (int32_t i = row; i < end; i++) same &= b->n_banks[i] == banks;
         if (same && (banks == 0 || conflict == NULL)) continue;
         if (!same)
-            snprintf(message, sizeof message,
-                     "%s %s divides the hypotheses of one input into different numbers of banks", scorer_label(e),
-                     e->chain.link[e->chain.n_heuristics].scorer->name);
+            snprintf(
+                message, sizeof message,
+                "%s %s divides the beam of one input into different numbers of banks: expected one number per input",
+                scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name);
         else
             snprintf(message, sizeof message,
                      "%s cannot be combined with a scorer that divides beams into banks, such as require", conflict);
@@ -256,7 +259,7 @@ static rill_status check_banks(rill_engine *e, const timestep *t, const rill_mod
     return outcome;
 }
 
-/* Call every scorer for rows [first, first + n). RILL_AGAIN: items have failed meanwhile. */
+/* Call every scorer for rows [first, first + n). Returns RILL_AGAIN if items have failed. */
 static rill_status run_scorers_once(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t first, int32_t n)
 {
     RILL__TRY(modifiers_begin(b, n));
@@ -270,7 +273,8 @@ static rill_status run_scorers_once(rill_engine *e, const timestep *t, rill_modi
     return b != &e->check_modifiers ? check_banks(e, t, b) : RILL_OK;
 }
 
-/* Repeat until no more items fail; rows of failed items are blocked. */
+/* Call every scorer for the rows, and again without failed items until no more items fail. All actions are forbidden in rows of failed
+ * items. */
 static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t first, int32_t n)
 {
     rill_status status;
@@ -297,7 +301,7 @@ static int same_entries(const int32_t *offset_a, const int32_t *action_a, const 
     return 1;
 }
 
-/* Compare the factors of equal lists of bonuses. */
+/* Return 1 if the factors in two rows with equal lists of bonuses are equal, else 0. */
 static int same_factors(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
 {
     if (x->add_factor == NULL && y->add_factor == NULL) return 1;
@@ -310,7 +314,7 @@ static int same_factors(const modifier_table *x, int32_t a, const modifier_table
     return 1;
 }
 
-/* Whether the modifiers of row a of the call and row b of one item alone are equal. */
+/* Return 1 if the modifiers of row a (of the call with all items) and of row b (of one item alone) are equal, else 0. */
 static int same_modifiers(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
 {
     int limits = (x->limit != NULL ? x->limit[a] : INT32_MAX) == (y->limit != NULL ? y->limit[b] : INT32_MAX);
@@ -335,7 +339,8 @@ static rill_status fail_max_bonus(rill_engine *e, const timestep *t, int32_t row
                      (long long)t->rows.item_id[row]);
 }
 
-/* Checking mode: call the scorers for each item alone and compare with their modifiers for all, and with max_bonus. */
+/* With the setting `check`: call the scorers for each item alone, and compare the modifiers with those of the call with all items and with
+ * max_bonus. */
 static rill_status check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices)
 {
     const row_table *r = &t->rows;
@@ -356,7 +361,8 @@ static rill_status check_scorers(rill_engine *e, const timestep *t, const modifi
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
 
-/* Most children per parent under the item's settings, or choices to sample from; more than the item keeps would be wasted. */
+/* Return the number of choices to request for a row of the item: the maximum number of children per parent, or the number of choices to
+ * sample from. Further choices could not enter the item's beam. */
 static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
 {
     const rill_settings *s = it->settings;
@@ -366,13 +372,13 @@ static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
     return m < e->info.actions ? m : e->info.actions;
 }
 
-/* Whether all items have the same settings. */
+/* Return 1 if all items have the same settings, else 0. */
 static int same_settings(const rill_engine *e)
 {
     return e->requests.n_requests == 0 && !e->settings.exact;
 }
 
-/* Maximum over the selected items. */
+/* Maximum of item_choices() over the selected items. */
 static int32_t max_choices(const rill_engine *e, const timestep *t)
 {
     int32_t max_m = 1;
@@ -384,7 +390,8 @@ static int32_t max_choices(const rill_engine *e, const timestep *t)
     return max_m;
 }
 
-/* Whether any row has fewer choices than the maximum, or exact search requests more than a scorer's limit allows. */
+/* Return 1 if some row needs its own limit on choices: fewer choices than the maximum, or exact search, to which scorers' limits do not
+ * apply. */
 static int any_limit(const rill_engine *e, const timestep *t, int32_t max_m)
 {
     for (int32_t i = 0; i < t->n && !same_settings(e); i++) {
@@ -409,7 +416,7 @@ static int any_end_rule(const rill_engine *e, const timestep *t)
     return 0;
 }
 
-/* Add the modifiers of the settings, after those of the scorers. */
+/* Add the modifiers that follow from settings, after the scorers' modifiers. */
 static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t max_m)
 {
     int last = t->phase == e->info.phases - 1;
@@ -433,7 +440,7 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     return RILL_OK;
 }
 
-/* Record refusals of inputs: the first reason of each. */
+/* Record why scorers refuse inputs: the first reason for each input. */
 static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_modifiers *mods)
 {
     for (size_t i = 0; i < mods->n_refusals; i++) {
@@ -444,7 +451,7 @@ static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_m
     return RILL_OK;
 }
 
-/* Build the phase's modifiers: those of scorers and settings. */
+/* Build the phase's modifiers from the scorers and from the settings. */
 static rill_status make_modifiers(rill_engine *e, timestep *t)
 {
     const int32_t max_m = max_choices(e, t);
@@ -467,7 +474,7 @@ static rill_status make_modifiers(rill_engine *e, timestep *t)
         RILL__TRY(check_scorers(e, t, rules, max_m));
     }
     if (limited) RILL__TRY(add_setting_modifiers(e, t, max_m));
-    mods->current_scorer = e->chain.n_scorers; /* what follows is not attributed to a scorer */
+    mods->current_scorer = e->chain.n_scorers; /* modifiers added from here on are not attributed to a scorer */
     if (t->cube.second_call) RILL__TRY(engine_cube_restrict(t));
     return modifiers_build(mods, max_m, rules);
 }
@@ -493,7 +500,7 @@ static rill_status score_status(rill_engine *e, timestep *t, rill_status status)
     return status > 0 && !t->submitted ? RILL_OK : engine_domain_status(e, status, "score");
 }
 
-/* Score the next rows, as many as top-k takes at once. */
+/* Score the next rows: as many rows as top-k selection processes in one call. */
 static rill_status score_part(rill_engine *e, timestep *t)
 {
     t->part_size = topk_request_part(timestep_topk(t), t->next_row, &t->request, &t->result);
@@ -515,7 +522,7 @@ static rill_status collect_part(rill_engine *e, timestep *t)
     return status > 0 ? RILL_OK : engine_domain_status(e, status, "collect");
 }
 
-/* Rows in which scorers forbade every action: record the scorer in their items, for the error message. */
+/* For rows in which scorers forbade every action, record the scorer in the row's item, for the error message. */
 static void note_blocked_rows(rill_engine *e, timestep *t)
 {
     const int32_t *blamed = timestep_modifier_table(t)->blocked_by;
@@ -524,7 +531,7 @@ static void note_blocked_rows(rill_engine *e, timestep *t)
             e->items.item[t->rows.slot[i]].blocked_by = blamed[i];
 }
 
-/* Items whose rows have an infinite bonus, which makes the order undefined, fail alone. */
+/* Fail the items in whose rows a choice has an infinite score, since the order of choices is then undefined. */
 static rill_status fail_unbounded(rill_engine *e, timestep *t)
 {
     choice_table *c = &timestep_topk(t)->choices;
@@ -562,7 +569,8 @@ rill_status engine_score(rill_engine *e, timestep *t)
 
 void engine_collect_pending(rill_engine *e)
 {
-    char why[RILL__MESSAGE_BYTES]; /* keeps the error that may have ended the run */
+    /* copy of the error that may have ended the run, which collect_part() may overwrite */
+    char why[RILL__MESSAGE_BYTES];
     const rill_status failed = rill_error_status(e->ctx);
     if (!e->timesteps[0].submitted && !e->timesteps[1].submitted) return;
     snprintf(why, sizeof why, "%s", rill_error(e->ctx));

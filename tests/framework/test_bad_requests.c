@@ -122,7 +122,7 @@ static void banks_exclude_other_beams(void **state)
 {
     (void)state;
     static const char *const settings[][3] = {{"sample", "3", "sampling cannot be combined"},
-                                              {"groups", "2", "a beam of groups cannot be combined"},
+                                              {"groups", "2", "diverse beam search cannot be combined"},
                                               {"cube", "naive", "cube pruning cannot be combined"}};
     for (size_t i = 0; i < 3; i++) {
         bench b;

@@ -332,7 +332,7 @@ static void lines_of_constraints(void **state)
     expect_line(c, " word_reward:0.5 ||| require:", "0.5", NULL, "");
     expect_line(c, "ban:a:b|||c", NULL, "a:b|||c", NULL);
     assert_int_equal(rill_constraints_read(c, "ban:x ||| y", 11, &scorers), RILL_ERR_INPUT);
-    assert_string_equal(rill_error(ctx), "constraints: \"y\" is not NAME:TEXT");
+    assert_string_equal(rill_error(ctx), "constraints: expected NAME:TEXT, found \"y\"");
     assert_int_equal(rill_constraints_read(c, "prefix:x", 8, &scorers), RILL_ERR_INPUT);
     assert_string_equal(rill_error(ctx), "constraints: this run has no scorer \"prefix\"");
     expect_line(c, "require:after ||| ban:x", NULL, "x", "after");

@@ -421,7 +421,7 @@ RILL_API void rill_session_drop(rill_session *stream, int32_t slot);
 RILL_API rill_status rill_session_fill(rill_session *stream, rill_table table, int32_t first, int32_t n,
                                        const float *rows);
 
-/* For tests and tools: read n rows of a table from row `row` on, or, of a ragged one, units of the slot `row` from unit `first` on.
+/* For tests and tools: read n rows of a table from row `row` on, or, of a ragged table, n units of the slot `row` from unit `first` on.
  *   rows  [n, width] out
  *   RILL_OK · RILL_ERR_ARGUMENT (no such rows) */
 RILL_API rill_status rill_session_read(const rill_session *stream, rill_table table, int32_t row, int32_t first,

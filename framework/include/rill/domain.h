@@ -62,7 +62,8 @@ typedef enum rill_end_rule {
     RILL_END_ALLOWED = 0,
     RILL_END_FORBIDDEN = 1, /* no terminal choice may be returned */
     RILL_END_REQUIRED = 2,  /* only terminal choices may be returned; with FORBIDDEN, none at all */
-    RILL_END_NOT_YET = 4,   /* RILL_END choices are forbidden, RILL_LAST ones are not: before the minimum length */
+    /* RILL_END choices are forbidden, RILL_LAST choices are allowed: before the minimum length */
+    RILL_END_NOT_YET = 4,
 } rill_end_rule;
 
 /* Optional capabilities of a domain: a bit set. */

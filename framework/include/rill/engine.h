@@ -173,7 +173,7 @@ typedef struct rill_request {
     const char *input_options;
 } rill_request;
 
-/* Whether a request may override a setting (a row of rill_setting_table()); 0 for settings of the run. */
+/* Return 1 if a request may override this setting (a row of rill_setting_table()), 0 if the setting belongs to the run. */
 RILL_API int rill_setting_is_per_request(const rill_option *setting);
 
 /* Upper bounds on the cost of searching one input under its settings: for servers that decide whether to accept a request. Most searches

@@ -82,13 +82,13 @@ typedef struct rill_evidence_writer rill_evidence_writer;
 
 /* Start a file: write its header. The writer keeps only 16 bytes per input in memory.
  *   out: on success a writer that the caller closes; on failure NULL
- *   RILL_OK · RILL_ERR_MEMORY · what `write` returns */
+ *   RILL_OK · RILL_ERR_MEMORY · the failure that `write` returns */
 RILL_API rill_status rill_evidence_writer_create(rill_evidence_writer **out, rill_context *ctx,
                                                  const rill_evidence_kind *kind, rill_bytes_fn write, void *user);
 /* Write the posteriors of input `id`, ids ascending; inputs whose ids are skipped have no evidence.
- *   RILL_OK · RILL_ERR_ARGUMENT (the id is not above the last one) · RILL_ERR_MEMORY · what `write` returns */
+ *   RILL_OK · RILL_ERR_ARGUMENT (the id is not above the last one) · RILL_ERR_MEMORY · the failure that `write` returns */
 RILL_API rill_status rill_evidence_put(rill_evidence_writer *writer, int64_t id, const rill_ngrams *ngrams);
-/* Write the index, without which the file is invalid. RILL_OK · what `write` returns */
+/* Write the index, without which the file is invalid. RILL_OK · the failure that `write` returns */
 RILL_API rill_status rill_evidence_writer_finish(rill_evidence_writer *writer);
 RILL_API void rill_evidence_writer_free(rill_evidence_writer *writer); /* NULL is allowed */
 

@@ -35,9 +35,10 @@ typedef struct rill_candidates {
     const float *action_logp;
     const int32_t *parent_rank; /* [offset[n]] rank of the parent in the item's beam */
     const int32_t *action;      /* [offset[n]] last action */
-    const uint8_t *ended;       /* [offset[n]] 1: the candidate has ended and waits in the beam below a live one */
-    uint8_t *keep;              /* [offset[n]] out: 1 on entry; 0 drops the candidate */
-    int32_t *width;             /* [n] out: INT32_MAX on entry; only the best `width` survivors are kept */
+    /* [offset[n]] 1: the candidate has ended and waits in the beam below a live candidate */
+    const uint8_t *ended;
+    uint8_t *keep;  /* [offset[n]] out: 1 on entry; 0 drops the candidate */
+    int32_t *width; /* [n] out: INT32_MAX on entry; only the best `width` survivors are kept */
     /* [n] out: 0 on entry; 1 stops the item after this timestep: its ended candidates become outputs. If it has no output at all, its live
      * candidates become truncated outputs */
     uint8_t *stop;

@@ -80,7 +80,7 @@ typedef struct rill_settings {
     double word_penalty; /* W: outputs are ordered by (path_score - W length) / length^alpha */
     /* subtracted from the score of the unknown-token action (<unk>); infinity = never chosen */
     double unknown_penalty;
-    int32_t distinct; /* 1: drop an output whose text equals a better one's */
+    int32_t distinct; /* 1: drop an output whose text equals the text of a better output */
     uint64_t given;   /* bit set of the rows of rill_setting_table() that rill_settings_set() has set */
     /* heuristics leave an item at least this many candidates, including its outputs; 0 = no minimum */
     int32_t min_width;

@@ -13,7 +13,7 @@ typedef struct rill_seconds {
     double score;    /* in the domain */
     double choose;   /* admission (without encode), scheduler, budget function, collecting rows */
     double select;   /* validating and merging choices, making outputs */
-    double prune;    /* heuristics, checking mode included */
+    double prune;    /* heuristics, and further calls for the setting `check` */
     double commit;   /* making new beams, node bookkeeping */
     double finalize; /* in the domain, and in sorting outputs */
     double scorers;  /* in the scorers */
@@ -58,7 +58,7 @@ typedef struct rill_stats {
 /* What happened to a candidate. */
 typedef enum rill_trace_fate {
     RILL_FATE_LIVE = -1,      /* in the beam, to be expanded */
-    RILL_FATE_WAITING = -2,   /* ended and in the beam, below a live one */
+    RILL_FATE_WAITING = -2,   /* ended, and stays in the beam below a live candidate */
     RILL_FATE_OUTPUT = -3,    /* has left the beam as an output */
     RILL_FATE_BEAM_FULL = -4, /* did not fit in the beam */
     RILL_FATE_SURPLUS = -5,   /* its input finished in this timestep, and the candidate is not an output */

@@ -31,7 +31,7 @@ RILL_API void rill_trie_free(rill_trie *trie); /* NULL is allowed */
 RILL_API rill_status rill_trie_add(rill_trie *trie, const int32_t *action, int32_t n);
 
 /* Write the file in chunks; a negative return of `write` aborts it.
- *   RILL_OK · RILL_ERR_ARGUMENT (no sequence was added, or there are 2^31 nodes) · RILL_ERR_MEMORY · what `write` returns */
+ *   RILL_OK · RILL_ERR_ARGUMENT (no sequence was added, or there are 2^31 nodes) · RILL_ERR_MEMORY · the failure that `write` returns */
 RILL_API rill_status rill_trie_write(rill_trie *trie, rill_status (*write)(void *user, const void *bytes, size_t n),
                                      void *user);
 

@@ -12,8 +12,8 @@
  *     rill_workers_finish(workers);                              // repeat with other setups
  *     rill_workers_close(workers);
  *
- * Each worker has a context (its own errors and memory accounting, the registered tables of the first), a runner of the model (domain.h),
- * and instances of scheduler, heuristics and scorers. A domain without runners is opened once per worker.
+ * Each worker has a context (with its own errors and memory accounting, and the registered tables of the caller's context), a runner of the
+ * model (domain.h), and instances of scheduler, heuristics and scorers. A domain without runners is opened once per worker.
  *
  * The settings n, max_items, budget, flush_every and refill apply to each worker; the window within which inputs are sorted is common to
  * all workers. The limit on states (max_nodes) or memory is divided among the workers. An input that exceeds a worker's share is decoded by
@@ -88,14 +88,14 @@ RILL_API rill_status rill_workers_run(rill_workers *workers, rill_read_fn read, 
 
 /* rill_workers_run() with a reader of requests, as rill_run_requests(). A worker makes the instances of heuristics and scorers that a
  * request needs on its own thread; workers do not share instances. Texts, settings and arguments are copied before the reader is called
- * again; `user` is passed through. Deadlines count from the reader's return, also while an input waits in a queue. Setups with a clock
- * function share one, which any of the threads may call. */
+ * again; `user` is passed through. Deadlines count from the reader's return, also while an input waits in a queue. If setups have a clock
+ * function, it is the same for all workers, and any of their threads may call it. */
 RILL_API rill_status rill_workers_run_requests(rill_workers *workers, rill_read_request_fn read, void *read_user,
                                                rill_write_fn write, void *write_user);
 
 /* Cancel an input whose result has not been written: call it from the reader or the writer, on the caller's thread. Its result has the
  * status RILL_ERR_CANCELLED and is delivered in its turn. An input that waits in the queue is cancelled at once. A worker cancels its own
- * input before its next timestep, unless the current one finishes it: then the input has its normal result.
+ * input before its next timestep, unless the current timestep finishes the input, which then has its normal result.
  *   RILL_OK · RILL_ERR_NOT_FOUND (no such input, or it has a result; no run is active) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_workers_cancel(rill_workers *workers, int64_t id);
 
