@@ -19,7 +19,7 @@
 typedef struct check {
     cli_session session;
     cli_runfile runfile;      /* a Lua run file whose heuristics, scorers and scheduler are tested */
-    const char *domain;       /* from the options or config.json; NULL: no model is named */
+    const char *domain;       /* name of the domain, from --domain or config.json; NULL: no model is named */
     rill_open_options model;  /* the model that the options name */
     int32_t threads, workers; /* numbers of threads and workers to compare with one thread and one worker */
     /* [kind] names and arguments of the plugin items to test; each kind is stored as the list of scorers of its option source */

@@ -12,7 +12,7 @@
 typedef struct cli_check_rescore {
     rill_domain domain; /* first member: methods cast from it to the whole struct */
     const rill_domain *real;
-    rill_domain_info info; /* of the real domain */
+    rill_domain_info info; /* facts about the tested domain */
     /* Statistics of the rows that have any choice. */
     int64_t rows, normalised_rows; /* numbers of all rows, and of rows whose values sum to 1 */
     int maybe_probs;               /* no value is below 0, and no row sums to more than 1 */

@@ -17,7 +17,7 @@ extern const char *const cli_check_kind_names[]; /* [kind] */
 typedef struct cli_check_trial {
     cli_check_kind kind;
     const char *name, *arguments; /* arguments: NULL for a domain, or if the item has no arguments */
-    cli_session *session;         /* with an open model */
+    cli_session *session;         /* session with an open model */
     const cli_check_inputs *inputs;
     cli_check_instance *instance;
     /* Results. */

@@ -15,7 +15,7 @@
 
 typedef struct cli_input {
     rill_context *ctx; /* keeps errors */
-    const char *name;  /* for messages */
+    const char *name;  /* name of the input, for messages */
     int fd, is_owned;
     int is_regular;
     int64_t size;     /* bytes of a regular file, else -1 */

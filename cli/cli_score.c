@@ -32,7 +32,7 @@ typedef struct score {
     cli_fields fields;
     const char *
         *scorers;        /* scorers of a request: those of the run, then `given`, which forces the path of the output */
-    rill_text arguments; /* of the scorer `given`: the output to score */
+    rill_text arguments; /* arguments of the scorer `given`: the output to score */
     rill_settings settings; /* settings of a request whose output has no end action */
     cli_placeholders placeholders;
     int64_t n_lines, n_failed;

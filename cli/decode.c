@@ -38,7 +38,7 @@ typedef struct decode {
     rill_search_config *search_config;
     const char *argument; /* the run file as a positional argument */
     const char *input_path, *constraints_path, *output_path, *references_path, *stats_path, *trace_path;
-    const char *tsv, *jsonl; /* "" for an option without a value; NULL: no such option */
+    const char *tsv, *jsonl; /* values of --tsv-column and --jsonl: "" without a value; NULL: not given */
     const char **inputs;     /* [n_inputs] all input files */
     int n_inputs;
     cli_shard shard;

@@ -9,7 +9,7 @@
 
 typedef struct identity {
     int is_known;
-    struct stat info;     /* of the file, or of its directory if the file does not exist */
+    struct stat info;     /* identity of the file, or of its directory if the file does not exist */
     const char *new_name; /* name of a file that does not exist yet, otherwise NULL */
 } identity;
 

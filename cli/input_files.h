@@ -21,7 +21,7 @@ typedef struct cli_input_files {
     cli_input input;  /* reader of the current file */
     int64_t first;    /* lines before this shard */
     int64_t lines;    /* lines returned so far */
-    int64_t consumed; /* bytes of these lines */
+    int64_t consumed; /* bytes of the lines returned so far */
     int64_t size;     /* bytes of the whole input or shard; -1: unknown */
     double seconds;   /* spent waiting and reading */
     /* private */

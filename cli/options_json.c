@@ -89,7 +89,8 @@ json_t *cli_options_json(const rill_settings *settings, const rill_search_config
     for (const rill_option *row = rill_setting_table(); row->name; row++) {
         const int is_request = row->kind != RILL_OPTION_SCHEDULE && rill_setting_is_per_request(row);
         if (scope != CLI_OPTIONS_ALL && is_request != (scope == CLI_OPTIONS_REQUEST)) continue;
-        if (row->offset == offsetof(rill_settings, patience)) continue; /* its resolved value is stop_after */
+        if (row->offset == offsetof(rill_settings, patience))
+            continue; /* the option patience is shown as its resolved stop_after */
         if (!cli_option_is_in_effect(settings, setup->n_heuristics > 0, row)) continue;
         snprintf(name, sizeof name, "%s", row->name);
         for (char *dash = name; (dash = strchr(dash, '-'));) *dash = '_';

@@ -6,7 +6,7 @@
 #include "session.h"
 
 typedef struct cli_fields {
-    const char *name[2]; /* for rill_engine_setup.fields */
+    const char *name[2]; /* names for rill_engine_setup.fields */
     char alignment[64];
 } cli_fields;
 

@@ -23,13 +23,13 @@ typedef struct cli_records {
     rill_context *ctx;
     const rill_search_config *run_options; /* the search config of the run; an object's settings override it */
     const rill_domain *domain;             /* an object may set options of this domain */
-    const rill_model *model;               /* for names of actions */
+    const rill_model *model;               /* the model, for names of actions */
     const char *const *field;              /* [extras->fields] names of the fields */
     /* private */
     struct cli_record *waiting;
     uint64_t warned_keys; /* bit set of members that cli_records_suspect_key() has returned */
     rill_text text, options;
-    rill_settings settings; /* of the current object */
+    rill_settings settings; /* settings of the current object */
     int has_bad_options;    /* the current object was refused for its options */
 } cli_records;
 

@@ -25,17 +25,17 @@ typedef struct cli_report {
     rill_stats stats;
     const rill_settings *settings;           /* settings as resolved by the engine */
     const rill_search_config *search_config; /* has the names of heuristics, scorers and scheduler */
-    const cli_session *session;              /* for the model, threads and workers */
+    const cli_session *session;              /* the session, for the model, threads and workers */
     double read_seconds, write_seconds;      /* seconds in the reader, including waits, and in the writer */
     double wall_seconds;                     /* seconds from beginning to end */
     const cli_profile *profile;              /* NULL: no --profile */
-    const cli_shortfalls *shortfalls;        /* of the written results; NULL: no results were written */
+    const cli_shortfalls *shortfalls;        /* counts over the written results; NULL: no results were written */
 } cli_report;
 
 /* The members of rill_seconds except the total, in the order of reports. */
 typedef struct cli_stage {
     const char *name;
-    size_t offset; /* in rill_seconds */
+    size_t offset; /* offset of the member in rill_seconds */
 } cli_stage;
 enum { CLI_STAGES = 9 };
 extern const cli_stage cli_stages[CLI_STAGES];

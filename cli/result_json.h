@@ -15,7 +15,7 @@
 
 /* Optional members of outputs. */
 typedef struct cli_result_form {
-    const rill_model *model; /* for the token texts in "tokens" */
+    const rill_model *model; /* the model, for the token texts in "tokens" */
     int has_tokens, has_ids;
     const char *const *field; /* [n_fields] "NAME" or "NAME=ARGUMENTS" */
     int32_t n_fields;

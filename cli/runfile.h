@@ -19,7 +19,7 @@ typedef struct cli_runfile {
     const char *path; /* NULL: no run file */
     rill_script *script;
     rill_script_config *config;  /* NULL: not loaded */
-    rill_option_source *options; /* its search options */
+    rill_option_source *options; /* search options of the run file */
     uint32_t plugins_to_load;    /* bit set of its plugins to load; the command line has loaded the others */
     int is_sweep;                /* points of the sweep come from the session's script, so the workers do not load it */
     cli_session *session;

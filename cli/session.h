@@ -24,7 +24,7 @@ typedef struct cli_session {
     rill_pair *values;  /* [n_values] options for the domain of the open model */
     int32_t n_values;
     int row_options_only;   /* pass only options that the domain declares, and none from the model's directory */
-    const char *domain;     /* from --domain or the run file; NULL: config.json names it */
+    const char *domain;     /* name from --domain or the run file; NULL: config.json names the domain */
     rill_open_options open; /* open.threads: 0 until an option, the run file or cli_session_configure() sets it */
     const char *ensemble[CLI_MODELS_MAX]; /* further models of an ensemble, after the one at open.path */
     int has_threads_option;               /* an option or the run file sets the number of threads */

@@ -14,10 +14,10 @@ struct cli_split_line {
     cli_split_line **link, *next;
     void *user;         /* request->user of the caller */
     int64_t id, first;  /* id of the line; the engine's id of its first sentence */
-    cli_text_size size; /* of the text; all 0: no check for short outputs */
+    cli_text_size size; /* size of the input's text; all 0: short outputs are not checked */
     int32_t n, n_done;
     size_t prefix_length; /* bytes of the prefix that every sentence gets */
-    char *text;           /* only if n > 1 */
+    char *text;           /* copy of the line's text; NULL if the line is not split */
     rill_settings settings;
     struct {
         size_t begin, length;

@@ -35,7 +35,7 @@ typedef struct trace_page {
     size_t n_tallies, tally_capacity;
     int64_t n_items;     /* 1 + the largest input number */
     int64_t n_written;   /* timesteps written */
-    const json_t *items; /* of the current timestep */
+    const json_t *items; /* "items" of the current timestep */
     int cut;             /* the last line of the trace is incomplete */
 } trace_page;
 
@@ -227,7 +227,7 @@ static int copy_event(trace_page *v, json_t *event)
     if (is_timestep && v->n_written++ >= v->max_timesteps) return CLI_OK;
     if (!is_timestep && v->n_written >= v->max_timesteps && v->n_timesteps > v->max_timesteps &&
         is_kind(event, "admitted"))
-        return CLI_OK; /* it belongs to a timestep that is left out */
+        return CLI_OK; /* the timestep of this event is left out */
     if (is_timestep) drop_candidates(v, event);
     return cli_picture_event(&v->out, event, DIGITS);
 }

@@ -56,7 +56,7 @@ static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first,
 static rill_status check_key_fn(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
-    int64_t *alone = t->cube.legal_class; /* not in use yet */
+    int64_t *alone = t->cube.legal_class; /* the array is not in use yet */
     for (int32_t first = 0, n; first < r->n; first += n) {
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
         RILL__TRY(call_key_fn(e, t, first, n, alone));

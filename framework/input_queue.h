@@ -14,7 +14,7 @@ typedef struct queued_input {
     size_t capacity, length;
     int64_t id, size;
     rill_status failed;  /* RILL_OK, or why this input has already failed */
-    request *request;    /* its own settings, or NULL */
+    request *request;    /* options of this input, or NULL */
     size_t packed_bytes; /* bytes after the text's NUL of a packed request that no engine has unpacked; 0: none */
     int has_note;        /* the domain's warning is stored after the text's NUL */
 } queued_input;

@@ -37,7 +37,7 @@ struct rill_context {
     void *log_user;
     rill_option_style option_style;
     _Atomic size_t used, peak; /* including workers' contexts */
-    rill_context *parent;      /* of a worker's context; else NULL */
+    rill_context *parent;      /* the parent of a worker's context; else NULL */
     rill_context *root_ctx;    /* the context without a parent: itself, or its ancestor */
     pthread_mutex_t lock;      /* the root's: held while allocate and log are called */
     rill_status error_status;

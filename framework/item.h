@@ -14,11 +14,11 @@
 typedef struct beam_entry {
     double path_score;
     int32_t hyp;
-    int32_t action;       /* its last action */
-    int32_t state_parent; /* of a live entry: the hyp whose state it continues, which it holds */
-    float action_logp;    /* of the last action */
+    int32_t action;       /* last action of the hypothesis */
+    int32_t state_parent; /* hyp whose state a live entry continues; the entry holds a reference */
+    float action_logp;    /* log-probability of the last action */
     union {
-        int32_t length; /* of an ended entry: timesteps, an end action not counted */
+        int32_t length; /* timesteps of an ended entry, an end action not counted */
         /* of a live entry: rank of the entry whose state its children continue; its own except under cube pruning */
         int32_t state_rank;
     };
@@ -30,7 +30,7 @@ _Static_assert(sizeof(beam_entry) == 32, "half a line; there are 65,536 groups a
 
 typedef struct item_output {
     double path_score;
-    double final_score; /* what outputs are ordered by: path_score under the penalties */
+    double final_score; /* score that orders outputs: path_score with length penalties */
     int32_t hyp;
     int32_t length; /* timesteps, an end action not counted */
     int32_t group;  /* beam group of diverse beam search */
@@ -42,7 +42,7 @@ typedef struct item_output {
 /* Members that every timestep reads come first: with many in flight an item is not cached when its turn comes. */
 typedef struct item {
     const rill_settings *settings;    /* the engine's or its request's */
-    chain_instance *const *instances; /* instances of heuristics and scorers, likewise */
+    chain_instance *const *instances; /* instances of heuristics and scorers that this input's arguments select */
     beam_entry *beam;                 /* [width] */
     /* [n_outputs] in order of arrival; if only the best are kept (`keep`) a heap, worst first */
     item_output *outputs;
@@ -53,8 +53,8 @@ typedef struct item {
     int32_t blocked_by; /* 1 + the last scorer that left one of its hypotheses without actions; 0: none */
     int64_t id;
     hyp_arena arena;
-    uint8_t stop_requested;    /* by a heuristic, in an earlier phase of this timestep */
-    uint8_t timed_out;         /* its deadline has passed */
+    uint8_t stop_requested;    /* 1: a heuristic stopped the item in an earlier phase of this timestep */
+    uint8_t timed_out;         /* 1: the item's deadline has passed */
     uint8_t cancelled;         /* while it was busy, or after it failed: it leaves when its timestep is over */
     uint8_t best_has_ended;    /* the best candidate of some timestep had ended */
     uint8_t dropped_truncated; /* truncated outputs have been dropped */
@@ -65,9 +65,9 @@ typedef struct item {
     size_t beam_capacity, outputs_capacity;
     uint32_t n_outputs_made;
     int64_t size;
-    request *request;                             /* NULL: no settings of its own */
-    int32_t queue_entry;                          /* its entry in the input queue, which holds its text */
-    int32_t next_slot;                            /* slot of the next ready item */
+    request *request;    /* NULL: no settings of its own */
+    int32_t queue_entry; /* index of the input's entry in the input queue, which has its text */
+    int32_t next_slot;   /* slot of the next ready item */
     double abandoned_bound, abandoned_path_score; /* certify.h: B; the greatest score abandoned in the current phase */
     item_output best_ended;                       /* hyp -1: none (best_ended.c) */
     rill_status failed;                           /* negative: it failed in the current timestep, ... */
@@ -83,9 +83,9 @@ typedef struct items {
     /* By slot, [memory.capacity]. */
     item *item;
     uint8_t *done;          /* the item has stopped and is to be finished */
-    uint8_t *busy;          /* it is in a timestep with a submitted call (decode_loop.c) */
+    uint8_t *busy;          /* 1: the item is in a timestep whose score call is in progress (decode_loop.c) */
     uint8_t *passed_over;   /* times it was passed over, up to the number at which it goes first */
-    int32_t *running_index; /* its index among the running items */
+    int32_t *running_index; /* index among the running items */
     int32_t *free_slots;    /* a stack: free[0, n_free_slots) */
     int32_t n_free_slots, n_busy, n_cancelled;
     int32_t n_ready, first_ready, last_ready; /* a list through `next_slot`, in order of admission */

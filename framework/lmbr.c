@@ -30,7 +30,7 @@ typedef struct lmbr {
     rill_evidence *file;     /* NULL: evidence comes from the search's own outputs */
     int32_t max_outputs;     /* number of outputs used, then ... */
     double scale;            /* ... and the factor of their scores */
-    rill_evidence_kind kind; /* of the model, if has_kind */
+    rill_evidence_kind kind; /* kind of the model, if has_kind */
     int has_kind;
     double theta[1 + RILL_NGRAM_MAX]; /* divided by lambda */
     input_evidence *table;            /* [table_size] hash table by id, with linear probing */

@@ -10,7 +10,7 @@ typedef struct memory_limit {
     int32_t max_nodes;       /* limit on nodes; 0: no limit, and nothing below is used */
     int64_t max_rows;        /* limit on rows of a timestep; 0: no limit */
     int64_t max_slot_bytes;  /* limit on memory of inputs in flight and encoded; 0: no limit */
-    int64_t used_slot_bytes; /* in use now */
+    int64_t used_slot_bytes; /* bytes of encoder slots in use */
     double measured_size,
         encoded_size;           /* summed sizes of inputs, as measured before encoding and as reported by encoding */
     int32_t running_window;     /* estimate of how many items fit in flight; affects the schedule only */

@@ -46,7 +46,7 @@ typedef struct merge {
     merge_head *head;    /* the best head */
     merge_key *heap;     /* keys of the heads, by parents' ranks */
     int32_t n_heap;
-    int is_list;          /* no heap: the chosen children follow `head` in rank order */
+    int is_list;          /* 1: no heap is needed, since the chosen children follow `head` in rank order */
     int head_taken;       /* `head` has been taken and is advanced before the next access */
     int32_t n_candidates; /* candidates written so far */
     int32_t item_index;   /* the item's index in the selection */

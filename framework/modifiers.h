@@ -20,7 +20,7 @@ typedef struct modifier_list {
     size_t offset_capacity;
     int32_t *action;
     float *value, *factor;
-    rill_columns memory; /* memory of the last three */
+    rill_columns memory; /* memory block of the last three arrays */
 } modifier_list;
 
 /* A scorer's refusal of a row's input; its text is at text_offset in `reasons`. */
@@ -33,7 +33,7 @@ typedef struct modifier_refusal {
  * duplicates. A NULL pointer means no entry in any row. */
 typedef struct modifier_table {
     int32_t max_choices;         /* M >= 1: the largest limit of any row */
-    int limits_only;             /* only max_choices and limit are set */
+    int limits_only;             /* 1: only max_choices and limit are set */
     const int32_t *limit;        /* [n] limit of each row */
     const uint8_t *end_rule;     /* [n] of rill_end_rule */
     const int32_t *ban_offset;   /* [n+1] */
@@ -51,14 +51,14 @@ typedef struct modifier_table {
     const int32_t *bank_offset;  /* [n+1]; NULL with banks: no assignments */
     const int32_t *bank_action;  /* actions that are candidates even beyond the best M, ... */
     const float *bank_target;    /* ... and their banks */
-    int32_t max_kept;            /* maximum number of these in a row */
+    int32_t max_kept;            /* maximum number of kept actions in a row */
     const int32_t *blocked_by;   /* [n]: 1 + the last scorer that forbade an action in the row; 0: none */
 } modifier_table;
 
 struct rill_modifiers {
     rill_context *ctx;
     int32_t n;               /* rows */
-    int32_t n_actions;       /* of the domain */
+    int32_t n_actions;       /* number of the domain's actions */
     int32_t current_scorer;  /* number of the scorer being called, -1: settings, ... */
     const char *scorer_name; /* ... its name, ... */
     int32_t first_row,
@@ -75,7 +75,7 @@ struct rill_modifiers {
     int32_t *limit;            /* most choices; INT32_MAX: no limit */
     int32_t *n_banks, *default_bank;
     int32_t *blocked_by;
-    rill_columns row_memory; /* memory of these */
+    rill_columns row_memory; /* memory block of the arrays above */
     uint64_t *seen;          /* [seen_words] a bit per action, all zero between uses: ngram_blocking.c */
     size_t seen_words;
     int has_end_rule, has_reward, has_end_reward, has_allow, has_limit, has_factor, has_banks, has_blocked_by;

@@ -25,7 +25,7 @@ typedef struct ngram_level {
 typedef struct ngram_occurrence {
     int32_t phase, action[RILL_NGRAM_MAX];
     int32_t entry;
-    double mass; /* of the n-gram: summed probability of its entries, once known */
+    double mass; /* posterior of the n-gram: summed probability of its entries, once known */
 } ngram_occurrence;
 
 typedef struct ngram_edge {

@@ -27,7 +27,7 @@ typedef struct phrases {
 typedef struct constraint {
     rill_context *ctx;
     size_t bytes;     /* total allocation */
-    const char *name; /* for messages */
+    const char *name; /* name of the constraint, for messages */
     phrases phrases;
     char *arguments; /* stored after the struct that this one begins */
 } constraint;

@@ -19,11 +19,11 @@ typedef struct result_record {
     int32_t *actions;           /* outputs' actions, concatenated */
     float *logps;               /* ... and their log-probabilities */
     rill_columns action_memory; /* memory of both */
-    int32_t n_unwritten;        /* > 0: texts are not written yet, of this many outputs (output_writer.h) ... */
-    int distinct;               /* ... and duplicates are to be dropped */
+    int32_t n_unwritten; /* number of outputs whose texts are not written yet (output_writer.h); 0: all are ... */
+    int distinct;        /* ... and duplicates are to be dropped */
     char message[300];
     char note[256];
-    struct result_record *next; /* in the list it is in */
+    struct result_record *next; /* next record of its list */
     void *owner; /* the worker that a record in the worker pool belongs to and returns to (worker_pool.h) */
 } result_record;
 
@@ -37,7 +37,7 @@ typedef struct reorder_buffer {
     uint8_t *is_finished;                            /* [ring_capacity] */
     size_t ring_capacity;                            /* a power of two; grows up to max_span */
     int64_t oldest_id;                               /* every id below is finished (and, ordered, delivered) */
-    int64_t next_id;                                 /* of the next input */
+    int64_t next_id;                                 /* id of the next input */
     result_record *completed_first, *completed_last; /* unordered: finished, in order of completion */
     result_record *free_records;
     result_record *last_delivered;   /* the result of the last rill_engine_next() */

@@ -8,10 +8,10 @@
 typedef struct request {
     void *user;
     rill_progress_fn progress; /* NULL: no reports */
-    int64_t number;            /* from 1: seed of samples; 0: use the input's id */
-    double deadline;           /* by the engine's clock; infinite: none */
+    int64_t number;            /* number that seeds samples, from 1; 0: the input's id */
+    double deadline;           /* time on the engine's clock; infinite: no deadline */
     rill_settings settings;    /* resolved */
-    rill_text options;         /* as rill_input.options; empty: none */
+    rill_text options;         /* options of the input, in the form of rill_input.options; empty: none */
     int32_t last_reported;     /* the last timestep of its search that was reported */
     int32_t n_instances;       /* 0, or the number of links of the chain */
     chain_instance *instances[];

@@ -69,7 +69,7 @@ int32_t sample_choose(timestep *t, const item *it, int32_t *row)
     const rill_settings *s = it->settings;
     const int32_t draws = it->timestep == 0 && t->phase == 0 ? s->k : 1;
     int32_t found = 0;
-    for (int32_t rank = 0; rank < it->width; rank++) { /* no ended entries: those have left the beam */
+    for (int32_t rank = 0; rank < it->width; rank++) { /* the beam has no ended entries here */
         const int32_t r = (*row)++;
         double mass;
         const int32_t n = truncate_choices(t, s, r, &mass);

@@ -99,8 +99,8 @@ static rill_status view_of_idle(rill_engine *e, rill_sched_view *view)
 typedef struct selection {
     rill_engine *e;
     timestep *t;
-    int64_t budget_left;              /* of the budget */
-    int32_t n_skipped, n_passed_over; /* items skipped; of these, before the one taken last */
+    int64_t budget_left;              /* hypotheses that still fit into the batch */
+    int32_t n_skipped, n_passed_over; /* items skipped; those of them that came before the item taken last */
     int32_t n_first;                  /* overdue items taken first */
 } selection;
 

@@ -16,7 +16,7 @@ typedef struct scorer_states {
     /* Columns over the rows of a call. */
     const char **text;
     size_t *length;
-    char *row_states; /* of the current scorer, [rows, its state_bytes] */
+    char *row_states; /* states of the current scorer, [rows, state_bytes] */
     size_t row_states_bytes;
 } scorer_states;
 

@@ -320,7 +320,7 @@ rill_status rill_search_config_request(rill_search_config **out, const rill_sear
     *out = NULL;
     RILL__TRY(make(&p, ctx, gives_way ? NULL : own, gives_way ? own : run_config->required, soft + !gives_way,
                    run_config->n + gives_way));
-    p->own = own; /* for the message */
+    p->own = own; /* the request's options, for messages */
     const rill_status status = check_heuristics(run_config, p);
     if (status < 0)
         rill_free(ctx, p, sizeof *p);

@@ -11,7 +11,7 @@
 typedef struct statistics {
     rill_context *ctx;
     rill_stats total;
-    rill_seconds current; /* of the current timestep */
+    rill_seconds current; /* seconds of the current timestep */
     /* start times of the timestep and of the current stage, by statistics_clock() */
     double timestep_start, stage_start;
     int64_t *depth_width; /* [depths] W_d: live candidates expanded at depth d */

@@ -32,8 +32,8 @@ int32_t stop_beam_width(const item *it, int32_t width);
 /* Whether an item stops after a timestep, and which of its candidates become outputs. */
 typedef enum stop_reason {
     STOP_NOT,
-    STOP_ENOUGH,     /* none */
-    STOP_OUTPUT_ALL, /* all in rank order, live ones as truncated */
+    STOP_ENOUGH,     /* no candidate becomes an output */
+    STOP_OUTPUT_ALL, /* all candidates become outputs, in rank order; live ones are truncated */
     STOP_REQUESTED,  /* ended ones; live ones only if there is no output */
 } stop_reason;
 

@@ -34,10 +34,10 @@ static inline void row_table_move(row_table *r, int32_t to, int32_t from)
 typedef struct merge_head {
     double path_score;
     topk_choice child;
-    int32_t rank;   /* of the parent */
+    int32_t rank;   /* rank of the parent hypothesis in its beam */
     int32_t row;    /* the parent's row of choices, or -1: the parent has ended and is its own only child */
     int32_t choice; /* current index in the row's choices */
-    int32_t bank;   /* its bank (constraint_banks.c) or beam group (diverse_beam.c) */
+    int32_t bank;   /* bank of constraints (constraint_banks.c) or beam group (diverse_beam.c) of the child */
 } merge_head;
 
 /* ... and its key in a heap. */
@@ -57,7 +57,7 @@ typedef struct child_counts {
 /* Capacity of the second block. */
 typedef struct children_size {
     size_t items, candidates;
-    size_t entries;        /* of all beams before the timestep */
+    size_t entries;        /* number of entries of all beams before the timestep */
     size_t max_width;      /* widest beam of an item before the timestep */
     size_t group_places;   /* k of an item with beam groups */
     size_t sample_choices; /* choices of a row that is sampled from */
@@ -77,15 +77,15 @@ typedef struct trace_columns {
 
 typedef struct timestep {
     rill_context *ctx;
-    int64_t first_input; /* of the engine's setup */
+    int64_t first_input; /* first_input of the engine's setup */
     int32_t n;           /* items selected */
     int32_t *selected;   /* [n] their slots */
     size_t selected_capacity;
 
     /* Progress. */
-    int32_t group;               /* its number, 0 or 1, which the domain uses to tell concurrent timesteps apart */
-    int active;                  /* items are selected; nothing below is valid otherwise */
-    int32_t phase;               /* the current phase */
+    int32_t group; /* number of this timestep, 0 or 1, by which the domain tells concurrent timesteps apart */
+    int active;    /* items are selected; nothing below is valid otherwise */
+    int32_t phase; /* the current phase */
     int32_t next_row, part_size; /* rows [0, next_row) have their choices, the next part_size rows are being scored */
     int submitted;               /* ... and the result is to be collected */
     int is_marked_busy;          /* a call of this timestep was submitted: its items are marked as busy */

@@ -48,7 +48,7 @@ typedef struct topk {
     int certify;      /* compute max_rest */
     double *max_rest; /* [n] upper bound on the score of choices not in `choices`; -infinity: none left (certify.h) */
     int all_actions;  /* request all actions of every row */
-    rill_score_request request; /* of all rows */
+    rill_score_request request; /* request to the domain for all rows */
     rill_score_result raw;      /* the domain's result: stored in `choices` itself without modifiers */
     int32_t *row_max_choices;   /* [n] see rill_score_request */
     int32_t *pick_offset;       /* [n + 1] the picks of row r are [pick_offset[r], pick_offset[r + 1]) */

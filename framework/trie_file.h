@@ -5,7 +5,7 @@
 #include "internal.h"
 #include "rill/domain.h"
 
-#define TRIE_MAGIC "rilltrie" /* without its NUL */
+#define TRIE_MAGIC "rilltrie" /* first bytes of a trie file, without the NUL */
 enum { TRIE_VERSION = 1 };
 
 /* The header of a file. */
@@ -18,7 +18,7 @@ typedef struct trie_header {
 _Static_assert(sizeof(trie_header) == 32, "as the format has it");
 
 typedef struct trie {
-    struct trie *next; /* in the root context's list */
+    struct trie *next; /* next trie in the root context's list */
     rill__file_id id;
     int64_t modified_ns; /* the file's modification time in nanoseconds */
     int32_t n_users;

@@ -24,11 +24,11 @@
 /* A worker's state, under the lock. */
 typedef struct pool_worker {
     int64_t n_held;                  /* inputs that it took and has not finished */
-    int has_parked;                  /* some of them need the whole memory limit */
-    int exclusive;                   /* it has the whole memory limit now */
+    int has_parked;                  /* 1: some inputs are parked until the whole memory limit is free */
+    int exclusive;                   /* 1: this worker has the whole memory limit */
     int waiting;                     /* waiting for work */
-    rill_stats stats;                /* after its latest step */
-    result_record *returned_records; /* its delivered records, on their way back */
+    rill_stats stats;                /* counters of the worker after its latest step */
+    result_record *returned_records; /* records that the caller has read, returned for reuse */
 } pool_worker;
 
 typedef struct worker_pool {
@@ -42,16 +42,16 @@ typedef struct worker_pool {
     /* writes texts that engines leave to the caller's thread, with a runner used for nothing else */
     output_writer output_writer;
     rill__runner writer_runner;
-    rill_text text;             /* of the result being written */
+    rill_text text;             /* text of the result being written */
     double write_seconds;       /* time spent writing texts */
     reorder_buffer own_records; /* records of results made here, without a worker */
-    rill_text packed_request;   /* of the input being queued */
+    rill_text packed_request;   /* packed options of the input being queued */
     int64_t n_delivered;        /* results written */
     int reader_paused;          /* the reader had no input at its last call */
     int reader_ended;           /* end of input */
     int writer_ended;           /* the writer ended the run */
     rill_status read_status;
-    char read_error[RILL__MESSAGE_BYTES]; /* its message */
+    char read_error[RILL__MESSAGE_BYTES]; /* message of read_status */
 
     pthread_mutex_t trace_lock; /* held while a trace function is called, and only then */
 
@@ -61,8 +61,8 @@ typedef struct worker_pool {
     pool_worker *worker; /* [n] */
     input_queue queue;
     int inputs_open;                           /* inputs may be taken: the reader had its turn */
-    int input_ended;                           /* no more inputs will come */
-    int64_t n_held;                            /* of all workers */
+    int input_ended;                           /* 1: no more inputs will come */
+    int64_t n_held;                            /* results held back for order, of all workers */
     int32_t n_busy;                            /* workers that are not waiting */
     int32_t n_parked;                          /* workers with parked inputs */
     atomic_int stopped;                        /* rill_workers_stop() */

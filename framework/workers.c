@@ -18,7 +18,7 @@ enum { MAX_WORKERS = 1024 };
 typedef struct worker {
     rill_workers *all;
     rill_context *ctx;
-    rill_model *model; /* its own, or another worker's on the same device */
+    rill_model *model; /* own model, or the model of another worker on the same device */
     int owns_model;
     int32_t device; /* index of the first worker on the same device */
     rill_engine *engine;
@@ -35,7 +35,7 @@ struct rill_workers {
     int32_t n;
     int threaded; /* there are threads and a pool; else one engine runs in the caller's thread */
     int has_engines, has_run;
-    worker_pool pool; /* if `threaded` */
+    worker_pool pool; /* used if `threaded` */
     worker workers[];
 };
 

@@ -205,7 +205,7 @@ typedef struct rill_attention {
     const int32_t *position; /* [R] with `relative`: the row's own t, 0 <= position < T_s; NULL: T_s - 1 */
     rill_operand query;      /* [R, heads * H] */
     rill_operand keys;       /* [P, heads * H]; no index: `first` and `path` select rows */
-    rill_operand values;     /* [P, heads * W] likewise */
+    rill_operand values;     /* values, [P, heads * W] */
     const int32_t *first;    /* [S] memory row t of slot s is row first[s] + t of keys and values ... */
     const int32_t *path;     /* ... or, unless this is NULL, row path[first[s] + t] */
     const int32_t *length;   /* [S] T_s >= 0; 0 gives zeros, and first[s] is not read */
@@ -239,11 +239,11 @@ typedef struct rill_best {
     rill_operand add;     /* [R, V] or none: added inside the normaliser; negative: nothing is added */
     const uint64_t *
         legal; /* [P, ceil(V/64)] words or NULL: symbol v is legal if bit v%64 of word v/64 is set; bits from V on are ignored */
-    size_t ld_legal;            /* in words */
+    size_t ld_legal;            /* stride of a legal set, in words */
     const int32_t *legal_index; /* [R] or NULL; negative: all symbols are legal for this row */
     int32_t *ids;               /* [R, B] out: best first; entries from count on are not written */
     float *logp;                /* [R, B] out, or NULL */
-    size_t ld_out;              /* of ids and logp, at least B */
+    size_t ld_out;              /* stride of ids and logp, at least B */
     int32_t *counts;            /* [R] out: entries written for the row, at most min(B, V) */
     float *log_norm;            /* [R] out, or NULL */
 } rill_best;

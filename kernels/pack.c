@@ -32,7 +32,7 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows)
 
 /* Outputs [first, first + columns) of N x K weights: the input of a block. */
 typedef struct source {
-    const float *w; /* of output `first` */
+    const float *w; /* weights of output `first` */
     size_t stride, k, columns;
 } source;
 

@@ -40,7 +40,7 @@ struct rill_pool {
     rill_pool_fn _Atomic fn;
     void *_Atomic arg;
     _Atomic uint32_t chunks;
-    _Alignas(LINE) _Atomic uint32_t done; /* chunks finished, of those of this generation */
+    _Alignas(LINE) _Atomic uint32_t done; /* finished chunks of this generation */
     _Atomic uint32_t caller_sleeps;
     _Alignas(LINE) _Atomic uint32_t sleepers;
     _Atomic uint32_t epoch; /* changes whenever sleepers are woken */

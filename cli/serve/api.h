@@ -21,7 +21,7 @@ typedef struct api_answer {
     json_t *json;  /* freed by the caller */
     char *text;    /* body that is not JSON, freed by the caller; its type follows */
     const char *type;
-    const char *allowed_methods; /* for the header Allow; NULL: no such header */
+    const char *allowed_methods; /* value of the header Allow; NULL: no such header */
     int is_preflight;            /* add the CORS headers of a preflight response */
     int retry_after;             /* seconds for the header Retry-After; 0: no such header */
 } api_answer;

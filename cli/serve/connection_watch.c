@@ -15,8 +15,8 @@
 typedef struct watched_connection {
     int is_open;          /* the descriptor is a connection */
     uint8_t address_hash; /* hash of the client's address */
-    int is_answering;     /* its response is being sent */
-    int is_dropped;       /* it was shut down to make room */
+    int is_answering;     /* the response to this connection is being sent */
+    int is_dropped;       /* the connection was closed in favour of a new one */
     void *waiting;        /* argument of on_gone while a request is decoded; NULL: no request is decoded */
     uint32_t generation;  /* number of the wait, to recognise stale events */
     double wait_start;    /* time from which the request may take `timeout` seconds */

@@ -18,7 +18,7 @@ typedef enum piece_kind { PIECE_VERBATIM, PIECE_SENTENCE, PIECE_TAG, PIECE_TAGGE
 
 typedef struct piece {
     piece_kind kind;
-    size_t begin, length;          /* in document.text */
+    size_t begin, length;          /* range in document.text */
     size_t offset;                 /* (tags and their text) byte offset in the sentence */
     int32_t part;                  /* (sentences and text of tags) part number */
     int is_opening, is_standalone; /* (tags) an opening tag; a tag without content, which keeps the spaces around it */

@@ -38,7 +38,7 @@ typedef struct job_input {
 struct job {
     pthread_mutex_t lock;
     int n_references;
-    job *next, *prev;              /* in the service's queue */
+    job *next, *prev;              /* neighbours in the service's queue */
     job_input *input;              /* [n] */
     int32_t n, n_dequeued, n_done; /* inputs before n_dequeued have left the queue */
     int is_submitted;              /* a service has accepted the job */
@@ -47,8 +47,8 @@ struct job {
     int has_own_settings;          /* the settings differ from the service's */
     char *options;                 /* domain options (rill_request.options); NULL: as the model was opened */
     int wants_tokens;              /* results have "tokens" */
-    double deadline;               /* by cli_now(); 0: none */
-    double arrival_time;           /* by cli_now() */
+    double deadline;               /* seconds on the clock of cli_now() until which a result is wanted; 0: no limit */
+    double arrival_time;           /* time of arrival on the clock of cli_now() */
     char *trace;                   /* (traces) the whole trace */
     int is_stream;                 /* the client receives progress events: */
     char *events;                  /* [events_used] server-sent events; the first events_read bytes are sent */

@@ -10,7 +10,7 @@ enum { MODELS_MAX = 64 };
 typedef struct models {
     service *service[MODELS_MAX]; /* [n] */
     char *name[MODELS_MAX];
-    const char *model[MODELS_MAX]; /* as on the command line */
+    const char *model[MODELS_MAX]; /* NAME=DIR or DIR of each model, as on the command line */
     int is_taken_over[MODELS_MAX]; /* the newer set owns and closes this service */
     int n;
     int n_users;         /* number of requests that use the set; protected by the server's lock */

@@ -37,7 +37,7 @@ char *page_text(void)
     fputs("</style>\n</head>\n<body>\n", out);
     write_files(out, ".html");
     fputs("<script>\n", out);
-    write_files(out, ".js"); /* after the scripts that it uses */
+    write_files(out, ".js"); /* scripts come after the scripts that they use */
     fputs("</script>\n</body>\n</html>\n", out);
     if (!fclose(out)) return text;
     free(text);

@@ -37,7 +37,7 @@ struct server {
     pthread_cond_t became_idle;
     models *models;             /* set of models for new requests */
     int n_busy;                 /* exchanges whose request is complete */
-    int is_quiesced, listen_fd; /* no new connections are accepted; then, the listening socket */
+    int is_quiesced, listen_fd; /* whether new connections are refused; the listening socket */
 };
 
 typedef struct exchange {

@@ -20,7 +20,7 @@ typedef struct decoding {
     size_t key_length;
     uint64_t hash;
     int wants_tokens, has_watcher; /* the result has "tokens"; the engine reports progress */
-    cli_text_size size;            /* of the input, if the model is made for sentences */
+    cli_text_size size;            /* size of the input, if the model is made for sentences */
     job_input *first_waiting;      /* list of inputs that wait for the result; NULL: cancelled */
 } decoding;
 
@@ -30,8 +30,8 @@ struct service {
     rill_search_config *search_config;
     rill_constraints *constraints;         /* parser of constraints for the run */
     char *settings_key;                    /* key of the service's own settings */
-    rill_context *request_ctx;             /* of the server's thread, for parsing settings */
-    rill_constraints *request_constraints; /* of the server's thread, for checking constraints */
+    rill_context *request_ctx;             /* context of the server's thread, for parsing settings */
+    rill_constraints *request_constraints; /* constraints reader of the server's thread, for checking constraints */
     const char *name;
     serve_options *options;  /* options of the command, used while opening */
     int64_t max_waiting;     /* limit of waiting inputs */

@@ -12,7 +12,7 @@
 struct rill_config {
     rill_context *ctx;
     json_t *root;
-    size_t bytes; /* of this struct, the name included */
+    size_t bytes; /* bytes of this struct, including the name */
     char name[];
 };
 

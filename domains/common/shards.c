@@ -17,7 +17,7 @@ typedef struct shard_reader {
     rill_tensor_file *tensor_file;
     rill_context *ctx;
     const json_t *weight_map;
-    const char *file_names[MAX_FILES]; /* in order of first occurrence; part i is file_names[i] */
+    const char *file_names[MAX_FILES]; /* names in order of first occurrence; part i is file_names[i] */
     size_t n_files;
 } shard_reader;
 

@@ -14,10 +14,10 @@
 #include "rill/safetensors.h"
 
 typedef struct tensor_part {
-    rill_file file;                /* all zero when ... */
+    rill_file file;                /* the open file; all zero when ... */
     const char *bytes;             /* ... the bytes are caller-owned */
-    const char *name;              /* for errors; allocated in blocks */
-    size_t size;                   /* of the file */
+    const char *name;              /* name of the part for messages; allocated in blocks */
+    size_t size;                   /* bytes of the file */
     size_t data_offset, data_size; /* the data section */
     void *header_json;             /* a json_t whose names the entries borrow */
 } tensor_part;
@@ -33,7 +33,7 @@ typedef struct tensor_entry {
 
 struct rill_tensor_file {
     rill_arena arena;
-    const char *name; /* for errors: name of the part, or of the index */
+    const char *name; /* name for messages: of the part, or of the index */
     tensor_part *part;
     size_t n_parts;
     tensor_entry *entries; /* [count], sorted by name once open */
@@ -83,7 +83,7 @@ rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, co
 
 /* Add the sorted entries of all open parts' headers. */
 rill_status safetensors_read(rill_tensor_file *t);
-void safetensors_free_header(tensor_part *part); /* its header */
+void safetensors_free_header(tensor_part *part); /* frees header_json */
 
 /* --- ct2_file.c -------------------------------------------------------------------------------------------------------- */
 

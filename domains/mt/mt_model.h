@@ -107,10 +107,11 @@ typedef enum mt_decoder_block { MT_SELF_ATTENTION, MT_SSRU, MT_AVERAGE_ATTENTION
 typedef struct mt_family {
     const char *model_type, *title;
     mt_layout layout;
-    unsigned flags; /* of mt_flag */
+    unsigned flags; /* set of mt_flag */
     mt_position_kind position_kind;
-    const char *activation; /* default of the key; likewise below, where -1 is none */
-    int scale_embedding;    /* scale embeddings by sqrt(D) */
+    const char
+        *activation;     /* default of the config.json key; of the integers below, -1 means that there is no default */
+    int scale_embedding; /* scale embeddings by sqrt(D) */
     int32_t pad, eos, decoder_start;
     int32_t max_length; /* 0: the number of positions */
 } mt_family;
@@ -122,15 +123,16 @@ typedef struct mt_settings {
     int shared_embedding;           /* source and target share one embedding */
     int tied_output;                /* the output layer is the decoder's embedding */
     float embedding_scale;          /* 1, or sqrt(D) */
-    rill_activation activation;     /* of the feed-forward block */
+    rill_activation activation;     /* activation of the feed-forward block */
     int gated;                      /* ... multiplied by a linear gate */
     float attention_scale;          /* 0: 1 / sqrt(head width) */
-    mt_decoder_block decoder_block; /* of the decoder's layers */
+    mt_decoder_block decoder_block; /* first block of the decoder's layers */
     size_t average_ffn_width;       /* average attention's I; 0: without a feed-forward block */
     int average_gate;
     rill_activation average_activation;
-    float eps;                       /* of layer norms */
-    int32_t n_buckets, max_distance; /* of relative position buckets, without absolute positions */
+    float eps; /* epsilon of layer norms */
+    int32_t n_buckets,
+        max_distance; /* relative position buckets and the largest distance, for models without absolute positions */
     mt_position_kind position_kind;
     int32_t first_position;                    /* position of the first token */
     const char *pad_file;                      /* file that defines the padding symbol */

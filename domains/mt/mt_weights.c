@@ -25,7 +25,7 @@ typedef struct tensor_names {
     const char *layer;
     const char *self, *self_norm, *cross, *cross_norm; /* prefixes of projections, and norms */
     const char *query, *keys, *values, *out;
-    const char *feed[2], *feed_norm[2]; /* of the encoder, of the decoder */
+    const char *feed[2], *feed_norm[2]; /* names of the feed-forward tensors, of encoder and decoder */
     const char *inner, *gated, *gate, *outer;
     const char *final_norm, *embedding_norm; /* norms of a side */
     const char *shared, *source, *target, *output;

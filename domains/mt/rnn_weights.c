@@ -15,7 +15,7 @@
 
 typedef struct loader {
     rnn_net *net;
-    rill_arena *model_arena; /* as long as the model */
+    rill_arena *model_arena; /* memory that lives as long as the model */
     rill_tensor_file *tensors;
     rill_arena temp_arena; /* freed when it is packed */
     rill_text path;

@@ -72,7 +72,7 @@ typedef struct rill__preference {
 typedef struct rill__candidate {
     int32_t type;         /* RILL__NONE: a rewrite, text = the replacement */
     rill_slice text;      /* the constant */
-    int needs_preference; /* only where a preference asks for its type */
+    int needs_preference; /* 1: used only where a preference asks for this type */
     int32_t next;
     int line;
 } rill__candidate;
@@ -88,8 +88,8 @@ typedef struct rill__edge {
 
 struct rill_lexicon {
     rill_context *ctx;
-    const char *name; /* for errors, while reading only */
-    int line;         /* likewise */
+    const char *name; /* name of the file for messages, while it is read */
+    int line;         /* line number for messages, while the file is read */
     rill_text source;
 
     int format;
@@ -103,7 +103,7 @@ struct rill_lexicon {
     int32_t *word_slots; /* [word_mask + 1] open addressing, linear probing */
     size_t word_mask;
 
-    rill__edge *edges; /* [edge_mask + 1] likewise */
+    rill__edge *edges; /* [edge_mask + 1] edges of the trie; open addressing, linear probing */
     size_t edge_count, edge_mask;
     int32_t *states; /* [state_count] first candidate */
     size_t state_count, state_capacity;

@@ -18,7 +18,7 @@ typedef enum rill__number_form {
     RILL__FORM_NONE,
     RILL__FORM_DIGITS,  /* 17, 1,700, 40k */
     RILL__FORM_COLON,   /* 5:30: value = hour * 100 + minute */
-    RILL__FORM_TIME,    /* 5pm, 5:30pm: likewise, on the 24 hour clock */
+    RILL__FORM_TIME,    /* 5pm, 5:30pm: value = hour * 100 + minute on the 24 hour clock */
     RILL__FORM_ORDINAL, /* 27th */
     RILL__FORM_UNIT,    /* one .. nine */
     RILL__FORM_TEEN,    /* ten .. nineteen */
@@ -39,25 +39,25 @@ typedef struct rill__number {
 
 /* A token of the line, lower case, before replacement. */
 typedef struct rill__raw_token {
-    size_t offset, length;       /* in raw_bytes */
-    size_t line_begin, line_end; /* its original bytes in the line */
-    int32_t word;                /* of the whole token, or RILL__NONE */
+    size_t offset, length;       /* range of the token's bytes in raw_bytes */
+    size_t line_begin, line_end; /* range of the token's original bytes in the line */
+    int32_t word;                /* number of the token's word in the lexicon, or RILL__NONE */
     int32_t possessor;           /* word before a final 's, if the whole token is not a word */
     rill__number number;
 } rill__raw_token;
 
 /* A token of the output so far, as left contexts see it. */
 typedef struct rill__output_token {
-    int32_t type;          /* of a mention, else RILL__NONE */
-    int32_t word;          /* of a plain token, else RILL__NONE */
-    size_t offset, length; /* in `out` */
+    int32_t type;          /* type of a mention; RILL__NONE for a plain token */
+    int32_t word;          /* word number of a plain token; RILL__NONE for a mention */
+    size_t offset, length; /* range of the token's text in `out` */
     size_t raw_plus_1;     /* 1 + its raw token; 0: inserted by the lexicon, or a tokenized line */
 } rill__output_token;
 
 /* A hash slot: equal constants share a number. */
 typedef struct rill__mention_slot {
     int32_t type;   /* RILL__NONE: free */
-    size_t mention; /* in rill_mentions.list */
+    size_t mention; /* index of the mention in rill_mentions.list */
 } rill__mention_slot;
 
 struct rill_question {
@@ -90,7 +90,7 @@ struct rill_question {
 /* The match at a raw token. */
 typedef struct rill__match {
     size_t length;     /* raw tokens replaced; 0: nothing found */
-    int32_t candidate; /* in lexicon->candidates, or RILL__NONE for a rule's mention */
+    int32_t candidate; /* index in lexicon->candidates; RILL__NONE for a rule's mention */
     int32_t rule;
     int has_possessive;                /* the last token has a final 's that is not part of the mention */
     size_t value_raw, value_length;    /* raw tokens that make up a captured text (value_length > 0), or ... */

@@ -106,11 +106,12 @@ static int32_t find_word(const rill_question *question, size_t offset, size_t le
 /* Base letter of a lower-case letter with diacritics (Latin-1, Latin Extended-A); 0 for a combining mark. */
 static uint32_t base_letter(uint32_t c)
 {
-    static const char letters[] = "aaaaaa.ceeeeiiii.nooooo.ouuuuy.y" /* from U+00E0; '.' = unchanged */
-                                  "aaaaaaccccccccddddeeeeeeeeeegggg"
-                                  "gggghhhhiiiiiiiiii..jjkk.lllllll"
-                                  "lllnnnnnn...oooooo..rrrrrrssssss"
-                                  "ssttttttuuuuuuuuuuuuwwyyyzzzzzz.";
+    static const char letters[] =
+        "aaaaaa.ceeeeiiii.nooooo.ouuuuy.y" /* letters without accents, from U+00E0 on; '.': the character stays */
+        "aaaaaaccccccccddddeeeeeeeeeegggg"
+        "gggghhhhiiiiiiiiii..jjkk.lllllll"
+        "lllnnnnnn...oooooo..rrrrrrssssss"
+        "ssttttttuuuuuuuuuuuuwwyyyzzzzzz.";
     if (c >= 0x300 && c <= 0x36f) return 0;
     if (c < 0xe0 || c > 0x17f || letters[c - 0xe0] == '.') return c;
     return (uint32_t)letters[c - 0xe0];

@@ -57,7 +57,7 @@ typedef struct seq_net {
 typedef struct seq_encoder_columns {
     rill_graph graph;
     rill_index_space tokens;
-    rill_column slot;               /* of rows */
+    rill_column slot;               /* input slot of each row */
     rill_column token_id, position; /* per token: the net's own symbols; 0, 1, ... in each input */
 } seq_encoder_columns;
 
@@ -66,8 +66,8 @@ typedef struct seq_decoder_columns {
     rill_graph graph;
     rill_column node, slot, depth;
     rill_column token_id; /* the action that led to the node; decoder start for a first node */
-    rill_path path;       /* if states read paths: from the node to the root */
-    rill_column parent;   /* not for `watch`: the parent state, -1 for a first node */
+    rill_path path;       /* for states that read all ancestors: the path from the node to the root */
+    rill_column parent;   /* parent state of a row, -1 for a first node; not used by `watch` */
     rill_column parent_or_self,
         root_slot; /* if states read parents, not for `watch`: the parent, or itself for a first node; its slot for a first node, else -1 */
     int align_only; /* compute only cross-attention, for alignments; write no state */
@@ -78,7 +78,7 @@ typedef enum seq_state_need { SEQ_NEEDS_PATH, SEQ_NEEDS_PARENT } seq_state_need;
 
 /* An architecture. All members are required unless marked optional. */
 struct seq_arch {
-    size_t net_size; /* of its struct */
+    size_t net_size; /* bytes of the architecture's net struct */
     seq_state_need state_need;
     int has_alignment; /* `watch` can be built: outputs have alignments; states must stay along the path */
     /* Read the directory's configuration into the net, except for weights, and describe its tokenizer's files. The kind
@@ -115,10 +115,10 @@ typedef struct seq_graphs {
 } seq_graphs;
 
 struct seq_model {
-    rill_context *ctx;  /* for open and close */
+    rill_context *ctx;  /* context for open and close */
     const char *domain; /* name of the domain, for messages */
     seq_choose_arch_fn choose_arch;
-    int needs_path, needs_parent; /* what the nets' states read */
+    int needs_path, needs_parent; /* what the network's states read: all ancestors; the parent */
     rill_state_need state_need;
     rill_arena arena; /* memory of fixed size, and memory borrowed by the network */
     rill_device *device;
@@ -207,7 +207,7 @@ struct seq_runner {
     size_t ids_capacity;
     char *clean_text; /* text of the current input, without invisible characters */
     size_t clean_text_capacity;
-    seq_vocab_subset vocab_subset; /* with a shortlist: of the current input */
+    seq_vocab_subset vocab_subset; /* with a shortlist: the subset for the current input */
     char *scratch;                 /* columns of one call, see carve.h */
     size_t scratch_capacity;
     const rill_score_request *request[2]; /* asynchronous score request of each group */

@@ -16,7 +16,7 @@
 #include "rill/file.h"
 #include "seq2seq.h"
 
-enum { DEFAULT_FREQUENT = 100, DEFAULT_BEST = 100 }; /* as in marian-decoder */
+enum { DEFAULT_FREQUENT = 100, DEFAULT_BEST = 100 }; /* marian-decoder's defaults */
 
 /* One line of the file. */
 typedef struct lexicon_pair {
@@ -26,7 +26,7 @@ typedef struct lexicon_pair {
 
 struct seq_shortlist {
     rill_context *ctx;
-    const uint64_t *legal; /* of the model */
+    const uint64_t *legal; /* bit set of the model's legal actions */
     int32_t n_frequent, n_best, end, source_vocab_size, target_vocab_size;
     int32_t max_translations; /* maximum translations of any source token, at most `best` */
     int32_t *offset; /* [words + 1] translations of source symbol s are target[offset[s]] .. target[offset[s + 1]] */

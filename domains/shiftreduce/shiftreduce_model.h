@@ -97,7 +97,7 @@ typedef struct parser {
     int32_t suffix_length;
     parser_form form;
     int tokenized;
-    int penn_style; /* of the tokenizer */
+    int penn_style; /* set of RILL_PENN_*: how the tokenizer treats hyphens and quotes */
     char description[200];
     rill_vocabulary *word_vocab, *suffix_vocab, *shape_vocab, *tag_vocab, *label_vocab;
     rill_slice root;          /* outermost label of every tree; points into the arena */

@@ -31,7 +31,7 @@ typedef struct rill_bpe_pair {
     int32_t rank;
     size_t left;        /* left symbol */
     size_t right_begin; /* begin of the right symbol */
-    size_t end;         /* its end when the pair was pushed: tells whether the pair is stale */
+    size_t end;         /* end of the pair when it was pushed, to recognise a stale pair */
 } rill_bpe_pair;
 
 /* --- merges ------------------------------------------------------------------------------------------------------- */

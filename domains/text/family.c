@@ -15,8 +15,8 @@
 typedef struct family_splitter {
     const rill_family_tokenizer *text;
     rill_context *ctx;
-    rill_ids *out;   /* when encoding */
-    rill_word_fn fn; /* when splitting */
+    rill_ids *out;   /* when encoding: the list of ids */
+    rill_word_fn fn; /* when splitting: called with each word */
     void *user;
     const char *begin; /* start of the text */
 } family_splitter;

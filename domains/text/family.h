@@ -95,7 +95,7 @@ rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *confi
 
 typedef struct rill_language {
     const char *name; /* the user's name for it */
-    int32_t id;       /* its token */
+    int32_t id;       /* id of the token */
 } rill_language;
 
 /* Tokens around an input, and at the start of its output; -1 for none. */

@@ -16,7 +16,7 @@ typedef struct family_opener {
     rill_context *ctx;
     const rill_tokenizer_files *files;
     const rill_tokenizer_config *config;
-    const char *begin, *pad, *unknown, *mask; /* names; NULL: the model has no such token */
+    const char *begin, *pad, *unknown, *mask; /* names of special tokens; NULL: the model has no such token */
     rill_text path;
 } family_opener;
 

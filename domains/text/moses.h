@@ -23,7 +23,7 @@ typedef struct rill_quote {
 typedef struct rill_moses {
     rill_context *ctx;
     rill_moses_language language;
-    const rill_prefixes *prefixes; /* of the same language */
+    const rill_prefixes *prefixes; /* nonbreaking prefixes of the same language */
     rill_chars text, spare;        /* the current text */
     rill_text bytes;               /* a word as UTF-8 */
     rill_quote *quotes;            /* kinds in the current output */

@@ -12,7 +12,7 @@
 
 struct rill_moses_bpe {
     rill_context *ctx;
-    rill_moses_language language[2]; /* of the source, of the target */
+    rill_moses_language language[2]; /* source language, target language */
     rill_prefixes *prefixes[2];
     rill_vocabulary *merges;
     int lower; /* lower-case the input */

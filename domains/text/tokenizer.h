@@ -29,7 +29,7 @@ typedef struct rill_tokenizer_files {
     const char *source, *target; /* vocabulary files: JSON, or .txt with one token per line */
     int target_optional;         /* target may be absent or NULL: source and target then share a vocabulary */
     int32_t source_vocab_size, target_vocab_size; /* maximum sizes of the vocabularies */
-    const char *target_vocab_key;                 /* config.json key of the latter, or NULL */
+    const char *target_vocab_key; /* key in config.json of the target vocabulary's maximum size, or NULL */
     int32_t eos; /* target symbol that ends an output; also an input's, or the source token of the same name */
     /* Source tokens before and after an input; NULL: none, or eos; and whether tokenized inputs contain the latter
      * explicitly. */

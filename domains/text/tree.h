@@ -21,7 +21,7 @@
 #include "text_words.h"
 
 typedef struct rill_tree_node {
-    rill_slice label; /* of a word: its part-of-speech tag */
+    rill_slice label; /* label of the bracket; part-of-speech tag if it holds a word */
     rill_slice word;  /* data is NULL for inner nodes */
     int32_t end;      /* nodes i + 1 .. end - 1 are descendants of node i */
     int32_t from, to; /* words it spans */
@@ -45,7 +45,7 @@ typedef struct rill_tree_text {
     const char *name; /* file name for errors: "NAME:LINE:COLUMN: ..."; NULL for a line: "column COLUMN: ..." */
     const char *text;
     size_t length;
-    size_t offset; /* in and out: where to look for the next tree */
+    size_t offset; /* in and out: offset in the text at which the next tree is read */
     /* Private: lines before byte `counted_to`, and the start of its line. */
     size_t line, line_offset, counted_to;
 } rill_tree_text;

@@ -12,7 +12,7 @@
 typedef struct best_cut {
     double score;
     size_t from; /* start of its last token */
-    int32_t id;  /* its last token; -1: no segmentation yet */
+    int32_t id;  /* id of the best segmentation's last token; -1: no segmentation yet */
 } best_cut;
 
 /* --- tokens in order ---------------------------------------------------------------------------------------------- */

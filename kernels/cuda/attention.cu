@@ -19,7 +19,7 @@ enum {
     CHUNK = 128,
     WARPS = 4,                /* per block of narrow heads: independent */
     NARROW = GPU_ATTEND_NARROW, /* the widest narrow head */
-    WIDE_WARPS = 8,           /* of a block of wide heads */
+    WIDE_WARPS = 8,           /* warps of a block for wide heads */
     GPU_FULL_WARPS = 4096, /* warps that fill a GPU: with more heads, chunks are not split */
     MAX_SPLIT = 4,         /* at most GPU_FULL_WARPS times this many chunks are split, which bounds `part`; with more, heads suffice */
     GRID_Y = 65535,           /* maximum of a grid's y dimension */
@@ -101,7 +101,7 @@ __device__ static inline attend_partial<P> merged(const attend_partial<P> &a, co
 
 struct attend_work {
     gpu_attend a;
-    int32_t chunks; /* of the longest memory, if split; 0: not split */
+    int32_t chunks; /* chunks of the longest memory; 0: memories are not split */
 };
 
 /* One head of one row. */

@@ -15,17 +15,17 @@
 #include "symbols.cuh"
 
 enum {
-    BEST_MANY = 128,                            /* from this M on */
+    BEST_MANY = 128,                            /* smallest M for which this kernel is used */
     BEST_PENDING = GPU_WARP * (SYMBOLS_READ + 1), /* pending keys: less than a warp's, plus a step's */
     BEST_SPLIT = 16384,                         /* rows of more symbols are split */
     BEST_PART = 8192,                           /* symbols of a part, about */
-    BEST_PARTS = GPU_WARP,                      /* at most: a lane each */
+    BEST_PARTS = GPU_WARP,                      /* maximum number of parts of a row: one lane each */
 };
 
 typedef struct best_call {
     gpu_best a;
     int32_t want;          /* M, or 0 for the log-normaliser alone */
-    int32_t parts, length; /* of rows; symbols of a part, a multiple of 4 */
+    int32_t parts, length; /* parts of a row; symbols of a part, a multiple of 4 */
     uint64_t *key;         /* [rows, parts, want + 1] sorted, or nothing */
     symbols_total *total;  /* [rows, parts] */
 } best_call;
@@ -218,7 +218,7 @@ typedef struct best_shared {
     uint64_t *list, *pending; /* [warps, 32 N]; [warps, BEST_PENDING] */
 } best_shared;
 
-static inline size_t best_shared_bytes(int threads, int n) /* for best_share<n>() */
+static inline size_t best_shared_bytes(int threads, int n) /* bytes of shared memory that best_share<n>() needs */
 {
     const size_t warps = (size_t)(threads / GPU_WARP), keys = (size_t)(n * GPU_WARP + BEST_PENDING);
     return warps * (keys * sizeof(uint64_t) + sizeof(symbols_total)) + sizeof(int);

@@ -14,13 +14,13 @@
 
 /* How an operation is launched, if decided when the network is finished; see fuse.c. */
 typedef struct cuda_fused_op {
-    gpu_matrix matrix; /* of a product (GEMM) or a scan */
+    gpu_matrix matrix; /* weights of a product (GEMM) or of a scan */
     int single_launch; /* product: cuBLASLt adds, applies ReLU and writes to the final output: one launch */
     int input_rounded; /* product: its rows already exist in the matrix's type */
     int merged_next; /* product: merged with the next, of the same rows: -1: its columns come first; 1: they come last; 0: not merged */
     int merged_into_prev; /* product: done by the previous one */
     gpu_type output_type; /* type of the output; GPU_F32: unfused */
-    int skip_fp32;        /* no operation reads the output in fp32 */
+    int skip_fp32;        /* 1: no operation reads the output in fp32 */
 } cuda_fused_op;
 
 typedef struct cuda_fused_graph {
@@ -94,7 +94,7 @@ typedef struct cuda_session {
     struct cuda_frame *pending[DEV_GROUPS]; /* runs with results to deliver */
     cuda_capture capture[CUDA_MAX_CAPTURES];
     uint64_t n_runs;
-    int64_t *key; /* of the current run */
+    int64_t *key; /* numbers that identify the current run (capture.c) */
     size_t key_capacity;
     int capture_failures; /* failed captures */
 } cuda_session;
@@ -102,8 +102,9 @@ typedef struct cuda_session {
 /* The memory of attention rows, per row of its space. */
 typedef struct cuda_kv {
     rill_index_space space;
-    const int32_t *source_first, *source_length, *source_slot; /* its inputs, to recognise an equal memory */
-    int32_t *first, *length;                                   /* [rows], host */
+    /* inputs from which the paths were made, to recognise an equal memory */
+    const int32_t *source_first, *source_length, *source_slot;
+    int32_t *first, *length; /* [rows], host */
     size_t max_length;
 } cuda_kv;
 
@@ -137,10 +138,10 @@ typedef struct cuda_run {
     const dev_graph *graph;
     const rill_run_arguments *host_arguments;
     rill_run_arguments arguments; /* columns in pinned memory */
-    dev_run host_run;             /* for index_space.c */
+    dev_run host_run;             /* the run as index_space.c reads it */
     dev_block block;
     int captured;                            /* captured or to be captured: sizes are rounded up */
-    size_t n_slots;                          /* of the session, rounded up if captured */
+    size_t n_slots;                          /* slots of the session, rounded up if runs are captured */
     size_t *max_rows;                        /* [spaces + 1] rows that memory and launches are sized for */
     size_t zeroed_bytes;                     /* bytes at the start of the layout to zero */
     size_t host_end, down_end, columns_end;  /* ends of the parts of pinned memory, see run.c */
@@ -210,7 +211,7 @@ rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t 
 /* Find the graphs that run ahead of decoding: sets cuda_fused_graph.is_fill. */
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
-void cuda_streams_close(rill_session *session); /* all streams are idle */
+void cuda_streams_close(rill_session *session); /* all streams must be idle */
 /* Pinned memory to upload `bytes` in the fill stream, outside runs. Later runs wait for the upload: all of them, or
  * with a slot those that read the slot. The second function enqueues it. */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);

@@ -34,7 +34,7 @@ struct gpu_device {
     char name[256];
     driver call;
     size_t granule, memory; /* bytes */
-    pthread_mutex_t lock;   /* of the handle */
+    pthread_mutex_t lock;   /* protects the cuBLASLt handle */
     cublasLtHandle_t products;
 };
 
@@ -387,7 +387,7 @@ int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 /* --- marks -------------------------------------------------------------------------------------------------------- */
 
 struct gpu_event {
-    gpu_stream *cu_stream; /* in which it was recorded */
+    gpu_stream *cu_stream; /* stream in which the event was recorded */
     cudaEvent_t event;
 };
 

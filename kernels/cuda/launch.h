@@ -53,7 +53,7 @@ typedef enum gpu_activation {
 /* panel(r) = [x(r), x2(r)], side by side. Negative rows: zeros. */
 typedef struct gpu_gather {
     gpu_rows rows;
-    int32_t width, width2; /* of x; of x2, 0: none */
+    int32_t width, width2; /* columns of x; columns of x2, 0: none */
     gpu_operand x, x2;
     gpu_panel panel;
 } gpu_gather;
@@ -72,7 +72,7 @@ void gpu_run_copy(gpu_stream *cu_stream, const gpu_copy *args);
 typedef struct gpu_epilogue {
     gpu_rows rows;
     int32_t width, width2;
-    gpu_operand sums; /* no index */
+    gpu_operand sums; /* sums to add; read without an index */
     const float *bias;
     gpu_operand add, out; /* out may be sums or add itself */
     gpu_activation activation;
@@ -196,7 +196,7 @@ void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args);
 enum { GPU_ATTEND_NARROW = 256 };
 typedef struct gpu_attend {
     gpu_rows rows;
-    int32_t heads, width, value_width; /* of one head; any */
+    int32_t heads, width, value_width; /* number of heads; columns of one head's keys and values, any number */
     float scale;
     const float *additive; /* [heads * width], or NULL */
     const float *relative; /* [heads, 2 reach + 1], or NULL */
@@ -207,9 +207,9 @@ typedef struct gpu_attend {
     const int32_t *first, *length; /* [rows] */
     const int32_t *entry;          /* or NULL */
     gpu_operand out;
-    gpu_panel panel;    /* none unless gpu_attend_is_narrow() */
+    gpu_panel panel;    /* output in panels; none unless gpu_attend_is_narrow() */
     float *part;        /* [gpu_attend_part_floats()] working memory to split long memories of few rows, or NULL */
-    int32_t max_length; /* at least the longest length */
+    int32_t max_length; /* upper bound of the lengths */
     float *watched;     /* [rows, ld_watched] mean of the first heads' attention weights, or NULL */
     int32_t watched_heads;
     int32_t ld_watched;
@@ -235,12 +235,12 @@ typedef struct gpu_best {
     gpu_rows rows;
     int32_t symbols; /* V; with subsets at least the longest */
     int32_t normalise;
-    gpu_operand logits; /* no index */
+    gpu_operand logits; /* logits; read without an index */
     const float *bias;
     gpu_operand add;
     gpu_subsets subsets; /* ids NULL: none */
     const int32_t *slot;
-    int32_t first_action;  /* of symbol 0, without subsets; with them a symbol's id is its action */
+    int32_t first_action;  /* action of symbol 0 without subsets; with subsets a symbol's id is its action */
     const uint64_t *legal; /* [sets, legal_words] by action, or NULL; actions beyond the words are illegal */
     int32_t legal_words;
     const int32_t *set;  /* [rows] legal set of each row, -1: all actions; NULL: all */
@@ -274,8 +274,8 @@ enum { GPU_MIX_MODELS = 32 };
 typedef struct gpu_mix {
     gpu_rows rows;
     int32_t models, symbols;
-    gpu_operand logits[GPU_MIX_MODELS]; /* no index */
-    const float *bias[GPU_MIX_MODELS];  /* by id with subsets */
+    gpu_operand logits[GPU_MIX_MODELS]; /* logits of each model; read without an index */
+    const float *bias[GPU_MIX_MODELS];  /* bias by symbol; by id with subsets */
     gpu_subsets subsets;                /* ids NULL: none */
     const int32_t *slot;
     gpu_operand x;   /* may be logits[0] */

@@ -26,12 +26,12 @@ void gpu_run_mask(gpu_stream *cu_stream, const gpu_mask *args)
  * each lane has a wide load of each of four weight rows in flight. Adjacent rows of a slot share these loads: one to
  * four, with code for each number, so that one row does not cost as much as four. */
 enum {
-    SUBSET_ROWS = 4, /* of a block */
+    SUBSET_ROWS = 4, /* rows of a thread block */
     SUBSET_WARPS = 8,
     SUBSET_EACH = 4,
     SUBSET_TILE = SUBSET_WARPS * SUBSET_EACH,
     SUBSET_THREADS = SUBSET_WARPS * GPU_WARP,
-    SUBSET_COLUMNS = 2048, /* of `a` at a time; a multiple of 128 */
+    SUBSET_COLUMNS = 2048, /* columns of `a` in shared memory at a time; a multiple of 128 */
 };
 
 typedef struct subset_call {

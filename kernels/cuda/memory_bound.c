@@ -109,7 +109,7 @@ static row_unit_bytes frame_bytes(const dev_graph *p)
 
 void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
 {
-    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* of decoding, of fills */
+    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* work of decoding timesteps, work of memory fills */
     size_t part[2] = {0};
     for (size_t i = 0; i < network->n_graphs; i++) {
         const dev_graph *p = &network->graph[i];

@@ -69,8 +69,8 @@ static gpu_operand compose_index(cuda_run *r, const dev_op *op, int view, int32_
 typedef struct scan_run {
     cuda_run *r;
     const rill_scan *o;
-    gpu_product product; /* of the states */
-    gpu_rows rows;       /* of the step */
+    gpu_product product; /* the recurrent product of the states */
+    gpu_rows rows;       /* rows of the current step */
     gpu_operand h, c, gates, read;
 } scan_run;
 

@@ -10,7 +10,7 @@
 enum {
     SYMBOLS_READ = 8,      /* per thread and step: two wide loads in flight */
     SYMBOLS_SUBSET_THREADS = 128,  /* threads per row of a vocabulary subset, whatever its length */
-    SYMBOLS_THREADS = 256, /* at most */
+    SYMBOLS_THREADS = 256, /* maximum number of threads of a block */
 };
 
 /* Threads per row, which the bits of its sum depend on: a function of the symbols alone. Few symbols take one warp,
@@ -23,7 +23,7 @@ static inline int32_t symbols_threads(int32_t symbols, bool is_subset)
 
 /* x(v) = (logits(v) + bias(v)) + add(v), v < n; bias is read by id where there are ids. */
 typedef struct symbols_row {
-    const float *logits, *bias, *add; /* the last two may be NULL */
+    const float *logits, *bias, *add; /* logits; bias and addend, which may be NULL */
     const int32_t *id;                /* or NULL */
     int32_t n;
     bool wide; /* loads of four floats are aligned */

@@ -88,7 +88,7 @@ typedef struct build_operand {
     int view_index;
     rill_view view;
     size_t width;
-    int use; /* of dev_use and build_use */
+    int use; /* set of dev_use and build_use */
     const char *what;
 } build_operand;
 

@@ -229,9 +229,9 @@ typedef struct dev_graph {
     size_t n_spaces, n_columns, n_tensors, n_buffers, n_indices, n_paths, n_ops, n_prefetches;
     size_t space_capacity, column_capacity, tensor_capacity, buffer_capacity, index_capacity, path_capacity,
         op_capacity, prefetch_capacity;
-    size_t weight_bytes;         /* of the matrices the operation multiplies by */
+    size_t weight_bytes;         /* bytes of the matrices that the operation multiplies by */
     size_t n_ragged;             /* ragged spaces */
-    rill_index_space scan_space; /* of the first scan; 0: none */
+    rill_index_space scan_space; /* index space of the first scan; 0: none */
     int has_selection, has_watched;
 } dev_graph;
 
@@ -245,10 +245,10 @@ struct rill_network {
     dev_graph *graph;
     size_t n_constants, n_matrices, n_tables, n_subsets, n_graphs;
     size_t constant_capacity, matrix_capacity, table_capacity, subset_capacity, graph_capacity;
-    size_t max_indices, max_tensors, max_spaces, max_paths; /* of any graph */
+    size_t max_indices, max_tensors, max_spaces, max_paths; /* maxima over all graphs */
     int finished;
     void *module_data;  /* owned by the module */
-    rill_status status; /* of the first failure */
+    rill_status status; /* status of the first failure */
     char message[400];
 };
 

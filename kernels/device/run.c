@@ -13,10 +13,11 @@
 enum {
     SPANS_PER_THREAD = 4, /* load balancing: fast threads take more spans */
     L2_BYTES = 1 << 20,
-    NEAR_BYTES = 600 << 10, /* of a block's tensors, with weights that fit the second-level cache ... */
-    FAR_BYTES = 4 << 20,    /* ... and with larger weights */
-    L3_BYTES = 32 << 20,    /* larger weights come from memory for each block: blocks get ... */
-    FAR_DIVISOR = 4,        /* ... 1/FAR_DIVISOR of their rows' size, to be fewer */
+    NEAR_BYTES =
+        600 << 10,       /* maximum bytes of a block's tensors, with weights that fit into the second-level cache ... */
+    FAR_BYTES = 4 << 20, /* ... and with larger weights */
+    L3_BYTES = 32 << 20, /* larger weights come from memory for each block: blocks get ... */
+    FAR_DIVISOR = 4,     /* ... 1/FAR_DIVISOR of their rows' size, to be fewer */
     MIN_BLOCK = 64,
     MAX_BLOCK = 256,
     MAX_FAR_BLOCK = 512,

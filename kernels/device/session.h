@@ -80,7 +80,7 @@ typedef struct dev_layout {
     size_t *tensor_ld;         /* [buffers] floats */
     size_t *path_offset;       /* [paths] */
     size_t pointers_offset, hash_offset, gemm_offset, gemm_bytes, work_offset, work_bytes;
-    size_t bytes; /* of a scratch */
+    size_t bytes; /* bytes of the scratch memory */
 } dev_layout;
 
 typedef struct dev_run {
@@ -107,7 +107,7 @@ typedef struct dev_run {
 /* The rows of one block, in every space. */
 typedef struct dev_block {
     const dev_run *run;
-    rill_pool *pool; /* for parallelism inside operations; NULL: none */
+    rill_pool *pool; /* threads for parallelism inside operations; NULL: none */
     char *scratch;
     size_t thread;         /* owner of the scratch */
     size_t begin;          /* first position */
@@ -192,8 +192,8 @@ typedef struct dev_group {
     rill_index_space space;
     size_t first, rows, symbols;
     const int32_t *id;    /* [symbols] of a subset, ascending; NULL: symbol v is action first_action + v */
-    int32_t first_action; /* without a subset */
-    int32_t slot;         /* with a subset */
+    int32_t first_action; /* action of symbol 0, without a subset */
+    int32_t slot;         /* slot of the subset, with a subset */
 } dev_group;
 
 /* Call `run` for each group of an operation: one per slot's subset, or one of all rows without a subset. The block,

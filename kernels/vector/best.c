@@ -32,7 +32,7 @@ typedef struct row {
 } row;
 
 typedef struct scan {
-    vf lane_max, lane_sum; /* of all symbols: the online normaliser */
+    vf lane_max, lane_sum; /* per lane, over all symbols: maximum and sum of the online normaliser */
     vf group[WAYS];        /* maxima of legal symbols */
     vm non_finite;         /* lanes that saw NaN or +infinity; only without a normaliser */
     _Alignas(64) float x[PIECE];

@@ -30,7 +30,7 @@
 typedef struct tile_rows {
     const float *a[2][MR];
     const void *q[MR];    /* U8S8: the quantised row, instead of a */
-    float scale[MR];      /* and its scale */
+    float scale[MR];      /* scale of each row */
     const float *add[MR]; /* read only if strip.adds, and then never NULL */
     float *c[MR];
     const char *ahead; /* prefetched from the next panel while this tile is computed: AHEAD lines per four k ... */
@@ -138,10 +138,10 @@ typedef struct division {
 typedef struct row_group {
     const division *d;
     size_t begin, end, nv, count;
-    size_t rows[GROUP / 6]; /* of each tile */
+    size_t rows[GROUP / 6]; /* rows of each tile */
     tile_rows tile[GROUP / 6];
-    float *c[GROUP / 6][MR];         /* of column 0 */
-    const float *add[GROUP / 6][MR]; /* likewise; NULL: nothing is added */
+    float *c[GROUP / 6][MR];         /* column 0 of each output row */
+    const float *add[GROUP / 6][MR]; /* column 0 of the addend of each output row; NULL: nothing is added */
 } row_group;
 
 static void find_rows(const division *d, size_t first, size_t count, tile_rows *t, float **c, const float **add)

@@ -6,7 +6,7 @@
 #include "vector.h"
 
 typedef struct cell_row {
-    const float *x, *gate, *prev; /* before NULL: the previous h is zero */
+    const float *x, *gate, *prev; /* input, gates, previous h before the first column; NULL: the previous h is zero */
     float *h;
     size_t width;
 } cell_row;

@@ -30,7 +30,7 @@ lines 13
 says 'line 4: column 1: the text ends, but 1 bracket is not closed; the last one opens here; one tree per line is expected; a line'
 says "line 6: column 1: the tree has no words"
 says 'line 7: word 1: unknown tag "XX": tags.vocab lists the'
-says 'line 8: word 1: unknown tag "XX": tags.vocab lists the model's tags; a line of word_TAG tokens is read as such'
+says 'line 8: word 1: unknown tag "XX": tags.vocab lists the'; says 'a line of word_TAG tokens is read as tagged words'
 says "line 10: the line is not UTF-8 at byte 1 (0xff)"
 says "line 11: expected at most 1000 words (max_input_length in config.json), found 10000"
 says "13 inputs in "; says " (6 failed"
@@ -103,7 +103,7 @@ for workers in 1 2; do
   says 'line 11: options: unknown option "tokenized_": did you mean "tokenized"?'
   says 'line 12: options: input-format: "text tokenized=1" is not one of auto|tree|tagged|text'
   says 'line 13: "settings": the options are in "options"'
-  says 'warning: line 14: the member "input-format" is copied but not read'
+  says 'warning: line 14: the member "input-format" is copied and has no effect'
   differ own.1 own.6
 done
 printf '{"text": "W0, w1", "options": {"tokenized": %s}}\n' true false >own

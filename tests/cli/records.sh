@@ -194,7 +194,7 @@ rill: line 4: options: unknown option "max_lenght": did you mean "max-length"?
 rill: warning: line 6: the member "n-best" is copied and has no effect: the options are in "options"
 rill: warning: line 7: the member "beam-size" is copied and has no effect: the options are in "options"
 rill: line 8: "settings": the options are in "options"
-rill: warning: line 9: the member "deadline" is copied and has no effect: only requests to `rill serve` have it
+rill: warning: line 9: the member "deadline" is copied and has no effect: only requests to `rill serve` have this member
 END
   head -n 8 err >first
   for name in 'line 13: "Settings"' 'line 14: "parameters"' 'line 15: "rill_settings"'; do

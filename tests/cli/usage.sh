@@ -111,7 +111,7 @@ run "$rill" decode -m no/such/model
 exits 1; says "no/such/model"; says "No such file or directory"
 mkdir empty
 run "$rill" decode -m empty
-exits 1; says "empty"; says "no config.json"; says "model file: it is a file: use its folder, or set domain to the name of the domain that reads it"
+exits 1; says "empty"; says "no config.json"; says "set domain to one of"
 theirs() { # theirs FILES MESSAGE
   rm -rf theirs && mkdir theirs
   # shellcheck disable=SC2086
@@ -135,7 +135,7 @@ theirs "config.json model.safetensors.index.json" "theirs/config.json names no d
 theirs "readme.txt" "model theirs: there is no config.json"
 echo '{}' >file
 run "$rill" decode -m file
-exits 1; says "model file: it is a file"; says "model file: it is a file: use its folder, or set domain to the name of the domain that reads it"
+exits 1; says "model file: it is a file"; says "set domain to the name"
 mkdir silent_config && echo '{}' >silent_config/config.json
 run "$rill" decode -m silent_config
 exits 1; says "silent_config/config.json names no domain"

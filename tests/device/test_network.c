@@ -290,7 +290,7 @@ static const struct {
     mistake_fn make;
     rill_status status;
 } mistakes[] = {
-    {"program step, operation 4 (product): matrix 0", no_matrix, RILL_ERR_ARGUMENT},
+    {"graph step, operation 4 (product): matrix 0", no_matrix, RILL_ERR_ARGUMENT},
     {"operation 4 (product): a has 3 columns from column 1 on, expected 4", narrow_input, RILL_ERR_ARGUMENT},
     {"(product): out has 4 columns from column 0 on, expected 16", narrow_output, RILL_ERR_ARGUMENT},
     {"(product): a is read before it is written", unwritten, RILL_ERR_ARGUMENT},
@@ -308,7 +308,7 @@ static const struct {
     {"(copy): x: rows of this index space have no number", own_number_of_rows, RILL_ERR_ARGUMENT},
     {"(copy): x: column 99", no_such_column, RILL_ERR_ARGUMENT},
     {"(copy): index space 99", no_such_space, RILL_ERR_ARGUMENT},
-    {"(copy): x: there is no value 99", no_such_value, RILL_ERR_ARGUMENT},
+    {"(copy): x: value 99 does not exist", no_such_value, RILL_ERR_ARGUMENT},
     {"(product): a: some rows have no matching row in this index space", some_rows_only, RILL_ERR_ARGUMENT},
     {"no index space can be derived from one of distinct values", space_of_distinct, RILL_ERR_ARGUMENT},
     {"columns must belong to the run's rows or to units", column_of_where, RILL_ERR_ARGUMENT},

@@ -33,7 +33,7 @@ static void blocks_are_aligned_and_freed_together(void **state)
     assert_int_equal((uintptr_t)one % 64, 0);
     memset(some, 0, 100 * sizeof *some);
     assert_int_equal(rill_arena_alloc(&blocks, &some, SIZE_MAX, 2, "too much"), RILL_ERR_MEMORY);
-    assert_string_equal(rill_error(ctx), "out of memory: too much overflows");
+    assert_string_equal(rill_error(ctx), "out of memory: the size of too much overflows");
     rill_arena_clear(&blocks);
     assert_int_equal(rill_memory_used(ctx), 0);
 }
@@ -322,9 +322,11 @@ static void foreign_formats_are_named(void **state)
     } forms[] = {
         {{"pytorch_model.bin"}, "pytorch_model.bin", "model.safetensors is missing: make it with rill convert bin "},
         {{"pytorch_model.bin.index.json"}, "pytorch_model.bin.index.json", "rill convert bin "},
-        {{"model.npz", "decoder.yml"}, "model.npz", "this is Marian's form: rill convert marian "},
-        {{"model2.pt", "model1.pt", "dict.de.txt"}, "model1.pt", "this is fairseq's form: rill convert fairseq "},
-        {{"model-q4.gguf"}, "model-q4.gguf", "this is llama.cpp's form: "},
+        {{"model.npz", "decoder.yml"}, "model.npz", "this is a Marian model: convert it with rill convert marian "},
+        {{"model2.pt", "model1.pt", "dict.de.txt"},
+         "model1.pt",
+         "this is a fairseq model: convert it with rill convert fairseq "},
+        {{"model-q4.gguf"}, "model-q4.gguf", "this is a GGUF file of llama.cpp: "},
         {{"alone.pt", "dict.json"}, NULL, NULL},
         {{"config.json"}, NULL, NULL},
     };

@@ -141,16 +141,17 @@ static void a_language_is_asked_for(void **state)
     rill_tokenizer_files files = asked("m2m_100");
     missing_file(
         &files,
-        "%s does not exist does not exist does not exist does not exist does not exist: the model has 6 languages, as ace_Arab and zul_Latn: say source-lang to the language of the inputs and which one to "
-        "write with target-lang, or write inputs as SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT and set language-columns");
+        "%s: the model has 6 languages, such as ace_Arab and zul_Latn: set source-lang to the language of the inputs "
+        "and target-lang to the language of the outputs, or write inputs as SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT "
+        "and set language-columns");
     files.source_language = "eng_Latn";
     missing_file(
         &files,
-        "%s does not exist does not exist does not exist does not exist does not exist: the model has 6 languages, as ace_Arab and zul_Latn: say target-lang to the language of the outputs, or give inputs as "
-        "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
+        "%s: the model has 6 languages, such as ace_Arab and zul_Latn: set target-lang to the language of the outputs, "
+        "or write inputs as SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT and set language-columns");
     files.target_language = "deu_Lat";
     refuse(&files, RILL_ERR_OPTION,
-           "target-lang: unknown language \"deu_Lat\"; its 6 languages are ace_Arab, deu_Latn, eng_Latn, "
+           "target-lang: unknown language \"deu_Lat\"; the model's 6 languages are ace_Arab, deu_Latn, eng_Latn, "
            "fra_Latn, zho_Hans, zul_Latn; did you mean \"deu_Latn\"?");
     rill_tokenizer *codec;
     files.target_language = NULL;
@@ -194,8 +195,8 @@ static void a_start_names_the_target(void **state)
     files.source_language = "en_XX";
     missing_file(
         &files,
-        "%s does not exist does not exist does not exist does not exist does not exist: the model has 25 languages, as ar_AR and zh_CN: say target-lang to the language of the outputs, or give inputs as "
-        "SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT with language-columns");
+        "%s: the model has 25 languages, such as ar_AR and zh_CN: set target-lang to the language of the outputs, "
+        "or write inputs as SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT and set language-columns");
     files.target_language = "de_DE";
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
     reads(codec, "a",
@@ -240,10 +241,11 @@ static void columns_name_languages(void **state)
     fails(codec, "en\t\ta", "the second column is empty, and target-lang is not set");
     fails(codec, "en\tfr", "expected SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, because language-columns is set");
     fails(codec, "en fr\tfr\ta",
-          "the first column: unknown language \"en fr\"; its 100 languages are af, am, ar, ast, az, ba, ...");
-    fails(codec, "en\tfrr\ta",
-          "the second column: unknown language \"frr\"; its 100 languages are af, am, ar, ast, az, ba, ...; did "
-          "you mean \"fr\"?");
+          "the first column: unknown language \"en fr\"; the model's 100 languages are af, am, ar, ast, az, ba, ...");
+    fails(
+        codec, "en\tfrr\ta",
+        "the second column: unknown language \"frr\"; the model's 100 languages are af, am, ar, ast, az, ba, ...; did "
+        "you mean \"fr\"?");
     rill_output_prefix opening;
     assert_ok(ctx, rill_tokenizer_output_prefix(codec, ctx, "en\tes\ta", 7, &opening));
     assert_int_equal(opening.forced_bos, rill_vocabulary_id(rill_tokenizer_target_vocab(codec), "__es__", 6));

@@ -192,10 +192,10 @@ static void others_are_refused(void **state)
         "!input-format: \"\" is not one of auto|tree|tagged|text",
         "!tokenized: \"2\" is not ",
         "!the options of an input are NAME=VALUE separated by spaces, found \"tokenized\"",
-        "!domain shiftreduce has no option \"weights\" of its own",
-        "!domain shiftreduce has no option \"device\" of its own",
-        "!domain shiftreduce has no option \"inputs\" of its own",
-        "!domain shiftreduce has no option \"k\" of its own",
+        "!domain shiftreduce has no option \"weights\" of single inputs",
+        "!domain shiftreduce has no option \"device\" of single inputs",
+        "!domain shiftreduce has no option \"inputs\" of single inputs",
+        "!domain shiftreduce has no option \"k\" of single inputs",
         "!the options of an input are NAME=VALUE separated by spaces, found \"\"",
         "!the options of an input are NAME=VALUE separated by spaces, found \"\"",
     };
@@ -212,7 +212,7 @@ static void others_are_refused(void **state)
     static const asked sentence[] = {{"Ein Hund.", "tokenized=1"}, {"Ein Hund.", NULL}};
     run r = {.input = sentence, .n = 2};
     decode(&r, "mt", "de-en", NULL, 0, 1);
-    assert_string_equal(r.output[0], "!domain mt has no option \"tokenized\" of its own");
+    assert_string_equal(r.output[0], "!domain mt has no option \"tokenized\" of single inputs");
     assert_int_not_equal(r.output[1][0], '!');
     forget(&r);
 }

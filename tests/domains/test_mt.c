@@ -626,7 +626,7 @@ static void inputs_fail_alone(void **state)
     assert_int_equal(inputs[3].status, RILL_EMPTY);
     assert_ok(ctx, domain->encode(pretokenized, 1, &long_input));
     assert_int_equal(long_input.status, RILL_ERR_INPUT);
-    assert_string_equal(long_input.message, "expected at most 39 pieces, found 40");
+    assert_string_equal(long_input.message, "expected at most 39 tokens, found 40");
     runner_close(typed);
     runner_close(pretokenized);
     free(path);

@@ -120,7 +120,7 @@ static void weights_in_a_pickle(void **state)
     remove_one("model.safetensors");
     write_string(folder, "pytorch_model.bin", "PK");
     assert_int_equal(open_folder(folder, 0), RILL_ERR_NOT_FOUND);
-    snprintf(sentence, sizeof sentence, "rill convert bin %s --out %s makes it", folder, folder);
+    snprintf(sentence, sizeof sentence, "make it with rill convert bin %s --out %s", folder, folder);
     assert_non_null(strstr(rill_error(ctx), "/pytorch_model.bin: model.safetensors is missing: "));
     assert_non_null(strstr(rill_error(ctx), sentence));
     remove_one("pytorch_model.bin");
@@ -359,7 +359,7 @@ static void ensembles_share_their_symbols(void **state)
     char sentence[200], piece[40];
     snprintf(piece, sizeof piece, "%s", seventh);
     set_key("vocab.json", piece, "2");
-    snprintf(sentence, sizeof sentence, ": number 2 is \">>de<<\" there and \"%s\" here; ", piece);
+    snprintf(sentence, sizeof sentence, ": token 2 is \">>de<<\" there and \"%s\" here; ", piece);
     does_not_match(sentence);
     json_decref(root);
     free(path);
@@ -385,7 +385,7 @@ static void ensembles_read_what_all_can(void **state)
         rill_input input = {.text = text, .length = 20 * 64 + more};
         snprintf(sentence, sizeof sentence,
                  more > 0 ? "expected at most 1280 bytes for a model of 20 positions, found 1281"
-                          : "expected at most 19 pieces, found ");
+                          : "expected at most 19 tokens, found ");
         assert_ok(ctx, rill_mt_domain.encode(m, 1, &input));
         assert_int_equal(input.status, RILL_ERR_INPUT);
         assert_memory_equal(input.message, sentence, strlen(sentence));

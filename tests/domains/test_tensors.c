@@ -267,7 +267,7 @@ static char *make_shards(const char *index)
         write_bytes(folder, names[i], bytes, length);
         free(bytes);
     }
-    write_string(folder, "model.safetensors.index.json places it", index);
+    write_string(folder, "model.safetensors.index.json", index);
     return folder;
 }
 
@@ -280,7 +280,7 @@ static char *make_shards(const char *index)
 static void several_files_are_one_set(void **state)
 {
     (void)state;
-    static const char *const doors[] = {".", "model.safetensors", "model.safetensors.index.json places it"};
+    static const char *const doors[] = {".", "model.safetensors", "model.safetensors.index.json"};
     char *folder = make_shards(COMPLETE_INDEX);
     for (size_t i = 0; i < 3; i++) {
         char *path = join_path(folder, doors[i]);
@@ -318,7 +318,7 @@ static void single_file_takes_precedence(void **state)
     rill_tensor_file_close(t);
     assert_int_equal(unlink(path), 0);
     free(path);
-    path = join_path(folder, "model.safetensors.index.json places it");
+    path = join_path(folder, "model.safetensors.index.json");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rill_tensor_file_open(&t, ctx, folder), RILL_ERR_IO);
     assert_error(ctx, "cannot open %s: it is a directory, expected a regular file", folder);

@@ -23,7 +23,6 @@ static char *joined(const rill_slice *tokens, size_t count)
     size_t length = 1;
     for (size_t i = 0; i < count; i++) length += tokens[i].length + 1;
     char *line = malloc(length), *pos = line;
-    assert_non_null(line);
     for (size_t i = 0; i < count; i++)
         pos += sprintf(pos, "%s%.*s", i ? " " : "", (int)tokens[i].length, tokens[i].data);
     *pos = '\0';
@@ -34,7 +33,6 @@ static char *joined(const rill_slice *tokens, size_t count)
 static char *listed(const rill_mentions *mentions)
 {
     char *line = malloc(mentions->bytes.length + 2 * mentions->count + 1), *pos = line;
-    assert_non_null(line);
     *pos = '\0';
     for (size_t i = 0; i < mentions->count; i++) {
         const struct rill_mention *m = &mentions->entries[i];

@@ -236,7 +236,7 @@ static void forms(void **state)
     assert_in_range(t.outputs, 3, 9);
     assert_int_equal(t.same, t.outputs);
     capacity_is_kept(model, "( lambda $0 e ( state:t $0 ) )");
-    refused(model, "( state:t </s>", "\"</s>\" is a mark");
+    refused(model, "( state:t </s>", "\"</s>\" is a special token");
     rill_model_close(model);
     model = open_example("semparse", "geo", 0);
     assert_int_equal(actions_of(model, "next_to:t $0 s0", action), 3);
@@ -268,8 +268,8 @@ static void trees(void **state)
     assert_in_range(t.outputs, 2, 6);
     assert_int_equal(t.same, t.outputs);
     capacity_is_kept(model, "shift NP shift <none> combine S+VP");
-    refused(model, "(NP (DT the) (NN cat))", "\"(NP\" is of a tree");
-    refused(model, "shift reduce", "\"reduce\" is neither shift nor combine nor a label");
+    refused(model, "(NP (DT the) (NN cat))", "\"(NP\" is part of a tree");
+    refused(model, "shift reduce", "\"reduce\" is not shift, combine or a label");
     rill_model_close(model);
 }
 

@@ -169,7 +169,7 @@ static void refused(void **state)
         {"gpu:0,cpu", 0, RILL_ERR_OPTION, "gpu:0 and cpu are of different kinds"},
         {"gpu:0,gpux:1", 0, RILL_ERR_OPTION, "of different kinds"},
         {"gpu:0,gpu:0000000000000000000000000000000000000000000000000000001", 0, RILL_ERR_OPTION, "unknown device"},
-        {"gpu:0,gpu:00", 0, RILL_ERR_OPTION, "without zeros before it"},
+        {"gpu:0,gpu:00", 0, RILL_ERR_OPTION, "without leading zeros"},
         {"auto,auto", 0, RILL_ERR_OPTION, "auto cannot be part of a list"},
         {"gpu:0", -1, RILL_ERR_ARGUMENT, "-1 workers"},
     };
@@ -187,7 +187,7 @@ static void refused(void **state)
     many[sizeof many - 1] = '\0';
     b = (bench){0};
     assert_int_equal(open_with(&b, many, 0, 0), RILL_ERR_OPTION);
-    assert_non_null(strstr(rill_error(b.ctx), "more than 64 devices"));
+    assert_non_null(strstr(rill_error(b.ctx), "at most 64 devices"));
     end(&b);
 }
 

@@ -29,7 +29,7 @@ static void bad_declarations(void **state)
         {"rill.domain(3)", "table expected"},
         {"rill.domain()", "table expected"},
         {"rill.domain{ name = 7, actions = 2, " THREE "}", "name is a number; a string was expected"},
-        {"rill.domain{ name = 'Big', actions = 2, " THREE "}", "a name is made of a-z"},
+        {"rill.domain{ name = 'Big', actions = 2, " THREE "}", "the name may only have a-z"},
         {"rill.domain{ name = 'd\\0d', actions = 2, " THREE "}", "name contains a zero byte"},
         {"rill.domain{ name = 'd', summary = {}, actions = 2, " THREE "}", "summary is a table"},
         {"rill.domain{ name = 'd', finalise = 2, " THREE "}", "\"finalise\": did you mean \"finalize\"?"},

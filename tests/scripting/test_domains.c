@@ -295,7 +295,7 @@ static void texts_to_actions(void **state)
         {LETTERS "}", "ban", "5 5", "5 a\n"},
         {LETTERS "}", "ban", "5 ||| a", "b b\n"},
         {LETTERS "}", "require", "b f", "b f\n"},
-        {LETTERS "}", "ban", "3", "\"3\" is the name of no action"},
+        {LETTERS "}", "ban", "3", "the model has no action \"3\""},
         {LETTERS "}", "ban", "bf", "\"bf\" is the name of no action"},
         /* with tokenize */
         {LETTERS BY_LETTERS "}", "ban", "5", "a a\n"},

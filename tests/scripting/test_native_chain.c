@@ -251,7 +251,7 @@ static void negative_results(void **state)
           RILL_ERR_PLUGIN, "returned -1099511627776");
     fails(&(plan){NATIVE_PRELUDE "f = bind('fail_row', 'rill_status(rows*, modifiers*)')", SCRIPT_SCORER,
                   "native-fail_row"},
-          RILL_ERR_PLUGIN, "names row");
+          RILL_ERR_PLUGIN, "row 7 does not exist");
     /* Positive results, and types other than signed integers, are ignored. */
     static const char *const quiet[] = {
         NATIVE_PRELUDE "f = bind('fail_with', 'int64(candidates*, int64)'):with(3)",

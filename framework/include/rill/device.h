@@ -129,7 +129,7 @@ typedef int32_t rill_path;
 
 enum { RILL_NONE = 0 }; /* an omitted handle */
 enum { RILL_ROWS = 0 }; /* the index space of the run's rows */
-enum { RILL_OWN = -1 }; /* in place of a column: the row's own index */
+enum { RILL_OWN = -1 }; /* passed as a column: the row's own index */
 
 /* A graph without operations; `name` is for messages and profiles. */
 RILL_API rill_graph rill_graph_begin(rill_network *network, const char *name);
@@ -237,7 +237,7 @@ typedef struct rill_scan {
     rill_index_space space;       /* ragged */
     size_t hidden;                /* H */
     rill_matrix recurrent;        /* 4H x H, or 3H x H */
-    rill_constant recurrent_bias; /* of a GRU: [3H] */
+    rill_constant recurrent_bias; /* bias of a GRU's recurrent product, [3H]; none: 0 */
     /* [units, 4H or 3H], bias included: a ragged tensor, or rows of a constant by a column of the space */
     rill_view gates;
     int32_t shift; /* if gates are a ragged tensor: unit t reads row t + shift of its input */

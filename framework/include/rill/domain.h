@@ -77,7 +77,7 @@ typedef struct rill_input {
     const char *text; /* in: the input, [length] bytes as read, without newline; not NUL-terminated */
     size_t length;    /* in: bytes of text */
     int64_t id;       /* in: position in the input stream from 0 */
-    int32_t slot;     /* in: where its encoder memory goes */
+    int32_t slot;     /* in: slot for the input's encoder memory */
     /* out: RILL_OK on entry; a negative status fails this input alone, see rill_input_fail(); RILL_EMPTY: the input has nothing to
      * decode, its output is empty and its slot stays unused */
     rill_status status;
@@ -341,7 +341,8 @@ typedef struct rill_domain {
     /* (optional: inputs are decoded whole) Split an input into sentences that may be decoded as separate inputs and whose outputs are
      * concatenated. Called with the model, not a runner, as `tokenize` is.
      *   always: 0: split only inputs longer than the model was trained for
-     *   *n: number of sentences, of which the first `capacity` are written, ascending; 1: the input is decoded whole, and nothing is written;
+     *   *n: number of sentences, of which the first `capacity` are written, ascending; 1: the input is decoded whole, and none is
+     *   written;
      *   0: likewise, because its task must not be split
      *   *head: length in bytes of a prefix, such as a language tag, to repeat before every sentence; 0 on entry
      *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: this model's inputs are not made of sentences) · RILL_ERR_MEMORY */

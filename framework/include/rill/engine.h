@@ -87,7 +87,8 @@ typedef struct rill_engine_setup {
     int32_t n_fields;
     rill_clock_fn clock; /* the clock for deadlines (rill_request.timeout); NULL: the system's monotonic clock */
     void *clock_user;
-    rill_key_fn cube_key; /* with the setting cube: the equivalence classes; NULL: the last action */
+    rill_key_fn
+        cube_key; /* with the option cube: the function that gives the equivalence class of hypotheses; NULL: the last action */
     void *cube_key_user;
     /* position of the first input in a longer stream, from which the seeds of samples are computed. Ids count from 0 nevertheless */
     int64_t first_input;
@@ -234,7 +235,7 @@ RILL_API const char *rill_finish_reason_name(rill_finish_reason reason);
 
 /* Outputs and results belong to librill, which may have more members than the program's header. */
 typedef struct rill_output {
-    size_t struct_size; /* of librill's rill_output */
+    size_t struct_size; /* size of the library's rill_output */
     const char *text;   /* the text that the domain's finalize wrote; NUL-terminated */
     size_t text_bytes;  /* bytes of text, without the NUL */
     double path_score;  /* sum over actions of log-probabilities and scorers' bonuses */
@@ -252,7 +253,7 @@ typedef struct rill_output {
 } rill_output;
 
 typedef struct rill_result {
-    size_t struct_size;                 /* of librill's rill_result */
+    size_t struct_size;                 /* size of the library's rill_result */
     int64_t id;                         /* position in the input stream, from 0 */
     rill_status status;                 /* RILL_OK, or the reason why there are no outputs */
     const char *message;                /* a sentence when status is negative, else "" */
@@ -261,7 +262,7 @@ typedef struct rill_result {
     int32_t outputs_found;
     int32_t timed_out; /* 1: the deadline passed first; the outputs, if any, are the best so far */
     int32_t has_more;  /* 1: another result is ready; 0: the next one may take long, so flush buffered output */
-    void *user;        /* of its request, else NULL */
+    void *user;        /* `user` of the input's request, else NULL */
     /* the domain's warning about how it read the input ("the model does not know ..."), else "" */
     const char *warning;
     int32_t outputs_requested; /* the input's n-best; 0: it is empty or failed */

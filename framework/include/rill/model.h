@@ -120,9 +120,9 @@ RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t act
 /* Return the action of that name; RILL_NO_ACTION if no action has it or the domain names no actions. */
 RILL_API int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length);
 /* Tokenize a text: the actions that write it within an output, without start and end actions. *n is the number of actions, and the first
- * `capacity` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation, space-separated
- * tokens for logical forms. Where outputs are not sequences of actions (trees), and where the domain cannot tokenize, the text consists of
- * names of actions separated by spaces; an action without a name is written as its number.
+ * `capacity` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation,
+ * space-separated tokens for logical forms. Where outputs are not sequences of actions (trees), and where the domain cannot tokenize,
+ * the text consists of names of actions separated by spaces; an action without a name is written as its number.
  *   ctx: the calling thread's, for example a scorer's own; it records failures
  *   on failure *n is 0
  *   RILL_OK · RILL_ERR_NOT_FOUND (the domain cannot tokenize and names no actions) · RILL_ERR_INPUT (the model's actions cannot write

@@ -88,7 +88,7 @@ typedef struct rill_value {
     int64_t integer;
     double real;
     const char *text;
-    size_t length; /* of `text`, which is terminated too */
+    size_t length; /* bytes of `text`, without its NUL */
 } rill_value;
 
 /* Convert a value of a JSON document or a script to the text that rill_option_read() accepts, which then checks it. For a number, a text is

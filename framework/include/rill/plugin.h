@@ -27,7 +27,7 @@ RILL_C_BEGIN
 typedef struct rill_plugin_table {
     uint32_t abi_version;              /* RILL_ABI_VERSION */
     uint32_t struct_size;              /* sizeof(rill_plugin_table) */
-    const char *name;                  /* for messages */
+    const char *name;                  /* name of the plugin, for messages */
     const rill_domain *const *domains; /* NULL-terminated lists, or NULL */
     const rill_heuristic *const *heuristics;
     const rill_scorer *const *scorers;

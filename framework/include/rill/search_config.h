@@ -98,7 +98,7 @@ RILL_API rill_status rill_option_sources_domain_values(rill_context *ctx, const 
 
 /* The combined configuration. */
 typedef struct rill_search_config {
-    rill_engine_setup *setup;      /* for rill_engine_create(); the caller adds trace, fields and clock */
+    rill_engine_setup *setup;      /* setup for rill_engine_create(); the caller adds trace, fields and clock */
     const rill_settings *resolved; /* setup's settings with presets applied, as an engine resolves them */
     /* dropped options of file sources, as "heuristics (absolute:10), options.beam_size"; "" if none was dropped */
     const char *ignored;

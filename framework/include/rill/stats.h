@@ -8,15 +8,15 @@
 RILL_C_BEGIN
 
 typedef struct rill_seconds {
-    double encode;   /* in the domain, allocating states included */
-    double step;     /* in the domain */
-    double score;    /* in the domain */
+    double encode;   /* seconds in the domain's encode(), including the allocation of states */
+    double step;     /* seconds in the domain's step() */
+    double score;    /* seconds in the domain's score() */
     double choose;   /* admission (without encode), scheduler, budget function, collecting rows */
     double select;   /* validating and merging choices, making outputs */
     double prune;    /* heuristics, and further calls for the setting `check` */
     double commit;   /* making new beams, node bookkeeping */
-    double finalize; /* in the domain, and in sorting outputs */
-    double scorers;  /* in the scorers */
+    double finalize; /* seconds in the domain's finalize(), and in sorting outputs */
+    double scorers;  /* seconds in scorers */
     double total;    /* inside rill_engine_step() and rill_engine_submit(), and in finalizing elsewhere (workers.h) */
     double waited;   /* part of score: waiting for asynchronous scores */
     double hidden;   /* part of total: work done while asynchronous scores were computed, without waiting */
@@ -47,7 +47,7 @@ typedef struct rill_stats {
     rill_seconds seconds;
     int64_t nodes_bound;     /* limit on nodes from max_nodes or memory; 0: none */
     int64_t restarted;       /* times an item was restarted because the node limit left too few nodes */
-    int64_t cube_hypotheses; /* in items with cube pruning, summed over phases: live hypotheses, ... */
+    int64_t cube_hypotheses; /* live hypotheses of inputs with cube pruning, summed over phases, ... */
     int64_t cube_classes;    /* ... classes expanded on their behalf ... */
     int64_t cube_rescored;   /* ... and further rows expanded for exact scores of children */
     int64_t certified;       /* inputs whose best output is proven to be the model's best (setting certify) */
@@ -57,7 +57,7 @@ typedef struct rill_stats {
 
 /* What happened to a candidate. */
 typedef enum rill_trace_fate {
-    RILL_FATE_LIVE = -1,      /* in the beam, to be expanded */
+    RILL_FATE_LIVE = -1,      /* in the new beam: the candidate will be expanded */
     RILL_FATE_WAITING = -2,   /* ended, and stays in the beam below a live candidate */
     RILL_FATE_OUTPUT = -3,    /* has left the beam as an output */
     RILL_FATE_BEAM_FULL = -4, /* did not fit in the beam */
@@ -68,10 +68,10 @@ typedef enum rill_trace_fate {
 /* A candidate of a timestep. An ended candidate that stays in the beam is its own parent. */
 typedef struct rill_trace_hypothesis {
     int32_t item;      /* index in `items` */
-    int32_t phase;     /* of the timestep */
+    int32_t phase;     /* phase of the timestep */
     int32_t parent;    /* rank in the item's beam before the phase */
     int32_t rank;      /* rank in the item's beam after the phase; -1: not in the beam */
-    int32_t action;    /* its last action */
+    int32_t action;    /* last action of the candidate */
     int32_t fate;      /* rill_trace_fate */
     double path_score; /* sum of log-probabilities and scorers' bonuses */
 } rill_trace_hypothesis;
