@@ -186,7 +186,8 @@ static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 
 /* Remove a reference; at zero the hyp is freed and its parent loses one, recursively. */
 void hyp_pool_release(hyp_pool *f, hyp_arena *a, int32_t hyp);
-/* The same for n hyps; the array is overwritten. One generation at a time for all, so that the next one is prefetched meanwhile. */
+/* Release n hyps; the array is overwritten. Parents are released generation by generation, so that the next generation is prefetched
+ * meanwhile. */
 void hyp_pool_release_all(hyp_pool *f, hyp_release *released, int32_t n);
 
 /* The node of `hyp`, or RILL_NO_NODE. */

@@ -42,7 +42,7 @@ int32_t input_queue_space(const input_queue *in);
 /* Copy one input. RILL_OK · RILL_ERR_MEMORY (nothing taken) */
 rill_status input_queue_add(input_queue *in, int64_t id, const char *text, size_t length, int64_t size,
                             rill_status failed, request *own_request);
-/* The same with a packed request, of any size. */
+/* Append an input with a packed request of any size. */
 rill_status input_queue_add_packed(input_queue *in, int64_t id, const char *text, size_t length, rill_status failed,
                                    const char *packed, size_t bytes);
 static inline const char *queued_input_packed(const queued_input *entry)

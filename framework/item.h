@@ -80,7 +80,7 @@ typedef struct item {
 typedef struct items {
     rill_context *ctx;
     rill_columns memory;
-    /* By slot, [memory.capacity]. */
+    /* [memory.capacity] the item of each slot. */
     item *item;
     uint8_t *done;          /* the item has stopped and is to be finished */
     uint8_t *busy;          /* 1: the item is in a timestep whose score call is in progress (decode_loop.c) */
@@ -91,7 +91,7 @@ typedef struct items {
     int32_t n_ready, first_ready, last_ready; /* a list through `next_slot`, in order of admission */
 } items;
 
-/* For qsort(): by final score, ties in order of arrival. */
+/* Compare outputs for qsort(): by final score, ties in order of arrival. */
 int item_output_compare(const void *left, const void *right);
 
 void items_init(items *all, rill_context *ctx);

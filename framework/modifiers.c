@@ -184,7 +184,7 @@ rill_status rill_modifiers_divide_banks(rill_modifiers *b, int32_t row, int32_t 
     return RILL_OK;
 }
 
-/* Also adds a bonus of 0, so that the action is requested as a pick wherever the model ranks it. */
+/* Assign an action to a bank. Also add a bonus of 0, so that the action is requested as a pick wherever the model ranks it. */
 rill_status rill_modifiers_assign_bank(rill_modifiers *b, int32_t row, int32_t action, int32_t bank)
 {
     int32_t index = row;

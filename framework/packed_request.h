@@ -11,7 +11,7 @@
  * `start_time`: its deadline counts from here. RILL_OK · RILL_ERR_MEMORY */
 rill_status packed_request_write(rill_text *out, const rill_request *req, const chain *c, double start_time);
 
-/* As request_create(), from packed bytes. */
+/* Make a request from packed bytes; otherwise as request_create(). */
 rill_status packed_request_read(requests *all, const rill_model *model, chain *c, const char *bytes, request **out);
 
 void *packed_request_user(const char *bytes);

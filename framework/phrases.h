@@ -39,7 +39,7 @@ void constraint_destroy(void *self);
 
 /* Append phrases tokenized from a text. RILL_OK: appended, or a refusal is recorded · RILL_ERR_MEMORY · RILL_ERR_PLUGIN (the domain's) */
 rill_status phrases_read(phrases *list, const char *name, const rill_model *model, const char *text);
-/* The same from action numbers separated by spaces, as one phrase. */
+/* Add one phrase, given by action numbers separated by spaces. */
 rill_status phrases_read_ids(phrases *list, const char *name, const rill_model *model, const char *text);
 /* Record a refusal with a message that begins with the constraint's name. */
 rill_status phrases_fail(phrases *list, const char *name, const char *format, ...)

@@ -14,7 +14,7 @@ void reorder_init(reorder_buffer *o, rill_context *ctx, const rill_settings *set
     o->max_span = span > (1 << 28) ? 1 << 28 : (int32_t)span;
 }
 
-/* With the context that it was made with, which may be another buffer's. */
+/* Free the record with the context that made it, which may be another buffer's. */
 static void result_record_destroy(result_record *record)
 {
     rill_context *ctx = record->text.ctx;

@@ -246,7 +246,7 @@ static int32_t named_action(const rill_model *model, rill_context *ctx, const ch
     return status == RILL_ERR_NOT_FOUND ? (int32_t)number : RILL_NO_ACTION;
 }
 
-/* For a domain without tokenize: names of actions separated by spaces. */
+/* Read names of actions separated by spaces, for a domain without tokenize(). */
 static rill_status read_action_names(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                      int32_t *action, int32_t capacity, int32_t *n)
 {

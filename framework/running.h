@@ -22,7 +22,7 @@ enum {
     RUNNING_TAKEN = 1,     /* chosen in this timestep */
     RUNNING_NAMED = 2,     /* the scheduler has chosen the item, in the part of its order that has been read */
     RUNNING_MAX_SKIPS = 8, /* an item passed over this often goes first */
-    /* so does an item not expanded for this many rounds of one expansion per live hypothesis in flight */
+    /* an item that was not expanded for this many rounds goes first too; a round is one expansion per live hypothesis in flight */
     RUNNING_MAX_ROUNDS = 4
 };
 

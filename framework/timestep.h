@@ -46,7 +46,7 @@ typedef struct merge_key {
     int32_t rank;
 } merge_key;
 
-/* For qsort(): by score, parent's rank, order of the parent's choices, group. */
+/* Compare children for qsort(): by score, parent's rank, order of the parent's choices, group. */
 int merge_head_compare(const void *left, const void *right);
 
 /* commit.c: references and holds that surviving children add to a beam entry's hyp. */
@@ -98,7 +98,7 @@ typedef struct timestep {
     modifier_table modifier_table;
     topk topk;
     cube_pass cube;
-    /* of the second call of cube pruning, with its modifiers: the first call's are still read after it */
+    /* top-k selection of the second call of cube pruning; the first call's results are still read after it */
     topk cube_topk;
     rill_modifiers cube_modifiers;
     modifier_table cube_modifier_table;
@@ -125,7 +125,7 @@ void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info,
 void timestep_finish(timestep *t);
 /* Reserve memory for `rows` rows. */
 rill_status timestep_reserve_rows(timestep *t, size_t rows);
-/* Of the call in progress. */
+/* The top-k selection of the score call in progress. */
 static inline topk *timestep_topk(timestep *t)
 {
     return t->cube.second_call ? &t->cube_topk : &t->topk;

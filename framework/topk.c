@@ -461,7 +461,7 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n)
     rill_carver carver = {0};
     s->modifiers = rules;
     s->n = n;
-    /* only the domain knows which choices are terminal */
+    /* if only the domain knows which choices are terminal, all actions are requested */
     s->all_actions = s->info->terminals_by_flag && !rules->limits_only;
     s->request = (rill_score_request){.legal_words = ((size_t)s->info->actions + 63) / 64};
     const topk_sizes sizes = measure_sizes(s);

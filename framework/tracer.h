@@ -28,7 +28,7 @@ void tracer_candidate(const tracer *t, timestep *step, int32_t i, int32_t j, int
 void tracer_output(const tracer *t, timestep *step, int32_t i, int32_t parent, int32_t action, double score);
 /* End of the timestep: its number, and the seconds since the previous one ended. */
 void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds);
-/* In timestep `number` an item was admitted, finished or restarted. */
+/* Trace that an item was admitted, finished or restarted in timestep `number`. */
 void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
                  rill_status status);
 

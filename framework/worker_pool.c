@@ -32,7 +32,7 @@ static rill_status make_locks(worker_pool *f, rill_context *ctx)
     return failed ? rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: cannot make a lock") : RILL_OK;
 }
 
-/* As many inputs as all engines may admit at once; with sorting, the sort window. */
+/* Capacity of the shared queue: as many inputs as all engines may admit at once; with sorting, the sort window. */
 static int32_t queue_window(const rill_settings *settings, int32_t n)
 {
     if (settings->sort != RILL_SORT_NONE) return settings->sort_window;

@@ -12,7 +12,7 @@
 #if defined(RILL_KERNELS_ARM) && defined(__linux__)
 #include <sys/auxv.h>
 
-/* For C libraries without these constants. */
+/* Definitions for C libraries without these constants. */
 #if !defined(HWCAP_ASIMDDP)
 #define HWCAP_ASIMDDP (1ul << 20)
 #endif

@@ -60,7 +60,7 @@ __attribute__((target("avx512f,avx512vnni"))) static void dot_vnni(rill_peak_loo
     loop->sum += (float)_mm512_reduce_add_epi32(a[0]);
 }
 
-/* As the kernel for AVX2 multiplies: pairs of 16-bit numbers. */
+/* Multiply pairs of 16-bit numbers, as the AVX2 kernel does. */
 __attribute__((target("avx2"))) static void dot_pairs_avx2(rill_peak_loop *loop)
 {
     __m256i a[ACCUMULATORS];

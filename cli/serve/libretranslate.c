@@ -86,7 +86,7 @@ static int choose_services(api_request *request, api_answer *refused)
 
 /* --- translate ---------------------------------------------------------------------------------------------------- */
 
-/* In a form, numbers are texts. */
+/* Read "alternatives"; in a form, numbers are texts. */
 static int read_alternatives(api_request *r, api_answer *refused)
 {
     const json_t *value = json_object_get(r->body, "alternatives");

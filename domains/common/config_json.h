@@ -19,7 +19,7 @@ typedef struct rill_config rill_config;
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (not JSON, not an object) · RILL_ERR_MEMORY */
 rill_status rill_config_open(rill_config **out, rill_context *ctx, const char *path);
 
-/* The same for bytes in memory; `name` stands for the path in errors and is copied. */
+/* Read a configuration from bytes in memory, otherwise as rill_config_open(); `name` stands for the path in errors and is copied. */
 rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *name, const char *bytes, size_t length);
 
 void rill_config_close(rill_config *config); /* NULL is allowed */

@@ -10,7 +10,7 @@
  * RILL_ERR_NOT_FOUND. Otherwise RILL_OK, and nothing is recorded. Call it after looking for supported formats. */
 rill_status rill_unsupported_format_fail(rill_context *ctx, const char *directory);
 
-/* Likewise if `type`, config.json's model_type, is a decoder-only language model's. */
+/* Fail with a message if `type`, config.json's model_type, is that of a decoder-only language model. */
 rill_status rill_unsupported_type_fail(rill_context *ctx, const char *directory, const char *type);
 
 #endif

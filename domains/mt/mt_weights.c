@@ -222,7 +222,7 @@ static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
     return RILL_OK;
 }
 
-/* As in Marian: an inner block as wide as the model has no second layer. */
+/* Load average attention. As in Marian, an inner block as wide as the model has no second layer. */
 static rill_status load_average(loader *l, const char *layer, mt_recurrence *out)
 {
     static const char *const inner = "fc1", *const outer = "fc2", *const own = "input_gate", *const mean = "mean_gate";

@@ -151,14 +151,16 @@ uint64_t rill__hash(uint64_t hash, const void *data, size_t length);
 /* Read one line of the file, without newline. RILL_OK · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill__lexicon_line(rill_lexicon *lexicon, const char *text, size_t length);
 
-/* Refuse a word that no question can contain: tokens are lower case and have no punctuation at the end. Same returns.
+/* Refuse a word that no question can contain: tokens are lower case and have no punctuation at the end.
  */
 rill_status rill__lexicon_check_word(rill_lexicon *lexicon, rill_slice word);
 
-/* Read `text` as the pattern of a rule, or with `preference` as that of a preference. Same returns. */
+/* Read `text` as the pattern of a rule, or with `preference` as that of a preference.
+ *   RILL_OK · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_slice text, int preference, rill__pattern *out);
 
-/* Split a rule's constant at its {}, {am} or {pm}. Same returns. */
+/* Split a rule's constant at its {}, {am} or {pm}.
+ *   RILL_OK · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill__lexicon_constant(rill_lexicon *lexicon, rill_slice text, rill__rule *rule);
 
 /* Record "<file>:<line>: <sentence>" and return RILL_ERR_FORMAT. */

@@ -128,7 +128,7 @@ static rill_status read_file(lexicon_reader *r)
     return status;
 }
 
-/* By source token, then by descending probability, then by target id. */
+/* Order lexicon entries by source token, then by descending probability, then by target id. */
 static int compare(const void *a, const void *b)
 {
     const lexicon_pair *x = a, *y = b;

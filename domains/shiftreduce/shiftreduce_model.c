@@ -252,7 +252,7 @@ static rill_status read_part(loader *l, int layer, int direction, const char *pa
     return read_floats(l, name, 4 * l->p->hidden, columns, out);
 }
 
-/* Stack both directions' input weights: inputs[8H, columns]; likewise their biases. */
+/* Stack the input weights of both directions: inputs[8H, columns]. Stack their biases in the same order. */
 static rill_status load_layer(loader *l, int layer, size_t columns, float **inputs, float *bias)
 {
     parser *p = l->p;

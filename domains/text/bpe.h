@@ -14,7 +14,7 @@
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
 rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const char *path);
 
-/* The same for bytes in memory; `name` stands for the path in errors. */
+/* Read merges from bytes in memory, otherwise as rill_merges_open(); `name` stands for the path in errors. */
 rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
                               size_t length);
 

@@ -125,7 +125,7 @@ typedef struct rill_family_tokenizer {
 rill_status rill_family_open(rill_family_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files);
 void rill_family_close(rill_family_tokenizer *self); /* NULL is allowed */
 
-/* As the tokenizer's functions of these names. */
+/* These functions are the family's part of rill_tokenizer_encode() and so on, with the same contracts. */
 rill_status rill_family_encode(const rill_family_tokenizer *self, const char *bytes, size_t length, rill_ids *out,
                                rill_output_prefix *opening);
 rill_status rill_family_output_prefix(const rill_family_tokenizer *self, rill_context *ctx, const char *bytes,

@@ -27,7 +27,7 @@ int rill_moses_language_find(const char *name, rill_moses_language *out);
 rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const char *directory,
                                rill_moses_language language);
 
-/* The same for bytes in memory; `name` stands for the path in errors. */
+/* Read prefixes from bytes in memory, otherwise as rill_prefixes_open(); `name` stands for the path in errors. */
 rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const char *name, const char *bytes,
                                 size_t length);
 

@@ -24,7 +24,7 @@ void rill_sentence_begin(rill_sentence *s);
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_sentence_add(rill_sentence *s, const char *word, size_t length, int32_t tag);
 
-/* The same, with brackets escaped as in trees. */
+/* Add a word and its tag as rill_sentence_add() does, with brackets escaped as in trees. */
 rill_status rill_sentence_add_escaped(rill_sentence *s, const char *word, size_t length, int32_t tag);
 
 /* Append bytes to the start of the next word.

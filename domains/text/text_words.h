@@ -26,7 +26,7 @@ rill_slice rill_next_word(rill_slice *text);
  * (U+200C, U+200D). */
 size_t rill_space_length(const char *text, size_t length);
 
-/* Likewise for Unicode spaces: words of natural text. Model tokens are separated by ASCII spaces. */
+/* Return the next word of natural text, which Unicode spaces separate. (Model tokens are separated by ASCII spaces.) */
 rill_slice rill_next_text_word(rill_slice *text);
 
 /* Call fn with each word as rill_next_word(). RILL_OK · what fn returned */

@@ -38,7 +38,7 @@ rill_status rill_vocabulary_from_list(rill_vocabulary **out, rill_context *ctx, 
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE: why) · RILL_ERR_MEMORY */
 rill_status rill_vocabulary_open_json(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit);
 
-/* The same for bytes in memory; `name` stands for the path in errors. */
+/* Read a JSON vocabulary from bytes in memory; `name` stands for the path in errors. */
 rill_status rill_vocabulary_parse_json(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
                                        size_t length, int32_t limit);
 

@@ -211,7 +211,7 @@ __device__ static inline void best_merge_list(uint64_t (&key)[N], const uint64_t
     best_merge<N>(key);
 }
 
-/* What a block shares. */
+/* Shared memory of a block. */
 typedef struct best_shared {
     symbols_total *total; /* [warps] */
     int *again;

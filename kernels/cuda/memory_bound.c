@@ -7,7 +7,7 @@
  * device memory: the last granule of each counts as the session's constant. */
 #include "executor.h"
 
-/* By rows of the run, and by units of ragged spaces. */
+/* Bytes per row of the run, and per unit of ragged index spaces. */
 typedef struct row_unit_bytes {
     size_t row, unit;
 } row_unit_bytes;
@@ -84,7 +84,7 @@ static row_unit_bytes graph_work_bytes(const rill_network *network, const dev_gr
     return sum_bytes(sum_bytes(panel, sums), sum_bytes(choices, scan));
 }
 
-/* Of attention over long memories, which has its own bound. */
+/* Bytes of attention over long memories, which has its own bound. */
 static size_t attention_part_bytes(const dev_graph *p)
 {
     size_t max = 0;

@@ -365,7 +365,7 @@ void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table tab
 
 /* --- values' memory ----------------------------------------------------------------------------------------------- */
 
-/* Of the buffers free when the tensor is first written, the one that needs to grow least. */
+/* Among the buffers that are free when the tensor is first written, find the one that needs to grow least. */
 static dev_buffer *find_buffer(dev_graph *p, const dev_tensor *value)
 {
     dev_buffer *best = NULL;

@@ -106,7 +106,7 @@ static void one_row_u8s8(const rill_gemm *g, size_t r, const int8_t *row, float 
     }
 }
 
-/* On the calling thread: scratch holds one row at a time. */
+/* Multiply all rows on the calling thread; scratch holds one row at a time. */
 static void all_rows_u8s8(const rill_gemm *g)
 {
     assert(g->scratch);

@@ -86,7 +86,7 @@ static void score_additive(const rill_attention *a, const group *g, size_t t, in
 
 /* ---- softmax --------------------------------------------------------------------------------------------- */
 
-/* In place over n >= 1 scores. A NaN among them reaches every entry: through the maximum or through the sum. */
+/* Softmax in place over n >= 1 scores. A NaN among them reaches every entry: through the maximum or through the sum. */
 static void softmax(float *p, size_t n)
 {
     const vf lowest = v_set1(-INFINITY);

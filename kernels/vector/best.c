@@ -508,7 +508,7 @@ static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_
     return count;
 }
 
-/* Of the legal symbols. */
+/* Maximum logit of the legal symbols. */
 static float max_legal_logit(const scan *s)
 {
     return v_hmax(v_max(v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])));

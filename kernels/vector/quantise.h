@@ -113,7 +113,7 @@ RILL_INLINE void store_products(const strip *s, const tile_rows *t, int32_t (*su
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
 
-/* At most `rate` operations per ns and thread. */
+/* Multiply, assuming at most `rate` operations per ns and thread when threads are chosen. */
 static inline void run_u8s8(const rill_gemm *g, const tile_set *tiles, double rate, rill_pool *pool)
 {
     const size_t k = g->w->k, stride = rill_quant_stride(k, sizeof(element));

@@ -181,7 +181,7 @@ RILL_API rill_view rill_view_table(rill_table table, rill_column row);
 RILL_API rill_view rill_view_constant(rill_constant constant, rill_column row);
 /* Row `unit` of the slot's rows in a ragged table; RILL_OWN for a unit's own number. */
 RILL_API rill_view rill_view_ragged(rill_table table, rill_column slot, rill_column unit);
-/* The same rows as `view`, from float `first` of each row on. */
+/* Return a view of the same rows that begins at float `first` of each row. */
 RILL_API rill_view rill_view_offset(rill_view view, size_t first);
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
@@ -406,7 +406,7 @@ typedef struct rill_session rill_session;
 RILL_API rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_network *network, int threads);
 RILL_API void rill_session_close(rill_session *stream); /* NULL is allowed */
 
-/* From now on allow ids of nodes below `nodes` and of slots below `slots`; contents of tables are kept. */
+/* Allow ids of nodes below `nodes` and of slots below `slots` in later calls; contents of tables are kept. */
 RILL_API rill_status rill_session_reserve(rill_session *stream, int32_t nodes, int32_t slots);
 
 /* Give slot slots[i] units[i] rows in every ragged table, for i < n; the slot's old contents are lost.
