@@ -152,7 +152,7 @@ uint64_t rill__hash(uint64_t hash, const void *data, size_t length);
 rill_status rill__lexicon_line(rill_lexicon *lexicon, const char *text, size_t length);
 
 /* Refuse a word that no question can contain: tokens are lower case and have no punctuation at the end.
- */
+ *   RILL_OK · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill__lexicon_check_word(rill_lexicon *lexicon, rill_slice word);
 
 /* Read `text` as the pattern of a rule, or with `preference` as that of a preference.
