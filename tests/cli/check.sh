@@ -284,7 +284,7 @@ exits 1; lines 5; tells "domain semparse: " agree; tells "mask run.lua:6: FAILED
 run "$rill" check "$root/examples/lua/run.lua" --runs 1
 exits 0; silent; lines 3
 run "$rill" check run.lua run.lua
-exits 1; says "expected one trace, found another, \"plain.jsonl\""
+exits 1; says "expected one run file, found another"
 
 # what a call that failed did not come to is no mask in vain
 cat >masks.lua <<'END'

@@ -162,10 +162,10 @@ feed text "$rill" run pretty.lua -q
 exits 0; same out indented
 printf 'return { model = "%s", pretty = true, sweep = rill.sweep{ k = {1, 2} } }\n' "$model" >sweep.lua
 feed text "$rill" run sweep.lua -q
-exits 1; says 'a sweep prints no outputs'
+exits 1; says 'a sweep cannot be combined with --pretty'
 run "$rill" decode -m "$model" -q -i text --pretty --n-best 2
 exits 1
-says "--pretty cannot be combined with --n-best"
+says "--pretty writes one tree per input, in order: leave out --n-best"
 run "$rill" decode -m "$model" -q -i text --pretty --unordered
 exits 1; says "--unordered"; prints_nothing
 run "$rill" run pretty.lua --config sweep.lua -q -i text

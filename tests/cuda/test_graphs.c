@@ -111,7 +111,7 @@ static void check_problem(rill_context *ctx, uint64_t seed)
     assert_int_equal(rill_network_open(&plan, ctx, device), RILL_OK);
     const rill_status status = build_network(&p->t, plan, &program);
     if (status != RILL_OK && strstr(rill_error(ctx), "from the host") == NULL &&
-        strstr(rill_error(ctx), "f16 holds numbers up to 65504") == NULL)
+        strstr(rill_error(ctx), "f16 has numbers up to 65504") == NULL)
         fail_msg("seed %llu: %s", (unsigned long long)seed, rill_error(ctx));
     if (status == RILL_OK) {
         outcome truth = interpret_with(p, RILL_ISA_REF), other = interpret_with(p, RILL_ISA_AVX2 | RILL_ISA_NEON);

@@ -211,7 +211,7 @@ static void memory_limit_is_kept(void **state)
         for (int64_t memory = cases[c].min_memory; memory <= 3 * cases[c].min_memory; memory += memory / 6) {
             const rill_status status = decode(crew, &s, memory);
             const char *why = status == RILL_ERR_OPTION ? rill_error(ctx) : "";
-            refused_all += strstr(why, "whatever it decodes") != NULL;
+            refused_all += strstr(why, "before it decodes anything") != NULL;
             refused_rows += strstr(why, "for a timestep") != NULL;
             if (status == RILL_ERR_OPTION) continue;
             assert_int_equal(status, RILL_OK);
@@ -237,7 +237,7 @@ static void few_addresses_are_reserved(void **state)
     assert_int_equal(decode(crew, &s, 0), RILL_OK);
     gpu.addresses(3 * memory);
     assert_int_equal(decode(crew, &s, 0), RILL_ERR_MEMORY);
-    assert_non_null(strstr(rill_error(ctx), "no addresses left for the device's memory: use fewer workers: "));
+    assert_non_null(strstr(rill_error(ctx), "no virtual addresses left for the device's memory: use fewer workers: "));
     gpu.addresses(SIZE_MAX);
     rill_workers_close(crew);
 }

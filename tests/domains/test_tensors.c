@@ -350,7 +350,7 @@ static void shards_must_match_the_index(void **state)
          "%s/" FIRST ": tensor \"c\" is not in the weight_map of %s/model.safetensors.index.json"},
         {INDEX("{\"b\": \"" SECOND "\", \"a\": \"" FIRST "\", \"c\": \"" SECOND "\"}"),
          "%s/" FIRST ": tensor \"c\" is missing in " SECOND
-         ", where the weight_map of %s/model.safetensors.index.json"},
+         ", where the weight_map of %s/model.safetensors.index.json places it"},
         {INDEX("{\"b\": \"" SECOND "\", \"a\": \"" FIRST "\", \"c\": \"" FIRST "\", \"d\": \"" SECOND "\"}"),
          "%s/model.safetensors.index.json: weight_map: tensor \"d\" is not in " SECOND},
         {INDEX("{\"a\": \"third.safetensors\"}"),

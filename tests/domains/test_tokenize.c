@@ -240,7 +240,7 @@ static void forms(void **state)
     rill_model_close(model);
     model = open_example("semparse", "geo", 0);
     assert_int_equal(actions_of(model, "next_to:t $0 s0", action), 3);
-    refused(model, "next_to:t $0 texas:s", "\"texas:s\" is not a token of the model's logical forms: a name");
+    refused(model, "next_to:t $0 texas:s", "\"texas:s\" is not a token of the model's logical forms: write a name");
     rill_model_close(model);
 }
 

@@ -479,7 +479,7 @@ class Processes(Case):
             self.assertEqual(([result.tag for result in results], results[0].warnings), ([None, None, None, 7], []))
         with rill.Model(self.model._recipe.paths[0], workers=2) as several:
             self.assertEqual(several.decode([paragraph, sentences[1]])[0].text, results[0].text)
-        self.assertIn("pieces", str(self.model.decode([paragraph], split="off")[0].error))
+        self.assertIn("tokens", str(self.model.decode([paragraph], split="off")[0].error))
         short = self.model.decode([" ".join(sentences[:6])], split="off", max_length=3)[0]
         self.assertEqual(short.best.finish_reason, "length")
         self.assertEqual(short.warnings, [

@@ -296,7 +296,7 @@ static void texts_to_actions(void **state)
         {LETTERS "}", "ban", "5 ||| a", "b b\n"},
         {LETTERS "}", "require", "b f", "b f\n"},
         {LETTERS "}", "ban", "3", "the model has no action \"3\""},
-        {LETTERS "}", "ban", "bf", "\"bf\" is the name of no action"},
+        {LETTERS "}", "ban", "bf", "the model has no action \"bf\""},
         /* with tokenize */
         {LETTERS BY_LETTERS "}", "ban", "5", "a a\n"},
         {LETTERS BY_LETTERS "}", "ban", "55", "5 a\n"},

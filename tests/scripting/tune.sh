@@ -196,9 +196,9 @@ script 'sweep = rill.sweep{ k = {1} }'
 run "$rill" tune run.lua
 exits 1; says "no development set: set --dev FILE.tsv, with inputs and references in two columns (or input and references in"; says "--dev"
 run "$rill" tune --dev dev.tsv
-exits 1; says "no run file: rill run FILE.lua; \`rill run --help\` shows an example"
+exits 1; says "no run file: rill tune FILE.lua --dev FILE.tsv"
 run "$rill" tune run.lua run.lua
-exits 1; says "expected one trace, found another, \"plain.jsonl\""
+exits 1; says "expected one run file, found another"
 tune --metric exakt
 exits 1; says 'unknown metric "exakt"'; says "exact"
 run "$rill" tune run.lua --dev inputs
