@@ -28,11 +28,11 @@ class RequestSettings(TypedDict, total=False):
     beam_width: int | None
     """The same as beam_size."""
     max_children: int | None
-    """Children kept per parent (default: beam-size; twice that with finish immediate)."""
+    """Maximum number of children kept per parent hypothesis (default: beam-size; twice that with finish immediate)."""
     max_candidates: int | None
     """The same as max_children."""
     finish: Literal["top", "immediate", "shrink"] | None
-    """When an ended hypothesis leaves the beam (default: the method's)."""
+    """When a hypothesis that ended leaves the beam (default: the method's)."""
     stop_after: int | None
     """Outputs after which an input stops (default: beam-size)."""
     patience: float | None
@@ -46,7 +46,7 @@ class RequestSettings(TypedDict, total=False):
     min_len: int | None
     """The same as min_length."""
     max_length: int | None
-    """Most actions of a hypothesis (default: the model's)."""
+    """Maximum number of actions of a hypothesis (default: the model's)."""
     max_new_tokens: int | None
     """The same as max_length."""
     max_decoding_length: int | None
@@ -60,7 +60,7 @@ class RequestSettings(TypedDict, total=False):
     normalize: float | None
     """The same as length_penalty."""
     n_best: int | None
-    """Outputs per input, of those that the search finds (default: 1)."""
+    """Maximum number of outputs per input (default: 1)."""
     num_hypotheses: int | None
     """The same as n_best."""
     num_return_sequences: int | None
@@ -68,33 +68,34 @@ class RequestSettings(TypedDict, total=False):
     nbest: int | None
     """The same as n_best."""
     distinct: bool | None
-    """Leave out outputs whose text is that of a better one."""
+    """Leave out outputs with the same text as a better one."""
     like: Literal["hf", "fairseq", "marian", "ct2"] | None
-    """Follow another decoder's conventions where no option says otherwise."""
+    """Use the conventions of another decoder for options that are not set."""
     keep: Literal["all", "first", "best"] | None
-    """Outputs kept once there are stop-after (default: all)."""
+    """Which outputs are kept once stop-after were found (default: all)."""
     stop: Literal["count", "bound", "bound-max", "top"] | None
-    """When an input that has stop-after outputs stops (default: count: at once)."""
+    """When an input with stop-after outputs stops (default: count: at once)."""
     at_limit: Literal["open", "first", "end", "end-free", "best-ended"] | None
     """How hypotheses end at the length limit (default: open: as they are)."""
     count_end: bool | None
     """Count the end action in the length that penalties use."""
     max_length_factor: float | None
-    """Most actions: A times the input's size, plus max-length (default: 0: max-length alone)."""
+    """Maximum number of actions: A times the input's size, plus max-length (default: 0: max-length alone)."""
     word_penalty: float | None
     """Order outputs by (path_score - W * length) / length^A (default: 0)."""
     min_width: int | None
-    """Fewest candidates that heuristics leave an input, its outputs included (default: 0)."""
+    """Minimum number of candidates that heuristics leave an input, its outputs included (default: 0)."""
     require_end: bool | None
-    """Give no output that was cut short; an input with no other fails."""
+    """Return no truncated output; an input without another fails."""
     cube: Literal["none", "naive", "accelerated"] | None
-    """Cube pruning: expand one hypothesis for all that end alike; naive scores anew what it takes of the others (default: none)."""
+    """Cube pruning: expand one hypothesis for all with equal endings; naive rescores the chosen extensions of the others (default:
+    none)."""
     no_repeat_ngram_size: int | None
-    """No output has the same N actions in a row twice (default: 0: any may repeat)."""
+    """No output repeats a sequence of N tokens (default: 0: any may repeat)."""
     no_repeat_ngram: int | None
     """The same as no_repeat_ngram_size."""
     repetition_penalty: float | None
-    """Multiply log-probabilities of actions that the output has already by P (default: 1: none)."""
+    """Multiply the log-probabilities of tokens that the output already has by P (default: 1: none)."""
     num_samples: int | None
     """Draw N outputs instead of searching for the best (default: 0: search)."""
     sample: int | None
@@ -104,17 +105,17 @@ class RequestSettings(TypedDict, total=False):
     sampling_temperature: float | None
     """The same as temperature."""
     top_k: int | None
-    """Draw among the best K choices of a hypothesis; 0: among all, which takes longer (default: 50)."""
+    """Draw from the best K tokens of a hypothesis; 0: from all, which takes longer (default: 50)."""
     sampling_topk: int | None
     """The same as top_k."""
     top_p: float | None
-    """Draw among the fewest best choices that have probability P (default: 1)."""
+    """Draw from the fewest best tokens whose probabilities sum to P (default: 1)."""
     sampling_topp: float | None
     """The same as top_p."""
     seed: int | None
-    """Seed of the random numbers, which the number of the input changes too (default: 0)."""
+    """Seed of the random numbers; each input draws its own (default: 0)."""
     beam_groups: int | None
-    """Divide the beam into G groups, each of which avoids the choices of earlier ones (default: 1)."""
+    """Diverse beam search: divide the beam into G groups that avoid each other's tokens (default: 1)."""
     groups: int | None
     """The same as beam_groups."""
     num_beam_groups: int | None
@@ -122,15 +123,15 @@ class RequestSettings(TypedDict, total=False):
     diverse_beam_groups: int | None
     """The same as beam_groups."""
     diversity_penalty: float | None
-    """Subtracted from a choice for each earlier group that made it (default: 0.5)."""
+    """Subtracted from a token's score for each earlier group that chose it (default: 0.5)."""
     diversity: float | None
     """The same as diversity_penalty."""
     diverse_beam_strength: float | None
     """The same as diversity_penalty."""
     tokenized: bool | None
-    """Inputs are in the model's own form: they are split at blanks and not changed."""
+    """Inputs are tokens separated by spaces, in the model's own form."""
     input_format: Literal["auto", "tree", "tagged", "text"] | None
-    """The form of inputs (default: auto)."""
+    """Format of the inputs (default: auto)."""
 
 
 class Settings(TypedDict, total=False):
@@ -153,7 +154,7 @@ class Settings(TypedDict, total=False):
     beam_width: int | None
     """The same as beam_size."""
     batch_size: int | None
-    """Inputs decoded together; Marian's -n is --normalize, here --length-penalty (default: 10)."""
+    """Inputs decoded together; for Marian's -n (--normalize) use --length-penalty (default: 10)."""
     n: int | None
     """The same as batch_size."""
     mini_batch: int | None
@@ -167,19 +168,19 @@ class Settings(TypedDict, total=False):
     max_items: int | None
     """The same as max_in_flight."""
     max_batch_hypotheses: int | None
-    """Most hypotheses expanded per timestep (default: 0: no limit)."""
+    """Maximum number of hypotheses expanded in a timestep (default: 0: no limit)."""
     budget: int | None
     """The same as max_batch_hypotheses."""
     refill_threshold: float | None
-    """Admit inputs when at most this share of max-in-flight is in flight (default: 1/6; top-up 1/2)."""
+    """Admit new inputs when this share of max-in-flight or less is in flight (default: 1/6; top-up 1/2)."""
     refill: float | None
     """The same as refill_threshold."""
     max_children: int | None
-    """Children kept per parent (default: beam-size; twice that with finish immediate)."""
+    """Maximum number of children kept per parent hypothesis (default: beam-size; twice that with finish immediate)."""
     max_candidates: int | None
     """The same as max_children."""
     finish: Literal["top", "immediate", "shrink"] | None
-    """When an ended hypothesis leaves the beam (default: the method's)."""
+    """When a hypothesis that ended leaves the beam (default: the method's)."""
     stop_after: int | None
     """Outputs after which an input stops (default: beam-size)."""
     patience: float | None
@@ -193,7 +194,7 @@ class Settings(TypedDict, total=False):
     min_len: int | None
     """The same as min_length."""
     max_length: int | None
-    """Most actions of a hypothesis (default: the model's)."""
+    """Maximum number of actions of a hypothesis (default: the model's)."""
     max_new_tokens: int | None
     """The same as max_length."""
     max_decoding_length: int | None
@@ -207,7 +208,7 @@ class Settings(TypedDict, total=False):
     normalize: float | None
     """The same as length_penalty."""
     n_best: int | None
-    """Outputs per input, of those that the search finds (default: 1)."""
+    """Maximum number of outputs per input (default: 1)."""
     num_hypotheses: int | None
     """The same as n_best."""
     num_return_sequences: int | None
@@ -215,55 +216,56 @@ class Settings(TypedDict, total=False):
     nbest: int | None
     """The same as n_best."""
     distinct: bool | None
-    """Leave out outputs whose text is that of a better one."""
+    """Leave out outputs with the same text as a better one."""
     sort: str | None
     """Admit inputs by size within windows of W inputs (default: none; W: the larger of max-in-flight and 1000)."""
     flush_every: int | None
-    """Every T timesteps finish all in flight before admitting more (default: 0: never)."""
+    """Every T timesteps, finish all inputs in flight before admitting more (default: 0: never)."""
     unordered: bool | None
-    """Give results in order of completion."""
+    """Return results in order of completion."""
     check: bool | None
-    """Check while decoding that heuristics and scorers look at one item at a time (slow)."""
+    """Check while decoding that heuristics and scorers use one input at a time (slow)."""
     max_nodes: int | None
-    """Most states kept at once; inputs wait, no answer changes (default: 0: no bound)."""
+    """Maximum number of states kept at once; inputs wait, results do not change (default: 0: no bound)."""
     memory: int | str | None
-    """The same in bytes, inputs in flight included, as in 2G (default: 0: no bound)."""
+    """Maximum memory of states and inputs in flight in bytes, as in 2G; inputs wait, results do not change (default: 0: no bound)."""
     like: Literal["hf", "fairseq", "marian", "ct2"] | None
-    """Follow another decoder's conventions where no option says otherwise."""
+    """Use the conventions of another decoder for options that are not set."""
     keep: Literal["all", "first", "best"] | None
-    """Outputs kept once there are stop-after (default: all)."""
+    """Which outputs are kept once stop-after were found (default: all)."""
     stop: Literal["count", "bound", "bound-max", "top"] | None
-    """When an input that has stop-after outputs stops (default: count: at once)."""
+    """When an input with stop-after outputs stops (default: count: at once)."""
     at_limit: Literal["open", "first", "end", "end-free", "best-ended"] | None
     """How hypotheses end at the length limit (default: open: as they are)."""
     count_end: bool | None
     """Count the end action in the length that penalties use."""
     max_length_factor: float | None
-    """Most actions: A times the input's size, plus max-length (default: 0: max-length alone)."""
+    """Maximum number of actions: A times the input's size, plus max-length (default: 0: max-length alone)."""
     word_penalty: float | None
     """Order outputs by (path_score - W * length) / length^A (default: 0)."""
     min_width: int | None
-    """Fewest candidates that heuristics leave an input, its outputs included (default: 0)."""
+    """Minimum number of candidates that heuristics leave an input, its outputs included (default: 0)."""
     require_end: bool | None
-    """Give no output that was cut short; an input with no other fails."""
+    """Return no truncated output; an input without another fails."""
     unknown_penalty: float | None
-    """Taken from the log-probability of the unknown action; inf: never choose it (default: 0)."""
+    """Subtracted from the log-probability of the unknown token; inf: never choose it (default: 0)."""
     unkpen: float | None
     """The same as unknown_penalty."""
     cube: Literal["none", "naive", "accelerated"] | None
-    """Cube pruning: expand one hypothesis for all that end alike; naive scores anew what it takes of the others (default: none)."""
+    """Cube pruning: expand one hypothesis for all with equal endings; naive rescores the chosen extensions of the others (default:
+    none)."""
     certify: bool | None
-    """Tell which outputs are provably the best that the model has for their input."""
+    """Report which outputs are provably the model's best for their input."""
     exact: bool | None
-    """Search until the n best are certified, behind the beam search; sets certify."""
+    """After the beam search, search until the n best outputs are proved optimal; sets certify."""
     exact_rows: int | None
-    """Most hypotheses that exact search expands for an input (default: 10000)."""
+    """Maximum number of hypotheses that exact search expands for an input (default: 10000)."""
     no_repeat_ngram_size: int | None
-    """No output has the same N actions in a row twice (default: 0: any may repeat)."""
+    """No output repeats a sequence of N tokens (default: 0: any may repeat)."""
     no_repeat_ngram: int | None
     """The same as no_repeat_ngram_size."""
     repetition_penalty: float | None
-    """Multiply log-probabilities of actions that the output has already by P (default: 1: none)."""
+    """Multiply the log-probabilities of tokens that the output already has by P (default: 1: none)."""
     num_samples: int | None
     """Draw N outputs instead of searching for the best (default: 0: search)."""
     sample: int | None
@@ -273,17 +275,17 @@ class Settings(TypedDict, total=False):
     sampling_temperature: float | None
     """The same as temperature."""
     top_k: int | None
-    """Draw among the best K choices of a hypothesis; 0: among all, which takes longer (default: 50)."""
+    """Draw from the best K tokens of a hypothesis; 0: from all, which takes longer (default: 50)."""
     sampling_topk: int | None
     """The same as top_k."""
     top_p: float | None
-    """Draw among the fewest best choices that have probability P (default: 1)."""
+    """Draw from the fewest best tokens whose probabilities sum to P (default: 1)."""
     sampling_topp: float | None
     """The same as top_p."""
     seed: int | None
-    """Seed of the random numbers, which the number of the input changes too (default: 0)."""
+    """Seed of the random numbers; each input draws its own (default: 0)."""
     beam_groups: int | None
-    """Divide the beam into G groups, each of which avoids the choices of earlier ones (default: 1)."""
+    """Diverse beam search: divide the beam into G groups that avoid each other's tokens (default: 1)."""
     groups: int | None
     """The same as beam_groups."""
     num_beam_groups: int | None
@@ -291,7 +293,7 @@ class Settings(TypedDict, total=False):
     diverse_beam_groups: int | None
     """The same as beam_groups."""
     diversity_penalty: float | None
-    """Subtracted from a choice for each earlier group that made it (default: 0.5)."""
+    """Subtracted from a token's score for each earlier group that chose it (default: 0.5)."""
     diversity: float | None
     """The same as diversity_penalty."""
     diverse_beam_strength: float | None
@@ -305,35 +307,34 @@ class Settings(TypedDict, total=False):
     relative: float | str | Sequence[float | str] | None
     """The same as prune_relative."""
     prune_relative_local: float | str | Sequence[float | str] | None
-    """The same, for the probability of the last action alone."""
+    """Drop candidates whose last action has less than R times the probability of the item's best last action."""
     relative_local: float | str | Sequence[float | str] | None
     """The same as prune_relative_local."""
     heuristic: str | Heuristic | Sequence[str | Heuristic] | None
-    """Any heuristic of `rill list heuristics`; all are applied in the order given, the three above too."""
+    """Add a heuristic of `rill list heuristics`; may be repeated; all apply in the order given, prune-* included."""
     scorer: str | Scorer | Sequence[str | Scorer] | None
     """Add a scorer of `rill list scorers`; may be repeated."""
     lmbr: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
-    """Reward n-grams of actions by their posteriors in FILE, which `rill evidence` made; lambda, T, p, r and theta are explained in
-    docs/guides/lmbr.md."""
+    """Reward n-grams by their posteriors in FILE, made by `rill evidence`; docs/guides/lmbr.md explains lambda, T, p, r and theta."""
     lmbr_self: float | str | Sequence[float | str] | None
-    """The same with every input's own N best outputs: it is decoded, and then decoded again."""
+    """Reward n-grams by their posteriors among the input's N best outputs; decodes every input twice."""
     scheduler: str | Scheduler | None
     """Use this scheduler instead of the method's."""
     policy: str | Scheduler | None
     """The same as scheduler."""
     alignment: bool | float | str | None
-    """Add " ||| " and the alignment with the input behind each output; FORM: hard (default), soft or a share."""
+    """Append " ||| " and the alignment with the input to each output; FORM: hard (default), soft or a share."""
     word_scores: bool | None
-    """Add " ||| WordScores=" and the log-probability of each action behind each output."""
+    """Append " ||| WordScores=" and the log-probability of each token to each output."""
     unknown_names: bool | None
-    """Add " ||| " and the input's names that the model does not know behind each output."""
+    """Append " ||| " and the input's names that the model does not know to each output."""
     ids: bool | None
-    """Outputs are numbers of actions, as in `rill list actions`, and not texts."""
+    """Write token ids, as in `rill list actions`, in place of texts."""
     split: str | None
-    """Auto (default): an input that is longer than a model for translation was made for is decoded as its sentences, and its output put
-    together; sentences: every input; off: none."""
+    """Decode inputs sentence by sentence and join the outputs; auto (default): inputs longer than the translation model's training
+    sentences; sentences: all; off: none."""
     pretty: bool | None
-    """Write trees indented, a constituent per line."""
+    """Write trees indented, one constituent per line."""
 
 
 class ModelSettings(Settings, total=False):
@@ -344,25 +345,25 @@ class ModelSettings(Settings, total=False):
     quantization: Literal["f32"] | None
     """The same as weights."""
     fast: bool | None
-    """On a GPU, products as fast as cuBLASLt has them, f32 in tf32: answers may then depend on the batch."""
+    """On a GPU, use cuBLASLt's fastest matrix products, tf32 for f32: results may then depend on the batch."""
     shortlist: str | os.PathLike[str] | None
-    """Choose only among the first F actions and, by this lexicon, the best B for each piece of the input (default: F and B: 100)."""
+    """Limit the output vocabulary to its first F tokens and, by this lexicon, the best B for each token of the input (default: F and B:
+    100)."""
     scores: Literal["logp", "logits"] | None
-    """What an action scores: its log-probability, or its logit as it is, for models that are trained to need no normaliser (default:
-    logp)."""
+    """Score of a token: its log-probability, or its logit, for models trained to be self-normalised (default: logp)."""
     source_lang: str | None
-    """The language of inputs, by the name that a multilingual model has for it."""
+    """Language of the inputs, as a multilingual model names it."""
     src: str | None
     """The same as source_lang."""
     src_lang: str | None
     """The same as source_lang."""
     target_lang: str | None
-    """The language of outputs, likewise."""
+    """Language of the outputs, as a multilingual model names it."""
     tgt: str | None
     """The same as target_lang."""
     tgt_lang: str | None
     """The same as target_lang."""
     language_columns: bool | None
-    """Inputs say their languages themselves: SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT, where an empty column says nothing."""
+    """Each input is SOURCE-LANGUAGE TAB TARGET-LANGUAGE TAB TEXT; an empty column leaves the option's language."""
     input_format: Literal["auto", "tree", "tagged", "text"] | None
-    """The form of inputs (default: auto)."""
+    """Format of the inputs (default: auto)."""
