@@ -1,14 +1,14 @@
-/* An arena: a chain of blocks from the context's allocator, all freed at once.
+/* An arena: a linked list of blocks from the context's allocator, all freed together.
  *
- * Invariant: every block starts with a header that holds its size, because the context's allocator needs the size when
- * it frees. The header fills a whole cache line, so that the data after it keeps the allocator's alignment of 64 bytes. */
+ * Invariant: every block starts with a header that holds its size, because rill_free() needs the size. The header fills a
+ * cache line, so that the data after it keeps the allocator's alignment of 64 bytes. */
 #include <string.h>
 
 #include "arena.h"
 
 struct rill_arena_block {
     _Alignas(64) rill_arena_block *prev;
-    size_t bytes; /* header included */
+    size_t bytes; /* of the block, this header included */
 };
 
 rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t size, const char *what)

@@ -1,4 +1,4 @@
-/* Options that all built-in domains accept or refuse; see common_options.h. */
+/* Checks of the options that all built-in domains share, and opening the device; see common_options.h. */
 #include "common_options.h"
 
 #include <stdio.h>

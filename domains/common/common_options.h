@@ -7,13 +7,13 @@
 #include "rill/device.h"
 #include "rill/domain.h"
 
-/* Rows of rill_domain.options. */
+/* Options for the table rill_domain.options. `words`: the allowed data types, e.g. "f32|bf16|f16|int8". */
 #define RILL_WEIGHTS_OPTION(words)                                                                                     \
     {                                                                                                                  \
         "weights", words, "f32", "number type of the weights in memory", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, \
             "compute-type quantization"                                                                                \
     }
-/* For input_options; the default for all inputs of a model is rill_open_options.tokenized. */
+/* An option for the table rill_domain.input_options. Its default for all inputs of a model is rill_open_options.tokenized. */
 #define RILL_TOKENIZED_OPTION                                                                                      \
     {                                                                                                              \
         "tokenized", "", "", "inputs are tokens separated by spaces, in the model's own form", RILL_OPTION_SWITCH, \
@@ -37,16 +37,16 @@
             RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL                                                    \
     }
 
-/* Require a path and refuse arguments, which none of these domains takes.
- *   RILL_OK · RILL_ERR_OPTION (names `domain`) */
+/* Check that the options name a path and have no domain arguments: none of the domains that call this takes any.
+ *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) */
 rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
 
-/* Open the device named by the options.
- *   RILL_OK · RILL_ERR_OPTION (names `domain`) · RILL_ERR_MEMORY */
+/* Open the device that the option `device` names, with the options `fast` and `weights`.
+ *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) · RILL_ERR_MEMORY */
 rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
                                 rill_device **out);
 
-/* Append the device to a model's description, in an array of `size` bytes, unless it is the default. */
+/* Append ", on DEVICE" to a model's description, in an array of `size` bytes, unless the device is the CPU. */
 void rill_options_describe(const rill_device *device, char *description, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Weights from tensor files into a network's tables; see common_weights.h. */
+/* Reads weights from tensor files into memory of the model; see common_weights.h. */
 #include "common_weights.h"
 #include "try.h"
 

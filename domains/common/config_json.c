@@ -1,7 +1,7 @@
 /* Typed access to a model's config.json.
  *
- * Invariant: `root` is an object, and no object in it has a member twice. Only this file, safetensors.c and
- * vocabulary_json.c use jansson. Divisions: opening · finding · describing · getters. */
+ * Invariant: `root` is an object, and no object in it has a member twice. Only this file, folder.c, option_json.c,
+ * safetensors.c, shards.c and ../text use jansson. Divisions: opening · finding · describing · getters. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,8 +98,8 @@ static json_t *get_member(json_t *object, const char *name, size_t length)
     return json_object_get(object, copy);
 }
 
-/* Find the value of a dotted key; NULL if it is absent or null, or if a step leads through a value that is no object,
- * as "rill.domain" in {"rill": 3}. */
+/* Find the value of a dotted key. Returns NULL if it is absent or null, or if a parent is not an object, e.g.
+ * "rill.domain" in {"rill": 3}. */
 static json_t *find_value(const rill_config *config, const char *key)
 {
     json_t *value = config->root;
@@ -226,7 +226,7 @@ rill_status rill_config_array_string(const rill_config *config, const char *key,
     return fail_value(config, key, expected, value);
 }
 
-/* Call `take` for each integer of a list; a single integer counts as a list of one. */
+/* Call `take` with the integers of an array; a single integer is passed as an array of one. */
 static rill_status call_with_list(const rill_config *config, const char *key, const json_t *list,
                                   rill_config_list_fn take, void *user)
 {

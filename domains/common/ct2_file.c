@@ -1,15 +1,17 @@
 /* CTranslate2's model.bin: a strict reader of its variables.
  *
- * The format (version 6, as ctranslate2/specs/model_spec.py writes it); all numbers are little-endian:
+ * The format (version 6, as ctranslate2/specs/model_spec.py writes it); integers are little-endian, their sizes in bytes
+ * are in parentheses:
  *   file      version (4 bytes), name of the specification, its revision (4),
  *             number of variables (4), variables, number of aliases (4), aliases
  *   name      length in bytes, NUL included (2), the bytes with the NUL
  *   variable  name, number of dimensions (1), dimensions (4 each), type (1), number of data bytes (4), data
- *   alias     its own name, the name of the variable
+ *   alias     the name of the alias, the name of its variable
  * The scales of an integer weight NAME are the fp32 variable NAME_scale, one per row or one for all: weight = integer /
  * scale.
  *
- * Invariant: as in tensor_file.h; the file has no bytes left over, and no name occurs twice.
+ * Invariant: an entry's bytes lie inside the file and match its shape and type; the file has no bytes after the last
+ * alias, and no name occurs twice.
  * Divisions: walking through the file · variables · aliases · scales · the whole · specification. */
 #include "ct2_file.h"
 
@@ -24,20 +26,20 @@ enum {
     VERSION = 6,
     MAX_NAME_BYTES = 512, /* longest name, NUL included */
     MAX_VARIABLE_HEADER = 2 + MAX_NAME_BYTES + 1 + 4 * RILL_TENSOR_MAX_RANK + 1 + 4 +
-                          16, /* upper bound of a variable's bytes between name and data */
+                          16, /* upper bound of a variable's bytes before its data: name, shape, type, size */
     MIN_VARIABLE = 2 + 2 + 1 + 1 + 4,
     MIN_ALIAS = 2 * (2 + 2),
 };
 
 /* --- walking through the file ------------------------------------------------------------------------------------- */
 
-/* The reader's position, and the part of the file that is buffered. */
+/* The position of the reader in the file, and a buffer with the bytes from there on. */
 typedef struct ct2_reader {
     rill_tensor_file *file;
     tensor_part *part;
-    size_t offset; /* file offset of the next byte to read */
+    size_t offset; /* file offset of buffer[0] */
     unsigned char buffer[MAX_VARIABLE_HEADER];
-    size_t n_read, n_used; /* bytes of `head`: read, and consumed */
+    size_t n_read, n_used; /* bytes in `buffer`, and bytes of it that are consumed */
 } ct2_reader;
 
 static rill_status peek_bytes(ct2_reader *w)
@@ -48,7 +50,7 @@ static rill_status peek_bytes(ct2_reader *w)
     return tensor_part_read(w->part, w->offset, w->n_read, w->buffer);
 }
 
-/* Advance the file offset by the bytes consumed from the head. */
+/* Advance the file offset by the bytes consumed from the buffer. */
 static void consume_bytes(ct2_reader *w)
 {
     w->offset += w->n_used;
@@ -71,7 +73,7 @@ static rill_status take_integer(ct2_reader *w, size_t bytes, const char *what, u
     return RILL_OK;
 }
 
-/* Read a name and copy it. CTranslate2 writes Python identifiers and slashes. */
+/* Read a name and copy it. CTranslate2's names consist of Python identifiers and slashes. */
 static rill_status take_name(ct2_reader *w, const char *what, const char **out)
 {
     uint32_t length;
@@ -86,7 +88,8 @@ static rill_status take_name(ct2_reader *w, const char *what, const char **out)
     return tensor_copy_string(w->file, name, out);
 }
 
-/* Read a count of things that take at least min_bytes each; fail if the file is too short for them. */
+/* Read the number of variables or aliases, each of which takes at least min_bytes. Fails if the rest of the file is too
+ * short for them. */
 static rill_status take_count(ct2_reader *w, const char *what, size_t min_bytes, uint32_t *out)
 {
     TRY(take_integer(w, 4, what, out));
@@ -109,7 +112,7 @@ static rill_status take_shape(ct2_reader *w, rill_file_tensor *e)
     return RILL_OK;
 }
 
-/* Indexed by CTranslate2's type number (its types.h). */
+/* Read the type of a variable. `names` is indexed by CTranslate2's number of the type (its types.h). */
 static rill_status take_type(ct2_reader *w, rill_file_tensor *e, const tensor_type **type)
 {
     static const char *const names[] = {"F32", "I8", "I16", "I32", "F16", "BF16"};
@@ -157,7 +160,8 @@ static rill_status take_variable(ct2_reader *w)
 
 /* --- aliases ------------------------------------------------------------------------------------------------------ */
 
-/* Find a variable among the first `count` entries, which are sorted. An alias may refer to variables only. */
+/* Find a variable among the first `count` entries, which are the variables, sorted by name. An alias may refer to a
+ * variable only, not to another alias. */
 static const tensor_entry *ct2_find(const rill_tensor_file *t, size_t count, const char *name)
 {
     for (size_t low = 0; low < count;) {
@@ -203,7 +207,8 @@ static rill_status check_unique_names(const rill_tensor_file *t)
 
 static const char SCALE_SUFFIX[] = "_scale";
 
-/* Attach scale entry i to the integer entry that it scales. The scale stays an entry as well. */
+/* If entry i is the scale of an integer weight, record its offset and size in the weight's entry. Entry i itself remains
+ * and is marked as read. */
 static rill_status attach_scale(rill_tensor_file *t, size_t variables, size_t i)
 {
     char name[MAX_NAME_BYTES];

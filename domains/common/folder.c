@@ -1,4 +1,4 @@
-/* Read the "rill" object of a model's config.json; rill/folder.h documents it. */
+/* Reads the object "rill" of a model's config.json; rill/folder.h documents its keys. */
 #include "rill/folder.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static rill_status set_default(const folder_reader *r, const char *key, const ch
     return status == RILL_ERR_OPTION ? fail_value(r, key) : status;
 }
 
-/* Extend a chain by "NAME:ARGS", or a list of them. */
+/* Add plugins to the list of heuristics or of scorers; `list` is "NAME:ARGS" or an array of them. */
 static rill_status set_list(const folder_reader *r, const char *key, const json_t *list, const char *name)
 {
     const size_t n = json_is_array(list) ? json_array_size(list) : 1;
@@ -56,11 +56,12 @@ static rill_status set_list(const folder_reader *r, const char *key, const json_
     return RILL_OK;
 }
 
-/* Set an option from a scalar. File names are relative to config.json, so that the model works from any working
- * directory. */
+/* Set an option from a JSON scalar. File names are relative to the directory of config.json, so that the model works from
+ * any working directory. */
 static rill_status set_scalar(const folder_reader *r, const char *key, const json_t *value)
 {
-    static const rill_option any = {.name = "", .type = RILL_OPTION_TEXT}; /* its name will be refused */
+    static const rill_option any = {.name = "",
+                                    .type = RILL_OPTION_TEXT}; /* for unknown keys, which set_default() refuses */
     char buffer[RILL_OPTION_MAX], path[4096];
     const char *text;
     const rill_option *row = rill_option_row(r->folder->ctx, key);
@@ -74,7 +75,7 @@ static rill_status set_scalar(const folder_reader *r, const char *key, const jso
     return set_default(r, key, key, path);
 }
 
-/* Name of the i-th registered plugin of a chain's kind; NULL past the last. */
+/* Name of the i-th registered heuristic, scorer or scheduler; NULL if there are no more than i. */
 static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t i)
 {
     const rill_heuristic *h = chain == RILL_CHAIN_HEURISTICS ? rill_heuristic_at(ctx, i) : NULL;
@@ -83,8 +84,8 @@ static const char *chain_name(const rill_context *ctx, rill_chain chain, size_t 
     return h != NULL ? h->name : s != NULL ? s->name : p != NULL ? p->name : NULL;
 }
 
-/* Check that every plugin of the chain is registered. The engine would refuse it too, but its message could not name
- * the file. */
+/* Check that every plugin in the list of heuristics, scorers or schedulers is registered. The engine checks it too, but
+ * its message could not name config.json. */
 static rill_status check_chain(const folder_reader *r, rill_chain chain, const char *kind)
 {
     rill_context *ctx = r->folder->ctx;
@@ -108,8 +109,8 @@ static rill_status check_chain(const folder_reader *r, rill_chain chain, const c
     return RILL_OK;
 }
 
-/* Read the "options" object. Options that contradict each other here are an error of the model; options that only
- * contradict the user's are dropped later. */
+/* Read the object "options". Options in it that cannot be combined with each other are an error; options that cannot be
+ * combined with the user's options are dropped later. */
 static rill_status read_options(const folder_reader *r, const json_t *options)
 {
     rill_context *ctx = r->folder->ctx;
@@ -139,8 +140,8 @@ static rill_status read_options(const folder_reader *r, const json_t *options)
 
 /* --- domain ------------------------------------------------------------------------------------------------------- */
 
-/* Keys that rill does not know belong to the domain. Another name of "options" is refused, because the model would lose its options,
- * and so are options beside it. */
+/* Check the keys of the object "rill". Unknown keys belong to the domain. Errors are: another name for "options", such as
+ * "search"; option names outside "options"; and a misspelt "domain". Otherwise these settings would be ignored silently. */
 static rill_status check_keys(const folder_reader *r, const json_t *rill)
 {
     static const char *const ours[] = {"domain"};
@@ -164,7 +165,8 @@ static rill_status check_keys(const folder_reader *r, const json_t *rill)
     return RILL_OK;
 }
 
-/* Warn of rill's keys outside "rill". The other top-level keys are the model maker's, and no maker uses these names. */
+/* Warn about model options at the top level of config.json, which have no effect there. Other top-level keys belong to
+ * the toolkit that wrote the file; no toolkit uses the names of rill's model options. */
 static void warn_misplaced(const folder_reader *r, const json_t *root)
 {
     const char *key;
@@ -187,7 +189,8 @@ static const char *domain_for_type(const rill_context *ctx, const char *type)
     return NULL;
 }
 
-/* Whether the directory holds a CTranslate2 model. Its config.json has no model_type, so model.bin beside it decides. */
+/* Return 1 if the directory holds a CTranslate2 model. Its config.json has no model_type, so a file model.bin in the same
+ * directory decides. `config`: path of config.json, which need not exist. */
 static int has_ct2(const char *config)
 {
     char path[4096];
@@ -235,8 +238,9 @@ static rill_status read_text(const folder_reader *r, const rill_text *text)
 
 /* --- the directory ------------------------------------------------------------------------------------------------ */
 
-/* Use the domain's default search for a model whose config.json has none. A file that cannot be read is an error even
- * here: it might be readable when the model is opened, and the search would then differ without notice. */
+/* If config.json sets no search options, use those that the domain derives from the model's files, e.g. from
+ * generation_config.json. A file that cannot be read is an error even here: if it could be read when the model is opened,
+ * the search would differ without notice. */
 static rill_status use_domain_defaults(rill_folder *f, const char *path, const char *name)
 {
     const rill_domain *domain = rill_find_domain(f->ctx, name);
@@ -278,7 +282,7 @@ rill_status rill_folder_read(rill_folder *out, rill_context *ctx, const char *pa
     TRY(rill_option_source_create(&out->search, ctx, RILL_FROM_USER));
     if (path != NULL && stat(path, &info) != 0)
         return rill_fail(ctx, RILL_ERR_NOT_FOUND, "model %s: %s", path, strerror(errno));
-    /* A model may be a single file; then only the domain reads it. */
+    /* A model may be a single file, which has no config.json; only the domain reads it. */
     const rill_option_style style = rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
     const rill_status status = path != NULL && S_ISDIR(info.st_mode) ? read_config(out, path) : RILL_OK;
     rill_option_set_style(ctx, style);

@@ -1,4 +1,4 @@
-/* Values of options in JSON; rill/folder.h. */
+/* Converts JSON values to option values; rill/folder.h declares the function. */
 #include <jansson.h>
 
 #include "rill/folder.h"

@@ -1,8 +1,8 @@
-/* The safetensors format: a strict reader of a file's header.
+/* A strict reader of the header of a safetensors file.
  *
- * Invariant: after reading, every entry's bytes lie inside the data and have exactly the size of its shape times its
- * element size. The entries of a file cover its data without gap or overlap. The header's JSON document stays in
- * memory, because names point into it.
+ * Invariant: after reading, every tensor's bytes lie inside the data section, and their number is the number of elements
+ * of its shape times the element size. The tensors of a file cover the data section without gap or overlap. The header's
+ * JSON document stays in memory, because the names of tensors point into it.
  *
  * Divisions: header entries · layout of the data · the header · the whole. */
 #include <jansson.h>
@@ -15,9 +15,9 @@
 
 enum {
     LENGTH_BYTES = 8,
-    MAX_LFS_POINTER = 1024 /* a Git LFS pointer is shorter than 1024 bytes, by its specification */
+    MAX_LFS_POINTER = 1024 /* a Git LFS pointer file is shorter than 1024 bytes, by its specification */
 };
-#define MAX_HEADER ((uint64_t)100 << 20) /* the limit of the reference reader */
+#define MAX_HEADER ((uint64_t)100 << 20) /* bytes of the longest header; the limit of the reference reader */
 
 /* --- header entries ----------------------------------------------------------------------------------------------- */
 
@@ -25,7 +25,7 @@ enum {
 typedef struct part_reader {
     rill_tensor_file *tensor_file;
     tensor_part *part;
-    tensor_entry *entry; /* [count] entries of this part */
+    tensor_entry *entry; /* [count] tensors of this part */
     size_t count;
 } part_reader;
 
@@ -40,7 +40,7 @@ static int is_size(const json_t *value)
     return json_is_integer(value) && json_integer_value(value) >= 0;
 }
 
-/* Read "shape"; *bytes = the size of the tensor's data. */
+/* Read "shape", and set *bytes to the size of the tensor's data; `element` is the size of an element in bytes. */
 static rill_status read_shape(const part_reader *r, const json_t *shape, size_t element, rill_file_tensor *e,
                               size_t *bytes)
 {
@@ -99,7 +99,7 @@ static rill_status read_entry(const part_reader *r, const char *name, const json
 
 /* --- layout of the data ------------------------------------------------------------------------------------------- */
 
-/* Order by offset. An empty tensor comes before the tensor that starts at the same offset. */
+/* Compare tensors by offset, for qsort(). An empty tensor comes before the tensor that starts at the same offset. */
 static int by_offset(const void *a, const void *b)
 {
     const rill_file_tensor *x = &((const tensor_entry *)a)->tensor, *y = &((const tensor_entry *)b)->tensor;
@@ -107,7 +107,7 @@ static int by_offset(const void *a, const void *b)
     return (x->end > y->end) - (x->end < y->end);
 }
 
-/* Check that tensors lie end to end. Sorts the entries by offset. */
+/* Check that the tensors cover the data section without gap or overlap. Sorts them by offset. */
 static rill_status check_layout(const part_reader *r)
 {
     char why[120];

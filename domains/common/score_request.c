@@ -1,4 +1,4 @@
-/* Helpers to read score requests and to fill score results; see score_request.h. */
+/* Converts score requests to selections and fills forced score results; see score_request.h. */
 #include "score_request.h"
 
 rill_selection rill_selection_for_request(const rill_score_request *req, const rill_score_result *result)

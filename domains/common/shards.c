@@ -1,9 +1,9 @@
 /* Sharded safetensors: several files, and an index that maps each tensor to its file.
  *
- * The format is that of transformers' save_pretrained(): an object whose "weight_map" maps a tensor's name to the name
- * of a file in the index's directory. "metadata" is ignored: several writers get its only member, the total size,
- * wrong. Invariant: the index and the files agree. A missing file, a tensor missing in its file, and a tensor missing
- * in the index are errors that name it. */
+ * The index has the format of transformers' save_pretrained(): an object whose "weight_map" maps a tensor's name to the
+ * name of a file in the index's directory. "metadata" is ignored, because several programs write a wrong total size,
+ * which is its only member. Invariant: the index and the files agree. A missing file, a tensor missing in its file, and a
+ * tensor missing in the index are errors, whose message names the file or tensor. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "tensor_file.h"
 #include "try.h"
 
-enum { MAX_FILES = 256 }; /* open at the same time */
+enum { MAX_FILES = 256 }; /* safetensors files of one model, all open at the same time */
 
 typedef struct shard_reader {
     rill_tensor_file *tensor_file;
@@ -40,7 +40,7 @@ static rill_status add_file_name(shard_reader *x, const char *tensor, const json
     return RILL_OK;
 }
 
-/* Open shard i. A missing file is an error here, since the index names it. */
+/* Open shard i. A missing file is RILL_ERR_FORMAT rather than RILL_ERR_NOT_FOUND, because the index names the file. */
 static rill_status open_shard(const shard_reader *x, size_t i)
 {
     char path[4096], why[512];
@@ -71,7 +71,8 @@ static rill_status check_shard_of_entry(const shard_reader *x, const tensor_entr
                      x->tensor_file->part[entry->part].name, name, expected_file, x->tensor_file->name);
 }
 
-/* Check that each entry is where the index says; then no name occurs twice. */
+/* Check that each tensor is in the file that the index names, and that each tensor of the index exists. Since the index
+ * has one file for each name, no two files have a tensor of the same name. */
 static rill_status check_index_matches(const shard_reader *x)
 {
     const char *name;

@@ -1,7 +1,7 @@
-/* Named tensors of model files: opening, finding, reading; see tensor_file.h. All file formats share this code.
+/* Opens model files, finds their tensors by name and reads them, in all file formats; see tensor_file.h.
  *
- * Invariant: entries are sorted by name, and their bytes lie inside their part. Reading a tensor is a binary search, a
- * comparison of shapes and a loop.
+ * Invariant: entries are sorted by name, and a tensor's bytes lie inside its part. Reading a tensor takes a binary search
+ * by name, a comparison of shapes, and a loop that converts the elements to fp32.
  *
  * Divisions: element types · parts · opening and closing · finding · views · reading. */
 #include "tensor_file.h"
@@ -48,7 +48,7 @@ static float bits_to_float(uint32_t bits)
     return value;
 }
 
-/* IEEE 754 half precision to single, in portable C. Weights are converted once, at load. */
+/* Convert IEEE 754 half precision to single precision. Portable C is fast enough: weights are converted once, at load. */
 static float half_to_float(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
@@ -58,8 +58,8 @@ static float half_to_float(uint16_t half)
     return sign != 0 ? -tiny : tiny;
 }
 
-/* Widen n numbers to fp32 in place. The narrow ones lie at the end of `out`; writing number i only overwrites narrow
- * numbers already read. */
+/* Convert n int8 values to fp32 in place. The int8 values lie at the end of `out`, so writing number i overwrites only
+ * int8 values that have been read. */
 static void widen_bytes(float *out, size_t n)
 {
     const int8_t *narrow = (const int8_t *)out + (sizeof *out - 1) * n;
@@ -150,7 +150,7 @@ void tensor_sort_entries(rill_tensor_file *t)
     if (t->count > 0) qsort(t->entries, t->count, sizeof *t->entries, compare_entry_names);
 }
 
-/* *out = the file, or its index if only that exists; *found = whether either exists. */
+/* Set *out to `path`, or to PATH.index.json if only the index exists. *found = 1 if either exists, else 0. */
 static rill_status find_file_or_index(const char *path, rill_text *out, int *found)
 {
     struct stat info;
@@ -163,7 +163,8 @@ static rill_status find_file_or_index(const char *path, rill_text *out, int *fou
     return RILL_OK;
 }
 
-/* Resolve a directory to the weights file in it, if there is one. */
+/* Set *out to the file to open: model.safetensors or its index in the directory `path`, or `path` or its index. If none
+ * exists, *out is `path`, so that opening it gives the error. */
 static rill_status resolve_path(const char *path, rill_text *out)
 {
     struct stat info;
@@ -197,7 +198,7 @@ static rill_status load_tensor_file(rill_tensor_file *t, const char *name, const
     return bytes == NULL && is_index(name) ? shards_read(t) : load_single(t, bytes, length);
 }
 
-/* Open the file `name`; `bytes`, if not NULL, replaces its content. */
+/* Open the file `name`; if `bytes` is not NULL, parse these `length` bytes instead of the file's. */
 static rill_status open_file_tensors(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
                                      size_t length)
 {
@@ -273,7 +274,7 @@ static const tensor_part *tensor_part_for(const rill_tensor_file *t, const rill_
     return &t->part[tensor_entry_from_public(tensor)->part];
 }
 
-/* The tensor's name in the file, for error messages. */
+/* The name that a tensor has in the file, for error messages: of a view, the name of its base tensor. */
 static const char *tensor_file_name(const rill_file_tensor *tensor)
 {
     const tensor_entry *entry = tensor_entry_from_public(tensor);
@@ -294,7 +295,7 @@ rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more)
     return RILL_OK;
 }
 
-/* Insert an entry, keeping the order by name. */
+/* Insert an entry into the entries, which stay sorted by name. */
 static void insert_entry(rill_tensor_file *t, const tensor_entry *entry)
 {
     size_t i = t->count++;
@@ -334,7 +335,7 @@ rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *b
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Write a shape as "[64, 16]", truncated to the buffer. */
+/* Write a shape as "[64, 16]" to `buffer`, truncated to its size. */
 static const char *shape_text(int rank, const int64_t *shape, char *buffer, size_t size)
 {
     size_t used = (size_t)snprintf(buffer, size, "[");
@@ -366,7 +367,7 @@ static rill_status check_finite(const rill_tensor_file *t, const rill_file_tenso
     return RILL_OK;
 }
 
-/* Dequantize in place: divide each row of integers by its scale. */
+/* Dequantize `out` in place: divide each row of integers by its scale, which is read from the file. */
 static rill_status apply_scales(const rill_tensor_file *t, const tensor_entry *entry, size_t rows, size_t columns,
                                 float *out)
 {
@@ -390,7 +391,7 @@ static rill_status apply_scales(const rill_tensor_file *t, const tensor_entry *e
     return RILL_OK;
 }
 
-/* Mark an entry as read, and with it the tensor that it is a view of. */
+/* Mark a tensor as read; if it is a view, its base tensor too. */
 static void mark_read(const rill_tensor_file *t, const tensor_entry *entry)
 {
     const rill_file_tensor *base = entry->base_name != NULL ? rill_tensor_file_find(t, entry->base_name) : NULL;

@@ -1,6 +1,6 @@
-/* Recognise model directories of other programs by their file names; see unsupported_format.h.
+/* Recognises model directories of other programs by their file names; see unsupported_format.h.
  *
- * Invariant: no file is opened, and a directory that cannot be listed counts as empty. */
+ * Invariant: no file is opened. A directory that cannot be listed counts as empty. */
 #include "unsupported_format.h"
 
 #include <dirent.h>
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Find the alphabetically first file that matches; the order of the directory's entries does not matter. Leaves `out`
- * unchanged if none does. */
+/* Write the alphabetically first file name that matches `pattern` to `out`, and return 1; return 0 if no file matches. The
+ * alphabetical order makes the result independent of the order of readdir(). */
 static int find_matching_file(const char *directory, const char *pattern, char *out, size_t size)
 {
     int found = 0;
@@ -50,7 +50,7 @@ rill_status rill_unsupported_format_fail(rill_context *ctx, const char *director
 
 rill_status rill_unsupported_type_fail(rill_context *ctx, const char *directory, const char *type)
 {
-    /* Common model_types of decoder-only language models. Later versions ("llama4") have one of these as their prefix. */
+    /* Prefixes of common model_types of decoder-only language models; "llama" also matches "llama4". */
     static const char *const open_ended[] = {"llama",     "mistral", "mixtral",  "ministral", "gpt",    "qwen",
                                              "gemma",     "phi",     "falcon",   "opt",       "bloom",  "mpt",
                                              "deepseek",  "olmo",    "stablelm", "granite",   "cohere", "command",
