@@ -1,8 +1,8 @@
-/* Bad words of a translation model's configuration: symbols and sequences that outputs must not contain.
+/* Bad words of a translation model's configuration: tokens and sequences of tokens that outputs must not contain.
  *
  * Source: NoBadWordsLogitsProcessor and SuppressTokensLogitsProcessor of transformers' generation/logits_process.py. A
- * sequence bans its last symbol after the others, which may include the start symbol; a sequence with a nonexistent
- * symbol never matches. */
+ * sequence bans its last token after its other tokens, which may include the start token. A sequence with an id outside
+ * the vocabulary never matches. */
 #include <string.h>
 
 #include "config_json.h"
@@ -13,7 +13,7 @@ typedef struct bad_words_reader {
     const rill_config *config;
 } bad_words_reader;
 
-/* Eos is exempt: transformers removes it from bad_words_ids, since outputs could not end. */
+/* Ban a single token. Eos is not banned: transformers removes it from bad_words_ids, because outputs could not end. */
 static rill_status ban_if_single(void *user, const int64_t *value, size_t n)
 {
     seq_net *net = &((bad_words_reader *)user)->net->seq;
@@ -55,7 +55,7 @@ static rill_status keep_sequence(void *user, const int64_t *value, size_t n)
     return RILL_OK;
 }
 
-/* A first pass counts the sequences. */
+/* Read the sequences of bad_words_ids in two passes: the first counts them, to allocate their array. */
 static rill_status read_sequences(bad_words_reader *r)
 {
     seq_net *net = &r->net->seq;

@@ -1,8 +1,9 @@
-/* A translation model's configuration files, except for its family's sizes and choices (mt_families.c).
+/* Reads config.json and generation_config.json of a translation model. mt_families.c reads the keys that depend on the
+ * family.
  *
- * Source of keys and defaults: transformers' configuration files of each type. Settings that change the arithmetic are
- * either supported or refused by name; others (dropout, training, sampling) are ignored. generation_config.json, if
- * present, overrides symbols and length, as in transformers.
+ * Source of keys and defaults: transformers' configuration files of each type. Keys that change the arithmetic are
+ * supported or cause an error; other keys (dropout, training, sampling) are ignored. generation_config.json, if present,
+ * overrides token ids and length, as in transformers.
  *
  * Divisions: symbols · the whole. */
 #include <stdio.h>
@@ -18,7 +19,8 @@ enum { LENGTH_LIMIT = 1 << 20 };
 
 /* --- symbols ------------------------------------------------------------------------------------------------------ */
 
-/* A special token's id from the file, which becomes its *from_file; unchanged if absent. */
+/* Read the id of a special token from `file`, and set *from_file to that file. Both outputs are unchanged if the key is
+ * absent. */
 static rill_status read_special_token(mt_net *net, const rill_config *config, const char *file, const char *key,
                                       int32_t *symbol, const char **from_file)
 {
@@ -30,7 +32,8 @@ static rill_status read_special_token(mt_net *net, const rill_config *config, co
     return RILL_OK;
 }
 
-/* transformers counts the start symbol in max_length, but not in max_new_tokens, which takes precedence. */
+/* Read special tokens, bad words and the maximum length of outputs. transformers counts the start token in max_length, but
+ * not in max_new_tokens, which takes precedence. */
 static rill_status read_generation(mt_net *net, const rill_config *config, const char *file)
 {
     int64_t length;
@@ -50,7 +53,8 @@ static rill_status read_generation(mt_net *net, const rill_config *config, const
     return RILL_OK;
 }
 
-/* All known files have these keys; without them no default is safe. */
+/* Check that the ids of padding and eos are known and differ. All known models have both keys; no default would be right
+ * for a model without them. */
 static rill_status require_special_tokens(mt_net *net, const char *directory)
 {
     const seq_net *s = &net->seq;
@@ -67,7 +71,7 @@ static rill_status require_special_tokens(mt_net *net, const char *directory)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Configuration files may omit a family's constants. */
+/* Set the family's token ids and maximum length, which configuration files may omit. */
 static rill_status set_defaults(mt_net *net)
 {
     const mt_family *family = net->settings.family;
@@ -106,7 +110,8 @@ void mt_describe(mt_net *net)
              positions);
 }
 
-/* Heads trained for alignment, else the mean over the last layer's heads. Marian trains the first head of a layer. */
+/* Read which heads give alignments: the first rill.alignment_heads heads of the layer rill.alignment_layer, by default all
+ * heads of the last layer. Marian's guided alignment trains the first head of a layer. */
 static rill_status read_alignment_heads(mt_net *net, const rill_config *config)
 {
     static const char *const known_keys[] = {"domain", "options", "alignment_layer", "alignment_heads", "positions"};
@@ -128,7 +133,7 @@ static rill_status read_main_config(void *user, const rill_config *config)
     TRY(read_alignment_heads(net, config));
     TRY(set_defaults(net));
     TRY(read_generation(net, config, MAIN_FILE));
-    /* Not from generation_config.json, whose pad_token_id only bans a symbol. */
+    /* pad_token_id of generation_config.json, which is read later, does not shift positions: it only bans a token. */
     net->settings.first_position = net->settings.position_kind == MT_POSITIONS_FSMT ? net->seq.pad + 1 : 0;
     mt_describe(net);
     return RILL_OK;
@@ -139,7 +144,8 @@ static rill_status read_generation_config(void *user, const rill_config *config)
     return read_generation(user, config, GENERATION_FILE);
 }
 
-/* Marian and FSMT directories have fixed files; others have their family's. */
+/* Name the tokenizer's files. Marian and FSMT directories have fixed names; ../text/text_families.h names the files of the
+ * other families. */
 static rill_status name_tokenizer_files(const mt_net *net, const char *directory, rill_tokenizer_files *text)
 {
     if (rill_family_exists(net->settings.family->model_type))

@@ -1,7 +1,7 @@
 /* Maps CTranslate2's tensor names to transformers' names.
  *
- * CTranslate2 merges matrices that read the same rows: query, key and value, or key and value. The parts are row
- * ranges, so each becomes a view under the name that mt_weights.c asks for; errors name the file's tensor.
+ * CTranslate2 concatenates matrices with the same input: query, key and value, or key and value. Each of them is a range
+ * of rows, and becomes a view (tensor_add_view()) under transformers' name. Errors name the tensor of model.bin.
  *
  * Divisions: parts of layers · tables · the whole. */
 #include "ct2_file.h"
@@ -21,7 +21,8 @@ typedef struct tensor_renamer {
 
 /* --- parts of layers ---------------------------------------------------------------------------------------------- */
 
-/* Part `part` of `parts` of a linear layer, after the layer's prefixes. */
+/* A linear layer: its name in model.bin and transformers' name, both without the prefix of the transformer layer. Its rows
+ * are part `part` of the `parts` equal parts of model.bin's matrix. */
 typedef struct linear_name {
     const char *from, *to;
     int part, parts;
@@ -46,7 +47,7 @@ static const norm_name norm_names[] = {{"self_attention/layer_norm", "self_attn_
                                        {"ffn/layer_norm", "final_layer_norm"}},
                        cross_norm_names[] = {{"attention/layer_norm", "encoder_attn_layer_norm"}};
 
-/* Rename rows of a required tensor. */
+/* Add part `part` of `parts` of the rows of tensor `from`, which must exist, and `zeros` zero rows under the name `to`. */
 static rill_status rename_rows(const tensor_renamer *n, const char *from, const char *to, int part, int parts,
                                size_t zeros)
 {
@@ -58,7 +59,7 @@ static rill_status rename_rows(const tensor_renamer *n, const char *from, const 
     return tensor_add_view(n->tensors, to, from, (size_t)part * rows, rows, zeros);
 }
 
-/* Biases are optional. */
+/* Rename the weights and, if the file has them, biases of `count` linear layers; `from` and `to` are prefixes. */
 static rill_status rename_linears(const tensor_renamer *n, const char *from, const char *to, const linear_name *names,
                                   size_t count)
 {
@@ -110,7 +111,8 @@ static rill_status rename_layer(const tensor_renamer *n, const char *side, size_
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* Append zero rows if the net has one symbol more than the file. */
+/* Rename an embedding or output table. Append a zero row if the net has one token more than the file: the start token
+ * (read_tables() in mt_ct2.c). */
 static rill_status rename_table(const tensor_renamer *n, const char *from, const char *to, int32_t symbols)
 {
     const rill_file_tensor *tensor = rill_tensor_file_find(n->tensors, from);
@@ -129,7 +131,7 @@ static rill_status rename_tables(const tensor_renamer *n)
     return rename_table(n, bias, "final_logits_bias", s->target_vocab_size);
 }
 
-/* Position tables of encoder or decoder. */
+/* Rename the position table of encoder or decoder. */
 static rill_status rename_positions(const tensor_renamer *n, const char *side)
 {
     char old[NAME_BYTES], new[NAME_BYTES];
@@ -156,7 +158,7 @@ static rill_status rename_stack(const tensor_renamer *n, const char *side, size_
 rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors)
 {
     const tensor_renamer n = {net, tensors};
-    for (size_t i = 0; i < tensors->count; i++) /* numbers, already read by mt_ct2_configure() */
+    for (size_t i = 0; i < tensors->count; i++) /* scalars, which mt_ct2_configure() has read from its own copy */
         if (tensors->entries[i].tensor.rank == 0) tensors->entries[i].tensor.read = 1;
     TRY(rename_stack(&n, "encoder", net->encoder.n_layers, 0));
     TRY(rename_stack(&n, "decoder", net->decoder.n_layers, 1));

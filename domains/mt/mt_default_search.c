@@ -1,10 +1,10 @@
-/* Search defaults from generation_config.json, as rill settings: for decoding like transformers, and as defaults for
- * directories without rill's own section.
+/* Converts the search settings of generation_config.json to rill's options: for `--like hf`, and as defaults for
+ * directories whose config.json has no "rill": {"options": ...}.
  *
- * Source: transformers' generation/configuration_utils.py and utils.py. generation_config.json is complete if present;
- * older directories have the keys in config.json, and those of FSMT omit the forced eos. Lengths there include the
- * start symbol, except those of new tokens, and a forced eos, which is no action here. Unsupported settings that would
- * change outputs cause a warning by name.
+ * Source: transformers' generation/configuration_utils.py and utils.py. If generation_config.json is present, it has all
+ * settings; older directories have them in config.json, and FSMT's omit forced_eos_token_id. Lengths in transformers count
+ * the start token (except min_new_tokens and max_new_tokens) and a forced eos; rill counts neither. A warning names
+ * unsupported settings that would change outputs.
  *
  * Divisions: reading · unsupported settings · decoding like transformers · defaults. */
 #include <math.h>
@@ -21,18 +21,18 @@ enum { MAX_BEAMS = 65536, MAX_LENGTH = 1 << 20 };
 typedef struct hf_generation {
     rill_context *ctx;
     int forces_eos;     /* eos is forced at the length limit */
-    int64_t n_beams;    /* 0: unset */
-    int64_t min_length; /* minimum actions before eos */
+    int64_t n_beams;    /* beam size; 0: not set */
+    int64_t min_length; /* minimum number of actions before eos */
     double length_penalty;
-    int64_t no_repeat_ngram; /* no n-gram of that length repeats; 0: unrestricted */
+    int64_t no_repeat_ngram; /* length of n-grams that may not repeat; 0: all may */
     double repetition_penalty;
-    const char *stop; /* the setting for early_stopping */
-    int32_t eos;      /* -1: unknown */
+    const char *stop; /* value of rill's option `stop` for early_stopping */
+    int32_t eos;      /* the token id; -1: unknown */
     int eos_suppressed;
     char ignored[600];
 } hf_generation;
 
-/* early_stopping is false, true or "never". */
+/* Read early_stopping, which is false, true or "never". */
 static rill_status read_early_stopping(hf_generation *m, const rill_config *config)
 {
     int early;
@@ -52,7 +52,8 @@ static rill_status read_early_stopping(hf_generation *m, const rill_config *conf
     return RILL_OK;
 }
 
-/* min_new_tokens overrides min_length. `forced` is the default for forced eos. */
+/* Read the search settings. min_new_tokens overrides min_length. `forced`: 1 if eos is forced at the length limit by
+ * default. */
 static rill_status read_search(hf_generation *m, const rill_config *config, int forced)
 {
     int64_t min_tokens, end;
@@ -83,7 +84,8 @@ static rill_status check_eos_suppressed(void *user, const int64_t *value, size_t
     return RILL_OK;
 }
 
-/* Bad words are supported (mt_bad_words.c), except for eos, which transformers also removes from bad_words_ids. */
+/* suppress_tokens is supported (mt_bad_words.c) unless it contains eos. transformers removes eos from bad_words_ids, but
+ * not from suppress_tokens. */
 static rill_status check_suppressed_tokens(hf_generation *m, const rill_config *config)
 {
     TRY(rill_config_each_list(config, "suppress_tokens", check_eos_suppressed, m));
@@ -91,8 +93,9 @@ static rill_status check_suppressed_tokens(hf_generation *m, const rill_config *
     return RILL_OK;
 }
 
-/* Keys that change outputs, with their neutral value; sampling keys only count if sampling is on. transformers samples
- * with its own generator, which no setting reproduces; from version 5 on, group beam search is external code. */
+/* Warn about unsupported keys that change outputs. A key counts if its value is not the neutral value in the table; keys
+ * of sampling count only if do_sample is true. transformers samples with torch's random generator, which rill cannot
+ * reproduce; from version 5 on, group beam search is not part of transformers. */
 static rill_status warn_ignored(hf_generation *m, const rill_config *config)
 {
     static const struct {
@@ -141,7 +144,8 @@ static rill_status warn_ignored(hf_generation *m, const rill_config *config)
 
 /* --- decoding like transformers ------------------------------------------------------------------------------------- */
 
-/* Without num_beams transformers decodes greedily; since this describes beam search, only an explicit 1 is kept. */
+/* Write the option k if num_beams is set. Without num_beams transformers decodes greedily, but `--like hf` is for beam
+ * search, so k then keeps its default. */
 static void write_beams(const hf_generation *m, char *out, size_t size)
 {
     out[0] = '\0';
@@ -179,7 +183,7 @@ static rill_status read_config_json(void *user, const rill_config *config)
     return write_settings(user, config, strcmp(mt_from_seq(to->net)->settings.family->model_type, "fsmt") == 0);
 }
 
-/* Reads generation_config.json, or else config.json. */
+/* Call `generation` with generation_config.json; if that file does not exist, call `older` with config.json. */
 static rill_status read_generation_or_config(rill_context *ctx, const char *directory, rill_config_fn generation,
                                              rill_config_fn older, void *user)
 {
@@ -194,17 +198,16 @@ rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *o
     return read_generation_or_config(net->ctx, directory, read_generation, read_config_json, &to);
 }
 
-/* --- defaults
- * --------------------------------------------------------------------------------------------------------- */
+/* --- defaults ----------------------------------------------------------------------------------------------------- */
 
 static rill_status read_defaults(void *user, const rill_config *config)
 {
     return read_search(user, config, 0);
 }
 
-/* Beam size, penalties and repetition settings of the model's authors, with rill's stop criterion and pruning, which
- * cost no quality: on Multi30k's val, with examples/models/de-en and five beams, BLEU is 41.93 for 56,600 expansions;
- * transformers' search has 41.89 for 78,100. */
+/* The default search: beam size, penalties and repetition settings of generation_config.json, with rill's stop criterion
+ * and pruning. These cost no quality: on Multi30k's val, with examples/models/de-en and beam size 5, BLEU is 41.93 for
+ * 56,600 expansions; transformers' search has 41.89 for 78,100. */
 rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     hf_generation m = {.ctx = ctx, .length_penalty = 1.0, .repetition_penalty = 1.0};

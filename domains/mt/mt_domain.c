@@ -1,5 +1,5 @@
-/* Machine translation domain: the table, and its architectures. ../seq2seq implements everything common to
- * sequence-to-sequence models. */
+/* The machine translation domain: its table of functions, and the choice of a model's architecture. ../seq2seq has the
+ * code that all sequence-to-sequence models share. */
 #include <string.h>
 
 #include "config_json.h"
@@ -15,10 +15,10 @@
 
 static const seq_arch transformer_arch = {TRANSFORMERS, .state_need = SEQ_NEEDS_PATH};
 
-/* Decoders with an SSRU or average attention. */
+/* Transformers whose decoder has an SSRU or average attention instead of self-attention. */
 static const seq_arch recurrent_decoder_arch = {TRANSFORMERS, .state_need = SEQ_NEEDS_PARENT};
 
-/* CTranslate2 directories. */
+/* Transformers in CTranslate2 directories. */
 static const seq_arch ct2_arch = {.plural_name = "transformers",
                                   .net_size = sizeof(mt_net),
                                   .state_need = SEQ_NEEDS_PATH,
@@ -49,7 +49,8 @@ typedef struct arch_choice {
     const seq_arch *arch;
 } arch_choice;
 
-/* Types other than "rnnsearch" are checked by the transformer's configure(); CTranslate2 directories name no type. */
+/* Choose the architecture by model_type. mt_configure() reports unknown types; CTranslate2 directories have no
+ * model_type, and `arch` is then NULL. */
 static rill_status read_arch(void *user, const rill_config *config)
 {
     arch_choice *c = user;

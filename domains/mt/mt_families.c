@@ -1,7 +1,7 @@
-/* Transformer families: defaults of each model type, and the configuration's sizes and choices.
+/* Transformer families: the defaults of each model type, and the keys of config.json that set sizes and options.
  *
- * Source: transformers' configuration and modeling files of each type. T5's keys differ from BART's, which are
- * fairseq's.
+ * Source: transformers' configuration and modeling files of each type. BART's keys are those of fairseq; T5's keys have
+ * other names.
  * Divisions: the table · activations · decoder blocks · BART's keys · T5's keys · the whole. */
 #include <math.h>
 #include <stdio.h>
@@ -32,8 +32,9 @@ const mt_family mt_families[] = {
     {0},
 };
 
-/* Unlimited positions, as in transformers, would let one line take hours, since time is quadratic in the length: bound
- * them at this multiple of the usual number. T5 names none. */
+/* Models with computed or relative positions have no maximum length in transformers. Since time is quadratic in the length,
+ * one long line could take hours: inputs are limited to POSITIONS_FACTOR times the configured number of positions, which
+ * is T5_POSITIONS if a T5 model's config.json has none. */
 enum { POSITIONS_FACTOR = 16, T5_POSITIONS = 512 };
 
 static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";
@@ -110,7 +111,8 @@ rill_status mt_read_decoder_block(rill_context *ctx, const rill_config *config, 
 
 /* --- BART's keys -------------------------------------------------------------------------------------------------- */
 
-/* Keys for the type's defaults may repeat them; Marian models may change them. */
+/* Read the keys of pre-norm, final norm and embedding norm. Only Marian models may change the defaults of their type; in
+ * other models the keys may only repeat the defaults. */
 static rill_status read_flags(mt_net *net, const rill_config *config)
 {
     static const struct {
@@ -138,7 +140,7 @@ static rill_status read_flags(mt_net *net, const rill_config *config)
                      rill_config_name(config), is_learned ? "false" : "true");
 }
 
-/* The inner width of average attention's feed-forward block, which projects back to D if it differs. */
+/* Read the keys of average attention: inner width and activation of its feed-forward block, and whether it has gates. */
 static rill_status read_average_attention(mt_net *net, const rill_config *config)
 {
     static const char key[] = "average_activation";
@@ -152,7 +154,7 @@ static rill_status read_average_attention(mt_net *net, const rill_config *config
     return read_activation(net, config, key, activation, &s->average_activation);
 }
 
-/* Marian decoders may replace self-attention. */
+/* Read the first block of decoder layers, which is self-attention in all models except Marian's. */
 static rill_status read_decoder_block(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;
@@ -178,7 +180,8 @@ static rill_status read_stack(mt_net *net, const rill_config *config, const char
                      rill_config_name(config), key, net->width, side->n_heads);
 }
 
-/* Vocabularies, and which of the three embedding tables are tied: FSMT has one key for all. */
+/* Read the sizes of the vocabularies, and which of source embedding, target embedding and output layer are tied. In FSMT
+ * one key, tie_word_embeddings, ties all three. */
 static rill_status read_vocabularies(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;
@@ -204,7 +207,8 @@ static rill_status read_vocabularies(mt_net *net, const rill_config *config)
     return RILL_OK;
 }
 
-/* Sinusoidal positions in marian-decoder's or transformers' form. */
+/* Read the number of positions, and rill.positions: whether sinusoids are computed as in transformers ("hf") or as in
+ * marian-decoder ("marian"). */
 static rill_status read_positions(mt_net *net, const rill_config *config)
 {
     const char *form;
@@ -244,13 +248,14 @@ static rill_status read_bart(mt_net *net, const rill_config *config)
     TRY(read_positions(net, config));
     TRY(rill_config_bool_or(config, "scale_embedding", s->family->scale_embedding, &scaled));
     s->embedding_scale = scaled ? sqrtf((float)net->width) : 1.0f;
-    s->eps = 1e-5f; /* torch's default, used by transformers */
+    s->eps = 1e-5f; /* default of torch.nn.LayerNorm, which transformers uses */
     return RILL_OK;
 }
 
 /* --- T5's keys ---------------------------------------------------------------------------------------------------- */
 
-/* transformers' names: "gated-gelu" is the tanh form, "gelu" the exact one. */
+/* Read the activation of the feed-forward block. In transformers "gated-gelu" is GELU's approximation by tanh, and "gelu"
+ * the exact GELU. */
 static rill_status read_feed_forward(mt_net *net, const rill_config *config)
 {
     static const char key[] = "feed_forward_proj", gated[] = "gated-";
@@ -262,7 +267,7 @@ static rill_status read_feed_forward(mt_net *net, const rill_config *config)
                            &net->settings.activation);
 }
 
-/* T5 scales outputs except in version 1.1, recognised by its untied embeddings. */
+/* T5 scales the input of the output layer by D^-0.5. T5 1.1, recognised by its untied embeddings, does not. */
 static rill_status read_output_scale(mt_net *net, const rill_config *config)
 {
     int tied, scaled;

@@ -1,29 +1,30 @@
-/* Transformers, as operations of the graphs that ../seq2seq builds.
+/* Adds the operations of a transformer to the graphs that ../seq2seq builds.
  *
- * Encoder and decoder layers differ only in what they attend to: the input's units, the path to the root, the slot. A
- * block is post-norm, x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). An SSRU or average attention
- * replaces the decoder's self-attention and reads the parent's state.
- * Divisions: operations · blocks · recurrent blocks · encode · step and watch · tables. */
+ * Encoder self-attention reads the tokens of the same input, decoder self-attention the nodes on the path to the root, and
+ * cross-attention the item's slot; the layers are otherwise the same. A block is post-norm, x = norm(x + block(x)), or
+ * pre-norm, x = x + block(norm(x)). An SSRU or average attention replaces the decoder's self-attention and reads the state
+ * of the parent node.
+ * Divisions: operations · blocks · recurrent blocks · encode · step and alignments · tables. */
 #include <math.h>
 
 #include "mt_model.h"
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
 
-/* Tensors and settings while building the layers of one side. */
+/* Tensors and settings while the graph of the encoder or of the decoder is built. Brackets: values for each row. */
 typedef struct layer_builder {
     const mt_net *net;
     const mt_stack *stack;
     rill_network *network;
     rill_graph graph;
     rill_index_space rows;
-    rill_tensor x;                            /* [D] */
-    rill_tensor normed;                       /* [D] norm of x, for pre-norm */
+    rill_tensor x;                            /* [D] the residual stream */
+    rill_tensor normed;                       /* [D] norm of x; RILL_NONE: the model is post-norm */
     rill_tensor query, context;               /* [A] */
     rill_tensor key_value;                    /* [2A] */
     rill_tensor ffn_hidden;                   /* [F], gated [2F] */
     rill_tensor gates;                        /* SSRU: [3D]; average attention: [D] */
-    rill_tensor running_mean, average_hidden; /* average attention: [D], and its inner [I] */
+    rill_tensor running_mean, average_hidden; /* average attention: [D]; [I] hidden values of its feed-forward block */
 } layer_builder;
 
 static layer_builder begin_layers(const mt_net *net, const mt_stack *side, rill_graph graph, rill_index_space space)
@@ -77,7 +78,7 @@ static void normalise_x(const layer_builder *p, const mt_norm *norm, rill_view o
     normalise_row(p, norm, rill_view_value(p->x), out);
 }
 
-/* x = scale * embedding + position, with the embedding norm if the family has one. */
+/* x = scale * embedding + position, and then the embedding norm if the model has one. */
 static void embed_tokens(const layer_builder *p, rill_column symbol, rill_column position)
 {
     const mt_stack *side = p->stack;
@@ -96,7 +97,7 @@ static void embed_tokens(const layer_builder *p, rill_column symbol, rill_column
 
 /* --- blocks ------------------------------------------------------------------------------------------------------- */
 
-/* Input of a block: x, or with pre-norm its norm. */
+/* The input of a block: x in a post-norm model, the norm of x in a pre-norm model. */
 static rill_view block_input(const layer_builder *p, const mt_norm *norm)
 {
     if (p->normed == RILL_NONE) return rill_view_value(p->x);
@@ -104,7 +105,7 @@ static rill_view block_input(const layer_builder *p, const mt_norm *norm)
     return rill_view_value(p->normed);
 }
 
-/* x = x + linear a; post-norm: its norm to `out`. */
+/* x = x + linear(a). In a post-norm model, then out = norm(x). */
 static void add_residual(const layer_builder *p, const mt_linear *linear, const mt_norm *norm, rill_view a,
                          rill_view out)
 {
@@ -114,7 +115,7 @@ static void add_residual(const layer_builder *p, const mt_linear *linear, const 
     if (p->normed == RILL_NONE) normalise_x(p, norm, out);
 }
 
-/* context = attention of `x` to the keys and values of `memory`, stored side by side. */
+/* context = attention of `x` to `memory`, each row of which holds A keys and then A values. */
 static void attend_to_memory(const layer_builder *p, const mt_attention *attention, rill_view x, rill_attend memory)
 {
     const size_t heads = p->stack->n_heads, width = p->stack->attention_width / heads;
@@ -130,7 +131,7 @@ static void attend_to_memory(const layer_builder *p, const mt_attention *attenti
     rill_op_attend(p->network, p->graph, p->rows, &memory);
 }
 
-/* outer activation(inner x), or outer (activation(inner x) * (gate x)). */
+/* Add the block fc2(activation(fc1 x)), or, if gated, fc2(activation(fc1 x) * (gate x)). */
 static void feed_forward(const layer_builder *p, const mt_feed_forward *feed, rill_view out)
 {
     const size_t width = p->stack->ffn_width;
@@ -147,7 +148,8 @@ static void feed_forward(const layer_builder *p, const mt_feed_forward *feed, ri
     add_residual(p, &feed->fc2, &feed->norm, inner, out);
 }
 
-/* Output of the last layer, to `out`; for post-norm without a final norm it is already there. */
+/* Write the output of the last layer to `out`. In a post-norm model without a final norm, the norm of the last block has
+ * already written it. */
 static void finish_layers(const layer_builder *p, rill_view out)
 {
     const rill_copy copy = {.width = p->net->width, .x = rill_view_value(p->x), .out = out};
@@ -157,7 +159,7 @@ static void finish_layers(const layer_builder *p, rill_view out)
         rill_op_copy(p->network, p->graph, p->rows, &copy);
 }
 
-/* Destination of the last layer's last norm, on the way to `out`. */
+/* Where the last norm of the last layer writes: `out`, or x if a final norm follows. */
 static rill_view last_norm_output(const layer_builder *p, rill_view out)
 {
     return mt_has_flag(p->net, MT_FINAL_NORM) ? rill_view_value(p->x) : out;
@@ -165,7 +167,7 @@ static rill_view last_norm_output(const layer_builder *p, rill_view out)
 
 /* --- recurrent blocks ------------------------------------------------------------------------------------------------ */
 
-/* x = the terms in order, then + x; post-norm: its norm. */
+/* x = first + second + x, in this order; `second` may be absent (kind 0). In a post-norm model, then x = norm(x). */
 static void add_residual_terms(const layer_builder *p, const mt_norm *norm, rill_view first, rill_view second)
 {
     const rill_view x = rill_view_value(p->x);
@@ -176,7 +178,7 @@ static void add_residual_terms(const layer_builder *p, const mt_norm *norm, rill
     if (p->normed == RILL_NONE) normalise_x(p, norm, x);
 }
 
-/* c = f c' + (1 - f) W x, computed as f (c' - W x) + W x; c' is the parent's cell, 0 for a first node. */
+/* c = f c' + (1 - f) W x, computed as f (c' - W x) + W x; c' is the cell of the parent node, 0 at the root. */
 static void update_ssru_cell(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const size_t width = p->net->width;
@@ -205,7 +207,7 @@ static void ssru_block(const layer_builder *p, const mt_layer *layer, const seq_
     add_residual_terms(p, &layer->recurrence.norm, rill_view_value(p->context), (rill_view){0});
 }
 
-/* Running mean of the inputs. */
+/* Compute the mean of x over the path: add x to the parent's sum, and multiply the sum by 1 / (t + 1). */
 static void update_mean(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const size_t width = p->net->width;
@@ -231,7 +233,7 @@ static void apply_own_gate(const layer_builder *p, const mt_linear *gate, rill_v
     rill_op_activate(p->network, p->graph, p->rows, &activate);
 }
 
-/* In Marian the pre-norm applies to the mean alone; the gate reads the unnormalised x. */
+/* In Marian the pre-norm of average attention applies to the mean only; the gate reads x before the norm. */
 static void average_attention_block(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const mt_recurrence *r = &layer->recurrence;
@@ -258,8 +260,8 @@ static void average_attention_block(const layer_builder *p, const mt_layer *laye
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Cross-attention keys and values are independent of the output, so they are computed here, once per input token, and
- * kept with the slot. */
+/* Cross-attention keys and values do not depend on the hypothesis, so they are computed here, once for each input token,
+ * and stored in the item's slot. */
 static void encoder_layers(const layer_builder *p, rill_column slot)
 {
     const rill_attend own = {.own_units = 1, .keys = rill_view_value(p->key_value)};
@@ -287,9 +289,9 @@ void mt_encode(const seq_net *net, const seq_encoder_columns *columns)
     encoder_layers(&p, columns->slot);
 }
 
-/* --- step and watch ----------------------------------------------------------------------------------------------- */
+/* --- step and alignments ------------------------------------------------------------------------------------------ */
 
-/* New nodes' keys and values are written first, since each node also attends to itself. */
+/* The keys and values of new nodes are written before attention reads them, because each node also attends to itself. */
 static void self_attention_block(const layer_builder *p, const mt_layer *layer, const seq_decoder_columns *w)
 {
     const rill_attend above = {.path = w->path, .keys = rill_view_table(layer->node_table, w->node)};
@@ -301,7 +303,8 @@ static void self_attention_block(const layer_builder *p, const mt_layer *layer, 
                  rill_view_value(p->x));
 }
 
-/* With `watch` nothing is written, and the alignment layer ends after its cross-attention. */
+/* If `align_only` is set, no keys, values or states are written, and the graph ends after the cross-attention of the
+ * alignment layer. */
 static void decoder_layers(const layer_builder *p, const seq_decoder_columns *w)
 {
     const size_t layers = p->stack->n_layers;

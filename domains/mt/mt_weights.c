@@ -1,10 +1,10 @@
 /* Loads a transformer's tensors.
  *
- * Names and shapes are transformers', per family: fairseq's names, or T5's. Tied embeddings may be stored under any of
- * their names. Unknown tensors are refused.
- * Invariant: data that lives as long as the model is in its arena; temporary data is in a second arena, cleared after
- * each packing, so the peak is the packed model plus its largest matrix as fp32. The output layer, often the largest,
- * is packed first.
+ * Tensors have transformers' names and shapes, of which there are two schemes: BART's, taken from fairseq, and T5's. Tied
+ * embeddings may be stored under any of their names. Unknown tensors are errors.
+ * Invariant: data that lives as long as the model is in the model's arena. Temporary data is in a second arena, cleared
+ * when a matrix is packed, so that peak memory is the packed model and its largest matrix as fp32. The output layer, often
+ * the largest matrix, is packed first.
  *
  * Divisions: names · reading and packing · layers · positions · embeddings · output · the whole. */
 #include <math.h>
@@ -20,14 +20,14 @@ enum { NAME_BYTES = 128 };
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* Tensor names of a layout, after a layer's prefix (side and number). */
+/* Tensor names of a naming scheme (mt_layout). Names of a layer's tensors follow the prefix `layer`. */
 typedef struct tensor_names {
     const char *layer;
-    const char *self, *self_norm, *cross, *cross_norm; /* prefixes of projections, and norms */
+    const char *self, *self_norm, *cross, *cross_norm; /* attention blocks: prefixes of projections, names of norms */
     const char *query, *keys, *values, *out;
     const char *feed[2], *feed_norm[2]; /* names of the feed-forward tensors, of encoder and decoder */
     const char *inner, *gated, *gate, *outer;
-    const char *final_norm, *embedding_norm; /* norms of a side */
+    const char *final_norm, *embedding_norm; /* norms of encoder or decoder: format of its name */
     const char *shared, *source, *target, *output;
 } tensor_names;
 
@@ -76,21 +76,21 @@ static const tensor_names tensor_names_by_layout[] = {
 };
 static const char FSMT_OUTPUT[] = "model.decoder.output_projection.weight";
 
-/* Arguments of loading functions. */
+/* Arguments of all functions that load tensors. */
 typedef struct loader {
     mt_net *net;
     rill_context *ctx;
     rill_arena *model_arena; /* lives as long as the model */
     rill_tensor_file *tensors;
-    rill_arena temp_arena; /* cleared after each packing */
+    rill_arena temp_arena; /* cleared when a matrix is packed */
     rill_text path;
     const tensor_names *names;
-    const char *source, *target, *output; /* names of tables: encoder embedding, decoder embedding, output layer */
+    const char *source, *target, *output; /* tensors to read as encoder embedding, decoder embedding and output layer */
 } loader;
 
 /* --- reading and packing ------------------------------------------------------------------------------------------ */
 
-/* The tensor PREFIX + NAME, rows x columns or just [rows] when columns is 0, into `out`. */
+/* Read the tensor PREFIX + NAME, of shape [rows, columns], or [rows] if columns is 0, into `out`. */
 static rill_status read_into(loader *l, const char *prefix, const char *name, size_t rows, size_t columns, float *out)
 {
     char full[3 * NAME_BYTES];
@@ -99,8 +99,8 @@ static rill_status read_into(loader *l, const char *prefix, const char *name, si
     return rill_tensor_file_read(l->tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
 }
 
-/* Refuse an absent or too small tensor PREFIX + NAME before memory for the configuration's sizes, which may be
- * anything, is allocated. */
+/* Fail if the tensor PREFIX + NAME is absent or too small. Called before memory is allocated by the sizes in config.json,
+ * which may be absurd. */
 static rill_status check_size(loader *l, const char *prefix, const char *name, size_t rows, size_t columns)
 {
     char full[3 * NAME_BYTES];
@@ -116,7 +116,7 @@ static rill_status read_new(loader *l, rill_arena *arena, const char *name, size
     return rill_weights_read(l->tensors, arena, name, rows, columns, out);
 }
 
-/* Pack weights and free the fp32 copy. */
+/* Add the n x k matrix `w` to the network, which packs it in the model's weight type. The caller then frees `w`. */
 static rill_matrix pack_matrix(const loader *l, const float *w, size_t n, size_t k)
 {
     return rill_network_matrix(l->net->seq.model->network, l->net->seq.model->weights, n, k, w, k);
@@ -127,7 +127,8 @@ static rill_constant network_constant(const loader *l, const float *data, size_t
     return rill_network_constant(l->net->seq.model->network, data, rows, width);
 }
 
-/* Whether any of the projections has a bias: the others then get zeros. */
+/* Return 1 if the model's linear layers have biases or, where biases are optional, if the file has a bias for one of the
+ * projections. The other projections then get zeros as their bias. */
 static int has_bias(const loader *l, const char *prefix, const char *const *names, size_t count)
 {
     char full[3 * NAME_BYTES];
@@ -140,7 +141,7 @@ static int has_bias(const loader *l, const char *prefix, const char *const *name
     return 0;
 }
 
-/* Concatenate projections, each n x k, by rows. */
+/* Load `count` projections with the same input, each n x k, concatenated by rows. */
 static rill_status load_linear(loader *l, const char *prefix, const char *const *names, size_t count, size_t n,
                                size_t k, mt_linear *out)
 {
@@ -166,7 +167,7 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
     return RILL_OK;
 }
 
-/* The vector PREFIX + NAME.PART, `scale` times. */
+/* Load the vector PREFIX + NAME.PART of D elements, multiplied by `scale`. */
 static rill_status load_vector(loader *l, const char *prefix, const char *name, const char *part, float scale,
                                rill_constant *out)
 {
@@ -200,7 +201,8 @@ static rill_status load_attention(loader *l, const mt_stack *side, const char *l
     return load_norm(l, layer, cross ? n->cross_norm : n->self_norm, 1.0f, &out->norm);
 }
 
-/* W x is needed twice, negated and plain: see mt_graph.c. It has no bias. */
+/* Load an SSRU. Its matrix has W twice, negated and plain, because update_ssru_cell() in mt_graph.c reads -W x and W x. W
+ * has no bias. */
 static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
 {
     static const char forget[] = "self_ssru.forget_proj.weight", fresh[] = "self_ssru.input_proj.weight",
@@ -237,7 +239,7 @@ static rill_status load_average(loader *l, const char *layer, mt_recurrence *out
     return load_linear(l, prefix, &mean, 1, width, width, &out->mean_gate);
 }
 
-/* The recurrent block that replaces self-attention, and its norm. */
+/* Load the recurrent block that replaces self-attention, and its norm. */
 static rill_status load_recurrence(loader *l, const char *layer, mt_recurrence *out)
 {
     if (l->net->settings.decoder_block == MT_SSRU)
@@ -247,7 +249,7 @@ static rill_status load_recurrence(loader *l, const char *layer, mt_recurrence *
     return load_norm(l, layer, l->names->self_norm, 1.0f, &out->norm);
 }
 
-/* This layer's relative position buckets, or those shared from the first layer. */
+/* Load layer i's relative position bias, or use that of the first layer if all layers share it. */
 static rill_status load_relative(loader *l, const mt_stack *side, const char *layer, size_t i, rill_constant *out)
 {
     const int causal = side == &l->net->decoder;
@@ -281,7 +283,8 @@ static rill_status load_feed_forward(loader *l, const mt_stack *side, const char
     return load_norm(l, layer, n->feed_norm[decoder], 1.0f, &out->norm);
 }
 
-/* The final norm includes the output scale. */
+/* Load the final norm and the embedding norm. If the input of the output layer is scaled (MT_SCALED_OUTPUT), the factor is
+ * multiplied into the decoder's final norm. */
 static rill_status load_norms(loader *l, const char *name, mt_stack *side)
 {
     const int scaled = side == &l->net->decoder && mt_has_flag(l->net, MT_SCALED_OUTPUT);
@@ -315,10 +318,12 @@ static rill_status load_stack(loader *l, const char *name, mt_stack *side)
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* The first learned positions are unused: fairseq counts from after its padding symbol, as does transformers. */
+/* The first rows of a table of learned positions are unused: fairseq and transformers count positions from the padding
+ * token's id, 1, plus 1. */
 enum { LEARNED_OFFSET = 2 };
 
-/* Stored sinusoids of Marian are those the model was trained with; all others are computed (positions.c). */
+/* Load stored position tables: learned positions, and Marian's sinusoids, which are those of training. Without a stored
+ * table sinusoids are computed (positions.c). */
 static rill_status load_positions(loader *l)
 {
     mt_net *net = l->net;
@@ -349,7 +354,8 @@ static int has_tensor(const loader *l, const char *name)
     return name != NULL && rill_tensor_file_find(l->tensors, name) != NULL;
 }
 
-/* The first name that the file contains (names may be NULL); else `expected`, for the error message. */
+/* Return the first of the names that the file contains; NULL names are skipped. If it contains none, return `expected`, so
+ * that the error message about a missing tensor has this name. */
 static const char *first_present(const loader *l, const char *const *names, size_t count, const char *expected)
 {
     for (size_t i = 0; i < count; i++)
@@ -357,7 +363,8 @@ static const char *first_present(const loader *l, const char *const *names, size
     return expected;
 }
 
-/* Tied tables stored more than once must be equal, since versions of transformers differ in which one they use. */
+/* Fail if tied tables are stored more than once and differ, because versions of transformers differ in which one they
+ * use. */
 static rill_status check_tied(loader *l, const char *const *names, size_t count)
 {
     const rill_file_tensor *first = NULL;
@@ -377,9 +384,9 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
     return RILL_OK;
 }
 
-/* A table has its own name, else that of a table it is tied to; tied tables are one, however often they are stored.
- * Without ties transformers 5 stores each table and an unused `shared`. Old FSMT files lack an output layer, since it
- * was the decoder's embedding whatever the configuration said. */
+/* Choose the tensors of the three tables by config.json. A table is stored under its own name or under that of a table to
+ * which it is tied. For untied tables transformers 5 stores each table and an unused `shared`. Old FSMT files have no
+ * output layer, because it was always tied to the decoder's embedding, even if config.json unties them. */
 static rill_status resolve_tied(loader *l)
 {
     const mt_settings *s = &l->net->settings;
@@ -399,7 +406,7 @@ static rill_status resolve_tied(loader *l)
     return RILL_OK;
 }
 
-/* `name`, unless that table equals `same`. */
+/* Set *name to `same` if the tables of these names are equal. */
 static rill_status share_equal_table(const loader *l, const char *same, const char **name)
 {
     const rill_file_tensor *a = rill_tensor_file_find(l->tensors, same), *b = rill_tensor_file_find(l->tensors, *name);
@@ -409,8 +416,8 @@ static rill_status share_equal_table(const loader *l, const char *same, const ch
     return RILL_OK;
 }
 
-/* Families whose tables are tied if stored once, and separate if stored and different: T5 1.1 has a separate output
- * layer, whatever config.json says. */
+/* Choose the tensors of the three tables by the file (MT_TIED_BY_FILE): tables that are stored and differ are separate,
+ * others are tied. For example, T5 1.1 has a separate output layer even if config.json ties it. */
 static rill_status resolve_by_file(loader *l)
 {
     const tensor_names *n = l->names;
@@ -429,7 +436,8 @@ static rill_status resolve_tables(loader *l)
     return mt_has_flag(l->net, MT_TIED_BY_FILE) ? resolve_by_file(l) : resolve_tied(l);
 }
 
-/* Whether the decoder embedding equals the packed output layer, element by element, and needs no second copy. */
+/* Return 1 if the decoder can read its embedding from the packed output layer: both are the same table, and packing keeps
+ * its elements as fp32. The model then needs no second copy. */
 static int shares_output_rows(const loader *l)
 {
     const seq_model *m = l->net->seq.model;
@@ -451,7 +459,7 @@ static rill_status load_embeddings(loader *l)
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
 
-/* A row, [1, V], or a vector, [V]; zeros if absent. */
+/* Load final_logits_bias, which is stored as [1, V] or [V]; zeros if it is absent. */
 static rill_status load_output_bias(loader *l, float **out)
 {
     static const char *const name = "final_logits_bias";
@@ -463,7 +471,8 @@ static rill_status load_output_bias(loader *l, float **out)
     memset(bias, 0, symbols * sizeof *bias);
     if (tensor != NULL && tensor->rank == 1) TRY(read_into(l, name, "", symbols, 0, bias));
     if (tensor != NULL && tensor->rank != 1) TRY(read_into(l, name, "", 1, symbols, bias));
-    /* transformers renormalises the softmax after masking banned tokens, but not for symbols without a token. */
+    /* With renormalize_logits transformers applies the softmax after banned tokens are masked. Ids without a token are not
+     * masked. */
     for (int32_t i = 0; l->net->settings.renormalize_logits && i < l->net->seq.target_vocab_size; i++)
         if (i == l->net->seq.pad || (i < l->net->seq.n_target_tokens && !(l->net->seq.legal[i / 64] >> (i % 64) & 1)))
             bias[i] = -INFINITY;
@@ -471,7 +480,8 @@ static rill_status load_output_bias(loader *l, float **out)
     return RILL_OK;
 }
 
-/* The decoder embedding may be read from the output layer, and the encoder's from the decoder's. */
+/* Add the embeddings to the network. The decoder may read its embedding from the output layer; the encoder's embedding may
+ * be the decoder's. */
 static void add_embeddings(const loader *l)
 {
     mt_stack *encoder = &l->net->encoder, *decoder = &l->net->decoder;
@@ -484,7 +494,7 @@ static void add_embeddings(const loader *l)
         encoder->embedding = network_constant(l, encoder->embedding_rows, (size_t)l->net->seq.source_vocab_size, width);
 }
 
-/* After the embeddings, to which it may be tied. */
+/* Load the output layer. Called after load_embeddings(), because the output layer may be tied to the decoder's embedding. */
 static rill_status load_output(loader *l)
 {
     mt_net *net = l->net;
@@ -514,7 +524,8 @@ static rill_status open_tensors(loader *l, const char *directory)
     return status == RILL_OK && ct2 ? mt_ct2_rename_tensors(l->net, l->tensors) : status;
 }
 
-/* Tensors that may stay unread: tied copies, recomputed ones, unused ones (resolve_tied()), and fairseq's internals. */
+/* Return 1 for tensors that may stay unread: copies of tied tables, sinusoids that are computed, an unused `shared` table
+ * (resolve_tied()), and tensors of fairseq that are not weights. */
 static int may_be_unread(const char *name)
 {
     static const char *const known[] = {FSMT_OUTPUT,

@@ -1,13 +1,13 @@
-/* Computed position tables: sinusoids, and average attention's factors. Rows are computed on demand: a model may allow
- * a million and use a hundred.
+/* Computed position tables: sinusoids, and the factors 1 / (t + 1) of average attention. Rows are computed on demand,
+ * because a model may allow a million positions while inputs and outputs have a hundred.
  *
- * Invariant: a row is a function of its number and the settings. */
+ * Invariant: a row is a function of its number and the model's settings. */
 #include <math.h>
 
 #include "mt_model.h"
 
-/* Rows from .. to - 1: sines in the first half, cosines in the second. For an odd width Marian adds a sine, FSMT a zero
- * column. */
+/* Compute the sinusoids of positions from .. to - 1: sines in the first half of a row, cosines in the second half. For an
+ * odd width Marian adds a sine and FSMT a zero column. */
 static void compute_sinusoids(const mt_net *net, size_t from, size_t to, float *row)
 {
     const int fsmt = net->settings.position_kind == MT_POSITIONS_FSMT;
@@ -31,7 +31,8 @@ static void compute_mean_weights(const mt_net *net, size_t from, size_t to, floa
         for (size_t j = 0; j < net->width; j++) row[j] = 1.0f / (float)(t + 1);
 }
 
-/* Fill rows from .. to - 1 of a table; nothing without the table. */
+/* Compute rows from .. to - 1 of `table` and copy them to the session's table. Does nothing if the model has no such
+ * table. */
 static rill_status fill_table_rows(seq_runner *r, const mt_net *net, rill_table table,
                                    void (*compute)(const mt_net *net, size_t from, size_t to, float *row), size_t from,
                                    size_t to)

@@ -1,15 +1,16 @@
-/* Relative position bias: T5's buckets, expanded to one entry per distance.
+/* Relative position bias: expands T5's buckets to one bias for each distance.
  *
- * Source: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. A decoder's buckets all cover earlier
- * positions; an encoder's are half for earlier, half for later ones. The first half of a direction's buckets are exact
- * distances, the second logarithmic up to the maximum distance; beyond it the last one applies.
+ * Source: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. In a decoder all buckets are for earlier
+ * positions; in an encoder half of the buckets are for earlier and half for later positions. The first half of a
+ * direction's buckets are exact distances. The second half are logarithmic ranges up to the maximum distance; larger
+ * distances use the last bucket.
  *
  * Invariant: buckets equal transformers', which computes the logarithm in fp32. */
 #include <math.h>
 
 #include "mt_model.h"
 
-/* Bucket of a distance >= 0 in a direction with `buckets` buckets. */
+/* The bucket of a distance >= 0 in a direction that has `buckets` buckets. */
 static int32_t distance_bucket(int32_t distance, int32_t buckets, int32_t max_distance)
 {
     const int32_t exact = buckets / 2;

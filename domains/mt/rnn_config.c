@@ -1,4 +1,4 @@
-/* A recurrent translation model's config.json. Divisions: sizes · symbols · the whole. */
+/* Reads the config.json of a recurrent translation model. Divisions: sizes · symbols · the whole. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 
 static const char FILE_NAME[] = "config.json";
 
-/* Recurrent states have no positions; only time bounds the length, to this multiple of the usual maximum. */
+/* Recurrent models have no position embeddings, so only decoding time limits the length: inputs and outputs may have this
+ * multiple of the configured maximum. */
 enum { POSITIONS_FACTOR = 16 };
 
 enum { WIDTH_LIMIT = 1 << 16, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_LENGTH = 200 };
@@ -41,7 +42,7 @@ static rill_status read_widths(rnn_net *net, const rill_config *config)
     return RILL_OK;
 }
 
-/* One number for both sides, or one for each. */
+/* Read vocab_size, for source and target, or source_vocab_size and target_vocab_size. */
 static rill_status read_vocabularies(rnn_net *net, const rill_config *config)
 {
     int64_t both, words, actions;
@@ -69,7 +70,8 @@ static rill_status read_length(rnn_net *net, const rill_config *config)
 
 /* --- symbols ------------------------------------------------------------------------------------------------------ */
 
-/* Models have no padding symbol; one that shares the vocabulary of another model may name its padding. */
+/* Recurrent models have no padding token. A model with the vocabulary of a transformer may name that model's padding
+ * token, which outputs must not contain. */
 static rill_status read_special_tokens(rnn_net *net, const rill_config *config)
 {
     seq_net *s = &net->seq;
@@ -90,7 +92,7 @@ static rill_status read_special_tokens(rnn_net *net, const rill_config *config)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Describe the net for `rill info`, besides files and dtypes. */
+/* Write sizes and options to net->seq.description, which `rill info` prints. */
 static void describe(rnn_net *net)
 {
     char symbols[64];

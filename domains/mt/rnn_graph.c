@@ -1,4 +1,4 @@
-/* Recurrent models, as operations of the graphs that ../seq2seq builds. Divisions: encode · step and watch. */
+/* Adds the operations of a recurrent model to the graphs that ../seq2seq builds. Divisions: encode · step and alignments. */
 #include "rnn.h"
 
 static rill_product linear_product(const rnn_linear *linear, rill_view a, rill_view out)
@@ -8,7 +8,8 @@ static rill_product linear_product(const rnn_linear *linear, rill_view a, rill_v
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Annotations: the states of both directions side by side; `last` is the forward state after the input. */
+/* Run the bidirectional GRU. An annotation is the forward and the backward state of an input token; `last` becomes the
+ * forward state after the last token. */
 static void bidirectional_gru(const rnn_net *net, const seq_encoder_columns *r, rill_tensor annotations,
                               rill_tensor last)
 {
@@ -32,7 +33,8 @@ static void bidirectional_gru(const rnn_net *net, const seq_encoder_columns *r, 
     }
 }
 
-/* Initial state from the mean annotation, computed as attention with scale 0 and any query. */
+/* Compute the decoder's initial state from the mean of the annotations. The mean is computed as attention with scale 0,
+ * for which any query will do. */
 static void init_decoder_state(const rnn_net *net, const seq_encoder_columns *r, rill_tensor annotations,
                                rill_tensor query)
 {
@@ -73,9 +75,9 @@ void rnn_encode(const seq_net *seq, const seq_encoder_columns *r)
     init_decoder_state(net, r, annotations, last);
 }
 
-/* --- step and watch ----------------------------------------------------------------------------------------------- */
+/* --- step and alignments ------------------------------------------------------------------------------------------ */
 
-/* Attention with the node's query; `watch` only wants its weights. */
+/* context = attention to the input with the query of the node. Alignments (`align_only`) read the attention weights only. */
 static void attend_to_input(const rnn_net *net, const seq_decoder_columns *w, rill_tensor context)
 {
     const rill_attend attend = {.heads = 1,
@@ -92,7 +94,7 @@ static void attend_to_input(const rnn_net *net, const seq_decoder_columns *w, ri
     rill_op_attend(net->seq.model->network, w->graph, RILL_ROWS, &attend);
 }
 
-/* First of two GRUs: from the parent's state, with the token's gates. */
+/* The GRU before attention, in models with a conditional GRU: next_state = GRU(embedding of the token, parent's state). */
 static void first_gru_step(const rnn_net *net, const seq_decoder_columns *w, rill_tensor word, rill_view prev,
                            rill_tensor next_state)
 {
@@ -108,7 +110,8 @@ static void first_gru_step(const rnn_net *net, const seq_decoder_columns *w, ril
     rill_op_gru(network, w->graph, RILL_ROWS, &cell);
 }
 
-/* Attention with the state `h`, then the GRU on its context: gives the node's state. */
+/* Compute attention with the state `h` as query, and then the GRU whose input is the attention context. Its output is the
+ * state of the node. */
 static void second_gru_step(const rnn_net *net, const seq_decoder_columns *w, rill_tensor word, rill_view h,
                             rill_tensor context)
 {
@@ -133,7 +136,8 @@ static void second_gru_step(const rnn_net *net, const seq_decoder_columns *w, ri
     rill_op_gru(network, w->graph, RILL_ROWS, &cell);
 }
 
-/* A first node starts from its input's initial state; the others from their parent's. */
+/* The state from which a node starts: the parent's state or, for the first node of an item, the item's initial state, which
+ * is copied to the node's row. */
 static rill_view prev_state(const rnn_net *net, const seq_decoder_columns *w)
 {
     rill_network *network = net->seq.model->network;

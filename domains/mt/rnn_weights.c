@@ -1,9 +1,9 @@
-/* Loads a recurrent translation model's tensors.
+/* Loads the tensors of a recurrent translation model.
  *
- * Names and shapes are Nematus', [in, out], so each is transposed; those that read the same rows are merged into one
- * matrix.
- * Invariant: data that lives as long as the model is in its arena; temporary data is in a second one, cleared after
- * each matrix.
+ * Tensors have Nematus' names and its shapes [in, out], so each is transposed. Tensors with the same input are concatenated
+ * to one matrix.
+ * Invariant: data that lives as long as the model is in the model's arena. Temporary data is in a second arena, cleared
+ * after each matrix.
  *
  * Divisions: matrices · encoder · decoder · embeddings and output · the whole. */
 #include <stdio.h>
@@ -17,16 +17,16 @@ typedef struct loader {
     rnn_net *net;
     rill_arena *model_arena; /* memory that lives as long as the model */
     rill_tensor_file *tensors;
-    rill_arena temp_arena; /* freed when it is packed */
+    rill_arena temp_arena; /* cleared when a matrix is packed */
     rill_text path;
 } loader;
 
 /* --- matrices ----------------------------------------------------------------------------------------------------- */
 
-/* Position of a tensor in a matrix: `out` rows from `row` on, `in` columns from `column` on; and the bias of these
- * rows. */
+/* A tensor that becomes part of a matrix: `out` rows from `row` on and `in` columns from `column` on. */
 typedef struct matrix_part {
-    const char *name, *bias; /* bias: NULL for none; biases of the same rows are added */
+    const char *name,
+        *bias; /* tensor of the weights; tensor of the rows' bias, or NULL; several biases of a row are added */
     size_t in, out, row, column;
 } matrix_part;
 
@@ -47,7 +47,7 @@ static rill_status add_bias(loader *l, const matrix_part *p, float *to)
     return RILL_OK;
 }
 
-/* Build an n x k matrix; uncovered elements are 0. Without any bias it has none. */
+/* Build an n x k matrix from its parts. Elements that no part covers are 0. The matrix has a bias if any part has one. */
 static rill_status load_linear(loader *l, const matrix_part *parts, size_t count, size_t n, size_t k, rnn_linear *out)
 {
     float *w, *bias = NULL;
@@ -96,7 +96,8 @@ static rill_status load_encoder(loader *l)
 
 /* --- decoder ------------------------------------------------------------------------------------------------------ */
 
-/* Recurrent gates of the GRU after attention, whose bias is inside the reset product, and the attention query. */
+/* Load the recurrent gates of the GRU after attention, with the attention query in the same matrix. The bias of this GRU's
+ * candidate is added before the multiplication by the reset gate. In a conditional GRU, also load the first GRU. */
 static rill_status load_second_gru(loader *l)
 {
     rnn_net *net = l->net;
@@ -129,13 +130,14 @@ static rill_status load_decoder(loader *l)
     TRY(LOAD(readout, E, context + D, &net->readout));
     TRY(rill_weights_read(l->tensors, l->model_arena, "decoder_U_att", net->attention_width, 1, &additive));
     net->attention_vector = rill_network_constant(net->seq.model->network, additive, 1, net->attention_width);
-    /* A constant added to all scores, which the softmax cancels: read only so that no tensor is left over. */
+    /* A constant that is added to all attention scores has no effect on the softmax. It is read because a tensor that stays
+     * unread is an error. */
     return rill_weights_read(l->tensors, l->model_arena, "decoder_c_tt", 1, 0, &shift);
 }
 
 /* --- embeddings and output ---------------------------------------------------------------------------------------- */
 
-/* Target embedding, with an appended zero row as the decoder's initial input. */
+/* Load both embeddings. The target embedding gets an additional zero row, which is the decoder's initial input. */
 static rill_status load_embeddings(loader *l, float **target)
 {
     rnn_net *net = l->net;
@@ -154,7 +156,7 @@ static rill_status load_embeddings(loader *l, float **target)
     return RILL_OK;
 }
 
-/* The target embedding, unless the file has an output layer. */
+/* Load the output layer, which is tied to the target embedding unless the file has ff_logit_W. */
 static rill_status load_output(loader *l, const float *target)
 {
     static const char name[] = "ff_logit_W";
@@ -190,7 +192,8 @@ static void make_tables(rnn_net *net)
     net->query = rill_network_table(network, RILL_TABLE_NODES, net->attention_width, "queries");
 }
 
-/* The tokenizer splits by the vocabularies, so they must contain the configuration's <unk>. */
+/* Check that the token <unk> of the target vocabulary, if it has one, has the id unk_token_id, because the tokenizer uses
+ * the vocabulary's id. */
 static rill_status check_unknown(const rnn_net *net, const char *directory)
 {
     static const char unknown[] = "<unk>";
