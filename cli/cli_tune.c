@@ -228,7 +228,7 @@ static const char about[] = "Decode a dev set with each configuration (point) of
                             "\n"
                             "  return {\n"
                             "    model = \"model\",\n"
-                            "    options = { k = 10, budget = 100 },\n"
+                            "    options = { beam_size = 10, max_batch_hypotheses = 100 },\n"
                             "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
                             "    tune = function(try)          -- replaces the sweep if both are set\n"
                             "      local delta = 4\n"
