@@ -17,7 +17,7 @@ static const char MAIN_FILE[] = "config.json", GENERATION_FILE[] = "generation_c
 
 enum { LENGTH_LIMIT = 1 << 20 };
 
-/* --- symbols ------------------------------------------------------------------------------------------------------ */
+/* --- special tokens ----------------------------------------------------------------------------------------------- */
 
 /* Read the id of a special token from `file`, and set *from_file to that file. Both outputs are unchanged if the key is
  * absent. */

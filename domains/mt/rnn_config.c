@@ -68,7 +68,7 @@ static rill_status read_length(rnn_net *net, const rill_config *config)
     return RILL_OK;
 }
 
-/* --- symbols ------------------------------------------------------------------------------------------------------ */
+/* --- special tokens ----------------------------------------------------------------------------------------------- */
 
 /* Recurrent models have no padding token. A model with the vocabulary of a transformer may name that model's padding
  * token, which outputs must not contain. */

@@ -1,12 +1,12 @@
 /* Byte pair encoding.
  *
- * Each round takes the pair of lowest rank in the word, where rank is the pair's line in the file, and merges all its
- * occurrences from left to right. Pairs that arise meanwhile wait for the next round. A heap of the word's known pairs,
- * ordered by rank and position, yields each round's pairs.
+ * The rank of a pair is its line number in the merges file. Each round merges all occurrences in the word of the pair with
+ * the lowest rank, from left to right; pairs that arise in a round are not merged before the next round. A heap, ordered by
+ * rank and position, holds the pairs of the word that the file lists.
  *
- * Invariant: the word's symbols form a linked list over its characters. Each symbol sits at the index of its first
- * character; `next` of the last is the number of characters. A pair in the heap is stale when the lengths of the
- * symbols at its position have changed: symbols only grow.
+ * Invariant: the word's symbols form a doubly linked list. A symbol is stored at the index of its first character, and
+ * `next` of the last symbol is the number of characters. A pair in the heap is stale if one of its symbols has been merged
+ * since it was pushed, which its stored offsets show.
  *
  * Divisions: merges · the heap · pairs · merging · the whole. */
 #include <string.h>
@@ -22,21 +22,21 @@ static const char WORD_END[] = "</w>";
 /* A symbol of the word: its bytes begin .. end - 1. */
 typedef struct rill_bpe_symbol {
     size_t begin, end;
-    size_t prev, next; /* neighbours; prev of the first symbol is itself */
+    size_t prev, next; /* indices of the neighbours; prev of the first symbol is its own index */
     int merged;
 } rill_bpe_symbol;
 
-/* Two neighbours that the merges file lists. */
+/* Two adjacent symbols that the merges file lists. */
 typedef struct rill_bpe_pair {
     int32_t rank;
-    size_t left;        /* left symbol */
-    size_t right_begin; /* begin of the right symbol */
+    size_t left;        /* index of the left symbol */
+    size_t right_begin; /* begin of the right symbol when the pair was pushed */
     size_t end;         /* end of the pair when it was pushed, to recognise a stale pair */
 } rill_bpe_pair;
 
 /* --- merges ------------------------------------------------------------------------------------------------------- */
 
-/* Check that each line is two tokens separated by a space. */
+/* Check that each line of a merges file is two tokens separated by a space. */
 static rill_status check_lines(const rill_vocabulary *merges, rill_context *ctx, const char *name)
 {
     for (int32_t i = 0; i < rill_vocabulary_count(merges); i++) {
@@ -113,7 +113,7 @@ static rill_bpe_pair heap_pop(rill_bpe *b)
 
 /* --- pairs -------------------------------------------------------------------------------------------------------- */
 
-/* Push the pair of the symbol at `left` and its right neighbour onto the heap, if the file lists it. */
+/* Push the pair of the symbol at index `left` and its right neighbour onto the heap, if the merges file lists it. */
 static rill_status push_known_pair(rill_bpe *b, size_t left)
 {
     const rill_bpe_symbol *l = &b->symbols[left];
@@ -161,7 +161,7 @@ static rill_status merge_lowest_rank(rill_bpe *b)
     }
     for (size_t i = 0; i < merged; i++) {
         const size_t left = b->round_pairs[i].left, prev = b->symbols[left].prev;
-        /* If both neighbours were merged, the right one pushes their pair. */
+        /* If the right neighbour was also merged in this round, it pushes the pair of both. */
         if (prev != left) TRY(push_known_pair(b, prev));
         if (i + 1 == merged || b->symbols[left].next != b->round_pairs[i + 1].left) TRY(push_known_pair(b, left));
     }
@@ -170,7 +170,7 @@ static rill_status merge_lowest_rank(rill_bpe *b)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* One symbol per character; the end-of-word marker, if any, belongs to the last. */
+/* Make one symbol for each character of the word; the mark </w>, if used, is part of the last symbol. */
 static rill_status init_symbols(rill_bpe *b, const char *word, size_t length)
 {
     b->word.ctx = b->key.ctx = b->ctx;

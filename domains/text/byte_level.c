@@ -1,8 +1,8 @@
-/* GPT-2's byte-level alphabet and its split into words; pipeline.h.
+/* GPT-2's byte-level alphabet and its pre-tokenization into words; see pipeline.h.
  *
- * Source: Radford et al., Language models are unsupervised multitask learners, 2019. The regular expression for words
- * is that of the published code: a contraction; letters, digits or other signs with an optional space before them; or
- * white space, whose last character belongs to the next word. Divisions: letters · words · repair. */
+ * Source: Radford et al., Language models are unsupervised multitask learners, 2019. A word is what the regular expression
+ * of the published code matches: a contraction; letters, digits or other signs with an optional space before them; or white
+ * space, whose last character belongs to the next word. Divisions: letters · words · repair. */
 #include <string.h>
 #include <utf8proc.h>
 
@@ -12,7 +12,7 @@
 
 /* --- letters ------------------------------------------------------------------------------------------------------ */
 
-/* Printable bytes of Latin-1 stand for themselves; the others become U+0100 and so on, in order. */
+/* In the alphabet, printable bytes of Latin-1 are their own letters; the other bytes are U+0100, U+0101, ..., in order. */
 static int is_printable_byte(unsigned byte)
 {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
@@ -66,7 +66,7 @@ rill_status rill_byte_letters_to_text(const char *piece, size_t length, rill_tex
 
 typedef enum char_class { CLASS_END, CLASS_SPACE, CLASS_LETTER, CLASS_DIGIT, CLASS_OTHER } char_class;
 
-/* Class of the character at `pos`; *next = offset of the following one. */
+/* The class of the character at `pos`; *next = the offset of the next character. */
 static char_class class_at(const char *text, size_t length, size_t pos, size_t *next)
 {
     utf8proc_int32_t c = -1;
@@ -89,7 +89,7 @@ static size_t contraction_length(const char *text, size_t length)
     return 0;
 }
 
-/* End of the run of one class that starts at `pos`. */
+/* The end of the run of characters of class `kind` that starts at `pos`; *last = the offset of its last character. */
 static size_t run_end(const char *text, size_t length, size_t pos, char_class kind, size_t *last)
 {
     size_t next;
@@ -107,7 +107,7 @@ size_t rill_byte_word(const char *text, size_t length)
     if (length == 0 || short_form > 0) return short_form;
     size_t from = text[0] == ' ' ? 1 : 0;
     char_class kind = class_at(text, length, from, &next);
-    if (kind == CLASS_END || kind == CLASS_SPACE) { /* a single space is no word's prefix here */
+    if (kind == CLASS_END || kind == CLASS_SPACE) { /* a run of white space, not a space before a word */
         const size_t end = run_end(text, length, 0, CLASS_SPACE, &last);
         return end < length && last > 0 ? last : end;
     }
@@ -116,7 +116,7 @@ size_t rill_byte_word(const char *text, size_t length)
 
 /* --- repair ------------------------------------------------------------------------------------------------------- */
 
-/* Number of bytes, at least 1, of an incomplete UTF-8 character. */
+/* The number of bytes, at least 1, of the malformed UTF-8 character at the start of `bytes`, which one U+FFFD replaces. */
 static size_t broken_length(const char *bytes, size_t length)
 {
     const unsigned char *b = (const unsigned char *)bytes;

@@ -1,6 +1,6 @@
-/* Texts to token ids and back, for a family of tokenizers; family.h.
+/* Encodes texts to token ids and decodes ids, for the tokenizer of a model family; see family.h.
  *
- * An input is split at the added tokens in it. The text between them goes to SentencePiece or to the pipeline.
+ * An input is split at its added tokens. SentencePiece or the pipeline splits the text between them into subword tokens.
  * Divisions: subword tokens · encoding · decoding · splitting without ids. */
 #include "family.h"
 
@@ -11,14 +11,14 @@
 
 /* --- subword tokens ----------------------------------------------------------------------------------------------- */
 
-/* Receives subword tokens: as ids in `out`, or as text through `fn`. */
+/* Arguments of functions that receive subword tokens. */
 typedef struct family_splitter {
     const rill_family_tokenizer *text;
     rill_context *ctx;
     rill_ids *out;   /* when encoding: the list of ids */
     rill_word_fn fn; /* when splitting: called with each word */
     void *user;
-    const char *begin; /* start of the text */
+    const char *begin; /* start of the whole input */
 } family_splitter;
 
 static rill_status split_part(const family_splitter *t, const char *text, size_t length, rill_word_fn fn, void *user)
@@ -60,7 +60,7 @@ static rill_status read_text(family_splitter *t, const char *bytes, size_t lengt
     return rill_token_set_split(&t->text->tokens, 0, bytes, length, read_part, read_token, t);
 }
 
-/* Token id of a special token in a template; -1 if the template has none there. */
+/* The id of the special token before or after an input; -1: none. */
 static int32_t special_token_id(const rill_family_tokenizer *t, rill_extra_token what, const rill_language_pair *turn)
 {
     switch (what) {
@@ -109,8 +109,8 @@ rill_status rill_family_encode(const rill_family_tokenizer *t, const char *bytes
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
-/* Remove spaces before punctuation and contractions, as transformers' clean_up_tokenization_spaces does. The order of
- * rules matters. */
+/* Remove spaces before punctuation and contractions, as transformers does for clean_up_tokenization_spaces. Rules are
+ * applied in order, each to the result of the previous one. */
 static void clean_up_spaces(rill_text *out, size_t from)
 {
     static const char *const marks[] = {" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're"};
@@ -150,7 +150,7 @@ static rill_status join_tokens(const rill_family_tokenizer *t, size_t n, const c
     return RILL_OK;
 }
 
-/* Write n tokens; `piece` and `length` are scratch arrays [n]. */
+/* Append the text of n actions to `out`; `piece` and `length` are scratch arrays of n elements. */
 static rill_status write_actions(const rill_family_tokenizer *t, size_t n, const int32_t *action, const char **piece,
                                  size_t *length, rill_text *out)
 {
@@ -195,7 +195,8 @@ static rill_status split_token(void *user, const rill_added_token *token)
     return forward_token(user, token->text.data, token->text.length);
 }
 
-/* Tokens that decode to nothing are not recognised in the text. */
+/* Special tokens are not recognised in the text: names such as "</s>" in it are ordinary text, because decoding would omit
+ * special tokens. */
 rill_status rill_family_split(const rill_family_tokenizer *t, rill_context *ctx, const char *bytes, size_t length,
                               rill_word_fn fn, void *user)
 {

@@ -1,5 +1,5 @@
-/* family.h: the tokenizer of one model family: its row of the table, a directory's settings, and the resulting tokens
- * and languages. Private header of domains/text; the rest of rill uses tokenizer.h and text_families.h.
+/* family.h: the tokenizer of a model family: the family's row in the table, the settings of a model directory, and the
+ * resulting tokens and languages. Private header of domains/text; the rest of rill uses tokenizer.h and text_families.h.
  *
  * Sources: transformers' tokenizers of these names, and convert_slow_tokenizer.py for token ids. Stability: internal to
  * rill. */
@@ -15,25 +15,25 @@
 
 /* --- the table: text_families.c ---------------------------------------------------------------------------------------- */
 
-/* How subword tokens get ids in a directory with a SentencePiece model. */
+/* The order of tokens by which they get ids. SentencePiece tokens are those of the directory's SentencePiece model. */
 typedef enum rill_numbering {
     RILL_NUMBERS_FAIRSEQ, /* <s>, <pad>, </s>, <unk>, then SentencePiece tokens from the fourth on, languages, <mask> */
     RILL_NUMBERS_VOCAB_JSON, /* ids from vocab.json; languages follow */
     RILL_NUMBERS_PEGASUS,    /* <pad>, </s>, masks and <unk_2> ... first, then SentencePiece tokens from the third on */
-    RILL_NUMBERS_SPM,        /* SentencePiece ids, then sentinels */
-    RILL_NUMBERS_BYTES,      /* no SentencePiece: byte-level BPE with vocab.json and merges.txt */
+    RILL_NUMBERS_SPM,        /* SentencePiece tokens, then sentinels */
+    RILL_NUMBERS_BYTES,      /* byte-level BPE without SentencePiece: ids from vocab.json, merges from merges.txt */
 } rill_numbering;
 
-/* Format of language tokens. */
+/* Format of language tokens, with an example. */
 typedef enum rill_language_form {
     RILL_LANGUAGES_NONE,
     RILL_LANGUAGES_FLORES, /* eng_Latn */
     RILL_LANGUAGES_MBART,  /* en_XX */
     RILL_LANGUAGES_M2M,    /* __en__ */
-    RILL_LANGUAGES_TAGS,   /* <2en>: target only, optional */
+    RILL_LANGUAGES_TAGS,   /* <2en>: an optional tag of the target language */
 } rill_language_form;
 
-/* Tokens before and after an input, besides eos. */
+/* A token before or after an input, besides eos. */
 typedef enum rill_extra_token {
     RILL_EXTRA_NONE,
     RILL_EXTRA_SOURCE_LANGUAGE,
@@ -41,35 +41,36 @@ typedef enum rill_extra_token {
     RILL_EXTRA_BOS
 } rill_extra_token;
 
-/* Role of the target language token on the decoder side. */
+/* How the decoder uses the token of the target language. */
 typedef enum rill_target_use {
     RILL_TARGET_UNUSED,
-    RILL_TARGET_FORCED_BOS,    /* forced as the first action */
-    RILL_TARGET_DECODER_START, /* starts the decoder input */
+    RILL_TARGET_FORCED_BOS,    /* it is forced as the first action of the output */
+    RILL_TARGET_DECODER_START, /* it is the first decoder input, in place of decoder_start_token_id */
 } rill_target_use;
 
 struct rill_family {
-    const char *model_type, *tokenizer; /* tokenizer: the tokenizer_class without "Fast" */
-    const char *spm_file;               /* SentencePiece model file, or NULL */
+    const char *model_type, *tokenizer; /* tokenizer: transformers' tokenizer_class without "Fast" */
+    const char *spm_file;               /* file name of the SentencePiece model; NULL: the family has none */
     rill_numbering numbering;
     rill_language_form language_form;
-    rill_extra_token prefix, suffix; /* `suffix` follows eos */
+    rill_extra_token prefix, suffix; /* tokens before an input, and after its eos */
     rill_target_use target;
-    const char *languages; /* language token names, space-separated, in order of ids, for directories without a list */
-    const char *begin, *pad, *unknown, *mask; /* default names of special tokens; NULL: none. Eos is </s> */
+    const char *languages; /* names of languages, space-separated, in order of ids, for directories without a list */
+    const char *begin, *pad, *unknown, *mask; /* default names of special tokens; NULL: no such token. Eos is </s> */
 };
 
-/* --- settings of a directory: tokenizer_config.c
- * ---------------------------------------------------------------------- */
+/* --- settings of a directory: tokenizer_config.c ------------------------------------------------------------------ */
 
-/* tokenizer_config.json, special_tokens_map.json, added_tokens.json and tokenizer.json; NULL: absent or not read. */
+/* The JSON documents tokenizer_config.json, special_tokens_map.json, added_tokens.json and tokenizer.json; NULL: the file
+ * is absent, or was not read. */
 typedef struct rill_tokenizer_config {
     rill_context *ctx;
     const char *directory;
     json_t *config, *special_tokens_map, *added_tokens, *tokenizer;
 } rill_tokenizer_config;
 
-/* Read the first three, and tokenizer.json on request. Close it in any case.
+/* Read tokenizer_config.json, special_tokens_map.json and added_tokens.json, and, if `tokenizer` is set, tokenizer.json.
+ * The caller closes `config`, also after a failure.
  *   RILL_OK · RILL_ERR_FORMAT · RILL_ERR_IO · RILL_ERR_MEMORY */
 rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_context *ctx, const char *directory,
                                        int tokenizer);
@@ -78,27 +79,28 @@ void rill_tokenizer_config_close(rill_tokenizer_config *config);
 /* Whether the directory has the file. */
 int rill_directory_has_file(const char *directory, const char *file);
 
-/* A special token, or another text, by its key: a string or {"content": ...}; NULL: absent. */
+/* The string at `key`, e.g. a special token: a JSON string or {"content": ...}; NULL: absent. */
 const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, const char *key);
 
-/* A boolean, a number; `fallback` if absent. RILL_OK · RILL_ERR_FORMAT (another type, out of range) */
+/* Read a boolean, or an integer in min..max; *out = fallback if the key is absent. RILL_OK · RILL_ERR_FORMAT (another type,
+ * out of range) */
 rill_status rill_tokenizer_config_bool(const rill_tokenizer_config *config, const char *key, int fallback, int *out);
 rill_status rill_tokenizer_config_int(const rill_tokenizer_config *config, const char *key, int64_t min, int64_t max,
                                       int64_t fallback, int64_t *out);
 
-/* Add the directory's added tokens, in order of ids, then special tokens without an id. RILL_OK · as
- * rill_token_set_add() */
+/* Add to `tokens` the directory's added tokens, in order of ids; and its additional special tokens, which have no id in
+ * the file. RILL_OK · as rill_token_set_add() */
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens);
 rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *config, rill_token_set *tokens);
 
 /* --- a family's text: family_open.c, family.c --------------------------------------------------------------------- */
 
 typedef struct rill_language {
-    const char *name; /* the user's name for it */
+    const char *name; /* the name that users write: "en" for __en__ */
     int32_t id;       /* id of the token */
 } rill_language;
 
-/* Tokens around an input, and at the start of its output; -1 for none. */
+/* Ids of the tokens of an input's source and target language; -1: no language. */
 typedef struct rill_language_pair {
     int32_t source, target;
 } rill_language_pair;
@@ -108,20 +110,20 @@ typedef struct rill_family_tokenizer {
     rill_family family;
     const char *directory;
     rill_token_set tokens;
-    rill_vocabulary *vocabulary; /* owned by the tokenizer */
-    rill_spm *spm;               /* the segmenter: one of the two */
+    rill_vocabulary *vocabulary; /* owned by this struct */
+    rill_spm *spm;               /* the segmenter is SentencePiece ... */
     rill_pipeline *pipeline;
     int32_t bos, eos, unk;
     int clean_up_spaces; /* remove spaces before punctuation from outputs */
     int tokenized, language_columns;
-    rill_language *language;     /* [languages] in order of ids */
-    const char **language_names; /* [languages + 1] names, then NULL */
+    rill_language *language;     /* [n_languages] in order of ids */
+    const char **language_names; /* [n_languages + 1] names, then NULL */
     size_t n_languages;
-    rill_language_pair default_languages; /* for inputs that do not choose languages */
-    int32_t forced_bos;                   /* first action by the configuration, -1: none */
+    rill_language_pair default_languages; /* for inputs that do not name their languages */
+    int32_t forced_bos;                   /* forced first action of the configuration; -1: none */
 } rill_family_tokenizer;
 
-/* RILL_OK · as rill_tokenizer_open() */
+/* Open the tokenizer of files->family. RILL_OK · as rill_tokenizer_open() */
 rill_status rill_family_open(rill_family_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files);
 void rill_family_close(rill_family_tokenizer *self); /* NULL is allowed */
 
@@ -134,20 +136,21 @@ rill_status rill_family_decode(const rill_family_tokenizer *self, size_t n, cons
 rill_status rill_family_split(const rill_family_tokenizer *self, rill_context *ctx, const char *bytes, size_t length,
                               rill_word_fn fn, void *user);
 
-/* tokenizer.c: subword tokens joined by spaces; text trimmed, with line breaks removed. RILL_OK · RILL_ERR_MEMORY */
+/* tokenizer.c: append n subword tokens, joined by spaces. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_tokenizer_join_tokens(size_t n, const char *const *piece, const size_t *length, rill_text *out);
 void rill_tokenizer_tidy_spaces(rill_text *out, size_t from);
 
-/* languages.c: find the language tokens and the default languages.
- *   RILL_OK · RILL_ERR_OPTION (names the option) · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+/* languages.c: find the language tokens in the vocabulary, and set the default languages.
+ *   RILL_OK · RILL_ERR_OPTION (the message names the option) · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_languages_open(rill_family_tokenizer *self, rill_context *ctx, const rill_tokenizer_config *config,
                                 const rill_tokenizer_files *files);
 
-/* Whether inputs can be encoded: their languages are known, or each input names its own.
- *   RILL_OK · RILL_ERR_OPTION (names the missing option) */
+/* Check that inputs can be encoded: the default languages are set, or each input names its languages.
+ *   RILL_OK · RILL_ERR_OPTION (the message names the missing option) */
 rill_status rill_languages_check(const rill_family_tokenizer *self, rill_context *ctx);
 
-/* Strip the language columns of an input that has them; *turn is the resulting language pair.
+/* If inputs have language columns, move *bytes and *length past those of this input. *turn = the input's languages: from
+ * its columns, or the defaults.
  *   RILL_OK · RILL_ERR_INPUT (recorded) */
 rill_status rill_languages_for_input(const rill_family_tokenizer *self, rill_context *ctx, const char **bytes,
                                      size_t *length, rill_language_pair *turn);
@@ -155,7 +158,7 @@ rill_status rill_languages_for_input(const rill_family_tokenizer *self, rill_con
 /* As rill_tokenizer_is_translation(). */
 int rill_family_is_translation(const rill_family_tokenizer *self, const char *bytes, size_t length, size_t *head);
 
-/* Whether a token has the form of a language token; *name is the user's name for it. */
+/* Return 1 if a token has the form of a language token, and set *name to the name that users write. */
 int rill_language_token_name(rill_language_form form, const char *token, size_t length, rill_slice *name);
 
 #endif

@@ -1,7 +1,7 @@
-/* Build a family's vocabulary from the files of a model directory; family.h.
+/* Builds a family's vocabulary from the files of a model directory; see family.h.
  *
- * Source: transformers' tokenizers and convert_slow_tokenizer.py, for token ids. A directory with a SentencePiece model
- * is read through it, since the model was trained with it; tokenizer.json serves directories that have nothing else.
+ * Source of token ids: transformers' tokenizers and convert_slow_tokenizer.py. A SentencePiece model is preferred, because
+ * the translation model was trained with it; tokenizer.json is used if the directory has no other vocabulary.
  * Divisions: token ids · sources of tokens · added tokens · the whole. */
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static rill_status add_base_token(const family_opener *o, const char *token)
     return rill_token_set_add_base(&o->tokenizer->tokens, token, strlen(token));
 }
 
-/* Add the SentencePiece tokens from id `from` on. */
+/* Add the SentencePiece model's tokens from its id `from` on. */
 static rill_status add_spm_pieces(const family_opener *o, int32_t from)
 {
     const rill_spm *spm = o->tokenizer->spm;
@@ -59,7 +59,7 @@ static rill_status add_fairseq_tokens(const family_opener *o)
     return add_spm_pieces(o, 3);
 }
 
-/* Pegasus: after the first two tokens come the masks, then the special tokens of pre-training. */
+/* Add Pegasus' tokens: padding and eos, two masks, the special tokens of pre-training, then SentencePiece tokens. */
 static rill_status add_pegasus_tokens(const family_opener *o)
 {
     const char *sentence = rill_tokenizer_config_string(o->config, "mask_token_sent");
@@ -106,13 +106,13 @@ static rill_status add_numbered_tokens(family_opener *o)
 
 /* --- sources of tokens -------------------------------------------------------------------------------------------- */
 
-/* Whether the SentencePiece model is needed: not if the input is tokenized and another file lists the ids. */
+/* Return 1 if the SentencePiece model is needed. It is not if inputs are tokenized and vocab.json has the ids. */
 static int reads_spm(const rill_family *f, int tokenized)
 {
     return f->spm_file != NULL && !(tokenized && f->numbering == RILL_NUMBERS_VOCAB_JSON);
 }
 
-/* Vocabulary files of this family, in order of preference; unused places are NULL. */
+/* Set names[] to the vocabulary files that this family needs; unused elements are NULL. */
 static void vocabulary_files(const rill_family *f, int tokenized, const char *names[3])
 {
     size_t n = 0;
@@ -154,7 +154,7 @@ static rill_status open_vocabulary_files(family_opener *o)
     return add_numbered_tokens(o);
 }
 
-/* Copy a name into the tokenizer, because messages use it later. */
+/* Copy a file name into the tokenizer's memory, for later error messages. */
 static rill_status copy_name(const family_opener *o, const char *name, const char **out)
 {
     const size_t length = strlen(name) + 1;
@@ -195,7 +195,7 @@ static rill_status add_extra_token(const family_opener *o, const char *token, in
     return rill_token_set_add(&o->tokenizer->tokens, token, strlen(token), -1, flags);
 }
 
-/* Find the special tokens; those that encoding needs are required. */
+/* Find the special tokens, and mark them as such. All except padding are required, because encoding needs them. */
 static rill_status find_special_tokens(const family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
@@ -213,7 +213,7 @@ static rill_status find_special_tokens(const family_opener *o)
     return RILL_OK;
 }
 
-/* T5's <extra_id_N>, the highest N first. None if SentencePiece tokens already fill the vocabulary. */
+/* Add T5's sentinels <extra_id_N>, the highest N first; none if the SentencePiece tokens already fill the vocabulary. */
 static rill_status add_sentinels(const family_opener *o)
 {
     const rill_token_set *tokens = &o->tokenizer->tokens;
@@ -240,7 +240,7 @@ static int has_languages(const rill_family_tokenizer *t)
     return 0;
 }
 
-/* Add the languages listed in the family table. */
+/* Add the languages of the family's row in the table, unless the directory's files have added languages. */
 static rill_status add_languages(const family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
@@ -280,7 +280,8 @@ static rill_status add_unused(const family_opener *o)
     return RILL_OK;
 }
 
-/* Add all in order of their ids. NLLB reads its languages from the directory; other families use their table. */
+/* Add all added tokens in order of their ids. NLLB's directories list its languages as special tokens, before the mask;
+ * other families use the languages of their row in the table. */
 static rill_status add_all(const family_opener *o)
 {
     const int listed = o->tokenizer->family.language_form == RILL_LANGUAGES_FLORES;
@@ -303,7 +304,8 @@ static const char *token_name(const family_opener *o, const char *key, const cha
     return name != NULL ? name : fallback;
 }
 
-/* Read the switches of some families: M2M100's WMT languages, NLLB's order of special tokens, clean-up of spaces. */
+/* Read settings that only some families have: language_codes (M2M100's languages), legacy_behaviour (NLLB's order of
+ * special tokens), clean_up_tokenization_spaces. */
 static rill_status read_family_switches(family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;

@@ -1,7 +1,7 @@
-/* Languages of a multilingual model: their tokens, the names users write, and the source and target of an input;
- * family.h.
+/* Languages of a multilingual model: their tokens, the names that users write, and the source and target language of an
+ * input; see family.h.
  *
- * Divisions: names · finding them · defaults · columns. */
+ * Divisions: names · finding languages · defaults · columns. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static int is_upper(char c)
     return c >= 'A' && c <= 'Z';
 }
 
-/* Two or three small letters, an underscore, and a script ("Latn") or a region ("XX"). */
+/* Return 1 for two or three lower-case letters, an underscore, and a script ("Latn") or, if `script` is 0, a region ("XX"). */
 static int is_code(const char *token, size_t length, int script)
 {
     size_t pos = 0;
@@ -31,7 +31,8 @@ static int is_code(const char *token, size_t length, int script)
     return is_upper(token[pos + 1]) && is_lower(token[pos + 2]) && is_lower(token[pos + 3]) && is_lower(token[pos + 4]);
 }
 
-/* The text between a prefix and a suffix. */
+/* Set *name to the part of a token between `prefix` and `suffix`. Return 0 if the token lacks one, or if the name has other
+ * characters than letters, - and _. */
 static int strip_affixes(const char *token, size_t length, const char *prefix, const char *suffix, rill_slice *name)
 {
     const size_t prefix_length = strlen(prefix), suffix_length = strlen(suffix);
@@ -56,9 +57,9 @@ int rill_language_token_name(rill_language_form form, const char *token, size_t 
     }
 }
 
-/* --- finding them ------------------------------------------------------------------------------------------------- */
+/* --- finding languages -------------------------------------------------------------------------------------------- */
 
-/* Find all languages. In families of multilingual models they are added tokens; tags such as >>de<< are ordinary
+/* Find all language tokens of the vocabulary. They must be added tokens, except for tags of the form <2de>, which are base
  * tokens. */
 static rill_status find_all_languages(rill_family_tokenizer *t, rill_context *ctx, size_t *capacity)
 {
@@ -92,7 +93,7 @@ static rill_status keep_languages(rill_family_tokenizer *t, rill_language *found
     return RILL_OK;
 }
 
-/* Find a language by name or token; -1 if unknown. */
+/* Find a language by its name or its token. Return the id of the token, or -1 if there is none. */
 static int32_t find_language(const rill_family_tokenizer *t, rill_slice word)
 {
     for (size_t i = 0; i < t->n_languages; i++) {
@@ -111,13 +112,13 @@ static int reads_source(const rill_family_tokenizer *t)
     return t->family.prefix == RILL_EXTRA_SOURCE_LANGUAGE || t->family.suffix == RILL_EXTRA_SOURCE_LANGUAGE;
 }
 
-/* Whether decoding cannot start without the target language. */
+/* Return 1 if the model needs the target language to start an output. */
 static int needs_target(const rill_family_tokenizer *t)
 {
     return t->n_languages > 0 && t->family.language_form != RILL_LANGUAGES_TAGS;
 }
 
-/* Fail with a message that lists some languages and the nearest name. */
+/* Fail with a message that lists some languages of the model and suggests the most similar one. */
 static rill_status fail_unknown_language(const rill_family_tokenizer *t, rill_context *ctx, rill_status status,
                                          const char *what, rill_slice word)
 {
@@ -143,15 +144,15 @@ static rill_status read_option(const rill_family_tokenizer *t, rill_context *ctx
                     : fail_unknown_language(t, ctx, RILL_ERR_OPTION, option, (rill_slice){value, strlen(value)});
 }
 
-/* The language that tokenizer_config.json names; -1 if the model has no token for it, as with "en" in a model saved
- * without a language. */
+/* The token of the language at `key` of tokenizer_config.json; -1 if the model has no token for it, e.g. for the "en" that
+ * transformers writes if no language is set. */
 static int32_t config_language(const rill_family_tokenizer *t, const rill_tokenizer_config *config, const char *key)
 {
     const char *text = rill_tokenizer_config_string(config, key);
     return text != NULL ? find_language(t, (rill_slice){text, strlen(text)}) : -1;
 }
 
-/* The language that config.json makes the decoder's start token; -1 if none. */
+/* The language token that is config.json's decoder_start_token_id; -1 if that token is no language. */
 static int32_t start_language(const rill_family_tokenizer *t, const rill_tokenizer_files *files)
 {
     for (size_t i = 0; i < t->n_languages; i++)
@@ -160,7 +161,7 @@ static int32_t start_language(const rill_family_tokenizer *t, const rill_tokeniz
     return -1;
 }
 
-/* Without a target language the model may output any language. */
+/* A missing target language is an error, because the model could output any language. */
 rill_status rill_languages_check(const rill_family_tokenizer *t, rill_context *ctx)
 {
     const int source = reads_source(t) && t->default_languages.source < 0;
@@ -207,7 +208,7 @@ rill_status rill_languages_open(rill_family_tokenizer *t, rill_context *ctx, con
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* Cut a column off the front; 0 if there is no tab. */
+/* Cut the column before the first tab off the input, and set *out to it. Return 0 if there is no tab. */
 static int take_column(const char **bytes, size_t *length, rill_slice *out)
 {
     const char *tab = memchr(*bytes, '\t', *length);
@@ -249,7 +250,8 @@ rill_status rill_languages_for_input(const rill_family_tokenizer *t, rill_contex
     return RILL_OK;
 }
 
-/* Length of a T5 task prefix that names languages: "translate German to English: ", "<2en> ". 0: another task. */
+/* Length in bytes of a T5 task prefix for translation, e.g. "translate German to English: " or "<2en> "; 0 if the input does
+ * not start with one. */
 static size_t task_length(const char *bytes, size_t length)
 {
     enum { MAX_TASK_BYTES = 80 };

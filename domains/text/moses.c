@@ -1,10 +1,10 @@
-/* Moses' punctuation normaliser and tokenizer.
+/* Moses' punctuation normaliser and tokenizer; see moses.h.
  *
- * Rules are listed in the order in which they are applied; the order matters. Rules that cannot match after an earlier
- * one are left out.
+ * Rules are applied in the order in which they are listed, which matters. Rules of Moses that cannot match after an earlier
+ * rule are omitted.
  *
- * Deviation: sacremoses replaces runs of dots by the word DOTMULTI, so that this word in a text becomes dots. Here the
- * placeholder is a character that does not occur in texts.
+ * Deviation: sacremoses replaces runs of dots by the placeholder DOTMULTI, so that this word in a text becomes dots. Here
+ * the placeholder is a character that does not occur in texts.
  *
  * Divisions: punctuation · tokens · periods · the whole. */
 #include <string.h>
@@ -19,7 +19,7 @@
 
 /* --- punctuation -------------------------------------------------------------------------------------------------- */
 
-/* Full-width and Chinese punctuation: replace-unicode-punctuation. */
+/* Rules of replace-unicode-punctuation, for full-width and Chinese punctuation. */
 static const rill_rewrite_rule unicode_rules[] = {
     {U"，", U",", 0},
     {U"。" RW_WHITE_SPACE RW_ANY, U". ", 0},
@@ -59,7 +59,7 @@ static const rill_rewrite_rule unicode_rules[] = {
     {U"９", U"9", 0},
 };
 
-/* normalize-punctuation, rules for all languages: brackets, quotes, dashes, non-breaking spaces. */
+/* Rules of normalize-punctuation for all languages: brackets, quotes, dashes, non-breaking spaces. */
 static const rill_rewrite_rule punctuation_rules[] = {
     {U"\r", U"", 0},
     {U"(", U" (", 0},
@@ -99,7 +99,8 @@ static const rill_rewrite_rule punctuation_rules[] = {
     {U" " RW_RUN, U" ", 0},
 };
 
-/* English puts stops before the closing quote, German after it; a non-breaking space groups digits. */
+/* Rules of normalize-punctuation for one language. English writes stops before the closing quote, German after it. A
+ * non-breaking space between digits becomes the language's separator. */
 static const rill_rewrite_rule english_punctuation[] = {
     {U"\"" RW_STOP RW_RUN, RW_P1 U"\"", 0},
     {RW_DIGIT NBSP RW_DIGIT, RW_P0 U"." RW_P2, 0},
@@ -120,8 +121,8 @@ static const rill_rewrite_rule cleaning_rules[] = {
     {RW_WHITE_SPACE RW_RUN, U" ", 0},
 };
 
-/* Separate punctuation, except marks that may be part of a word: . ' ` , and -. A - is separated only beside other
- * marks. A run of dots is one token; commas between digits belong to the number. */
+/* Separate punctuation, except . ' ` , and -, which may be part of a word. A - between words becomes @-@. A run of dots is
+ * one token; a comma between digits belongs to the number. */
 static const rill_rewrite_rule token_rules[] = {
     {RW_MARK, U" " RW_P0 U" ", 0},
     {RW_WORD U"-" RW_WORD, RW_P0 U" @-@ ", 1},
@@ -133,7 +134,7 @@ static const rill_rewrite_rule token_rules[] = {
     {RW_NUMBER U"," RW_END, RW_P0 U" , ", 0},
 };
 
-/* An English apostrophe belongs to the word after it (it 's); elsewhere it is a token. */
+/* An English apostrophe between letters belongs to the part of the word after it (it 's); other apostrophes are tokens. */
 static const rill_rewrite_rule english_apostrophes[] = {
     {RW_NO_LETTER U"'" RW_NO_LETTER, RW_P0 U" ' " RW_P2, 0},
     {RW_NOT_ALNUM U"'" RW_LETTER, RW_P0 U" ' " RW_P2, 0},
@@ -143,7 +144,7 @@ static const rill_rewrite_rule english_apostrophes[] = {
 };
 static const rill_rewrite_rule other_apostrophes[] = {{U"'", U" ' ", 0}};
 
-/* Escapes, applied after periods: they keep tokens distinct from Moses' markup. */
+/* Escape characters that Moses uses as markup. Applied after split_periods(). */
 static const rill_rewrite_rule escape_rules[] = {
     {U".'" RW_END, U" . ' ", 0}, {RW_HIDDEN_DOT, U".", 0}, {U"&", U"&amp;", 0},  {U"|", U"&#124;", 0},
     {U"<", U"&lt;", 0},          {U">", U"&gt;", 0},       {U"'", U"&apos;", 0}, {U"\"", U"&quot;", 0},
@@ -179,8 +180,8 @@ static int is_lower(char32_t c)
     return c == 0xAA || c == 0xBA || utf8proc_category((utf8proc_int32_t)c) == UTF8PROC_CATEGORY_LL;
 }
 
-/* Whether the period after word[0 .. length) belongs to it. `next` is the first character of the next word, 0 if there
- * is none. */
+/* *out = 1 if the period after word[0 .. length) belongs to the word, 0 if it ends a sentence. `next`: first character of
+ * the next word; 0 at the end of the text. */
 static rill_status keeps_period(rill_moses *m, const char32_t *word, size_t length, char32_t next, int *out)
 {
     *out = 1;
@@ -193,7 +194,7 @@ static rill_status keeps_period(rill_moses *m, const char32_t *word, size_t leng
     return RILL_OK;
 }
 
-/* Separate the periods that end a sentence. Words stay separated by one space. */
+/* Write a space before periods that end a sentence. Words remain separated by one space. */
 static rill_status split_periods(rill_moses *m)
 {
     size_t from = 0, length;
@@ -224,7 +225,7 @@ void rill_moses_clear(rill_moses *m)
     FREE_ARRAY(m->ctx, m->quotes, m->quotes_capacity);
 }
 
-/* Remove the space at each end; there is at most one. */
+/* Remove the space at the start and at the end of the text; there is at most one at each. */
 static void trim_ends(rill_chars *text)
 {
     size_t begin = text->length > 0 && text->data[0] == ' ';

@@ -1,4 +1,4 @@
-/* FSMT's tokenizer: Moses tokenization followed by byte pair encoding.
+/* FSMT's tokenizer: Moses tokenization followed by byte pair encoding; see moses_bpe.h.
  *
  * Divisions: languages · opening and closing · encoding and decoding. */
 #include <string.h>
@@ -15,7 +15,7 @@ struct rill_moses_bpe {
     rill_moses_language language[2]; /* source language, target language */
     rill_prefixes *prefixes[2];
     rill_vocabulary *merges;
-    int lower; /* lower-case the input */
+    int lower; /* convert inputs to lower case */
 };
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ rill_status rill_moses_bpe_split(const rill_moses_bpe *f, rill_context *ctx, ril
     return status;
 }
 
-/* Append a subword token. Replaces each </w>, wherever it occurs, by a space and drops the token's own spaces. */
+/* Append a subword token to the text. Each </w> in it becomes a space; its other spaces are removed. */
 static rill_status append_piece(rill_text *words, const char *piece, size_t length)
 {
     for (size_t pos = 0; pos < length;) {

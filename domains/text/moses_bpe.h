@@ -1,7 +1,7 @@
-/* moses_bpe.h: FSMT's tokenizer: Moses tokenization, then byte pair encoding, and back.
+/* moses_bpe.h: FSMT's tokenizer: Moses tokenization followed by byte pair encoding; and its detokenizer.
  *
- * Source: transformers' tokenization_fsmt.py, except that "</s>" and the like in a text are not special tokens. Any
- * number of threads may share one, each with its own context. Stability: internal to rill. */
+ * Source: transformers' tokenization_fsmt.py, except that names of special tokens such as "</s>" in a text are ordinary
+ * text. Any number of threads may share a tokenizer, each with its own context. Stability: internal to rill. */
 #ifndef RILL_TEXT_MOSES_BPE_H
 #define RILL_TEXT_MOSES_BPE_H
 
@@ -16,13 +16,13 @@ rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const c
 
 void rill_moses_bpe_close(rill_moses_bpe *self); /* NULL is allowed */
 
-/* Split valid UTF-8 into subword tokens, in order, by the rules of the source or target language.
- *   RILL_OK · RILL_ERR_MEMORY · what fn returned */
+/* Split valid UTF-8 into subword tokens by the rules of the source or target language, and call fn with each in order.
+ *   RILL_OK · RILL_ERR_MEMORY · the status that fn returned */
 typedef enum rill_side { RILL_SIDE_SOURCE, RILL_SIDE_TARGET } rill_side;
 rill_status rill_moses_bpe_split(const rill_moses_bpe *self, rill_context *ctx, rill_side side, const char *text,
                                  size_t length, rill_word_fn fn, void *user);
 
-/* Append the text of n subword tokens, [n] of [length[i]] bytes. RILL_OK · RILL_ERR_MEMORY */
+/* Detokenize n subword tokens, piece[i] of length[i] bytes, and append the text to `out`. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_moses_bpe_join(const rill_moses_bpe *self, size_t n, const char *const *piece, const size_t *length,
                                 rill_text *out);
 

@@ -1,7 +1,7 @@
-/* Moses' detokenizer: joins tokens and decides where spaces go.
+/* Moses' detokenizer: joins tokens, with spaces between some of them; see moses.h.
  *
- * Each token decides whether a space precedes it and whether one may follow it. Quotes of the same kind open and close
- * alternately.
+ * The kind of a token determines whether a space precedes it and whether one may follow it. Quotes of the same kind open and
+ * close alternately.
  *
  * Divisions: kinds of tokens · quotes · the whole. */
 #include <string.h>
@@ -25,7 +25,8 @@ typedef struct moses_token {
 
 /* --- kinds of tokens ---------------------------------------------------------------------------------------------- */
 
-/* Scripts written without spaces: blocks from Hangul Jamo to the ideographs of plane 2. */
+/* Return 1 for a character of the blocks from Hangul Jamo to the ideographs of plane 2, whose scripts are written without
+ * spaces. */
 static int is_cjk(char32_t c)
 {
     static const struct {
@@ -51,7 +52,8 @@ static int all_in(const moses_token *t, const char32_t *list)
     return 1;
 }
 
-/* Currency signs, opening brackets, and the inverted marks that open a Spanish sentence. */
+/* Return 1 if all characters of a token are currency signs, opening brackets, or the inverted marks at the start of a
+ * Spanish sentence. */
 static int is_opening_token(const moses_token *t)
 {
     for (size_t i = 0; i < t->length; i++)
@@ -61,7 +63,7 @@ static int is_opening_token(const moses_token *t)
     return 1;
 }
 
-/* 's, 're: attached to the word before. */
+/* Return 1 for contractions ('s, 're), which are attached to the previous word. */
 static int is_contraction(const moses_token *t)
 {
     return t->length > 1 && t->chars[0] == '\'' && rill_char_is(t->chars[1], RW_LETTER);
@@ -69,7 +71,7 @@ static int is_contraction(const moses_token *t)
 
 /* --- quotes ------------------------------------------------------------------------------------------------------- */
 
-/* Find or add the state of this kind of quote; double quotes of all directions are one kind. */
+/* Find or add the state of a quotation mark. The double quotes „ “ ” are one kind. */
 static rill_status find_quote(rill_moses *m, const moses_token *t, rill_quote **out)
 {
     rill_quote q = {.text = t->chars, .length = t->length};
@@ -87,11 +89,11 @@ static rill_status find_quote(rill_moses *m, const moses_token *t, rill_quote **
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 typedef struct spacing {
-    int space_before; /* a space precedes the token, unless the token before forbids it */
-    int space_after;  /* a space may follow it */
+    int space_before; /* a space precedes the token, unless the previous token has space_after = 0 */
+    int space_after;  /* a space may follow the token */
 } spacing;
 
-/* The apostrophe of a plural possessive stays attached: the Jones' house. */
+/* The spacing of a quotation mark. An apostrophe after s is a possessive in English, attached to the word: the Jones' house. */
 static rill_status quote_spacing(rill_moses *m, const moses_token *t, const moses_token *last, spacing *out)
 {
     rill_quote *quote;
@@ -103,7 +105,7 @@ static rill_status quote_spacing(rill_moses *m, const moses_token *t, const mose
     return RILL_OK;
 }
 
-/* `last` is the token before; its length is 0 at the start. */
+/* The spacing of the token t. `last`: the previous token; its length is 0 at the start of the text. */
 static rill_status token_spacing(rill_moses *m, const moses_token *t, const moses_token *last, spacing *out)
 {
     *out = (spacing){1, 1};
@@ -138,7 +140,7 @@ static rill_status join_spaced(rill_moses *m)
     }
 }
 
-/* Put a space before, between and after the tokens, so that " @-@ " is always surrounded by spaces. */
+/* Write one space before, between and after the tokens, so that the rule for " @-@ " matches at both ends of the text too. */
 static rill_status pad_with_spaces(rill_moses *m)
 {
     m->spare.length = 0;

@@ -1,7 +1,7 @@
-/* Nonbreaking prefixes: words whose period does not end a sentence.
+/* Nonbreaking prefixes: words whose period does not end a sentence; see nonbreaking_prefixes.h.
  *
- * Invariant: entries are sorted by their bytes. Duplicates are adjacent, with the one for numbers only first: lookups
- * take the first, as sacremoses does.
+ * Invariant: entries are sorted by their bytes. If a word occurs twice, the NUMERIC_ONLY entry is first, and lookups find
+ * it, as in sacremoses.
  *
  * Divisions: built-in lists · reading · opening and closing · looking up. */
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "utf8.h"
 
 typedef struct entry {
-    const char *word; /* [length], points into the object's text */
+    const char *word; /* [length]; points into a copy of the file in the arena */
     size_t length;
     int numeric;
 } entry;
@@ -23,7 +23,7 @@ struct rill_prefixes {
     rill_arena arena;
     entry *entry; /* [count] */
     size_t count;
-    int ordinals; /* numbers of one or two digits are prefixes too */
+    int ordinals; /* numbers of one or two digits are prefixes too: German ordinals ("am 3. Mai") */
 };
 
 /* --- built-in lists ----------------------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static int is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Trim the line; cut off the marker that restricts a prefix to numbers. */
+/* Make an entry of a line: trim it, and cut off the mark #NUMERIC_ONLY#. */
 static entry read_line(const char *line, size_t length)
 {
     static const char mark[] = "#NUMERIC_ONLY#";

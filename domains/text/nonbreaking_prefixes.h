@@ -1,8 +1,8 @@
 /* nonbreaking_prefixes.h: abbreviations whose period does not end a sentence: Dr. Smith, am 3. Mai, ул. Ленина.
  *
- * Moses' file format, nonbreaking_prefix.LANGUAGE: one word per line, # starts a comment, #NUMERIC_ONLY# after a word
- * limits it to positions before a number. A model directory may contain such a file; otherwise a short built-in list is
- * used. Stability: internal to rill. */
+ * Files have Moses' name and format, nonbreaking_prefix.LANGUAGE: one word per line; # starts a comment; #NUMERIC_ONLY#
+ * after a word means that the word is a prefix only before a number. If a model directory has no such file, a short
+ * built-in list is used. Stability: internal to rill. */
 #ifndef RILL_TEXT_NONBREAKING_PREFIXES_H
 #define RILL_TEXT_NONBREAKING_PREFIXES_H
 
@@ -18,7 +18,7 @@ typedef enum rill_prefix_kind {
 
 typedef struct rill_prefixes rill_prefixes;
 
-/* The language named "en", "de" or "ru" in *out. Other names: returns 0, and *out is unchanged. */
+/* Set *out to the language named "en", "de" or "ru", and return 1. For another name return 0; *out is then unchanged. */
 int rill_moses_language_find(const char *name, rill_moses_language *out);
 
 /* Read nonbreaking_prefix.LANGUAGE of a directory, or use the built-in list if there is no such file.
@@ -33,7 +33,7 @@ rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const ch
 
 void rill_prefixes_close(rill_prefixes *prefixes); /* NULL is allowed */
 
-/* Kind of a word, given without its final period. */
+/* The kind of prefix that a word is; the word is given without its final period. */
 rill_prefix_kind rill_prefixes_find(const rill_prefixes *prefixes, const char *word, size_t length);
 
 #endif

@@ -1,4 +1,4 @@
-/* Normalizers: change a text before it is tokenized; pipeline.h.
+/* Normalizers, which change a text before it is tokenized; see pipeline.h.
  *
  * Divisions: SentencePiece's character map · other kinds · all normalizers. */
 #include <string.h>
@@ -14,7 +14,7 @@ static uint32_t read_le32(const char *bytes)
     return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
-/* The blob holds the size of the trie, the trie, and the replacement texts. */
+/* The character map consists of the size of the trie in bytes, the trie, and the replacement texts. */
 int rill_normalizer_read_charsmap(rill_normalizer *out, const char *bytes, size_t size)
 {
     const size_t trie = size >= 4 ? read_le32(bytes) : 0;
@@ -38,7 +38,8 @@ static size_t trie_offset(uint32_t unit)
     return (size_t)(unit >> 10) << ((unit & 0x200) >> 6);
 }
 
-/* Length of the longest match at the start of the text, 0 if none; *value = offset of its replacement. */
+/* The length in bytes of the longest match of the trie at the start of the text, or 0; *value = the offset of its
+ * replacement in t->texts. */
 static size_t longest_match(const rill_normalizer *t, const char *text, size_t length, uint32_t *value)
 {
     size_t node = trie_offset(t->unit[0]), best = 0;
@@ -81,7 +82,8 @@ static rill_status apply_table(const rill_normalizer *t, const char *text, size_
 
 /* --- other kinds -------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the white-space character that ends the text, 0 if it ends with another; none has more than 3. */
+/* The length in bytes of the white-space character at the end of the text, or 0 if the text ends with another character. No
+ * white-space character has more than 3 bytes. */
 static size_t space_before_length(const char *text, size_t length)
 {
     for (size_t n = 1; n <= 3 && n <= length; n++)
@@ -98,7 +100,7 @@ static rill_status apply_strip(const rill_normalizer *t, const char *text, size_
     return rill_text_append(out, text + from, length - from);
 }
 
-/* Length of the text at the start that this normalizer replaces. */
+/* The number of bytes at the start of the text that this REPLACE normalizer replaces; 0: none. */
 static size_t match_replaced(const rill_normalizer *t, const char *text, size_t length)
 {
     size_t n = 0;

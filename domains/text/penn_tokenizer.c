@@ -1,10 +1,10 @@
-/* Penn Treebank tokenizer. A chunk is the text between two spaces: leading punctuation, a core, trailing punctuation.
- * The core is split at dashes, and its parts at contractions.
+/* Penn Treebank tokenizer; see penn_tokenizer.h. A chunk is the text between two spaces: leading punctuation, a core,
+ * trailing punctuation. The core is split at dashes, and its parts at contractions.
  *
- * Invariant: every non-space byte of the text goes into exactly one word, with three exceptions: quotes and apostrophes
- * may be respelled, the ellipsis character becomes "...", and a full stop that ends both an abbreviation and the text
- * is written twice. Divisions: slices of text · words out · abbreviations · contractions · the core · leading
- * punctuation · trailing punctuation · chunks. */
+ * Invariant: every non-space byte of the text is part of exactly one word, with three exceptions: quotes and apostrophes may
+ * be respelled, the ellipsis character becomes "...", and a full stop that ends both an abbreviation and the text is written
+ * twice. Divisions: slices of text · output of words · abbreviations · contractions · the core · leading punctuation ·
+ * trailing punctuation · chunks. */
 #include <string.h>
 
 #include "penn_tokenizer.h"
@@ -16,8 +16,8 @@ typedef struct penn_tokenizer {
     rill_sentence *out;
     int style;
     int in_quotes;        /* a double quote is open */
-    char next_chunk_byte; /* first byte of the next chunk, 0 after the last one */
-    int is_first_chunk;   /* the chunk is the first one of the text */
+    char next_chunk_byte; /* first byte of the next chunk; 0: the current chunk is the last */
+    int is_first_chunk;   /* the current chunk is the first of the text */
 } penn_tokenizer;
 
 static int starts_with(rill_slice s, const char *with)
@@ -80,7 +80,7 @@ static int is_word_in(rill_slice s, const char *const *words, size_t n)
 
 #define IS_ONE_OF(s, words) is_word_in(s, words, sizeof(words) / sizeof *(words))
 
-/* Length of the first of the n texts that the slice begins (or ends) with; 0 if none. */
+/* The length of the first of the n texts with which the slice begins or, if `test` is ends_with, ends; 0: none. */
 static size_t match_any(rill_slice s, const char *const *texts, size_t n, int (*test)(rill_slice, const char *))
 {
     for (size_t i = 0; i < n; i++)
@@ -90,14 +90,14 @@ static size_t match_any(rill_slice s, const char *const *texts, size_t n, int (*
 
 #define WHICH(s, texts, test) match_any(s, texts, sizeof(texts) / sizeof *(texts), test)
 
-/* --- words out ---------------------------------------------------------------------------------------------------- */
+/* --- output of words ---------------------------------------------------------------------------------------------- */
 
 static rill_status put_string(penn_tokenizer *t, const char *word)
 {
     return rill_sentence_add(t->out, word, strlen(word), RILL_NO_TAG);
 }
 
-/* Output a word of the text. Writes its apostrophes in ASCII, unless quotes are to be kept. */
+/* Output a word of the text. Its apostrophes are written in ASCII, except in the style RILL_PENN_QUOTES. */
 static rill_status put_word(penn_tokenizer *t, rill_slice word)
 {
     static const char apostrophe[] = "\xE2\x80\x99";
@@ -117,7 +117,7 @@ static rill_status put_quote(penn_tokenizer *t, rill_slice as_typed, const char 
     return t->style & RILL_PENN_QUOTES ? put_word(t, as_typed) : put_string(t, as_written);
 }
 
-/* Addresses (URLs, e-mail and the like) are not split. */
+/* Return 1 for URLs and e-mail addresses, which are not split. */
 static int is_address(rill_slice s)
 {
     static const char scheme[] = "://";
@@ -129,7 +129,7 @@ static int is_address(rill_slice s)
 
 /* --- abbreviations ------------------------------------------------------------------------------------------------ */
 
-/* Lower case, without the last full stop. */
+/* Abbreviations, in lower case and without the last full stop. */
 static const char *const abbreviations[] = {
     "adm", "al",   "apr",  "approx", "aug",  "ave",    "blvd", "bros", "brig", "ca",  "calif", "capt", "cf",
     "co",  "col",  "colo", "conn",   "corp", "cos",    "dec",  "dept", "dist", "div", "dr",    "ed",   "eds",
@@ -140,7 +140,8 @@ static const char *const abbreviations[] = {
     "tex", "univ", "va",   "viz",    "vol",  "vs",     "vt",   "wis",  "wyo",
 };
 
-/* Abbreviations that are also words: of numbers, if a number follows; of places, if capitalised. */
+/* Abbreviations that are also words. Those of the first list are abbreviations if a number follows ("No. 3"), those of the
+ * second list, of places, if they are capitalised ("Mass."). */
 static const char *const number_abbreviations[] = {"fig", "figs", "no", "nos"}, *const place_abbreviations[] = {
                                                                                     "mass", "ore", "wash"};
 
@@ -150,7 +151,7 @@ static int is_abbreviation(const penn_tokenizer *t, rill_slice s)
     return IS_ONE_OF(s, abbreviations) || (IS_ONE_OF(s, place_abbreviations) && is_upper(s.data[0]));
 }
 
-/* Letters separated by full stops: "U.S", "e.g", "J"; but not the word I. */
+/* Return 1 for letters separated by full stops: "U.S", "e.g", "J"; but not for the word I. */
 static int is_initials(rill_slice s)
 {
     if (s.length == 0 || s.length % 2 == 0 || (s.length == 1 && (!is_upper(s.data[0]) || s.data[0] == 'I'))) return 0;
@@ -166,8 +167,8 @@ static int is_number(rill_slice s)
     return s.length > 0;
 }
 
-/* Whether a full stop after `s` belongs to it. A lower-case word after it means that no sentence has ended. A number
- * with a full stop at the start of the text numbers a list item. A single letter at the end of the text is no initial
+/* Return 1 if a full stop after `s` belongs to it. If the next word is in lower case, no sentence has ended. A number with a
+ * full stop at the start of the text is that of a list item. A single letter at the end of the text is not an initial
  * ("vitamin C."). */
 static int keeps_stop(const penn_tokenizer *t, rill_slice s)
 {
@@ -186,7 +187,7 @@ static const struct {
 } fused_words[] = {{"cannot", 3}, {"gonna", 3}, {"gotta", 3}, {"wanna", 3}, {"lemme", 3},
                    {"gimme", 3},  {"'tis", 2},  {"'twas", 2}, {"d'ye", 2}};
 
-/* Offset of the clitic in a contraction; the length of `s` if it is no contraction. */
+/* The offset of the clitic in a contraction; the length of `s` if it is not a contraction. */
 static size_t contraction_offset(rill_slice s)
 {
     static const char *const apostrophes[] = {"'", "\xE2\x80\x99"};
@@ -217,7 +218,7 @@ static rill_status put_contracted(penn_tokenizer *t, rill_slice s)
 
 static const char *const dashes[] = {"---", "--", "\xE2\x80\x94", "\xE2\x80\x93", "...", "\xE2\x80\xA6"};
 
-/* Length of the separator at `pos`, 0 if there is none. */
+/* The length of the separator (a dash, an ellipsis, punctuation) at `pos` of the core; 0: none. */
 static size_t separator_length(const penn_tokenizer *t, rill_slice s, size_t pos)
 {
     static const char prefix_signs[] = ",;!?";
@@ -255,7 +256,7 @@ static rill_status put_core(penn_tokenizer *t, rill_slice s)
 
 /* --- leading punctuation ------------------------------------------------------------------------------------------ */
 
-/* Words with an apostrophe as their first letter ('tis, '90s). */
+/* Return 1 for the rest of a word that begins with an apostrophe, e.g. of 'tis or '90s. */
 static int is_elision(rill_slice s)
 {
     static const char *const words[] = {"s",   "m",   "d",    "t",     "re", "ve", "ll",   "em",
@@ -263,7 +264,7 @@ static int is_elision(rill_slice s)
     return s.length > 0 && (is_digit(s.data[0]) || IS_ONE_OF(s, words));
 }
 
-/* Output one leading punctuation mark of the chunk; *length = its length, 0 if there is none. */
+/* Output one leading punctuation mark of the chunk; *length = its length in bytes, 0 if there is none. */
 static rill_status put_leading(penn_tokenizer *t, rill_slice s, size_t *length)
 {
     static const char *const brackets[] = {"(", "[", "{"};
@@ -278,7 +279,7 @@ static rill_status put_leading(penn_tokenizer *t, rill_slice s, size_t *length)
         (is_digit(s.data[*length]) || s.data[*length] == '.'))
         return put_word(t, slice_head(s, *length));
     if ((*length = WHICH(s, quotes, starts_with)) > 0) {
-        /* a quote alone closes the open quotes */
+        /* a chunk that is only a quote closes an open quote */
         const int closes = s.length == 1 && t->in_quotes;
         t->in_quotes = !closes;
         return put_quote(t, slice_head(s, *length), closes ? "''" : "``");
@@ -296,7 +297,7 @@ static const char *const closing_single[] = {"'", "\xE2\x80\x99"};
 static const char *const closing_signs[] = {",", ";", ":", "!", "?", "%"};
 static const char *const closing_dots[] = {"...", "..", "\xE2\x80\xA6"};
 
-/* A closing bracket whose opening one is in the word stays: "word(s)". */
+/* Return 1 for a closing bracket that belongs to the word, because the word has its opening bracket: "word(s)". */
 static int is_unmatched_close(rill_slice s)
 {
     static const char pairs[] = ")(][}{";
@@ -304,7 +305,7 @@ static int is_unmatched_close(rill_slice s)
     return pair != NULL && (pair - pairs) % 2 == 0 && memchr(s.data, pair[1], s.length - 1) == NULL;
 }
 
-/* Length of the last punctuation mark at the end of `s`; 0 if there is none or it belongs to the word. */
+/* The length in bytes of the last punctuation mark at the end of `s`; 0 if there is none, or if it belongs to the word. */
 static size_t trailing_length(const penn_tokenizer *t, rill_slice s)
 {
     size_t length;
@@ -344,8 +345,8 @@ static rill_status put_trailing(penn_tokenizer *t, rill_slice s)
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* Whether the full stop of an abbreviation at the end of the text also ends the sentence; the treebank then writes it
- * twice. Not before another mark that ends the sentence or continues it: "in the U.S.?", "the U.S.:". */
+/* Return 1 if the full stop of an abbreviation at the end of the text also ends the sentence; treebanks then write it twice.
+ * Return 0 before another mark that ends or continues the sentence: "in the U.S.?", "the U.S.:". */
 static int shares_stop(const penn_tokenizer *t, rill_slice core, rill_slice tail)
 {
     static const char signs[] = ".!?,;:%";
@@ -355,7 +356,8 @@ static int shares_stop(const penn_tokenizer *t, rill_slice core, rill_slice tail
     return 1;
 }
 
-/* A longer chunk is no text of words. The limit also keeps bracket matching, quadratic in the length, cheap. */
+/* Bytes of the longest chunk that is split; a longer one is not natural text. The limit also bounds the time of bracket
+ * matching, which is quadratic in the length. */
 enum { LONGEST_CHUNK = 1000 };
 
 static rill_status put_chunk(penn_tokenizer *t, rill_slice s)

@@ -1,9 +1,9 @@
-/* Characters, their classes, and rewrite rules.
+/* Characters, their classes, and rewrite rules; see rewrite.h.
  *
- * Classes follow sacremoses, the port of Moses that transformers runs. Only characters of the basic plane are letters
- * or numbers. Chinese characters and Hangul syllables are not, so each is a word. Its lists date from Unicode 7 and use
- * the Alphabetic property, which libutf8proc lacks. Here the combining class decides whether a mark belongs to a
- * letter, which is wrong for some marks outside the Latin, Greek and Cyrillic scripts.
+ * Classes are those of sacremoses, the port of Moses that transformers calls. Only characters of the basic plane can be
+ * letters or numbers. Chinese characters and Hangul syllables are neither, so each is a word. sacremoses' lists are of
+ * Unicode 7 and use the property Alphabetic, which libutf8proc lacks. Here the combining class decides whether a mark
+ * belongs to a letter, which is wrong for some marks outside the Latin, Greek and Cyrillic scripts.
  *
  * Divisions: characters · classes · matching · rewriting. */
 #include <string.h>
@@ -101,7 +101,7 @@ static int is_digit(char32_t c)
     return c < 0x80 ? in_range(c, '0', '9') : category(c) == UTF8PROC_CATEGORY_ND;
 }
 
-/* Ideographic number signs. */
+/* Return 1 for ideographic number signs, which sacremoses does not count as numbers. */
 static int is_han_number(char32_t c)
 {
     return c == 0x3007 || in_range(c, 0x3021, 0x3029) || in_range(c, 0x3038, 0x303A);
@@ -115,8 +115,8 @@ static int is_number(char32_t c)
     return kind == UTF8PROC_CATEGORY_ND || kind == UTF8PROC_CATEGORY_NL || kind == UTF8PROC_CATEGORY_NO;
 }
 
-/* Marks that belong to a letter: vowel signs and points (combining classes 0 and 10 to 199), viramas and nuktas (9 and
- * 7). Accents, in higher classes, do not belong to it. Variation selectors and joiners have class 0 too. */
+/* Return 1 for marks that belong to a letter: vowel signs and points (combining classes 0 and 10 to 199), viramas (9) and
+ * nuktas (7). Accents, in higher classes, do not. Variation selectors and joiners also have class 0, but do not. */
 static int belongs_to_letter(char32_t c)
 {
     if (c == 0x34F || in_range(c, 0x180B, 0x180F) || in_range(c, 0xFE00, 0xFE0F)) return 0;
@@ -165,7 +165,7 @@ static int ascii_in(char32_t c, const char *list)
     return c < 0x80 && c != 0 && strchr(list, (int)c) != NULL;
 }
 
-/* Codes that a rule's strings use for classes and captures; see rewrite.h. */
+/* The codes of classes in the strings of a rule, e.g. WHITE_SPACE for RW_WHITE_SPACE of rewrite.h. */
 enum {
     WHITE_SPACE = 0x110001,
     DIGIT,
@@ -220,7 +220,7 @@ static size_t run_end(const rill_chars *text, size_t pos, const char32_t *class)
     return pos;
 }
 
-/* Whether the pattern matches at `pos`, from its element `part` on. */
+/* Return 1 if the elements of the pattern from number `part` on match the text at `pos`. `pattern`: the rest of the pattern. */
 static int match_from(const rill_chars *text, const char32_t *pattern, int part, size_t pos, rule_hit *m)
 {
     for (; *pattern != 0; part++) {
@@ -246,8 +246,8 @@ static int match_from(const rill_chars *text, const char32_t *pattern, int part,
     return 1;
 }
 
-/* The first match at or after `from`. If a pattern that begins with a run fails there, it would fail at every position
- * of the run: skip the run. */
+/* Find the first match at or after `from`. If a pattern that begins with a run does not match at the start of a run, it does
+ * not match inside it either, so the run is skipped. */
 static int find_match(const rill_chars *text, const rill_rewrite_rule *rule, size_t from, rule_hit *m)
 {
     const int literal = *rule->pattern < FIRST_CLASS, run = rule->pattern[1] == *RW_RUN;

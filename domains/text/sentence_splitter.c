@@ -1,4 +1,4 @@
-/* Splits a text into sentences; sentence_splitter.h.
+/* Splits a text into sentences; see sentence_splitter.h.
  *
  * Divisions: characters · abbreviations · boundaries · sentences. Source of the rules (SB3 to SB8a):
  * unicode.org/reports/tr29, section 5. */
@@ -11,7 +11,7 @@
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 
-/* Values of the property Sentence_Break, as far as the rules distinguish them. */
+/* Values of Unicode's property Sentence_Break, as far as the rules distinguish them. */
 typedef enum sentence_break {
     OTHER,
     SEPARATOR,
@@ -27,7 +27,7 @@ typedef enum sentence_break {
     CONTINUE
 } sentence_break;
 
-/* Pairs of first and last character, ascending. */
+/* Characters of the classes STOP and CONTINUE, as pairs of the first and the last character of a range, ascending. */
 static const int32_t stop_ranges[] = {
     0x21,    0x21,    0x3F,    0x3F,    0x589,   0x589,   0x61D,   0x61F,   0x6D4,   0x6D4,   0x700,   0x702,
     0x7F9,   0x7F9,   0x837,   0x837,   0x839,   0x839,   0x83D,   0x83E,   0x964,   0x965,   0x104A,  0x104B,
@@ -52,7 +52,7 @@ static int in_ranges(int32_t c, const int32_t *pairs, size_t n)
 
 #define IN_RANGES(c, pairs) in_ranges(c, pairs, sizeof(pairs) / sizeof *(pairs))
 
-/* Sentence_Break as far as the general category determines it. */
+/* The value of Sentence_Break that follows from a character's general category. */
 static sentence_break kind_by_category(int32_t c)
 {
     switch (utf8proc_category(c)) {
@@ -88,7 +88,7 @@ static sentence_break break_kind(int32_t c, int greek)
     return kind_by_category(c);
 }
 
-/* The character at *pos, which moves past it; -1 at the end. */
+/* Return the character at *pos, or -1 if it is malformed, and move *pos past it; *pos < end. */
 static int32_t read_next_char(const char *text, size_t *pos, size_t end)
 {
     size_t step;
@@ -97,7 +97,7 @@ static int32_t read_next_char(const char *text, size_t *pos, size_t end)
     return c;
 }
 
-/* The character that ends at *pos, which moves before it; begin < *pos. */
+/* Return the character that ends before *pos, and move *pos to its start; begin < *pos. */
 static int32_t read_prev_char(const char *text, size_t begin, size_t *pos)
 {
     const size_t end = *pos;
@@ -113,11 +113,12 @@ static int is_space(int32_t c)
     return k == SPACE || k == SEPARATOR;
 }
 
-/* A sentence without letters and digits would make a translation model invent text. */
+/* Return 1 if a sentence has a letter or a digit. Without any, a translation model would invent text. */
 static int has_letter_or_digit(const char *text, size_t begin, size_t end)
 {
     while (begin < end) {
-        const int32_t c = read_next_char(text, &begin, end); /* invalid UTF-8; the model reports it */
+        const int32_t c = read_next_char(
+            text, &begin, end); /* -1: invalid UTF-8, which counts as a letter here; the model reports it */
         const utf8proc_category_t category = c < 0 ? UTF8PROC_CATEGORY_LO : utf8proc_category(c);
         if ((category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) || category == UTF8PROC_CATEGORY_ND)
             return 1;
@@ -125,7 +126,7 @@ static int has_letter_or_digit(const char *text, size_t begin, size_t end)
     return 0;
 }
 
-/* Emit the sentence without spaces around it; nothing if it has no letter or digit. */
+/* Call `found` with the trimmed sentence, unless it has no letter or digit. */
 static int emit_trimmed(const char *text, size_t begin, size_t end, rill_sentence_fn found, void *user)
 {
     size_t first = end, last_end = begin;
@@ -140,21 +141,22 @@ static int emit_trimmed(const char *text, size_t begin, size_t end, rill_sentenc
 
 /* --- abbreviations ------------------------------------------------------------------------------------------------ */
 
-/* Words whose full stop usually does not end a sentence. "etc" and others that often end one are left out: two
- * sentences in one part do less harm than half a sentence. */
+/* Words whose full stop usually does not end a sentence. "etc" is omitted, as are others that often end one: a sentence cut
+ * in two harms a translation more than two sentences in one. */
 static const char *const abbreviations[] = {
     "Abb", "Abs",  "al",  "Art", "Aufl", "bzw",  "ca",  "Capt", "cf",  "Col", "Dipl", "Dr",   "Drs", "e.g", "evtl",
     "Fig", "fig",  "Fr",  "geb", "Gen",  "ggf",  "Gov", "Hr",   "Hrn", "i.e", "inkl", "Kap",  "Lt",  "max", "min",
     "Mio", "Mlle", "Mme", "Mr",  "Mrd",  "Mrs",  "Ms",  "No",   "Nr",  "pp",  "Prof", "Rep",  "Rev", "Sen", "Sgt",
     "sog", "Sr",   "St",  "Str", "Tel",  "Univ", "vgl", "Vgl",  "vol", "Vol", "vs",   "zzgl", NULL};
 
-/* Opening brackets and quotes before a word. A character that is also an apostrophe belongs to the word ("Il l'a."). */
+/* Return 1 for opening brackets and quotes before a word. Characters that are also apostrophes belong to the word ("Il
+ * l'a."). */
 static int is_opening(int32_t c)
 {
     return break_kind(c, 0) == CLOSE && c != '\'' && c != 0x2019;
 }
 
-/* Whether the full stop before byte `end` belongs to a word: an abbreviation, a letter ("z. B."), a day of a month ("3.
+/* Return 1 if the full stop before byte `end` belongs to a word: an abbreviation, a letter ("z. B."), a day of a month ("3.
  * Mai"). */
 static int is_abbreviated(const char *text, size_t begin, size_t end)
 {
@@ -182,7 +184,7 @@ typedef struct sentence_reader {
     int greek;
 } sentence_reader;
 
-/* SB5: the class of the character at *pos, which moves past it and its extenders. */
+/* Return the class of the character at *pos, and move *pos past it and the characters that extend it (SB5). */
 static sentence_break read_char(const sentence_reader *r, size_t *pos)
 {
     const int32_t c = read_next_char(r->text, pos, r->length);
@@ -203,7 +205,7 @@ static void skip_kind(const sentence_reader *r, size_t *pos, sentence_break what
     while (*pos < r->length && peek_char(r, *pos) == what) read_char(r, pos);
 }
 
-/* SB8: whether the next word is in lower case; other characters before it are skipped. */
+/* Return 1 if the next word is in lower case (SB8); characters before it that are not letters are skipped. */
 static int lower_case_follows(const sentence_reader *r, size_t pos)
 {
     while (pos < r->length) {
@@ -214,8 +216,8 @@ static int lower_case_follows(const sentence_reader *r, size_t pos)
     return 0;
 }
 
-/* Whether a sentence ends after the stop before *pos; `prev` is the class before the stop. Moves *pos to the end of the
- * sentence. */
+/* Return 1 if a sentence ends after the stop before *pos. `prev`: class of the character before the stop. *pos moves to the
+ * end of the sentence. */
 static int ends_sentence_at(const sentence_reader *r, sentence_break stop, sentence_break prev, size_t *pos)
 {
     const sentence_break next_kind = peek_char(r, *pos);
@@ -237,7 +239,8 @@ void rill_sentences_whole_text(const char *text, size_t length, rill_sentence_fn
     emit_trimmed(text, 0, length, found, user);
 }
 
-/* A language code of Greek, "el", "ell_Grek" or "el-en", which ends at a tab; not "el-gato-negro". */
+/* Return 1 for a language code of Greek, "el" or "ell_Grek", or the name of a model, "el-en"; not for "el-gato-negro". The
+ * code ends at a tab. */
 static int is_greek(const char *language)
 {
     if (language == NULL || strncmp(language, "el", 2) != 0) return 0;

@@ -13,23 +13,23 @@ RILL_C_BEGIN
 
 typedef struct rill_spm rill_spm;
 
-/* Load a model from the bytes of a .spm file, which may be freed afterwards; `path` is for errors.
+/* Load a model from the bytes of a .spm file, which may be freed afterwards; `path` names the file in error messages.
  *   RILL_OK · RILL_ERR_FORMAT */
 rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path, const char *bytes, size_t size);
 
 void rill_spm_close(rill_spm *spm); /* NULL is allowed */
 
-/* Number of tokens; token i, 0 <= i < count, borrowed, NUL-terminated, its length in *length. */
+/* The number of tokens. */
 int32_t rill_spm_count(const rill_spm *spm);
 const char *rill_spm_piece(const rill_spm *spm, int32_t i, size_t *length);
 
-/* Segment a text; fn gets each subword token in order. RILL_OK · RILL_ERR_INPUT (refused by the library) · what fn
- * returned */
+/* Split a text into subword tokens, and call fn with each in order. RILL_OK · RILL_ERR_INPUT (the library failed) · the
+ * status that fn returned */
 rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *text, size_t length, rill_word_fn fn,
                             void *user);
 
-/* Join subword tokens, [n] of [length[i]] bytes; fn gets the text, once. RILL_OK · RILL_ERR_FORMAT (likewise) · what fn
- * returned */
+/* Join n subword tokens, piece[i] of length[i] bytes, and call fn once with the text. RILL_OK · RILL_ERR_FORMAT (the
+ * library failed) · the status that fn returned */
 rill_status rill_spm_decode(const rill_spm *spm, rill_context *ctx, size_t n, const char *const *piece,
                             const size_t *length, rill_word_fn fn, void *user);
 

@@ -1,4 +1,4 @@
-/* The words and tags of one input; see tagged_sentence.h. */
+/* The words of a sentence with their part-of-speech tags; see tagged_sentence.h. */
 #include "tagged_sentence.h"
 #include "grow.h"
 #include "try.h"
@@ -9,7 +9,7 @@ void rill_sentence_begin(rill_sentence *s)
     s->words = 0;
 }
 
-/* Make a word of the bytes after the last word. */
+/* End the current word, which consists of the bytes after the last word. */
 static rill_status end_word(rill_sentence *s, int32_t tag)
 {
     rill_context *ctx = s->bytes.ctx;

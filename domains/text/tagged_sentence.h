@@ -1,7 +1,7 @@
 /* tagged_sentence.h: the words of a sentence, spelled as in a tree, with their part-of-speech tags.
  *
- * Zero-initialise with the context set; begin, then add words; clear at the end. Memory is kept from sentence to
- * sentence.
+ * Order of use: a zeroed rill_sentence with bytes.ctx set; rill_sentence_begin() and any number of words, for each
+ * sentence; rill_sentence_clear(). Buffers are reused from sentence to sentence.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_TAGGED_SENTENCE_H
 #define RILL_TEXT_TAGGED_SENTENCE_H
@@ -12,26 +12,26 @@ enum { RILL_NO_TAG = -1 };
 
 typedef struct rill_sentence {
     rill_text bytes; /* the words, concatenated */
-    size_t *end;     /* [words] end of each */
-    int32_t *tag;    /* [words] row of tags.vocab, RILL_NO_TAG: to be predicted */
+    size_t *end;     /* [words] offset in `bytes` of the end of each word */
+    int32_t *tag;    /* [words] id of each word's tag in tags.vocab; RILL_NO_TAG: to be predicted */
     size_t end_capacity, tag_capacity;
     int32_t words;
 } rill_sentence;
 
 void rill_sentence_begin(rill_sentence *s);
 
-/* End the current word with `length` more bytes. The word must not be empty.
+/* Append `length` bytes to the current word, and end it. The word must not be empty.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_sentence_add(rill_sentence *s, const char *word, size_t length, int32_t tag);
 
 /* Add a word and its tag as rill_sentence_add() does, with brackets escaped as in trees. */
 rill_status rill_sentence_add_escaped(rill_sentence *s, const char *word, size_t length, int32_t tag);
 
-/* Append bytes to the start of the next word.
+/* Append bytes, with brackets escaped, to the current word, which rill_sentence_add() or _add_escaped() ends.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_sentence_append_bytes(rill_sentence *s, const char *bytes, size_t length);
 
-/* Word i; borrowed until the next word is added. */
+/* Word i, borrowed until the next word is added. */
 rill_slice rill_sentence_word(const rill_sentence *s, int32_t i);
 
 void rill_sentence_clear(rill_sentence *s);

@@ -1,4 +1,4 @@
-/* The table of model families, and the choice of a directory's row; text_families.h.
+/* The table of model families, and the choice of a row for a model directory; see text_families.h.
  *
  * Divisions: languages · the table · choosing a row. */
 #include <stdio.h>
@@ -12,9 +12,9 @@
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
 
-/* Language lists for directories that do not list their languages. Token ids follow their order. */
+/* Names of languages, in order of their tokens' ids, for directories whose files do not list them. */
 
-/* FLORES-200's, in the order of NLLB's vocabulary. */
+/* Languages of FLORES-200, in the order of NLLB's vocabulary. */
 static const char NLLB[] =
     "ace_Arab ace_Latn acm_Arab acq_Arab aeb_Arab afr_Latn ajp_Arab aka_Latn amh_Ethi apc_Arab arb_Arab ars_Arab "
     "ary_Arab arz_Arab asm_Beng ast_Latn awa_Deva ayr_Latn azb_Arab azj_Latn bak_Cyrl bam_Latn ban_Latn bel_Cyrl "
@@ -34,18 +34,18 @@ static const char NLLB[] =
     "tso_Latn tuk_Latn tum_Latn tur_Latn twi_Latn tzm_Tfng uig_Arab ukr_Cyrl umb_Latn urd_Arab uzn_Latn vec_Latn "
     "vie_Latn war_Latn wol_Latn xho_Latn ydd_Hebr yor_Latn yue_Hant zho_Hans zho_Hant zul_Latn";
 
-/* mBART-25's. */
+/* Languages of mBART-25. */
 static const char MBART_25[] =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP "
     "nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN";
 
-/* mBART-50's: mBART-25's, then as many again. */
+/* Languages of mBART-50: those of mBART-25, then the others. */
 static const char MBART_50[] =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP "
     "nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN "
     "mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES sl_SI";
 
-/* M2M100's. */
+/* Languages of M2M100. */
 static const char M2M[] =
     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht "
     "hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl "
@@ -60,7 +60,7 @@ static const char M2M[] =
         .language_form = RILL_LANGUAGES_TAGS, .prefix = RILL_EXTRA_TARGET_LANGUAGE, .pad = "<pad>", .unknown = "<unk>" \
     }
 
-/* Among rows of one model_type, the first is the default: for a directory without any hint. */
+/* Of several rows with the same model_type, the first is used for directories that name no tokenizer class. */
 static const rill_family family_table[] = {
     {.model_type = "m2m_100",
      .tokenizer = "NllbTokenizer",
@@ -137,7 +137,8 @@ int rill_family_exists(const char *model_type)
     return 0;
 }
 
-/* Canonical name of a tokenizer class: without the suffix of fast tokenizers, and one name for classes that read alike. */
+/* Write the canonical name of a tokenizer class to `out`, or return a static string: without the suffix "Fast", and with one
+ * name for classes that read the same files. NULL for generic classes, which do not tell a family. */
 static const char *canonical_class(const char *name, char *out, size_t size)
 {
     static const char *const same[][2] = {{"RobertaTokenizer", "BartTokenizer"}, {"MT5Tokenizer", "T5Tokenizer"}};
@@ -152,7 +153,7 @@ static const char *canonical_class(const char *name, char *out, size_t size)
     return out;
 }
 
-/* Keep a class's name, unless it is generic. */
+/* Store the canonical name of a class in `out` and its source in *file, unless a name is stored or the class is generic. */
 static void keep_class(const char *name, const char *from, char *out, size_t size, const char **file)
 {
     const char *read = name != NULL && *file == NULL ? canonical_class(name, out, size) : NULL;
@@ -161,8 +162,8 @@ static void keep_class(const char *name, const char *from, char *out, size_t siz
     if (read != out) snprintf(out, size, "%s", read);
 }
 
-/* The tokenizer class according to tokenizer_config.json or config.json; *file = which of them. NULL if neither names a
- * specific class. */
+/* Read the tokenizer class from tokenizer_config.json or config.json into `out`. *file = the file that names it; NULL if
+ * neither names a specific class. */
 static rill_status read_class(rill_context *ctx, const char *directory, char *out, size_t size, const char **file)
 {
     static const char main_file[] = "config.json";
@@ -217,7 +218,8 @@ static rill_status refuse_class(rill_context *ctx, const char *directory, const 
                      directory, file, model_type, known, found);
 }
 
-/* The first row of this model_type, unless the directory's files fit another row. */
+/* Choose the row for a directory that names no specific class: the first row of this model_type, except that vocab.json
+ * tells M2M100 from NLLB. */
 static const rill_family *guess_family(const char *model_type, const char *directory)
 {
     if (strcmp(model_type, "m2m_100") == 0 && rill_directory_has_file(directory, "vocab.json"))

@@ -1,4 +1,4 @@
-/* Words separated by spaces, or by Unicode white space. */
+/* Slices of text, and splitting a text into words; see text_words.h. */
 #include "text_words.h"
 
 #include <string.h>

@@ -12,27 +12,28 @@ typedef struct rill_slice {
     size_t length;
 } rill_slice;
 
-/* Whether a slice equals a NUL-terminated text; whether two slices are equal. */
+/* Return 1 if a slice equals a NUL-terminated string, or if two slices are equal. */
 int rill_slice_is(rill_slice slice, const char *text);
 int rill_slice_equal(rill_slice a, rill_slice b);
 
-/* Called with each word or subword token. A failure ends the iteration and is returned by it. */
+/* Called with each word or subword token. If it fails, the calling function stops and returns its status. */
 typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);
 
-/* Cut the next space-delimited word from the front of the text; bytes up to ' ' are spaces. Empty at the end. */
+/* Return the next word of the text, and move *text past it; an empty slice at the end. Words are separated by ASCII white
+ * space and control characters (bytes up to ' '), as are the tokens of a tokenized input. */
 rill_slice rill_next_word(rill_slice *text);
 
-/* Bytes of the Unicode space at the start of a text, 0 if none: rill_blank_bytes() without the joiners within words
- * (U+200C, U+200D). */
+/* Length in bytes of the Unicode space at the start of a text, or 0. As rill_blank_bytes(), except that the joiners within
+ * words (U+200C, U+200D) are not spaces. */
 size_t rill_space_length(const char *text, size_t length);
 
 /* Return the next word of natural text, which Unicode spaces separate. (Model tokens are separated by ASCII spaces.) */
 rill_slice rill_next_text_word(rill_slice *text);
 
-/* Call fn with each word as rill_next_word(). RILL_OK · what fn returned */
+/* Call fn with each word that rill_next_word() returns. RILL_OK · the status that fn returned */
 rill_status rill_for_each_word(const char *text, size_t length, rill_word_fn fn, void *user);
 
-/* Output of rill_domain.tokenize: the first `capacity` of n actions; with the model and context, for callbacks. */
+/* The output of rill_domain.tokenize. */
 typedef struct rill_action_list {
     void *model;
     rill_context *ctx;

@@ -1,7 +1,7 @@
-/* A vocabulary under construction; token_set.h.
+/* Builds a vocabulary, and splits texts at added tokens; see token_set.h.
  *
- * Invariant: before rill_token_set_finish(), added tokens are in order of insertion; after it, in order of first byte
- * and length. Divisions: numbering · added tokens · splitting texts. */
+ * Invariant: added tokens are in order of insertion before rill_token_set_finish(), and sorted by first byte and decreasing
+ * length after it. Divisions: numbering · added tokens · splitting texts. */
 #include "token_set.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ rill_status rill_token_set_add_base(rill_token_set *t, const char *text, size_t 
     return RILL_OK;
 }
 
-/* Make the vocabulary of all tokens. */
+/* *out = a vocabulary of all tokens added so far. */
 static rill_status make_vocabulary(const rill_token_set *t, rill_vocabulary **out)
 {
     rill_arena lists = {.ctx = t->arena.ctx};
@@ -188,7 +188,7 @@ int rill_is_white_space(int32_t c)
            c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* The character at `pos` of valid UTF-8, -1 at the end; *next = offset of the following one. */
+/* The character at `pos` of valid UTF-8, or -1 at the end of the text; *next = the offset of the next character. */
 static int32_t decode_char(const char *text, size_t length, size_t pos, size_t *next)
 {
     utf8proc_int32_t c = -1;
@@ -204,7 +204,7 @@ size_t rill_white_space_length(const char *text, size_t length)
     return rill_is_white_space(decode_char(text, length, 0, &next)) ? next : 0;
 }
 
-/* Offset of the character that ends at `pos`; pos > 0. */
+/* The offset of the character that ends before `pos`; pos > 0. */
 static size_t prev_char_offset(const char *text, size_t pos)
 {
     do pos--;
@@ -226,7 +226,7 @@ static int is_single_word(const char *text, size_t length, size_t from, size_t t
     return !is_word(decode_char(text, length, to, &next));
 }
 
-/* The longest added token at `pos`; NULL if none. */
+/* The longest added token at `pos` that has none of the flags `without`; NULL: none. */
 static const rill_added_token *longest_token_at(const rill_token_set *t, int without, const char *text, size_t length,
                                                 size_t pos)
 {

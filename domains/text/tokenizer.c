@@ -1,9 +1,9 @@
-/* The tokenizer of a translation model: its vocabularies and language tags, with SentencePiece, Moses with BPE, or a
- * model family.
+/* The tokenizer of a translation model: vocabularies, language tags, and a segmenter: SentencePiece, Moses with BPE, or the
+ * tokenizer of a model family.
  *
- * Source: transformers' tokenization_marian.py. It never calls its punctuation normaliser, so there is none here.
- * Deviations: a language tag missing from the vocabulary is an error if the vocabulary has other tags, and plain text
- * if it has none (transformers: <unk>). The first "<<" ends a tag (transformers: the last).
+ * Source: transformers' tokenization_marian.py. It has a punctuation normaliser but never calls it, so there is none here.
+ * Deviations: a language tag that is not in the vocabulary is an error if the vocabulary has other tags, and plain text if
+ * it has none; transformers makes it <unk>. A tag ends at its first "<<"; in transformers at the last.
  *
  * Divisions: opening · encoding · decoding · splitting without ids · sentences · special tokens. */
 #include <stdio.h>
@@ -25,10 +25,10 @@ struct rill_tokenizer {
     rill_context *ctx;
     rill_tokenizer_kind kind;
     rill_vocabulary *source, *target;  /* may be the same object */
-    rill_spm *source_spm, *target_spm; /* segmenters of the two sides, or NULL */
+    rill_spm *source_spm, *target_spm; /* for kind SENTENCEPIECE: segmenters of source and target texts, else NULL */
     rill_moses_bpe *bpe;               /* for kind MOSES_BPE, else NULL */
     rill_family_tokenizer *family;     /* for kind FAMILY, else NULL */
-    int32_t source_bos, source_eos;    /* -1: none */
+    int32_t source_bos, source_eos;    /* ids of the tokens before and after an input; -1: none */
     int32_t unk;                       /* source id of unknown tokens */
     int has_language_tags;             /* the source vocabulary has tokens like >>de<< */
 };
@@ -37,7 +37,7 @@ static const char UNKNOWN[] = "<unk>";
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Read a vocabulary with one token per line, or in JSON. */
+/* Read a vocabulary: one token per line if the file's name ends in .txt, else JSON. */
 static rill_status open_vocabulary(rill_vocabulary **out, rill_context *ctx, const rill_text *path, int32_t limit)
 {
     static const char lines[] = ".txt";
@@ -76,7 +76,7 @@ static rill_status open_spm(rill_tokenizer *t, rill_text *path, const char *dire
     return status;
 }
 
-/* Length of the tag like >>de<< at the start of the text, 0 if there is none. */
+/* Length in bytes of the language tag, e.g. >>de<<, at the start of the text; 0 if there is none. */
 static size_t language_tag_length(const char *text, size_t length)
 {
     if (length < 5 || memcmp(text, ">>", 2) != 0) return 0;
@@ -103,7 +103,8 @@ static rill_status find_special(const rill_tokenizer *t, const rill_tokenizer_fi
                      files->source, name, what);
 }
 
-/* Find the special tokens. With two vocabularies, the source's end token is looked up in its own. */
+/* Find the ids of the tokens before and after an input. If source and target have separate vocabularies, eos of inputs is
+ * looked up in the source vocabulary. */
 static rill_status find_specials(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
     const int named = files->source_eos != NULL;
@@ -126,7 +127,7 @@ static rill_status open_segmenter(rill_tokenizer *t, rill_text *path, const rill
     return RILL_OK;
 }
 
-/* Open a family's tokenizer, whose vocabulary serves both sides. */
+/* Open a family's tokenizer, in which source and target share one vocabulary. */
 static rill_status open_family(rill_tokenizer *t, const rill_tokenizer_files *files)
 {
     TRY(rill_family_open(&t->family, t->ctx, files));
@@ -192,7 +193,8 @@ static rill_status append_id(void *user, const char *piece, size_t length)
     return RILL_OK;
 }
 
-/* Append the tag's id. *length = 0 if the model treats it as plain text. */
+/* Append the id of the language tag text[0 .. *length). If the model has no language tags, set *length to 0: the tag is
+ * plain text. */
 static rill_status append_language_tag(id_appender *a, const char *text, size_t *length)
 {
     const rill_tokenizer *t = a->tokenizer;
@@ -248,7 +250,7 @@ rill_status rill_tokenizer_output_prefix(const rill_tokenizer *t, rill_context *
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
-/* Tokens of a JSON vocabulary may contain line feeds, which would end the output's line: they become spaces. */
+/* Line feeds in tokens of a JSON vocabulary become spaces, because an output is one line. */
 rill_status rill_tokenizer_join_tokens(size_t n, const char *const *piece, const size_t *length, rill_text *out)
 {
     size_t from = out->length;
@@ -261,8 +263,8 @@ rill_status rill_tokenizer_join_tokens(size_t n, const char *const *piece, const
     return RILL_OK;
 }
 
-/* Tidy the text from `from` on: word-boundary marks and line feeds become spaces, and spaces at both ends go. Marks
- * remain in tokens that SentencePiece does not know. Line feeds come from byte tokens and would end the output's line. */
+/* Replace word-boundary marks and line breaks by spaces, and trim. Word-boundary marks remain in tokens that are not in the
+ * SentencePiece model. Line breaks come from byte tokens, and an output is one line. */
 void rill_tokenizer_tidy_spaces(rill_text *out, size_t from)
 {
     static const char boundary[] = "\xE2\x96\x81";
@@ -293,7 +295,7 @@ static rill_status append_text(void *user, const char *bytes, size_t length)
     return RILL_OK;
 }
 
-/* Special tokens, which decode to nothing. SentencePiece skips its own. */
+/* Return 1 for special tokens, which decoding omits. SentencePiece itself omits the special tokens of its model. */
 static int is_special(const rill_tokenizer *t, const char *piece)
 {
     static const char *const others[] = {"<s>", "<pad>", "</s>"};
@@ -302,7 +304,7 @@ static int is_special(const rill_tokenizer *t, const char *piece)
     return strcmp(piece, UNKNOWN) == 0;
 }
 
-/* Write n tokens; `piece` and `length` are scratch arrays [n]. */
+/* Append the text of n actions to `out`; `piece` and `length` are scratch arrays of n elements. */
 static rill_status write_actions(const rill_tokenizer *t, size_t n, const int32_t *action, const char **piece,
                                  size_t *length, rill_text *out)
 {

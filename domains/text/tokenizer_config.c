@@ -1,7 +1,7 @@
-/* Token settings in a model directory's tokenizer_config.json, special_tokens_map.json and added_tokens.json; family.h.
+/* Reads settings of tokens from tokenizer_config.json, special_tokens_map.json and added_tokens.json; see family.h.
  *
- * The first of these files that has a key wins. jansson has checked that texts are UTF-8 without NULs. Divisions: files
- * · values · added tokens. */
+ * If several of these files have a key, the first in this order counts. jansson has checked that strings are UTF-8 without
+ * NULs. Divisions: files · values · added tokens. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ int rill_directory_has_file(const char *directory, const char *file)
     return access(path, F_OK) == 0;
 }
 
-/* "model_max_length" is often 10^30, too large for a JSON integer of jansson; then all numbers are read as real. */
+/* Parse JSON. "model_max_length" is often 10^30, which overflows jansson's integers; then all numbers are parsed as reals. */
 static json_t *parse(const rill_text *text, json_error_t *error)
 {
     json_error_t again;
@@ -79,7 +79,7 @@ void rill_tokenizer_config_close(rill_tokenizer_config *config)
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-/* A string, or an object's "content". */
+/* The string of a token, which is a JSON string or an object's "content"; NULL for another value. */
 static const char *token_content(const json_t *value)
 {
     return json_string_value(json_is_object(value) ? json_object_get(value, "content") : value);
@@ -100,7 +100,7 @@ rill_status rill_tokenizer_config_bool(const rill_tokenizer_config *config, cons
                      config->directory, key);
 }
 
-/* An integer, read as integer or real; otherwise `otherwise`. */
+/* The value of a JSON integer, or of a real that is an integer; `otherwise` for another value. */
 static int64_t whole_number(const json_t *value, int64_t otherwise)
 {
     const double real = json_is_real(value) ? json_real_value(value) : 0.5;
@@ -151,7 +151,7 @@ static int added_token_flags(const json_t *token)
     return flags;
 }
 
-/* {"ID": {"content": TEXT, ...}} */
+/* Read a member of added_tokens_decoder: {"ID": {"content": TEXT, ...}} */
 static rill_status read_token_by_id(const rill_tokenizer_config *config, const char *key, const json_t *token,
                                     numbered_token *out)
 {
@@ -165,7 +165,7 @@ static rill_status read_token_by_id(const rill_tokenizer_config *config, const c
                      config->directory, key);
 }
 
-/* {"TEXT": ID} */
+/* Read a member of added_tokens.json: {"TEXT": ID} */
 static rill_status read_id_by_token(const rill_tokenizer_config *config, const char *key, const json_t *id,
                                     numbered_token *out)
 {
@@ -175,7 +175,7 @@ static rill_status read_id_by_token(const rill_tokenizer_config *config, const c
                      config->directory, key);
 }
 
-/* Add all tokens of an object, in order of their ids. */
+/* Add all tokens of a JSON object, in order of their ids; `read` reads a member. */
 static rill_status add_all(const rill_tokenizer_config *config, json_t *object, rill_token_set *tokens,
                            rill_status (*read)(const rill_tokenizer_config *, const char *, const json_t *,
                                                numbered_token *))
@@ -204,7 +204,7 @@ rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config
     return add_all(config, config->added_tokens, tokens, read_id_by_token);
 }
 
-/* Add a list of strings, or of objects with "content". */
+/* Add the special tokens of a JSON array of strings, or of objects with "content". */
 static rill_status add_list(const json_t *list, rill_token_set *tokens)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {

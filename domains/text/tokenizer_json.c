@@ -1,7 +1,7 @@
-/* Reader of tokenizer.json; tokenizer_json.h.
+/* Reads tokenizer.json; see tokenizer_json.h.
  *
- * Source: the format that the tokenizers library writes and reads, including older forms (no "type", merges as
- * strings). Each function lists the types it knows and refuses others by name.
+ * Source: the format that the tokenizers library writes and reads, including older forms (without "type", merges as
+ * strings). Each function reads the types that it supports; another type is an error that names it.
  * Divisions: keys · normalizers · words · decoders and templates · models · added tokens · the whole. */
 #include "tokenizer_json.h"
 
@@ -41,7 +41,7 @@ static int is_absent(const json_t *value)
     return value == NULL || json_is_null(value) || json_is_false(value);
 }
 
-/* Read a boolean; a missing one is `fallback`. */
+/* Read a boolean; `fallback` if the key is absent. */
 static int get_bool(const json_t *part, const char *key, int fallback)
 {
     const json_t *value = json_object_get(part, key);
@@ -58,7 +58,7 @@ static rill_status copy_string(const tokenizer_json_reader *r, const json_t *tex
     return RILL_OK;
 }
 
-/* Call a function for each element of a sequence, or for the single element that `list` is. */
+/* Call `read` for `part`; if its type is "Sequence", for each element of its array at key `list`, recursively. */
 typedef rill_status (*part_fn)(tokenizer_json_reader *r, const json_t *part);
 static rill_status for_each_part(tokenizer_json_reader *r, const char *key, const json_t *part, const char *list,
                                  part_fn read, int depth)
@@ -83,7 +83,7 @@ static int base64_digit(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decode base64 into a buffer as long as the text; 0 if it is invalid. */
+/* Decode base64 into `out`, a buffer as long as the text. Return the number of bytes, or 0 if the text is invalid. */
 static size_t decode_base64(const char *text, size_t length, char *out)
 {
     size_t n = 0;
@@ -103,7 +103,8 @@ static rill_status read_charsmap(tokenizer_json_reader *r, const json_t *part, r
     const json_t *text = json_object_get(part, "precompiled_charsmap");
     char *bytes;
     if (json_is_null(text) || (json_is_string(text) && json_string_length(text) == 0)) {
-        *out = (rill_normalizer){.kind = RILL_NORMALIZER_STRIP}; /* strips neither side: does nothing */
+        *out = (rill_normalizer){
+            .kind = RILL_NORMALIZER_STRIP}; /* a normalizer that does nothing: it trims neither end */
         return RILL_OK;
     }
     if (!json_is_string(text)) return refuse_key(r, "normalizer.precompiled_charsmap", "expected a text");
@@ -113,7 +114,8 @@ static rill_status read_charsmap(tokenizer_json_reader *r, const json_t *part, r
     return refuse_key(r, "normalizer.precompiled_charsmap", "the table is damaged");
 }
 
-/* A pattern is a string, a regular expression that matches one fixed string, or one that matches runs of spaces. */
+/* Read a Replace normalizer. Its pattern must be a string, a regular expression without special characters, or the regular
+ * expression " {2,}" for runs of spaces. */
 static rill_status read_replace(tokenizer_json_reader *r, const json_t *part, rill_normalizer *out)
 {
     const json_t *pattern = json_object_get(part, "pattern"), *to = json_object_get(part, "content");
@@ -162,7 +164,7 @@ static rill_status read_normalizer(tokenizer_json_reader *r, const json_t *part)
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-/* Older files have add_prefix_space, newer ones prepend_scheme. */
+/* Read a Metaspace pre-tokenizer. Older files have the key add_prefix_space, newer files prepend_scheme. */
 static rill_status read_metaspace(tokenizer_json_reader *r, const json_t *part)
 {
     rill_pipeline *p = r->p;
@@ -182,7 +184,8 @@ static rill_status read_metaspace(tokenizer_json_reader *r, const json_t *part)
     return RILL_OK;
 }
 
-/* The order is significant: split at spaces, then Metaspace; ByteLevel is the only one where it is used. */
+/* Read a pre-tokenizer. Supported are WhitespaceSplit, Metaspace, WhitespaceSplit followed by Metaspace, and ByteLevel
+ * alone. */
 static rill_status read_pre_tokenizer(tokenizer_json_reader *r, const json_t *part)
 {
     const char *type = part_type(part);
@@ -203,7 +206,7 @@ static rill_status read_pre_tokenizer(tokenizer_json_reader *r, const json_t *pa
 
 /* --- decoders and templates --------------------------------------------------------------------------------------- */
 
-/* Joining is the inverse of splitting, so the decoder only needs to be one that fits. */
+/* Check that the decoder fits the pre-tokenizer. Its settings are not needed, because joining is the inverse of splitting. */
 static rill_status check_decoder(tokenizer_json_reader *r, const json_t *part)
 {
     static const char *const known[] = {"Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"};
@@ -214,7 +217,8 @@ static rill_status check_decoder(tokenizer_json_reader *r, const json_t *part)
     return refuse_type(r, "decoder", part);
 }
 
-/* Ignored: the family table knows which special tokens surround an input. */
+/* Check that the post-processor is one that adds special tokens. It is otherwise ignored: the family's row in the table says
+ * which special tokens surround an input. */
 static rill_status check_template(tokenizer_json_reader *r, const json_t *part)
 {
     static const char *const known[] = {"TemplateProcessing", "RobertaProcessing", "BertProcessing", "ByteLevel"};
@@ -225,7 +229,7 @@ static rill_status check_template(tokenizer_json_reader *r, const json_t *part)
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
 
-/* Read [TOKEN, SCORE] pairs; the index is the id. */
+/* Read a unigram model: an array of [TOKEN, SCORE], whose index is the id of the token. */
 static rill_status read_unigram(tokenizer_json_reader *r, const json_t *model)
 {
     rill_pipeline *p = r->p;
@@ -254,7 +258,7 @@ static rill_status read_unigram(tokenizer_json_reader *r, const json_t *model)
     return RILL_OK;
 }
 
-/* Read {TOKEN: ID}, whose ids have no gaps. */
+/* Read the vocabulary {TOKEN: ID}, whose ids must be 0 .. count - 1, and add its tokens as base tokens. */
 static rill_status read_vocab_object(tokenizer_json_reader *r, json_t *vocabulary)
 {
     const size_t n = json_object_size(vocabulary);
@@ -278,7 +282,7 @@ static rill_status read_vocab_object(tokenizer_json_reader *r, json_t *vocabular
     return status;
 }
 
-/* "A B" or ["A", "B"]. */
+/* Append a merge, "A B" or ["A", "B"], to `out` in the format of merges.txt. */
 static rill_status append_merge(const tokenizer_json_reader *r, const json_t *merge, rill_text *out)
 {
     const json_t *first = json_array_get(merge, 0), *second = json_array_get(merge, 1);
@@ -350,7 +354,7 @@ static int token_flags(const json_t *token)
            (get_bool(token, "single_word", 0) ? RILL_TOKEN_SINGLE_WORD : 0);
 }
 
-/* Add the added tokens, which the library writes in order of their ids. */
+/* Add the added tokens of the file, which the tokenizers library writes in order of their ids. */
 static rill_status read_added(tokenizer_json_reader *r, const json_t *list)
 {
     if (!is_absent(list) && !json_is_array(list)) return refuse_key(r, "added_tokens", "expected a list");

@@ -1,8 +1,8 @@
-/* Bracketed trees, read and written without recursion: a stack holds the open nodes.
+/* Reads and writes bracketed trees without recursion: a stack holds the open nodes; see tree.h.
  *
- * Invariant while a tree is read or built: open[0 .. depth) is the path from the root to the current node. `from` of an
- * open node is the number of words before it; `to` says whether anything below it was left out.
- * Divisions: building · places and errors · reading a token · reading a tree · writing · brackets in words. */
+ * Invariant while a tree is read or built: open_nodes[0 .. depth) is the path from the root to the current node. `from` of
+ * an open node is the number of words before it; `to` of an open node is 1 if a descendant was removed, else 0.
+ * Divisions: building · positions and errors · reading a token · reading a tree · writing · brackets in words. */
 #include <stdio.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ void rill_tree_close(rill_tree *tree)
     node->to = tree->words;
 }
 
-/* --- places and errors -------------------------------------------------------------------------------------------- */
+/* --- positions and errors ----------------------------------------------------------------------------------------- */
 
 typedef struct tree_reader {
     rill_tree *tree;
@@ -69,7 +69,8 @@ typedef struct tree_reader {
     int flags;
 } tree_reader;
 
-/* Column of byte `place`, for error messages; advances text->line and line_offset to its line. */
+/* The column of byte `place`, counted in characters from 1, for error messages. Advances text->line and text->line_offset
+ * to the line of that byte. */
 static size_t error_column(rill_tree_text *text, size_t place)
 {
     size_t column = 1;
@@ -82,7 +83,7 @@ static size_t error_column(rill_tree_text *text, size_t place)
     return column;
 }
 
-/* Skip past the line that contains byte `place`. */
+/* Set text->offset to the start of the line after the one that contains byte `place`. */
 static void skip_line(rill_tree_text *text, size_t place)
 {
     const char *end = place < text->length ? memchr(text->text + place, '\n', text->length - place) : NULL;
@@ -92,7 +93,7 @@ static void skip_line(rill_tree_text *text, size_t place)
 static rill_status fail_at_offset(tree_reader *r, size_t place, const char *what)
 {
     rill_tree_text *text = r->text;
-    /* the place may be before the one of an earlier call */
+    /* `place` may be before the position of an earlier error */
     if (place < text->line_offset) text->line = text->line_offset = text->counted_to = 0;
     size_t column = error_column(text, place);
     rill_tree_begin(r->tree);
@@ -101,7 +102,7 @@ static rill_status fail_at_offset(tree_reader *r, size_t place, const char *what
     return rill_fail(r->tree->ctx, RILL_ERR_INPUT, "%s:%zu:%zu: %s", text->name, text->line + 1, column, what);
 }
 
-/* Fail: the tree does not end on its line. The message mentions that trees over several lines have an option. */
+/* Fail because the tree and the line do not end together. For a line, the message says that one tree per line is expected. */
 static rill_status fail_incomplete(tree_reader *r, size_t place, const char *what)
 {
     char all[160];
@@ -126,7 +127,7 @@ static void skip_tree_spaces(rill_tree_text *text)
     while (text->offset < text->length && is_tree_space(text->text[text->offset])) text->offset++;
 }
 
-/* A label or a word: up to a space or a bracket. */
+/* Read a label or a word, which ends before white space or a bracket. */
 static rill_slice read_label_or_word(rill_tree_text *text)
 {
     size_t from = text->offset;
@@ -190,7 +191,7 @@ static rill_status read_word(tree_reader *r)
     return RILL_OK;
 }
 
-/* Drop the last node and mark its parent. */
+/* Remove the last node, and record in its parent's `to` that a descendant was removed. */
 static void drop_last_node(rill_tree *tree)
 {
     tree->count--;
@@ -279,7 +280,7 @@ static rill_status write_separator(const rill_tree *tree, int32_t i, rill_text *
     const rill_tree_node *node = &tree->node[i];
     if (i == 0) return RILL_OK;
     int32_t holder = tree->open_nodes[tree->depth - 1];
-    /* on one line if all nodes since the parent's bracket are words */
+    /* node i stays on the line of its parent if all nodes between them are words */
     int stays = node->word.data != NULL && node->from - tree->node[holder].from == i - holder - 1;
     if (!indented || stays) return rill_text_append(out, " ", 1);
     int32_t deep = tree->depth < DEEPEST_INDENT ? tree->depth : DEEPEST_INDENT;

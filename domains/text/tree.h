@@ -1,19 +1,21 @@
-/* tree.h: constituency trees in Penn Treebank brackets, read and written.
+/* tree.h: reads and writes constituency trees in Penn Treebank brackets.
  *
- * A tree is an array of nodes in the order of their opening brackets: the nodes below node i are those from i + 1 up to
- * node[i].end, and words are numbered from left to right. A node either holds nodes, or is a tag with one word.
+ * A tree is an array of nodes in the order of their opening brackets. The descendants of node i are nodes i + 1 to
+ * node[i].end - 1, and words are numbered from left to right. A node either has child nodes, or is a part-of-speech tag with
+ * one word.
  *
- * What reading changes, so that trees of any treebank come out as parsers know them:
- *   traces              a word tagged -NONE- is left out, and so is what then holds no word at all
- *   function tags       a label ends before its first '-', '=' or '|', unless that is its first character: NP-SBJ-1, NP=2 and
- *                       ADVP|PRT become NP, NP, ADVP. Tags of words are left alone. With RILL_TREE_KEEP_BARS '|' ends no label
- *   nameless brackets   "( (S ...))" of .mrg files: a bracket without a name is called TOP
- * RILL_TREE_AS_WRITTEN switches all three off but the last.
- * Words are kept as written: "(" is -LRB- in a tree. rill_tree_escape() and rill_tree_unescape() go between the two.
+ * Reading simplifies trees as parsers usually do:
+ *   traces              a word tagged -NONE- is removed, and so is a constituent that then has no words
+ *   function tags       a label is cut before its first '-', '=' or '|', unless that is its first character: NP-SBJ-1, NP=2
+ *                       and ADVP|PRT become NP, NP, ADVP. Tags of words are not cut. With RILL_TREE_KEEP_BARS labels are not
+ *                       cut at '|'
+ *   empty labels        the outer bracket of "( (S ...))" in .mrg files gets the label TOP
+ * With RILL_TREE_AS_WRITTEN only empty labels are changed.
+ * Words stay as written in the file, where "(" is -LRB-; rill_tree_escape() and rill_tree_unescape() convert them.
  *
- * Order of use: a zeroed rill_tree with ctx set, any number of readings into it (each replaces the one before; memory stays),
- * rill_tree_clear(). No recursion anywhere: depth is bounded by memory alone.
- * Memory: node texts are slices of what was read, which must outlive their use. One thread at a time.
+ * Order of use: a zeroed rill_tree with ctx set; any number of trees read into it, each of which replaces the previous one
+ * and reuses its memory; rill_tree_clear(). No function is recursive: only memory limits the depth of a tree.
+ * Memory: labels and words are slices of the text that was read, which must outlive the tree. One thread at a time.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_TREE_H
 #define RILL_TEXT_TREE_H
@@ -22,9 +24,9 @@
 
 typedef struct rill_tree_node {
     rill_slice label; /* label of the bracket; part-of-speech tag if it holds a word */
-    rill_slice word;  /* data is NULL for inner nodes */
+    rill_slice word;  /* the word; data is NULL for inner nodes */
     int32_t end;      /* nodes i + 1 .. end - 1 are descendants of node i */
-    int32_t from, to; /* words it spans */
+    int32_t from, to; /* the node spans words from .. to - 1 */
 } rill_tree_node;
 
 typedef struct rill_tree {
@@ -33,7 +35,7 @@ typedef struct rill_tree {
     int32_t count;
     int32_t words;
     size_t node_capacity;
-    int32_t *open_nodes; /* [depth] open brackets, while reading, building or writing */
+    int32_t *open_nodes; /* [depth] nodes whose brackets are open, while the tree is read, built or written */
     int32_t depth;
     size_t open_capacity;
 } rill_tree;
@@ -46,31 +48,30 @@ typedef struct rill_tree_text {
     const char *text;
     size_t length;
     size_t offset; /* in and out: offset in the text at which the next tree is read */
-    /* Private: lines before byte `counted_to`, and the start of its line. */
+    /* Private, for error messages: number of lines before byte `counted_to`, and offset of the line that contains it. */
     size_t line, line_offset, counted_to;
 } rill_tree_text;
 
 /* Read the next tree.
- *   RILL_OK            tree holds it
- *   RILL_AGAIN         nothing but blanks is left; tree is empty
- *   RILL_ERR_INPUT     no tree, or one that is not in order: a bracket open or closed too often, a bracket with nothing in it, a
- *                      word out of place, no words; recorded with place. `at` is behind the line at fault, so that a caller may
- *                      go on with the next
+ *   RILL_OK            *tree is the tree
+ *   RILL_AGAIN         the rest of the text is white space; *tree is empty
+ *   RILL_ERR_INPUT     malformed: unbalanced or empty brackets, a word at a wrong position, no words; recorded with line and
+ *                      column. text->offset is then after the line with the error, so that the caller can continue
  *   RILL_ERR_MEMORY */
 rill_status rill_tree_next(rill_tree *tree, rill_tree_text *text, int flags);
 
 /* Read the only tree of a line; spaces around it are allowed.
- *   RILL_OK · RILL_ERR_INPUT (as above, also for an empty line; for an incomplete tree the message asks for one tree
- *   per line) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_INPUT (as rill_tree_next(), also for an empty line; if the tree is incomplete, the message says that
+ *   one tree per line is expected) · RILL_ERR_MEMORY */
 rill_status rill_tree_parse(rill_tree *tree, const char *text, size_t length, int flags);
 
-/* Append the tree in one line; or `indented`, a constituent per line, two blanks deeper than the one that holds it (of 32 levels at
- * most), with the words that a constituent begins with behind its label. No newline at the end.
+/* Append the tree in one line. If `indented` is set, write one constituent per line, indented by two spaces more than its
+ * parent (at most 32 levels), with the words at the start of a constituent on the line of its label. No newline at the end.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_tree_write(rill_tree *tree, rill_text *out, int indented);
 
-/* Build a tree from its brackets: begin, then open, word and close as they come. Every open() needs its close(), with a word or
- * another bracket between them.
+/* Build a tree bracket by bracket: rill_tree_begin(), then rill_tree_open(), _word() and _close() in the order of the
+ * brackets. Each open() needs a close(), with a word or another bracket between them.
  *   RILL_OK · RILL_ERR_MEMORY */
 void rill_tree_begin(rill_tree *tree);
 rill_status rill_tree_open(rill_tree *tree, rill_slice label);
@@ -80,8 +81,8 @@ void rill_tree_close(rill_tree *tree);
 /* Free the memory. */
 void rill_tree_clear(rill_tree *tree);
 
-/* Append a word as it stands in a tree: ( ) { } become -LRB- -RRB- -LCB- -RCB-, wherever in the word they stand. A word without
- * any is appended as it is. rill_tree_unescape() is the way back.
+/* rill_tree_escape() appends a word as trees spell it: each ( ) { } in it becomes -LRB- -RRB- -LCB- -RCB-.
+ * rill_tree_unescape() reverses this.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_tree_escape(rill_text *out, const char *word, size_t length);
 rill_status rill_tree_unescape(rill_text *out, const char *word, size_t length);

@@ -1,8 +1,8 @@
-/* Unigram tokenization: the segmentation of a word with the highest sum of token scores, by Viterbi; pipeline.h.
+/* Unigram tokenization: finds the segmentation of a word with the highest sum of token scores, by Viterbi; see pipeline.h.
  *
- * Source: Kudo, Subword regularization, 2018. Among equal sums the first found wins, going from left to right and from
- * short tokens to long ones, as in the tokenizers library.
- * Invariant: best[i] is the best segmentation of the word's first i bytes; only character boundaries have one. */
+ * Source: Kudo, Subword regularization, 2018. Of segmentations with equal sums the first one found is taken, where positions
+ * are visited from left to right and tokens from short to long, as in the tokenizers library.
+ * Invariant: best[i] is the last token of the best segmentation of the word's first i bytes, for i at character boundaries. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 typedef struct best_cut {
     double score;
-    size_t from; /* start of its last token */
+    size_t from; /* offset of its last token */
     int32_t id;  /* id of the best segmentation's last token; -1: no segmentation yet */
 } best_cut;
 
@@ -24,7 +24,8 @@ static int compare(const void *a, const void *b, void *user)
                   rill_vocabulary_token(v, *(const int32_t *)b, NULL));
 }
 
-/* Tokens added after the model's own are left out: words are never made of them. */
+/* Sort the ids of the unigram model's tokens. Added tokens have higher ids and are not included: words are not split into
+ * them. */
 rill_status rill_unigram_sort_vocabulary(rill_pipeline *p)
 {
     TRY(rill_arena_alloc(&p->arena, &p->sorted_ids, p->n_scores, sizeof *p->sorted_ids, p->name));
@@ -33,7 +34,8 @@ rill_status rill_unigram_sort_vocabulary(rill_pipeline *p)
     return RILL_OK;
 }
 
-/* Among sorted[low .. high), which share their first n bytes: the first token whose next byte is at least `byte`. */
+/* The tokens sorted_ids[low .. high) have the same first n bytes. Return the index of the first whose next byte is at least
+ * `byte`. */
 static size_t lower_bound(const rill_pipeline *p, size_t low, size_t high, size_t n, int byte)
 {
     while (low < high) {
@@ -62,7 +64,8 @@ static size_t character_length(const char *text, size_t length)
     return n;
 }
 
-/* Try all tokens that start at `from`. A character that starts none becomes an unknown token. */
+/* Update `best` by all tokens that start at offset `from`. If the character there is not itself a token, it may become an
+ * unknown token. */
 static void try_tokens_from(const rill_pipeline *p, const char *word, size_t length, size_t from, best_cut *best)
 {
     const size_t one = character_length(word + from, length - from);
@@ -83,7 +86,8 @@ static void try_tokens_from(const rill_pipeline *p, const char *word, size_t len
     if (!single) update_best(best, from, from + one, p->unk_id, p->unk_score);
 }
 
-/* Emit the tokens in order; adjacent unknown ones are merged. */
+/* Call fn with the tokens of the best segmentation in order; adjacent unknown tokens become one. `ends`: offsets of the n
+ * tokens' ends, last first. */
 static rill_status emit_pieces(const rill_pipeline *p, const char *word, const best_cut *best, size_t *ends, size_t n,
                                rill_word_fn fn, void *user)
 {

@@ -1,13 +1,10 @@
-/* UTF-8 validation.
- *
- * Invariant: the position is always at the first byte of a character, and all before it is well-formed. Most text is
- * ASCII, so eight ASCII bytes are passed at once. */
+/* UTF-8 validation and decoding; see utf8.h. Most text is ASCII, so rill_utf8_check() tests eight bytes at once for it. */
 #include <string.h>
 
 #include "utf8.h"
 
-/* The range of the second byte excludes overlong forms (E0, F0), surrogates (ED) and characters above U+10FFFF (F4);
- * see table 3-7 of the Unicode standard. */
+/* The range of the second byte depends on the first byte, which excludes overlong forms (E0, F0), surrogates (ED) and
+ * characters above U+10FFFF (F4); see table 3-7 of the Unicode standard. */
 size_t rill_utf8_length(const char *bytes, size_t length_left)
 {
     const unsigned char *p = (const unsigned char *)bytes;

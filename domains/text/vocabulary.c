@@ -1,11 +1,10 @@
-/* Tokens and their ids.
+/* Tokens and their ids; see vocabulary.h.
  *
- * Data: a copy of the file with NULs for line feeds, the offset of each token, and a hash table of ids.
+ * A vocabulary is a copy of the file with NULs for line feeds, the offset of each token, and a hash table of ids.
  *
- * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], followed by a NUL. The table uses open addressing
- * with linear probing. Its size is a power of two, at least twice the number of tokens, so every probe sequence reaches
- * an empty slot (-1), and an unsuccessful search takes 2.5 probes on average (Knuth, vol. 3, 6.4). Tokens are never
- * removed.
+ * Invariant: token i is text[start[i]] .. text[start[i + 1] - 2], followed by a NUL. The hash table uses open addressing
+ * with linear probing. Its size is a power of two, at least twice the number of tokens, so every probe sequence reaches an
+ * empty slot (-1), and an unsuccessful search takes 2.5 probes on average (Knuth, vol. 3, 6.4). Tokens are never removed.
  *
  * Divisions: hashing · reading · opening and closing · lookups. */
 #include <string.h>
@@ -27,7 +26,7 @@ struct rill_vocabulary {
 
 /* --- hashing ------------------------------------------------------------------------------------------------------ */
 
-/* FNV-1a. The upper half is folded in, since slots use the low bits. */
+/* FNV-1a. The upper half is folded into the lower half, because find_slot() uses the low bits. */
 static uint32_t hash(const char *bytes, size_t length)
 {
     uint64_t value = UINT64_C(0xcbf29ce484222325);
@@ -35,7 +34,7 @@ static uint32_t hash(const char *bytes, size_t length)
     return (uint32_t)(value ^ value >> 32);
 }
 
-/* Slot of the token, or the empty slot where it would go. */
+/* The slot of a token in the hash table, or the empty slot in which it would be stored. */
 static uint32_t find_slot(const rill_vocabulary *v, const char *token, size_t length)
 {
     uint32_t place = hash(token, length) & v->mask;
@@ -75,7 +74,7 @@ static rill_status check_token(rill_context *ctx, const char *name, int32_t line
     return RILL_OK;
 }
 
-/* Enter the token at text[offset] with this id. */
+/* Add the token of `size` bytes at text[offset], with this id, to the hash table. */
 static rill_status enter_token(rill_vocabulary *v, const char *name, int32_t id, uint32_t offset, size_t size)
 {
     char *token = v->text + offset;
@@ -90,7 +89,7 @@ static rill_status enter_token(rill_vocabulary *v, const char *name, int32_t id,
     return RILL_OK;
 }
 
-/* Split v->text at line feeds, number the lines, enter them in the table. */
+/* Split v->text at line feeds, and add each line to the hash table; its number is the id. */
 static rill_status enter_lines(rill_vocabulary *v, const char *name, size_t length)
 {
     uint32_t offset = 0;
@@ -106,7 +105,7 @@ static rill_status enter_lines(rill_vocabulary *v, const char *name, size_t leng
     return RILL_OK;
 }
 
-/* Allocate an empty vocabulary for `count` tokens of `bytes` bytes in all, NULs included. */
+/* Allocate an empty vocabulary for `count` tokens, which take `bytes` bytes in total, NULs included. */
 static rill_status alloc_vocabulary(rill_vocabulary **out, rill_context *ctx, const char *name, int32_t count,
                                     size_t bytes)
 {
@@ -128,7 +127,7 @@ static rill_status alloc_vocabulary(rill_vocabulary **out, rill_context *ctx, co
     return status;
 }
 
-/* Hand over v if the status is ok; else close it and return the error. */
+/* If the status is RILL_OK, set *out to v; otherwise close v. Return the status. */
 static rill_status finish_open(rill_vocabulary **out, rill_vocabulary *v, rill_status status)
 {
     if (status == RILL_OK)
@@ -200,7 +199,7 @@ static rill_status check_expected(const rill_vocabulary *v, rill_context *ctx, c
 rill_status rill_vocabulary_open_checked(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
                                          int32_t size, const char *const *special, int32_t specials)
 {
-    enum { LIMIT = 1 << 22 }; /* stop counting here: enough for the error message */
+    enum { LIMIT = 1 << 22 }; /* larger than any `size`; the error message then has the number of tokens found */
     rill_status status = rill_vocabulary_open(out, ctx, path, LIMIT);
     if (status != RILL_OK) return status;
     status = check_expected(*out, ctx, path, key, size, special, specials);

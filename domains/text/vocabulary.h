@@ -1,8 +1,8 @@
 /* vocabulary.h: tokens and their ids.
  *
- * The file has one token per line; a token's id is its line number, from 0. Tokens are UTF-8 without line feeds and
- * NULs, not ending in CR. The last line may lack its line feed. Errors name file and line: an empty line, a duplicate
- * token, invalid UTF-8, too many tokens.
+ * The file has one token per line; a token's id is its line number, from 0. Tokens are UTF-8 without line feeds and NULs,
+ * and do not end in CR. The last line may lack its line feed. An empty line, a duplicate token, invalid UTF-8 and too many
+ * tokens are errors; the message names file and line.
  * A loaded vocabulary is const: any number of threads may use it.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_VOCABULARY_H
@@ -17,23 +17,26 @@ typedef struct rill_vocabulary rill_vocabulary;
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
 rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit);
 
-/* Read a vocabulary that must have `size` tokens, as config.json has at `key`, and start with `special`.
- *   RILL_OK · as rill_vocabulary_open(), RILL_ERR_FORMAT also for another size or start */
+/* Read a vocabulary that must have `size` tokens, of which the first `specials` must be special[i]. `key` is the key of
+ * `size` in config.json, for error messages.
+ *   RILL_OK · as rill_vocabulary_open(), RILL_ERR_FORMAT also for another size or another token */
 rill_status rill_vocabulary_open_checked(rill_vocabulary **out, rill_context *ctx, const char *path, const char *key,
                                          int32_t size, const char *const *special, int32_t specials);
 
-/* The same as rill_vocabulary_open() for bytes in memory, which are copied; `name` stands for the path in errors. */
+/* Parse a vocabulary from `length` bytes in memory, which are copied. `name` replaces the path in error messages.
+ *   as rill_vocabulary_open() */
 rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
                                   size_t length, int32_t limit);
 
-/* The same for a list of tokens in order of ids, checked only for duplicates; they are copied. `name` is the file in
- * errors.
- *   token   [count] of [length[i]] bytes each, UTF-8 without NULs; count >= 1 */
+/* Make a vocabulary of tokens in order of ids, which are copied and checked only for duplicates. `name` is the name of the
+ * file in error messages.
+ *   token   [count] tokens of length[i] bytes, UTF-8 without NULs; count >= 1
+ *   RILL_OK · RILL_ERR_FORMAT (a duplicate token) · RILL_ERR_MEMORY */
 rill_status rill_vocabulary_from_list(rill_vocabulary **out, rill_context *ctx, const char *name,
                                       const char *const *token, const size_t *length, int32_t count);
 
-/* Read a JSON object of token: number, as vocab.json of Hugging Face directories, whose numbers must be all of 0 .. count - 1; or a JSON
- * list of tokens in order of their numbers, as CTranslate2's.
+/* Read a vocabulary in JSON: an object {token: id}, as in Hugging Face's vocab.json, whose ids must be 0 .. count - 1; or an
+ * array of tokens in order of ids, as in CTranslate2's vocabulary files.
  *   out: on success a vocabulary the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE: why) · RILL_ERR_MEMORY */
 rill_status rill_vocabulary_open_json(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit);
@@ -44,16 +47,17 @@ rill_status rill_vocabulary_parse_json(rill_vocabulary **out, rill_context *ctx,
 
 void rill_vocabulary_close(rill_vocabulary *vocabulary); /* NULL is allowed */
 
-/* Number of tokens. */
+/* The number of tokens. */
 int32_t rill_vocabulary_count(const rill_vocabulary *vocabulary);
 
-/* Id of a token of `length` bytes, -1 if absent. */
+/* The id of a token of `length` bytes; -1 if the vocabulary does not have it. */
 int32_t rill_vocabulary_id(const rill_vocabulary *vocabulary, const char *token, size_t length);
 
-/* The token with number id, 0 <= id < count; NUL-terminated; *length (may be NULL) without the NUL. Borrowed. */
+/* The token with the given id, 0 <= id < count: borrowed, NUL-terminated. *length = its length in bytes; `length` may be
+ * NULL. */
 const char *rill_vocabulary_token(const rill_vocabulary *vocabulary, int32_t id, size_t *length);
 
-/* Append the token. RILL_OK · RILL_ERR_MEMORY */
+/* Append the token with the given id to `out`. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_vocabulary_write(const rill_vocabulary *vocabulary, int32_t id, rill_text *out);
 
 #endif

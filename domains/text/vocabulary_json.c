@@ -1,7 +1,7 @@
-/* Vocabularies in JSON: an object of token: id, or, as CTranslate2 writes it, a list of tokens in order of their ids.
+/* Reads vocabularies in JSON: an object {token: id}, or, as CTranslate2 writes it, an array of tokens in order of ids.
  *
- * Invariant: jansson's document lives as long as the token list that points into it, and no longer than the call.
- * jansson has checked that strings are UTF-8 without NULs, and that an object has no token twice. */
+ * Invariant: jansson's document lives as long as the list of tokens, which points into it. jansson has checked that strings
+ * are UTF-8 without NULs, and that an object has no token twice. */
 #include <jansson.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 /* The tokens in order of their ids. */
 typedef struct token_list {
-    const char **token; /* [count], NULL where the id has no token yet */
+    const char **token; /* [count] tokens in order of ids; NULL: the id has no token yet */
     size_t *length;
     int32_t count;
 } token_list;
