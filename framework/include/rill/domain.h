@@ -5,7 +5,7 @@
  *
  * Dimension letters used below
  *   n   rows in a call: hypotheses whose states are computed or scored, of any items, of any lengths, in any order; 0 is legal
- *   M   maximum number of choices requested per row (ask->max_choices)
+ *   M   maximum number of choices requested per row (rill_score_request.max_choices)
  *   m   inputs in an encode call
  *
  * Ids
@@ -158,7 +158,7 @@ typedef enum rill_row_ends {
  * returns all actions of a row, it may ignore the row's set, since the engine applies it. The engine provides the arrays and does not read
  * entries past count. */
 typedef struct rill_score_result {
-    int32_t stride;    /* >= ask->max_choices */
+    int32_t stride;    /* >= max_choices of the request */
     int32_t *count;    /* [n], 0 <= count <= M */
     int32_t *action;   /* [n, stride] */
     float *logp;       /* [n, stride] natural-log probabilities */
