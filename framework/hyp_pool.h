@@ -30,7 +30,7 @@ enum {
 /* Indexes in rill_hyp_node.internal. */
 enum {
     HYP_STATE_PARENT, /* the hyp whose state this one is computed from */
-    HYP_NODE,         /* >= 0, or one of the two values above */
+    HYP_NODE,         /* id of the node (>= 0), HYP_NO_NODE or HYP_NOT_STEPPED */
     HYP_REFS,
     HYP_HOLDS, /* parent mode: holds on the node */
 };

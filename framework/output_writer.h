@@ -27,7 +27,7 @@ rill_status output_writer_append(const output_writer *w, const rill_hypothesis *
                                  const rill_output *outputs, int32_t n, rill_text *text, rill_output *out, int *is_new);
 /* Set the outputs' pointers to their texts and actions, which will not move any more. */
 void output_writer_set_pointers(const output_writer *w, result_record *record, const rill_text *text);
-/* Write the texts of a record that left without them. They are in `text` until it is reused. */
+/* Write the texts of a record that the engine delivered without texts. The texts are stored in `text`, and valid until its next use. */
 rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text);
 
 #endif

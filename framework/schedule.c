@@ -112,7 +112,7 @@ static void consider_item(selection *p, int32_t index)
     int32_t slot = f->slot[index], width = f->width[index];
     if ((f->marks[index] & RUNNING_TAKEN) || all->busy[slot]) return;
     if (width > p->budget_left && p->t->n > 0) {
-        /* An overdue item needs no more counting, and must not be listed twice. */
+        /* An overdue item is not counted any more, and must not enter skipped_index twice. */
         if (all->passed_over[slot] < RUNNING_MAX_SKIPS) f->skipped_index[p->n_skipped++] = index;
         return;
     }

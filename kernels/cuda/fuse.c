@@ -48,7 +48,7 @@ static int32_t output_tensor(const rill_network *network, const dev_graph *p, co
 
 /* --- rounding ----------------------------------------------------------------------------------------------------- */
 
-/* The type in which a GEMM reads a whole tensor; GPU_F32 for any other view. */
+/* The type in which a GEMM reads its input A, if A is a whole tensor; GPU_F32 for all other operands and operations. */
 static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const dev_op *op, int view)
 {
     if (op->kind != DEV_PRODUCT || view != DEV_A || op->as.product.vocab_subset != 0 || op->as.product.k2 != 0)
