@@ -1,64 +1,21 @@
 #!/usr/bin/env bash
-# Builds, tests and measures on a machine with a GPU that has CUDA, a C and C++ compiler, and Python with meson, ninja, NumPy, PyTorch and
-# transformers, but no network and none of the small libraries that rill is built with. These come along in a folder, so that
-# nothing is switched off there, the tests least of all:
+# Tests and measures on a machine with a GPU. That machine needs CUDA's libraries and Python; PyTorch and transformers for the part `peer`.
+# It needs no network and nothing to build with: everything is built here, where nothing is switched off, and packed with the libraries
+# that the programs load.
 #
-#   bench/gpu.sh needs                  here: headers and libraries into build-needs, which goes along with the sources
-#   bench/gpu.sh [OPTIONS] [PART...]    there: builds in build-gpu, then the parts of bench/gpu.py, each within its time, the most
-#                                       valuable first; results come to build-gpu/results as they are known. Again: what is missing
+#   bench/gpu.sh pack                   here: builds in build-gpu, and packs it into build-pack/gpu.tar.xz, to be sent along with the sources
+#   bench/gpu.sh [OPTIONS] [PART...]    there: unpacks, then the parts of bench/gpu.py, each within its time, the most valuable first;
+#                                       results come to build-gpu/results as they are known. Again: what is missing
 #
 #   --out FOLDER       where gpu.txt (the table), gpu.json and gpu.log go; gpu.json of a run before is carried on there
 #   --seconds S        how long it may take in all (570)
 #   --types bf16,f32   the weights that are measured, here by default
-#   --device cuda-host --tiny   all of it on the stand-in and small models: a trial before there is a GPU
-# The others are bench/gpu.py's: --help says them, and the parts.
+#   --device cuda-host --tiny   all of it here, on the stand-in and small models: a trial before there is a GPU
+# The others are bench/gpu.py's: --help says them, and the parts. `pack 90` builds for compute capability 9.0 only.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-needs=build-needs build=build-gpu device=cuda out=build-gpu/results seconds=570 options=()
-
-# The C library, the compiler's and CUDA are there. Modules are described anew, by where they lie.
-take_needs() {
-  local module header library
-  mkdir -p "$needs/include" "$needs/lib" "$needs/bin"
-  for module in jansson sentencepiece libutf8proc libffi cmocka lua5.4; do
-    # shellcheck disable=SC2016
-    printf 'Name: %s\nDescription: %s\nVersion: %s\nLibs: -L${pcfiledir} %s\nCflags: -I${pcfiledir}/../include\n' \
-      "$module" "$module" "$(pkg-config --modversion "$module")" "$(pkg-config --libs-only-l "$module")" >"$needs/lib/$module.pc"
-    for library in $(pkg-config --libs-only-l "$module") -lstemmer; do take_library "$(cc -print-file-name="lib${library#-l}.so")"; done
-  done
-  for header in jansson jansson_config sentencepiece_processor utf8proc ffi ffitarget cmocka lua lualib lauxlib luaconf libstemmer; do
-    # shellcheck disable=SC2046
-    cp -L "$(printf '#include <%s.h>\n' "$header" | cc -M $(pkg-config --cflags libffi lua5.4) -xc++ - 2>/dev/null | tr ' ' '\n' |
-      grep "/$header\.h$" | sort -u)" "$needs/include"
-  done
-  cp -L "$(command -v pkg-config)" "$needs/bin/pkg-config"
-  take_library "$needs/bin/pkg-config"
-  du -sh "$needs"
-}
-
-# What a program or library is loaded with, under the names that it is asked for by; of a library its own file too.
-take_library() {
-  local file name
-  ldd "$1" | awk '/=> \// && $1 !~ /^(libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+)\.so/ { print $3 }' |
-    while read -r file; do cp -L "$file" "$needs/lib"; done
-  case $1 in *.so) ;; *) return 0 ;; esac
-  name=$(objdump -p "$1" | awk '/SONAME/ { print $2 }')
-  cp -L "$1" "$needs/lib/$name"
-  ln -sf "$name" "$needs/lib/$(basename "$1")"
-}
-
-# What is there of CUDA's, and the compute capability of the first GPU.
-configure() {
-  local target
-  if [ "$device" = cuda-host ]; then
-    options+=(-Dcuda=disabled)
-  else
-    target=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
-    options+=(-Dcuda=enabled "-Dgpu_targets=$target")
-  fi
-  [ -f "$build/build.ninja" ] || meson setup "$build" -Donednn=disabled -Dtests=enabled "${options[@]}"
-}
+pack=build-pack/gpu.tar.xz build=build-gpu device=cuda out=build-gpu/results seconds=570
 
 # The command, the module, and what the parts run.
 targets() {
@@ -69,8 +26,42 @@ targets() {
       -e "^tests/cuda/test_${kind}_(rows|index|products|lists|attention|choices)\$"
 }
 
+build() {
+  local cuda=disabled
+  [ "$device" = cuda-host ] || cuda=enabled
+  [ -f "$build/build.ninja" ] || meson setup "$build" -Donednn=disabled -Dtests=enabled "-Dcuda=$cuda" "$@" >/dev/null
+  targets | xargs ninja -C "$build" >/dev/null
+}
+
+# The C and C++ libraries and CUDA's are there.
+pack() {
+  local stage file
+  build ${1:+"-Dgpu_targets=$1"}
+  stage=$(mktemp -d)
+  mkdir -p "$stage/$build/libraries" "$stage/$build/meson-info" "$(dirname "$pack")"
+  cp "$build"/meson-info/{intro-tests,meson-info}.json "$stage/$build/meson-info"
+  { targets && printf '%s\n' domains/librill.so.0 scripting/librill-script.so.0; } | while read -r file; do
+    mkdir -p "$(dirname "$stage/$build/$file")"
+    strip --strip-unneeded -o "$stage/$build/$file" "$build/$file"
+    ldd "$build/$file" | awk '/=> \// && $1 !~ /^lib(c|m|dl|pthread|rt|gcc_s|stdc\+\+|rill.*|cublas.*|cudart)\.so/ { print $3 }'
+  done | sort -u | xargs cp -Lt "$stage/$build/libraries"
+  tar -C "$stage" -cJf "$pack" "$build"
+  rm -r "$stage"
+  ls -sh "$pack"
+}
+
+# Tests name their files by the folder that they were built in.
+unpack() {
+  local root
+  [ ! -e "$pack" ] || tar -xf "$pack"
+  [ -x "$build/rill" ] || { echo "gpu.sh: $build/rill and $pack not found; \"bench/gpu.sh pack\" makes it" >&2; exit 1; }
+  root=$(sed -n 's/.*"source": "\([^"]*\)".*/\1/p' "$build/meson-info/meson-info.json")
+  [ -e "$root" ] || { mkdir -p "$(dirname "$root")" && ln -s "$PWD" "$root"; }
+  cmp -s "$root/$build/rill" "$build/rill" || { echo "gpu.sh: $root, where this was built, is another folder here" >&2; exit 1; }
+}
+
 main() {
-  local began=$SECONDS parts=() log
+  local began=$SECONDS parts=()
   while [ $# -gt 0 ]; do
     case $1 in
     --out | --seconds | --device | --types)
@@ -81,27 +72,16 @@ main() {
     esac
     shift
   done
-  [ "$device" = cuda ] || build+=-host
-  mkdir -p "$build" "$out"
-  out=$(cd "$out" && pwd)
+  if [ "$device" = cuda ]; then unpack; else build+=-host && build; fi
+  mkdir -p "$out"
   export PEER_LIBRARY_PATH=${LD_LIBRARY_PATH:-} # PyTorch has libraries of CUDA of its own
-  if [ -d "$needs" ]; then
-    needs=$(cd "$needs" && pwd)
-    export PKG_CONFIG_PATH=$needs/lib CPATH=$needs/include LIBRARY_PATH=$needs/lib LD_LIBRARY_PATH=$needs/lib:$PEER_LIBRARY_PATH
-    command -v pkg-config >/dev/null || PATH=$PATH:$needs/bin
-  fi
-  export PATH=$PATH:/usr/local/cuda/bin LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64
+  export LD_LIBRARY_PATH=$PWD/$build/libraries:/usr/local/cuda/lib64:$PEER_LIBRARY_PATH
   export LC_ALL=C PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1
-  log=$out/build.log
-  { configure && targets | xargs timeout "$seconds" ninja -C "$build" -k 0; } >"$log" 2>&1 ||
-    { tail -n 40 "$log" && echo "gpu.sh: not all could be built"; }
-  [ -x "$build/rill" ] || exit 1
-  echo "built in $((SECONDS - began)) s"
   python3 bench/gpu.py --build "$build" --out "$out" --device "$device" --seconds $((seconds - SECONDS + began)) "${parts[@]}"
 }
 
 case ${1:-} in
-needs) take_needs ;;
+pack) pack "${2:-}" ;;
 --help) python3 bench/gpu.py --help ;;
 *) main "$@" ;;
 esac

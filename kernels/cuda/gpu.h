@@ -1,6 +1,6 @@
 /* gpu.h: the GPU interface of the executor: memory, streams, GEMM. Plain C.
  *
- * gpu.cu implements it with the CUDA runtime and cuBLASLt; tests implement it on the host (tests/cuda/gpu_host.cc),
+ * gpu.cu and product.cu implement it with the CUDA runtime and cuBLASLt; tests implement it on the host (tests/cuda/gpu_host.cc),
  * with the same kernels. Enqueued work runs in order and completes before gpu_stream_sync() returns; the caller keeps
  * its memory until then. gpu_stream_sync() reports failures of enqueued work. One thread at a time may use a stream;
  * devices are shared. */
@@ -102,18 +102,19 @@ static inline size_t gpu_type_bytes(gpu_type type)
     return type == GPU_F32 ? 4 : 2;
 }
 
-/* n x k weights in device memory, row-major without gaps, with the GEMM algorithm. One algorithm serves all row counts,
- * so a row's bits do not depend on the batch. With `fast` the fastest algorithm is chosen for each row count. */
+/* n x k weights in device memory, row-major without gaps, with the GEMM algorithms of a few ranges of row counts. They
+ * sum alike, so a row's bits do not depend on the batch. With `fast` the fastest algorithm is chosen for each count. */
+enum { GPU_ROW_RANGES = 3 };
 typedef struct gpu_matrix {
     const void *w;
     gpu_type type;
     int32_t n, k;
     const float *bias; /* [n] or NULL */
     int32_t relu, fast;
-    uint64_t algo[8]; /* chosen by the implementation; depends on all members except the addresses of w and bias */
+    uint64_t algo[GPU_ROW_RANGES][8]; /* chosen by the implementation; those of one shape suit any w and bias */
 } gpu_matrix;
 
-/* Choose the algorithm. Returns 0, or -1 with a reason. */
+/* Choose the algorithms; w and bias are in place. Returns 0, or -1 with a reason. */
 int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES]);
 
 /* c [rows, n] = relu((bias + add) + a w^T), sums in fp32, order of additions unspecified; a [rows, k] in the matrix's

@@ -1,0 +1,66 @@
+/* device.cuh: a GPU and a stream, as gpu.cu and product.cu share them. The stand-in of the tests has its own. */
+#ifndef RILL_CUDA_DEVICE_CUH
+#define RILL_CUDA_DEVICE_CUH
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include <cublasLt.h>
+#include <cuda.h> /* types and declarations only */
+
+#include "cuda.cuh"
+
+/* Driver functions used here. */
+#define DRIVER(function) decltype(&function) function##_at
+struct driver {
+    DRIVER(cuMemGetAllocationGranularity);
+    DRIVER(cuMemAddressReserve);
+    DRIVER(cuMemAddressFree);
+    DRIVER(cuMemCreate);
+    DRIVER(cuMemRelease);
+    DRIVER(cuMemMap);
+    DRIVER(cuMemUnmap);
+    DRIVER(cuMemSetAccess);
+};
+#undef DRIVER
+
+struct gpu_device {
+    int index;
+    char name[256];
+    driver call;
+    size_t granule, memory; /* bytes */
+    pthread_mutex_t lock;   /* protects the cuBLASLt handle */
+    cublasLtHandle_t products;
+};
+
+struct gpu_stream {
+    gpu_device *device;
+    cudaStream_t stream;
+    cublasLtHandle_t products;
+    uint64_t launches;
+    void *work; /* workspace of GEMMs with `fast`; NULL: none allowed */
+    char why[GPU_ERROR_BYTES]; /* the first failure; empty: none */
+};
+
+/* Set the error unless one is set: the failed call, and CUDA's reason. */
+static inline void set_error(char why[GPU_ERROR_BYTES], const char *what, const char *message)
+{
+    if (why[0] == '\0') snprintf(why, GPU_ERROR_BYTES, "%s: %s", what, message);
+}
+
+static inline int check_error(char why[GPU_ERROR_BYTES], const char *what, cudaError_t error)
+{
+    if (error == cudaSuccess) return 0;
+    cudaGetLastError(); /* clear the error so that later calls do not report it again */
+    set_error(why, what, cudaGetErrorString(error));
+    return -1;
+}
+
+static inline int check_error(char why[GPU_ERROR_BYTES], const char *what, cublasStatus_t status)
+{
+    if (status == CUBLAS_STATUS_SUCCESS) return 0;
+    set_error(why, what, cublasLtGetStatusString(status));
+    return -1;
+}
+
+#endif
