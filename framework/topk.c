@@ -119,11 +119,18 @@ static int32_t row_max_choices(const topk *s, const row_rules *r)
     return need < s->info->actions ? (int32_t)need : s->info->actions;
 }
 
+/* The end action may get another score than by the row's reward. */
+static int may_score_end(const row_rules *r)
+{
+    return (r->end_rule & (RILL_END_FORBIDDEN | RILL_END_NOT_YET)) == 0;
+}
+
 /* Write the row's picks to `out`, ascending; NULL: only count them. */
 static int32_t list_picks(const topk *s, const row_rules *r, int32_t *out)
 {
     span named = has_only_picks(r) ? r->allowed : r->additions;
-    int32_t n = 0, end = may_move_end(s, r) && !has_only_picks(r) ? s->info->end_action : RILL_NO_ACTION;
+    const int picks_end = may_move_end(s, r) && may_score_end(r) && !has_only_picks(r);
+    int32_t n = 0, end = picks_end ? s->info->end_action : RILL_NO_ACTION;
     for (int32_t i = 0; i <= named.n; i++) {
         int32_t next = i < named.n ? named.action[i] : INT32_MAX;
         if (end >= 0 && end < next) {
@@ -383,6 +390,13 @@ static void insert_choice(topk *s, int32_t row, int32_t max_count, int32_t actio
     c->terminal[base + (size_t)pos] = (uint8_t)terminal;
 }
 
+static int is_end_rule_met(const row_rules *r, rill_terminal terminal)
+{
+    return !((r->end_rule & RILL_END_FORBIDDEN) && terminal != RILL_LIVE) &&
+           !((r->end_rule & RILL_END_REQUIRED) && terminal == RILL_LIVE) &&
+           !((r->end_rule & RILL_END_NOT_YET) && terminal == RILL_END);
+}
+
 /* Score one action and insert it if the rules allow it. */
 static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t action, float logp,
                             rill_terminal terminal)
@@ -390,9 +404,7 @@ static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t ac
     if (!(logp > RILL_SCORE_DEAD)) return; /* also NaN */
     if (span_find(r->bans, action) >= 0) return;
     if (r->allowed.n > 0 && span_find(r->allowed, action) < 0) return;
-    if ((r->end_rule & RILL_END_FORBIDDEN) && terminal != RILL_LIVE) return;
-    if ((r->end_rule & RILL_END_REQUIRED) && terminal == RILL_LIVE) return;
-    if ((r->end_rule & RILL_END_NOT_YET) && terminal == RILL_END) return;
+    if (!is_end_rule_met(r, terminal)) return;
     float score = logp;
     int32_t addition = span_find(r->additions, action);
     if (addition >= 0 && r->add_factor != NULL) score *= r->add_factor[addition];
@@ -430,6 +442,31 @@ static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r,
                             topk_terminal(s, raw->ends[r], picks.action[i]));
 }
 
+/* Whether the rules leave choices out and change no score. */
+static int only_filters(const row_rules *r)
+{
+    return r->bans.n + r->allowed.n + r->additions.n + r->kept.n == 0 && r->reward == 0 &&
+           (r->end_reward == 0 || !may_score_end(r));
+}
+
+/* choose_from() for such rules: the first M raw choices that meet the end rule. */
+static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
+{
+    const rill_score_result *raw = &s->raw;
+    const choice_table *c = &s->choices;
+    const size_t from = (size_t)r * (size_t)raw->stride, to = (size_t)row * (size_t)c->stride;
+    int32_t count = 0;
+    for (int32_t i = 0; i < raw->count[r] && count < rules->max_choices; i++) {
+        const size_t in = from + (size_t)i, out = to + (size_t)count;
+        if (!is_end_rule_met(rules, (rill_terminal)raw->terminal[in])) continue;
+        c->action[out] = raw->action[in];
+        c->logp[out] = c->score[out] = raw->logp[in];
+        c->terminal[out] = raw->terminal[in];
+        count++;
+    }
+    c->count[row] = count;
+}
+
 /* Upper bound on the log-probability of choices that the domain has not returned for the row, row r of its part. */
 static double unreturned_logp(const topk *s, int32_t row, int32_t r)
 {
@@ -448,6 +485,10 @@ static void choose_row(topk *s, int32_t row, int32_t r)
     s->choices.count[row] = 0;
     if (s->certify) s->max_rest[row] = unreturned_logp(s, row, r);
     if (!check_picks(s, row, picks)) return;
+    if (only_filters(&rules) && picks.n == 0 && !s->certify) {
+        filter_row(s, &rules, row, r);
+        return;
+    }
     choose_from(s, &rules, row, r, picks, 0);
     if (rules.kept.n == 0) return;
     rules.max_choices = s->choices.count[row] + rules.kept.n;

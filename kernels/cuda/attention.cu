@@ -16,7 +16,7 @@
 #include "rows.cuh"
 
 enum {
-    CHUNK = 128,
+    CHUNK = GPU_ATTEND_CHUNK,
     WARPS = 4,                /* per block of narrow heads: independent */
     NARROW = GPU_ATTEND_NARROW, /* the widest narrow head */
     WIDE_WARPS = 8,           /* warps of a block for wide heads */

@@ -5,9 +5,13 @@
  * rounded counts. A capture's key holds everything its launches depend on. Graphs with ragged inputs are not captured:
  * their lengths hardly ever recur.
  *
+ * Copies between host and device are not captured. On a GPU, launching a graph with a copy to or from memory that was
+ * freed in the meantime fails or crashes, even if other memory now has the same address.
+ *
  * Invariant: two runs of one key enqueue the same work. Divisions: which runs · keys · captures. */
 #include "executor.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* --- which runs --------------------------------------------------------------------------------------------------- */
@@ -58,13 +62,12 @@ static void make_run_key(const cuda_run *r, run_key *k)
     for (size_t i = 0; i <= p->n_spaces; i++) add_number(k, r->max_rows[i]);
     for (size_t i = 0; i < p->n_ops; i++) add_number(k, p->op[i].kind == DEV_ATTEND ? r->kv_index[i] : 0);
     for (size_t i = 0; i < r->n_kv; i++) add_number(k, r->kv[i].max_length);
-    for (size_t i = 0; i < p->n_paths; i++) add_number(k, r->path_entries[i]);
+    for (size_t i = 0; i + 1 < p->n_paths; i++) add_number(k, r->path_entries[i]); /* the next paths follow them */
     for (size_t i = 0; i < network->n_subsets; i++) add_number(k, r->max_subset[i]);
     add_number(k, s != NULL ? (size_t)s->max_choices : 0);
     add_number(k, s != NULL ? cuda_round_up(r, (size_t)s->n_picks) : 0);
     add_number(k, r->legal != NULL ? s->legal_words : SIZE_MAX);
     add_number(k, r->watched != NULL ? r->host_arguments->ld_watched : 0);
-    add_address(k, frame->pinned);
     add_address(k, frame->device_copy.base);
     add_address(k, r->lane->workspace.base);
     for (size_t i = 0; i <= network->n_tables; i++) add_address(k, cuda->table[i].base);
@@ -83,6 +86,10 @@ static void free_capture(const rill_session *s, cuda_capture *g)
 void cuda_captures_free(rill_session *s)
 {
     cuda_session *cuda = s->module_data;
+    if (cuda->n_runs > 0)
+        rill_log(s->ctx, RILL_LOG_DEBUG,
+                 "%s: %" PRIu64 " runs, %" PRIu64 " captured as CUDA graphs, %" PRIu64 " replayed, %" PRIu64 " evicted",
+                 s->network->device->name, cuda->n_runs, cuda->n_captured, cuda->n_replayed, cuda->n_evicted);
     for (size_t i = 0; i < CUDA_MAX_CAPTURES; i++) free_capture(s, &cuda->capture[i]);
     rill_free(s->ctx, cuda->key, cuda->key_capacity * sizeof *cuda->key);
 }
@@ -107,6 +114,7 @@ static rill_status add_capture(const cuda_run *r, const run_key *k)
     const size_t bytes = k->length * sizeof *k->numbers;
     for (size_t i = 1; i < CUDA_MAX_CAPTURES; i++)
         if (r->cuda->capture[i].last_used < g->last_used) g = &r->cuda->capture[i];
+    r->cuda->n_evicted += g->exec != NULL;
     free_capture(r->session, g);
     g->key = rill_alloc(ctx, bytes);
     if (g->key == NULL) return rill_fail_memory(ctx, bytes, "a run");
@@ -131,6 +139,7 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
         (void)enqueue_fn(r); /* waits for nothing, so cannot fail */
         graph = gpu_capture_end(r->cu_stream, why);
         clear_written_indices(r);
+        r->cuda->n_captured += graph != NULL;
     }
     if (graph == NULL && ++r->cuda->capture_failures == CUDA_MAX_CAPTURE_FAILURES)
         rill_log(r->session->ctx, RILL_LOG_INFO, "%s: runs are not recorded: %s", r->host_run.network->device->name,
@@ -158,5 +167,6 @@ rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     if (g->exec == NULL) g->exec = capture_run(r, enqueue_fn);
     if (g->exec == NULL) return enqueue_fn(r);
     gpu_graph_launch(r->cu_stream, g->exec);
+    cuda->n_replayed++;
     return RILL_OK;
 }

@@ -3,8 +3,8 @@
  * A row is read once. A 64-bit key orders a row's symbols totally: the value's bits in an order-preserving form, then
  * the smaller symbol. So the top M do not depend on thread order. Each warp keeps its best in registers, sorted across
  * lanes; keys above the smallest of them go to the warp's pending keys in shared memory, by ballot, and every 32
- * pending keys are sorted and merged. After the first steps almost no key gets that far: a row costs its exponentials
- * and loads.
+ * pending keys are sorted and merged. A lower bound from the first step keeps most keys from getting that far: a row
+ * costs its exponentials and loads.
  *
  * log_norm is known only at the end, but ranks are by log-probability, and different x may round to one. So the top M +
  * 1 are found by x; the row is read again, with log_norm, only if the M-th and the next are equal after rounding.
@@ -88,8 +88,8 @@ __device__ static inline bool best_is_legal(const gpu_best &a, const symbols_row
 /* Steps of a bitonic network from this stride on, over 32 N keys, key i in register i / 32 of lane i % 32: of two keys
  * STRIDE apart the larger comes first if i & SIZE is 0. All indices are constants, which keeps the keys in registers;
  * there are no branches. */
-template <int N, int SIZE, int STRIDE>
-__device__ static __forceinline__ void best_steps(uint64_t (&key)[N])
+template <int N, int SIZE, int STRIDE, typename key_type>
+__device__ static __forceinline__ void best_steps(key_type (&key)[N])
 {
     const int lane = (int)threadIdx.x % GPU_WARP;
 #pragma unroll
@@ -97,10 +97,10 @@ __device__ static __forceinline__ void best_steps(uint64_t (&key)[N])
         const int i = n * GPU_WARP + lane, other = n ^ STRIDE / GPU_WARP;
         const bool down = (i & SIZE) == 0;
         if (STRIDE < GPU_WARP) {
-            const uint64_t from = __shfl_xor_sync(GPU_ALL, key[n], STRIDE);
+            const key_type from = __shfl_xor_sync(GPU_ALL, key[n], STRIDE);
             key[n] = (from > key[n]) == (((i & STRIDE) == 0) == down) ? from : key[n];
         } else if (other > n) {
-            const uint64_t a = key[n], b = key[other];
+            const key_type a = key[n], b = key[other];
             key[n] = (b > a) == down ? b : a;
             key[other] = (b > a) == down ? a : b;
         }
@@ -108,28 +108,28 @@ __device__ static __forceinline__ void best_steps(uint64_t (&key)[N])
     if constexpr (STRIDE > 1) best_steps<N, SIZE, STRIDE / 2>(key);
 }
 
-template <int N, int SIZE = 2>
-__device__ static __forceinline__ void best_sort(uint64_t (&key)[N])
+template <int N, int SIZE = 2, typename key_type>
+__device__ static __forceinline__ void best_sort(key_type (&key)[N])
 {
     best_steps<N, SIZE, SIZE / 2>(key);
     if constexpr (SIZE < N * GPU_WARP) best_sort<N, SIZE * 2>(key);
 }
 
 /* Sort a bitonic sequence. */
-template <int N>
-__device__ static __forceinline__ void best_merge(uint64_t (&key)[N])
+template <int N, typename key_type>
+__device__ static __forceinline__ void best_merge(key_type (&key)[N])
 {
     best_steps<N, 0, N * GPU_WARP / 2>(key);
 }
 
 /* The i-th, for all lanes. */
-template <int N>
-__device__ static inline uint64_t best_nth(const uint64_t (&key)[N], int i)
+template <int N, typename key_type>
+__device__ static inline key_type best_nth(const key_type (&key)[N], int i)
 {
-    uint64_t found = 0;
+    key_type found = 0;
 #pragma unroll
     for (int n = 0; n < N; n++) {
-        const uint64_t from = __shfl_sync(GPU_ALL, key[n], i % GPU_WARP);
+        const key_type from = __shfl_sync(GPU_ALL, key[n], i % GPU_WARP);
         if (i / GPU_WARP == n) found = from;
     }
     return found;
@@ -168,8 +168,33 @@ __device__ static inline void best_merge_pending(best_kept<N> &kept, int want)
     const uint64_t rising = __shfl_sync(GPU_ALL, fresh[0], GPU_WARP - 1 - lane);
     if (rising > kept.key[N - 1]) kept.key[N - 1] = rising;
     best_merge<N>(kept.key);
-    kept.min_key = best_nth<N>(kept.key, want);
-    kept.floor = kept.min_key != 0 ? best_key_value(kept.min_key) : -INFINITY;
+    const uint64_t last = best_nth<N>(kept.key, want);
+    if (last <= kept.min_key) return;
+    kept.min_key = last;
+    kept.floor = best_key_value(last);
+}
+
+/* Before a warp's first symbols are added: of N values of each lane, want + 1 reach the floor. Without it all of them
+ * would be sorted as keys. */
+template <int N>
+__device__ static inline void best_raise_floor(best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less, int want)
+{
+    uint32_t top[N] = {};
+#pragma unroll
+    for (int i = 0; i < SYMBOLS_READ; i++) {
+        uint32_t next = best_order(x[i] - less);
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            const uint32_t above = top[n];
+            top[n] = next > above ? next : above;
+            next = next > above ? above : next;
+        }
+    }
+    best_sort<N>(top);
+    const uint32_t last = best_nth<N>(top, want);
+    if (!(best_value(last) > -INFINITY)) return;
+    kept.min_key = (uint64_t)last << 32;
+    kept.floor = best_value(last);
 }
 
 /* Add a step's symbols, minus `less`. All lanes participate. */
@@ -252,7 +277,9 @@ __device__ static __forceinline__ void best_scan(const best_call &c, const symbo
             invalid |= symbols_are_invalid(x);
             if (c.a.normalise) symbols_add_exp(t, x);
         }
-        if (c.want > 0) best_push<N>(c, s, legal, kept, x, less, base);
+        if (c.want == 0) continue;
+        if (base == begin && legal == nullptr) best_raise_floor<N>(kept, x, less, c.want);
+        best_push<N>(c, s, legal, kept, x, less, base);
     }
     if (invalid) t->sum = NAN;
     if (c.want == 0) return;

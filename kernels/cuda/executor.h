@@ -12,6 +12,12 @@
 #include "launch.h"
 #include "module.h"
 
+/* Columns that a product writes for weights with n rows: the further ones are zeros, or bias and addend. */
+static inline size_t cuda_product_width(size_t n)
+{
+    return (n + 7) / 8 * 8;
+}
+
 /* How an operation is launched, if decided when the network is finished; see fuse.c. */
 typedef struct cuda_fused_op {
     gpu_matrix matrix; /* weights of a product (GEMM) or of a scan */
@@ -37,7 +43,8 @@ typedef struct cuda_network {
     size_t used;
     char *staging; /* pinned */
     size_t staging_used;
-    gpu_matrix *matrix; /* [matrices] weights; cuda_fused_op.matrix has the algorithms */
+    gpu_matrix
+        *matrix; /* [matrices] weights, n padded by cuda_product_width(); cuda_fused_op.matrix has the algorithms */
     size_t matrix_capacity;
     cuda_fused_graph *graph; /* [programs] */
     size_t n_graphs;
@@ -93,8 +100,9 @@ typedef struct cuda_session {
     struct cuda_frame *frame;               /* [programs, DEV_GROUPS] */
     struct cuda_frame *pending[DEV_GROUPS]; /* runs with results to deliver */
     cuda_capture capture[CUDA_MAX_CAPTURES];
-    uint64_t n_runs;
-    int64_t *key; /* numbers that identify the current run (capture.c) */
+    uint64_t n_runs, n_captured, n_replayed,
+        n_evicted; /* runs that may be captured; evicted: captures given up for others */
+    int64_t *key;  /* numbers that identify the current run (capture.c) */
     size_t key_capacity;
     int capture_failures; /* failed captures */
 } cuda_session;

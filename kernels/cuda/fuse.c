@@ -89,29 +89,32 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* Whether cuBLASLt can read or write n floats of each row in place: rows in order, 16-byte aligned if n is a multiple
- * of 4. */
-static int is_cublas_operand(const dev_operand *o, size_t n)
+/* Whether cuBLASLt can read or write n floats of each row in place: rows in order, 16-byte aligned, and nothing where it
+ * writes further columns. */
+static int is_cublas_operand(const dev_graph *p, const dev_operand *o, size_t n)
 {
-    return is_dense(o) && (n % 4 != 0 || o->first % 4 == 0);
+    if (!is_dense(o)) return 0;
+    return cuda_product_width(n) == n ? o->first % 4 == 0 : o->first == 0 && p->tensor[o->element].width == n;
 }
 
-static void fuse_product(const dev_op *op, const cuda_network *cuda, cuda_fused_op *f)
+static void fuse_product(const rill_network *network, const dev_graph *p, const dev_op *op, cuda_fused_op *f)
 {
+    const cuda_network *cuda = network->module_data;
     const rill_product *o = &op->as.product;
     const dev_operand *add = &op->view[DEV_ADD], *out = &op->view[DEV_OUT];
     f->matrix = cuda->matrix[o->matrix - 1];
-    const size_t n = (size_t)f->matrix.n;
+    const size_t n = network->matrix[o->matrix - 1].w.n;
     f->single_launch = f->output_type == GPU_F32 && (o->activation == RILL_LINEAR || o->activation == RILL_RELU) &&
-                       is_cublas_operand(out, n) && (add->base == DEV_BASE_NONE || is_cublas_operand(add, n));
+                       is_cublas_operand(p, out, n) && (add->base == DEV_BASE_NONE || is_cublas_operand(p, add, n));
     if (!f->single_launch) return;
     f->matrix.bias = o->bias != 0 ? cuda->constant[o->bias - 1] : NULL;
     f->matrix.relu = o->activation == RILL_RELU;
 }
 
 /* Merge two GEMMs on the same input rows with adjacent weights, if one needs a separate epilogue launch anyway. */
-static void merge_products(const dev_op *op, cuda_fused_op *f, const cuda_network *cuda)
+static void merge_products(const rill_network *network, const dev_op *op, cuda_fused_op *f)
 {
+    const cuda_network *cuda = network->module_data;
     const dev_op *next = op + 1;
     if (op->kind != DEV_PRODUCT || next->kind != DEV_PRODUCT || op->space != next->space) return;
     const rill_product *a = &op->as.product, *b = &next->as.product;
@@ -127,7 +130,9 @@ static void merge_products(const dev_op *op, cuda_fused_op *f, const cuda_networ
     if (out->base == out2->base && out->element == out2->element) return; /* they may overlap */
     const gpu_matrix *m = &cuda->matrix[a->matrix - 1], *n = &cuda->matrix[b->matrix - 1];
     const size_t row = (size_t)m->k * gpu_type_bytes(m->type);
-    if (m->type != n->type || m->k != n->k) return;
+    if (m->type != n->type || m->k != n->k || (size_t)m->n != network->matrix[a->matrix - 1].w.n ||
+        (size_t)n->n != network->matrix[b->matrix - 1].w.n)
+        return;
     if ((const char *)m->w + (size_t)m->n * row == n->w)
         f[0].merged_next = 1;
     else if ((const char *)n->w + (size_t)n->n * row == m->w)
@@ -178,7 +183,7 @@ static void fuse_program(rill_network *network, cuda_network *cuda, const dev_gr
     for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
         cuda_fused_op *f = &fused->op[i];
-        if (op->kind == DEV_PRODUCT && op->as.product.vocab_subset == 0) fuse_product(op, cuda, f);
+        if (op->kind == DEV_PRODUCT && op->as.product.vocab_subset == 0) fuse_product(network, p, op, f);
         if (op->kind == DEV_SCAN) {
             const rill_constant bias = op->as.scan.recurrent_bias;
             f->matrix = cuda->matrix[op->as.scan.recurrent - 1];
@@ -186,7 +191,7 @@ static void fuse_program(rill_network *network, cuda_network *cuda, const dev_gr
         }
     }
     for (size_t i = 0; i < p->n_ops && network->status == RILL_OK; i++) {
-        if (i + 1 < p->n_ops) merge_products(&p->op[i], &fused->op[i], cuda);
+        if (i + 1 < p->n_ops) merge_products(network, &p->op[i], &fused->op[i]);
         fused->op[i].matrix.fast = network->device->fast;
         if (fused->op[i].matrix.w != NULL && !fused->op[i].merged_into_prev)
             choose_algo(network, cuda, &fused->op[i].matrix);

@@ -193,7 +193,7 @@ void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args);
  * without entries. `relative` is a position bias: the score of head h gets entry [h, reach + d] for t = position[r] +
  * d, d clamped to the reach. Length 0 gives zeros. A NaN in query or keys makes that head of that row NaN, one in the
  * values that column. */
-enum { GPU_ATTEND_NARROW = 256 };
+enum { GPU_ATTEND_NARROW = 256, GPU_ATTEND_CHUNK = 128 };
 typedef struct gpu_attend {
     gpu_rows rows;
     int32_t heads, width, value_width; /* number of heads; columns of one head's keys and values, any number */
@@ -209,7 +209,7 @@ typedef struct gpu_attend {
     gpu_operand out;
     gpu_panel panel;    /* output in panels; none unless gpu_attend_is_narrow() */
     float *part;        /* [gpu_attend_part_floats()] working memory to split long memories of few rows, or NULL */
-    int32_t max_length; /* upper bound of the lengths */
+    int32_t max_length; /* upper bound of the lengths; launches depend on its number of chunks only */
     float *watched;     /* [rows, ld_watched] mean of the first heads' attention weights, or NULL */
     int32_t watched_heads;
     int32_t ld_watched;

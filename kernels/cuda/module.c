@@ -140,27 +140,34 @@ static int sync_upload(rill_network *network, cuda_network *cuda)
     return 0;
 }
 
-/* Upload rows of floats, `stride` apart, without gaps, converted to `type`. Returns their address, or NULL. */
-static void *upload_rows(rill_network *network, const float *rows, size_t n, size_t width, size_t stride, gpu_type type)
+static size_t min_of_two(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Upload rows of floats, `stride` apart, without gaps, then zeros, all converted to `type`. Returns their address, or
+ * NULL. */
+static void *upload_rows(rill_network *network, const float *rows, size_t n, size_t width, size_t stride, size_t zeros,
+                         gpu_type type)
 {
     cuda_network *cuda = open_cuda_network(network);
-    const size_t element_bytes = gpu_type_bytes(type);
-    char *to = cuda != NULL ? reserve_weights(network, cuda, n * width * element_bytes) : NULL;
-    for (size_t r = 0; to != NULL && r < n; r++)
-        for (size_t from = 0, n_part; from < width; from += n_part) {
-            n_part = (STAGING - cuda->staging_used) / element_bytes;
-            if (n_part == 0 && !sync_upload(network, cuda)) return NULL;
-            if (n_part == 0) continue;
-            if (n_part > width - from) n_part = width - from;
-            char *staged = cuda->staging + cuda->staging_used;
-            const float *row = rows + r * stride + from;
-            if (type == GPU_F32) memcpy(staged, row, n_part * element_bytes);
-            for (size_t i = 0; type != GPU_F32 && i < n_part; i++)
-                ((uint16_t *)(void *)staged)[i] = gpu_round_bits(row[i], type);
-            gpu_copy_to_device(cuda->cu_stream, to + (r * width + from) * element_bytes, staged,
-                               n_part * element_bytes);
-            cuda->staging_used += n_part * element_bytes;
-        }
+    const size_t element_bytes = gpu_type_bytes(type), total = n * width + zeros;
+    char *to = cuda != NULL ? reserve_weights(network, cuda, total * element_bytes) : NULL;
+    for (size_t done = 0, n_part; to != NULL && done < total; done += n_part) {
+        n_part = (STAGING - cuda->staging_used) / element_bytes;
+        if (n_part == 0 && !sync_upload(network, cuda)) return NULL;
+        n_part = min_of_two(n_part, min_of_two(width - done % width, total - done));
+        char *staged = cuda->staging + cuda->staging_used;
+        const float *row = rows + done / width * stride + done % width;
+        if (done >= n * width)
+            memset(staged, 0, n_part * element_bytes);
+        else if (type == GPU_F32)
+            memcpy(staged, row, n_part * element_bytes);
+        else
+            for (size_t i = 0; i < n_part; i++) ((uint16_t *)(void *)staged)[i] = gpu_round_bits(row[i], type);
+        gpu_copy_to_device(cuda->cu_stream, to + done * element_bytes, staged, n_part * element_bytes);
+        cuda->staging_used += n_part * element_bytes;
+    }
     return to != NULL && sync_upload(network, cuda) ? to : NULL;
 }
 
@@ -181,12 +188,14 @@ static int check_weights(rill_network *network, rill_weight_type type, const flo
     return network->status == RILL_OK;
 }
 
+/* With rows of zeros up to a multiple of 8: cuBLASLt is several times slower with outputs of odd widths. */
 static void upload_matrix(rill_network *network, size_t idx, const float *w, size_t stride)
 {
     const dev_matrix *matrix = &network->matrix[idx];
     if (!check_weights(network, matrix->type, w, matrix->w.n, matrix->w.k, stride)) return;
-    gpu_matrix m = {.type = cuda_gpu_type(matrix->type), .n = (int32_t)matrix->w.n, .k = (int32_t)matrix->w.k};
-    m.w = upload_rows(network, w, matrix->w.n, matrix->w.k, stride, m.type);
+    const size_t n = cuda_product_width(matrix->w.n), k = matrix->w.k;
+    gpu_matrix m = {.type = cuda_gpu_type(matrix->type), .n = (int32_t)n, .k = (int32_t)k};
+    m.w = upload_rows(network, w, matrix->w.n, k, stride, (n - matrix->w.n) * k, m.type);
     if (m.w == NULL) return;
     cuda_network *cuda = network->module_data;
     if (rill_grow(network->ctx, (void **)&cuda->matrix, &cuda->matrix_capacity, idx + 1, sizeof m, "a plan") != RILL_OK)
@@ -218,7 +227,8 @@ static void upload_constants(rill_network *network, cuda_network *cuda)
         dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
     for (size_t i = 0; i < network->n_constants && network->status == RILL_OK; i++) {
         const dev_constant *c = &network->constant[i];
-        cuda->constant[i] = upload_rows(network, c->data, c->rows, c->width, c->width, GPU_F32);
+        const size_t zeros = cuda_product_width(c->width) - c->width; /* it may be the bias of a product */
+        cuda->constant[i] = upload_rows(network, c->data, c->rows, c->width, c->width, zeros, GPU_F32);
     }
 }
 

@@ -134,7 +134,7 @@ static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu
 static void merged_epilogue(cuda_run *r, const dev_op *op, gpu_epilogue *f)
 {
     const dev_op *next = op + 1;
-    f->width2 = r->network->matrix[next->as.product.matrix - 1].n;
+    f->width2 = (int32_t)r->host_run.network->matrix[next->as.product.matrix - 1].w.n;
     f->bias2 = cuda_constant(r, next->as.product.bias);
     f->out2 = cuda_operand(r, &next->view[DEV_OUT]);
     if (cuda_get_fused_op(r, op)->merged_next > 0) return;
@@ -167,7 +167,7 @@ static void product(cuda_run *r, const dev_op *op)
     }
     enqueue_gemm(r, op, (gpu_product){.matrix = &fused->matrix, .c = sums.data, .ldc = sums.ld}, rows);
     gpu_epilogue finish = {.rows = rows,
-                           .width = r->network->matrix[o->matrix - 1].n,
+                           .width = (int32_t)r->host_run.network->matrix[o->matrix - 1].w.n,
                            .sums = sums,
                            .bias = cuda_constant(r, o->bias),
                            .add = add,

@@ -176,7 +176,7 @@ static void make_kv(cuda_run *r, const dev_op *op, size_t number)
         m->first[i] = a.length[slot] > 0 ? a.first[slot] : 0;
         if ((size_t)m->length[i] > m->max_length) m->max_length = (size_t)m->length[i];
     }
-    m->max_length = cuda_round_up(r, m->max_length);
+    if (r->captured) m->max_length = (m->max_length + GPU_ATTEND_CHUNK - 1) / GPU_ATTEND_CHUNK * GPU_ATTEND_CHUNK;
 }
 
 /* Symbols of the slots, and the longest subset of the operation's rows. */
@@ -299,7 +299,6 @@ static size_t lay_out_values(cuda_run *r, const work_sizes *w, char *base)
         r->tensor[i] = rill_carve(&c, r->max_rows[b->space] * r->host_run.layout.tensor_ld[i], sizeof(float));
         r->rounded[i] = rill_carve(&c, r->max_rows[b->space] * r->fused->rounded_bytes[i], 1);
     }
-    for (size_t i = 0; i < p->n_paths; i++) r->path_entry[i] = rill_carve(&c, r->path_entries[i], sizeof(int32_t));
     r->panel = rill_carve(&c, w->panel, 1);
     r->sums = rill_carve(&c, w->sums, 1);
     r->attention_part = rill_carve(&c, w->part, 1);
@@ -308,6 +307,8 @@ static size_t lay_out_values(cuda_run *r, const work_sizes *w, char *base)
     r->scan_h = rill_carve(&c, w->scan_rows, 1);
     r->scan_c = rill_carve(&c, w->scan_rows, 1);
     r->scan_gates = rill_carve(&c, w->scan_gates, 1);
+    /* last: paths grow with each timestep, and captures contain the addresses of all others */
+    for (size_t i = 0; i < p->n_paths; i++) r->path_entry[i] = rill_carve(&c, r->path_entries[i], sizeof(int32_t));
     return c.used;
 }
 
@@ -344,12 +345,17 @@ static void copy_down(const cuda_run *r)
                            r->columns_end - r->back_begin);
 }
 
-/* Enqueue a whole run: upload, operations, download. */
-static rill_status enqueue_run(cuda_run *r)
+static void copy_back(const cuda_run *r)
+{
+    if (r->back_end > r->back_begin)
+        gpu_copy_to_host(r->cu_stream, r->frame->pinned + r->back_begin, r->frame->device_copy.base + r->back_begin,
+                         r->back_end - r->back_begin);
+}
+
+static rill_status enqueue_ops(cuda_run *r)
 {
     const dev_graph *p = r->graph;
     rill_status status = RILL_OK;
-    copy_down(r);
     for (size_t i = 0; i < p->n_ops && status == RILL_OK; i++) {
         if (r->session->profiling) status = sync_run(r);
         const double begin = rill_clock();
@@ -361,9 +367,6 @@ static rill_status enqueue_run(cuda_run *r)
                           cuda_fused_bytes(r, &p->op[i]));
     }
     if (r->session->profiling) dev_profile_sum(&r->host_run);
-    if (r->back_end > r->back_begin)
-        gpu_copy_to_host(r->cu_stream, r->frame->pinned + r->back_begin, r->frame->device_copy.base + r->back_begin,
-                         r->back_end - r->back_begin);
     return status;
 }
 
@@ -446,7 +449,9 @@ rill_status cuda_run_program(rill_session *s, const dev_graph *graph, const rill
     cuda_run *r = &f->run;
     status = make_run(r);
     if (status != RILL_OK) return status;
-    status = r->captured ? cuda_capture_or_replay(r, enqueue_run) : enqueue_run(r);
+    copy_down(r);
+    status = r->captured ? cuda_capture_or_replay(r, enqueue_ops) : enqueue_ops(r);
+    copy_back(r);
     cuda_end_run(r);
     if (status != RILL_OK) {
         (void)sync_run(r);

@@ -56,6 +56,7 @@ struct work {
 
 struct gpu_graph_exec {
     work *first;
+    bool has_copy; /* a GPU may crash: the memory may have been freed since */
 };
 
 struct gpu_stream {
@@ -410,6 +411,7 @@ static void put_copy(gpu_stream *queue, work_kind kind, void *to, const void *fr
 {
     work *w = put(queue, kind, 0);
     if (w == nullptr) return;
+    if (queue->record != nullptr) queue->record->has_copy = true;
     w->to = to;
     w->from = from;
     w->bytes = bytes;
@@ -619,6 +621,7 @@ gpu_graph_exec *gpu_capture_end(gpu_stream *queue, char why[GPU_ERROR_BYTES])
 
 void gpu_graph_launch(gpu_stream *queue, gpu_graph_exec *graph)
 {
+    if (graph->has_copy) fail(queue, "a record has a copy between host and device");
     work *w = put(queue, WORK_GRAPH, 0);
     if (w != nullptr) w->graph = graph;
 }

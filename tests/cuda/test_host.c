@@ -602,34 +602,39 @@ static void test_threads(void **state)
     }
 }
 
-/* Recorded work runs at replay, with memory's contents at that time, and not before. */
+/* Recorded work runs at replay, with memory's contents at that time, and not before. Copies are refused. */
 static void test_records(void **state)
 {
     (void)state;
     bench b = open_bench_rig();
     char why[GPU_ERROR_BYTES];
-    char *from = gpu_pinned_alloc(b.g.device, 64), *to = gpu_pinned_alloc(b.g.device, 64);
-    gpu_region region = {0};
-    assert_int_equal(gpu_grow(b.g.device, &region, 128), 0);
+    lay_out(&b, 128, 0);
+    b.out[0] = -1;
+    rig_upload(&b.g);
     assert_int_equal(gpu_capture_begin(b.g.queue, why), 0);
-    gpu_copy_to_device(b.g.queue, region.base, from, 64);
-    gpu_copy_to_host(b.g.queue, to, region.base, 64);
+    probe_sum(b.g.queue, &b.args, 1);
     gpu_graph_exec *graph = gpu_capture_end(b.g.queue, why);
     assert_non_null(graph);
-    memset(to, 9, 64);
-    assert_int_equal(gpu_stream_sync(b.g.queue, why), 0);
-    assert_int_equal(to[0], 9);
-    for (int i = 1; i < 4; i++) {
-        memset(from, i, 64);
+    rig_download(&b.g);
+    assert_int_equal(b.out[0], -1);
+    for (int32_t i = 1; i < 4; i++) {
+        for (int32_t j = 0; j < 128; j++) b.x[j] = i;
+        rig_upload(&b.g);
         gpu_graph_launch(b.g.queue, graph);
-        assert_int_equal(gpu_stream_sync(b.g.queue, why), 0);
-        for (int j = 0; j < 64; j++) assert_int_equal(to[j], i);
+        rig_download(&b.g);
+        assert_int_equal(b.out[0], 128 * i);
     }
     gpu_graph_exec_free(graph);
     gpu_graph_exec_free(NULL);
-    gpu_free(b.g.device, &region);
+    char *from = gpu_pinned_alloc(b.g.device, 64);
+    assert_int_equal(gpu_capture_begin(b.g.queue, why), 0);
+    gpu_copy_to_device(b.g.queue, b.g.memory.base, from, 64);
+    graph = gpu_capture_end(b.g.queue, why);
+    assert_non_null(graph);
+    gpu_graph_launch(b.g.queue, graph);
+    expect_failure(&b, "has a copy");
+    gpu_graph_exec_free(graph);
     gpu_pinned_free(b.g.device, from);
-    gpu_pinned_free(b.g.device, to);
     close_bench_rig(&b);
 }
 

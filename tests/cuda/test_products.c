@@ -140,22 +140,25 @@ static void sums_keep_their_order(void **state)
 {
 #ifdef ON_GPU
     static const shape sizes[] = {
-        {512, 512, GPU_BF16, 1, 1, 0, 0, 0},  {1536, 512, GPU_BF16, 1, 0, 0, 0, 0}, {2048, 512, GPU_BF16, 1, 0, 0, 1, 0},
-        {512, 2048, GPU_BF16, 1, 1, 0, 0, 0}, {4096, 1024, GPU_BF16, 1, 0, 0, 1, 0}, {1024, 4096, GPU_BF16, 1, 1, 0, 0, 0},
-        {8001, 128, GPU_BF16, 1, 0, 0, 0, 0}, {32000, 512, GPU_BF16, 1, 0, 0, 0, 0}, {512, 512, GPU_F16, 1, 1, 0, 0, 0},
-        {512, 2048, GPU_F32, 1, 1, 0, 0, 0},  {576, 144, GPU_F32, 0, 0, 0, 0, 0},    {197, 144, GPU_F32, 0, 0, 0, 0, 0},
-        {64, 160, GPU_F32, 0, 0, 0, 0, 0},    {2, 160, GPU_F32, 0, 0, 0, 0, 0},      {1, 512, GPU_F32, 1, 0, 0, 0, 0},
-        {1, 512, GPU_BF16, 1, 0, 0, 0, 0},    {1, 200, GPU_BF16, 0, 0, 0, 0, 0},     {5, 77, GPU_BF16, 0, 1, 0, 0, 0},
-        {56, 8, GPU_BF16, 0, 0, 0, 0, 0},     {24, 24, GPU_F16, 1, 0, 0, 1, 0},
+        {512, 512, GPU_BF16, 1, 1, 0, 0, 0},   {1536, 512, GPU_BF16, 1, 0, 0, 0, 0},
+        {2048, 512, GPU_BF16, 1, 0, 0, 1, 0},  {512, 2048, GPU_BF16, 1, 1, 0, 0, 0},
+        {4096, 1024, GPU_BF16, 1, 0, 0, 1, 0}, {1024, 4096, GPU_BF16, 1, 1, 0, 0, 0},
+        {8001, 128, GPU_BF16, 1, 0, 0, 0, 0},  {32000, 512, GPU_BF16, 1, 0, 0, 0, 0},
+        {512, 512, GPU_F16, 1, 1, 0, 0, 0},    {512, 2048, GPU_F32, 1, 1, 0, 0, 0},
+        {576, 144, GPU_F32, 0, 0, 0, 0, 0},    {197, 144, GPU_F32, 0, 0, 0, 0, 0},
+        {64, 160, GPU_F32, 0, 0, 0, 0, 0},     {2, 160, GPU_F32, 0, 0, 0, 0, 0},
+        {1, 512, GPU_F32, 1, 0, 0, 0, 0},      {1, 512, GPU_BF16, 1, 0, 0, 0, 0},
+        {1, 200, GPU_BF16, 0, 0, 0, 0, 0},     {5, 77, GPU_BF16, 0, 1, 0, 0, 0},
+        {56, 8, GPU_BF16, 0, 0, 0, 0, 0},      {24, 24, GPU_F16, 1, 0, 0, 1, 0},
     };
     const size_t output_bytes = (size_t)24 << 20;
 #else
     static const shape sizes[] = {{48, 96, GPU_BF16, 1, 1, 0, 0, 0}, {33, 40, GPU_F32, 0, 0, 0, 0, 0}};
     const size_t output_bytes = (size_t)1 << 20;
 #endif
-    static const int32_t lengths[] = {1,   2,   3,   4,   5,   8,    9,    16,   17,   31,   32,   33,   63,   64,  65,  127,
-                                      128, 129, 255, 256, 257, 320,  511,  512,  1023, 1025, 2048, 4096, 6225, 8447, 8449, 9729,
-                                      12288};
+    static const int32_t lengths[] = {1,   2,   3,    4,    5,    8,    9,    16,   17,   31,   32,
+                                      33,  63,  64,   65,   127,  128,  129,  255,  256,  257,  320,
+                                      511, 512, 1023, 1025, 2048, 4096, 6225, 8447, 8449, 9729, 12288};
     (void)state;
     dice d = dice_seeded(7);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -175,8 +178,10 @@ static void sums_keep_their_order(void **state)
         p.add = s->add ? rig_put(&g, rows * p.ldc * sizeof *p.add) : NULL;
         p.all = rig_out(&g, rows * p.ldc * sizeof *p.all);
         p.one = rig_out(&g, rows * p.ldc * sizeof *p.one);
-        for (size_t j = 0; j < n * k; j++) put_number(p.w + j * each, (float)dice_range(&d, -9999, 9999) / 7777.0f, s->type);
-        for (size_t j = 0; j < rows * p.lda; j++) put_number(p.a + j * each, (float)dice_range(&d, -9999, 9999) / 3333.0f, s->type);
+        for (size_t j = 0; j < n * k; j++)
+            put_number(p.w + j * each, (float)dice_range(&d, -9999, 9999) / 7777.0f, s->type);
+        for (size_t j = 0; j < rows * p.lda; j++)
+            put_number(p.a + j * each, (float)dice_range(&d, -9999, 9999) / 3333.0f, s->type);
         for (size_t j = 0; j < n && s->bias; j++) p.bias[j] = (float)dice_range(&d, -999, 999) / 777.0f;
         for (size_t j = 0; j < rows * p.ldc && s->add; j++) p.add[j] = (float)dice_range(&d, -999, 999) / 333.0f;
         rig_upload(&g);
