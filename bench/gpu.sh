@@ -3,7 +3,7 @@
 # It needs no network and nothing to build with: everything is built here, where nothing is switched off, and packed with the libraries
 # that the programs load.
 #
-#   bench/gpu.sh pack                   here: builds in build-gpu, and packs it into build-pack/gpu.tar.xz, to be sent along with the sources
+#   bench/gpu.sh pack                   here: builds in build-gpu, and packs it into build-pack/gpu.tar.xz, to be sent with the sources
 #   bench/gpu.sh [OPTIONS] [PART...]    there: unpacks, then the parts of bench/gpu.py, each within its time, the most valuable first;
 #                                       results come to build-gpu/results as they are known. Again: what is missing
 #

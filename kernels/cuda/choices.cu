@@ -9,7 +9,8 @@
  * log_norm is known only at the end, but ranks are by log-probability, and different x may round to one. So the top M +
  * 1 are found by x; the row is read again, with log_norm, only if the M-th and the next are equal after rounding.
  *
- * Long rows are split among blocks, depending on V alone, and a second kernel merges the parts. For M >= BEST_MANY:
+ * Long rows have parts, depending on V alone, which are summed one by one. With few rows each part has a block, and a
+ * second kernel merges the parts, with the same bits. For M >= BEST_MANY:
  * log_norm first, then the M-th largest key by radix selection, then the selected keys are sorted.
  * Divisions: keys · a warp's best · a block's best · answers · kernels · many · picks · launches. */
 #include "symbols.cuh"
@@ -17,8 +18,9 @@
 enum {
     BEST_MANY = 128,                            /* smallest M for which this kernel is used */
     BEST_PENDING = GPU_WARP * (SYMBOLS_READ + 1), /* pending keys: less than a warp's, plus a step's */
-    BEST_SPLIT = 16384,                         /* rows of more symbols are split */
+    BEST_SPLIT = 16384,                         /* rows of more symbols have parts */
     BEST_PART = 8192,                           /* symbols of a part, about */
+    BEST_FULL_ROWS = 160,                       /* with fewer rows, parts have blocks of their own: measured on an H100 */
     BEST_PARTS = GPU_WARP,                      /* maximum number of parts of a row: one lane each */
 };
 
@@ -174,15 +176,18 @@ __device__ static inline void best_merge_pending(best_kept<N> &kept, int want)
     kept.floor = best_key_value(last);
 }
 
-/* Before a warp's first symbols are added: of N values of each lane, want + 1 reach the floor. Without it all of them
- * would be sorted as keys. */
+/* Before a warp's first symbols are added: of N legal values of each lane, want + 1 reach the floor. Without it all of
+ * them would be sorted as keys. */
 template <int N>
-__device__ static inline void best_raise_floor(best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less, int want)
+__device__ static inline void best_raise_floor(const best_call &c, const symbols_row &s, const uint64_t *legal,
+                                               best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less,
+                                               int32_t base)
 {
     uint32_t top[N] = {};
 #pragma unroll
     for (int i = 0; i < SYMBOLS_READ; i++) {
-        uint32_t next = best_order(x[i] - less);
+        const float y = x[i] - less;
+        uint32_t next = y > -INFINITY && best_is_legal(c.a, s, legal, symbols_index(base, i)) ? best_order(y) : 0;
 #pragma unroll
         for (int n = 0; n < N; n++) {
             const uint32_t above = top[n];
@@ -191,8 +196,8 @@ __device__ static inline void best_raise_floor(best_kept<N> &kept, const float (
         }
     }
     best_sort<N>(top);
-    const uint32_t last = best_nth<N>(top, want);
-    if (!(best_value(last) > -INFINITY)) return;
+    const uint32_t last = best_nth<N>(top, c.want);
+    if (last == 0) return;
     kept.min_key = (uint64_t)last << 32;
     kept.floor = best_value(last);
 }
@@ -208,14 +213,18 @@ __device__ static inline void best_push(const best_call &c, const symbols_row &s
     top -= less;
     if (!__any_sync(GPU_ALL, top > -INFINITY && top >= kept.floor)) return;
     const unsigned lower_lanes = (1u << threadIdx.x % GPU_WARP) - 1;
+    bool put[SYMBOLS_READ]; /* before the first ballot, so that reads of the legal set overlap */
 #pragma unroll
     for (int i = 0; i < SYMBOLS_READ; i++) {
         const int32_t v = symbols_index(base, i);
         const float y = x[i] - less;
-        const uint64_t key = best_key(y, v);
-        const bool put = y > -INFINITY && key > kept.min_key && best_is_legal(c.a, s, legal, v);
-        const unsigned lanes = __ballot_sync(GPU_ALL, put);
-        if (put) kept.pending[kept.n_pending + __popc(lanes & lower_lanes)] = key;
+        put[i] = y > -INFINITY && best_key(y, v) > kept.min_key && best_is_legal(c.a, s, legal, v);
+    }
+#pragma unroll
+    for (int i = 0; i < SYMBOLS_READ; i++) {
+        const unsigned lanes = __ballot_sync(GPU_ALL, put[i]);
+        const uint64_t key = best_key(x[i] - less, symbols_index(base, i));
+        if (put[i]) kept.pending[kept.n_pending + __popc(lanes & lower_lanes)] = key;
         kept.n_pending += __popc(lanes);
     }
     while (kept.n_pending >= GPU_WARP) best_merge_pending<N>(kept, c.want);
@@ -262,14 +271,13 @@ __device__ static inline best_shared best_share(void)
     return m;
 }
 
-/* The best of symbols [begin, end) by x - less, in the first warp's registers; with `t` what a thread's symbols add to the total. */
+/* Add symbols [begin, end) by x - less to the warps' best; with `t` also what a thread's symbols add to the total. */
 template <int N>
-__device__ static __forceinline__ void best_scan(const best_call &c, const symbols_row &s, const uint64_t *legal,
-                                                 const best_shared &m, best_kept<N> &kept, int32_t begin, int32_t end,
-                                                 float less, symbols_total *t)
+__device__ static __forceinline__ void best_add(const best_call &c, const symbols_row &s, const uint64_t *legal,
+                                                best_kept<N> &kept, int32_t begin, int32_t end, float less,
+                                                symbols_total *t)
 {
     bool invalid = false;
-    best_init<N>(kept, m.pending);
     for (int32_t base = begin; base < end; base += SYMBOLS_READ * (int32_t)blockDim.x) {
         float x[SYMBOLS_READ];
         symbols_read(s, base, end, x);
@@ -278,10 +286,16 @@ __device__ static __forceinline__ void best_scan(const best_call &c, const symbo
             if (c.a.normalise) symbols_add_exp(t, x);
         }
         if (c.want == 0) continue;
-        if (base == begin && legal == nullptr) best_raise_floor<N>(kept, x, less, c.want);
+        if (base == begin && kept.min_key == 0) best_raise_floor<N>(c, s, legal, kept, x, less, base);
         best_push<N>(c, s, legal, kept, x, less, base);
     }
     if (invalid) t->sum = NAN;
+}
+
+/* Merge the warps' best, in the first warp's registers. */
+template <int N>
+__device__ static __forceinline__ void best_join(const best_call &c, const best_shared &m, best_kept<N> &kept)
+{
     if (c.want == 0) return;
     if (kept.n_pending > 0) best_merge_pending<N>(kept, c.want);
     const int warp = (int)threadIdx.x / GPU_WARP, warps = (int)blockDim.x / GPU_WARP;
@@ -364,27 +378,46 @@ __device__ static inline void best_finish(const best_call &c, const symbols_row 
         if (threadIdx.x == 0) *m.again = again;
     }
     __syncthreads();
-    if (*m.again)
-        best_scan<N>(c, s, best_legal(c.a, r), m, kept, 0, s.n, norm, nullptr);
-    else if (first)
+    if (*m.again) {
+        best_init<N>(kept, m.pending);
+        best_add<N>(c, s, best_legal(c.a, r), kept, 0, s.n, norm, nullptr);
+        best_join<N>(c, m, kept);
+    } else if (first) {
         best_rank<N>(kept.key, norm);
+    }
     if (first) best_write<N>(c, s, r, kept.key);
 }
 
 /* --- kernels ------------------------------------------------------------------------------------------------------ */
 
-/* A block for each row. */
+/* End of the part that begins with a symbol. */
+__device__ static inline int32_t best_part_end(const best_call &c, const symbols_row &s, int32_t begin)
+{
+    return s.n - begin < c.length ? s.n : begin + c.length;
+}
+
+/* A block for each row, part by part: its total has the same bits as that of best_merge_parts(). */
 template <int N>
 __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_rows(best_call c)
 {
-    const int32_t r = (int32_t)blockIdx.x;
+    const int32_t r = (int32_t)blockIdx.x, lane = (int32_t)threadIdx.x % GPU_WARP;
     if (gpu_leave(r >= *c.a.rows.count)) return;
     const symbols_row s = best_row(c.a, r);
+    const uint64_t *legal = best_legal(c.a, r);
     const best_shared m = best_share<N>();
     best_kept<N> kept;
-    symbols_total t = symbols_empty();
-    best_scan<N>(c, s, best_legal(c.a, r), m, kept, 0, s.n, 0.0f, &t);
-    best_finish<N>(c, s, r, m, kept, symbols_merge_block(t, m.total));
+    best_init<N>(kept, m.pending);
+    symbols_total totals = symbols_empty(); /* lane i: part i's */
+    for (int32_t part = 0; part < c.parts; part++) {
+        const int32_t begin = part * c.length;
+        symbols_total t = symbols_empty();
+        best_add<N>(c, s, legal, kept, begin, best_part_end(c, s, begin), 0.0f, &t);
+        if (part > 0) __syncthreads();
+        t = symbols_merge_block(t, m.total);
+        if (lane == part) totals = t;
+    }
+    best_join<N>(c, m, kept);
+    best_finish<N>(c, s, r, m, kept, symbols_merge_warp(totals));
 }
 
 /* A block for each part of a row. */
@@ -397,7 +430,9 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_parts(best_cal
     const best_shared m = best_share<N>();
     best_kept<N> kept;
     symbols_total t = symbols_empty();
-    best_scan<N>(c, s, best_legal(c.a, r), m, kept, begin, s.n - begin < c.length ? s.n : begin + c.length, 0.0f, &t);
+    best_init<N>(kept, m.pending);
+    best_add<N>(c, s, best_legal(c.a, r), kept, begin, best_part_end(c, s, begin), 0.0f, &t);
+    best_join<N>(c, m, kept);
     const symbols_total total = symbols_merge_block(t, m.total);
     const size_t part_index = (size_t)r * (size_t)c.parts + (size_t)part;
     if (threadIdx.x == 0) c.total[part_index] = total;
@@ -603,7 +638,7 @@ static void launch_best(gpu_stream *cu_stream, const best_call *c)
     const int32_t threads = symbols_threads(c->a.symbols, c->a.subsets.ids != nullptr);
     const unsigned rows = (unsigned)c->a.rows.max;
     const size_t shared = best_shared_bytes(threads, N);
-    if (c->parts == 1) {
+    if (c->parts == 1 || rows >= BEST_FULL_ROWS) {
         GPU_LAUNCH(cu_stream, rows, threads, shared, best_rows<N>, *c);
         return;
     }

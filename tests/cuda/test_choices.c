@@ -506,6 +506,30 @@ static void test_company(void **state)
     rig_close(&h);
 }
 
+/* Long rows divided among blocks, and undivided. */
+static void test_parts(void **state)
+{
+    enum { ROWS = 40, SYMBOLS = 40000 };
+    (void)state;
+    rig g, h;
+    rig_open(&g, 16 << 20);
+    rig_open(&h, 16 << 20);
+    dice d = dice_seeded(harness_seed(1) + 4000);
+    float *x = numbers(&d, (size_t)ROWS * SYMBOLS, PLAIN);
+    for (int32_t i = 0; i < ROWS * SYMBOLS; i++) /* a sum near 1, whose logarithm shows its last bit */
+        x[i] = i % SYMBOLS == i / SYMBOLS ? 0.0f : x[i] / 9.0f - 12.0f;
+    problem p = {.rows = ROWS, .symbols = SYMBOLS, .vocabulary = SYMBOLS, .models = 1, .normalise = 1, .logits = {x}};
+    p.max_choices = 6;
+    batch_layout few = {.rows = ROWS}, many = {.rows = ROWS, .beyond = 160};
+    for (int32_t r = 0; r < ROWS; r++) few.order[r] = many.order[r] = r;
+    const answer a = run_best(&g, &d, &p, &few), b = run_best(&h, &d, &p, &many);
+    expect_best(&p, &few, &a);
+    for (int32_t r = 0; r < ROWS; r++) expect_same(&p, &a, r, &b, r);
+    drop(&p);
+    rig_close(&g);
+    rig_close(&h);
+}
+
 /* Among distinct logits with equal log-probability the smaller symbol is chosen, even if the best logits are cut off
  * between them. */
 static void test_rounded(void **state)
@@ -666,8 +690,8 @@ static void test_mix(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_best), cmocka_unit_test(test_company), cmocka_unit_test(test_rounded),
-        cmocka_unit_test(test_cut),  cmocka_unit_test(test_mix),
+        cmocka_unit_test(test_best),  cmocka_unit_test(test_company), cmocka_unit_test(test_rounded),
+        cmocka_unit_test(test_parts), cmocka_unit_test(test_cut),     cmocka_unit_test(test_mix),
     };
     if (harness_options(argc, argv) != 0) return 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
