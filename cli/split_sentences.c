@@ -12,9 +12,9 @@
 /* A line that is being decoded. */
 struct cli_split_line {
     cli_split_line **link, *next;
-    void *user;         /* request->user of the caller */
-    int64_t id, first;  /* id of the line; the engine's id of its first sentence */
-    cli_text_size size; /* size of the input's text; all 0: short outputs are not checked */
+    void *user;        /* request->user of the caller */
+    int64_t id, first; /* id of the line; the engine's id of its first sentence */
+    int64_t width;     /* width of the input's text; 0: no check for short outputs */
     int32_t n, n_done;
     size_t prefix_length; /* bytes of the prefix that every sentence gets */
     char *text;           /* copy of the line's text; NULL if the line is not split */
@@ -72,7 +72,7 @@ static cli_split_line *add_line(cli_split *s, const rill_request *request, int32
     return line;
 }
 
-static int64_t text_width(const char *text, size_t length)
+int64_t cli_text_width(const char *text, size_t length)
 {
     int64_t width = 0;
     for (size_t i = 0; i < length; i++) {
@@ -82,24 +82,12 @@ static int64_t text_width(const char *text, size_t length)
     return width;
 }
 
-cli_text_size cli_measure_text(rill_context *ctx, const rill_model *model, const char *text, size_t length)
-{
-    cli_text_size size = {text_width(text, length), 0};
-    size_t head;
-    if (rill_model_split(model, ctx, 1, text, length, NULL, 0, &size.n_sentences, &head) < 0) rill_error_clear(ctx);
-    return size;
-}
-
-int cli_is_suspiciously_short(rill_context *ctx, const rill_model *model, const cli_text_size *input,
-                              const rill_result *result)
+int cli_is_suspiciously_short(int64_t width, const rill_result *result)
 {
     enum { MIN_CHECKED_WIDTH = 100, MAX_SHRINKAGE = 3 };
-    if (result->n_outputs == 0 || input->width == 0) return 0;
+    if (width < MIN_CHECKED_WIDTH || result->n_outputs == 0) return 0;
     const rill_output *best = rill_result_output(result, 0);
-    if (input->width >= MIN_CHECKED_WIDTH && text_width(best->text, best->text_bytes) * MAX_SHRINKAGE < input->width)
-        return 1;
-    return input->n_sentences > 1 &&
-           cli_measure_text(ctx, model, best->text, best->text_bytes).n_sentences < input->n_sentences;
+    return cli_text_width(best->text, best->text_bytes) * MAX_SHRINKAGE < width;
 }
 
 int cli_can_split(rill_context *ctx, const rill_model *model)
@@ -203,10 +191,8 @@ rill_status cli_split_read(void *user, int may_block, rill_request *request)
     const int32_t n = s->cuts && s->n > 1 ? s->n : 1;
     if (taken == RILL_OK && s->is_on) taken = take_line(s, n);
     if (taken == RILL_OK && s->is_on &&
-        status == RILL_OK) { /* the text of an input that failed is the context's message */
-        s->line->size = cli_measure_text(s->ctx, s->model, s->request.text, s->request.length);
-        if (n > 1) s->line->size.n_sentences = 0; /* each is decoded */
-    }
+        status == RILL_OK) /* the text of an input that failed is the context's message */
+        s->line->width = cli_text_width(s->request.text, s->request.length);
     s->n = n > 1 ? n : 0;
     if (taken < 0) return taken;
     if (n > 1) return next_part(s, request);
@@ -345,7 +331,7 @@ static rill_status join_line(const cli_split *s, const cli_split_line *line, ril
 static rill_status write_line(cli_split *s, cli_split_line *line, rill_result *result)
 {
     s->n_lines_written++;
-    s->n_too_short += cli_is_suspiciously_short(s->ctx, s->model, &line->size, result);
+    s->n_too_short += cli_is_suspiciously_short(line->width, result);
     return s->write(s->user, result);
 }
 
@@ -387,11 +373,10 @@ rill_status cli_split_write(void *user, const rill_result *result)
 void cli_split_warn(const cli_split *s)
 {
     if (s->n_too_short)
-        cli_message(
-            "warning: %" PRId64 " of %" PRId64
-            " outputs have fewer sentences than their inputs, or less than a third of their text: text may be missing%s",
-            s->n_too_short, s->n_lines_written,
-            s->always_splits ? "" : " (--split sentences decodes each sentence alone)");
+        cli_message("warning: %" PRId64 " of %" PRId64
+                    " outputs are shorter than a third of their inputs: text may be missing%s",
+                    s->n_too_short, s->n_lines_written,
+                    s->cuts ? "" : " (--split sentences decodes each sentence alone)");
     if (s->n_split_lists)
         cli_message("warning: %" PRId64 " of %" PRId64
                     " inputs were decoded sentence by sentence: output i of such an input joins "

@@ -60,18 +60,9 @@ void cli_split_warn(const cli_split *s);
 
 void cli_split_end(cli_split *s); /* accepts a zeroed struct */
 
-/* The size of a text, to find outputs that lack a part of their input. All 0: it is not checked. */
-typedef struct cli_text_size {
-    int64_t
-        width; /* characters; a Hangul, Han or kana character counts three, because words in these scripts have fewer */
-    int32_t n_sentences; /* sentences that the model's domain finds */
-} cli_text_size;
-
-cli_text_size cli_measure_text(rill_context *ctx, const rill_model *model, const char *text, size_t length);
-
-/* Whether the best output is suspiciously short for an input of this size: an input of 100 characters or more has an output of less than
- * a third, or the output has fewer sentences. */
-int cli_is_suspiciously_short(rill_context *ctx, const rill_model *model, const cli_text_size *input,
-                              const rill_result *result);
+/* Number of characters, with three for each Hangul, Han or kana character, because words in these scripts have fewer characters. */
+int64_t cli_text_width(const char *text, size_t length);
+/* Whether the best output is suspiciously short for an input of this width: less than a third of 100 characters or more. */
+int cli_is_suspiciously_short(int64_t width, const rill_result *result);
 
 #endif

@@ -119,6 +119,8 @@ static int is_pruned(const rill_settings *s)
     return m->name != NULL && m->pruned;
 }
 
+static const char timed_out_reason[] = "the deadline passed first";
+
 /* The setting that limits the number of outputs, so that users do not change a setting without effect. */
 static const char *fewer_outputs_reason(const rill_settings *s)
 {
@@ -141,7 +143,7 @@ int rill_result_has_fewer(const rill_result *result, char *out, size_t size)
     if (result->status < 0 || result->n_outputs >= result->outputs_requested) return 0;
     if (out != NULL)
         snprintf(out, size, "%d of %d outputs: %s", (int)result->n_outputs, (int)result->outputs_requested,
-                 result->timed_out ? "the deadline passed first" : result->fewer_reason);
+                 result->fewer_reason);
     return 1;
 }
 
@@ -161,7 +163,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     record->result.n_outputs = n;
     record->result.outputs_found = found;
     record->result.outputs_requested = n_best;
-    record->result.fewer_reason = fewer_outputs_reason(it->settings);
+    record->result.fewer_reason = it->timed_out ? timed_out_reason : fewer_outputs_reason(it->settings);
     record->result.timed_out = it->timed_out;
     record->result.user = it->request != NULL ? it->request->user : NULL;
     const char *note = queued_input_note(&e->queue.entries[it->queue_entry]);
@@ -187,6 +189,7 @@ void engine_deliver_saved(rill_engine *e, item *it)
     result_record *record = it->saved_result;
     it->saved_result = NULL;
     record->result.timed_out = 1;
+    record->result.fewer_reason = timed_out_reason;
     for (int32_t i = 0; i < record->result.n_outputs; i++) {
         record->outputs[i].certified = 0;
         e->statistics.total.truncated += record->outputs[i].finish_reason != RILL_FINISH_REASON_STOP;

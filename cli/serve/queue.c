@@ -153,9 +153,7 @@ static decoding *begin_decoding(service *s, job_input *input)
                     .key_length = input->key_length,
                     .hash = input->hash,
                     .wants_tokens = j->wants_tokens,
-                    .size = s->can_split
-                                ? cli_measure_text(s->session.ctx, s->session.model, input->text, input->length)
-                                : (cli_text_size){0},
+                    .width = s->can_split ? cli_text_width(input->text, input->length) : 0,
                     .has_watcher = j->is_stream};
     s->in_flight[s->counts.in_flight++] = d;
     if (d->key) input->key = NULL;
@@ -406,10 +404,9 @@ static void add_warnings(const decoding *d, const rill_result *result, json_t *j
 {
     char what[300];
     if (rill_result_has_fewer(result, what, sizeof what)) cli_result_warn(json, what);
-    if (cli_is_suspiciously_short(d->service->session.ctx, d->service->session.model, &d->size, result))
-        cli_result_warn(json,
-                        "the output has fewer sentences than its input, or less than a third of its text: text may be "
-                        "missing (\"split\": \"sentences\" decodes each sentence alone)");
+    if (cli_is_suspiciously_short(d->width, result))
+        cli_result_warn(json, "the output is shorter than a third of its input: text may be missing "
+                              "(\"split\": \"sentences\" decodes each sentence alone)");
 }
 
 rill_status queue_write(void *user, const rill_result *result)

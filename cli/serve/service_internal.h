@@ -20,7 +20,7 @@ typedef struct decoding {
     size_t key_length;
     uint64_t hash;
     int wants_tokens, has_watcher; /* the result has "tokens"; the engine reports progress */
-    cli_text_size size;            /* size of the input, if the model is made for sentences */
+    int64_t width;                 /* width of the input's text, if the model is made for sentences; else 0 */
     job_input *first_waiting;      /* list of inputs that wait for the result; NULL: cancelled */
 } decoding;
 

@@ -159,7 +159,7 @@ class Split:
             text = bytes_of(request.text)
         except errors.InputError:
             text = b""
-        found = None if request.arguments else cuts_of(self._opened, text, self._always)
+        found = None if request.arguments or not (self._cuts or len(text) >= _MIN_WIDTH) else cuts_of(self._opened, text, self._always)
         n, head, cuts = found or (0, 0, [])
         line.translates = n > 0
         if not self._cuts or not cuts:
@@ -195,24 +195,11 @@ class Split:
             if len(line.results) == len(line.between) - 1:
                 return self._finished(line, self._joined(line), tag_of)
 
-    def _is_short(self, line: _Line, output: str) -> bool:
-        text = line.request.text
-        width = width_of(text)
-        if width >= _MIN_WIDTH and width_of(output) * _SUSPICIOUS_RATIO < width:
-            return True
-        if line.between:  # each sentence is decoded
-            return False
-        try:
-            found = [cuts_of(self._opened, bytes_of(one), True) for one in (text, output)]
-        except errors.Error:
-            return False
-        sentences = [one[0] if one else 0 for one in found]
-        return sentences[0] > 1 and sentences[1] < sentences[0]
-
-    def _finished(self, line: _Line, result: Result, tag_of: Any) -> Result:
-        warnings = result.warnings
-        if line.translates and result.outputs and self._is_short(line, result.outputs[0].text):
-            why = "the output has fewer sentences than its input, or less than a third of its text: text may be missing"
+    @staticmethod
+    def _finished(line: _Line, result: Result, tag_of: Any) -> Result:
+        warnings, width = result.warnings, width_of(line.request.text)
+        if line.translates and result.outputs and width >= _MIN_WIDTH and width_of(result.outputs[0].text) * _SUSPICIOUS_RATIO < width:
+            why = "the output is shorter than a third of its input: text may be missing"
             warnings = [*warnings, f"{why} (split='sentences' decodes each sentence alone)"]
         return result._replace(id=line.id, tag=tag_of(line.id), warnings=warnings)
 

@@ -18,7 +18,7 @@ floor() {
   if [ ! -e "$models/$name" ] || [ ! -s "$input" ]; then echo "$name: its test set is not there"; return 0; fi
   tried=$((tried + 1))
   run "$rill" decode -q -m "$models/$name" -i "$input" -o answers --stats stats.json --workers 1 "$@"
-  exits 0; says_not failed
+  exits 0; silent
   above "$full" "$("$check_json" stats.json exp_per_step)" "$name: hypotheses per timestep"
   run "$rill" eval -m "$models/$name" --metric "$metric" --refs "$references" answers --json -
   exits 0

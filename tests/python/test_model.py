@@ -483,7 +483,7 @@ class Processes(Case):
         short = self.model.decode([" ".join(sentences[:6])], split="off", max_length=3)[0]
         self.assertEqual(short.best.finish_reason, "length")
         self.assertEqual(short.warnings, [
-            "the output has fewer sentences than its input, or less than a third of its text: text may be missing "
+            "the output is shorter than a third of its input: text may be missing "
             "(split='sentences' decodes each sentence alone)"])
         for wrong in ({"split": "words"}, {"split": "sentences", "alignment": True}):
             with self.assertRaises(rill.OptionError):

@@ -66,7 +66,7 @@ _STOPS = {False: "bound", True: "count", "never": "bound-max"}
 @typed
 def generate(
     model: Model,
-    inputs: Iterable[str],
+    inputs: Iterable[str] | None = None,
     *,
     num_beams: int | None = None,
     num_return_sequences: int = 1,
@@ -95,9 +95,12 @@ def generate(
     Raises rill.OptionError for impossible values, ValueError for contradictory ones, and the error of a failed input.
     """
     for name in others:
-        near = difflib.get_close_matches(name, list(inspect.signature(generate).parameters), 1)
+        known = [one for one in inspect.signature(generate).parameters if one not in ("model", "others")]
+        near = difflib.get_close_matches(name, known, 1)
         why = _REFUSED.get(name) or (f"did you mean {near[0]}?" if near else "rill does not support it")
         raise TypeError(f"generate() has no argument {name}: {why}")
+    if inputs is None:
+        raise TypeError("generate() needs inputs: generate(model, [text])")
     if early_stopping is not None and early_stopping not in _STOPS:
         raise ValueError(f"early_stopping: True, False or 'never' was expected, found {early_stopping!r}")
     if forced_eos_token_id is not None and forced_eos_token_id != model.info.end_action:
