@@ -104,6 +104,11 @@ class Bench:
                 yield f"{model} {kind} {beam} {label}", {"model": model, "type": kind, "k": beam, "method": name, "n": n,
                                                          "full": n * beam}
 
+    def measured_types(self):
+        """Only these are in the table that --table prints."""
+        known = {key.removeprefix(model + " ").split()[0] for key in self.told["rows"] for model in SIZES if key.startswith(model + " ")}
+        self.args.types = [kind for kind in self.args.types if kind in known] or self.args.types
+
     def left(self):
         return self.end - time.monotonic()
 
@@ -332,6 +337,7 @@ def main():
     os.makedirs(args.out, exist_ok=True)
     bench = Bench(args)
     if args.table:
+        bench.measured_types()
         print(bench.table(), end="")
         return
     bench.machine()
