@@ -1,14 +1,15 @@
 /* Sampling; sample.h.
  *
- * Each hypothesis samples its next choice from the softmax of its row's scores (the model's plus scorers' bonuses) divided by the
- * temperature, restricted to the top_k best (Fan, Lewis and Dauphin 2018) and of these to the smallest set with probability top_p (Holtzman
- * et al. 2020). The empty hypothesis is sampled from once for each sample. Samples are independent and may be equal.
+ * Each hypothesis samples its next choice from the softmax of its row's scores (the model's plus scorers' bonuses) divided by
+ * the temperature. Choices are restricted to the top_k best (Fan, Lewis and Dauphin 2018), and of these to the smallest set
+ * with total probability top_p (Holtzman et al. 2020). In the first timestep each sample draws its own choice from the empty
+ * hypothesis. Samples are independent and may be equal.
  *
  * Random numbers are counter-based: a hash of the seed, the input's number, the timestep and phase, the hypothesis's rank in its beam and
  * the index of the draw. So results do not depend on batching or threads, and there is no generator state. The hash is the finaliser of
- * splitmix64 (Steele, Lea and Flood 2014), applied once for each of these.
+ * splitmix64 (Steele, Lea and Flood 2014), applied once for each 64-bit word of these values.
  *
- * Exponentials are of differences to the row's best score, in double, summed in rank order. */
+ * Softmax weights are computed in double, relative to the row's best score, and summed from the best choice down. */
 #include "sample.h"
 
 #include <math.h>
@@ -38,14 +39,15 @@ static double uniform_random(const timestep *t, const item *it, int32_t rank, in
     return (double)(x >> 11) * 0x1p-53;
 }
 
-/* Weight of choice i of a row, relative to the first one's. */
+/* Softmax weight of choice i of a row, relative to the best choice, whose weight is 1. */
 static double choice_weight(const timestep *t, const rill_settings *s, int32_t row, int32_t i)
 {
     const double best = (double)timestep_choice(t, row, 0).score, own = (double)timestep_choice(t, row, i).score;
     return exp((own - best) / s->temperature);
 }
 
-/* Number of the row's choices after top_k and top_p, and their total weight; 0: it has none. */
+/* Write the weights of the row's choices to t->sample_weight. Returns the number of choices that top_k and top_p leave, 0 if
+ * the row has none; *mass is their total weight. */
 static int32_t truncate_choices(timestep *t, const rill_settings *s, int32_t row, double *mass)
 {
     double all = 0;

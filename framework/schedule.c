@@ -1,11 +1,11 @@
 /* The schedule: the scheduler orders items, the budget selects.
  *
- * Under a budget items are taken in the scheduler's order, whole or not at all. An item that does not fit while a later one is taken has
- * been passed over; after RUNNING_MAX_SKIPS times it goes first, and an item wider than the budget then goes alone. Without a budget all
- * items that the scheduler lists are taken. An item not expanded for RUNNING_MAX_ROUNDS rounds goes first too, which prevents starvation
- * while new items are admitted. A scheduler that lists no item is overruled by order of admission: so a timestep always advances an
- * item, and since items have bounded length every run ends. Under a limit on states the oldest items are taken when the selection does
- * not fit; memory_limit.c explains why runs still end. */
+ * Under a budget items are taken in the scheduler's order, whole or not at all. An item that does not fit while a later one
+ * is taken has been passed over. After RUNNING_MAX_SKIPS times it goes first, and it goes alone if it is wider than the
+ * budget. Without a budget all items that the scheduler lists are taken. An item not expanded for RUNNING_MAX_ROUNDS rounds
+ * goes first too, which prevents starvation while new items are admitted. A scheduler that lists no item is overruled by
+ * order of admission: so a timestep always advances an item, and since items have bounded length every run ends. Under a
+ * limit on states the oldest items are taken when the selection does not fit; memory_limit.c explains why runs still end. */
 #include <string.h>
 
 #include "engine_internal.h"
@@ -94,17 +94,17 @@ static rill_status view_of_idle(rill_engine *e, rill_sched_view *view)
 
 /* --- selecting ---------------------------------------------------------------------------------------------------- */
 
-/* The selection so far. Counters are updated only when the selection is final: one that is abandoned for lack of nodes has not passed
- * over any item. */
+/* A selection in progress. items.passed_over is updated only when the selection is final (commit_selection()), so that a
+ * selection abandoned for lack of nodes counts no item as passed over. */
 typedef struct selection {
     rill_engine *e;
     timestep *t;
-    int64_t budget_left;              /* hypotheses that still fit into the batch */
-    int32_t n_skipped, n_passed_over; /* items skipped; those of them that came before the item taken last */
+    int64_t budget_left;              /* hypotheses that still fit in the budget */
+    int32_t n_skipped, n_passed_over; /* items skipped; skipped items that precede the last taken item */
     int32_t n_first;                  /* overdue items taken first */
 } selection;
 
-/* Take or skip the item with running index `index`. */
+/* Take the item with running index `index`, or skip it if it does not fit in the budget. */
 static void consider_item(selection *p, int32_t index)
 {
     running_items *f = &p->e->running;
@@ -112,7 +112,7 @@ static void consider_item(selection *p, int32_t index)
     int32_t slot = f->slot[index], width = f->width[index];
     if ((f->marks[index] & RUNNING_TAKEN) || all->busy[slot]) return;
     if (width > p->budget_left && p->t->n > 0) {
-        /* An overdue item is not counted any more, and must not enter skipped_index twice. */
+        /* Skips of an overdue item are not counted: it may be considered twice, but may enter skipped_index only once. */
         if (all->passed_over[slot] < RUNNING_MAX_SKIPS) f->skipped_index[p->n_skipped++] = index;
         return;
     }
@@ -122,7 +122,7 @@ static void consider_item(selection *p, int32_t index)
     p->budget_left = width > p->budget_left ? 0 : p->budget_left - width;
 }
 
-/* Overdue items come before the scheduler's order. */
+/* Consider the overdue items, before those that the scheduler lists. */
 static void consider_overdue_items(selection *p)
 {
     running_items *f = &p->e->running;
@@ -133,7 +133,8 @@ static void consider_overdue_items(selection *p)
     }
 }
 
-/* Once per round of as many expansions as hypotheses in flight: mark items that the scheduler has neglected as overdue. */
+/* Mark items that were not expanded for more than RUNNING_MAX_ROUNDS rounds as overdue. A round is as many expansions as
+ * there are live hypotheses in flight; this check runs once per round. */
 static void mark_neglected(rill_engine *e)
 {
     running_items *f = &e->running;
@@ -186,8 +187,8 @@ static void clear_marks_of(selection *p)
     for (int32_t i = 0; i < p->t->n; i++) p->e->running.marks[p->e->items.running_index[p->t->selected[i]]] = 0;
 }
 
-/* Take the items that the scheduler listed, as far as they fit. An item listed twice would be expanded once, but the scheduler's count
- * is then wrong, so it is an error. While some items are busy the list has indexes among the idle ones. */
+/* Take the items that the scheduler listed, as far as they fit. An item listed twice is an error, since the scheduler's count
+ * is then wrong. While some items are busy, the listed numbers are indexes in idle_columns. */
 static rill_status consider_listed(selection *p, int32_t n, int32_t count)
 {
     rill_engine *e = p->e;
@@ -220,7 +221,7 @@ static int64_t max_nodes_needed(const selection *p)
     return wanted;
 }
 
-/* Make the selection final: items skipped before a taken one have been passed over. */
+/* Make the selection final: count skipped items that precede a taken item as passed over. */
 static void commit_selection(selection *p)
 {
     running_items *f = &p->e->running;
@@ -232,8 +233,8 @@ static void commit_selection(selection *p)
     clear_marks_of(p);
 }
 
-/* Replace a selection with too few nodes by the oldest items that fit, by nodes and budget. The first item in flight is among them, or
- * has failed (memory_limit.c). */
+/* Replace a selection that needs too many nodes by the oldest items that fit in the free nodes and the budget. The oldest
+ * item in flight is among them, or has failed (memory_limit.c). */
 static rill_status select_oldest(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
@@ -252,7 +253,8 @@ static rill_status select_oldest(selection *p, int64_t budget)
     return RILL_OK;
 }
 
-/* Reserve the nodes that the selected items may need in all phases; fails if the other timestep holds the remaining ones. */
+/* Reserve the nodes that the selected items may need in all phases. If too few are free, empty the selection while the other
+ * timestep is in progress, and otherwise select the oldest items instead. */
 static rill_status reserve_nodes(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;

@@ -1,13 +1,14 @@
 /* The built-in schedulers: the order in which items are expanded, and when new ones are admitted.
  *
  *   batch            all items; new ones when the batch is empty. The usual batched decoding loop
- *   least-advanced   the items with the fewest timesteps, the rest pause; new ones when at most a share of N is in flight. Yang et al.
- *                    2020, algorithm 1
- *   most-advanced    from the item with the most timesteps down. Yang et al. 2020, appendix A.2
+ *   least-advanced   only the items with the fewest timesteps; the others pause. Yang et al. 2020, algorithm 1
+ *   most-advanced    all items, the ones with the most timesteps first. Yang et al. 2020, appendix A.2
  *   top-up           all items in order of admission, encoding one batch ahead. "Faster Neural Machine Translation Inference", algorithms 5
  *                    and 6
- *   all              all items, earlier refills first, within a refill those with the most expected timesteps left first: a run cannot end
- *                    sooner than its longest item. rill's own
+ *   all              all items, earlier refills first; within a refill the items with the most expected remaining timesteps
+ *                    first, since a run cannot end sooner than its longest item. Introduced by rill
+ *
+ * All but `batch` admit new items when at most the share `refill` of max_items is in flight.
  *
  * Orders are made by counting sort, since depths, sizes and refill indexes are small numbers and a timestep takes some hundred
  * microseconds: a comparison sort of a thousand items would be noticeable. */
@@ -15,12 +16,12 @@
 
 #include "builtin.h"
 
-enum { MAX_KEYS = 4096 }; /* larger keys share the last bucket: order affects speed only */
+enum { MAX_KEYS = 4096 }; /* larger keys share the last bucket, since the order affects only speed */
 
 typedef struct sorter {
     rill_context *ctx;
-    int32_t *count; /* [MAX_KEYS] zero between sorts */
-    int32_t *key;   /* [capacity] of the items in flight */
+    int32_t *count; /* [MAX_KEYS] number of items with each key; zero between sorts */
+    int32_t *key;   /* [capacity] sort key of each item in flight */
     size_t capacity;
 } sorter;
 
@@ -113,10 +114,10 @@ static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
     return clamp_key(sched_view->timestep[i]);
 }
 
-/* Expected remaining timesteps: two per unit of size (a parser needs 2n-1), minus those done. Items furthest from their expected end
- * come first, so all finish together. An item that outgrows the estimate is likely to continue for a share of its timesteps so far:
- * without this rule two runaway hypotheses of ATIS, served last, took a tenth of the run alone. Both constants were tuned on training
- * and development inputs (docs/measurements/engine.md). */
+/* Expected remaining timesteps: two per unit of size (a parser needs 2n-1), minus those done. Items furthest from their
+ * expected end come first, so all finish together. An item that outgrows the estimate is expected to continue for 3/4 of its
+ * timesteps so far. Without this rule two runaway hypotheses of the ATIS data set were scheduled last and alone, for a tenth
+ * of the run. Both constants were tuned on training and development inputs (docs/measurements/engine.md). */
 static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
 {
     enum { PER_UNIT = 2 };
@@ -160,7 +161,7 @@ static rill_status refill_at_share(void *self, const rill_sched_view *sched_view
 {
     (void)self;
     *admit = sched_view->n <= sched_view->refill * sched_view->max_items ? sched_view->max_items
-                                                                         : 0; /* the engine caps it */
+                                                                         : 0; /* the engine caps it at the free places */
     return RILL_OK;
 }
 

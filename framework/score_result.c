@@ -1,11 +1,11 @@
 /* rill_score_result_fill(): a row's result from all of its actions.
  *
- * The row's own arrays hold the best so far. The first M actions are appended; while they arrive sorted nothing else is needed.
- * Otherwise they become a heap with the worst on top, which is sorted at the end. The order is total, since actions differ, so the
- * result does not depend on the order of arrival. */
+ * The row's part of the result arrays holds the best choices so far. The first M choices are appended. As long as choices
+ * arrive in rank order, later ones are ignored. Otherwise the arrays become a heap with the worst choice on top, which is
+ * sorted at the end. Ranking is a total order, since actions differ, so the result does not depend on the order of arrival. */
 #include "rill/domain.h"
 
-/* The row being filled. */
+/* The row being filled: pointers to its entries in the result arrays. */
 typedef struct row_heap {
     int32_t *action;
     float *logp;
@@ -13,7 +13,7 @@ typedef struct row_heap {
     int32_t n, capacity;
 } row_heap;
 
-/* Whether entry i ranks before action `action` of log-probability `logp`. */
+/* Whether entry i ranks before a choice of `action` with log-probability `logp`. */
 static int ranks_before(const row_heap *a, int32_t i, int32_t action, float logp)
 {
     return a->logp[i] > logp || (a->logp[i] == logp && a->action[i] < action);
@@ -33,7 +33,7 @@ static void put_entry(const row_heap *a, int32_t index, int32_t action, float lo
     if (a->terminal != NULL) a->terminal[index] = terminal;
 }
 
-/* Sift an entry down from position `index` of the heap [0, n). */
+/* Put a choice at position `index` of the heap [0, n), and sift it down. */
 static void sift_down(const row_heap *a, int32_t n, int32_t index, int32_t action, float logp, uint8_t terminal)
 {
     for (;;) {

@@ -12,20 +12,21 @@
 #include "option_sources.h"
 
 enum { MAX_DEFAULTS = 8, IGNORED_BYTES = 512 };
-/* Indexes of sources by precedence: a request's own, the firm one, the soft ones from 0 on. */
+/* Indexes of sources, highest precedence first: a request's own source, the firm source, the soft sources from 0 on. */
 enum { OWN = -2, FIRM = -1, NOWHERE = INT_MAX };
 
-/* A configuration with the private members after those that callers see. */
+/* A configuration: the public struct, followed by private members. */
 typedef struct search_config {
-    rill_search_config config; /* first; points to the next two */
+    rill_search_config config; /* must be the first member; points to the members setup, resolved and ignored */
     rill_engine_setup setup;
     rill_settings resolved;
     rill_context *ctx;
     char ignored[IGNORED_BYTES];
-    /* own: also firm; NULL unless it is for a request */
+    /* own: the source of a request, firm too; NULL in the configuration of a run */
     const rill_option_source *own, *required, *defaults[MAX_DEFAULTS];
     int n;
-    rill_chain_entry *scorers; /* NULL, or a list owned by this configuration: the chain's and n_added more */
+    /* NULL, or an owned list: a source's scorers, then n_added from rill_search_config_add_scorer() */
+    rill_chain_entry *scorers;
     size_t scorers_capacity;
     int32_t n_added;
 } search_config;
@@ -40,7 +41,8 @@ static const rill_option_source *get_source(const search_config *p, int index)
     return index == OWN ? p->own : index == FIRM ? p->required : p->defaults[index];
 }
 
-/* The value of a setting, "function" included, in a source of higher precedence than soft[index]; NULL: none. */
+/* The value of a setting in the first source that sets it, of those with higher precedence than soft[index]; NULL: none
+ * sets it. A budget function has the value "function". */
 static const char *nearer_value(const search_config *p, int index, const rill_option *row)
 {
     const char *value = NULL;
@@ -54,7 +56,8 @@ static int has_chain(const rill_option_source *layer, rill_chain chain)
     return layer != NULL && layer->chain[chain].is_set;
 }
 
-/* A preset overrides the search settings, but not the schedule, of sources with lower precedence. */
+/* Whether a source with higher precedence than soft[index] sets a preset (`like`). The preset then overrides the search
+ * settings of soft[index], but not its schedule. */
 static int preset_is_nearer(const search_config *p, int index)
 {
     return nearer_value(p, index, setting_row("like")) != NULL;
@@ -62,7 +65,7 @@ static int preset_is_nearer(const search_config *p, int index)
 
 /* --- dropped options ---------------------------------------------------------------------------------------------- */
 
-/* Report a dropped option, spelt as in its source, if the source's origin asks for it. */
+/* Append a dropped option to `ignored` if its source is a file; spelt with underscores, as in the file. */
 static void note_ignored(search_config *p, const rill_option_source *layer, const char *what, const char *name)
 {
     const size_t used = strlen(p->ignored);
@@ -75,7 +78,7 @@ static void note_ignored(search_config *p, const rill_option_source *layer, cons
         if (*text == '-') *text = '_';
 }
 
-/* The whole chain is dropped, and each of its elements is reported. */
+/* Append a dropped chain with all of its entries to `ignored` if its source is a file. */
 static void note_chain_ignored(search_config *p, const rill_option_source *layer, const char *what,
                                const rill__chain *chain)
 {
@@ -136,8 +139,8 @@ static void select_scorers(search_config *p)
     p->setup.n_scorers = (int32_t)get_source(p, index)->chain[RILL_CHAIN_SCORERS].n;
 }
 
-/* A source's scheduler applies to the method of the same source or of one with lower precedence: choosing a method also chooses its
- * schedule. */
+/* Use the first scheduler that a source sets, unless a source with higher precedence sets the method: choosing a method
+ * also chooses its scheduler. */
 static void select_scheduler(search_config *p)
 {
     int replaced = 0;
@@ -187,14 +190,15 @@ static rill_status apply_required(search_config *p, const char *method)
     return status;
 }
 
-/* A source's finish rule belongs to its own method: "top" meant for var-stream does not make fixed another search. */
+/* Whether the setting is `finish` and its source sets it for another method than the one in use. It is ignored then:
+ * "top" meant for var-stream must not change the search of the method fixed. */
 static int is_for_other_method(const rill_option_source *layer, const rill_option *row, const char *method)
 {
     const char *own = rill__source_value(layer, setting_row("method"));
     return strcmp(row->name, "finish") == 0 && own != NULL && strcmp(own, method) != 0;
 }
 
-/* Keep the setting if the configuration stays valid with it. */
+/* Apply the setting if the configuration stays valid with it; returns 1 if it was applied, else 0. */
 static int try_setting(search_config *p, const char *name, const char *value)
 {
     rill_settings with = p->setup.settings;
@@ -235,7 +239,7 @@ static void apply_defaults(search_config *p, int index)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Parsed as by rill_option_read(): 1e1 is 10. */
+/* Parse an integer as rill_option_read() does: 1e1 is 10. */
 static int read_int(const char *value)
 {
     return (int)rill_read_number(value, NULL);
@@ -392,7 +396,7 @@ int rill_search_config_same_search(const rill_search_config *a, const rill_searc
     const rill_engine_setup *s = a->setup, *t = b->setup;
     for (const rill_option *row = rill_setting_table(); row->name != NULL; row++)
         if (row->kind != RILL_OPTION_SCHEDULE &&
-            row != setting_row("n-best") && /* the same search with more or fewer outputs */
+            row != setting_row("n-best") && /* more or fewer outputs of the same search */
             strcmp(rill_settings_get(a->resolved, row, x), rill_settings_get(b->resolved, row, y)) != 0)
             return 0;
     return same_chain(s->heuristics, s->n_heuristics, t->heuristics, t->n_heuristics) &&

@@ -114,7 +114,7 @@ const rill_option *rill_setting_table(void)
     return OPTIONS;
 }
 
-/* Every caller's struct has the members up to `given`; a later one is unset at 0. */
+/* The smallest struct that callers may pass: its last member is `given`. In a member added later 0 means unset. */
 enum { MIN_SETTINGS = offsetof(rill_settings, given) + sizeof(uint64_t) };
 
 void rill_settings_init(rill_settings *settings, size_t size)
@@ -131,7 +131,7 @@ rill_status rill__settings_copy(rill_context *ctx, rill_settings *own, const ril
     return rill_copy_struct(ctx, "rill_settings", own, sizeof *own, from, MIN_SETTINGS);
 }
 
-/* Copy own settings to a caller's struct, as far as it goes. */
+/* Copy settings to a caller's struct, which may be shorter than this version's. */
 static void copy_back(rill_settings *to, const rill_settings *own)
 {
     const size_t size = to->struct_size;
@@ -292,7 +292,8 @@ static void fill_fixed_beam(rill_settings *s)
     if (s->top_p == 0) s->top_p = 1;
 }
 
-/* Report "--finish cannot be combined with --num-samples". `value`: of the first option, as " greedy", or "". */
+/* Report "--finish cannot be combined with --num-samples". `value`: the first option's value after a space (" greedy"),
+ * or "". */
 static rill_status fail_combination(rill_context *ctx, const char *name, const char *value, const char *with)
 {
     char a[RILL_OPTION_MAX], b[RILL_OPTION_MAX];
@@ -300,7 +301,7 @@ static rill_status fail_combination(rill_context *ctx, const char *name, const c
                      rill__option_label(ctx, with, b));
 }
 
-/* Refuse options that change the shape of the beam, for samples and groups. */
+/* Refuse options that change the shape of the beam; `with`: the option that needs a fixed beam, num-samples or beam-groups. */
 static rill_status check_fixed_beam(rill_context *ctx, const rill_settings *s, int greedy, int has_heuristics,
                                     const char *with)
 {
@@ -439,7 +440,8 @@ static rill_status fill_preset(rill_context *ctx, rill_settings *s)
 
 /* --- resolving ---------------------------------------------------------------------------------------------------- */
 
-/* option: NULL for heuristics; why: the method's reason. */
+/* Report that an option (NULL: heuristics) cannot be combined with the method. `why`: what the method does, as "never
+ * prunes". */
 static rill_status fail_method(rill_context *ctx, const rill_settings *settings, const char *option, const char *why)
 {
     char label[RILL_OPTION_MAX], method[RILL_OPTION_MAX];
@@ -453,7 +455,7 @@ int32_t rill__max_children(const rill_settings *s)
     return s->finish == RILL_FINISH_IMMEDIATE ? 2 * s->k : s->k;
 }
 
-/* Resolving twice must have no effect, so a value equal to the preset's is not a contradiction. */
+/* Resolving settings twice must have no effect, so a value equal to the one that resolving sets is not a contradiction. */
 
 static rill_status resolve_beam(rill_context *ctx, rill_settings *s, const rill_method_info *m, int has_heuristics)
 {
@@ -498,7 +500,7 @@ static rill_status resolve_stops(rill_context *ctx, rill_settings *s)
     if (s->patience > 0) {
         if (s->stop_after != 0) return fail_combination(ctx, "patience", "", "stop-after");
         double outputs = floor(s->k * s->patience + 0.5);
-        const double max_outputs = rill_option_find(OPTIONS, "stop-after")->max; /* settings may be resolved twice */
+        const double max_outputs = rill_option_find(OPTIONS, "stop-after")->max; /* resolving again must accept it */
         s->stop_after = outputs < 1 ? 1 : (int32_t)(outputs < max_outputs ? outputs : max_outputs);
         s->patience = 0;
     }

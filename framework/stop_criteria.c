@@ -47,9 +47,10 @@ item_output stop_make_output(const rill_settings *s, double score, int32_t hyp, 
                          .has_end_action = end != 0};
 }
 
-/* "top": the best k, of which the leading ended ones leave. "immediate": ended ones among the first k leave, live ones fill up to k.
- * "shrink": as many as places are left, and places of ended ones stay empty. Under at_limit "first" live candidates do not replace ended
- * ones. */
+/* Quota by the setting `finish`. "top": the best k children; ended ones before the first live one become outputs.
+ * "immediate": ended children among the first k become outputs, and live ones fill the beam up to k. "shrink": the best k
+ * minus the outputs so far; a place of an ended child stays empty. In the last timestep under at_limit "first", live
+ * children do not replace ended ones. */
 child_quota stop_child_quota(const item *it)
 {
     const rill_settings *s = it->settings;
@@ -69,7 +70,8 @@ int32_t stop_beam_width(const item *it, int32_t width)
     return width < max_width ? width : max_width;
 }
 
-/* Final score of the best live candidate if it ended now, or, if length is rewarded, at the length limit. */
+/* Final score of the best live candidate if it ended now; under "bound-max" with a length penalty > 0, if it ended at the
+ * length limit. */
 static double best_future_score(const item *it, double best_live)
 {
     const rill_settings *s = it->settings;

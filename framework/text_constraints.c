@@ -1,9 +1,9 @@
-/* Constraints: scorers that ban actions. Their arguments are phrases (phrases.h); without arguments they do nothing, so a run may list them
- * just for inputs with constraints (rill/constraints.h).
+/* Constraints: scorers that ban actions. Their arguments are phrases (phrases.h). Without arguments they do nothing, so a
+ * run can list them without arguments, and single inputs set their own (rill/constraints.h).
  *
  *   prefix:TEXT             outputs begin with the text
- *   ban:TEXT[ ||| TEXT] outputs contain none of the phrases: an action that would complete one is banned
- *   allow:TEXT[ ||| TEXT] outputs consist of the actions of these texts, and of the end action
+ *   ban:TEXT[ ||| TEXT]     outputs contain none of the phrases: an action that would complete one is banned
+ *   allow:TEXT[ ||| TEXT]   outputs consist of the actions of these texts, and of the end action
  * If outputs have a forced first action (rill_domain.first_action), the texts follow it.
  *
  * Bans apply before selection, so a banned action takes no place in a beam. lexical_constraints.c has required phrases. */

@@ -12,10 +12,10 @@
 #include "rill/stats.h"
 #include "topk.h"
 
-/* Arrays over the rows of one call. */
+/* Columns with one element per row, [n]. */
 typedef struct row_table {
-    int32_t *node, *parent, *state_parent, *action, *slot, *depth; /* passed to the domain */
-    int32_t *hyp, *rank, *item;                                    /* item: index in `selected` */
+    int32_t *node, *parent, *state_parent, *action, *slot, *depth; /* passed to the domain (rill_rows) */
+    int32_t *hyp, *rank, *item;                                    /* item: index of the row's item in `selected` */
     int64_t *item_id;
     double *path_score;
     int32_t n;
@@ -30,37 +30,38 @@ static inline void row_table_move(row_table *r, int32_t to, int32_t from)
     r->path_score[to] = r->path_score[from];
 }
 
-/* merge.c: the best child of a beam entry not taken yet. */
+/* The best child of a beam entry that merging (merge.c) has not taken yet. */
 typedef struct merge_head {
     double path_score;
     topk_choice child;
     int32_t rank;   /* rank of the parent hypothesis in its beam */
     int32_t row;    /* the parent's row of choices, or -1: the parent has ended and is its own only child */
-    int32_t choice; /* current index in the row's choices */
+    int32_t choice; /* index of the child in the row's choices */
     int32_t bank;   /* bank of constraints (constraint_banks.c) or beam group (diverse_beam.c) of the child */
 } merge_head;
 
-/* ... and its key in a heap. */
+/* Key of a merge_head in the merge heap: its path score, and the parent's rank, which is the head's index in
+ * timestep.heads. */
 typedef struct merge_key {
     double score;
     int32_t rank;
 } merge_key;
 
-/* Compare children for qsort(): by score, parent's rank, order of the parent's choices, group. */
+/* Compare children for qsort(): by path score, then the parent's rank, the index in the parent's choices, the group. */
 int merge_head_compare(const void *left, const void *right);
 
-/* commit.c: references and holds that surviving children add to a beam entry's hyp. */
+/* Numbers of references and state holds (hyp_pool.h) that surviving children add to a beam entry's hypothesis (commit.c). */
 typedef struct child_counts {
     int32_t refs, holds;
 } child_counts;
 
-/* Capacity of the second block. */
+/* Capacities of the arrays in child_block, in elements. */
 typedef struct children_size {
     size_t items, candidates;
     size_t entries;        /* number of entries of all beams before the timestep */
-    size_t max_width;      /* widest beam of an item before the timestep */
-    size_t group_places;   /* k of an item with beam groups */
-    size_t sample_choices; /* choices of a row that is sampled from */
+    size_t max_width;      /* widest beam of an item, or most children that sampling, groups or banks choose */
+    size_t group_places;   /* largest k of an item with beam groups */
+    size_t sample_choices; /* number of choices of a row that is sampled from */
 } children_size;
 
 /* Trace columns of the selected items; filled only if there is a trace function. */
@@ -68,7 +69,7 @@ typedef struct trace_columns {
     rill_columns memory;
     int32_t *old_width, *merged_width, *new_width, *depth;
     int64_t *id;
-    int32_t *dropped; /* [links * n] */
+    int32_t *dropped; /* [n_heuristics * n] candidates dropped of each item, by heuristic, then item */
     size_t dropped_capacity;
     rill_trace_hypothesis *hypotheses; /* [n_hypotheses] */
     size_t hypotheses_capacity;
@@ -78,20 +79,20 @@ typedef struct trace_columns {
 typedef struct timestep {
     rill_context *ctx;
     int64_t first_input; /* first_input of the engine's setup */
-    int32_t n;           /* items selected */
-    int32_t *selected;   /* [n] their slots */
+    int32_t n;           /* number of selected items */
+    int32_t *selected;   /* [n] slots of the selected items */
     size_t selected_capacity;
 
     /* Progress. */
     int32_t group; /* number of this timestep, 0 or 1, by which the domain tells concurrent timesteps apart */
-    int active;    /* items are selected; nothing below is valid otherwise */
+    int active;    /* 1: items are selected; 0: nothing below is valid */
     int32_t phase; /* the current phase */
     int32_t next_row, part_size; /* rows [0, next_row) have their choices, the next part_size rows are being scored */
-    int submitted;               /* ... and the result is to be collected */
-    int is_marked_busy;          /* a call of this timestep was submitted: its items are marked as busy */
-    int64_t reserved_nodes;      /* nodes reserved for its later phases, under a limit */
-    int32_t n_running;           /* items in flight when it began */
-    int64_t n_expanded;          /* rows of its first phase */
+    int submitted;               /* 1: an asynchronous score call is in progress; its result must be collected */
+    int is_marked_busy;          /* 1: the selected items are marked as busy, since a call was submitted */
+    int64_t reserved_nodes;      /* nodes reserved for this timestep and not in use yet; 0 without a memory limit */
+    int32_t n_running;           /* number of items in flight when the timestep began */
+    int64_t n_expanded;          /* number of rows of the first phase */
 
     row_table rows;
     rill_modifiers modifiers;
@@ -102,7 +103,7 @@ typedef struct timestep {
     topk cube_topk;
     rill_modifiers cube_modifiers;
     modifier_table cube_modifier_table;
-    rill_rows part_rows; /* the score call in progress, with its request and result */
+    rill_rows part_rows; /* the rows of the score call in progress; `request` and `result` belong to it */
     rill_score_request request;
     rill_score_result result;
     candidates candidates;
@@ -113,7 +114,7 @@ typedef struct timestep {
     int32_t *group_scratch;     /* [7 * group_places] diverse_beam.c */
     double *sample_weight;      /* [sample_choices] sample.c: weights of a row's choices */
     beam_entry *old_beam;       /* [max_width] an item's previous beam */
-    hyp_release *released;      /* [entries]: hyps of previous beams without children */
+    hyp_release *released;      /* [entries] hypotheses of the previous beams that have no surviving child */
     int32_t n_released;
     char *row_block, *child_block;
     size_t row_bytes, child_bytes;
@@ -138,28 +139,31 @@ static inline modifier_table *timestep_modifier_table(timestep *t)
 {
     return t->cube.second_call ? &t->cube_modifier_table : &t->modifier_table;
 }
-/* Choice `next` of a row; rows of the second call are numbered after those of the first. */
+/* Whether a row belongs to the first score call of the phase. Rows of cube pruning's second call are numbered after those
+ * of the first. */
 static inline int timestep_is_first_call(const timestep *t, int32_t row)
 {
     return !t->cube.active || row < t->cube.n_first_rows;
 }
+/* Get choice `next` of a row; returns 0 if there is none. A row's choices must be read in order. */
 static inline int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out)
 {
     const int first = timestep_is_first_call(t, row);
     return topk_next(first ? &t->topk : &t->cube_topk, first ? row : row - t->cube.n_first_rows, next, out);
 }
+/* Get a choice that timestep_next_choice() has already returned. */
 static inline topk_choice timestep_choice(const timestep *t, int32_t row, int32_t next)
 {
     const int first = timestep_is_first_call(t, row);
     const topk *s = first ? &t->topk : &t->cube_topk;
     return topk_get(s, (size_t)(first ? row : row - t->cube.n_first_rows) * (size_t)s->choices.stride + (size_t)next);
 }
-/* An ended entry is represented by its last action. */
+/* The choice that represents an ended beam entry in merging: its last action, with score 0. */
 static inline topk_choice timestep_ended_choice(const beam_entry *entry)
 {
     return (topk_choice){entry->action, entry->action_logp, 0, (rill_terminal)entry->ended};
 }
-/* Reserve the second block. */
+/* Reserve memory for the arrays in child_block. */
 rill_status timestep_reserve_children(timestep *t, const children_size *need);
 
 #endif

@@ -1,20 +1,25 @@
 /* Top-k selection; topk.h.
  *
- * Why a result suffices. Bans remove at most as many of a row's best choices as there are bans; bonuses and factors move only the actions
- * they name, negative bonuses and factors above one only downwards; candidates kept beyond M leave their places to others; and an end rule
- * or a reward moves no action past others but the end action. So the model's best M + bans + lowered actions + kept ones + 1 include
- * everything that can be chosen, except actions that may rise from below: actions with a bonus, and the end action. The log-probability of
- * these is requested as picks. A short allowed list is requested as picks entirely; a long one becomes a set of legal actions that
- * restricts the row's best, and so does a long list of bans. Sets are deduplicated by content, since many rows share few sets.
- * If any number of actions may be terminal and only the domain knows which, all actions are requested. (Not merely because there are few:
- * the best 197 of 197 cost a semantic parser more than its network does.)
+ * Why the requested choices suffice:
  *
- * Each row is requested and judged by its own rules only, so its result does not depend on other rows of the call. (One limit, unless all
- * actions are requested: a reward so large that rounding makes different scores equal can hide a smaller action that the model ranks
- * later.)
+ *   - bans remove at most as many of a row's best choices as there are bans
+ *   - bonuses and factors move only the actions they name; negative bonuses and factors above one move these only down
+ *   - actions assigned to constraint banks are kept beyond the best M, so they take no place among these
+ *   - an end rule or a reward moves only the end action relative to the others
  *
- * A score is computed in the same way wherever an action comes from: logp, times its factor, plus its bonus, plus the row's reward, in
- * float.
+ * So the model's best M + bans + lowered actions + kept actions + 1 include everything that can be chosen, except actions
+ * that may rise from below: actions with a bonus, and the end action. The log-probabilities of these are requested as picks.
+ * A short allowed list is requested as picks entirely. A long one becomes a set of legal actions that restricts the row's
+ * best, and so does a long list of bans. Sets are deduplicated by content, since many rows share few sets.
+ * If any number of actions may be terminal and only the domain knows which, all actions are requested. A small vocabulary
+ * alone is no reason to request all: the best 197 of 197 cost a semantic parser more time than its network.
+ *
+ * Each row is requested and filtered by its own rules only, so its result does not depend on other rows of the call. (One
+ * limit, unless all actions are requested: a reward so large that rounding makes different scores equal can hide an
+ * action that has a smaller id but that the model ranks later.)
+ *
+ * A choice's score, in float, is its logp times its factor, plus its bonus, plus the row's reward, for picks and other
+ * choices alike.
  *
  * Divisions: a row's rules · requests · sets · memory · checking · choosing · the call. */
 #include "topk.h"
@@ -24,9 +29,9 @@
 #include "certify.h"
 
 enum {
-    /* allowed lists up to this length are picked, bans up to this length stay a list; longer ones become sets */
+    /* allowed lists up to this length are requested as picks, bans up to this length stay a list; longer ones become sets */
     SHORT_LIST = 32,
-    PART_MAX_CHOICES = 1 << 21 /* choices of a part of a call when all actions are requested: 18 MB */
+    PART_MAX_CHOICES = 1 << 21 /* maximum number of choices in a part of a call, if all actions are requested: 18 MB */
 };
 
 /* --- a row's rules ------------------------------------------------------------------------------------------------ */
@@ -84,7 +89,7 @@ static row_rules make_row_rules(const modifier_table *a, int32_t row)
                        .end_rule = a->end_rule != NULL ? a->end_rule[row] : RILL_END_ALLOWED};
 }
 
-/* The row's short allowed list is picked entirely; no best choices are needed. */
+/* Whether the row has a short allowed list, which is requested as picks entirely, so that no best choices are needed. */
 static int has_only_picks(const row_rules *r)
 {
     return r->allowed.n > 0 && r->allowed.n <= SHORT_LIST;
@@ -95,7 +100,7 @@ static int needs_set(const row_rules *r)
     return r->allowed.n > SHORT_LIST || (r->bans.n > SHORT_LIST && !has_only_picks(r));
 }
 
-/* The end action may be removed from a row's best, or change its rank. */
+/* Whether the rules may remove the end action from the row's best, or change its rank. */
 static int may_move_end(const topk *s, const row_rules *r)
 {
     return s->info->end_action >= 0 && (r->reward != 0 || r->end_reward != 0 || r->end_rule != RILL_END_ALLOWED);
@@ -103,7 +108,7 @@ static int may_move_end(const topk *s, const row_rules *r)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* Number of actions that may drop out of the row's best, or do not count among them. */
+/* Number of actions that rules may move down, out of the row's best M, or that are kept beyond the best M. */
 static int32_t n_lowered(const row_rules *r)
 {
     int32_t n = r->kept.n;
@@ -119,7 +124,7 @@ static int32_t row_max_choices(const topk *s, const row_rules *r)
     return need < s->info->actions ? (int32_t)need : s->info->actions;
 }
 
-/* The end action may get another score than by the row's reward. */
+/* Whether the rules allow the end action, to which end_reward then applies instead of `reward`. */
 static int may_score_end(const row_rules *r)
 {
     return (r->end_rule & (RILL_END_FORBIDDEN | RILL_END_NOT_YET)) == 0;
@@ -138,7 +143,7 @@ static int32_t list_picks(const topk *s, const row_rules *r, int32_t *out)
             n++;
         }
         if (end <= next) end = RILL_NO_ACTION;
-        if (next < 0 || next == INT32_MAX) continue; /* nothing is allowed; end of the list */
+        if (next < 0 || next == INT32_MAX) continue; /* RILL_NO_ACTION: none allowed; INT32_MAX: end of the list */
         if (out != NULL) out[n] = next;
         n++;
     }
@@ -193,8 +198,8 @@ static size_t hash_set(const uint64_t *set, size_t words)
     return (size_t)(hash >> 32);
 }
 
-/* Deduplicate the set written after the existing ones; returns its number. It is kept only if new. set_table is an open-addressed hash
- * table of `size` (a power of two) numbers, -1 where empty. */
+/* Deduplicate the set that was written after the last of `sets`; returns its number. It is kept only if new. set_table is
+ * an open-addressed hash table of set numbers with `size` entries (a power of two), -1 where empty. */
 static int32_t intern_set(topk *s, size_t size)
 {
     const uint64_t *sets = s->sets;
@@ -247,7 +252,7 @@ static int32_t part_rows(const topk *s)
     return rows < 1 ? 1 : rows < s->n ? rows : s->n;
 }
 
-/* Choices per row in the table: M plus those kept beyond. */
+/* Choices per row in the choice table: the best M, plus actions kept beyond these for constraint banks. */
 static int32_t table_stride(const modifier_table *rules)
 {
     return rules->max_choices + rules->max_kept;
@@ -271,7 +276,7 @@ static topk_sizes measure_sizes(topk *s)
     sizes.raw_rows = (size_t)part_rows(s);
     sizes.raw_entries = sizes.raw_rows * (size_t)s->request.max_choices;
     if (sizes.sets == 0) return sizes;
-    sizes.sets++; /* info.legal; and space to write a set before it is found to exist */
+    sizes.sets++; /* one for info.legal; carve_arrays() adds space to write a set that may be a duplicate */
     for (sizes.table_size = 4; sizes.table_size < 2 * (sizes.sets + 1);) sizes.table_size *= 2;
     return sizes;
 }
@@ -322,7 +327,7 @@ int topk_check_unusual(topk *s, int32_t r, int32_t i)
     const rill_score_result *raw = &s->raw;
     const size_t index = (size_t)r * (size_t)raw->stride + (size_t)i;
     const int32_t action = raw->action[index];
-    /* finite, or RILL_SCORE_DEAD */
+    /* logp must be finite or RILL_SCORE_DEAD, and at most prev_logp */
     const float logp = raw->logp[index], prev_logp = i > 0 ? raw->logp[index - 1] : FLT_MAX;
     if (!(logp <= prev_logp)) return set_error(s, r, "not sorted, or not numbers");
     if (logp == (float)RILL_SCORE_DEAD) return 0;
@@ -344,7 +349,7 @@ static int check_row(topk *s, int32_t r)
     return 1;
 }
 
-/* Check and read all of row r of a part. */
+/* Check all choices of row r of a part, and cut the row at its first choice of RILL_SCORE_DEAD; returns 0 on an error. */
 static int read_row(topk *s, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
@@ -361,7 +366,7 @@ static int read_row(topk *s, int32_t r)
 
 /* --- choosing ----------------------------------------------------------------------------------------------------- */
 
-/* Insert a choice into the row's best; the last one is evicted if there are max_count already. */
+/* Insert a choice into the row's best choices; the last of these is evicted if there are max_count already. */
 static void insert_choice(topk *s, int32_t row, int32_t max_count, int32_t action, float logp, float score,
                           rill_terminal terminal)
 {
@@ -423,7 +428,8 @@ static int check_picks(topk *s, int32_t row, span picks)
     return 1;
 }
 
-/* Process the row's raw choices and picks: those in rules->kept, or all others. */
+/* Consider the row's raw choices and picks: with only_kept those in rules->kept, else all others. `r`: index of the row
+ * in its part of the call. */
 static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r, span picks, int only_kept)
 {
     const rill_score_result *raw = &s->raw;
@@ -442,14 +448,14 @@ static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r,
                             topk_terminal(s, raw->ends[r], picks.action[i]));
 }
 
-/* Whether the rules leave choices out and change no score. */
+/* Whether the rules change no score, and remove choices only by the end rule and the limit M. */
 static int only_filters(const row_rules *r)
 {
     return r->bans.n + r->allowed.n + r->additions.n + r->kept.n == 0 && r->reward == 0 &&
            (r->end_reward == 0 || !may_score_end(r));
 }
 
-/* choose_from() for such rules: the first M raw choices that meet the end rule. */
+/* choose_from() for rules with only_filters(): take the first M raw choices that meet the end rule. */
 static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
@@ -477,7 +483,8 @@ static double unreturned_logp(const topk *s, int32_t row, int32_t r)
     return certify_unreturned(n, max_choices_asked, s->info->actions, raw->logp + (size_t)r * (size_t)raw->stride);
 }
 
-/* Choose for row `row`, row r of its part, among its raw choices and its picks. Candidates kept beyond M come last, and evict nothing. */
+/* Choose among the raw choices and picks of row `row`, which is row r of its part. Actions kept beyond the best M come
+ * last, and evict no other. */
 static void choose_row(topk *s, int32_t row, int32_t r)
 {
     row_rules rules = make_row_rules(s->modifiers, row);
@@ -532,7 +539,7 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
     return n;
 }
 
-/* Without rules the raw choices are used directly: only their number must be read now. */
+/* Without modifiers the raw choices are used directly: unless check_all is set, only their number is checked now. */
 static const char *take_unmodified(topk *s)
 {
     int32_t *count = s->choices.count;

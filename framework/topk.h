@@ -18,12 +18,12 @@ typedef struct choice_table {
     int32_t stride;
     int32_t *count;  /* [n] */
     int32_t *action; /* [n, stride] */
-    float *logp;     /* [n, stride] the model's */
-    float *score; /* [n, stride] with bonuses, the key of the search; equal to the pointer `logp` without modifiers */
-    uint8_t *terminal; /* [n, stride] of rill_terminal */
+    float *logp;     /* [n, stride] the model's log-probabilities */
+    float *score;    /* [n, stride] logp with modifiers applied; without modifiers the array `logp` itself */
+    uint8_t *terminal; /* [n, stride] rill_terminal of each choice */
 } choice_table;
 
-/* One of them. */
+/* One choice of a choice_table. */
 typedef struct topk_choice {
     int32_t action;
     float logp, score;
@@ -32,7 +32,7 @@ typedef struct topk_choice {
 
 /* Memory needed for a call, in elements. */
 typedef struct topk_sizes {
-    size_t rows, entries;         /* rows, and choices of all rows */
+    size_t rows, entries;         /* number of rows; number of choices of all rows */
     size_t raw_rows, raw_entries; /* the same for the rows requested at once; 0 if the result is used directly */
     size_t picks, sets, table_size;
 } topk_sizes;
@@ -49,20 +49,20 @@ typedef struct topk {
     double *max_rest; /* [n] upper bound on the score of choices not in `choices`; -infinity: none left (certify.h) */
     int all_actions;  /* request all actions of every row */
     rill_score_request request; /* request to the domain for all rows */
-    rill_score_result raw;      /* the domain's result: stored in `choices` itself without modifiers */
+    rill_score_result raw;      /* the domain's result; without modifiers its arrays are those of `choices` */
     int32_t *row_max_choices;   /* [n] see rill_score_request */
     int32_t *pick_offset;       /* [n + 1] the picks of row r are [pick_offset[r], pick_offset[r + 1]) */
     int32_t *pick_row, *pick_action;
-    uint64_t *sets;     /* [n_sets, words] */
-    int32_t *row_set;   /* [n] the row's set, or -1 */
+    uint64_t *sets;     /* [n_sets, legal_words] bit sets of legal actions */
+    int32_t *row_set;   /* [n] index of the set that restricts the row, or -1 */
     int32_t *set_table; /* hash table of sets */
     int32_t n_sets;
-    int unchecked;     /* choices are checked as merging reads them */
-    int check_all;     /* check all choices at once instead */
-    int is_last_phase; /* hypotheses may end in this phase */
+    int unchecked;     /* 1: choices are not checked yet; each is checked when merging reads it */
+    int check_all;     /* 1: all choices are checked when the result arrives instead */
+    int is_last_phase; /* 1: hypotheses may end in this phase */
     const char *error; /* an error in the result of row error_row; NULL: none so far */
     int32_t error_row;
-    int is_unbounded; /* a bonus made a row's score infinite, where the order is undefined */
+    int is_unbounded; /* 1: a modifier made a score infinite, so that the order of choices is undefined */
     char *block;      /* the memory of all arrays */
     size_t block_bytes;
 } topk;
@@ -73,12 +73,12 @@ void topk_finish(topk *s);
 /* Begin a call on n rows with modifiers that must not change until the last topk_take_result(). */
 rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n);
 
-/* The request for rows [from, from + the returned number), and its result arrays. A call is split because all actions of all rows may
- * take too much memory. */
+/* Write the request and the result arrays for the next part of the call: the rows from `from` on, whose number is
+ * returned. A call is split because all actions of all rows may take too much memory. */
 int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out);
 
-/* Apply the modifiers to the result of rows [from, from + n). NULL, or an error message for row s->error_row. `last`: hypotheses may end
- * in this phase. */
+/* Apply the modifiers to the result of rows [from, from + n). Returns NULL, or an error message for row s->error_row. `last`:
+ * hypotheses may end in this phase. */
 const char *topk_take_result(topk *s, int32_t from, int32_t n, int last);
 
 /* --- inlined: merging calls these for every choice ------------------------------------------------------------------ */
@@ -89,11 +89,12 @@ static inline rill_terminal topk_terminal(const topk *s, uint8_t ends, int32_t a
     return action == s->info->end_action ? RILL_END : RILL_LIVE;
 }
 
-/* Check a choice that is not ordinary; 0: it is invalid or the last one was reached. */
+/* Check a choice that fails the fast test of topk_check_choice(). Returns 0 if it is invalid, or RILL_SCORE_DEAD, with which
+ * the row's choices end. */
 int topk_check_unusual(topk *s, int32_t r, int32_t i);
 
 /* Check choice i of row r of the result against choice i - 1 and set its terminal flag. Returns 0 if the row has no choice i.
- * Merging relies on order and on finite scores; a domain that violates this must not corrupt a beam silently. */
+ * Merging relies on sorted, finite scores, and a domain that violates this must not corrupt a beam silently. */
 static inline int topk_check_choice(topk *s, int32_t r, int32_t i, size_t index, topk_choice *c)
 {
     const rill_score_result *raw = &s->raw;
@@ -117,7 +118,7 @@ static inline topk_choice topk_get(const topk *s, size_t index)
     return (topk_choice){c->action[index], c->logp[index], c->score[index], (rill_terminal)c->terminal[index]};
 }
 
-/* Choice i of the row; 0: none. Choices must be read in order. */
+/* Get choice i of a row; returns 0 if there is none. A row's choices must be read in order. */
 static inline int topk_next(topk *s, int32_t row, int32_t i, topk_choice *out)
 {
     const size_t index = (size_t)row * (size_t)s->choices.stride + (size_t)i;

@@ -1,5 +1,6 @@
-/* Building tries; rill/trie.h documents the format. Sequences are sorted; then each node is a range of them, those that start with its
- * path. Ranges are split by their next action, level by level, which is the order of nodes. */
+/* Building tries; rill/trie.h documents the format. Sequences are sorted, so that each node corresponds to a range of
+ * sequences: the ones that begin with the node's path. Ranges are split by the next action, level by level, which is the
+ * order of nodes in the file. */
 #include <stdlib.h>
 
 #include "internal.h"
@@ -10,12 +11,13 @@
 struct rill_trie {
     rill_context *ctx;
     int32_t actions, longest;
-    int32_t *store; /* [n_store] each sequence as its length and its actions */
+    int32_t *store; /* [n_store] the sequences one after another, each as its length and its actions */
     size_t n_store, store_capacity;
     size_t n;
-    const int32_t **sequence; /* [n] sorted, into the store */
+    const int32_t **sequence; /* [n] pointers into `store`, sorted */
     size_t sequences_capacity;
-    /* Nodes, [nodes]: first child, action that leads there, start of its range of sequences, depth. */
+    /* Columns of nodes, [nodes]. first: a node's first child; action: the action that leads to the node; low: the first
+     * sequence of the node's range. */
     uint32_t *first;
     int32_t *action, *depth;
     size_t *low;

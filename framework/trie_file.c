@@ -34,7 +34,7 @@ static int children_in_order(const trie *t, uint32_t v)
 
 static rill_status check_nodes(const trie *t, const rill_file *file)
 {
-    uint32_t reached = 1; /* nodes below this have parents */
+    uint32_t reached = 1; /* nodes below this number are the root, or children of nodes checked so far */
     for (uint32_t v = 0; v < t->header.nodes; v++) {
         if (v >= reached || t->first[v] != reached || !children_in_order(t, v))
             return fail_format(file, "its nodes are out of order");
@@ -53,7 +53,7 @@ static rill_status check_head(const trie_header *head, const rill_file *file)
     return RILL_OK;
 }
 
-/* Allocated from the root context, whichever worker reads it. */
+/* Read a trie. It is allocated from the root context, since all workers share it. */
 static rill_status read_trie(trie **out, const rill_file *file)
 {
     rill_context *first = file->ctx->root_ctx;
@@ -84,7 +84,7 @@ static trie *find_trie(const rill_context *first, const struct stat *info, int64
     return NULL;
 }
 
-/* Called with the lock held. */
+/* Called with the root context's lock held. */
 static rill_status acquire(trie **out, rill_context *first, const rill_file *file)
 {
     struct stat info;
@@ -170,8 +170,8 @@ static rill_status create_trie(const rill_scorer *table, rill_context *ctx, cons
     return status;
 }
 
-/* The forced first action of outputs (rill_domain.first_action), which sequences lack, for hypotheses that are empty or consist of it;
- * else RILL_NO_ACTION. */
+/* The row's forced first action (rill_domain.first_action: a language token), if the hypothesis has at most one action and no
+ * sequence of the trie begins with the forced action; else RILL_NO_ACTION. */
 static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows, int32_t row)
 {
     if (rows->timestep[row] > 1) return RILL_NO_ACTION;

@@ -1,4 +1,4 @@
-/* Reading trie files: one in memory for all users of the same file; rill/trie.h documents the format. */
+/* Reading trie files: a file is loaded once for all of its users; rill/trie.h documents the format. */
 #ifndef RILL_TRIE_FILE_H
 #define RILL_TRIE_FILE_H
 
@@ -8,7 +8,7 @@
 #define TRIE_MAGIC "rilltrie" /* first bytes of a trie file, without the NUL */
 enum { TRIE_VERSION = 1 };
 
-/* The header of a file. */
+/* The header of a trie file. */
 typedef struct trie_header {
     char magic[8] __attribute__((nonstring));
     uint32_t version, actions, nodes, longest;
@@ -22,7 +22,7 @@ typedef struct trie {
     rill__file_id id;
     int64_t modified_ns; /* the file's modification time in nanoseconds */
     int32_t n_users;
-    size_t bytes; /* allocated */
+    size_t bytes; /* size of the allocation */
     trie_header header;
     const uint32_t *first; /* [nodes + 1] */
     const int32_t *action; /* [nodes] */
@@ -33,7 +33,7 @@ typedef struct trie {
 rill_status trie_acquire(trie **out, rill_context *ctx, const char *path);
 void trie_release(rill_context *ctx, trie *t); /* NULL is allowed */
 
-/* The child of a node by an action; 0: none. */
+/* The child of `node` that `action` leads to; 0: there is none. */
 uint32_t trie_child(const trie *t, uint32_t node, int32_t action);
 
 #endif

@@ -25,8 +25,8 @@ static void *queued_input_user(const queued_input *entry)
 
 /* --- at a worker's turn ------------------------------------------------------------------------------------------- */
 
-/* At a worker's turn: make the results of queued inputs whose deadlines have passed. Workers that wait with parked inputs check their
- * own. Called with the lock held. */
+/* Make the results of queued inputs whose deadlines have passed, in the engine whose turn it is. Waiting workers wake up
+ * to check their parked inputs. Called with the lock held. */
 static rill_status fail_timed_out(worker_pool *f, rill_engine *e)
 {
     if (f->next_deadline == INFINITY) return RILL_OK;
@@ -49,7 +49,8 @@ static rill_status fail_timed_out(worker_pool *f, rill_engine *e)
     return RILL_OK;
 }
 
-/* Cancel this engine's inputs that are to be cancelled; the lock is held on entry and exit and released in between. */
+/* Cancel the inputs in cancelled_ids that this engine holds. Called with the lock held, which is released while the
+ * engine cancels. */
 static rill_status cancel_held(worker_pool *f, rill_engine *e)
 {
     for (int32_t i = 0; i < f->n_cancelled; i++) {
@@ -65,7 +66,8 @@ static rill_status cancel_held(worker_pool *f, rill_engine *e)
     return RILL_OK;
 }
 
-/* A stepped engine checks deadlines itself; a waiting engine with parked inputs does it here. Called with the lock held. */
+/* Check the deadlines of parked inputs, since their engine may be waiting instead of stepping. Called with the lock held,
+ * which is released meanwhile. */
 static rill_status fail_parked(worker_pool *f, rill_engine *e)
 {
     if (e->memory_limit.n_parked == 0 || e->requests.n_deadlines == 0) return RILL_OK;

@@ -11,9 +11,9 @@
 #include "packed_request.h"
 
 enum {
-    MIN_WINDOW = 256,         /* inputs read ahead of the workers, so that none waits for the reader to wake */
-    READ_RETRY_NS = 1000000L, /* interval between calls of a reader that had nothing */
-    /* interval of checking for a stop: a signal handler cannot signal a condition variable */
+    MIN_WINDOW = 256,         /* minimum capacity of an unsorted shared queue: no worker waits for the reader to wake */
+    READ_RETRY_NS = 1000000L, /* interval between calls of a reader that had no input */
+    /* interval between checks of `stopped`, since a signal handler cannot signal a condition variable */
     STOP_POLL_NS = 20000000L,
 };
 
@@ -108,10 +108,10 @@ static void return_results(worker_pool *f, rill_engine *e, pool_worker *me)
     rill_engine_stats(e, &me->stats);
 }
 
-/* Start or stop excluding all other workers from taking inputs. Called with the lock held. */
+/* Update whether the worker has parked inputs; while one has, no worker takes inputs. Called with the lock held. */
 static void update_parked(worker_pool *f, rill_engine *e, pool_worker *me)
 {
-    /* cancelled, timed out or finished */
+    /* 1: its parked inputs are finished, cancelled or timed out */
     int has_left = me->exclusive ? me->n_held == 0 : me->has_parked && e->memory_limit.n_parked == 0;
     if (has_left) {
         if (me->exclusive) memory_limit_use_share(e, e->memory_limit.n_shares);
@@ -135,7 +135,8 @@ static int32_t inputs_to_offer(const worker_pool *f, const pool_worker *me)
     return fair <= 0 ? 0 : fair < f->queue.n ? (int32_t)fair : f->queue.n;
 }
 
-/* A sorted window is sorted by the first worker that takes from it, since measuring needs a runner. */
+/* Sort the window, if sorting is set and it is not sorted yet. The first worker that takes from it does this: measuring
+ * needs a runner. */
 static rill_status sort_queue(worker_pool *f, const rill_engine *e)
 {
     if (f->queue.sort == RILL_SORT_NONE || f->queue.is_sorted || !f->inputs_open) return RILL_OK;
@@ -152,7 +153,7 @@ void worker_pool_inputs_taken(worker_pool *f)
     if (!f->input_ended && 2 * f->queue.n <= f->queue.max_entries) pthread_cond_signal(&f->caller_cond);
 }
 
-/* Copy inputs to the engine. Called with the lock held. */
+/* Move up to `count` inputs from the shared queue to the engine's queue. Called with the lock held. */
 static rill_status move_inputs(worker_pool *f, rill_engine *e, pool_worker *me, int32_t count)
 {
     rill_status status = RILL_OK;
@@ -215,7 +216,8 @@ rill_status worker_pool_take_inputs(worker_pool *f, rill_engine *e, int32_t work
 
 /* --- a worker's turn ---------------------------------------------------------------------------------------------- */
 
-/* Decide what the worker may do next; 0: nothing now. Called with the lock held. */
+/* Decide whether the worker may continue, and how many inputs it may take; returns 0 if it must wait. Called with the
+ * lock held. */
 static int may_continue(worker_pool *f, rill_engine *e, pool_worker *me)
 {
     e->input_source->n_offered = 0;
@@ -234,13 +236,13 @@ static int may_continue(worker_pool *f, rill_engine *e, pool_worker *me)
     return e->input_source->n_offered > 0;
 }
 
-/* A worker that wakes up without work is not counted as busy meanwhile. */
+/* Wait on worker_cond. A worker that wakes up and finds no work stays counted as waiting. Called with the lock held. */
 static void wait_for_work(worker_pool *f, const rill_engine *e, pool_worker *me)
 {
     if (!me->waiting) {
         me->waiting = 1;
         f->n_busy--;
-        /* The last busy worker may be the one that others wait for. */
+        /* a worker with parked inputs may wait for this one to become idle */
         if (f->n_parked > 0) pthread_cond_broadcast(&f->worker_cond);
     }
     if (e->memory_limit.n_parked > 0 && e->requests.n_deadlines > 0 && e->requests.next_deadline < f->next_deadline)
@@ -322,7 +324,7 @@ static rill_status read_next_input(worker_pool *f)
     }
     f->reader_ended = 1;
     if (status >= 0) return RILL_OK;
-    /* Inputs read before are decoded and written first. */
+    /* The failure is reported after all inputs read before it are decoded and written. */
     f->read_status = status;
     snprintf(f->read_error, sizeof f->read_error, "%s", rill_error(f->ctx));
     return RILL_OK;
@@ -337,7 +339,7 @@ static int64_t free_places(worker_pool *f)
     return inputs < ahead ? inputs : ahead;
 }
 
-/* Read while there is room and the reader has inputs; then allow workers to take them. */
+/* Read while the queue has room and the reader has inputs; then allow workers to take inputs. */
 static rill_status read_inputs(worker_pool *f)
 {
     rill_status status = RILL_OK;
@@ -354,7 +356,8 @@ static rill_status read_inputs(worker_pool *f)
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* Move results from the workers to the reorder buffer, and delivered records back. Called with the lock held. */
+/* Move new results to the reorder buffer, and return delivered records to their owners for reuse. Called with the lock
+ * held. */
 static void exchange_records(worker_pool *f)
 {
     for (result_record *record = f->reorder.free_records; record != NULL; record = f->reorder.free_records) {
@@ -407,7 +410,8 @@ static rill_status write_results(worker_pool *f, int at_end)
 
 /* --- the caller's loop -------------------------------------------------------------------------------------------- */
 
-/* Whether there is a reason to wake up for reading. Called with the lock held. */
+/* Whether reading is worthwhile: at least half of the queue is free, and the reorder buffer has room. Called with the
+ * lock held. */
 static int should_read(const worker_pool *f)
 {
     if (f->reader_ended || reorder_space(&f->reorder) <= 0) return 0;
@@ -425,7 +429,8 @@ static int wait_at_most(worker_pool *f, long ns)
     return pthread_cond_timedwait(&f->caller_cond, &f->lock, &until) == 0;
 }
 
-/* Wait for results, room to read into, a failure or a stop; only briefly when the reader had nothing. */
+/* Wait for results, room in the queue, a failure or a stop; at most READ_RETRY_NS if the reader had no input. Called with
+ * the lock held. */
 static void wait_for_results(worker_pool *f)
 {
     while (f->first_result == NULL && f->failed >= 0 && !atomic_load(&f->stopped) &&

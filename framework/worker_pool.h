@@ -3,18 +3,20 @@
  *        reader -> [assign ids] -> input queue -> workers' engines -> results -> reorder buffer -> writer
  *         caller's thread            |      under the lock       |        caller's thread
  *
- * The caller's thread reads, assigns ids and writes. Each worker's thread has an engine, takes as many inputs as that engine admits, and
- * hands in finished results after each of its steps. They share nothing else. So a worker on a busy core delays only the inputs it has in
- * flight; the reorder buffer limits how far the stream runs ahead of the oldest unfinished input, and thereby memory.
+ * The caller's thread reads, assigns ids and writes. Each worker's thread has an engine, takes as many inputs as that engine
+ * admits, and hands in finished results after each of its steps. The threads share nothing else. So a worker on a busy core
+ * delays only the inputs it has in flight; the reorder buffer limits how far the stream runs ahead of the oldest unfinished
+ * input, and thereby memory.
  *
- * A request travels with its input as bytes (packed_request.h); the worker's engine unpacks it with its own chain. Cancellation and
- * deadlines (worker_cancel.c): the caller cancels inputs that wait in the queue, and a worker times them out at its turn; an input that a
- * worker holds is left to that worker.
+ * A request travels with its input as bytes (packed_request.h); the worker's engine unpacks it with its own chain.
+ * Cancellation and deadlines (worker_cancel.c): inputs in the queue are cancelled by the caller's thread, and timed out
+ * by any worker at its turn. Inputs that a worker holds are cancelled and timed out by that worker.
  *
  * Invariant: members below `lock` are accessed under it, `reorder` and the members around it by the caller's thread only.
  *
- * Under a memory limit each worker has a share. An input that exceeds a share is parked by its engine (memory_limit.c): then no worker
- * takes inputs until the others have finished theirs, and the engine has the whole limit. */
+ * Under a memory limit each worker has a share. An input that exceeds a share is parked by its engine (memory_limit.c).
+ * Then no worker takes inputs. When all other workers have finished theirs, that engine decodes the parked input with the
+ * whole limit. */
 #ifndef RILL_WORKER_POOL_H
 #define RILL_WORKER_POOL_H
 
@@ -32,23 +34,23 @@ typedef struct pool_worker {
 } pool_worker;
 
 typedef struct worker_pool {
-    rill_context *ctx;               /* the caller's */
+    rill_context *ctx;               /* the caller's context */
     const rill_engine *first_engine; /* one worker's engine: its constant members equal those of the others */
     rill_read_request_fn read;
     void *read_user;
     rill_write_fn write;
     void *write_user;
-    reorder_buffer reorder; /* numbers, and order */
+    reorder_buffer reorder; /* assigns ids to inputs, and delivers results in order */
     /* writes texts that engines leave to the caller's thread, with a runner used for nothing else */
     output_writer output_writer;
     rill__runner writer_runner;
     rill_text text;             /* text of the result being written */
     double write_seconds;       /* time spent writing texts */
-    reorder_buffer own_records; /* records of results made here, without a worker */
+    reorder_buffer own_records; /* records of results that the pool makes: of inputs cancelled in the queue */
     rill_text packed_request;   /* packed options of the input being queued */
-    int64_t n_delivered;        /* results written */
+    int64_t n_delivered;        /* number of results passed to the writer */
     int reader_paused;          /* the reader had no input at its last call */
-    int reader_ended;           /* end of input */
+    int reader_ended;           /* 1: the reader has no more inputs, or has failed */
     int writer_ended;           /* the writer ended the run */
     rill_status read_status;
     char read_error[RILL__MESSAGE_BYTES]; /* message of read_status */
@@ -60,29 +62,30 @@ typedef struct worker_pool {
     int32_t n;
     pool_worker *worker; /* [n] */
     input_queue queue;
-    int inputs_open;                           /* inputs may be taken: the reader had its turn */
+    int inputs_open;                           /* 1: workers may take inputs; 0: the queue is being filled */
     int input_ended;                           /* 1: no more inputs will come */
-    int64_t n_held;                            /* results held back for order, of all workers */
+    int64_t n_held;                            /* sum of the workers' n_held */
     int32_t n_busy;                            /* workers that are not waiting */
     int32_t n_parked;                          /* workers with parked inputs */
     atomic_int stopped;                        /* rill_workers_stop() */
-    int done;                                  /* nothing is left to do */
+    int done;                                  /* 1: workers must stop */
     result_record *first_result, *last_result; /* list of results on their way to the caller */
     int64_t *cancelled_ids;                    /* [n_cancelled] ids that the workers holding them are to cancel */
     size_t cancelled_capacity;
     int32_t n_cancelled;
-    int64_t n_own_results; /* results made here */
+    int64_t n_own_results; /* number of results that the pool has made */
     /* lower bound on the deadlines of inputs in the queue and of those held by waiting workers */
     double next_deadline;
-    rill_status failed;              /* the first failure of a worker ... */
-    char error[RILL__MESSAGE_BYTES]; /* ... and its message */
+    rill_status failed;              /* status of the first failure of a worker; RILL_OK: none */
+    char error[RILL__MESSAGE_BYTES]; /* error message of `failed` */
 } worker_pool;
 
 /* A pool for n workers, with the engine of one of them; call worker_pool_finish() after a failure too. RILL_OK · RILL_ERR_MEMORY
  * (recorded) */
 rill_status worker_pool_init(worker_pool *f, rill_context *ctx, const rill_engine *first, int32_t n);
-/* Write texts in the caller's thread, with a runner of the model that all engines share; their output_writer.is_deferred is set. RILL_OK
- * · what starting a runner returns */
+/* Start a runner with which the caller's thread writes output texts. All engines share `model` and have
+ * output_writer.is_deferred set.
+ *   RILL_OK · what starting a runner returns */
 rill_status worker_pool_start_writer(worker_pool *f, rill_model *model);
 void worker_pool_finish(worker_pool *f);
 
@@ -112,13 +115,14 @@ void worker_pool_fail(worker_pool *f, rill_engine *e, int32_t worker, rill_statu
 
 /* --- between worker_pool.c and worker_cancel.c; the lock is held -------------------------------------------------- */
 
-/* Append a result for the caller; `owner`: whose record it is, NULL for one of the pool's own. */
+/* Append a result to the list for the caller. `owner`: the worker whose engine made the record; NULL: the pool made it. */
 void worker_pool_put_result(worker_pool *f, result_record *record, pool_worker *owner);
-/* A result has come: forget that its input was to be cancelled. */
+/* Remove an input from cancelled_ids, since its result has arrived. */
 void worker_pool_forget_cancelled(worker_pool *f, int64_t id);
-/* Inputs were taken from the queue. */
+/* Call after removing inputs from the queue: closes a sorted window that is used up, and wakes the reader if the queue is
+ * half empty. */
 void worker_pool_inputs_taken(worker_pool *f);
-/* At a worker's turn: drop cancelled and late inputs, in the queue and in its engine. */
+/* At a worker's turn: cancel and time out inputs in its engine, and time out inputs in the queue. */
 rill_status worker_pool_drop_inputs(worker_pool *f, rill_engine *e);
 
 #endif

@@ -23,7 +23,7 @@ typedef struct worker {
     int32_t device; /* index of the first worker on the same device */
     rill_engine *engine;
     input_source source;
-    rill_trace_fn trace; /* the user's */
+    rill_trace_fn trace; /* the user's trace function */
     void *trace_user;
     int32_t index;
     pthread_t thread;
@@ -31,9 +31,9 @@ typedef struct worker {
 
 struct rill_workers {
     rill_context *ctx;
-    int shared; /* one model serves all workers on its device; else each has its own */
+    int shared; /* 1: one model serves all workers on its device; 0: each worker has its own */
     int32_t n;
-    int threaded; /* there are threads and a pool; else one engine runs in the caller's thread */
+    int threaded; /* 1: worker threads and a pool; 0: one engine runs in the caller's thread */
     int has_engines, has_run;
     worker_pool pool; /* used if `threaded` */
     worker workers[];
