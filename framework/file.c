@@ -28,7 +28,7 @@ static const char *kind_name(mode_t mode)
     return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-/* A pipe opened by a name under /dev/fd has no other name. */
+/* Whether the descriptor is an anonymous pipe, such as /dev/fd/63 of a shell's <(command): it is on the kernel's pipefs. */
 static int is_unnamed_pipe(int descriptor, mode_t mode)
 {
     struct statfs system;
@@ -49,7 +49,7 @@ static int is_opened_file(const rill_context *first, const struct stat *info)
     return 0;
 }
 
-/* The list is in the root context, since workers' contexts open files too. */
+/* Add a file to the list of opened files. The list is in the root context, since workers' contexts open files too. */
 static void remember_file(rill_context *ctx, const struct stat *info)
 {
     rill_context *first = ctx->root_ctx;
@@ -82,7 +82,8 @@ static rill_status open_descriptor(rill_file *out, rill_context *ctx, const char
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Without O_NONBLOCK opening a pipe would block even if it is to be refused; for regular files it has no effect. */
+/* Callers add O_NONBLOCK, except for RILL_FILE_STREAM: without it, opening a pipe that is then refused would block until the pipe has a
+ * writer. For regular files the flag has no effect. */
 enum { READ_FLAGS = O_RDONLY | O_CLOEXEC | O_NOCTTY };
 
 rill_status rill_file_open(rill_file *out, rill_context *ctx, const char *path, rill_file_kind kind)
@@ -102,7 +103,8 @@ void rill_file_close(rill_file *file)
 
 enum { MAX_PART_BYTES = 255 };
 
-/* Open one component of a name below an open folder; returns a descriptor, or -1 with the error recorded. */
+/* Open one component of a path inside `folder`, a descriptor. `more`: the component is not the last, so it must be a folder. Returns a
+ * descriptor, or -1 with the error recorded. */
 static int open_part(rill_context *ctx, int folder, const char *part, int more)
 {
     const int descriptor = openat(folder, part, READ_FLAGS | O_NONBLOCK | O_NOFOLLOW | (more ? O_DIRECTORY : 0));
@@ -114,7 +116,7 @@ static int open_part(rill_context *ctx, int folder, const char *part, int more)
     return -1;
 }
 
-/* Length of the first component, 0 if it is not allowed. */
+/* Bytes of the first component of a path; 0 if the component is empty, too long or "..". */
 static size_t part_length(const char *name)
 {
     const size_t length = strcspn(name, "/");
@@ -168,7 +170,7 @@ rill_status rill_file_get(const rill_file *file, uint64_t offset, size_t n, void
     return RILL_OK;
 }
 
-/* Read until end of file: system files report size 0. */
+/* Read until the end of the file, not just file->size bytes, since files of /proc and /sys report size 0. */
 static rill_status read_to_end(const rill_file *file, rill_text *out, size_t limit)
 {
     for (;;) {
@@ -185,7 +187,7 @@ static rill_status read_to_end(const rill_file *file, rill_text *out, size_t lim
     return out->length < file->size ? fail_shrunk(file) : RILL_OK;
 }
 
-/* A byte order mark is not part of a text, and no other file that is read whole begins with these bytes. */
+/* Remove a UTF-8 byte order mark. Files that are not texts are read whole too, but none of their formats begins with these bytes. */
 static void drop_bom(rill_text *text)
 {
     if (text->length < 3 || memcmp(text->data, "\xef\xbb\xbf", 3) != 0) return;

@@ -1,7 +1,7 @@
-/* Finishing: an item's outputs become a result.
+/* Finishing: convert an item's outputs to a result.
  *
- * Outputs are ordered by final score (stop_criteria.h), ties in order of output. Only the n best are finalized, and with `distinct` also
- * those dropped as duplicates (output_writer.h). */
+ * Outputs are ordered by final score (stop_criteria.h); outputs with equal scores keep the order in which they were found. Only the n best
+ * are finalized into texts, and with `distinct` also the duplicates, which are then dropped (output_writer.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +27,10 @@ rill_status engine_fail_input(rill_engine *e, int64_t id, const request *own_req
 static rill_status fill_empty(rill_engine *e, result_record *record)
 {
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, 1, "a result"));
-    /* An empty text, and an empty text for each field. */
+    /* Append an empty string for the output's text and for each of its fields. */
     for (int32_t i = 0; i <= e->output_writer.n_fields; i++) RILL__TRY(rill_text_append(&record->text, "", 1));
     record->outputs[0] = (rill_output){.struct_size = sizeof(rill_output),
-                                       .certified = e->settings.certify}; /* the only possible output */
+                                       .certified = e->settings.certify}; /* no other output is possible */
     record->result.outputs = (const struct rill_outputs *)record->outputs;
     record->result.n_outputs = record->result.outputs_found = 1;
     output_writer_set_pointers(&e->output_writer, record, &record->text);
@@ -67,8 +67,8 @@ static rill_finish_reason finish_reason(const item *it, const item_output *outpu
     return it->timed_out ? RILL_FINISH_REASON_TIMEOUT : RILL_FINISH_REASON_HEURISTIC;
 }
 
-/* Append output `index` of the item to the record's n outputs, with its text if texts are written here, unless `distinct` drops it.
- * Pointers are set once nothing moves any more. */
+/* Append output `index` of the item to the record, unless `distinct` drops it as a duplicate. Its text is appended too, unless texts are
+ * deferred. Pointers to texts and actions are set later, when the record's buffers no longer grow. */
 static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, result_record *record, int32_t *n_outputs,
                               size_t *n_actions)
 {
@@ -100,11 +100,11 @@ static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, resul
     return RILL_OK;
 }
 
-/* Reserve all outputs' actions, and about as much text as they need, in one allocation each. */
+/* Reserve memory for the actions of the first n outputs, and an estimated size for their texts, so that buffers seldom grow again. */
 static rill_status reserve_actions(rill_engine *e, const item *it, int32_t n, result_record *record)
 {
     enum { BYTES_PER_ACTION = 6 };
-    size_t actions = 1; /* one unused place */
+    size_t actions = 1; /* add_output() reserves one action more than it writes */
     for (int32_t i = 0; i < n; i++) actions += ((size_t)it->outputs[i].length + 1) * (size_t)e->info.phases;
     rill_text *text = &record->text;
     if (!e->output_writer.is_deferred)
@@ -121,7 +121,7 @@ static int is_pruned(const rill_settings *s)
 
 static const char timed_out_reason[] = "the deadline passed first";
 
-/* The setting that limits the number of outputs, so that users do not change a setting without effect. */
+/* Name the setting that limited the number of outputs, so that users know which setting to change. */
 static const char *fewer_outputs_reason(const rill_settings *s)
 {
     if (s->k < s->n_best && strcmp(s->method, "greedy") == 0)
@@ -133,7 +133,7 @@ static const char *fewer_outputs_reason(const rill_settings *s)
     if (s->distinct && is_pruned(s) && s->min_width < s->k)
         return "the search found no more that differ (a larger min-width, or without pruning a larger beam-size, finds more)";
     if (s->distinct) return "the search found no more that differ (a larger beam-size finds more)";
-    if (s->groups > 1) /* groups are never pruned */
+    if (s->groups > 1) /* diverse beam search never prunes, so min-width has no effect */
         return "the search found no more (a larger beam-size finds more, and may change the best output)";
     return "the search found no more (a larger min-width or beam-size finds more, and may change the best output)";
 }
@@ -152,7 +152,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     item *it = &e->items.item[slot];
     const int32_t found = it->n_outputs, n_best = it->settings->n_best;
     int32_t wanted = found < n_best ? found : n_best, n = 0;
-    /* Duplicates are only known once the texts are written. */
+    /* While texts are deferred, duplicates are unknown: record all outputs. */
     const int32_t n_records = e->output_writer.is_deferred && it->settings->distinct ? found : wanted;
     size_t n_actions = 0;
     hyp_arena_prefetch(&e->hyps, &it->arena);

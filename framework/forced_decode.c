@@ -1,10 +1,11 @@
 /* Forced decoding: the beam may take only the path of a given output, so its score is the one a search would give it.
  *
- *   given:text TEXT the text, followed by the end action, and after the forced first action, if there is one
- *   given:ids 5 7 2 these actions, the end action among them if there is one
+ *   given:text TEXT   the output is the actions of TEXT and the end action
+ *   given:ids 5 7 2   the output is these actions; an output that ends with the end action lists it too
  *
- * Each timestep has one allowed action, so the engine requests only its log-probability from the domain (topk.c). If the model cannot write
- * an action, or gives it probability 0, there is no output. A truncated output is one without an end, whose length is the item's limit.
+ * A forced first action of the model (a language token) precedes them. Each timestep has one allowed action, so the engine requests only
+ * that action's log-probability from the domain (topk.c). If the model cannot write an action, or gives it probability 0, there is no
+ * output. To score an output without an end action, as a truncated one, callers set the item's length limit to the output's length.
  *
  * Divisions: the scorer · the option source. */
 #include "builtin.h"
@@ -20,7 +21,7 @@ static rill_status create_forced(const rill_scorer *table, rill_context *ctx, co
     return constraint_create(table, ctx, arguments, sizeof(constraint), self);
 }
 
-/* Read the text as one phrase, even if it contains separators. */
+/* Read the output's actions. Boundaries between phrases have no meaning here: the actions of all phrases form one output. */
 static rill_status read_output(constraint *c, const rill_scorer_rows *rows)
 {
     phrases *list = &c->phrases;
@@ -76,7 +77,7 @@ const rill_scorer rill__forced_scorer = {
 
 /* --- the option source -------------------------------------------------------------------------------------------- */
 
-/* Settings of the one-path search. */
+/* Settings with which the search follows the one allowed path to its end. */
 static const rill_pair forced_settings[] = {
     {"beam-size", "1"}, {"n-best", "1"},      {"stop-after", "1"},        {"keep", "all"},
     {"stop", "count"},  {"at-limit", "open"}, {"min-length", "0"},        {"max-length", "1000000"},

@@ -1,10 +1,10 @@
 /* The built-in heuristics.
  *
- * All compare with s_1, the better of the item's best candidate and its best output (Yang et al. 2020, appendix A.3): an output that has
- * left the beam still sets the threshold.
+ * `absolute` and `relative` compare a candidate's path score s with s_1, the best path score among the item's candidates and outputs (Yang
+ * et al. 2020, appendix A.3). So an output that has left the beam still sets the threshold.
  *
  *   absolute:DELTA        drop s < s_1 - DELTA                  Freitag and Al-Onaizan 2017; Yang et al. 2020
- *   relative:R            drop exp(s) < R exp(s_1)              the same; a beam width in Iglesias et al. 2018
+ *   relative:R            drop exp(s) < R exp(s_1)              the same; called beam width in Iglesias et al. 2018
  *   relative_local:R      drop exp(a) < R exp(best a), a the last action's own log-probability   Freitag and Al-Onaizan
  *
  * A candidate exactly on the threshold survives. Thresholds apply to logarithms, so nothing underflows. */
@@ -15,7 +15,7 @@
 
 typedef struct threshold {
     rill_context *ctx;
-    double value; /* subtracted from the best */
+    double value; /* maximum distance to the best score, or the best log-probability of a last action; >= 0 */
 } threshold;
 
 static rill_status create_threshold(rill_context *ctx, double value, void **self)
@@ -64,7 +64,7 @@ static rill_status prune_scores(void *self, rill_candidates *b)
     const threshold *t = self;
     for (int32_t i = 0; i < b->n; i++) {
         const double threshold_score = b->best_path_score[i] - t->value;
-        /* In rank order: once one is below the threshold, so are all after it. */
+        /* Candidates are in rank order, so those below the threshold are the last ones. */
         for (int32_t j = b->offset[i + 1] - 1; j >= b->offset[i] && b->path_score[j] < threshold_score; j--)
             b->keep[j] = 0;
     }

@@ -23,18 +23,18 @@ void hyp_pool_finish(hyp_pool *f)
     hyp_pool_init(f, f->ctx, f->state_need);
 }
 
-/* The capacity to grow to for `need`, or -1 beyond `limit`. If the next growth would exceed the limit, grow to the limit at once:
- * rill_grow(), which domains use, grows by at least half and would overshoot. */
+/* New capacity for `need` elements, or -1 if `need` exceeds `limit`. If the growth after this one would exceed the limit, grow to the
+ * limit at once: domains use rill_grow(), which grows by at least half and would overshoot the limit. */
 static int32_t grown_capacity(int32_t capacity, int64_t need, int32_t limit)
 {
-    int64_t new_capacity = 2 * (int64_t)capacity; /* the domain copies its states whenever this grows */
+    int64_t new_capacity = 2 * (int64_t)capacity; /* doubled, since the domain copies its states at every growth */
     if (new_capacity < need) new_capacity = need;
     if (new_capacity < 64) new_capacity = 64;
     if (new_capacity + new_capacity / 2 > limit) new_capacity = limit;
     return new_capacity < need ? -1 : (int32_t)new_capacity;
 }
 
-/* Grow an array of `*capacity` elements to at least `need`. Ids are int32_t, hence no rill_grow(). */
+/* Grow an array of `*capacity` elements to at least `need`. Capacities are int32_t, as ids are; rill_grow() has size_t. */
 static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int64_t need, int32_t limit, size_t size,
                               const char *what)
 {
@@ -80,7 +80,7 @@ void hyp_arena_init(hyp_arena *a)
     *a = (hyp_arena){.first_chunk = -1, .first_open_chunk = -1};
 }
 
-/* Remove a chunk from the free list. */
+/* Take a chunk from the free list, or else one that was never used; returns its index. */
 static int32_t pop_free_chunk(hyp_pool *f)
 {
     const int32_t chunk = f->first_free_chunk;
@@ -133,7 +133,7 @@ void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a)
     }
 }
 
-/* The hyp has no references left: release its holds and return it to its chunk. */
+/* Free a hyp without references: release its hold on its state_parent's node, free its own node, and return the hyp to its chunk. */
 static void free_hyp(hyp_pool *f, hyp_arena *a, int32_t id)
 {
     if (NODE(id) == HYP_NOT_STEPPED && STATE_PARENT(id) >= 0) hyp_pool_drop_hold(f, STATE_PARENT(id));
@@ -162,7 +162,7 @@ void hyp_pool_release_all(hyp_pool *f, hyp_release *released, int32_t n)
             hyp_arena *arena = released[i].arena;
             if (--REFS(hyp) > 0) continue;
             free_hyp(f, arena, hyp);
-            /* Only cube pruning makes the two differ; such chains are at most as long as the depth. */
+            /* Only cube pruning makes state_parent and parent differ. The recursion is at most as deep as the hypothesis is long. */
             if (state >= 0 && state != parent) hyp_pool_release(f, arena, state);
             if (parent < 0) continue;
             __builtin_prefetch(&f->hyp[parent], 1);

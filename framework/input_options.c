@@ -1,4 +1,4 @@
-/* Options of one input: from a request's text of NAME=VALUE to the form that its domain reads.
+/* Options of one input: convert a request's text, NAME=VALUE pairs separated by spaces, to the form that the domain reads.
  *
  * Invariant: `options` of a rill_input is "NAME\0VALUE\0" for each option, followed by a NUL. */
 #include <string.h>

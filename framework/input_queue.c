@@ -39,14 +39,14 @@ static rill_status reserve_entry(input_queue *in)
 {
     if (in->n_free_entries == 0) RILL__TRY(grow_entries(in));
     if ((size_t)(in->first + in->n) < in->order_capacity) return RILL_OK;
-    /* Twice the waiting entries, so that moving them to the front is rare. */
+    /* Reserve twice the number of waiting entries, so that they are seldom moved to the front of the array. */
     RILL__TRY(RILL__GROW(in->ctx, in->order, in->order_capacity, 2 * ((size_t)in->n + 8), "the queue of inputs"));
     memmove(in->order, in->order + in->first, (size_t)in->n * sizeof *in->order);
     in->first = 0;
     return RILL_OK;
 }
 
-/* Store a text, with capacity for n_extra bytes after it. */
+/* Store the entry's text, with capacity for n_extra bytes after the text's NUL. */
 static rill_status set_text(input_queue *in, queued_input *entry, const char *text, size_t length, size_t n_extra)
 {
     RILL__TRY(RILL__GROW(in->ctx, entry->text, entry->capacity, length + 1 + n_extra, "an input"));
@@ -71,7 +71,7 @@ rill_status input_queue_add(input_queue *in, int64_t id, const char *text, size_
 rill_status input_queue_add_packed(input_queue *in, int64_t id, const char *text, size_t length, rill_status failed,
                                    const char *packed, size_t bytes)
 {
-    /* Skip leading byte order marks. All of them, since texts of workers pass through here twice. */
+    /* Skip all leading byte order marks, not only the first: with workers an input passes here twice, and its text must be the same. */
     for (; length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0; length -= 3) text += 3;
     RILL__TRY(reserve_entry(in));
     int32_t index = in->free_entries[in->n_free_entries - 1];

@@ -12,7 +12,7 @@
 
 enum { RILL__MESSAGE_BYTES = 4000, RILL__MAX_OPENED = 256 };
 
-/* A growing list of registered tables. */
+/* A growing list of registered plugin tables: rill_domain, rill_heuristic, rill_scorer or rill_scheduler. */
 typedef struct rill__table_list {
     const void **entry;
     size_t n, capacity;
@@ -36,10 +36,10 @@ struct rill_context {
     rill_log_fn log;
     void *log_user;
     rill_option_style option_style;
-    _Atomic size_t used, peak; /* including workers' contexts */
+    _Atomic size_t used, peak; /* bytes allocated now, and at most, including workers' contexts */
     rill_context *parent;      /* the parent of a worker's context; else NULL */
     rill_context *root_ctx;    /* the context without a parent: itself, or its ancestor */
-    pthread_mutex_t lock;      /* the root's: held while allocate and log are called */
+    pthread_mutex_t lock;      /* root context only: held while allocate and log are called */
     rill_status error_status;
     char error[RILL__MESSAGE_BYTES];
     rill__table_list domains, heuristics, scorers, schedulers;
@@ -47,9 +47,9 @@ struct rill_context {
     size_t n_libraries, libraries_capacity;
     rill__deferred *deferred;
     size_t n_deferred, deferred_capacity;
-    rill__file_id opened_files[RILL__MAX_OPENED]; /* the root's: the latest files opened for reading; file.c */
+    rill__file_id opened_files[RILL__MAX_OPENED]; /* root context only: the latest files opened (file.c) */
     uint64_t n_opened;
-    struct trie *tries; /* the root's: tries in use; trie_file.c */
+    struct trie *tries; /* root context only: tries in use (trie_file.c) */
 };
 
 /* The default allocator (page_allocator.c), with the contract of rill_realloc_fn; thread-safe. */
@@ -58,7 +58,7 @@ void *rill__default_allocate(void *user, void *block, size_t old_size, size_t ne
 /* Free the registry's lists and unload plugins. */
 void rill__registry_finish(rill_context *ctx);
 
-/* Give a worker's context the tables that its parent registered before the mark, NULL: all of them. RILL_OK · RILL_ERR_MEMORY */
+/* Copy to a worker's context the plugin tables that its parent had registered at `mark`; NULL: all of them. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__registry_share(rill_context *ctx, const rill_context *parent, const rill_registry_mark *mark);
 
 /* An option's name in the context's style: "--beam-size", "beam_size". Returns `out`. */
@@ -86,17 +86,18 @@ int32_t rill__quota_processors(const char *root);
 
 /* Copy a caller's settings as rill_copy_struct() does. RILL_OK · RILL_ERR_ABI */
 rill_status rill__settings_copy(rill_context *ctx, rill_settings *own, const rill_settings *from);
-/* rill_settings_resolve() for a run; `budgeted`: a function sets budgets. */
+/* rill_settings_resolve() for a run. `budgeted`: 1 if a user's function sets the budget of each timestep. */
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted);
 
-/* Apply settings NAME=VALUE, separated by spaces, that are not set yet; greedy search keeps its beam settings.
+/* Apply the settings in `text`, NAME=VALUE separated by spaces, except those that are set already; greedy search also keeps its beam-size,
+ * finish, keep and stop.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_PLUGIN */
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 
-/* rill_model.c: fill unset settings with the model makers' recommendations, under a preset. */
+/* rill_model.c: if settings->like names a preset, fill unset settings with what the model's makers recommend for that decoder. */
 rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings);
 
-/* registry.c: record a message for a failed plugin method that left none. `what`: "domain", "scheduler". */
+/* registry.c: if a plugin's method failed and recorded no error message, record one. `what`: "domain", "scheduler". Returns `status`. */
 rill_status rill__method_status(rill_context *ctx, rill_status status, const char *what, const char *name,
                                 const char *method);
 static inline rill_status rill__domain_status(rill_context *ctx, const rill_domain *domain, rill_status status,
@@ -105,7 +106,7 @@ static inline rill_status rill__domain_status(rill_context *ctx, const rill_doma
     return rill__method_status(ctx, status, "domain", domain->name, method);
 }
 
-/* Number of children that matter, per parent and in total. */
+/* Maximum number of children that merging considers, per parent and per item: k, or 2k with finish "immediate". */
 int32_t rill__max_children(const rill_settings *settings);
 
 /* RILL_ERR_NOT_FOUND for a name that is not in `list`, with the nearest one that exists. */
@@ -114,11 +115,12 @@ rill_status rill__fail_unknown(rill_context *ctx, const char *what, const rill__
 /* The name in `names` (NULL-terminated, `stride` bytes apart) nearest to `name`, or NULL when none is close. */
 const char *rill__nearest_in_table(const char *name, const void *names, size_t stride);
 
-/* Start with *best_distance = the largest distance that counts as near; returns `candidate` if it is nearer, else `found`. */
+/* Return `candidate` if its distance to `name` is below *best_distance, which is then lowered, else `found`. Start with *best_distance =
+ * rill__max_distance(name): names at that distance or more are not near. */
 const char *rill__nearer_name(const char *name, const char *candidate, const char *found, size_t *best_distance);
 size_t rill__max_distance(const char *name);
 
-/* Number of letters to change, insert or remove; case, and "-" and "_", are equivalent. */
+/* Levenshtein distance. Case is ignored, and "-" equals "_". */
 size_t rill__edit_distance(const char *a, const char *b);
 
 /* Grow an array to at least `need` elements. See rill_grow(). */

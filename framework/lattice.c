@@ -1,9 +1,10 @@
-/* Exact posteriors of the n-grams of a lattice: for each n-gram, track how much of it the paths to each node end with.
+/* Exact posteriors of the n-grams of a lattice.
  *
- * A backward pass first turns edge scores into conditional probabilities, so that a path's probability is the product of its edges'. Then,
- * for one n-gram of m actions, a forward pass keeps for each node the mass of the paths that end with its first 0, 1, ... m - 1 actions and
- * have not contained all of it; mass that completes it is counted and removed. Nodes are processed in numeric order, since edges lead to
- * higher nodes. In a domain of several phases, edges of other phases do not change the match.
+ * A backward pass first converts edge scores to conditional probabilities, so that a path's probability is the product of its edges'. Then
+ * a forward pass runs for each n-gram, of m actions. For each node and each j < m it computes a mass: the total probability of the paths to
+ * the node that end with the n-gram's first j actions (matched length j) and do not contain the whole n-gram. The mass of paths that
+ * complete the n-gram is added to its posterior and is not carried on. Nodes are processed in numeric order, since edges lead to higher
+ * nodes. In a domain of several phases, edges of another phase than the n-gram's do not change the matched length.
  *
  * Divisions: the graph · n-grams · masses. */
 #include <math.h>
@@ -14,10 +15,10 @@
 typedef struct lattice {
     rill_ngrams *g;
     int32_t nodes;
-    double *beta;   /* [nodes] logarithm of the sum over paths from here to the end */
-    double *mass;   /* [nodes, 4] of paths to here, by the matched length of the n-gram */
-    int32_t *first; /* [nodes + 1] edges by the node they leave */
-    int32_t *phase; /* [nodes] phase of the edges that leave it; -1: unreachable */
+    double *beta;   /* [nodes] logarithm of the summed weights of all paths from the node to the last node */
+    double *mass;   /* [nodes, 4] mass of the paths to the node, by matched length */
+    int32_t *first; /* [nodes + 1] edges [first[i], first[i + 1]) leave node i */
+    int32_t *phase; /* [nodes] phase of the edges that leave the node; -1: the node is unreachable */
 } lattice;
 
 /* --- the graph -------------------------------------------------------------------------------------------------------- */
@@ -66,7 +67,7 @@ static double log_sum(double a, double b)
     return isinf(larger_term) ? larger_term : larger_term + log1p(exp(smaller_term - larger_term));
 }
 
-/* Convert scores to the probability of taking an edge from its start node. */
+/* Convert each edge's score to the probability that a path takes the edge, given that it reaches the edge's start node. */
 static rill_status normalize_edges(lattice *l, double scale)
 {
     ngram_edge *edge = l->g->edge;
@@ -109,7 +110,7 @@ static rill_status find_phases(lattice *l)
 
 /* --- n-grams ---------------------------------------------------------------------------------------------------------- */
 
-/* Add the n-grams that continue gram[0, m) from the node. */
+/* Add the n-grams that consist of gram[0, m) and at least one more action, on paths that start at the node. */
 static rill_status add_ngrams_from(lattice *l, int32_t node, int32_t phase, int32_t *gram, int32_t m)
 {
     rill_ngrams *g = l->g;
@@ -124,7 +125,7 @@ static rill_status add_ngrams_from(lattice *l, int32_t node, int32_t phase, int3
     return RILL_OK;
 }
 
-/* Remove duplicates. Called whenever there are many, since merging branches produce the same n-grams over and over. */
+/* Remove duplicate n-grams. This is done repeatedly, since paths with common parts produce the same n-grams over and over. */
 static void merge_duplicates(rill_ngrams *g)
 {
     size_t n = 0;

@@ -11,13 +11,13 @@
 
 enum { MAX_PHRASES = 32, MAX_REQUIRED = RILL_MAX_BANKS - 1 };
 
-/* State of a hypothesis: matched length of each phrase, or the whole length once it is contained. */
+/* State of a hypothesis: matched length of each phrase; the phrase's whole length once the hypothesis contains the phrase. */
 typedef struct phrase_progress {
     uint8_t n_matched[MAX_PHRASES];
 } phrase_progress;
 
 typedef struct required_phrases {
-    constraint constraint; /* first */
+    constraint constraint; /* must be first */
     /* KMP failure function: for the first i + 1 actions of a phrase, length of the longest proper prefix that is also a suffix */
     uint8_t fallback[MAX_REQUIRED];
     int32_t n_distinct;

@@ -1,13 +1,13 @@
 /* The built-in scorer `lmbr`: n-gram posteriors in the beam (Iglesias et al. 2018, "Accelerating NMT Batched Beam Decoding with LMBR
  * Posteriors for Deployment").
  *
- * An action that completes n-grams of its input's evidence gains theta_m P for each of them, m = 1 to 4 being their lengths, and every
- * action, the end included, gains theta_0. The paper multiplies the model's log-probability by lambda; here everything else is divided by
- * it, which gives the same order and keeps scores, thresholds of heuristics and penalties in the model's unit.
+ * The evidence of an input is a table of n-grams with posteriors P (rill/evidence.h). An action gains theta_m P for each n-gram of the
+ * evidence that it completes, where m = 1 to 4 is the n-gram's length. Every action, the end action included, also gains theta_0. The paper
+ * multiplies the model's log-probability by lambda; here the thetas are divided by lambda instead. That gives the same order and keeps
+ * scores, thresholds of heuristics and penalties in the model's unit.
  *
- * The bonuses of a row's actions are looked up in the evidence: for each m the n-grams that begin with the row's last m - 1 actions are one
- * range of a level (ngrams.h), ascending by action, and the four ranges are merged. The work is proportional to the number of n-grams
- * found.
+ * For each m the n-grams that begin with the last m - 1 actions of a row's hypothesis are one range of a level of the table (ngrams.h),
+ * ascending by last action. The four ranges are merged, so the work per row is proportional to the number of n-grams found.
  *
  * With self=N an input is decoded twice: the first search has no evidence, and its best N outputs are the evidence of the second.
  *
@@ -21,25 +21,25 @@
 
 /* The evidence of an input in flight. */
 typedef struct input_evidence {
-    int64_t id; /* -1: empty slot */
+    int64_t id; /* id of the input; -1: empty entry */
     rill_ngrams *ngrams;
 } input_evidence;
 
 typedef struct lmbr {
     rill_context *ctx;
     rill_evidence *file;     /* NULL: evidence comes from the search's own outputs */
-    int32_t max_outputs;     /* number of outputs used, then ... */
-    double scale;            /* ... and the factor of their scores */
-    rill_evidence_kind kind; /* kind of the model, if has_kind */
+    int32_t max_outputs;     /* self=N: number of outputs used as evidence */
+    double scale;            /* self=N: factor of the outputs' scores (rill_ngrams_finish()) */
+    rill_evidence_kind kind; /* kind of evidence that fits the model; valid if has_kind */
     int has_kind;
-    double theta[1 + RILL_NGRAM_MAX]; /* divided by lambda */
+    double theta[1 + RILL_NGRAM_MAX]; /* theta_0 to theta_4, divided by lambda */
     input_evidence *table;            /* [table_size] hash table by id, with linear probing */
-    size_t table_size, n;             /* a power of 2, or 0 */
+    size_t table_size, n;             /* table_size: a power of 2, or 0; n: entries in use */
 } lmbr;
 
 /* --- evidence of inputs ----------------------------------------------------------------------------------------------- */
 
-/* The slot of an id, or the empty slot for it; the table is never full. */
+/* Index of the id's entry in the hash table, or of the empty entry where it belongs; the table is never full. */
 static size_t table_index(const lmbr *l, int64_t id)
 {
     size_t index = (size_t)id & (l->table_size - 1);
@@ -52,7 +52,6 @@ static const rill_ngrams *find_ngrams(const lmbr *l, int64_t id)
     return l->n > 0 ? l->table[table_index(l, id)].ngrams : NULL;
 }
 
-/* Double the table. */
 static rill_status grow_evidence_table(lmbr *l)
 {
     const lmbr old = *l;
@@ -77,7 +76,7 @@ static rill_status add_evidence(lmbr *l, int64_t id, const rill_evidence_kind *k
     return RILL_OK;
 }
 
-/* Entries after the removed one move up where their hash allows. */
+/* Remove the input's evidence. The entries after it, up to an empty one, are inserted again, so that linear probing finds them. */
 static void done(void *self, int64_t item_id)
 {
     lmbr *l = self;
@@ -105,7 +104,7 @@ static rill_status begin(void *self, int64_t item_id)
     return status;
 }
 
-/* An instance serves one model only. */
+/* Set the kind of evidence at the first call only, since an instance serves one model. */
 static rill_status set_kind(lmbr *l, const rill_model *model)
 {
     if (l->has_kind) return RILL_OK;
@@ -133,7 +132,7 @@ static rill_status found(void *self, const rill_found *outputs)
 
 /* --- arguments -------------------------------------------------------------------------------------------------------- */
 
-/* Parameters that determine the thetas, unless these are set directly. */
+/* Parsed arguments. T, p and r determine the thetas, unless the argument `theta` sets them. */
 typedef struct parameters {
     double lambda, T, p, r, scale, self;
     int has_shape, has_thetas; /* T, p or r is set; thetas are set */
@@ -267,7 +266,8 @@ static rill_status create(const rill_scorer *table, rill_context *ctx, const cha
 
 /* --- scoring ---------------------------------------------------------------------------------------------------------- */
 
-/* The row's last actions of its phase, oldest first and right-aligned in out[0, 3); returns their number. */
+/* Write the last actions, at most 3, that the row's hypothesis has in the current phase, oldest first and right-aligned in out[0, 3);
+ * returns their number. */
 static int32_t get_last_actions(const rill_scorer_rows *rows, int32_t row, int32_t phases, int32_t *out)
 {
     int32_t n = 0, back = phases;
@@ -308,7 +308,7 @@ static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifier
     RILL__TRY(set_kind(l, rows->model));
     for (int32_t row = 0; row < rows->n; row++) {
         if (row == 0 || rows->item_id[row] != rows->item_id[row - 1]) g = find_ngrams(l, rows->item_id[row]);
-        if (g == NULL) continue; /* the first search with self=N */
+        if (g == NULL) continue; /* the first search with self=N has no evidence */
         RILL__TRY(rill_modifiers_reward(mods, row, (float)l->theta[0]));
         RILL__TRY(rill_modifiers_end_reward(mods, row, (float)l->theta[0]));
         RILL__TRY(add_row(l, g, rows, row, mods));
@@ -316,7 +316,7 @@ static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifier
     return RILL_OK;
 }
 
-/* A posterior is at most 1; the slack covers float rounding in sums. */
+/* Each posterior is at most 1; 1e-5 covers the float rounding of sums. */
 static double max_bonus(const void *self, double *end)
 {
     const lmbr *l = self;

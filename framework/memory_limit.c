@@ -3,22 +3,22 @@
  * The number of states that an item will need is unknown: its beam may stay narrow or fill, end soon or run to the length limit. So items
  * are admitted while they are expected to fit, and when they outgrow the limit:
  *
- *   1. The scheduler's choice is expanded if it fits. Otherwise the oldest items in flight are, as many as fit; the others pause with their
- *   states.
- *   2. When not even the oldest fits, the youngest items are preempted: their states are freed, their encoded inputs stay, and they restart
- *   when they are admitted again, before all waiting inputs. The oldest is never preempted.
- *   3. When the oldest is alone and does not fit, its input alone fails. A worker's engine has a share of the limit: there the item is
- *   parked first, and restarts when the engine has the whole limit.
+ *   1. The items that the scheduler chose are expanded if their new states fit. Otherwise the oldest items in flight are expanded, as many
+ *   as fit; all others pause and keep their states.
+ *   2. When not even the oldest item fits, the youngest items are preempted: their states are freed, their encoded inputs stay, and they
+ *   restart when they are admitted again, before all waiting inputs. The oldest item is never preempted.
+ *   3. When the oldest item is the only one in flight and does not fit, its input fails. If workers share the limit, the item is first
+ *   parked, and restarts when its engine has the whole limit.
  *
- * No answer changes: an item's search depends on that item alone, so a restarted search has the same result. And whether an input fails
+ * No output changes: an item's search depends on that item alone, so a restarted search has the same result. And whether an input fails
  * depends on that input alone, not on the schedule: it fails at the timestep for which its own states and the new ones exceed the limit.
  *
- * Every run ends. A timestep under 1 advances some item and preempts none. A timestep under 2 advances the oldest item, which stays the
- * oldest until it finishes, since items are admitted after it and only the last ones are preempted. So during each oldest item's life the
- * timesteps that preempt others are at most its own length; between two of them all items only advance, and their lengths are bounded too.
+ * Every run terminates. A timestep by rule 1 advances an item and preempts none. A timestep by rule 2 advances the oldest item, which stays
+ * the oldest until it finishes: items are admitted after it, and only the youngest are preempted. So while one item is the oldest, at most
+ * as many timesteps preempt as that item is long. Between two such timesteps items only advance, and their lengths are bounded.
  *
- * Inputs in flight take memory of their own, which the domain reports by their size. The size is only known after encoding, so the number
- * of inputs to encode is estimated from previous sizes: the limit may be exceeded by the last batch encoded.
+ * Encoded inputs take memory too. The domain declares the bytes per input and per unit of the input's size. The size is only known after
+ * encoding, so the number of inputs to encode is estimated from previous sizes, and the last batch encoded may exceed the limit.
  *
  * Divisions: the limit · admission · too few states. */
 #include <stdio.h>
@@ -28,9 +28,9 @@
 
 /* --- the limit ---------------------------------------------------------------------------------------------------- */
 
-/* `memory`, minus the fixed memory of all workers' runners, is divided: a quarter for inputs if these take any, a quarter for the rows
- * of timesteps if these do, the rest for states. The shares are fixed, so whether an input's search fits does not depend on the other
- * inputs in flight. */
+/* Divide the setting `memory`, minus the fixed memory of all workers' runners: a quarter for encoded inputs if they take memory, a quarter
+ * for a timestep's rows if they take memory, the rest for states. The parts are fixed, so whether an input's search fits does not depend on
+ * the other inputs in flight. */
 static rill_status share_memory(rill_engine *e, int32_t workers)
 {
     const rill_domain_info *info = &e->info;
@@ -112,7 +112,7 @@ int64_t memory_limit_free_nodes(const rill_engine *e)
     return (int64_t)e->hyps.node_limit - e->hyps.n_nodes - e->hyps.n_freed_nodes - promised;
 }
 
-/* A node per live candidate, and in each later phase one per candidate of a full beam. */
+/* One node per live beam entry in the first phase, and k nodes in each later phase. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
 {
     return e->items.item[slot].n_live + (int64_t)(e->info.phases - 1) * e->items.item[slot].settings->k;
@@ -120,7 +120,7 @@ int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
 
 /* --- admission ---------------------------------------------------------------------------------------------------- */
 
-/* An input is expected to need the average of those in flight, and at least a full beam. */
+/* A new input is expected to need as many nodes as the average item in flight, and at least k. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit)
 {
     if (e->memory_limit.max_nodes == 0) return admit;
@@ -171,7 +171,7 @@ rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t me
     return cost > (double)b->max_slot_bytes ? RILL_AGAIN : RILL_OK;
 }
 
-/* The window grows by one whenever as many items as its length have finished, and shrinks when states were too few. */
+/* running_window grows by one after running_window items have finished; memory_limit_shrink_window() lowers it. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot)
 {
     memory_limit *b = &e->memory_limit;
@@ -191,7 +191,7 @@ void memory_limit_shrink_window(rill_engine *e)
     e->memory_limit.finished_in_window = 0;
 }
 
-/* Preempt the item admitted last: it frees its states and is put aside for a restart. */
+/* Preempt the item admitted last: free its states, queue it for a restart with put(), and reset it to an initial beam. */
 static rill_status preempt_last(rill_engine *e, void (*put)(rill_engine *e, int32_t slot))
 {
     int32_t slot = running_pop_last(&e->running, &e->items);
@@ -240,11 +240,11 @@ static rill_status finish_with_found(rill_engine *e)
     rill_status status = engine_finish_item(e, slot);
     engine_free_nodes(e);
     if (status != RILL_AGAIN) return status;
-    items_push_ready_front(&e->items, slot); /* a scorer asked to decode it again */
+    items_push_ready_front(&e->items, slot); /* a scorer requested another search of the item */
     return RILL_OK;
 }
 
-/* The only item in flight does not fit. */
+/* Park, finish or fail the only item in flight, whose new states do not fit. */
 static rill_status handle_alone(rill_engine *e)
 {
     if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return preempt_last(e, memory_limit_park);

@@ -1,11 +1,14 @@
-/* Merging: an item's children in rank order (steps 2 to 4 of "One timestep of one item, exactly").
+/* Merging: an item's children in rank order (steps 2 to 4 of "One timestep of one item, exactly" in docs/algorithms.md).
  *
- * Each live entry's choices are sorted, so the best k of all are found with a heap of one head per entry: k pops, each logarithmic in the
- * beam width, for any k. Heads are ordered by score, then by the parent's rank; within a parent the domain's order resolves equal scores by
- * the smaller action. Together that is the rank order.
+ * The choices of each live beam entry are sorted. So the best k children of all entries are found with a heap of heads, one per entry: the
+ * entry's best child not taken yet. That takes k pops, each logarithmic in the beam width. Heads are ordered by score, then by the parent's
+ * rank; within a parent the domain's order resolves equal scores by the smaller action. Together that is the rank order.
  *
- * Outputs leave while children are popped. "top": the leading run of ended children. "immediate": ended ones among the first k leave, later
- * ones are dropped, live ones fill up to k. "shrink": as many are popped as places are left, and places of ended ones stay empty.
+ * Which popped children become outputs depends on the setting `finish`:
+ *
+ *   "top"         ended children before the first live child; other ended children stay in the beam
+ *   "immediate"   ended children among the first k; later ended children are dropped, and live children fill the beam up to k
+ *   "shrink"      all ended children popped; as many children are popped as the beam has places, and places of ended ones stay empty
  *
  * Constraint banks, sampling and diverse beam search choose children first; the chosen list is then processed in place of the heap.
  *
@@ -42,19 +45,19 @@ typedef struct merge {
     rill_engine *e;
     timestep *t;
     item *it;
-    const int32_t *rows; /* [width] row of each entry; NULL: one row each, in order */
+    const int32_t *rows; /* [width] row of each beam entry; NULL: one row per live entry, in order */
     merge_head *head;    /* the best head */
-    merge_key *heap;     /* keys of the heads, by parents' ranks */
+    merge_key *heap;     /* [n_heap] heap of the heads' keys; `rank` is the head's index in t->heads */
     int32_t n_heap;
-    int is_list;          /* 1: no heap is needed, since the chosen children follow `head` in rank order */
+    int is_list;          /* 1: no heap: `head` and the n_heap - 1 children after it were chosen, in rank order */
     int head_taken;       /* `head` has been taken and is advanced before the next access */
     int32_t n_candidates; /* candidates written so far */
     int32_t item_index;   /* the item's index in the selection */
-    int certify;          /* note abandoned children (certify.h) */
+    int certify;          /* record abandoned children (certify.h) */
 } merge;
 
-/* The first row of the item's live entries. With cube pruning in the timestep `row` is not advanced; rows of an item without it are
- * adjacent nevertheless. */
+/* The row of the item's first entry that has one. If an item of the timestep uses cube pruning, `row` is not advanced, and rows are read
+ * from m->rows; the rows of an item without cube pruning are adjacent nevertheless. */
 static int32_t first_row(const merge *m, const int32_t *row)
 {
     int32_t rank = 0;
@@ -64,7 +67,7 @@ static int32_t first_row(const merge *m, const int32_t *row)
     return m->rows[rank];
 }
 
-/* The function that chooses the item's children if not by score alone; NULL: none. */
+/* The function that chooses the item's children, in place of the heap; NULL: children are chosen by score alone. */
 static int32_t (*item_chooser(const merge *m, int32_t first))(timestep *, const item *, int32_t *)
 {
     if (m->it->settings->sample > 0) return sample_choose;
@@ -144,14 +147,15 @@ static inline void advance(merge *m)
     m->head = &m->t->heads[heap[0].rank];
 }
 
-/* Whether a head is left. Heads are advanced lazily, so that nothing after the last one needed is read. */
+/* Whether a head is left. Heads are advanced lazily, so that no choice after the last one needed is read. */
 static int has_head(merge *m)
 {
     if (m->head_taken) advance(m);
     return m->n_heap > 0;
 }
 
-/* Keep an output if it is among the best, which form a heap, worst first; returns whether one was evicted, in *out. */
+/* Keep an output if it is among the stop_after best, which form a heap with the worst on top. If that leaves an output over, the new one
+ * or an old one, write it to *out and return 1; else return 0. */
 static int keep_best_output(item *it, const item_output *output, item_output *out)
 {
     item_output *heap = it->outputs;
@@ -207,7 +211,7 @@ static int32_t head_length(const merge *m)
     return head->row < 0 ? m->it->beam[head->rank].length : m->it->timestep + (head->child.terminal != RILL_END);
 }
 
-/* The head has ended but is neither an output nor a candidate. */
+/* Drop the head, an ended child that becomes neither an output nor a candidate, and record its final score for certificates. */
 static void drop_head(const merge *m)
 {
     if (!m->certify) return;
@@ -216,7 +220,7 @@ static void drop_head(const merge *m)
     certify_note_bound(m->it, output.final_score);
 }
 
-/* Abandon the children that were not taken: none scores more than the head. */
+/* Record the children that were not taken as abandoned. Recording the heads suffices: no later child of a parent scores more. */
 static void abandon_heap(merge *m)
 {
     if (!m->certify || !has_head(m)) return;
@@ -230,7 +234,7 @@ static void abandon_heap(merge *m)
     }
 }
 
-/* Output the head. An ended entry that was in the beam passes its reference on. */
+/* Make the head an output. If the head is an ended beam entry, the output takes over the entry's reference to the hyp. */
 static void pop_output(merge *m)
 {
     rill_engine *e = m->e;
@@ -281,7 +285,7 @@ static void merge_children(merge *m, int last)
 {
     const child_quota quota = phase_quota(m->it, last);
     int32_t live = 0, popped = 0;
-    int leading = last; /* all children so far have ended, and may leave */
+    int leading = last; /* 1: the phase is the last, and all children so far have ended */
     for (; popped < quota.max_children && live < quota.max_live && has_head(m); popped++) {
         const int is_live = m->head->child.terminal == RILL_LIVE;
         leading &= !is_live;
@@ -306,7 +310,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         item *it = &e->items.item[t->selected[i]];
         int64_t n_children = (int64_t)it->n_live * stride + (it->width - it->n_live),
                 limit = rill__max_children(it->settings);
-        /* Samples all come from the first row, and each beam group chooses from it, via a heap of its choices. */
+        /* In the first timestep all samples are drawn from one row. Beam groups choose from that row through a heap of its choices. */
         const int32_t groups = it->settings->groups;
         const int64_t places = it->settings->sample > 0 || groups > 1 ? it->settings->k : 0;
         const int64_t chosen = groups > 1 ? places + stride : places;
@@ -320,7 +324,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
             need.max_width = (size_t)n_children;
         if (n_children > limit) n_children = limit;
         need.candidates += (size_t)n_children;
-        /* Twice: outputs of this merge, and those added if the item stops in this timestep; plus a best ended one. */
+        /* Twice n_children: outputs of this merge, and outputs added if the item stops in this timestep. Plus one: best_ended.c. */
         const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
         if (outputs > it->outputs_capacity) /* some slack while beams still widen */
             RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));
@@ -329,7 +333,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
     return hyp_pool_reserve(&e->hyps, (int64_t)need.candidates + t->n, t->n);
 }
 
-/* Set the per-item columns for heuristics; the item's candidates end at `end`. */
+/* Set the per-item columns for heuristics. `end`: end of the item's candidates; `chosen`: 1: not by score alone (item_chooser()). */
 static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t end, int chosen)
 {
     c->item_id[i] = it->id;
@@ -337,7 +341,7 @@ static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t e
     c->k[i] = it->settings->k;
     c->timestep[i] = it->timestep;
     c->n_outputs[i] = it->n_outputs;
-    /* Heuristics compare all candidates, but those of different banks, samples or groups must not be compared: keep all. */
+    /* Heuristics compare all candidates, but candidates of different banks, samples or groups are not comparable: keep all. */
     c->min_kept[i] = chosen ? INT32_MAX : it->settings->min_width - it->n_outputs;
     c->best_output_score[i] = c->best_path_score[i] = it->best_output_score;
     if (c->offset[i] < end && c->path_score[c->offset[i]] > c->best_path_score[i])

@@ -1,8 +1,8 @@
 /* Modifiers; modifiers.h.
  *
  * Entries are appended in order of arrival. Building the table sorts them by row and action (most arrive sorted), sums the values of each
- * action in order of arrival, and compresses the rows. Allowed sets of several scorers are intersected: an action stays when as many
- * scorers named it as restricted the row.
+ * action in order of arrival, and compresses the rows. Allowed sets of several scorers are intersected: an action stays if the number of
+ * scorers that allow it equals the number of scorers that restrict the row.
  *
  * Divisions: memory · scorer interface · layout. */
 #include <stdlib.h>
@@ -107,7 +107,7 @@ rill_status rill_modifiers_scale(rill_modifiers *b, int32_t row, int32_t action,
     return RILL_OK;
 }
 
-/* Record that the current scorer has forbidden an action in the row, an index in the whole call. */
+/* Record that the current scorer has forbidden an action in the row. `row`: index in the whole call. */
 static void note_blocked_by(rill_modifiers *b, int32_t row)
 {
     if (b->current_scorer < 0) return;
@@ -123,7 +123,7 @@ rill_status rill_modifiers_ban(rill_modifiers *b, int32_t row, int32_t action)
     return RILL_OK;
 }
 
-/* Count a restriction by the current scorer; converts *row to an index in the whole call. */
+/* Count the current scorer among those that restrict the row to a set of actions; converts *row to an index in the whole call. */
 static rill_status restrict_row(rill_modifiers *b, int32_t *row)
 {
     RILL__TRY(check_row(b, row, 0));
@@ -151,7 +151,7 @@ rill_status rill_modifiers_allow(rill_modifiers *b, int32_t row, int32_t action)
 rill_status rill_modifiers_allow_none(rill_modifiers *b, int32_t row)
 {
     RILL__TRY(restrict_row(b, &row));
-    /* One restriction without a set, so no action is in all sets. */
+    /* Count one restriction more than there are allowed sets, so that no action is in all of them. */
     b->n_restrictions[row]++;
     return RILL_OK;
 }
@@ -184,7 +184,8 @@ rill_status rill_modifiers_divide_banks(rill_modifiers *b, int32_t row, int32_t 
     return RILL_OK;
 }
 
-/* Assign an action to a bank. Also add a bonus of 0, so that the action is requested as a pick wherever the model ranks it. */
+/* Assign an action to a bank. The bonus of 0 makes the action a pick (rill_score_request): its log-probability is requested wherever
+ * the model ranks it. */
 rill_status rill_modifiers_assign_bank(rill_modifiers *b, int32_t row, int32_t action, int32_t bank)
 {
     int32_t index = row;
@@ -294,10 +295,10 @@ static rill_status reserve_layout(rill_modifiers *b, modifier_list *list)
     return rill_columns_grow(b->ctx, &list->memory, capacity, columns, 3, "what scorers say");
 }
 
-/* How the entries of one action are combined: sum the values, keep it only if all restricting scorers named it, or take the last. */
+/* How an action's entries are combined: sum the values, keep the action if all restricting scorers allow it, or take the last value. */
 typedef enum combine_mode { COMBINE_SUM, COMBINE_INTERSECT, COMBINE_LAST } combine_mode;
 
-/* Compress one list. */
+/* Convert a list of entries to compressed sparse rows. */
 static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine_mode mode)
 {
     RILL__TRY(reserve_layout(b, list));
@@ -326,7 +327,7 @@ static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine
     return RILL_OK;
 }
 
-/* The largest limit of any row. */
+/* The largest number of choices that any row may have, at most max_choices. */
 static int32_t max_row_limit(const rill_modifiers *b, int32_t max_choices)
 {
     int32_t largest = 1;

@@ -16,14 +16,14 @@ typedef struct modifier_entry {
 typedef struct modifier_list {
     modifier_entry *entry;
     size_t n, capacity;
-    int32_t *offset; /* the compressed form */
+    int32_t *offset; /* the list in compressed sparse rows, made from the entries (modifier_table) */
     size_t offset_capacity;
     int32_t *action;
     float *value, *factor;
-    rill_columns memory; /* memory block of the last three arrays */
+    rill_columns memory; /* memory block of action, value and factor */
 } modifier_list;
 
-/* A scorer's refusal of a row's input; its text is at text_offset in `reasons`. */
+/* A scorer's refusal of a row's input; the message is at text_offset in `reasons`. */
 typedef struct modifier_refusal {
     int32_t row;
     size_t text_offset;
@@ -34,8 +34,8 @@ typedef struct modifier_refusal {
 typedef struct modifier_table {
     int32_t max_choices;         /* M >= 1: the largest limit of any row */
     int limits_only;             /* 1: only max_choices and limit are set */
-    const int32_t *limit;        /* [n] limit of each row */
-    const uint8_t *end_rule;     /* [n] of rill_end_rule */
+    const int32_t *limit;        /* [n] maximum number of choices of each row */
+    const uint8_t *end_rule;     /* [n] bits of rill_end_rule */
     const int32_t *ban_offset;   /* [n+1] */
     const int32_t *ban_action;   /* banned actions */
     const int32_t *allow_offset; /* [n+1]; a row with an empty list is unrestricted */
@@ -51,7 +51,7 @@ typedef struct modifier_table {
     const int32_t *bank_offset;  /* [n+1]; NULL with banks: no assignments */
     const int32_t *bank_action;  /* actions that are candidates even beyond the best M, ... */
     const float *bank_target;    /* ... and their banks */
-    int32_t max_kept;            /* maximum number of kept actions in a row */
+    int32_t max_kept;            /* largest number of bank_action entries of any row */
     const int32_t *blocked_by;   /* [n]: 1 + the last scorer that forbade an action in the row; 0: none */
 } modifier_table;
 
@@ -62,7 +62,7 @@ struct rill_modifiers {
     int32_t current_scorer;  /* number of the scorer being called, -1: settings, ... */
     const char *scorer_name; /* ... its name, ... */
     int32_t first_row,
-        n_scorer_rows; /* ... and its rows: [first_row, first_row + n_scorer_rows), which it numbers from 0 */
+        n_scorer_rows; /* ... and its rows: [first_row, first_row + n_scorer_rows) of the call, which the scorer numbers from 0 */
     modifier_list add, ban, allow, bank;
     modifier_refusal *refusals; /* [n_refusals] */
     size_t n_refusals, refusals_capacity;
@@ -70,13 +70,13 @@ struct rill_modifiers {
     /* Per row, [n]; valid when the corresponding flag below is set. */
     uint8_t *end_rule;
     float *reward, *end_reward;
-    int32_t *n_restrictions;   /* scorers that restricted the row ... */
-    int32_t *last_restriction; /* ... and the last one of these, + 1 */
-    int32_t *limit;            /* most choices; INT32_MAX: no limit */
+    int32_t *n_restrictions;   /* number of scorers that restricted the row to a set of actions ... */
+    int32_t *last_restriction; /* ... and 1 + the last of these scorers */
+    int32_t *limit;            /* maximum number of choices; INT32_MAX: no limit */
     int32_t *n_banks, *default_bank;
     int32_t *blocked_by;
     rill_columns row_memory; /* memory block of the arrays above */
-    uint64_t *seen;          /* [seen_words] a bit per action, all zero between uses: ngram_blocking.c */
+    uint64_t *seen;          /* [seen_words] a bit per action, all 0 between uses (ngram_blocking.c) */
     size_t seen_words;
     int has_end_rule, has_reward, has_end_reward, has_allow, has_limit, has_factor, has_banks, has_blocked_by;
 };
@@ -85,9 +85,9 @@ void modifiers_init(rill_modifiers *b, rill_context *ctx, int32_t actions);
 void modifiers_finish(rill_modifiers *b);
 /* Clear everything and expect `n` rows. */
 rill_status modifiers_begin(rill_modifiers *b, int32_t n);
-/* Ignore limits on the row's choices. */
+/* Remove the limit on the number of the row's choices. */
 void modifiers_unlimit(rill_modifiers *b, int32_t row);
-/* Build the table for rows of up to `max_choices` choices. `rules` points into the builder until the next modifiers_begin(). */
+/* Build the table for rows of up to `max_choices` choices. *rules points into `b`: it is valid until the next modifiers_begin(). */
 rill_status modifiers_build(rill_modifiers *b, int32_t max_choices, modifier_table *rules);
 
 #endif

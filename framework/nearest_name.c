@@ -39,7 +39,7 @@ static int is_prefix(const char *name, const char *candidate)
     return *name == '\0';
 }
 
-/* Beyond this distance a suggestion confuses. A one-letter name with a wrong letter has nothing in common. */
+/* From this distance on a suggestion confuses. It is 1 for a name of one letter, which has nothing in common with another letter. */
 size_t rill__max_distance(const char *name)
 {
     size_t n = strlen(name);

@@ -10,7 +10,7 @@ static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t
     return 1;
 }
 
-/* `a` walks back along the path: the actions before it are compared with the last ones. */
+/* Ban each action `a` of the hypothesis whose preceding n - 1 actions equal the last n - 1 actions of the hypothesis. */
 static rill_status ban_ngrams(rill_modifiers *mods, int32_t row, int32_t n, const rill_hyp_node *hyps, int32_t h)
 {
     for (int32_t a = h; hyps[a].parent >= 0; a = hyps[a].parent)
@@ -18,7 +18,7 @@ static rill_status ban_ngrams(rill_modifiers *mods, int32_t row, int32_t n, cons
     return RILL_OK;
 }
 
-/* Whether the action is new since its bit was cleared; sets its bit. */
+/* Set the action's bit. Returns 1 if the bit was 0 before, else 0. */
 static int mark_seen(uint64_t *seen_bits, int32_t action)
 {
     const uint64_t bit = UINT64_C(1) << action % 64, old_bits = seen_bits[action / 64];

@@ -73,7 +73,7 @@ static double rounded(double score)
     return rill_read_number(text, NULL);
 }
 
-/* Add the n-grams that begin with action i. */
+/* Add the n-grams of entry `entry` that begin at position i of its actions. */
 static rill_status add_ngrams_from(rill_ngrams *g, const int32_t *action, int32_t n, int32_t i, int32_t entry)
 {
     int32_t gram[RILL_NGRAM_MAX], m = 0, step = g->kind.phases;
@@ -142,7 +142,7 @@ static void normalize_scores(rill_ngrams *g, double scale)
     for (size_t i = 0; i < g->n_entries; i++) g->score[i] /= sum;
 }
 
-/* Merge the occurrences of each n-gram, summing the mass of its entries. */
+/* Merge the occurrences of each n-gram, summing the probabilities of the entries that contain it. */
 static void merge_duplicates(rill_ngrams *g)
 {
     size_t n = 0;

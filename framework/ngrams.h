@@ -1,11 +1,11 @@
-/* Posteriors of n-grams of one input: a trie per phase, level by level.
+/* Posteriors of n-grams of one input: a trie per phase, stored level by level.
  *
  * Level m has the n-grams of m + 1 actions in lexicographic order, so the extensions of an n-gram of level m - 1 form one range, ascending
- * by their last action. A table is one block of words, stored in files as is:
+ * by their last action. A table is one block of 32-bit words, stored in files as is:
  *
- *     count[phase][level]   then for each phase and level: action[n] · posterior[n] · first[n + 1], except for the last level
+ *     count[phase][level]   then for each phase and level: action[n] · posterior[n] · first[n + 1] (the last level has no `first`)
  *
- * The children of node i are entries first[i] to first[i + 1] - 1 of the next level. */
+ * The extensions of n-gram i of a level are n-grams first[i] to first[i + 1] - 1 of the next level. */
 #ifndef RILL_NGRAMS_H
 #define RILL_NGRAMS_H
 
@@ -21,11 +21,11 @@ typedef struct ngram_level {
     const int32_t *first; /* NULL: the last level */
 } ngram_level;
 
-/* An occurrence of an n-gram in an entry; -1 after its last action. */
+/* An occurrence of an n-gram in an entry (output) of an n-best list. `action` is -1 after the n-gram's last action. */
 typedef struct ngram_occurrence {
     int32_t phase, action[RILL_NGRAM_MAX];
     int32_t entry;
-    double mass; /* posterior of the n-gram: summed probability of its entries, once known */
+    double mass; /* posterior of the n-gram, once computed: total probability of the entries that contain it */
 } ngram_occurrence;
 
 typedef struct ngram_edge {
@@ -39,7 +39,7 @@ struct rill_ngrams {
     uint32_t *word; /* [n_words] */
     size_t n_words, words_capacity;
     ngram_level level[NGRAM_PHASES][RILL_NGRAM_MAX];
-    /* Input of the table. */
+    /* What the table is computed from: scores of n-best entries, or lattice edges; then occurrences. */
     double *score; /* [n_entries] */
     size_t n_entries, scores_capacity;
     ngram_edge *edge; /* [n_edges] */
@@ -56,22 +56,22 @@ typedef struct ngram_range {
 /* The n-grams of m + 1 actions that extend context[0, m), oldest action first; m < 4. */
 ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *context, int32_t m);
 
-/* Record that `entry` contains the n-gram. */
+/* Record that `entry` contains the n-gram action[0, m). */
 rill_status ngrams_add(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry);
 /* Whether two occurrences are of the same n-gram. */
 static inline int ngrams_same(const ngram_occurrence *a, const ngram_occurrence *b)
 {
     return a->phase == b->phase && memcmp(a->action, b->action, sizeof a->action) == 0;
 }
-/* Sort the occurrences. */
+/* Sort the occurrences by phase, then by actions, then by entry. */
 void ngrams_sort(rill_ngrams *g);
 /* Build the table from `n_occurrences` distinct n-grams, sorted, with known masses. */
 rill_status ngrams_build(rill_ngrams *g);
 
-/* lattice.c: compute each n-gram of the lattice once, with its mass. */
+/* lattice.c: write each n-gram of the lattice to `occurrence`, once, with its mass. */
 rill_status ngrams_from_lattice(rill_ngrams *g, double scale);
 
-/* Set the level pointers from the words, which are untrusted. 0: not a valid table of this kind. */
+/* Validate the words, which may come from a file, and point `level` into them. Returns 0 if they are not a valid table of g->kind. */
 int ngrams_set_levels(rill_ngrams *g);
 /* Reserve n_words words; the table owns them. */
 rill_status ngrams_reserve(rill_ngrams *g, size_t n_words);

@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-/* Compares the first `length` bytes of `a` with `b`. */
+/* Whether the first `length` bytes of `a` equal the word `b`, "-" and "_" being equivalent. */
 static int same_word(const char *a, size_t length, const char *b)
 {
     for (; length > 0 && *b != '\0'; a++, b++, length--)
@@ -87,7 +87,8 @@ static const char *describe_values(const rill_option *option, char out[96])
     return out;
 }
 
-/* `quote`: around a text; "" for "true" or "a list". */
+/* Fail because the option does not accept `value`. `quote` is printed around `value`: a quotation mark, or "" if `value` is
+ * not a text but a JSON value such as null or a noun such as "a list". */
 static rill_status fail_found(rill_context *ctx, const rill_option *option, const char *quote, const char *value)
 {
     char label[RILL_OPTION_MAX], wanted[96];
@@ -100,7 +101,7 @@ static rill_status fail_value(rill_context *ctx, const rill_option *option, cons
     return fail_found(ctx, option, "\"", value);
 }
 
-/* rill's value of an option for a value of another toolkit; the value itself if it is none of these. */
+/* Translate another toolkit's value of an option ("float32") to rill's ("f32"). All other values are returned unchanged. */
 static const char *own_value(const rill_option *option, const char *value)
 {
     static const struct {
@@ -152,7 +153,7 @@ static rill_status read_bytes(rill_context *ctx, const rill_option *option, cons
     return RILL_OK;
 }
 
-/* Position of `value` in a list separated by bars, from 1; 0: not found. */
+/* Position of `value`, counted from 1, in a list of words separated by "|"; 0: not found. */
 static int32_t find_word(const char *words, const char *value)
 {
     size_t length = strlen(value);
@@ -206,9 +207,9 @@ rill_status rill_option_read(rill_context *ctx, const rill_option *option, const
     return RILL_OK;
 }
 
-/* --- values of documents and scripts ------------------------------------------------------------------------------ */
+/* --- values from JSON documents and scripts ----------------------------------------------------------------------- */
 
-/* A whole number without a fraction, so that 4.0 is "4"; other numbers with as many digits as they need. */
+/* Write a whole number without a fraction (4.0 as "4"), and any other number with enough digits to be read back exactly. */
 static void write_real(double value, char out[RILL_OPTION_MAX])
 {
     const int is_whole = value == floor(value) && fabs(value) < 1e15;
@@ -241,7 +242,7 @@ rill_status rill_option_text(rill_context *ctx, const rill_option *option, const
     return RILL_OK;
 }
 
-/* Whether the letters of two words are the same, in any order. */
+/* Whether two words are anagrams of each other. */
 static int same_letters(const char *a, const char *b)
 {
     int count[128] = {0}, differs = 0;

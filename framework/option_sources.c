@@ -25,7 +25,7 @@ static void free_text(rill_context *ctx, const char *text)
     if (text != NULL) rill_free(ctx, (char *)(uintptr_t)text, strlen(text) + 1);
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- creation and destruction ------------------------------------------------------------------------------------- */
 
 rill_status rill_option_source_create(rill_option_source **out, rill_context *ctx, rill_origin origin)
 {
@@ -164,7 +164,8 @@ rill_status rill_option_source_add_to_chain(rill_option_source *layer, rill_chai
     return add_to_chain(layer, chain, name, strlen(name), arguments != NULL ? arguments : "");
 }
 
-/* Option names have dashes; registered names may have underscores. */
+/* The registered name of the heuristic that an option names. Option names have dashes where registered names may have
+ * underscores. */
 static const char *registered_name(const rill_context *ctx, const char *name)
 {
     const rill_heuristic *h;
@@ -174,7 +175,7 @@ static const char *registered_name(const rill_context *ctx, const char *name)
     return name;
 }
 
-/* Add the scorer that collects its evidence with a search. */
+/* Add the scorer lmbr without a file of evidence: "self=N" makes it use the outputs of a first search of the same input. */
 static rill_status add_lmbr_self(rill_option_source *layer, const char *value)
 {
     rill_text arguments = {.ctx = layer->ctx};
@@ -184,7 +185,8 @@ static rill_status add_lmbr_self(rill_option_source *layer, const char *value)
     return status;
 }
 
-/* Add a chain entry from "NAME:ARGS", or from the arguments of the heuristic or scorer that the row names. */
+/* Add a heuristic, scorer or scheduler to its chain. `value` is "NAME:ARGS", or only the arguments if the option itself
+ * names the heuristic or scorer, as prune-absolute and lmbr do. */
 static rill_status add_entry(rill_option_source *layer, const rill_option *row, const char *value)
 {
     static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "scheduler"};
@@ -199,7 +201,7 @@ static rill_status add_entry(rill_option_source *layer, const rill_option *row, 
     return rill_option_source_add_to_chain(layer, RILL_CHAIN_HEURISTICS, registered_name(layer->ctx, heuristic), value);
 }
 
-/* Whether both texts are one value of the option, such as 1 and 1.0. */
+/* Whether both texts stand for the same value of the option, as "1" and "1.0" do. */
 static int is_same_value(rill_context *ctx, const rill_option *row, const char *a, const char *b)
 {
     union {
@@ -211,7 +213,7 @@ static int is_same_value(rill_context *ctx, const rill_option *row, const char *
     alone.offset = 0;
     if (strcmp(a, b) == 0) return 1;
     if (strncmp(row->name, PRUNE, sizeof PRUNE - 1) == 0) {
-        alone.type = RILL_OPTION_REAL; /* the heuristic reads its argument, which is a number as a rule */
+        alone.type = RILL_OPTION_REAL; /* the row has type TEXT, but thresholds are usually numbers */
         alone.min = -HUGE_VAL;
         alone.max = HUGE_VAL;
     } else if (row->type == RILL_OPTION_TEXT || row->type == RILL_OPTION_PATH) {
@@ -221,7 +223,7 @@ static int is_same_value(rill_context *ctx, const rill_option *row, const char *
     return alone.type == RILL_OPTION_REAL ? x.real == y.real : x.bytes == y.bytes;
 }
 
-/* Refuse a second, different value of an option, also under another of its names: one of the two would be lost. */
+/* Refuse a second, different value of an option, even under an alias, since one of the two values would be lost. */
 static rill_status check_repeated(const rill_option_source *layer, const rill_option *row, const char *old_value,
                                   const char *value)
 {
@@ -231,7 +233,8 @@ static rill_status check_repeated(const rill_option_source *layer, const rill_op
                      rill__option_label(layer->ctx, row->name, label), old_value, value);
 }
 
-/* Options that name a heuristic or a scorer of any kind may be repeated; the scheduler and a pruning threshold are one. */
+/* Set an option of rill_chain_table(). A source has at most one scheduler and one value of each prune-* option. The other
+ * options may be repeated: each value adds a heuristic or scorer. */
 static rill_status set_chain(rill_option_source *layer, const rill_option *row, const char *value)
 {
     char **place = &layer->chain_value[row - CHAIN_OPTIONS];
@@ -272,7 +275,8 @@ const rill_option *rill_option_row(const rill_context *ctx, const char *name)
     return row;
 }
 
-/* If several domains have the option, one of them must accept the value. */
+/* Check the value of a domain option or output option. If several domains have the option, at least one must accept the
+ * value. */
 static rill_status check_option(rill_context *ctx, const rill_option *row, const char *value)
 {
     const rill_domain *d;
@@ -341,7 +345,8 @@ static rill_status set_any(rill_option_source *layer, const char *name, const ch
     return set_option(layer, row, value);
 }
 
-/* Messages about a file spell options as keys of the file. */
+/* Set how messages about this source write option names: as keys ("beam_size") if the source is a file, else unchanged.
+ * Returns the previous style. */
 static rill_option_style enter_style(const rill_option_source *layer)
 {
     rill_context *ctx = layer->ctx;
@@ -436,7 +441,7 @@ rill_status rill_option_source_check(const rill_option_source *layer)
     return status;
 }
 
-/* Whether a source of higher precedence than sources[index] sets the option too. */
+/* Whether a source of higher precedence than layers[index] sets the option too. */
 static int is_overridden(const rill_option_source *const *layers, int index, const char *name)
 {
     for (int i = 0; i < index; i++)

@@ -5,10 +5,10 @@
 #include "internal.h"
 #include "rill/search_config.h"
 
-enum { RILL__CHAIN_OPTIONS = 16 }; /* rows of rill_chain_table() at most */
+enum { RILL__CHAIN_OPTIONS = 16 }; /* maximum number of rows of rill_chain_table() */
 
 typedef struct rill__chain {
-    rill_chain_entry *entry; /* [n] owns its strings */
+    rill_chain_entry *entry; /* [n] each entry owns its strings */
     size_t n, capacity;
     int is_set;
 } rill__chain;
@@ -16,12 +16,12 @@ typedef struct rill__chain {
 struct rill_option_source {
     rill_context *ctx;
     rill_origin origin;
-    char *value[64]; /* [rows of rill_setting_table()]; NULL: not set */
+    char *value[64]; /* the value of each row of rill_setting_table(), as a text; NULL: not set */
     rill_pair *option;
-    size_t n_options, options_capacity; /* options of domains */
+    size_t n_options, options_capacity; /* domain options and output options */
     rill__chain chain[RILL_CHAINS];
     char *
-        chain_value[RILL__CHAIN_OPTIONS]; /* [rows of rill_chain_table()] of options that are set once; NULL: not set */
+        chain_value[RILL__CHAIN_OPTIONS]; /* [rows of rill_chain_table()] values of single-valued rows; NULL: not set */
     rill_budget_fn budget;                /* replaces the setting `budget` */
     void *budget_user;
     rill_key_fn cube_key; /* NULL: not set */

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Check a text of old_length bytes after a domain's method appended to it; a text with an impossible length is cut back. */
+/* Check `text`, which had old_length bytes before a domain's method appended to it. If its length is now impossible, it is
+ * cut back. */
 static rill_status check_text(const output_writer *w, rill_status status, const char *method, size_t old_length,
                               rill_text *text)
 {
@@ -46,7 +47,7 @@ static const char *next_text(const char *text, const rill_output *output, int32_
     return text;
 }
 
-/* Whether one of the n outputs has the same text as the one just written at `from`. */
+/* Whether one of the n outputs has the same text as the output whose text was just written at byte `from` of `text`. */
 static int is_repeated(const output_writer *w, const rill_output *outputs, int32_t n, const rill_text *text,
                        size_t from)
 {
@@ -91,7 +92,7 @@ void output_writer_set_pointers(const output_writer *w, result_record *record, c
     }
 }
 
-/* The hypothesis of an output without states. */
+/* An output's hypothesis for finalize(), without the item's slot and states. */
 static rill_hypothesis stateless_hypothesis(const rill_output *output, const int32_t *action, const float *logp)
 {
     return (rill_hypothesis){.slot = RILL_NO_NODE,

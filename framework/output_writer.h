@@ -1,8 +1,9 @@
-/* Output writer: finalize outputs into texts.
+/* Output writer: write the texts of outputs with the domain's finalize().
  *
- * Normally done as an item finishes, on the engine's thread, while its states and its slot still exist. If the domain needs neither
- * (rill_domain_info.finalize_anywhere) and results go to another thread anyway, texts are written there (worker_pool.c): a record then
- * leaves the engine with its outputs' actions only, and with extra outputs if `distinct` may drop some. */
+ * Normally the engine's thread writes the texts when an item finishes, while the item's states and slot still exist. If
+ * finalize() needs neither (rill_domain_info.finalize_anywhere) and results go to another thread anyway, that thread writes
+ * the texts (worker_pool.c). A record then leaves the engine with actions but no texts, and with extra outputs if
+ * `distinct` may drop some. */
 #ifndef RILL_OUTPUT_WRITER_H
 #define RILL_OUTPUT_WRITER_H
 
@@ -13,21 +14,23 @@
 typedef struct output_writer {
     rill_context *ctx;
     const rill_domain *domain;
-    void *self;                /* a runner's */
-    const char *const *fields; /* [n_fields] borrowed from the setup */
+    void *self;                /* the runner that the domain's methods get */
+    const char *const *fields; /* [n_fields] names of output fields; borrowed from the setup */
     int32_t n_fields;
-    int is_deferred; /* results leave the engine without texts */
+    int is_deferred; /* 1: results leave the engine without texts, which another thread writes */
     backtrace_buffer backtrace;
 } output_writer;
 
-/* Append the text of a hypothesis, NUL-terminated, and its fields. With `distinct`, if one of the n outputs whose texts are in `text` has
- * the same text, nothing is appended and *is_new is 0.
- *   RILL_OK · what the domain fails with */
+/* Append the text of a hypothesis, NUL-terminated, and its fields; set out->text_bytes. `text` already holds the texts of
+ * outputs[0, n). With `distinct`, if one of these texts is equal to the new one, nothing is appended and *is_new is 0.
+ *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() or field() */
 rill_status output_writer_append(const output_writer *w, const rill_hypothesis *h, int distinct,
                                  const rill_output *outputs, int32_t n, rill_text *text, rill_output *out, int *is_new);
-/* Set the outputs' pointers to their texts and actions, which will not move any more. */
+/* Set the pointers of the record's outputs to their texts, actions and log-probabilities. Call this when all outputs have
+ * been added, since appending may move these arrays. */
 void output_writer_set_pointers(const output_writer *w, result_record *record, const rill_text *text);
-/* Write the texts of a record that the engine delivered without texts. The texts are stored in `text`, and valid until its next use. */
+/* Write the texts of a record that the engine delivered without texts. The texts are stored in `text`, and are valid until
+ * `text` is used again. */
 rill_status output_writer_write_deferred(const output_writer *w, result_record *record, rill_text *text);
 
 #endif

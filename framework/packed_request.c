@@ -3,13 +3,15 @@
 
 #include <math.h>
 
-/* The beginning of a packed request. Among its pointers only `user` is valid; for the others only NULL or not matters. */
+/* The beginning of a packed request. Its pointers to data other than `user` are invalid: they only say, by being NULL or
+ * not, which parts follow. */
 typedef struct packed_head {
     rill_request request;
     double start_time;
 } packed_head;
 
-/* First byte of a packed argument; after OWN_ARGUMENT comes its text. */
+/* First byte of a packed argument. DEFAULT_ARGUMENT: the setup's argument applies; OWN_ARGUMENT: a NUL-terminated text
+ * follows. */
 enum { DEFAULT_ARGUMENT = 0, OWN_ARGUMENT = 1 };
 
 static rill_status pack_arguments(rill_text *out, const char *const *list, int32_t n)
@@ -22,7 +24,8 @@ static rill_status pack_arguments(rill_text *out, const char *const *list, int32
     return RILL_OK;
 }
 
-/* Settings whose size is impossible are packed with that size alone; the request is refused when it is created. */
+/* Settings with an impossible struct_size are packed as zeros with that struct_size, so that request_create_at() refuses
+ * the request. */
 static rill_status pack_settings(rill_text *out, const rill_settings *settings)
 {
     rill_settings own = {0};

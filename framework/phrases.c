@@ -22,7 +22,7 @@ rill_status phrases_fail(phrases *list, const char *name, const char *format, ..
     return rill_text_printf(&list->fail_reason, "%s: %s", name, text);
 }
 
-/* Record a phrase of the n actions appended last. */
+/* Append a phrase that consists of the n actions written after the first n_actions of list->action. */
 static rill_status add_phrase(phrases *list, int32_t n)
 {
     RILL__TRY(RILL__GROW(list->ctx, list->phrase, list->phrases_capacity, list->n + 1, "phrases"));

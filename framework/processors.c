@@ -1,9 +1,10 @@
 /* Number of processors that this process may use.
  *
- * taskset and containers with fixed processors set the affinity mask. Containers with a share of processors have a cgroup quota:
- * microseconds of processor time per period, in `cpu.max` (version 2) or `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1). A quota
- * applies to all nested groups, so the groups above are read too. In a container the group's path may be the host's, of which only the
- * root then exists. */
+ * taskset and containers with fixed processors set the affinity mask. Containers with a share of processors have a cgroup
+ * quota: microseconds of processor time per period, in `cpu.max` (version 2) or `cpu.cfs_quota_us` and `cpu.cfs_period_us`
+ * (version 1). A group's quota applies to all groups inside it too, so the quotas of all enclosing groups are read. In a
+ * container the path of the process's group may be its path on the host. Then only the root of that path exists in the
+ * container. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* Processors that a quota amounts to, rounded up; 0: no quota. */
+/* Number of processors that a quota amounts to, rounded up; 0: no quota. */
 static int32_t whole_processors(long long quota, long long period)
 {
     if (quota <= 0 || period <= 0) return 0;
@@ -42,7 +43,7 @@ static int32_t quota_v1(const char *group)
     return rill__read_start(path, period, sizeof period) ? whole_processors(atoll(quota), atoll(period)) : 0;
 }
 
-/* The smallest quota of the group at `mount` + `path` and of the groups above it. */
+/* The smallest quota, in processors, of the group at `mount` + `path` and of all groups that enclose it; 0: no quota. */
 static int32_t min_quota(const char *mount, const char *path, int32_t (*quota_fn)(const char *group))
 {
     char group[PATH_BYTES];
@@ -66,7 +67,8 @@ static int lists_cpu(const char *list, size_t length)
     return 0;
 }
 
-/* A line of /proc/self/cgroup: "0::/path" of version 2, "4:cpu,cpuacct:/path" of version 1. */
+/* The quota, in processors, of the group on a line of /proc/self/cgroup; 0: no quota. The line is "0::/path" in version 2,
+ * "4:cpu,cpuacct:/path" in version 1. */
 static int32_t line_quota(const char *root, const char *line)
 {
     char mount[PATH_BYTES];
@@ -79,7 +81,7 @@ static int32_t line_quota(const char *root, const char *line)
         return min_quota(mount, path, quota_v2);
     }
     if (!lists_cpu(list, length)) return 0;
-    snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/cpu", root); /* systems link their own directory to this name */
+    snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/cpu", root); /* a link if the directory is named cpu,cpuacct */
     return min_quota(mount, path, quota_v1);
 }
 

@@ -1,6 +1,6 @@
-/* Re-decoding: calls scorers' begin(), found() and done() for inputs. After found() a scorer may request another search: the item then
- * restarts in flight, from its encoded input. Its search depends only on itself and on what scorers keep for it, so no schedule changes
- * the result. */
+/* Re-decoding: call scorers' begin(), found() and done() for inputs, and decode an input again if found() requests it. The
+ * item then stays in flight and restarts from its encoded input. The new search depends only on the input and on what
+ * scorers have stored for it, so the schedule does not change the result. */
 #include "engine_internal.h"
 
 static const rill_scorer *get_scorer(const rill_engine *e, int32_t i)
@@ -13,7 +13,7 @@ static void *get_scorer_self(const rill_engine *e, chain_instance *const *instan
     return instances[e->chain.n_heuristics + i]->self;
 }
 
-/* Scorers [0, n) of the chain. */
+/* Call done() of the chain's first n scorers. */
 static void notify_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
@@ -46,7 +46,7 @@ const rill_found_output *rill_found_output_at(const rill_found *found, int32_t i
     return (const rill_found_output *)found->outputs + i;
 }
 
-/* List the item's outputs, which are sorted, for found(). */
+/* Write the item's outputs, which are already sorted, to *found, in the form that scorers' found() gets. */
 static rill_status list_outputs(rill_engine *e, int32_t slot, rill_found *found)
 {
     const item *it = &e->items.item[slot];

@@ -1,4 +1,4 @@
-/* The registry: tables by name, and plugins from shared objects.
+/* The registry: the tables of domains, heuristics, scorers and schedulers by name, and plugins from shared objects.
  *
  * Invariant: every table in a list has the right abi_version, a struct_size that covers the mandatory members, and those members are set;
  * so the engine never checks again. Lists are short, so lookup is a linear scan.
@@ -55,7 +55,7 @@ static void list_clear(rill_context *ctx, rill__table_list *list)
 
 /* --- checks ------------------------------------------------------------------------------------------------------- */
 
-/* A mandatory member. */
+/* A mandatory member of a table. */
 typedef struct table_member {
     const char *name;
     size_t offset;
@@ -81,16 +81,16 @@ static const table_member scheduler_members[] = {
 typedef struct table_kind {
     const char *word;
     const table_member *members;
-    size_t size; /* smallest size of a table */
+    size_t size; /* smallest struct_size that is accepted */
 } table_kind;
 
-/* The size of each table in this ABI version: members appended later follow it, and a table without them is accepted. */
+/* The size that each table had when this ABI version began. A table without the members appended since then is accepted. */
 static const table_kind domain_kind = {"domain", domain_members, offsetof(rill_domain, split)};
 static const table_kind heuristic_kind = {"heuristic", heuristic_members, sizeof(rill_heuristic)};
 static const table_kind scorer_kind = {"scorer", scorer_members, sizeof(rill_scorer)};
 static const table_kind scheduler_kind = {"scheduler", scheduler_members, sizeof(rill_scheduler)};
 
-/* The changes that a plugin of an older version must make. */
+/* Ends of the message about a plugin built for an older ABI version: what changed since version 1 or 2. */
 static const char changes_since_1[] =
     "this rill's headers. New in version 2: a domain's score() answers with the model's own best choices and "
     "with picks, lookup() and rill_select() are gone, and open(), create() and canonical() get their table "
@@ -118,7 +118,7 @@ static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, 
     return RILL_OK;
 }
 
-/* Names are used on command lines, where ':' and ',' separate. */
+/* Names are used on command lines, where ':' and ',' are separators. */
 static int is_valid_name(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -149,15 +149,15 @@ static rill_status check_table(rill_context *ctx, const table_kind *k, const ril
 
 /* --- registration and lookup -------------------------------------------------------------------------------------- */
 
-/* Names that the library uses itself. The command and run files check for conflicts with their own names. */
+/* Whether an option of the library has this name. The command and run files check for conflicts with their own names. */
 static int is_reserved_name(const char *name)
 {
     return rill_option_find(rill_setting_table(), name) != NULL || rill_option_find(rill_chain_table(), name) != NULL ||
            rill_option_find(rill_output_table(), name) != NULL;
 }
 
-/* Whether this name or alias of the option belongs to another option of another domain; domains may share an option of one name and
- * type. */
+/* Whether a registered domain has a different option under this name or alias. Domains may share an option if its name and
+ * type are the same. */
 static int differs_elsewhere(const rill_context *ctx, const rill_option *option, const char *name)
 {
     const rill_domain *d;
@@ -168,7 +168,7 @@ static int differs_elsewhere(const rill_context *ctx, const rill_option *option,
     return 0;
 }
 
-/* A name is an option of command lines, "--turns", and a key of configurations, "turns". */
+/* An option's name is written on command lines ("--turns") and as a key in configurations ("turns"). */
 static int is_valid_option_name(const char *name)
 {
     enum { MIN_OPTION_NAME = 2, MAX_OPTION_NAME = 40 };
@@ -348,7 +348,7 @@ static rill_status register_plugin(rill_context *ctx, const rill_plugin_table *p
     return register_all(ctx, &scheduler_kind, &ctx->schedulers, (const void *const *)plugin->schedulers);
 }
 
-/* dlsym() returns an object pointer; a function pointer is read out of its bytes, which ISO C allows. */
+/* dlsym() returns an object pointer. ISO C defines no cast from it to a function pointer, so its bytes are copied. */
 static rill_plugin_fn find_entry(void *library)
 {
     void *symbol = dlsym(library, "rill_plugin");
@@ -364,7 +364,7 @@ static int is_plugin_file(const char *path)
     return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
-/* Append the path of the folder of installed plugins: `rill` beside the file that contains this code. */
+/* Append the path of the folder of installed plugins: the folder `rill` next to the binary that contains this code. */
 static rill_status append_folder(rill_text *out)
 {
     static const char anchor = 0;
@@ -374,7 +374,7 @@ static rill_status append_folder(rill_text *out)
     return rill_text_printf(out, "%.*srill", slash != NULL ? (int)(slash + 1 - file) : 0, file);
 }
 
-/* `begin`: start of the path in the text. */
+/* Append the path of the plugin `name`, which may be a path already. `begin`: byte of `out` at which the path begins. */
 static rill_status find_plugin(const char *name, rill_text *out, size_t begin)
 {
     static const struct {
@@ -393,7 +393,7 @@ static rill_status find_plugin(const char *name, rill_text *out, size_t begin)
         return rill_fail(out->ctx, RILL_ERR_NOT_FOUND,
                          "plugin %s: found neither a file of that path nor a plugin of that name in %.*s", name,
                          (int)(folder - begin), out->data + begin);
-    out->length = begin; /* a folder: opening it gives the error */
+    out->length = begin; /* `name` is a folder: opening it gives the error */
     return rill_text_append(out, name, strlen(name));
 }
 

@@ -1,14 +1,14 @@
 /* Progress reports; request_progress.h.
  *
- * The final part is the common prefix of all hypotheses that may still become outputs: those of the beam and the outputs kept. Later
- * hypotheses extend these, so the prefix never becomes shorter during a search. With a scorer that may have the input decoded again
- * (rill_scorer.found), and in exact search, nothing is final. A preempted item repeats its earlier timesteps, which are not reported
- * again. */
+ * The final part of a report is the common prefix of all hypotheses that may still become outputs: those in the beam, the
+ * outputs found so far and the best ended hypothesis. Later hypotheses extend these, so the prefix never becomes shorter
+ * during a search. Nothing is final in exact search, or with a scorer that may have the input decoded again
+ * (rill_scorer.found). A preempted item repeats its earlier timesteps, which are not reported again. */
 #include "request_progress.h"
 
 typedef struct hyp_path {
     int32_t hyp;
-    int32_t depth; /* actions on its path */
+    int32_t depth; /* number of actions from the root to `hyp` */
 } hyp_path;
 
 static int32_t hyp_depth(const hyp_pool *f, int32_t hyp)
@@ -18,7 +18,7 @@ static int32_t hyp_depth(const hyp_pool *f, int32_t hyp)
     return depth;
 }
 
-/* The longest common prefix of two hypotheses. */
+/* The longest common prefix of the hypotheses `a` and `hyp`. */
 static hyp_path common_prefix(const hyp_pool *f, hyp_path a, int32_t hyp)
 {
     hyp_path b = {hyp, hyp_depth(f, hyp)};
@@ -42,7 +42,8 @@ static hyp_path common_path(const rill_engine *e, const item *it)
     return common;
 }
 
-/* Append the text of a partial hypothesis, as of a truncated output unless it has ended, and a NUL. */
+/* Append the text of a partial hypothesis and a NUL. *length is the length of the text in bytes, without the NUL. The
+ * domain gets the hypothesis as a truncated one, unless it has ended. */
 static rill_status write_partial(rill_engine *e, int32_t slot, const hyp_path *p, rill_text *text, size_t *length)
 {
     const beam_entry *best = &e->items.item[slot].beam[0];

@@ -4,8 +4,8 @@
 
 #include "engine_internal.h"
 
-/* After a timestep: report on its items that continue and have a progress callback. Called only if there are such requests.
- *   RILL_OK · RILL_ERR_MEMORY · what the domain's finalize fails with */
+/* After timestep `t`, call the progress callbacks of its items that continue. Called only if some request has a callback.
+ *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() */
 rill_status progress_report(rill_engine *e, const timestep *t);
 
 #endif

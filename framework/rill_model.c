@@ -1,7 +1,9 @@
-/* Models and their runners: a domain's table together with the model that its open() made, and the runners that decode with it.
+/* Models and their runners. A rill_model is a domain's table with the model that the table's open() made; a runner is one
+ * engine's use of it.
  *
- * Invariant: with a domain that has runners the model is const once it is open, so any number of threads may query it and start runners;
- * failures are recorded in the caller's context. A domain without runners is its own runner: one engine at a time. */
+ * Invariant: if the domain has runners, the model is const once it is open, so any number of threads may query it and start
+ * runners. Failures are recorded in the caller's context. If the domain has no runners, the model is its own runner and
+ * serves one engine at a time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +24,7 @@ static rill_status check_bad_words(rill_context *ctx, const rill_domain *domain,
     return RILL_OK;
 }
 
-/* Replace 0 by defaults, refuse invalid values. */
+/* Check what the domain's open() wrote to *info: replace 0 by defaults, and refuse invalid values. */
 static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill_domain_info *info)
 {
     if (info->phases == 0) info->phases = 1;
@@ -215,7 +217,7 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
-/* Check the actions that a domain's tokenize() returned: `written` of `n`. */
+/* Check the n actions that a domain's tokenize() returned, of which the first `written` are in `action`. */
 static rill_status check_actions(const rill_model *model, rill_context *ctx, const int32_t *action, int32_t written,
                                  int32_t n)
 {
@@ -230,7 +232,7 @@ static rill_status check_actions(const rill_model *model, rill_context *ctx, con
     return RILL_OK;
 }
 
-/* The action that a word names; a number if that action has no name. RILL_NO_ACTION: none. */
+/* The action that a word names, or the action whose id the word is, if that action has no name. RILL_NO_ACTION: none. */
 static int32_t named_action(const rill_model *model, rill_context *ctx, const char *word, size_t length)
 {
     const int32_t found = rill_model_find_action(model, word, length);
@@ -269,7 +271,7 @@ static rill_status read_action_names(const rill_model *model, rill_context *ctx,
 rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                 int32_t *action, int32_t capacity, int32_t *n)
 {
-    enum { MAX_TEXT_BYTES = 1 << 26 }; /* tokenizers use 32-bit counts, and normalised texts are longer */
+    enum { MAX_TEXT_BYTES = 1 << 26 }; /* tokenizers count in 32 bits, and normalisation may lengthen a text */
     const rill_domain *domain = model->domain;
     *n = 0;
     if (domain->tokenize == NULL && domain->find_action == NULL)
@@ -286,7 +288,7 @@ rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, cons
     return rill__domain_status(ctx, domain, status, "tokenize");
 }
 
-/* Whether the parts are in order, disjoint and inside the input. */
+/* Whether the parts are in order, disjoint, and inside the input after its first `head` bytes. */
 static int is_valid_split(const rill_part *part, int32_t n, size_t length, size_t head)
 {
     size_t min_begin = head;

@@ -1,4 +1,4 @@
-/* A whole run: read, step, write. */
+/* A whole run: read inputs, step the engine, write results. */
 #include "rill/run.h"
 
 #include <stdio.h>
@@ -12,9 +12,9 @@ typedef struct run {
     void *read_user;
     rill_write_fn write;
     void *write_user;
-    int reader_ended;                /* end of input */
-    rill_status failed;              /* status that the reader failed with ... */
-    char error[RILL__MESSAGE_BYTES]; /* ... and its message, which later steps must not overwrite */
+    int reader_ended;                /* 1: the reader has no more inputs, or has failed */
+    rill_status failed;              /* the reader's failure; RILL_OK: none */
+    char error[RILL__MESSAGE_BYTES]; /* message of the run's failure: a copy that later calls do not overwrite */
 } run;
 
 static rill_status write_results(run *r)
@@ -24,7 +24,7 @@ static rill_status write_results(run *r)
     return RILL_OK;
 }
 
-/* An input that the engine refuses becomes a failed input. */
+/* Submit a request. If the engine refuses it, it becomes a failed input, and the run continues. */
 static rill_status submit(const run *r, const rill_request *req)
 {
     char message[RILL__MESSAGE_BYTES];
@@ -47,7 +47,7 @@ static rill_status read_inputs(run *r)
         } else if (status == RILL_ERR_INPUT) {
             RILL__TRY(engine_submit_failed(r->engine, status, read_error_text(&req), req.user));
         } else if (status < 0) {
-            /* Inputs read before are decoded and written first. */
+            /* The run fails only after the inputs read so far have been decoded and written. */
             r->failed = status;
             snprintf(r->error, sizeof r->error, "%s", rill_error(r->engine->ctx));
             r->reader_ended = 1;

@@ -1,6 +1,7 @@
 /* Running items: the items in flight, in order of admission, with a column for everything that schedulers see.
  *
- * Columns are kept up to date instead of gathered, since items are not cached. Invariant: items->running_index[slot[i]] == i. */
+ * The columns are updated when an item changes, because gathering them from the items would cost cache misses. Invariant:
+ * items->running_index[slot[i]] == i. */
 #ifndef RILL_RUNNING_H
 #define RILL_RUNNING_H
 
@@ -12,22 +13,22 @@ typedef struct running_items {
     int32_t n;
     int32_t *slot, *timestep, *width;
     int64_t *id, *size, *refill_index;
-    uint8_t *marks;         /* bits RUNNING_TAKEN and RUNNING_NAMED; zero between choices */
-    int32_t *order;         /* output of the scheduler */
-    int32_t *skipped_index; /* items skipped while choosing */
-    int32_t n_overdue;      /* items passed over so often that they go first */
+    uint8_t *marks;         /* bits RUNNING_TAKEN and RUNNING_NAMED; 0 between selections */
+    int32_t *order;         /* indexes of items, in the order that the scheduler chose */
+    int32_t *skipped_index; /* indexes of items skipped in the current selection */
+    int32_t n_overdue;      /* number of overdue items: these are selected first */
 } running_items;
 
 enum {
-    RUNNING_TAKEN = 1,     /* chosen in this timestep */
-    RUNNING_NAMED = 2,     /* the scheduler has chosen the item, in the part of its order that has been read */
-    RUNNING_MAX_SKIPS = 8, /* an item passed over this often goes first */
-    /* an item that was not expanded for this many rounds goes first too; a round is one expansion per live hypothesis in flight */
+    RUNNING_TAKEN = 1,     /* the item is selected for this timestep */
+    RUNNING_NAMED = 2,     /* the item occurs in the part of the scheduler's order read so far */
+    RUNNING_MAX_SKIPS = 8, /* an item passed over this many times is overdue */
+    /* an item not expanded for this many rounds is overdue too; a round is one expansion per live hypothesis in flight */
     RUNNING_MAX_ROUNDS = 4
 };
 
 void running_finish(running_items *f);
-/* Live hypotheses of all items in flight. */
+/* Number of live hypotheses of all items in flight. */
 int64_t running_n_live(const running_items *f);
 /* Reserve memory for `n` items. */
 rill_status running_reserve(running_items *f, size_t n);
@@ -37,7 +38,7 @@ void running_append(running_items *f, items *all, int32_t slot, int64_t refill_i
 void running_update(running_items *f, const items *all, int32_t slot);
 /* Remove the item admitted last; returns its slot. */
 int32_t running_pop_last(running_items *f, items *all);
-/* The item was expanded: it is no longer overdue. */
+/* Reset the number of times that an item was passed over, so that the item is not overdue. */
 void running_clear_overdue(running_items *f, items *all, int32_t slot);
 /* Move the item at index `from` to `to` <= from. */
 void running_move(running_items *f, items *all, int32_t to, int32_t from);

@@ -160,8 +160,9 @@ static rill_status refill_when_empty(void *self, const rill_sched_view *sched_vi
 static rill_status refill_at_share(void *self, const rill_sched_view *sched_view, int32_t *admit)
 {
     (void)self;
-    *admit = sched_view->n <= sched_view->refill * sched_view->max_items ? sched_view->max_items
-                                                                         : 0; /* the engine caps it at the free places */
+    *admit = sched_view->n <= sched_view->refill * sched_view->max_items
+                 ? sched_view->max_items
+                 : 0; /* the engine caps it at the free places */
     return RILL_OK;
 }
 

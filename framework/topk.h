@@ -16,10 +16,10 @@
 /* Choices after modifiers: row r has entries [r*stride, r*stride + count[r]), best first: score descending, then smaller action. */
 typedef struct choice_table {
     int32_t stride;
-    int32_t *count;  /* [n] */
-    int32_t *action; /* [n, stride] */
-    float *logp;     /* [n, stride] the model's log-probabilities */
-    float *score;    /* [n, stride] logp with modifiers applied; without modifiers the array `logp` itself */
+    int32_t *count;    /* [n] */
+    int32_t *action;   /* [n, stride] */
+    float *logp;       /* [n, stride] the model's log-probabilities */
+    float *score;      /* [n, stride] logp with modifiers applied; without modifiers the array `logp` itself */
     uint8_t *terminal; /* [n, stride] rill_terminal of each choice */
 } choice_table;
 

@@ -454,6 +454,14 @@ rill_status worker_pool_run(worker_pool *f)
     }
 }
 
+void worker_pool_remove_workers(worker_pool *f, int32_t n)
+{
+    pthread_mutex_lock(&f->lock);
+    f->n_busy -= n;
+    pthread_cond_broadcast(&f->worker_cond);
+    pthread_mutex_unlock(&f->lock);
+}
+
 void worker_pool_stop(worker_pool *f)
 {
     pthread_mutex_lock(&f->lock);

@@ -96,6 +96,8 @@ void worker_pool_finish(worker_pool *f);
 rill_status worker_pool_run(worker_pool *f);
 /* As rill_workers_cancel(). */
 rill_status worker_pool_cancel(worker_pool *f, int64_t id);
+/* Go on without n workers, whose threads could not be started. */
+void worker_pool_remove_workers(worker_pool *f, int32_t n);
 /* Tell the workers to stop. */
 void worker_pool_stop(worker_pool *f);
 /* The workers have stopped: write finished results, skipping missing ids. */

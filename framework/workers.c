@@ -329,12 +329,18 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
     f->read_user = read_user;
     f->write = write;
     f->write_user = write_user;
-    int32_t started = start_threads(all);
-    rill_status status = started == all->n ? worker_pool_run(f)
+    const int32_t started = start_threads(all);
+    if (started > 0 && started < all->n) {
+        rill_log(all->ctx, RILL_LOG_WARNING,
+                 "the system starts no more threads: %d of %d workers run (ulimit -u, or the container's limit, "
+                 "allows more)",
+                 (int)started, (int)all->n);
+        worker_pool_remove_workers(f, all->n - started);
+    }
+    const rill_status status = started > 0 ? worker_pool_run(f)
                                            : rill_fail(all->ctx, RILL_ERR_MEMORY,
-                                                       "worker %d: cannot start its thread: use fewer workers, or "
-                                                       "raise the limit of threads (ulimit -u, or the container's)",
-                                                       (int)started);
+                                                       "workers: cannot start a thread: use one worker, or raise the "
+                                                       "limit of threads (ulimit -u, or the container's)");
     worker_pool_stop(f);
     for (int32_t i = 0; i < started; i++) pthread_join(all->workers[i].thread, NULL);
     return run_status(all, status);

@@ -36,10 +36,10 @@ static inline size_t rill_block_count(size_t n)
     return (n + RILL_BLOCK - 1) / RILL_BLOCK;
 }
 
-/* Bytes of one block: lines of 64. */
+/* Bytes of one block, a whole number of 64-byte lines. */
 static inline size_t rill_block_bytes(size_t k, rill_dtype dtype)
 {
-    const size_t each = dtype == RILL_DTYPE_U8S8 ? 4 : dtype == RILL_DTYPE_BF16 ? 2 : 1; /* k per line */
+    const size_t each = dtype == RILL_DTYPE_U8S8 ? 4 : dtype == RILL_DTYPE_BF16 ? 2 : 1; /* values of k in a line */
     return (k + each - 1) / each * 64;
 }
 
@@ -55,7 +55,7 @@ static inline const float *rill_output_weights(const rill_weights *w, size_t n)
     return (const float *)rill_get_block(w, n / RILL_BLOCK * RILL_BLOCK) + n % RILL_BLOCK;
 }
 
-/* U8S8: scales and offsets of the columns, of whole blocks. */
+/* U8S8: scale of each column of W^T, including the columns that pad the last block. */
 static inline const float *rill_channel_scales(const rill_weights *w)
 {
     const size_t blocks = rill_block_count(w->n);
@@ -67,7 +67,7 @@ static inline const int32_t *rill_channel_offsets(const rill_weights *w)
     return (const int32_t *)(const void *)(rill_channel_scales(w) + rill_block_count(w->n) * RILL_BLOCK);
 }
 
-/* Quantisation parameters for values of this largest magnitude: q = round(x * inverse), x ~ q * scale. */
+/* Quantisation parameters of a row or column: q = round(x * inverse), and x is about q * scale. */
 typedef struct rill_quant {
     float inverse, scale;
 } rill_quant;
@@ -79,14 +79,15 @@ static inline rill_quant rill_quant_for(float max)
     return (rill_quant){127.0f / max, max / 127.0f};
 }
 
-/* Layout of U8S8 scratch: RILL_QUANT_ROWS scales, then as many rows of 1 or 2 bytes per k. A row is padded for
- * whole-vector stores past its end, and to an odd number of cache lines so that rows do not share L1 sets. */
+/* Bytes between quantised rows of `element` (1 or 2) bytes per k in U8S8 scratch: RILL_QUANT_ROWS scales, then the
+ * rows. Padding allows whole-vector stores past a row's end. An odd number of cache lines keeps rows out of each
+ * other's L1 sets. */
 static inline size_t rill_quant_stride(size_t k, size_t element)
 {
     return ((k + RILL_BLOCK) * element + 63) / 64 * 64 | 64;
 }
 
-/* Panel p of N columns: first column, blocks, and columns below N. */
+/* One panel of the N columns: its first column, its number of blocks, and its number of columns below N. */
 typedef struct rill_panel {
     size_t first, blocks, columns;
 } rill_panel;
@@ -115,13 +116,13 @@ static inline const float *rill_embed_row(const rill_embed *e, size_t r)
     return rill_output_weights(e->packed, (size_t)id);
 }
 
-/* Distance between consecutive elements of that row. */
+/* Distance, in floats, between consecutive elements of an embedding. */
 static inline size_t rill_embed_step(const rill_embed *e)
 {
     return e->packed ? RILL_BLOCK : 1;
 }
 
-/* Row number in a table through an optional index. */
+/* Table row of row r of the call: index[r], or r without an index. */
 static inline size_t rill_row_index(const int32_t *index, size_t r)
 {
     return index ? (size_t)index[r] : r;
@@ -130,7 +131,7 @@ static inline size_t rill_row_index(const int32_t *index, size_t r)
 /* Keys and values (the KV cache) of one slot. */
 typedef struct rill_kv {
     const float *keys, *values;
-    const int32_t *path; /* NULL: memory row t is table row t */
+    const int32_t *path; /* memory row t is row path[t] of keys and values; NULL: row t */
     size_t length;
 } rill_kv;
 
@@ -150,14 +151,14 @@ static inline rill_kv rill_get_kv(const rill_attention *a, size_t slot)
     return m;
 }
 
-/* Position of row r in its memory of `length` > 0 rows. */
+/* Position of row r in its slot's memory of `length` > 0 rows, for the relative position bias. */
 static inline size_t rill_row_position(const rill_attention *a, size_t r, size_t length)
 {
     return a->position ? (size_t)a->position[r] : length - 1;
 }
 
-/* Add a head's relative position bias, seen from `row_pos`, to the attention scores. Distances beyond `reach` share the
- * outermost entry. */
+/* Add the relative position bias of one head to the attention scores p[0..length) of a row at position row_pos.
+ * Distances beyond `reach` share the outermost entry. */
 static inline void rill_add_relative_bias(const rill_attention *a, size_t head, size_t row_pos, size_t length, float *p)
 {
     const size_t reach = a->reach, near_begin = row_pos > reach ? row_pos - reach : 0, near_end = row_pos + reach + 1;
@@ -177,11 +178,11 @@ static inline int rill_row_absent(const int32_t *index, size_t r)
 /* Process items [begin, end) of a call; arg is the operation's struct. */
 typedef void (*rill_range_fn)(const void *arg, size_t begin, size_t end);
 
-/* Cover [0, items) with calls of fn, on the pool if items * ns_each is worth it. The operation must give the same
- * results for every partition. */
+/* Cover [0, items) with calls of fn. They run on the pool if items * ns_each, the estimated time, is long enough. The
+ * operation must give the same results for every partition. */
 void rill_parallel_for(rill_pool *pool, rill_range_fn fn, const void *arg, size_t items, double ns_each);
 
-/* Fill or override members of the table. The caller has checked that the processor has the set. */
+/* Set the members of *k that an instruction set implements. The caller has checked that the processor supports it. */
 void rill_kernels_init_ref(rill_kernels *k);
 void rill_kernels_init_avx2(rill_kernels *k);
 void rill_kernels_init_avx512(rill_kernels *k);

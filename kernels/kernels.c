@@ -1,10 +1,11 @@
 /* kernels.c: runtime dispatch by instruction set, and partition of a call into chunks.
  *
- * The table starts as plain C, and each supported set overrides parts of it, in order. Each set requires the previous
- * one, so a mask stops at its first gap. On x86-64 detection uses the compiler's runtime, which also checks that the
- * operating system saves the wide registers; on AArch64 the kernel's hwcaps. Both are constant after program start.
+ * The table of functions starts as plain C, and each supported set overrides parts of it, in order. Each set requires
+ * the previous one, so all sets after a mask's first missing one are ignored. On x86-64, detection uses the compiler's
+ * runtime, which also checks that the operating system saves the wide registers. On AArch64, it uses the kernel's
+ * hwcaps. Both are constant after program start.
  *
- * Divisions: detection, the table, spans. */
+ * Divisions: detection, the table, chunks. */
 #include <string.h>
 
 #include "internal.h"
@@ -93,11 +94,11 @@ void rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
 #endif
 }
 
-/* ---- spans ----------------------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------------------- */
 
-/* Handing a chunk to a spinning worker costs about 0.3 us, waking a sleeping one far more, so a call below
- * SERIAL_NS stays where it is and no chunk is smaller than CHUNK_NS. Four chunks per thread let the fast
- * finish what a descheduled one never claimed. */
+/* Handing a chunk to a spinning worker costs about 0.3 us, and waking a sleeping worker costs far more. So a call
+ * shorter than SERIAL_NS runs on the calling thread, and no chunk is shorter than CHUNK_NS. With four chunks per
+ * thread, the other threads can run the chunks that a descheduled thread does not claim. */
 #define SERIAL_NS 5000.0
 #define CHUNK_NS 2000.0
 #define CHUNKS_PER_THREAD 4

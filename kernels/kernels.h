@@ -10,7 +10,7 @@
  *   k.gemm(&(rill_gemm){...}, pool);  k.lstm(...);  k.best(...);   per step
  * Write the structs with designated initialisers; unset members are zero and mean "none".
  *
- * THE INVARIANT: with one table, the result for a row is a function of that row's inputs alone, to the last bit. It
+ * THE INVARIANT: with one function table, a row's result is a function of that row's inputs alone, to the last bit. It
  * does not depend on the other rows of the call, their number, the row's position, whether the row was gathered, or the
  * number of threads. (For GEMM: one chain of fused multiply-adds per output element, k ascending, in every
  * micro-kernel; or an integer sum, which is exact.) Tables for different instruction sets may differ in the last bits.
@@ -27,7 +27,7 @@
  * Alignment: the element type's alignment suffices everywhere; packed weights need 64 bytes.
  * Aliasing: an output may not overlap an input or another output unless the operation allows it.
  * Threads: an operation may run on several threads at once on different outputs; `pool` may be NULL, and one pool
- * serves one call at a time. Calls worth less than about 5 us stay on the calling thread.
+ * serves one call at a time. A call that takes less than about 5 us runs on the calling thread.
  * Misuse (NULL where a pointer is required, width 0) is a programming error: asserted in debug builds, undefined
  * otherwise.
  * Stability: internal to rill; members are appended to structs, never reordered, within one ABI number. */
@@ -50,14 +50,14 @@ typedef uint32_t rill_isa_mask;
 #define RILL_ISA_REF ((rill_isa_mask)0)               /* as a mask for rill_kernels_init: plain C only */
 #define RILL_ISA_AVX2 ((rill_isa_mask)1 << 0)         /* AVX2, FMA and BMI2 */
 #define RILL_ISA_AVX512 ((rill_isa_mask)1 << 1)       /* AVX-512 F, BW, DQ and VL; needs RILL_ISA_AVX2 too */
-#define RILL_ISA_AVX512_VNNI ((rill_isa_mask)1 << 2)  /* and VNNI: the int8 gemm; needs RILL_ISA_AVX512 too */
-#define RILL_ISA_NEON ((rill_isa_mask)1 << 3)         /* AArch64: its vectors are always available */
-#define RILL_ISA_NEON_DOTPROD ((rill_isa_mask)1 << 4) /* and dot products: the int8 gemm; needs RILL_ISA_NEON too */
-#define RILL_ISA_NEON_I8MM ((rill_isa_mask)1 << 5) /* and products of int8 matrices; needs RILL_ISA_NEON_DOTPROD too */
+#define RILL_ISA_AVX512_VNNI ((rill_isa_mask)1 << 2)  /* VNNI, for the int8 GEMM; needs RILL_ISA_AVX512 too */
+#define RILL_ISA_NEON ((rill_isa_mask)1 << 3)         /* NEON; every AArch64 processor has it */
+#define RILL_ISA_NEON_DOTPROD ((rill_isa_mask)1 << 4) /* int8 dot products; needs RILL_ISA_NEON too */
+#define RILL_ISA_NEON_I8MM ((rill_isa_mask)1 << 5)    /* int8 matrix products; needs RILL_ISA_NEON_DOTPROD too */
 #define RILL_ISA_ALL (~(rill_isa_mask)0)
 
-/* Mask for rill_kernels_init() from a name as in rill_kernels.name: the instruction set and those it requires. Returns
- * 0, or -1 for an unknown name. Sets that the processor lacks are accepted. Any thread. */
+/* Set *mask, for rill_kernels_init(), to the instruction set of that name (see rill_kernels.name) and the sets that it
+ * requires. Returns 0, or -1 for an unknown name. Sets that the processor lacks are accepted. Any thread. */
 int rill_isa_by_name(const char *name, rill_isa_mask *mask);
 
 /* The i-th instruction set name, "ref" first; NULL past the end. Static text. */
@@ -69,14 +69,14 @@ rill_isa_mask rill_cpu_isa(void);
 
 /* ---- operands -------------------------------------------------------------------------------------------- */
 
-/* One fp32 row per row of the call: row index[r] of the table `data`, or row r without an index. */
+/* A matrix of fp32 rows. Row r of the call uses row index[r] of the table `data`, or row r if index is NULL. */
 typedef struct rill_operand {
-    float *data; /* NULL: operand absent (where allowed); input operands are not written */
+    float *data; /* NULL: the operand is absent, where allowed. Inputs are never written */
     size_t ld;
-    const int32_t *index; /* [R] or NULL; entries of outputs are distinct */
+    const int32_t *index; /* [R] or NULL; the entries of an output's index must be distinct */
 } rill_operand;
 
-/* Row r; NULL if absent. */
+/* First element of the operand's row for row r of the call; NULL if data is NULL or index[r] is negative. */
 static inline float *rill_operand_row(const rill_operand *o, size_t r)
 {
     if (!o->index) return o->data ? o->data + r * o->ld : NULL;
@@ -85,22 +85,23 @@ static inline float *rill_operand_row(const rill_operand *o, size_t r)
 
 /* ---- gemm ------------------------------------------------------------------------------------------------ */
 
-/* Storage type of packed weights. A, C and the result are fp32 for all.
- * U8S8: symmetric int8 with scale = largest magnitude / 127, per output for weights (at packing) and per row of A (both
- * parts together, at run time). Sums are exact integers, then
- *   C(r, n) = epilogue(start + float(sum) * (scale of row r * scale of output n)),
- * the same to the last bit on every instruction set before the epilogue. K is at most 2^17. A magnitude below 2^-100
- * counts as 0; a NaN or infinity in a row of A or an output's weights gives NaN. */
+/* Storage type of packed weights. A and C are fp32 for every type.
+ * U8S8: symmetric int8 with scale = largest magnitude / 127. Each output's weights have a scale, computed at packing,
+ * and each row of [A1 A2] has one, computed at run time. Sums are exact integers, then
+ *   C(r, n) = epilogue(start + float(sum) * (scale of row r * scale of output n)).
+ * Before the epilogue, the result is bit-identical on every instruction set. K is at most 2^17. If the largest
+ * magnitude is below 2^-100, all values count as 0. A NaN or infinity in a row of A or an output's weights gives
+ * NaN. */
 typedef enum rill_dtype {
     RILL_DTYPE_F32 = 0,  /* fp32 */
     RILL_DTYPE_BF16 = 1, /* rounded to bf16, ties to even; arithmetic is fp32 on the rounded values */
     RILL_DTYPE_U8S8 = 2, /* int8 per output, rows of A quantised on the fly */
 } rill_dtype;
 
-/* The nearest bf16, ties to even; a NaN stays one. */
+/* Round x to bf16, ties to even. A NaN stays a NaN. */
 uint16_t rill_bf16(float x);
 
-/* Applied to an element after its sum is complete. */
+/* Function applied to each element of C after its sum is complete. */
 typedef enum rill_epilogue {
     RILL_EPILOGUE_NONE = 0,
     RILL_EPILOGUE_TANH = 1,
@@ -141,15 +142,15 @@ typedef struct rill_gemm {
     rill_operand a2;       /* [R, K - k1], or none: then A has all K columns and k1 is not read */
     size_t k1;             /* columns of a if a2 is present; 1..K-1 */
     const float *bias;     /* [N] or NULL */
-    rill_operand add;      /* [R, N] or none, e.g. a precomputed embedding times weights; negative: nothing is added */
+    rill_operand add; /* [R, N] or none, e.g. a precomputed embedding times weights; negative index: adds nothing */
     rill_epilogue epilogue;
     rill_operand c; /* [R, N] out; every element is written. add == c (in place) is legal without indices and with the
                        same ld */
     void *scratch;  /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL if that is 0 */
-    int reuse_quantised; /* U8S8: scratch holds the same rows of A (<= RILL_GEMM_QUANT_ROWS), quantised by an earlier call */
+    int reuse_quantised; /* U8S8: scratch still holds all rows of A (<= RILL_GEMM_QUANT_ROWS) as an earlier call quantised them */
 } rill_gemm;
 
-enum { RILL_GEMM_QUANT_ROWS = 256 }; /* rows quantised at a time before they are multiplied */
+enum { RILL_GEMM_QUANT_ROWS = 256 }; /* maximum rows of A that a U8S8 call quantises at a time */
 
 /* Scratch bytes for a call with `rows` rows and these weights; 0 except for U8S8. Only w->k and w->dtype matter. The
  * size saturates: SIZE_MAX rows gives a size that serves every call. Any thread. */
@@ -159,11 +160,11 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows);
 
 /* LSTM cell: from gate pre-activations to the new state, per row:
  *   c' = sigmoid(f) * c + sigmoid(i) * tanh(g);  h' = sigmoid(o) * tanh(c')
- * States live in tables indexed by node id: c is gathered, h' and c' are scattered. */
+ * States live in tables with a row per hypothesis node: c is gathered by index, h' and c' are scattered by index. */
 typedef struct rill_lstm {
     size_t rows, hidden; /* R, H */
     rill_operand gates;  /* [R, 4H]: i, f, g, o blocks of H each (PyTorch's order), before activation */
-    rill_operand c_prev; /* [R, H], or none: every previous c is zero; negative: this row's is zero. Rows may repeat */
+    rill_operand c_prev; /* [R, H], or none: all zeros; negative index: zeros for this row. Indices may repeat */
     rill_operand c, h;   /* [R, H] out */
     /* c may be the same table as c_prev if no row written is read by another row of the call. */
 } rill_lstm;
@@ -177,26 +178,26 @@ typedef struct rill_gru {
     size_t rows, hidden; /* R, H */
     rill_operand input;  /* [R, 3H]: x */
     rill_operand gates;  /* [R, 3H]: h_r, h_z, h_n */
-    rill_operand h_prev; /* [R, H], or none: every previous h is zero; negative: this row's is zero. Rows may repeat */
+    rill_operand h_prev; /* [R, H], or none: all zeros; negative index: zeros for this row. Indices may repeat */
     rill_operand h;      /* [R, H] out */
     /* h may be the same table as h_prev if no row written is read by another row of the call. */
 } rill_gru;
 
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
-/* Multi-head attention. Row r with slot s: p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of
- * p_t value_{s,t}.
+/* Multi-head attention. A slot is one memory: keys and values, such as the KV cache of one row or one input's encoder
+ * output. Row r of slot s: p = softmax over t of scale * (query_r . key_{s,t});  out_r = sum over t of p_t value_{s,t}.
  * `additive` selects Bahdanau's score, scale * (additive . tanh(key_{s,t} + query_r)). `relative` is a relative
  * position bias, added to the score by the distance of t from the row's own position, which is the slot's last memory
  * row unless `position` gives another.
  * Rows of one slot read the same memory; if they are adjacent, it is read once for several rows.
  * Heads lie side by side: H columns each in queries and keys, W columns each in values and out.
- * A path gathers the memory from arbitrary table rows, in its order: states of the nodes on a hypothesis's path from
- * the root. */
+ * `path` gathers the memory from arbitrary table rows, e.g. the states of the nodes on a hypothesis's path from the
+ * root. */
 typedef struct rill_attention {
     size_t rows;           /* R */
     size_t heads, width;   /* H of one head; both >= 1 */
-    size_t value_width;    /* W of one head; 0: H */
+    size_t value_width;    /* W of one head; 0 means H */
     float scale;           /* 1 for an unscaled dot product; there is no default */
     const float *additive; /* [heads * H], or NULL: a dot product */
     const float *
@@ -204,17 +205,17 @@ typedef struct rill_attention {
     size_t reach;
     const int32_t *position; /* [R] with `relative`: the row's own t, 0 <= position < T_s; NULL: T_s - 1 */
     rill_operand query;      /* [R, heads * H] */
-    rill_operand keys;       /* [P, heads * H]; no index: `first` and `path` select rows */
-    rill_operand values;     /* values, [P, heads * W] */
-    const int32_t *first;    /* [S] memory row t of slot s is row first[s] + t of keys and values ... */
-    const int32_t *path;     /* ... or, unless this is NULL, row path[first[s] + t] */
-    const int32_t *length;   /* [S] T_s >= 0; 0 gives zeros, and first[s] is not read */
+    rill_operand keys;       /* [P, heads * H]; its index is not read: `first` and `path` select rows */
+    rill_operand values;     /* [P, heads * W]; its index is not read */
+    const int32_t *first;    /* [S] without `path`, memory row t of slot s is row first[s] + t of keys and values */
+    const int32_t *path;     /* NULL, or memory row t of slot s is row path[first[s] + t] of keys and values */
+    const int32_t *length;   /* [S] T_s >= 0, memory rows of slot s; if 0, out is zeros and first[s] is not read */
     const int32_t *slot;     /* [R] index into first and length; NULL: row r has slot r */
     float *
         weights; /* [R, heads, max T] fp32, out and working memory: attention weights p; entries from T_s on are not touched */
-    size_t ld_weights; /* distance between heads; rows are `heads` times as far apart */
+    size_t ld_weights; /* distance between heads' weights, in floats; rows are heads * ld_weights apart */
     rill_operand out;  /* [R, heads * W] out */
-    /* A NaN in a row's query or memory makes that head of that row NaN and nothing else. */
+    /* A NaN in one head's part of a row's query or memory makes that head of that row NaN and nothing else. */
 } rill_attention;
 
 /* ---- bias + log-softmax + best B ------------------------------------------------------------------------------- */
@@ -223,24 +224,24 @@ typedef struct rill_attention {
  *   x(v)       = logits(r, v) + bias(v) + add(r, v)                   each addend optional
  *   log_norm   = log(sum over all v of exp(x(v)))
  *   logp(v)    = x(v) - log_norm
- * and the B best v by logp, ties by smaller v, among those with logp(v) > -infinity and legal(r, v). A caller can
- * therefore recompute the score of any symbol to the bit from logits and log_norm. If both logp and log_norm are NULL,
- * symbols are ranked by x and no exponential is computed.
+ * The result is the B best v by logp, ties by smaller v, among those with logp(v) > -infinity and legal(r, v). A caller
+ * can recompute the score of any symbol to the bit from x and log_norm. If both logp and log_norm are NULL, symbols are
+ * ranked by x and no exponential is computed.
  *   -infinity in x     the symbol is not returned and adds nothing to the sum
  *   not legal          the symbol is not returned but counts in the sum (normalised over all symbols)
- *   nothing to return  count 0; log_norm is -infinity if all x are
+ *   nothing to return  count 0; log_norm is -infinity if all x are -infinity
  *   NaN or +infinity   anywhere in a row's x: count 0 and log_norm NaN for this row, no other row is affected
- * Cost: B == 1 is cheapest, B <= 24 cheap; for hundreds, insertion costs B log(V/B) * B. */
+ * Cost: B == 1 is cheapest, B <= 24 cheap; for hundreds without logp, insertion costs B log(V/B) * B. */
 typedef struct rill_best {
     size_t rows, symbols; /* R, V (V < 2^31) */
     size_t n_best;        /* B >= 1; may exceed V */
     rill_operand logits;  /* [R, V] */
     const float *bias;    /* [V] or NULL */
-    rill_operand add;     /* [R, V] or none: added inside the normaliser; negative: nothing is added */
+    rill_operand add;     /* [R, V] or none: added before the softmax; negative index: adds nothing */
     const uint64_t *
         legal; /* [P, ceil(V/64)] words or NULL: symbol v is legal if bit v%64 of word v/64 is set; bits from V on are ignored */
     size_t ld_legal;            /* stride of a legal set, in words */
-    const int32_t *legal_index; /* [R] or NULL; negative: all symbols are legal for this row */
+    const int32_t *legal_index; /* [R] row of `legal`, or NULL: row r; negative: all symbols are legal for this row */
     int32_t *ids;               /* [R, B] out: best first; entries from count on are not written */
     float *logp;                /* [R, B] out, or NULL */
     size_t ld_out;              /* stride of ids and logp, at least B */
@@ -253,7 +254,7 @@ typedef struct rill_best {
 /* Copy rows between tables: dst(r) = src(r). */
 typedef struct rill_gather {
     size_t rows, width; /* R rows of `width` fp32 */
-    rill_operand src;   /* [R, width]; negative: the row is zeros */
+    rill_operand src;   /* [R, width]; negative index: the row is zeros */
     rill_operand dst;   /* [R, width] out */
 } rill_gather;
 
@@ -261,9 +262,9 @@ typedef struct rill_gather {
  * output layer's packed weights and gives the same bits, at the cost of a cache line per element. */
 typedef struct rill_embed {
     size_t rows, width;    /* R, H */
-    rill_operand table;    /* [R, H], with an index; negative: a row of zeros. With `packed` only the index is read */
+    rill_operand table;    /* [R, H], index not NULL; negative index: zeros. With `packed` only the index is read */
     float scale;           /* 1 for unscaled; there is no default */
-    rill_operand position; /* [R, H] or none; negative: nothing is added for this row */
+    rill_operand position; /* [R, H] or none; negative index: adds nothing to this row */
     rill_operand out;      /* [R, H] out */
     const rill_weights *packed; /* NULL, or the table as packed N x K fp32 weights: N = P, K = H */
 } rill_embed;

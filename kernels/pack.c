@@ -30,7 +30,7 @@ size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows)
     return RILL_QUANT_ROWS * sizeof(float) + rows * rill_quant_stride(w->k, sizeof(int16_t));
 }
 
-/* Outputs [first, first + columns) of N x K weights: the input of a block. */
+/* Weights of outputs [first, first + columns), which are packed into one block. */
 typedef struct source {
     const float *w; /* weights of output `first` */
     size_t stride, k, columns;
@@ -91,7 +91,7 @@ static void pack_u8s8(const source *s, int8_t *to, float *scale, int32_t *offset
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------- */
+/* ---- dispatch -------------------------------------------------------------------------------------------- */
 
 int rill_gemm_pack_f32(rill_weights *w, size_t n, size_t k, const float *from, size_t stride, rill_dtype dtype,
                        void *mem)

@@ -1,6 +1,7 @@
-/* Peak throughput loops, see peak.h. Enough accumulators to hide the latency of an addition.
+/* peak.c: loops that measure peak throughput, see peak.h. Each loop has enough independent accumulators to hide the
+ * latency of an addition.
  *
- * Divisions: vectors · plain C · the choice · timing. */
+ * Divisions: vectors, plain C, choice of a loop, timing. */
 #include "peak.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 
 /* --- vectors ------------------------------------------------------------------------------------------------------ */
 
-/* Named accumulators a0 .. a11 stay in registers at any optimisation level. */
+/* Unroll STEP over all accumulators with constant indices, so that the compiler keeps them in registers. */
 #define EACH(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
 
 #if defined(RILL_KERNELS_X86)
@@ -60,7 +61,7 @@ __attribute__((target("avx512f,avx512vnni"))) static void dot_vnni(rill_peak_loo
     loop->sum += (float)_mm512_reduce_add_epi32(a[0]);
 }
 
-/* Multiply pairs of 16-bit numbers, as the AVX2 kernel does. */
+/* Multiply pairs of 16-bit numbers, as the int8 GEMM for AVX2 does. */
 __attribute__((target("avx2"))) static void dot_pairs_avx2(rill_peak_loop *loop)
 {
     __m256i a[ACCUMULATORS];
@@ -108,7 +109,7 @@ static void fma_neon(rill_peak_loop *loop)
     loop->sum += vgetq_lane_f32(a[0], 0);
 }
 
-/* Sums of int8, 16 or 32 products a step. Operands are opaque to the optimiser. */
+/* Define an int8 loop: `step` adds 16 or 32 products to an accumulator. The asm hides x from the optimiser. */
 #define MULTIPLY_INT8(name, step)                                            \
     static void name(rill_peak_loop *loop)                                   \
     {                                                                        \
@@ -174,9 +175,9 @@ static void read_plain(rill_peak_loop *loop)
     loop->sum += (float)(sum[0] & 1);
 }
 
-/* --- the choice --------------------------------------------------------------------------------------------------- */
+/* --- choice of a loop --------------------------------------------------------------------------------------------- */
 
-/* Flops of a pass over twelve vectors of `wide` numbers. */
+/* Flops of one pass, if an iteration adds `wide` products to each of the accumulators. */
 static double pass_flops(double wide)
 {
     return 2.0 * ACCUMULATORS * ITERATIONS * wide;
@@ -218,7 +219,7 @@ double rill_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The fastest of short samples: disturbances only slow them down. */
+/* Returns the rate of the fastest of SAMPLES short samples, since disturbances only slow samples down. */
 double rill_peak_loop_rate(rill_peak_loop *loop, double seconds)
 {
     enum { SAMPLES = 16 };

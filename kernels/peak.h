@@ -5,22 +5,22 @@
 
 #include "kernels.h"
 
-/* One pass of a loop, timed by the caller. */
+/* A loop to measure: run(loop) makes one pass of it. */
 typedef struct rill_peak_loop {
     void (*run)(struct rill_peak_loop *loop);
-    double work;      /* flops of a pass, or bytes */
-    const void *data; /* buffer of a reading loop */
+    double work;      /* flops, or bytes read, in one pass */
+    const void *data; /* buffer that a reading loop reads */
     size_t bytes;
     float sum; /* keeps the loop from being optimised away */
 } rill_peak_loop;
 
-/* Multiply-adds in fp32, or in int8 with exact sums (two flops each), with the widest vectors in `isa`. */
+/* A loop of multiply-adds (two flops each) with the widest vectors in `isa`: fp32, or int8 with exact sums. */
 rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, int int8);
 
-/* Reading `bytes` from `data`, which is aligned to 64. */
+/* A loop that reads `bytes` bytes from `data`, which is aligned to 64. */
 rill_peak_loop rill_peak_loop_read(const void *data, size_t bytes);
 
-/* The best rate, in work per second, of a few samples in about `seconds`. */
+/* Run the loop for about `seconds` in several samples; returns the best sample's rate, in work per second. */
 double rill_peak_loop_rate(rill_peak_loop *loop, double seconds);
 
 /* Monotonic clock in seconds. */

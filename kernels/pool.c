@@ -1,12 +1,12 @@
-/* pool.c: the claim-style thread pool.
+/* pool.c: the thread pool, whose threads claim chunks of a job.
  *
  * One 64-bit word holds the job's generation (high half) and the number of chunks nobody has claimed yet (low half).
  * Claiming is a compare-and-swap that takes one from the low half.
  *
- * Invariant: the job's fields (fn, arg, chunks) are rewritten only while the low half is 0 and every claimed
- * chunk is done. So a thread that read the word with something left, then read the fields, and then saw its
- * compare-and-swap succeed on that same word, has read the fields of that very generation. A thread that comes too late
- * fails the swap or sees 0, touches nothing, and nobody waits for it.
+ * Invariant: the job's fields (fn, arg, chunks) are rewritten only while the low half is 0 and every claimed chunk is
+ * done. A thread reads the word, then the fields, then tries its compare-and-swap on the word that it read. If the swap
+ * succeeds, the fields belong to the word's generation. A thread that comes too late fails the swap or sees 0: it runs
+ * nothing, and nobody waits for it.
  *
  * Sleeping: a worker announces itself in `sleepers`, looks at the word once more, and only then sleeps on `epoch`; a
  * caller publishes the word and only then looks at `sleepers`. Both sides are sequentially consistent, so one of
@@ -31,22 +31,22 @@
 #include <unistd.h>
 #endif
 
-#define SPIN_NS 50000 /* how long anyone spins before sleeping: about the price of being woken */
-#define SPIN_LOOKS 32 /* pauses between two looks at the clock */
-#define LINE 64       /* bytes between words that different threads write */
+#define SPIN_NS 50000 /* a thread spins this long before it sleeps: about the cost of a wake-up */
+#define SPIN_LOOKS 32 /* spin iterations between two reads of the clock */
+#define LINE 64       /* bytes of a cache line: separates words that different threads write */
 
 struct rill_pool {
-    _Alignas(LINE) _Atomic uint64_t work; /* generation << 32 | unclaimed */
+    _Alignas(LINE) _Atomic uint64_t work; /* generation << 32 | number of unclaimed chunks */
     rill_pool_fn _Atomic fn;
     void *_Atomic arg;
     _Atomic uint32_t chunks;
-    _Alignas(LINE) _Atomic uint32_t done; /* finished chunks of this generation */
+    _Alignas(LINE) _Atomic uint32_t done; /* finished chunks of the current job */
     _Atomic uint32_t caller_sleeps;
     _Alignas(LINE) _Atomic uint32_t sleepers;
     _Atomic uint32_t epoch; /* changes whenever sleepers are woken */
     _Atomic uint32_t stop;
     unsigned threads;
-    pthread_t worker[]; /* threads - 1 */
+    pthread_t worker[]; /* [threads - 1] */
 };
 
 /* ---- waiting --------------------------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Sleep while *word == seen; may return early for no reason. */
+/* Sleep while *word == seen. Spurious returns are possible. */
 static void word_wait(_Atomic uint32_t *word, uint32_t seen)
 {
 #if defined(__linux__)
@@ -89,7 +89,7 @@ static void word_wake(_Atomic uint32_t *word)
 
 /* ---- claiming -------------------------------------------------------------------------------------------- */
 
-/* Run chunks until none is left unclaimed; true when at least one was run. */
+/* Claim and run chunks until none is unclaimed. Returns whether this thread ran any. */
 static int claim_all(rill_pool *pool)
 {
     int worked = 0;
@@ -107,7 +107,7 @@ static int claim_all(rill_pool *pool)
     }
 }
 
-/* Wait until every chunk is done. All are claimed, so someone is at work on what is missing. */
+/* Wait until every chunk is done. All chunks are claimed by now, so each unfinished one has a thread that runs it. */
 static void wait_done(rill_pool *pool, uint32_t chunks)
 {
     const int64_t until = now_ns() + SPIN_NS;
@@ -196,7 +196,7 @@ rill_pool *rill_pool_init(void *mem, unsigned threads)
     atomic_init(&pool->stop, 0);
     pool->threads = threads > 1 ? threads : 1;
 
-    /* The host's signals are the host's: workers take none. */
+    /* Workers block all signals, which the host program's own threads handle. */
     sigset_t all, old_mask;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old_mask);

@@ -14,7 +14,7 @@
 #include "rill/file.h"
 #include "try.h"
 
-/* A lexicon is maintained by hand, so a larger file is a mistake. The limit keeps all sizes below within int32_t. */
+/* A lexicon is maintained by hand, so a larger file is a mistake. The limit keeps all indices within int32_t. */
 #define SOURCE_LIMIT ((size_t)64 << 20)
 
 uint64_t rill__hash(uint64_t hash, const void *data, size_t length)
@@ -171,7 +171,7 @@ static rill_status read_lines(rill_lexicon *lexicon)
     return RILL_OK;
 }
 
-/* Build a lexicon from `source`. Takes ownership of it, also on failure. */
+/* Build a lexicon from `source`. Takes ownership of `source`, also on failure. */
 static rill_status build_lexicon(rill_context *ctx, const char *name, rill_text source, rill_lexicon **out)
 {
     rill_lexicon *lexicon = rill_calloc(ctx, 1, sizeof *lexicon);

@@ -22,11 +22,11 @@ rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon 
 rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length,
                               rill_lexicon **out);
 
-/* Whether a token has the form of a placeholder: a type's name followed by a number, or the bare name of an unnumbered
- * type. */
+/* Whether a token has the form of a placeholder: a type's name followed by a number ("s0"), or only the name if the
+ * type is unnumbered. */
 int rill_lexicon_is_placeholder(const rill_lexicon *lexicon, const char *token, size_t length);
 
-/* Every question that uses it must be closed already. NULL is allowed. */
+/* Close the lexicon; close all question objects that use it before. NULL is allowed. */
 void rill_lexicon_close(rill_lexicon *lexicon);
 
 RILL_C_END

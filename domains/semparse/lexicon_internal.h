@@ -1,9 +1,11 @@
 /* Data of a lexicon: shared by lexicon*.c, which build it, and question*.c, which read it.
  *
- * Words are interned: each word of the file has an integer, and a question token without one cannot start a match.
- * Surfaces and rewrites are in one trie over word numbers, so the longest match at a position costs one probe per
- * token. Rules and preferences are short patterns tried in file order.
- * Invariant: all spans point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
+ * Terms: a surface is the words of a name in a question ("new york"), a constant its name in logical forms
+ * ("new_york:s"). A mention is an occurrence in a question; a placeholder ("s0") replaces it.
+ *
+ * Words of the file are interned as integers. Surfaces and rewrites share one trie over these word numbers, so the
+ * longest match at a position costs one probe per token. Rules and preferences are patterns tried in file order.
+ * Invariant: all slices point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
 #ifndef RILL_SEMPARSE_LEXICON_INTERNAL_H
 #define RILL_SEMPARSE_LEXICON_INTERNAL_H
 
@@ -11,22 +13,22 @@
 
 enum {
     RILL__NONE = -1,           /* no word, state, type or candidate */
-    RILL__MAX_ELEMENTS = 16,   /* bounds the recursion of matching */
-    RILL__MAX_PATH_WORDS = 24, /* words of a surface with its head and tail */
-    RILL__MAX_WORD_BYTES = 64, /* longer tokens are never words of a lexicon */
+    RILL__MAX_ELEMENTS = 16,   /* maximum elements of a pattern; bounds the recursion of matching */
+    RILL__MAX_PATH_WORDS = 24, /* maximum words of a surface with its head and tail */
+    RILL__MAX_WORD_BYTES = 64, /* maximum bytes of a lexicon word; longer tokens match none */
 };
 
 /* What one alternative of a pattern element matches. */
 typedef enum rill__pattern_class {
-    RILL__WORD,        /* this word; id = word */
-    RILL__TYPE,        /* a surface that can be of this type or, in left context, a mention of it; id = type */
+    RILL__WORD,        /* the word with number `id` */
+    RILL__TYPE,        /* a surface that can be of type `id`; in left context, a mention of that type */
     RILL__DIGITS,      /* a number in digits within low..high */
     RILL__INT,         /* a number in digits or words within low..high */
     RILL__ORDINAL,     /* 27th, twenty seventh */
     RILL__YEAR,        /* 1993, nineteen ninety three */
     RILL__CLOCK,       /* a clock reading in digits: 5, 530, 5:30, 1730 */
     RILL__CLOCK_WORDS, /* five, five thirty */
-    RILL__TIME,        /* with am or pm glued on: 5pm, 5:30pm */
+    RILL__TIME,        /* a clock time with am or pm attached: 5pm, 5:30pm */
     RILL__ENTRY,       /* any surface of the lexicon */
     RILL__ANY,         /* any one token */
     RILL__START,       /* the beginning of the line: takes no token */
@@ -39,22 +41,22 @@ typedef struct rill__alternative {
     int64_t low, high;
 } rill__alternative;
 
-/* One place of a pattern: choices [first, first + count). */
+/* One element of a pattern: matches any of the alternatives [first, first + count). */
 typedef struct rill__element {
     int32_t first;
     int32_t count;
     int optional;
 } rill__element;
 
-/* Elements [first, body) are left context, [body, right) the part that is replaced, [right, last) right context. */
+/* Elements [first, body) are the left context, [body, right) the replaced body, [right, last) the right context. */
 typedef struct rill__pattern {
     int32_t first, body, right, last;
 } rill__pattern;
 
-/* How a rule's constant takes the captured value. */
+/* Value inserted in a rule's constant: none, the captured value ({}), or its a.m. or p.m. reading ({am}, {pm}). */
 typedef enum rill__slot { RILL__SLOT_NONE, RILL__SLOT_VALUE, RILL__SLOT_AM, RILL__SLOT_PM } rill__slot;
 
-/* body -> a mention of `type` whose constant is before + value + after. */
+/* A rule replaces the pattern's body by a mention of `type`. The mention's constant is prefix + value + suffix. */
 typedef struct rill__rule {
     rill__pattern pattern;
     int32_t type;
@@ -62,16 +64,17 @@ typedef struct rill__rule {
     rill_slice prefix, suffix;
 } rill__rule;
 
-/* A surface is of `type` if the pattern's contexts match; the body is the surface and has no elements. */
+/* A surface is read as `type` where the pattern's contexts match. The surface takes the place of the body, which has no
+ * elements. */
 typedef struct rill__preference {
     rill__pattern pattern;
     int32_t type;
 } rill__preference;
 
-/* Meaning of a complete trie path. Lists are in file order. */
+/* One meaning of the words on a path of the trie. A state's candidates are a linked list in file order. */
 typedef struct rill__candidate {
-    int32_t type;         /* RILL__NONE: a rewrite, text = the replacement */
-    rill_slice text;      /* the constant */
+    int32_t type;         /* type of the mention; RILL__NONE: a rewrite */
+    rill_slice text;      /* the constant, or the replacement of a rewrite */
     int needs_preference; /* 1: used only where a preference asks for this type */
     int32_t next;
     int line;
@@ -79,7 +82,7 @@ typedef struct rill__candidate {
 
 typedef struct rill__type {
     rill_slice name;
-    int unnumbered; /* the placeholder is the name itself, without a number */
+    int unnumbered; /* 1: the placeholder is the type's name, without a number */
 } rill__type;
 
 typedef struct rill__edge {
@@ -93,19 +96,19 @@ struct rill_lexicon {
     rill_text source;
 
     int format;
-    int stem;                          /* Snowball English stemming of the remaining words */
-    int keep_apostrophe;               /* i'd, don't stay as they are; else id, dont */
-    int keep_possessive;               /* keep the 's after a mention as a token; else drop it */
+    int stem;                          /* 1: plain tokens are stemmed (Snowball English) */
+    int keep_apostrophe;               /* 1: i'd and don't stay as they are; 0: they become id, dont */
+    int keep_possessive;               /* 1: the 's after a mention stays, as a token; 0: it is dropped */
     int afternoon_low, afternoon_high; /* clock hours that default to p.m.; 0 = none */
 
     rill_slice *words;
     size_t word_count, word_capacity;
-    int32_t *word_slots; /* [word_mask + 1] open addressing, linear probing */
+    int32_t *word_slots; /* [word_mask + 1] hash table of word numbers; open addressing, linear probing */
     size_t word_mask;
 
     rill__edge *edges; /* [edge_mask + 1] edges of the trie; open addressing, linear probing */
     size_t edge_count, edge_mask;
-    int32_t *states; /* [state_count] first candidate */
+    int32_t *states; /* [state_count] index of the state's first candidate, or RILL__NONE */
     size_t state_count, state_capacity;
     rill__candidate *candidates;
     size_t candidate_count, candidate_capacity;
@@ -127,22 +130,23 @@ struct rill_lexicon {
 /* The number of a word, or RILL__NONE. */
 int32_t rill__lexicon_word(const rill_lexicon *lexicon, const char *data, size_t length);
 
-/* The number of a word that is added if new. `word` must outlive the lexicon. RILL_OK · RILL_ERR_MEMORY */
+/* *out = the number of a word; a new word is added. The bytes of `word` must outlive the lexicon.
+ *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t *out);
 
-/* The trie state after `state` by `word`, or RILL__NONE. State 0 is the root. */
+/* The trie state that `word` leads to from `state`, or RILL__NONE. State 0 is the root. */
 int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int32_t word);
 
-/* Like rill__lexicon_next_state(), adding the state if there is none. RILL_OK · RILL_ERR_MEMORY */
+/* *out = the trie state that `word` leads to from `state`; a missing state is added. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out);
 
 /* The type of this name, or RILL__NONE. */
 int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length);
 
-/* The type of a token with the form of a placeholder, and its number (0 for a bare name), or RILL__NONE. */
+/* The type of a placeholder token, or RILL__NONE for any other token. *number = its number, 0 for a bare name. */
 int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
 
-/* FNV-1a, to start or to continue from `hash`. */
+/* FNV-1a hash of `data`, continued from `hash`; RILL__HASH_START begins a new hash. */
 uint64_t rill__hash(uint64_t hash, const void *data, size_t length);
 #define RILL__HASH_START 0xcbf29ce484222325u
 
@@ -155,7 +159,7 @@ rill_status rill__lexicon_line(rill_lexicon *lexicon, const char *text, size_t l
  *   RILL_OK · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill__lexicon_check_word(rill_lexicon *lexicon, rill_slice word);
 
-/* Read `text` as the pattern of a rule, or with `preference` as that of a preference.
+/* Read `text` as the pattern of a rule, or, if `preference` is set, of a preference.
  *   RILL_OK · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_slice text, int preference, rill__pattern *out);
 

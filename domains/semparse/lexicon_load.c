@@ -3,10 +3,10 @@
  * A lexicon decides what a decoder sees, so the reader guesses nothing: a line it does not understand is an error that
  * says what to write instead. Types are declared before they are used, and the file states its format version first.
  *
- * An entry may have alternative heads and tails. The trie gets one path for each combination of a head or none with a
- * tail or none ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements compulsory ("red river",
- * never "red"). Invariant: after a line succeeded every index made from it is in range; after a failure the lexicon is
- * only closed. Divisions: helpers, paths of the trie, entries, directives, lines. */
+ * An entry may list heads and tails: words before and after the surface. The trie gets one path for each combination of
+ * one head or none with one tail or none ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements
+ * compulsory ("red river", never "red"). Invariant: after a line succeeded every index made from it is in range. After
+ * a failure the lexicon can only be closed. Divisions: helpers, paths of the trie, entries, directives, lines. */
 #include "grow.h"
 #include "lexicon_internal.h"
 #include "try.h"
@@ -28,7 +28,7 @@ rill_status rill__lexicon_fail(rill_lexicon *lexicon, const char *format, ...)
     return rill_fail(lexicon->ctx, RILL_ERR_FORMAT, "%s:%d: %s", lexicon->name, lexicon->line, sentence);
 }
 
-/* Length for "%.*s" in errors, limited: only broken files have long spans. */
+/* A word's length for "%.*s" in messages, at most 80. */
 static int print_length(rill_slice word)
 {
     return word.length > 80 ? 80 : (int)word.length;
@@ -128,7 +128,7 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
 
 /* --- entries ------------------------------------------------------------------------------------------------------ */
 
-/* Read a column of alternatives: "a|b", "!a|b", or empty. parts[0] is the empty alternative unless one is compulsory. */
+/* Read a column of alternatives: "a|b", "!a|b", or empty. parts[0] is the empty alternative, unless '!' forbids it. */
 static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, rill_slice *parts, int *count)
 {
     *count = 0;
@@ -175,7 +175,7 @@ static rill_status add_surface(rill_lexicon *lexicon, rill_slice head, rill_slic
     return add_candidate(lexicon, &path, candidate);
 }
 
-/* surface, type, constant, tails, heads, flags */
+/* Read an entry. Its columns are surface, type, constant, tails, heads, flags. */
 static rill_status read_entry(rill_lexicon *lexicon, const rill_slice *column, int count)
 {
     if (count < 3 || count > 6)
@@ -265,7 +265,7 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
     return RILL_OK;
 }
 
-/* @keep: a token that is a word of the lexicon is not split, so entering the word is enough. */
+/* Read @keep: intern the token, since tokens that are words of the lexicon are never split. */
 static rill_status read_keep(rill_lexicon *lexicon, const rill_slice *column)
 {
     int32_t word;
@@ -306,7 +306,7 @@ static rill_status read_prefer(rill_lexicon *lexicon, const rill_slice *column)
 
 typedef struct directive {
     const char *name;
-    int min_columns, max_columns; /* columns, the directive's name included */
+    int min_columns, max_columns; /* number of columns, the directive's name included */
     const char *usage;
     rill_status (*read)(rill_lexicon *lexicon, const rill_slice *column); /* missing columns have NULL data */
 } directive;

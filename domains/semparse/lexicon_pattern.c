@@ -1,6 +1,6 @@
 /* Reader of the patterns of @rule and @prefer.
  *
- *     (flight|number|{al}) {digits:1-9999}      a rule: contexts in brackets, the rest is replaced
+ *     (flight|number|{al}) {digits:1-9999}      a rule: (...) is context, the rest is replaced
  *     the _ run|runs                            a preference: _ is the surface in question
  *
  * An element is one or more alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word or a
@@ -32,7 +32,7 @@ static const class_name class_names[] = {
     {"start", RILL__START, 0},   {"end", RILL__END, 0},
 };
 
-/* "5-31" */
+/* Read a range such as "5-31". Returns 1 on success, 0 if it is malformed. */
 static int read_range(rill_slice text, int64_t *low, int64_t *high)
 {
     int64_t *into = low;
@@ -127,7 +127,7 @@ typedef struct pattern_reader {
     int in_bracket; /* between '(' and ')' */
 } pattern_reader;
 
-/* Add an element of a rule. Brackets of contexts advance the part. */
+/* Add an element of a rule. Brackets around a context advance the reader to the next part. */
 static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text, rill__pattern *out)
 {
     int32_t n_elements = (int32_t)lexicon->element_count;
@@ -170,8 +170,8 @@ static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *rea
     return RILL_OK;
 }
 
-/* Whether a class may occur in a left context. Left contexts match output tokens and mentions, where numbers are
- * mentions or plain tokens. */
+/* Whether a class may occur in a left context. Left contexts match the output so far, where a number
+ * is already a mention or a plain token. */
 static int is_left_class(rill__pattern_class kind)
 {
     return kind == RILL__WORD || kind == RILL__TYPE || kind == RILL__ANY || kind == RILL__START;
@@ -226,7 +226,7 @@ rill_status rill__lexicon_pattern(rill_lexicon *lexicon, rill_slice text, int pr
     return check_pattern(lexicon, &reader, preference, out);
 }
 
-/* Whether an element of the body captures a value, which {} in the rule's constant stands for. */
+/* Whether an element of the body captures a value, which replaces {} in the rule's constant. */
 static int has_value(const rill_lexicon *lexicon, const rill__pattern *pattern)
 {
     for (int32_t e = pattern->body; e < pattern->right; e++) {

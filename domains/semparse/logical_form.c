@@ -1,11 +1,11 @@
 /* Sorts the children of `and` and `or` in a logical form, without recursion.
  *
  * One pass over the tokens keeps a stack of open brackets, and a second stack with the children of each, as spans of
- * tokens. When a bracket closes, its children are already sorted inside. If its head is commutative, the children are
- * sorted, and the whole becomes one child of the enclosing bracket.
+ * tokens. When a bracket closes, each of its children is already sorted inside. If its first token is `and` or `or`,
+ * the children are sorted. The bracketed form then becomes one child of the enclosing bracket.
  * Invariant: the children of an open bracket are adjacent in `tokens`, from the token after '(' to the one before the
  * current token. Reordering stays within that range.
- * Divisions: tokens, order, one node, the whole. */
+ * Divisions: tokens, order, one node, whole form. */
 #include <string.h>
 
 #include "grow.h"
@@ -81,7 +81,7 @@ static int compare_tokens(token a, token b)
     return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-/* No span is a prefix of another: each is one word, or ends with its closing bracket. */
+/* Compare two spans token by token. No span is a prefix of another: each is one word or ends with its bracket. */
 static int compare_spans(const token *tokens, span a, span b)
 {
     int order = 0;
@@ -104,8 +104,8 @@ static void sift_span_down(const token *tokens, span *heap, size_t root, size_t 
     }
 }
 
-/* Heap sort: no worst case and no memory. Stability does not matter, since children that compare equal have equal
- * bytes. */
+/* Heap sort: O(n log n) in the worst case, without extra memory. Stability does not matter, since children that compare
+ * equal have equal bytes. */
 static void sort_spans(const token *tokens, span *spans, size_t count)
 {
     for (size_t i = count / 2; i-- > 0;) sift_span_down(tokens, spans, i, count);
@@ -134,7 +134,7 @@ static rill_status open_node(form_sorter *f, size_t index)
     return RILL_OK;
 }
 
-/* Sort the spans, which tile a range of tokens. */
+/* Sort sibling spans and move their tokens into the new order. The spans are adjacent in `tokens`. */
 static rill_status sort_children(form_sorter *f, span *spans, size_t count)
 {
     size_t first = spans[0].first, total = spans[count - 1].first + spans[count - 1].count - first, used = 0;
@@ -160,9 +160,9 @@ static rill_status close_node(form_sorter *f, size_t index)
     return status == RILL_OK ? add_child(f, node.open_index, index - node.open_index + 1) : status;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- whole form --------------------------------------------------------------------------------------------------- */
 
-/* Sort all nodes. *is_balanced = whether brackets match and are not too deep. */
+/* Sort the children of all commutative nodes. *is_balanced = whether brackets match and are not too deep. */
 static rill_status sort_all_children(form_sorter *f, int *is_balanced)
 {
     rill_status status = RILL_OK;

@@ -12,7 +12,7 @@
 RILL_C_BEGIN
 
 /* Append the canonical form of `text` to `out`: tokens, with brackets as separate tokens, separated by single spaces.
- * With unbalanced brackets, or nesting over 1,000, tokens keep their order; that is no error.
+ * If brackets are unbalanced or nested more than 1,000 deep, tokens keep their order; this is no error.
  *   out: unchanged on failure
  *   RILL_OK · RILL_ERR_MEMORY
  * Time is at most length times depth; the stack use is constant. */

@@ -1,11 +1,11 @@
 /* Questions: from a line to tokens and mentions, and back.
  *
- * One pass from left to right over the raw tokens. A placeholder typed literally stays. Otherwise the longest match is
- * replaced: a mention by its placeholder, a rewrite by its words. A token without a match is stemmed and stays.
+ * One pass from left to right over the raw tokens. A placeholder typed literally stays unchanged. Otherwise the longest
+ * match is replaced: a mention by its placeholder, a rewrite by its words. A token without a match is stemmed.
  * Placeholders are numbered per type in order of first appearance; equal constants share a number, as in the data sets.
- * Numbers of placeholders typed literally are skipped. Invariant: items and `out` describe the output so far; `tokens`
- * is made from them once they no longer move. The table of mentions is either complete or empty.
- * Divisions: output, mentions, placeholders, the pass, opening and closing. */
+ * Numbers of placeholders typed literally are skipped. Invariant: `items` and `out` hold the output so far. `tokens`
+ * points into `out`, so it is made last. The table of mentions is either complete or empty.
+ * Divisions: output, mentions, placeholders, replacement, opening and closing. */
 #include "grow.h"
 #include "question_internal.h"
 #include "try.h"
@@ -32,7 +32,7 @@ static rill_status append_token(rill_question *question, const char *data, size_
     return RILL_OK;
 }
 
-/* Append a plain token; the lexicon's switches drop its apostrophes and stem it. */
+/* Append a plain token, after dropping its apostrophes and stemming it as the lexicon's directives say. */
 static rill_status append_plain_token(rill_question *question, const char *data, size_t length, int32_t word)
 {
     char bare[STEM_LIMIT];
@@ -50,7 +50,7 @@ static rill_status append_plain_token(rill_question *question, const char *data,
     return append_token(question, (const char *)stem, stem_length, RILL__NONE, word);
 }
 
-/* Make the slices that prepare returns. */
+/* Make the token slices that rill_question_prepare() returns. */
 static rill_status make_token_slices(rill_question *question, const rill_slice **tokens, size_t *count)
 {
     TRY(GROW(question->ctx, question->tokens, question->token_capacity, question->item_count + 1,
@@ -106,7 +106,7 @@ static int32_t literal_placeholder(const rill_question *question, const rill__ra
     return rill__lexicon_placeholder(question->lexicon, question->raw_bytes + raw->offset, raw->length, number);
 }
 
-/* Reset numbering for a new line; numbers of placeholders typed literally in it are taken. */
+/* Restart the numbering of placeholders for a new line, after the numbers typed literally in it. */
 static rill_status reset_numbering(rill_question *question)
 {
     size_t types = question->lexicon->type_count, size = 16;
@@ -125,7 +125,7 @@ static rill_status reset_numbering(rill_question *question)
     return RILL_OK;
 }
 
-/* Append the placeholder of the mention whose constant is in scratch; a constant without one gets a new one. */
+/* Append the placeholder of the constant in question->scratch. A new constant gets a new placeholder. */
 static rill_status append_placeholder(rill_question *question, int32_t type, rill_mentions *mentions)
 {
     const rill_slice constant = {question->scratch.data, question->scratch.length};
@@ -148,7 +148,8 @@ static rill_status append_placeholder(rill_question *question, int32_t type, ril
     return append_token(question, name, (size_t)written, type, RILL__NONE);
 }
 
-/* Append the value that a rule captured: a number, or raw tokens joined by '_'. */
+/* Append the value that a rule captured to the scratch: a number, or raw tokens joined by '_'. The match
+ * ends before raw token `end`. */
 static rill_status append_value(rill_question *question, const rill__rule *rule, const rill__match *found, size_t end)
 {
     rill_text *out = &question->scratch;
@@ -167,7 +168,7 @@ static rill_status append_value(rill_question *question, const rill__rule *rule,
     return RILL_OK;
 }
 
-/* Put the constant of the match at raw token `first` into scratch. */
+/* Write the constant of the match at raw token `first` to question->scratch. */
 static rill_status make_constant(rill_question *question, size_t first, const rill__match *found)
 {
     const rill_lexicon *lexicon = question->lexicon;
@@ -183,7 +184,7 @@ static rill_status make_constant(rill_question *question, size_t first, const ri
     return rill_text_append(out, rule->suffix.data, rule->suffix.length);
 }
 
-/* --- the pass ----------------------------------------------------------------------------------------------------- */
+/* --- replacement -------------------------------------------------------------------------------------------------- */
 
 /* Append the replacement words of a rewrite. */
 static rill_status append_rewrite(rill_question *question, rill_slice text)
@@ -237,7 +238,7 @@ static rill_status replace_matches(rill_question *question, rill_mentions *menti
     return RILL_OK;
 }
 
-/* Copy raw tokens to the output: the input is tokenized, or there is no lexicon. */
+/* Without a lexicon: copy the raw tokens to the output. */
 static rill_status copy_raw_tokens(rill_question *question)
 {
     for (size_t i = 0; i < question->raw_count; i++) TRY(append_raw_token(question, i));

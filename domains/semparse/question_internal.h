@@ -23,17 +23,17 @@ typedef enum rill__number_form {
     RILL__FORM_UNIT,    /* one .. nine */
     RILL__FORM_TEEN,    /* ten .. nineteen */
     RILL__FORM_TENS,    /* twenty .. ninety */
-    RILL__FORM_HUNDRED, /* the word, value 100 */
+    RILL__FORM_HUNDRED, /* the word "hundred", value 100 */
     RILL__FORM_THOUSAND,
     RILL__FORM_AND,
     RILL__FORM_ORDINAL_UNIT, /* first .. ninth */
-    RILL__FORM_ORDINAL_TEEN, /* tenth .. nineteenth: a complete ordinal */
-    RILL__FORM_ORDINAL_TENS, /* twentieth, thirtieth: likewise */
+    RILL__FORM_ORDINAL_TEEN, /* tenth .. nineteenth: complete ordinals */
+    RILL__FORM_ORDINAL_TENS, /* twentieth, thirtieth: complete ordinals */
 } rill__number_form;
 
 typedef struct rill__number {
     rill__number_form form;
-    int digits; /* number of digits, of RILL__FORM_DIGITS */
+    int digits; /* for RILL__FORM_DIGITS: number of digits */
     int64_t value;
 } rill__number;
 
@@ -42,22 +42,22 @@ typedef struct rill__raw_token {
     size_t offset, length;       /* range of the token's bytes in raw_bytes */
     size_t line_begin, line_end; /* range of the token's original bytes in the line */
     int32_t word;                /* number of the token's word in the lexicon, or RILL__NONE */
-    int32_t possessor;           /* word before a final 's, if the whole token is not a word */
+    int32_t possessor;           /* if the whole token is not a word: number of the word before a final 's */
     rill__number number;
 } rill__raw_token;
 
-/* A token of the output so far, as left contexts see it. */
+/* A token of the output so far. Left contexts of patterns match these. */
 typedef struct rill__output_token {
     int32_t type;          /* type of a mention; RILL__NONE for a plain token */
     int32_t word;          /* word number of a plain token; RILL__NONE for a mention */
     size_t offset, length; /* range of the token's text in `out` */
-    size_t raw_plus_1;     /* 1 + its raw token; 0: inserted by the lexicon, or a tokenized line */
+    size_t raw_plus_1;     /* 1 + index of the raw token it copies; 0: mention, rewrite or tokenized line */
 } rill__output_token;
 
-/* A hash slot: equal constants share a number. */
+/* A slot of the hash table from constants to mentions: equal constants share a placeholder. */
 typedef struct rill__mention_slot {
-    int32_t type;   /* RILL__NONE: free */
-    size_t mention; /* index of the mention in rill_mentions.list */
+    int32_t type;   /* type of the mention; RILL__NONE: the slot is free */
+    size_t mention; /* index in rill_mentions.entries */
 } rill__mention_slot;
 
 struct rill_question {
@@ -65,11 +65,11 @@ struct rill_question {
     const rill_lexicon *lexicon; /* may be NULL */
     struct sb_stemmer *stemmer;  /* NULL: no stemming */
 
-    const char *line; /* borrowed until the next line */
+    const char *line; /* the current line; borrowed */
     size_t line_length;
     char *raw_bytes;
     size_t raw_bytes_length, raw_bytes_capacity;
-    size_t *raw_offsets; /* [raw_bytes_length + 1] offset in the line of each of raw_bytes */
+    size_t *raw_offsets; /* [raw_bytes_length + 1] offset in the line of each byte of raw_bytes */
     size_t raw_offsets_capacity;
     rill__raw_token *raw;
     size_t raw_count, raw_tokens_capacity;
@@ -81,53 +81,54 @@ struct rill_question {
     size_t token_capacity;
 
     rill_text scratch;     /* buffer for a constant */
-    int64_t *next_numbers; /* [types of the lexicon] */
+    int64_t *next_numbers; /* [types of the lexicon] number of each type's next placeholder */
     size_t next_numbers_capacity;
-    rill__mention_slot *mention_index; /* [mention_index_size], a power of two or 0 */
+    rill__mention_slot *mention_index; /* [mention_index_size] hash table; the size is a power of two, or 0 */
     size_t mention_index_size, mention_index_capacity;
 };
 
-/* The match at a raw token. */
+/* The longest match that begins at a raw token. */
 typedef struct rill__match {
-    size_t length;     /* raw tokens replaced; 0: nothing found */
+    size_t length;     /* number of raw tokens that it replaces; 0: no match */
     int32_t candidate; /* index in lexicon->candidates; RILL__NONE for a rule's mention */
     int32_t rule;
     int has_possessive;                /* the last token has a final 's that is not part of the mention */
-    size_t value_raw, value_length;    /* raw tokens that make up a captured text (value_length > 0), or ... */
-    int64_t value, value_am, value_pm; /* ... a captured number */
+    size_t value_raw, value_length;    /* captured text: first raw token, number of tokens; if empty, ... */
+    int64_t value, value_am, value_pm; /* ... the captured number and its a.m. and p.m. readings */
 } rill__match;
 
 /* --- question_tokens.c ------------------------------------------------------------------------------------------------- */
 
-/* Fill question->raw from the line, which is valid UTF-8. RILL_OK · RILL_ERR_MEMORY */
+/* Split question->line, which is valid UTF-8, into question->raw. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill__question_split(rill_question *question);
 
 /* Decode one code point of text that is known to be UTF-8; returns its length in bytes. */
 size_t rill__text_decode(const char *text, uint32_t *code);
 
-/* Lower case for the scripts place names come in: Latin, Greek, Cyrillic. */
+/* Lower case of a Latin, Greek or Cyrillic letter; other code points are unchanged. */
 uint32_t rill__text_lower(uint32_t code);
 
 /* --- question_numbers.c ------------------------------------------------------------------------------------------------ */
 
-/* Read one lower-case token. */
+/* Classify one lower-case token as a number. */
 rill__number rill__number_read(const char *data, size_t length);
 
-/* Numbers that begin at token `at` of `raw[count]`: how many tokens they take, 0 if there is none. */
+/* Read a number that begins at raw[first]. Returns the number of tokens it takes, 0 if there is none.
+ *   raw  [count]; value is undefined if there is no number */
 size_t rill__number_int(const rill__raw_token *raw, size_t count, size_t first, int64_t *value);
 size_t rill__number_ordinal(const rill__raw_token *raw, size_t count, size_t first, int64_t *value);
 size_t rill__number_year(const rill__raw_token *raw, size_t count, size_t first, int64_t *value);
 size_t rill__number_clock_words(const rill__raw_token *raw, size_t count, size_t first, int64_t *value);
 
-/* A clock reading in digits: 1 if the token is one. `value` is hour * 100 + minute, as written. */
+/* Read a token as a clock time in digits without am or pm. Returns 1 if it is one; *value = hour * 100 + minute. */
 int rill__number_clock(rill__number number, int64_t *value);
 
-/* Convert a 12-hour reading to the 24-hour clock; readings after 12 o'clock are unchanged. */
+/* Convert a 12-hour reading (hour * 100 + minute) to the 24-hour clock. Readings from 13:00 on are unchanged. */
 int64_t rill__number_half_day(int64_t value, int afternoon);
 
 /* --- question_match.c ------------------------------------------------------------------------------------------------- */
 
-/* The match at raw token `first`; question->items is its left context. */
+/* The longest match that begins at raw token `first`. question->items is its left context. */
 rill__match rill__question_match(const rill_question *question, size_t first);
 
 #endif

@@ -1,8 +1,8 @@
-/* The longest match at a raw token, among the rules and the surfaces of the lexicon.
+/* Finds the longest match at a raw token, among the rules, surfaces and rewrites of the lexicon.
  *
  * A rule wins over a surface of the same length, an earlier rule over a later one. If a surface has several candidates,
- * the first whose type a preference asks for here wins; otherwise the first that needs no such cue. If all candidates
- * of a surface need a cue that is missing, a shorter surface is tried.
+ * the first wins whose type a preference asks for in this context. Otherwise the first that needs no preference wins.
+ * If all candidates of a surface need a preference and none matches, a shorter surface is tried.
  * Right contexts match raw tokens; left contexts match the output so far (items).
  * Invariant: matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the
  * rules. Divisions: surfaces, patterns to the right, patterns to the left, candidates, the match. */
@@ -16,7 +16,7 @@
 
 /* A walk down the trie, one raw token at a time. */
 typedef struct trie_walk {
-    size_t next; /* next raw token */
+    size_t next; /* index of the next raw token */
     int32_t state;
     int at_possessive; /* the last token matched without its final 's; the walk ends here */
 } trie_walk;
@@ -57,13 +57,13 @@ static size_t longest_surface(const rill_question *question, size_t first, int a
 typedef struct rule_match {
     const rill_question *question;
     const rill__pattern *pattern;
-    size_t start; /* first raw token of the body */
+    size_t start; /* index of the body's first raw token */
     rill__match found;
 } rule_match;
 
-/* Capture a clock time that does not say am or pm: both 24-hour readings, and the likelier one as the value. An hour in
- * the lexicon's afternoon range is read as pm, unless `full`: a full hour written in three digits or more, "200", is a
- * 24-hour time already. */
+/* Capture a clock time without am or pm: both 24-hour readings, and the likelier one as the value. An hour in the
+ * lexicon's afternoon range is read as pm, except if `full` is set. `full`: the time is a full hour in three digits or
+ * more ("200"), which is a 24-hour time already. */
 static void capture_clock(rule_match *attempt, int64_t reading, int full)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;
@@ -140,7 +140,7 @@ static size_t match_alternative(rule_match *attempt, const rill__alternative *ch
     return used;
 }
 
-/* Match elements [e, last) from raw token `i`. */
+/* Match the pattern's elements [e, last) from raw token `i` on. Returns 1 if they match. */
 static int match_right(rule_match *attempt, int32_t e, size_t i)
 {
     const rill_lexicon *lexicon = attempt->question->lexicon;
@@ -155,9 +155,7 @@ static int match_right(rule_match *attempt, int32_t e, size_t i)
     return element->optional && match_right(attempt, e + 1, i);
 }
 
-/* Match elements [first, e) backwards from the end of the first `count` items. */
-
-/* Match elements [first, e) backwards from the end of the first `count` items. */
+/* Match the pattern's elements [first, e) backwards from the end of items[0..count). Returns 1 if they match. */
 static int match_left(const rill_question *question, const rill__pattern *pattern, int32_t e, size_t count)
 {
     if (e == pattern->first) return 1;
@@ -179,7 +177,7 @@ static int match_left(const rill_question *question, const rill__pattern *patter
 
 /* --- candidates --------------------------------------------------------------------------------------------------- */
 
-/* Whether a preference asks for `type`, given the raw tokens from `after` on. */
+/* Whether a preference asks for `type`, for a surface that ends before raw token `after`. */
 static int has_preference(const rill_question *question, int32_t type, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;
@@ -194,7 +192,7 @@ static int has_preference(const rill_question *question, int32_t type, size_t af
     return 0;
 }
 
-/* The candidate of a trie state that fits here, or RILL__NONE. */
+/* The candidate of a trie state that fits the context, or RILL__NONE. The surface ends before raw token `after`. */
 static int32_t choose_candidate(const rill_question *question, int32_t state, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;

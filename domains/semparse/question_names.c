@@ -1,8 +1,8 @@
 /* Finds the tokens of a line that were typed as names.
  *
  * A token with a capital letter is a name. Exceptions are the first letter of a sentence, the word I, and lines without
- * small letters. A quoted token is a name too. Only the typing counts here; the lexicon and the model decide whether
- * the name is known. Divisions: capitals · sentences · quotes · the token. */
+ * small letters. A quoted token is a name too. Only the spelling counts here:
+ * semparse_encode.c decides whether the model knows a name. Divisions: capitals · sentences · quotes · names. */
 #include "question_internal.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static int is_upper_case(uint32_t code)
     return rill__text_lower(code) != code;
 }
 
-/* Number of capital letters in [from, to); *first = whether the first character is one. */
+/* Number of capital letters in [from, to); *first = whether the first character is a capital. */
 static int count_capitals(const char *line, size_t from, size_t to, int *first)
 {
     int n = 0;
@@ -40,7 +40,7 @@ static int has_lower_case(const rill_question *question)
     return 0;
 }
 
-/* I, I'm, I'd. */
+/* Whether the word is the pronoun I, also with a contraction: I'm, I'd. */
 static int is_pronoun(const char *word, size_t length)
 {
     return word[0] == 'I' && (length == 1 || word[1] == '\'' || (unsigned char)word[1] >= 0x80);
@@ -48,7 +48,7 @@ static int is_pronoun(const char *word, size_t length)
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
 
-/* Whether a full stop at `pos` ends a sentence; that of an abbreviation does not ("St. Louis"). */
+/* Whether the full stop at `pos` ends a sentence. It does not after an abbreviation ("St. Louis"). */
 static int ends_sentence(const char *line, size_t pos)
 {
     enum { MAX_ABBREVIATION = 3 };
@@ -85,14 +85,14 @@ static char quote_kind(uint32_t code)
     }
 }
 
-/* Whether the token is inside quotes. An opening quote is at the start of a word, a closing one at its end; any other
- * is an apostrophe. Single and double quotes are tracked separately, because an apostrophe may look like an opening
- * quote. */
+/* Whether the token [from, to) is inside quotes. An opening quote is at the start of a word, a closing quote at its
+ * end; any other quote is an apostrophe. Single and double quotes are tracked separately, because an apostrophe may
+ * look like an opening quote. */
 static int is_quoted(const rill_question *question, size_t from, size_t to)
 {
     const char *line = question->line;
     const size_t length = question->line_length;
-    size_t opened[2] = {0, 0}; /* start of the quoted text, 0: no open quote */
+    size_t opened[2] = {0, 0}; /* of single, double quotes: start of the quoted text; 0: none is open */
     for (size_t pos = 0; pos < length && (opened[0] || opened[1] || pos < to);) {
         uint32_t code;
         const size_t begin = pos;
@@ -112,7 +112,7 @@ static int is_quoted(const rill_question *question, size_t from, size_t to)
     return 0;
 }
 
-/* --- the token ---------------------------------------------------------------------------------------------------- */
+/* --- names -------------------------------------------------------------------------------------------------------- */
 
 static int is_name(const rill_question *question, size_t from, size_t to)
 {

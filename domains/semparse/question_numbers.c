@@ -1,7 +1,7 @@
 /* Numbers in text: 1,700 and "seventeen hundred", 27th and "twenty seventh", 5:30pm and "five thirty".
  *
- * rill__number_read() classifies each token once. The readers below combine the classes of adjacent tokens. They take
- * the longest reading and never fail; no reading has length 0.
+ * rill__number_read() classifies each token once. The readers below combine the classes of adjacent tokens. Each
+ * returns the number of tokens of the longest reading, 0 if there is none.
  * Invariant: values stay below 10^15, so sums and products of readings cannot overflow int64_t. */
 #include "question_internal.h"
 
@@ -84,7 +84,7 @@ int64_t rill__number_half_day(int64_t value, int afternoon)
     return afternoon && hour < 12 ? value + 1200 : value;
 }
 
-/* Digits, optionally with a colon in the middle, and a suffix. */
+/* Read digits, optionally with a colon in the middle and a suffix: am, pm, th, st, nd, rd, k, +. */
 static rill__number read_digits(const char *data, size_t length)
 {
     rill__number number = {.form = RILL__FORM_DIGITS};
@@ -140,7 +140,7 @@ static rill__number_form number_form(const rill__raw_token *raw, size_t count, s
     return i < count ? raw[i].number.form : RILL__FORM_NONE;
 }
 
-/* one .. ninety nine */
+/* Read "one" .. "ninety nine". */
 static size_t read_below_hundred(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
 {
     rill__number_form form = number_form(raw, count, first);
@@ -155,7 +155,7 @@ static size_t read_below_hundred(const rill__raw_token *raw, size_t count, size_
     return 2;
 }
 
-/* one .. ninety nine hundred [and] ninety nine */
+/* Read "one" .. "ninety nine hundred [and] ninety nine". */
 static size_t read_below_ten_thousand(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
 {
     size_t used = read_below_hundred(raw, count, first, value);
@@ -202,7 +202,7 @@ size_t rill__number_ordinal(const rill__raw_token *raw, size_t count, size_t fir
     return 2;
 }
 
-/* 1993, nineteen ninety three, nineteen hundred and ten, two thousand [and] five, twenty twenty six */
+/* Years: 1993, nineteen ninety three, nineteen hundred and ten, two thousand [and] five, twenty twenty six. */
 size_t rill__number_year(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
 {
     size_t used = rill__number_int(raw, count, first, value);
@@ -218,7 +218,7 @@ size_t rill__number_year(const rill__raw_token *raw, size_t count, size_t first,
     return 1 + more;
 }
 
-/* five, five thirty, five forty five */
+/* Clock times in words: five, five thirty, five forty five. */
 size_t rill__number_clock_words(const rill__raw_token *raw, size_t count, size_t first, int64_t *value)
 {
     rill__number_form form = number_form(raw, count, first);

@@ -1,11 +1,11 @@
-/* From bytes to raw tokens.
+/* Splits a line into raw tokens.
  *
  * The line is first normalised: lower case, typographic quotes and dashes to ASCII, white space to spaces. Spaces then
  * separate chunks, and a chunk is split into tokens:
  *   - a chunk that is a word of the lexicon stays whole: "c++", "tcp/ip", ".net", "ap/57", "-er";
  *   - quotes, brackets and sentence punctuation at its ends are dropped;
  *   - the rest is split at hyphens, slashes and the like: "one-way" is two tokens;
- *   - "río" becomes "rio" if the lexicon has only that;
+ *   - "río" becomes "rio" if the lexicon has only "rio";
  *   - "1,700" loses its comma, "p.m." and "u.s." their dots, "$500" becomes "$" and "500".
  * Invariant: normalising and splitting never lengthen the line, so one buffer of its length is enough. Divisions:
  * UTF-8, normalising, tokens, chunks. */
@@ -95,8 +95,8 @@ static uint32_t normal_character(uint32_t c)
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
 
-/* Look a word up. The length limit keeps a chunk of 100,000 brackets linear: each bracket removed causes another
- * lookup. */
+/* Number of a word in the lexicon, or RILL__NONE. The length limit keeps a chunk of 100,000 brackets linear: each
+ * removed bracket causes another lookup. */
 static int32_t find_word(const rill_question *question, size_t offset, size_t length)
 {
     if (!question->lexicon || length > RILL__MAX_WORD_BYTES) return RILL__NONE;
@@ -148,7 +148,8 @@ static size_t drop_apostrophes(char *data, size_t length)
     return kept;
 }
 
-/* Append the token [offset, offset + length), which stands for `span` bytes of the chunk. */
+/* Append the token raw_bytes[offset .. offset + length), which came from `span` bytes at `offset` before characters
+ * were dropped. */
 static rill_status add_token(rill_question *question, size_t offset, size_t length, size_t span)
 {
     if (length == 0) return RILL_OK;
@@ -184,13 +185,13 @@ static int is_letter(char c)
     return (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80;
 }
 
-/* Characters of a token; all others split. */
+/* Whether the character belongs to a token; all others separate tokens. */
 static int is_inner(char c)
 {
     return is_letter(c) || is_digit(c) || strchr("'+#_$&@%", c) != NULL;
 }
 
-/* "p.m", "u.s.a", "ph.d": one or two letters between dots. */
+/* Whether the text is an abbreviation, of one or two letters between dots: "p.m", "u.s.a", "ph.d". */
 static int is_abbreviation(const char *data, size_t length)
 {
     size_t piece = 0, dots = 0;
@@ -219,7 +220,7 @@ static int punctuation_action(const char *data, size_t length, size_t pos)
     return half && pos > 1 && is_digit(data[pos - 2]) ? 1 : -1;
 }
 
-/* Split a stripped chunk into tokens. Dropped characters are squeezed out by moving the rest left in place. */
+/* Split a stripped chunk into tokens. Dropped characters are removed in place. */
 static rill_status cut_chunk(rill_question *question, size_t offset, size_t length)
 {
     char *data = question->raw_bytes + offset;
@@ -235,7 +236,7 @@ static rill_status cut_chunk(rill_question *question, size_t offset, size_t leng
         int money = data[i] == '$' && i + 1 < length && is_digit(data[i + 1]);
         if (drop == 0) data[kept++] = data[i];
         if (drop >= 0 && !money) continue;
-        const size_t end = i + (drop >= 0); /* a currency sign is a token and ends here */
+        const size_t end = i + (drop >= 0); /* a currency sign is a token of its own, so the token ends after it */
         TRY(add_token(question, offset + start, kept - start, end - start));
         start = kept = i + 1;
     }
@@ -244,7 +245,7 @@ static rill_status cut_chunk(rill_question *question, size_t offset, size_t leng
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* Process a chunk: the text between two spaces. */
+/* Turn a chunk, the text between two spaces, into tokens: strip quotes and punctuation at its ends, then cut it. */
 static rill_status strip_and_cut(rill_question *question, size_t offset, size_t length)
 {
     const char *data = question->raw_bytes + offset;
@@ -263,7 +264,7 @@ static rill_status strip_and_cut(rill_question *question, size_t offset, size_t 
     }
 }
 
-/* Fill raw_bytes and origin. */
+/* Fill raw_bytes with the normalised line, and raw_offsets. */
 static rill_status normalise(rill_question *question)
 {
     const size_t length = question->line_length;

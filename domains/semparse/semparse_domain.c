@@ -1,8 +1,8 @@
-/* The semantic parser's domain table: open and close, start and stop, ids and slots, outputs. semparse_graphs.c defines
- * the computation, semparse_encode.c and semparse_step.c prepare its inputs.
+/* The semantic parser's domain table: models, runners, outputs and names of actions. semparse_graphs.c defines the
+ * computation; semparse_encode.c and semparse_step.c prepare its inputs.
  *
- * Invariant: close_model() and stop() accept half-built objects, in which everything not yet owned is zero. Slots below
- * r->slots are initialised.
+ * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. Slots below
+ * r->n_slots are initialised.
  *
  * Divisions: the model · the runner · outputs · names of actions · the table. */
 #include <string.h>
@@ -162,7 +162,7 @@ static rill_status field(void *self, const char *name, const rill_hypothesis *hy
     return rill_text_append(out, names->length > 0 ? names->data : "", names->length);
 }
 
-/* Number of words between spaces, before the lexicon joins or splits any; precise enough to sort by. */
+/* Number of words between spaces. The lexicon may join or split words, but the number is precise enough for sorting. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
     (void)self;
@@ -209,7 +209,7 @@ static rill_status add_token_by_text(void *user, const char *token, size_t lengt
                      s->n_placeholders > 0 ? ": write a name that the question mentions as its placeholder" : "");
 }
 
-/* Tokens are separated by spaces, as in outputs. */
+/* Target tokens in `text` are separated by spaces, as in outputs. */
 static rill_status tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n)
 {

@@ -1,8 +1,8 @@
-/* Admits questions: text to word ids, ids through the encoder into slots.
+/* Encodes questions: text to word ids, then one encoder run, which writes its outputs to the questions' slots.
  *
  * The encoder reads <s>, the question's words from last to first, </s>. Invariant: an input that fails is left out of
  * the batch, and its slot stays free.
- * Divisions: text to ids · names · the whole. */
+ * Divisions: text to ids · names · entry point. */
 #include <string.h>
 
 #include "grow.h"
@@ -26,8 +26,8 @@ static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, s
     return RILL_OK;
 }
 
-/* Record which placeholders the question does not mention, unless it is tokenized. A placeholder typed literally counts
- * as mentioned. */
+/* Set the slot's subset of placeholders that the question does not mention; empty if the question is tokenized. A
+ * placeholder typed literally counts as mentioned. */
 static rill_status set_unmentioned(semparse_runner *r, int32_t slot, int tokenized, const rill_slice *token,
                                    size_t count)
 {
@@ -70,8 +70,8 @@ static rill_status add_name(rill_text *names, rill_slice name)
     return rill_text_append(names, name.data, name.length);
 }
 
-/* List names missing in both lexicon and vocabulary, each once, in the line's order. The model sees all of them as
- * <unk> and cannot distinguish them. */
+/* List the names that neither lexicon nor vocabulary contains, each once, in the line's order. The model sees all of
+ * them as <unk> and cannot distinguish them. */
 static rill_status list_unknown_names(semparse_runner *r, rill_input *input, int tokenized, const rill_slice *token,
                                       size_t count)
 {
@@ -94,7 +94,8 @@ static rill_status list_unknown_names(semparse_runner *r, rill_input *input, int
     return RILL_OK;
 }
 
-/* Append the ids of one input; an invalid input fails alone. On success *length is its length, else 0. */
+/* Append the word ids of one input at r->token_ids + used. *length = number of ids, 0 if the input is empty or invalid.
+ * An invalid input fails alone. */
 static rill_status read_input(semparse_runner *r, rill_input *input, size_t used, int32_t *length)
 {
     const semparse *s = r->model;
@@ -141,7 +142,7 @@ static rill_status read_inputs(semparse_runner *r, int32_t m, rill_input *inputs
     return RILL_OK;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- entry point -------------------------------------------------------------------------------------------------- */
 
 rill_status semparse_encode(void *self, int32_t m, rill_input *inputs)
 {

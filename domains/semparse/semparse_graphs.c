@@ -1,8 +1,8 @@
-/* The model's graphs (rill/device.h):
+/* The model's graphs (rill/device.h). G[w] is word w's row of input_gates, precomputed when the model is loaded.
  *
- * encode: h_t, c_t = LSTM(start[word_t], h_{t-1}, c_{t-1}) over <s>, the words from last to first, </s>;
- *         memory m_t = h_t and W_c m_t.
- * step:   gates = start[action] + W_hh h_parent, then the LSTM cell. Siblings share their parent's product.
+ * encode: h_t, c_t = LSTM(G[word_t], h_{t-1}, c_{t-1}) over <s>, the words from last to first, </s>;
+ *         encoder outputs m_t = h_t, and their projections W_c m_t.
+ * step:   gates = G[action] + W_hh h_parent, then the LSTM cell. Siblings share the product W_hh h_parent.
  * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o). */
 #include "semparse_model.h"
 
@@ -20,7 +20,7 @@ static void make_tables(semparse *s)
                                                           "unmentioned placeholders");
 }
 
-/* Cell c of a state row, whose first half is h. */
+/* View of the cell state c, the second half of a state row; the first half is h. */
 static rill_view lstm_cell_state(const semparse *s, rill_view state)
 {
     return rill_view_offset(state, s->ld);
@@ -50,7 +50,7 @@ static void build_encode_graph(semparse *s)
                                     .out = rill_view_ragged(t->projected_outputs, slot, RILL_OWN)});
 }
 
-/* A root node continues from the encoder's last state, copied to the node's row. */
+/* The encoder's last state is copied to the row of a root node, which then serves as its own parent state. */
 static void build_step_graph(semparse *s)
 {
     rill_network *network = s->network;

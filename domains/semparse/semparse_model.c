@@ -4,7 +4,8 @@
  * temporaries; it is cleared before semparse_load() returns, so peak memory is the model in the device's form plus its
  * largest tensors as fp32.
  *
- * Divisions: configuration · vocabularies · reading · recurrent layers · attention and output · lexicon · the whole. */
+ * Divisions: configuration · vocabularies · reading · recurrent layers · attention and output · lexicon ·
+ * entry point. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +24,7 @@ typedef struct loader {
     const char *directory;
     rill_tensor_file *tensors;
     rill_arena temp_arena; /* freed when loading ends */
-    size_t embedding;      /* E */
+    size_t embedding;      /* embedding width */
     rill_text path;
 } loader;
 
@@ -42,7 +43,7 @@ static rill_status read_settings(void *user, const rill_config *config)
     TRY(rill_config_expect(config, "rill.domain", "semparse"));
     TRY(rill_config_has_object(config, "text", &found));
     TRY(rill_config_string_or(config, "text.stemmer", "",
-                              &stemmer)); /* the lexicon implements it; only its type is checked here */
+                              &stemmer)); /* lexicon.tsv sets the stemming; only this key's type is checked */
     TRY(rill_config_int(config, "embedding_size", 1, WIDTH_LIMIT, &embedding));
     TRY(rill_config_int(config, "hidden_size", 1, WIDTH_LIMIT, &hidden));
     TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &words));
@@ -86,7 +87,7 @@ static const char *tensor_name(char *buffer, size_t size, const char *side, cons
     return buffer;
 }
 
-/* out->start = embedding * W_ih^T + bias, precomputed for all words. */
+/* out->input_gates = embedding * W_ih^T + bias, precomputed for all words. */
 static rill_status load_input_gates(loader *l, const char *side, size_t words, semparse_lstm *out)
 {
     size_t gates = 4 * l->s->hidden;
@@ -149,7 +150,7 @@ static rill_status load_output(loader *l)
 
 /* --- lexicon ------------------------------------------------------------------------------------------------------ */
 
-/* Letters, then digits: a placeholder for a name in questions and logical forms of an anonymised data set. */
+/* Whether a token ends in digits, as placeholders ("s0") of anonymised data sets do. */
 static int is_placeholder(const char *token, size_t length)
 {
     size_t digits = 0;
@@ -167,8 +168,8 @@ static int has_placeholders(const semparse *s)
     return 0;
 }
 
-/* Load the lexicon, if any; without one, questions are only lower-cased and stripped of punctuation. A model whose
- * vocabulary has placeholders needs one for untokenized input. */
+/* Load the lexicon, if any; without one, questions are only lower-cased and stripped of punctuation. Warn if
+ * the vocabularies have placeholders and inputs are raw text, since nothing then replaces names. */
 static rill_status load_lexicon(loader *l)
 {
     semparse *s = l->s;
@@ -199,7 +200,7 @@ static rill_status find_placeholders(loader *l)
     return RILL_OK;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- entry point -------------------------------------------------------------------------------------------------- */
 
 static rill_status load_weights(loader *l)
 {

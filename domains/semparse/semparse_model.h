@@ -1,17 +1,18 @@
 /* semparse_model.h: a loaded semantic parser, and a runner that decodes with it. Private header of the semparse domain.
  *
  * Source: Dong and Lapata, Language to Logical Form with Neural Attention, 2016, section 3.
- * Letters: H hidden width, V target symbols, T tokens of a question with <s> and </s>.
+ * Letters: H hidden width, V target vocabulary size, T tokens of a question with <s> and </s>.
  *
  * Precomputed when the model is loaded:
- *   W_ih embedding + bias, for every word of both sides    [words, 4H]: a step is one GEMM with K = H
- *   W_a [context; h] = W_c context + W_s h, and context = sum p_t m_t, so encode() computes W_c m_t per question token:
- *   attention sums projected outputs, and the layer after it is half as wide
- *   a bias of -infinity for <s> and <unk>, which are never actions
+ *   - W_ih embedding + bias for every source and target word, [words, 4H]. A step is then one GEMM with K = H.
+ *   - W_a is split: W_a [context; h] = W_c context + W_s h, where context = sum p_t m_t. encode() computes W_c m_t per
+ *     question token, so attention sums projected outputs, and the layer after it has K = H, not 2H.
+ *   - The output bias is -infinity for <s> and <unk>, which are never output.
  *
  * Placeholders: a target token with the form of a lexicon placeholder ("c0") stands for words of the question. If a
- * typed question does not mention a placeholder, nothing could replace it, so its logit is masked for that question's
- * rows, before the softmax. Questions in token form have their own placeholders, and nothing is masked.
+ * typed question does not mention a placeholder, nothing could replace it in the output. Its logit is then masked in
+ * all rows of that question, before the softmax. Questions in token form have their own placeholders, and nothing is
+ * masked.
  *
  * Invariant: a loaded model is const, and any number of runners share it. */
 #ifndef RILL_SEMPARSE_MODEL_H
@@ -38,20 +39,20 @@ typedef struct semparse_weights {
     rill_matrix context_weight, state_weight; /* H x H: W_c, W_s */
     rill_matrix output;                       /* V x H */
     rill_constant attention_bias;             /* [H] */
-    rill_constant output_bias;                /* [V], -infinity for symbols that are never actions */
+    rill_constant output_bias;                /* [V], -infinity for tokens that are never output */
 } semparse_weights;
 
-/* State rows hold h, then c: they are always read together, and the rows of a beam are scattered. ld is H rounded up,
- * so that h, c and m are aligned to cache lines. */
+/* State rows hold h, then c, because the two are always read together and the rows of a beam are scattered. ld is H
+ * rounded up, so that h, c and m are aligned to cache lines. */
 typedef struct semparse_tables {
     rill_table state;                              /* [nodes, 2 ld] */
     rill_table encoder_state;                      /* [slots, 2 ld] the encoder's last state */
-    rill_table encoder_outputs, projected_outputs; /* per slot [T, ld]: m, W_c m */
-    rill_vocab_subset
-        unmentioned; /* per slot: placeholders that the question does not mention; none without a lexicon */
+    rill_table encoder_outputs, projected_outputs; /* per slot [T, ld]: m_t, W_c m_t */
+    /* per slot: placeholders that the question does not mention; none without a lexicon */
+    rill_vocab_subset unmentioned;
 } semparse_tables;
 
-/* Columns of the graphs, in order of declaration. */
+/* Indices of the graphs' input columns, in order of declaration. */
 enum { ENCODE_SLOT, ENCODE_LENGTH, ENCODE_TOKEN, ENCODE_COLUMNS };
 enum { STEP_NODE, STEP_SLOT, STEP_PARENT_OR_SELF, STEP_TOKEN, STEP_ROOT_SLOT, STEP_COLUMNS };
 enum { SCORE_NODE, SCORE_SLOT, SCORE_COLUMNS };
@@ -65,10 +66,10 @@ typedef struct semparse {
     semparse_tables tables;
     rill_graph encode, step, score;
 
-    size_t hidden, ld;                            /* H, and H rounded up to 16 */
-    int32_t source_vocab_size, target_vocab_size; /* source and target vocabulary */
-    int32_t max_length;                           /* actions of a hypothesis */
-    int32_t max_input;                            /* tokens of a question */
+    size_t hidden, ld; /* H, and H rounded up to 16 */
+    int32_t source_vocab_size, target_vocab_size;
+    int32_t max_length; /* maximum actions of a hypothesis */
+    int32_t max_input;  /* maximum tokens of a question */
     int tokenized;
     char description[200];
     rill_vocabulary *source_vocab, *target_vocab;
@@ -77,23 +78,23 @@ typedef struct semparse {
     size_t n_placeholders;    /* 0 without a lexicon */
 } semparse;
 
-/* What one thread needs to decode. */
+/* Mutable data of one decoding thread. */
 typedef struct semparse_runner {
     rill_session *session; /* first member: see rill_runner_drop() */
     const semparse *model;
     rill_context *ctx;
     rill_question *question;
     rill_arena arena;
-    char *mentioned;                 /* [actions] during encoding: actions that occur in the question */
-    int32_t *unmentioned;            /* [placeholders] during encoding */
-    rill_mentions *mentions_by_slot; /* [slots] */
+    char *mentioned;                 /* [actions] scratch of encode: 1: the question contains this target token */
+    int32_t *unmentioned;            /* [placeholders] scratch of encode: actions that the question does not mention */
+    rill_mentions *mentions_by_slot; /* [slots] the mentions of each slot's question */
     rill_text *unknown_names;        /* [slots] names unknown to the model, joined by ", " */
     size_t mentions_capacity, unknown_capacity, n_slots;
 
-    int32_t *slot, *length; /* [questions] of an encode() call; their tokens are concatenated */
-    int32_t *token_ids;
+    int32_t *slot, *length; /* [questions] of an encode() call: slot, and number of token ids */
+    int32_t *token_ids;     /* ids of all questions, concatenated */
     size_t slot_capacity, length_capacity, word_capacity;
-    int32_t *column; /* columns of a step that the engine does not provide */
+    int32_t *column; /* input columns of a step that the engine does not provide */
     size_t column_capacity;
 } semparse_runner;
 

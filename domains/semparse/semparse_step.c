@@ -1,4 +1,4 @@
-/* Makes states and scores them: fills the columns of the graphs in semparse_graphs.c. */
+/* Computes decoder states and scores: fills the columns of the graphs in semparse_graphs.c and runs them. */
 #include "grow.h"
 #include "score_request.h"
 #include "semparse_model.h"

@@ -1,10 +1,9 @@
 /* Alignments: how much each action of an output attends to each token of its input.
  *
- * If no head was trained for alignment, the mean over the heads of the last decoder layer is used: the cross-attention
- * at the time the action was chosen. Nothing is kept for it while decoding. A requested output is run through the
- * layers once more, all positions in one call, over the KV cache still in the tree; so alignments cost nothing unless
- * requested, and no memory per node. Of an ensemble the first model is used, as in marian-decoder, whose formats these
- * are.
+ * The weights are cross-attention in the state from which the action was chosen. If no head was trained for alignment,
+ * they are the mean over the heads of the last decoder layer. Decoding stores nothing for alignments. On request, an
+ * output is run through the decoder layers once more, all positions in one call, over its KV cache. An ensemble uses
+ * its first model, as marian-decoder does. The output formats are marian-decoder's too.
  *
  * Divisions: formats · attention of an output · writing · the field. */
 #include <stdio.h>
@@ -13,12 +12,12 @@
 
 #include "seq2seq.h"
 
-/* --- forms -------------------------------------------------------------------------------------------------------- */
+/* --- formats ------------------------------------------------------------------------------------------------------ */
 
 typedef enum alignment_format {
     ALIGNMENT_HARD,      /* the token each action attends to most */
     ALIGNMENT_SOFT,      /* all weights of each action */
-    ALIGNMENT_THRESHOLD, /* all pairs with a larger weight */
+    ALIGNMENT_THRESHOLD, /* all pairs of token and action with a weight above the threshold */
 } alignment_format;
 
 typedef struct alignment_form {
@@ -26,7 +25,8 @@ typedef struct alignment_form {
     float threshold;
 } alignment_form;
 
-/* "alignment", "alignment=hard", "alignment=soft", "alignment=0.2"; 1 is hard, since no weight is larger. */
+/* Read "alignment", "alignment=hard", "alignment=soft" or "alignment=0.2". "alignment=1" means hard: no weight is
+ * larger. */
 static rill_status read_form(const seq_runner *r, const char *name, alignment_form *out)
 {
     static const char key[] = "alignment";
@@ -54,8 +54,8 @@ static rill_status read_form(const seq_runner *r, const char *name, alignment_fo
 
 typedef struct alignment {
     size_t n_actions, n_tokens;
-    int32_t *node, *action, *slot, *depth; /* [actions] the states in which actions were chosen */
-    size_t *best_tokens;                   /* [actions] token */
+    int32_t *node, *action, *slot, *depth; /* [actions] the states from which the actions were chosen */
+    size_t *best_tokens;                   /* [actions] input token with the largest weight */
     float *weights;                        /* [actions, tokens] */
 } alignment;
 
@@ -69,7 +69,7 @@ static void carve_alignment(alignment *a, rill_carver *c)
     a->weights = rill_carve(c, a->n_actions * a->n_tokens, sizeof *a->weights);
 }
 
-/* The state in which an action was chosen is the previous action's; for the first one the item's root node. */
+/* List the states from which the actions were chosen: the previous action's node, for the first action the root. */
 static void list_states(const seq_runner *r, const rill_hypothesis *h, const alignment *a)
 {
     for (size_t t = 0; t < a->n_actions; t++) {
@@ -99,7 +99,7 @@ static rill_status compute_alignment(seq_runner *r, const rill_hypothesis *h, al
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* "0.5,0.25,0.25 1,0,0": an action's weights of all tokens, separated by spaces. */
+/* Write "0.5,0.25,0.25 1,0,0": per action, separated by spaces, the weights of all input tokens. */
 static rill_status write_soft(const alignment *a, rill_text *out)
 {
     for (size_t t = 0; t < a->n_actions; t++)
@@ -122,7 +122,7 @@ static void find_best_tokens(const alignment *a)
     }
 }
 
-/* "0-0 1-2 1-3": token and action, ascending. */
+/* Write "0-0 1-2 1-3": pairs of input token and action, ascending. */
 static rill_status write_pairs(const alignment *a, const alignment_form *f, rill_text *out)
 {
     const size_t old_length = out->length;

@@ -1,16 +1,16 @@
 /* Ensembles: compatibility checks and combined limits.
  *
- * The models of an ensemble may differ in everything except inputs and outputs: both vocabularies, id by id, and the
- * eos and padding symbols. The graph mixes their distributions (seq2seq_graph.c).
+ * The models of an ensemble may differ in everything except both vocabularies, which must be equal id by id, and the
+ * ids of special tokens. The graph mixes their distributions (seq2seq_graph.c).
  * Divisions: compatibility · combined limits. */
 #include <stdio.h>
 #include <string.h>
 
 #include "seq2seq.h"
 
-/* --- what must be equal ------------------------------------------------------------------------------------------- */
+/* --- compatibility ------------------------------------------------------------------------------------------------ */
 
-/* Arguments of the comparison. */
+/* Two nets and their directories: `first` is in `home`, `other` in `directory`. */
 typedef struct match_context {
     const seq_net *first, *other;
     const char *home, *directory;
@@ -57,7 +57,7 @@ rill_status seq_check_compatible(const seq_net *first, const char *home, const s
     return check_same_id(&context, "pad_token_id", first->pad, other->pad);
 }
 
-/* --- what is agreed on -------------------------------------------------------------------------------------------- */
+/* --- combined limits ---------------------------------------------------------------------------------------------- */
 
 static int32_t min_int32(int32_t a, int32_t b)
 {

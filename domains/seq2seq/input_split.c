@@ -1,6 +1,6 @@
-/* Splits inputs longer than translation models are trained for, and removes invisible characters.
+/* Splits long inputs of translation models into sentences, and removes invisible characters.
  *
- * Such models learn from sentences and short paragraphs. On longer texts many end their output early and lose the rest.
+ * Translation models are trained on sentences and short paragraphs. On longer texts many stop early and lose the rest.
  * Divisions: sentences · invisible characters. */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum {
     MAX_SENTENCE_TOKENS = 128, /* maximum tokens of an unsplit input, special tokens included: Bergamot's bound */
-    MAX_SENTENCE_BYTES = 8192, /* inputs with more bytes are long, without tokenizing them */
+    MAX_SENTENCE_BYTES = 8192, /* inputs with more bytes count as long without being tokenized */
     FIRST_UNSPACED = 0xE00,    /* first script written without spaces */
     FIRST_SYMBOL = 0x10000     /* first of emoji and other symbols */
 };
@@ -32,7 +32,7 @@ static rill_status is_long(const seq_model *m, rill_context *ctx, const char *te
     *out = status == RILL_OK && read.n_ids > max_tokens;
     FREE_ARRAY(ctx, ids, capacity);
     if (status != RILL_ERR_INPUT) return status;
-    rill_error_clear(ctx); /* the decoding call will report it */
+    rill_error_clear(ctx); /* encoding the input will report the error */
     return RILL_OK;
 }
 
@@ -63,7 +63,7 @@ rill_status seq_split(void *model, rill_context *ctx, int always, const char *te
     if (translates == 0) return RILL_OK;
     if (!always) TRY(is_long(m, ctx, text, length, &cuts));
     f.offset = *head;
-    /* The language is in a column of the head. */
+    /* With language columns the head begins with the source language. If that column is empty, use the model's. */
     const char *language = *head > 0 && text[0] != '\t' && memchr(text, '\t', *head) != NULL ? text
                                                                                              : m->source_language;
     if (cuts) rill_sentences_split(text + *head, length - *head, language, collect_sentence, &f);
@@ -78,13 +78,14 @@ static int has_spaces(int32_t c)
     return c < FIRST_UNSPACED || c >= FIRST_SYMBOL;
 }
 
-/* Soft hyphen, word joiner, byte order mark; a zero-width space between characters of scripts written with spaces. */
+/* Whether to remove the character: a soft hyphen, word joiner or byte order mark, or a zero-width space between
+ * characters of scripts written with spaces. */
 static int is_ignorable(int32_t c, int32_t prev_char, int32_t next_char)
 {
     return c == 0xAD || c == 0x2060 || c == 0xFEFF || (c == 0x200B && has_spaces(prev_char) && has_spaces(next_char));
 }
 
-/* Line and page separators of other programs, which most tokenizers do not know or drop: they separate words. */
+/* Whether the character is a line or page separator that most tokenizers drop or do not know. A space replaces it. */
 static int ends_line(int32_t c)
 {
     return c == 0xB || c == 0xC || c == 0x85 || c == 0x2028 || c == 0x2029;

@@ -1,19 +1,19 @@
-/* Encoding inputs: text to tokens, tokens through the encoder, its output into slots.
+/* Encodes inputs: tokenizes texts and runs the encoder, which writes its outputs to the inputs' slots.
  *
- * Inputs of a run are concatenated, each ending in eos. A long input runs alone, so that only it fails when memory is
- * short.
- * Invariant: a failed input takes no part in later steps. Divisions: tokenization · positions · runs. */
+ * The inputs of a run are concatenated, without padding. A long input runs alone, so that no other input fails if
+ * memory is short.
+ * Invariant: a failed input takes no part in later runs. Divisions: tokenization · positions · runs. */
 #include "grow.h"
 #include "seq2seq.h"
 
 enum {
-    LONG_INPUT = 512,       /* tokens of an input that runs alone */
+    LONG_INPUT = 512,       /* inputs with more tokens run alone */
     LENGTH_FACTOR = 3,      /* maximum actions of an output per input token ... */
     LENGTH_ALLOWANCE = 50,  /* ... plus this: marian-decoder's factor, and a margin for short inputs */
-    MAX_POSITION_BYTES = 64 /* maximum bytes of text per position of the model: many times a token's length */
+    MAX_POSITION_BYTES = 64 /* maximum bytes of text per position of the model; far more than a token has */
 };
 
-/* --- text to pieces ----------------------------------------------------------------------------------------------- */
+/* --- tokenization ------------------------------------------------------------------------------------------------- */
 
 static int32_t max_output_length(const seq_model *m, int32_t length)
 {
@@ -62,7 +62,7 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
     return RILL_OK;
 }
 
-/* Tokenize the inputs to encode, in order. */
+/* Tokenize the inputs and list those to encode. */
 static rill_status read_inputs(seq_runner *r, int32_t n, rill_input *inputs, size_t *readings)
 {
     rill_ids ids = {.ctx = r->ctx, .ids = &r->ids, .capacity = &r->ids_capacity};
@@ -90,12 +90,12 @@ rill_status seq_prepare_positions(seq_runner *r, size_t count)
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Inputs encoded in one run, adjacent in the list, and their columns. */
+/* Adjacent pending inputs that are encoded in one run, and their input columns. */
 typedef struct encode_batch {
     seq_pending_input *pending; /* [inputs] */
     size_t n_inputs, n_tokens, max_length;
     int32_t *length, *slot; /* [inputs] */
-    int32_t *position;      /* [pieces] */
+    int32_t *position;      /* [tokens] */
 } encode_batch;
 
 static void carve_columns(encode_batch *g, rill_carver *c)
@@ -170,7 +170,7 @@ static rill_status fail_long_input(seq_runner *r, const encode_batch *g, rill_st
     return RILL_OK;
 }
 
-/* Inputs are tokenized once: all nets share the vocabulary. */
+/* Inputs are tokenized once, since all nets share the vocabularies. */
 rill_status seq_encode(void *self, int32_t n, rill_input *inputs)
 {
     seq_runner *r = self;

@@ -1,13 +1,13 @@
-/* The graphs of a model: their columns, then the operations of all nets, so that an ensemble runs in one call. The
- * architecture adds its operations; the output layer and the mixture are here.
+/* Builds a model's graphs. Each has the operations of all nets, so an ensemble runs in one call. The architectures add
+ * their operations; input columns, output layer and the mixing of an ensemble are here.
  *
  * Invariant: columns are declared in the order of the arrays that the runner fills (seq2seq_encode.c, seq2seq_step.c):
- * change them together. Divisions: encode · step and watch · score · the whole. */
+ * change them together. Divisions: encode · step and align · score · entry point. */
 #include "seq2seq.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* Rows are inputs, their units tokens. */
+/* Rows are inputs; the units of a row are its tokens. */
 static rill_graph build_encode(const seq_model *m)
 {
     const rill_graph graph = rill_graph_begin(m->network, "encode");
@@ -21,9 +21,10 @@ static rill_graph build_encode(const seq_model *m)
     return graph;
 }
 
-/* --- step and watch ----------------------------------------------------------------------------------------------- */
+/* --- step and align ----------------------------------------------------------------------------------------------- */
 
-/* Rows are nodes. Each net has its own token column, since decoder start symbols may differ. */
+/* Build `step`, or `align` if align_only. Rows are nodes. Each net has its own token column, since decoder start ids
+ * may differ. */
 static rill_graph build_decoder_graph(const seq_model *m, const char *name, size_t nets, int align_only)
 {
     const rill_graph graph = rill_graph_begin(m->network, name);
@@ -61,8 +62,8 @@ void seq_set_output_layer(seq_net *net, const float *rows, size_t width, const f
                                                       net->output_bias, m->weights, "a shortlist's output layer");
 }
 
-/* Rows are nodes. Symbols without a token, and padding, are never output (rill_domain_info.legal) but count in the
- * softmax, as in transformers. With a shortlist the softmax is over the slot's vocabulary subset. */
+/* Rows are nodes. Ids without a token, and padding, are never output (rill_domain_info.legal), but the softmax includes
+ * them, as in transformers. With a shortlist the softmax is over the slot's vocabulary subset. */
 static rill_graph build_score(const seq_model *m)
 {
     const size_t symbols = (size_t)m->net[0]->target_vocab_size;
@@ -98,7 +99,7 @@ static rill_graph build_score(const seq_model *m)
     return graph;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- entry point -------------------------------------------------------------------------------------------------- */
 
 void seq_build_graphs(seq_model *m)
 {

@@ -1,5 +1,5 @@
-/* Domain functions of sequence-to-sequence models: models, runners, outputs. The computation is in seq2seq_graph.c and
- * the architecture's functions; seq2seq_encode.c and seq2seq_step.c run it.
+/* Domain functions of sequence-to-sequence models: models, runners, outputs. seq2seq_graph.c and the architectures
+ * build the graphs; seq2seq_encode.c and seq2seq_step.c run them.
  *
  * An ensemble is a model of several nets. The model owns what they share, such as the tokenizer and the network.
  * Invariant: seq_close() and seq_stop() accept partly built objects; unset members are zero.
@@ -36,7 +36,7 @@ const rill_option seq_options[] = {
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
-/* Legal symbols: those with a token, except padding and the configuration's bad words. */
+/* Make padding and ids without a token illegal. configure() has set all other legal bits. */
 static rill_status set_legal_tokens(seq_net *net)
 {
     const int32_t named = net->n_target_tokens = rill_vocabulary_count(rill_tokenizer_target_vocab(net->tokenizer));
@@ -50,7 +50,7 @@ static rill_status set_legal_tokens(seq_net *net)
     return RILL_OK;
 }
 
-/* Language options are refused here for models without languages; names are checked by the tokenizer. */
+/* Read the language options, and refuse them for models without languages. The tokenizer checks the names. */
 static rill_status read_languages(const seq_net *net, const rill_open_options *options, rill_tokenizer_files *files)
 {
     const char *asked = NULL;
@@ -65,7 +65,7 @@ static rill_status read_languages(const seq_net *net, const rill_open_options *o
     return rill_fail(net->ctx, RILL_ERR_OPTION, "%s: the model is not multilingual: it has no language tokens", asked);
 }
 
-/* Outputs begin with the token named like their language. */
+/* Force outputs to begin with the token of the target language. */
 static rill_status set_target_language(seq_net *net, const rill_tokenizer_files *files)
 {
     const char *language = files->target_language;
@@ -95,7 +95,7 @@ static rill_status load_text(seq_net *net, const char *directory, const rill_ope
     return set_legal_tokens(net);
 }
 
-/* Load net i; the text settings of later nets are only compared with the first's. */
+/* Load net i. Later nets' tokenizers are only compared with the first net's and then closed. */
 static rill_status load_net(seq_model *m, size_t i, const rill_open_options *options)
 {
     const seq_arch *kind;
@@ -158,7 +158,7 @@ void seq_close(void *model)
     rill_free(ctx, m, sizeof *m);
 }
 
-/* Describe the model, then its device. */
+/* Append the weight type and the device to the model's description. */
 static void describe(seq_model *m, const rill_open_options *options)
 {
     const size_t used = strlen(m->description);
@@ -168,7 +168,7 @@ static void describe(seq_model *m, const rill_open_options *options)
     rill_options_describe(m->device, m->description, sizeof m->description);
 }
 
-/* Upper bound on the subset's size for an input of so many tokens, with padding. */
+/* Upper bound on the shortlist subset of an input of `pieces` tokens, padding included; 0 without a shortlist. */
 static int64_t vocab_subset_size(const seq_model *m, size_t pieces)
 {
     return m->shortlist != NULL ? (int64_t)seq_vocab_subset_max(m->shortlist, pieces) + RILL_VOCAB_SUBSET_PADDING : 0;
@@ -322,7 +322,8 @@ int32_t seq_unknown_action(void *model)
     return action >= 0 ? action : RILL_NO_ACTION;
 }
 
-/* Text contains no special tokens: a token spelled like one is a character outside the vocabulary. */
+/* Whether the action is eos, padding or unknown. Tokenized text yields these only for characters outside the
+ * vocabulary. */
 static int is_special_token(void *model, int32_t action)
 {
     const seq_net *net = ((const seq_model *)model)->net[0];

@@ -1,13 +1,13 @@
-/* Decoder steps, scores and alignments: columns of a call, and the runs.
+/* Decoder steps, scores and alignments: fills a graph's input columns and runs it.
  *
- * Invariant: a row's result is a function of its path's actions and its slot alone (rill/device.h). No new node of a
- * call is on another's path. Divisions: columns · states · scores. */
+ * Invariant: a row's result depends only on the actions of its path and on its slot (rill/device.h). In one call no new
+ * node is an ancestor of another one. Divisions: columns · states · scores. */
 #include "score_request.h"
 #include "seq2seq.h"
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* The columns of step come first, four or six, then the tokens of each net. */
+/* The graph `step` has four columns, six if states read parents, and then one token column per net. */
 enum { MAX_COLUMNS = 6 + RILL_MIX_MODELS };
 
 /* Reserve `count` arrays of [n] ints in the runner's scratch. */
@@ -20,7 +20,7 @@ static rill_status get_columns(seq_runner *r, size_t count, size_t n, int32_t **
     return RILL_OK;
 }
 
-/* Token ids for the decoder; a first node gets the net's decoder start, or the item's output language. */
+/* symbol [n] = decoder input ids. A root node gets the decoder start of its item's language, or else the net's. */
 static void input_token_ids(const seq_runner *r, const seq_net *net, int32_t n, const int32_t *action,
                             const int32_t *slot, int32_t *symbol)
 {
@@ -40,7 +40,7 @@ static rill_status run_graph(seq_runner *r, rill_graph graph, rill_run_arguments
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
-/* Prepare positions for all rows; the deepest may exceed the limit. */
+/* Prepare positions for all rows. Fails if the deepest row exceeds the model's positions. */
 static rill_status check_positions(seq_runner *r, int32_t n, const int32_t *depth)
 {
     int32_t deepest = -1;
@@ -54,7 +54,8 @@ static rill_status check_positions(seq_runner *r, int32_t n, const int32_t *dept
     return seq_prepare_positions(r, (size_t)(deepest + 1));
 }
 
-/* Parent state of each row, for recurrent nets: origin [n], first [n]. */
+/* For nets whose states read parents. origin [n]: the parent, for a root node the node itself. first [n]: the slot of a
+ * root node, else -1. */
 static void state_origins(const rill_rows *rows, int32_t *origin, int32_t *first)
 {
     for (int32_t i = 0; i < rows->n; i++) {
@@ -103,7 +104,7 @@ rill_status seq_run_alignment(seq_runner *r, const seq_attention *w)
 
 /* --- scores ------------------------------------------------------------------------------------------------------- */
 
-/* Illegal symbols have probabilities too, which must not be reported. */
+/* The softmax gives illegal ids a probability too. Report RILL_SCORE_DEAD for them instead. */
 static void drop_illegal_logp(const seq_model *m, const rill_score_request *req, rill_score_result *out)
 {
     for (int32_t q = 0; q < req->n_picks; q++)
@@ -111,8 +112,8 @@ static void drop_illegal_logp(const seq_model *m, const rill_score_request *req,
             out->pick_logp[q] = (float)RILL_SCORE_DEAD;
 }
 
-/* A forced first action is the row's only one, with score 0, as in transformers' ForcedBOSTokenLogitsProcessor. The
- * net's scores are ignored. */
+/* Make a forced first action the only choice of a root node's row, with logp 0, as transformers'
+ * ForcedBOSTokenLogitsProcessor does. The net's scores are ignored. */
 static void force_first(const seq_runner *r, const rill_rows *rows, const rill_score_request *req,
                         rill_score_result *out)
 {
@@ -134,7 +135,7 @@ rill_status seq_score(void *self, const rill_rows *rows, const rill_score_reques
     rill_selection selection = rill_selection_for_request(req, out);
     int32_t *set;
     TRY(get_columns(r, 1, n, &set));
-    if (selection.legal == NULL && m->shortlist == NULL) { /* subsets contain only legal symbols */
+    if (selection.legal == NULL && m->shortlist == NULL) { /* a shortlist's subsets contain only legal ids */
         for (size_t i = 0; i < n; i++) set[i] = 0;
         selection.legal = m->legal;
         selection.legal_words = ((size_t)m->net[0]->target_vocab_size + 63) / 64;

@@ -1,13 +1,14 @@
 /* Shortlists: a vocabulary subset for each input, to which its outputs are restricted.
  *
- * Source: marian-decoder's lexical shortlist. The subset of an input is the first F symbols of the vocabulary, which
- * are frequent, the best B translations of each input token by a file of "TARGET SOURCE PROBABILITY" lines, the input
- * tokens themselves if the target has them, and eos; minus illegal symbols. The softmax is over the subset only.
+ * Source: marian-decoder's lexical shortlist. An input's subset has the first F ids of the target vocabulary, which are
+ * frequent tokens, and eos. It also has each input token's best B translations, from a file of lines "TARGET SOURCE
+ * PROBABILITY", and the input tokens that the target vocabulary contains. Illegal ids are removed. The softmax is over
+ * the subset only.
  *
- * Each slot has its own subset, and the device the output layer's rows for it. There is no union over the batch: an
- * input's scores do not depend on the inputs decoded with it.
+ * Each slot has its own subset, and the device holds the output layer's rows for it. Subsets are not united over the
+ * batch, so an input's scores do not depend on the inputs decoded with it.
  *
- * Invariant: a subset is ascending, so positions in it are ordered like symbols. Divisions: the option · the file ·
+ * Invariant: a subset is ascending, so indices into it are ordered like ids. Divisions: the option · the file ·
  * subsets. */
 #include <stdlib.h>
 #include <string.h>
@@ -28,16 +29,17 @@ struct seq_shortlist {
     rill_context *ctx;
     const uint64_t *legal; /* bit set of the model's legal actions */
     int32_t n_frequent, n_best, end, source_vocab_size, target_vocab_size;
-    int32_t max_translations; /* maximum translations of any source token, at most `best` */
-    int32_t *offset; /* [words + 1] translations of source symbol s are target[offset[s]] .. target[offset[s + 1]] */
+    int32_t max_translations; /* maximum translations of any source token, at most n_best */
+    /* [source_vocab_size + 1] translations of source id s are target[offset[s] .. offset[s + 1]) */
+    int32_t *offset;
     int32_t *target;
-    int32_t *copy_id; /* [words] the target id of the same token, or -1 */
+    int32_t *copy_id; /* [source_vocab_size] target id of the same token, or -1 */
     rill_arena arena;
 };
 
 /* --- the option --------------------------------------------------------------------------------------------------- */
 
-/* Cut ",NUMBER" from the end of text[0..*length); 0 if there is none. */
+/* Cut ",NUMBER" from the end of text[0..*length). Returns 0 if there is none. */
 static int take_number(const char *text, size_t *length, int32_t *out)
 {
     size_t pos = *length;
@@ -50,7 +52,7 @@ static int take_number(const char *text, size_t *length, int32_t *out)
     return 1;
 }
 
-/* "FILE", "FILE,FIRST" or "FILE,FIRST,BEST"; *length of FILE. */
+/* Read "FILE", "FILE,FIRST" or "FILE,FIRST,BEST". *length = length of FILE. */
 static void read_option(seq_shortlist *s, const char *option, size_t *length)
 {
     int32_t last, second_last;
@@ -66,7 +68,7 @@ static void read_option(seq_shortlist *s, const char *option, size_t *length)
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-/* Arguments of reading. */
+/* State while the file is read. */
 typedef struct lexicon_reader {
     seq_shortlist *shortlist;
     const rill_vocabulary *source, *target;
@@ -84,7 +86,7 @@ static rill_status bad_line(const lexicon_reader *r)
                      r->path, (long long)r->line);
 }
 
-/* Skip pairs with unknown tokens, such as giza's and fast_align's NULL. */
+/* Read one line. Pairs with unknown tokens, such as giza's and fast_align's NULL, are skipped. */
 static rill_status read_line(lexicon_reader *r, rill_slice line)
 {
     const rill_slice target = rill_next_word(&line), source = rill_next_word(&line), share = rill_next_word(&line);
@@ -137,7 +139,7 @@ static int compare(const void *a, const void *b)
     return (x->target > y->target) - (x->target < y->target);
 }
 
-/* Keep the best translations of each source token. */
+/* Sort the pairs and store the best translations of each source token. */
 static rill_status index_pairs(lexicon_reader *r)
 {
     seq_shortlist *s = r->shortlist;
@@ -156,7 +158,7 @@ static rill_status index_pairs(lexicon_reader *r)
     return RILL_OK;
 }
 
-/* Find tokens that exist on both sides. */
+/* Find the source tokens that the target vocabulary contains too. */
 static rill_status find_copies(lexicon_reader *r)
 {
     seq_shortlist *s = r->shortlist;
@@ -213,14 +215,14 @@ void seq_shortlist_close(seq_shortlist *s)
     rill_free(s->ctx, s, sizeof *s);
 }
 
-/* --- lists -------------------------------------------------------------------------------------------------------- */
+/* --- subsets ------------------------------------------------------------------------------------------------------ */
 
 static void mark_id(const seq_shortlist *s, uint64_t *mark, int32_t action)
 {
     if (action >= 0 && action < s->target_vocab_size) mark[action / 64] |= UINT64_C(1) << (action % 64);
 }
 
-/* Mark the symbols of an input's subset in a bit set of `words` words. */
+/* Fill a bit set of `words` 64-bit words with the target ids of an input's subset. */
 static void set_subset_bits(const seq_shortlist *s, const int32_t *ids, int32_t length, uint64_t *mark, size_t words)
 {
     memset(mark, 0, words * sizeof *mark);

@@ -1,14 +1,14 @@
 /* shiftreduce.h: constituency parsing, as a rill domain.
  *
- * Model: span-based shift-reduce parsing of Cross and Huang (2016): two bidirectional LSTM layers read the sentence; a
- * span of words is represented by the difference of their outputs at its ends; two small networks decide, in turn,
- * whether to shift or to combine, and how to label the span on top of the stack. A model directory holds
- *   config.json         sizes and settings (docs/parsing.md says which)
+ * Model: span-based shift-reduce parsing of Cross and Huang (2016). Two bidirectional LSTM layers read the sentence. A
+ * span of words is represented by the difference of their outputs at the span's ends. Two feed-forward networks take
+ * turns: one chooses shift or combine, the other labels the span on top of the stack. A model directory holds
+ *   config.json         sizes and settings (see docs/parsing.md)
  *   model.safetensors   weights, F32, F16 or BF16; computed in fp32
  *   words.vocab, suffixes.vocab, shapes.vocab, tags.vocab, labels.vocab
  *
- * Input: one sentence per line: a tree, of which words and tags are read; word_TAG tokens; or text
- * (options.input_format). Malformed lines, and those longer than max_input_length words, fail without affecting others.
+ * Input: one sentence per line, as a tree, of which only words and tags are read, as word_TAG tokens, or as text
+ * (option input-format). Malformed lines, and those longer than max_input_length words, fail without affecting others.
  * Output: one tree in brackets.
  * Actions: 0 shift, 1 combine, then the labels. Phases: 0 structure, 1 label; max_candidates applies to labels alone.
  * State: RILL_STATE_PATH. Results are bit-identical for every batch, schedule and number of threads.

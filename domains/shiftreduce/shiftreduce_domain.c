@@ -1,9 +1,9 @@
-/* The shift-reduce parser's domain table: open and close, start and stop, ids and slots, names of actions.
- * shiftreduce_graphs.c defines the computation. shiftreduce_input.c, shiftreduce_encode.c, shiftreduce_step.c,
- * shiftreduce_score.c and shiftreduce_output.c surround it.
+/* The shift-reduce parser's domain table: models, runners, input sizes, names of actions. shiftreduce_graphs.c defines
+ * the computation. shiftreduce_input.c, shiftreduce_encode.c, shiftreduce_step.c, shiftreduce_score.c and
+ * shiftreduce_output.c have the other callbacks.
  *
- * Invariant: close_model() and stop() accept half-built objects, in which everything not yet owned is zero. Node tables
- * are as long as the largest reserve(). Slots below r->slots are initialised.
+ * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has
+ * room for the nodes of the largest reserve(). Slots below r->n_slots are initialised.
  *
  * Divisions: the model · the runner · sizes · names of actions · the table. */
 #include <string.h>
@@ -32,7 +32,7 @@ static void close_model(void *model)
     rill_free(ctx, p, sizeof *p);
 }
 
-/* Choices in the order of parser_form. */
+/* The choices have the order of parser_form. */
 #define INPUT_FORMAT                                                                                                  \
     {                                                                                                                 \
         "input-format", "auto|tree|tagged|text", "auto", "format of the inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, \
@@ -57,7 +57,7 @@ static rill_status load_model(parser *p, const rill_open_options *options)
     return RILL_OK;
 }
 
-/* Bytes that an input of so many words keeps in its slot: a row of products per position, and the end and tag of each
+/* Bytes of a slot whose input has `words` words: a row of products per position, and the end offset and tag of each
  * word. The text of the words is negligible. */
 static int64_t slot_bytes(const parser *p, int64_t words)
 {
@@ -149,14 +149,14 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 
 /* --- sizes -------------------------------------------------------------------------------------------------------- */
 
-/* Number of words. In a tree these are the closing brackets that do not follow another one; otherwise what is between
- * spaces. */
+/* Number of words of an input. In a tree: the closing brackets that do not follow a closing bracket. In other formats:
+ * the words between spaces. */
 static int64_t measure(void *self, const char *text, size_t length)
 {
     const parser *p = ((const parser_runner *)self)->model;
     const parser_form form = parser_detect_form(p, parser_default_form(p->form, p->tokenized), text, length);
     int64_t closed = 0, tokens = 0;
-    char last = ' '; /* last character that is no space */
+    char last = ' '; /* previous character that is not a space */
     for (size_t i = 0; i < length && form == PARSER_FORM_TREE; i++) {
         if ((unsigned char)text[i] <= ' ') continue;
         closed += text[i] == ')' && last != ')';
@@ -205,8 +205,7 @@ static rill_status add_action_by_name(void *user, const char *name, size_t lengt
                      structure_names[PARSER_SHIFT], structure_names[PARSER_COMBINE]);
 }
 
-/* A text is action names separated by spaces. It is not a tree: a tree's labels come from several actions, its words
- * from the input. */
+/* Read action names separated by spaces. Trees are refused, since several action sequences can build the same tree. */
 static rill_status tokenize(void *model, rill_context *ctx, const char *text, size_t length, int32_t *action,
                             int32_t capacity, int32_t *n)
 {

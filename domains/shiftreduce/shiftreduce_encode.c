@@ -1,6 +1,6 @@
-/* Admits sentences: lines to words, words to features, and the graph that computes a row of products per position.
+/* Encodes sentences: reads lines into words and features, and runs the graph that computes each position's products.
  *
- * Invariant: an input that fails is left out of the batch. Divisions: lines to features · tags · the whole. */
+ * Invariant: an input that fails is left out of the batch. Divisions: lines to features · tags · entry point. */
 #include <string.h>
 
 #include "grow.h"
@@ -17,7 +17,7 @@ static rill_status add_frame(parser_runner *r, size_t frame, const int32_t *feat
     return RILL_OK;
 }
 
-/* Features of a sentence's frames, from index `frame` on. */
+/* Write the features of <s>, the sentence's words and </s>, from frame index `frame` on. */
 static rill_status add_sentence_features(parser_runner *r, const rill_sentence *s, size_t frame)
 {
     int32_t feature[PARSER_MAX_FEATURES];
@@ -52,7 +52,8 @@ static rill_status read_inputs(parser_runner *r, int32_t m, rill_input *inputs, 
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
-/* Copy the tags of tagged input; mark the other frames for prediction. */
+/* Copy the tags of tagged words and mark untagged words for prediction.
+ *   tag, untagged  [frames] out */
 static void fill_tags(const parser_runner *r, int32_t sentences, int32_t *tag, int32_t *untagged)
 {
     for (int32_t i = 0; i < sentences; i++) {
@@ -75,7 +76,7 @@ static void store_tags(const parser_runner *r, int32_t sentences, const int32_t 
     }
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- entry point -------------------------------------------------------------------------------------------------- */
 
 rill_status parser_encode(void *self, int32_t m, rill_input *inputs)
 {

@@ -1,22 +1,23 @@
 /* The model's graphs (rill/device.h):
  *
- * encode: sum of word, shape and suffix embeddings of each frame; first BiLSTM layer; predicted tags for frames without one;
- *         second BiLSTM layer over the first one's outputs and the tags, whose outputs represent positions; the products of
- *         shiftreduce_model.h.
- * score:  sum of the products of a state's positions, ReLU, a linear layer and log-softmax. Structure: rows where both
- *         actions are legal. Labels: illegal ones get -infinity before the softmax, so the legal ones share all probability. */
+ * encode: sum of word, shape and suffix embeddings of each frame; first BiLSTM layer; tag prediction for untagged
+ *         words; second BiLSTM layer over the first layer's outputs and the tags. Its outputs represent positions, for
+ *         which the products defined in shiftreduce_model.h are computed.
+ * score:  sum of the products of a state's positions, ReLU, a linear layer and log-softmax. The structure graph
+ *         scores only rows where both actions are legal. The label graph gives illegal labels -infinity before the
+ *         softmax. */
 #include "shiftreduce_model.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
-/* State passed from layer to layer. */
+/* State while the encode graph is built. */
 typedef struct encode_builder {
     parser *p;
     rill_network *network;
     rill_graph graph;
     rill_column slot, first, last, tag, untagged, feature[PARSER_MAX_FEATURES];
     rill_index_space frames, positions;
-    rill_tensor gates; /* [frames, 8H] forward, then backward; reused by the second layer */
+    rill_tensor gates; /* [frames, 8H] gates, forward, then backward; the second layer reuses it */
 } encode_builder;
 
 static void declare_columns(encode_builder *e)
@@ -48,7 +49,8 @@ static rill_tensor embed_frames(const encode_builder *e)
     return x;
 }
 
-/* Both directions of an LSTM layer over `space`; the backward one reads the gates `ahead` frames further on. */
+/* Both directions of an LSTM layer. At unit t of `space` the forward direction reads the gates of frame t, the backward
+ * direction those of frame t + ahead. */
 static rill_tensor bilstm_layer(const encode_builder *e, int layer, rill_index_space space, int32_t ahead)
 {
     const size_t hidden = e->p->hidden;
@@ -76,8 +78,8 @@ static rill_tensor first_bilstm(const encode_builder *e, rill_tensor x)
     return bilstm_layer(e, 0, e->frames, 0);
 }
 
-/* Predict a tag for each untagged frame. Weights that yield NaN leave a frame without a best tag: its word gets the
- * first tag, and its sentence no scores. */
+/* Predict a tag for each untagged frame. If the logits are NaN, there is no best tag: the word gets the first tag, and
+ * its sentence gets no scores. */
 static void predict_tags(const encode_builder *e, rill_tensor outputs)
 {
     const size_t tags = (size_t)e->p->n_tags - PARSER_FIRST_TAG;
@@ -95,8 +97,8 @@ static void predict_tags(const encode_builder *e, rill_tensor outputs)
                                       .tag_column = e->tag});
 }
 
-/* Second layer: forward outputs are needed up to the last word, backward ones down to the first. Each leaves out one
- * frame, and together they fill the rows of positions 0 .. n. */
+/* Second layer, over positions 0 .. n instead of frames 0 .. n + 1. The forward direction omits the last frame, </s>,
+ * and the backward direction the first, <s>. */
 static rill_tensor second_bilstm(const encode_builder *e, rill_tensor outputs)
 {
     rill_op_product(e->network, e->graph, e->frames,
@@ -201,7 +203,7 @@ static void build_label_graph(parser *p)
                                       .first_action = PARSER_FIRST_LABEL});
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- entry point -------------------------------------------------------------------------------------------------- */
 
 rill_status parser_build_graphs(parser *p)
 {

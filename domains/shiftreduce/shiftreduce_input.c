@@ -1,7 +1,7 @@
 /* Reads a line as a tree (its words and tags), as tagged tokens, or as text.
  *
- * The option input-format decides which; with "auto", the line's form. A line that could not be a tree with this
- * model's tags is text, even with brackets, and likewise for tagged tokens: see looks_like_tree() and is_tagged().
+ * The option input-format sets the format; "auto" detects it from the line. A line with brackets is a tree only if the
+ * model's tags and labels occur in it, and likewise for tagged tokens: see looks_like_tree() and is_tagged().
  * Divisions: forms · trees · tokens · the line. */
 #include <string.h>
 
@@ -19,7 +19,7 @@ static size_t tag_offset(rill_slice token)
     return pos > 1 && pos < token.length ? pos : 0;
 }
 
-/* Whether a name has a small letter or a digit. Most words do, and no treebank's tags do. */
+/* Whether a name has a lower-case letter or a digit. Most words have one, and no treebank's tags do. */
 static int has_lower_or_digit(rill_slice name)
 {
     for (size_t i = 0; i < name.length; i++) {
@@ -29,14 +29,14 @@ static int has_lower_or_digit(rill_slice name)
     return 0;
 }
 
-/* Whether the token ends like a tag. */
+/* Whether the token is word_TAG and its tag is spelled like one: without lower-case letters and digits. */
 static int looks_tagged(rill_slice token)
 {
     const size_t tag = tag_offset(token);
     return tag > 0 && !has_lower_or_digit((rill_slice){token.data + tag, token.length - tag});
 }
 
-/* Whether each token is word_TAG and at least one tag is the model's. */
+/* Whether all tokens look like word_TAG and at least one tag is the model's. */
 static int is_tagged(const parser *p, rill_slice remaining)
 {
     int known = 0;
@@ -48,12 +48,12 @@ static int is_tagged(const parser *p, rill_slice remaining)
     return known;
 }
 
-/* State of looks_like_tree(). */
+/* State of looks_like_tree(): what the line has contained so far. */
 typedef struct tree_scan {
     rill_slice rest;
     int32_t depth, max_depth;
-    int has_leaf, has_known_tag;            /* found: a bracket with a word; one with a tag of the model */
-    int has_known_label, has_unknown_label; /* found: a label of the model; an unknown label */
+    int has_leaf, has_known_tag;            /* a bracket with a word; one whose tag is the model's */
+    int has_known_label, has_unknown_label; /* a label of the model; any other label */
 } tree_scan;
 
 static int skip_bracket(tree_scan *scan, char bracket)
@@ -80,7 +80,7 @@ static void skip_spaces(tree_scan *scan)
         scan->rest = (rill_slice){scan->rest.data + 1, scan->rest.length - 1};
 }
 
-/* Whether the model has the label, without function tags: NP-SBJ-1, ADVP|PRT. */
+/* Whether the model has the label without what follows its first "-", "=" or "|": NP of NP-SBJ-1, ADVP of ADVP|PRT. */
 static int is_known_label(const parser *p, rill_slice label)
 {
     size_t n = label.length > 0;
@@ -91,7 +91,8 @@ static int is_known_label(const parser *p, rill_slice label)
     return rill_slice_equal(p->root, label) || rill_slice_is(label, "TOP") || rill_slice_is(label, "ROOT");
 }
 
-/* Scan the text after "(": a label and a bracket, or a tag, a word and ")". A truncated line may end after the label. */
+/* Scan the text after "(": a label before a bracket, or a tag, a word and ")". A truncated line may end after the
+ * label. Returns 0 if the line is no tree. */
 static int scan_bracket(const parser *p, tree_scan *scan)
 {
     const rill_slice label = read_tree_word(scan);
@@ -115,11 +116,11 @@ static int scan_bracket(const parser *p, tree_scan *scan)
     return known || !has_lower_or_digit(label);
 }
 
-/* Whether the line looks like a tree. It must begin with "(" and consist of brackets: word brackets hold a tag and a
- * word, others a label and brackets. The outermost label is empty or one of the model's. Other labels are too, or have
- * neither small letters nor digits. At least one tag is the model's. A single word bracket is no tree. An incomplete
- * tree passes, as it may continue on other lines: the tree reader then reports the error, where reading it as text
- * would hide it. */
+/* Whether the line looks like a tree. It must consist of brackets: word brackets hold a tag and a word, others a label
+ * and brackets. The outermost label is empty or one of the model's. Other labels are the model's or have neither
+ * lower-case letters nor digits. At least one tag is the model's. A single word bracket is no tree. An incomplete tree
+ * passes, as it may continue on other lines. The tree reader then reports the error, which reading it as text would
+ * hide. */
 static int looks_like_tree(const parser *p, rill_slice line)
 {
     tree_scan scan = {.rest = line};
@@ -217,7 +218,7 @@ static rill_status read_line(parser_runner *r, rill_sentence *s, parser_form for
     return RILL_OK;
 }
 
-/* A hint for the error message of a line whose form was detected: how to set the form. */
+/* A hint for the error message of a line whose format was detected: how to set the format. */
 static const char *form_hint(parser_form asked, parser_form form)
 {
     if (asked != PARSER_FORM_AUTO) return "";
@@ -228,7 +229,7 @@ static const char *form_hint(parser_form asked, parser_form form)
                                       : "";
 }
 
-/* The option input-format of the input, or of the model. */
+/* The input's option input-format, else the model's. */
 static parser_form requested_form(const parser_runner *r, const rill_input *input, int tokenized)
 {
     const char *value = rill_input_value(input, parser_input_options->name);

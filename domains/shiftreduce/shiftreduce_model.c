@@ -4,7 +4,7 @@
  * temporaries and is cleared after each part.
  *
  * Divisions: configuration · vocabularies · labels · embeddings and layers · tags · products of positions · outputs ·
- * the whole. */
+ * entry point. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -134,7 +134,7 @@ static void choose_style(parser *p)
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
 
-/* Whether a name could not be read back from a tree. */
+/* Whether a name is empty or has spaces or brackets, so that a tree reader could not read it back. */
 static int is_unwritable_name(const char *name, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -142,7 +142,7 @@ static int is_unwritable_name(const char *name, size_t length)
     return length == 0;
 }
 
-/* Split label i at "+" into its nonterminals, stored after those of earlier labels. */
+/* Split label i at "+" into its nonterminals, which are stored after those of earlier labels. */
 static rill_status split_label(loader *l, int32_t i)
 {
     parser *p = l->p;
@@ -198,7 +198,7 @@ static int is_trace(const char *tag, size_t length)
     return rill_slice_is((rill_slice){tag, length}, "-NONE-");
 }
 
-/* Predicted tags are written into trees. The tag of traces is refused: a tree reader would drop the word. */
+/* Refuse tags that cannot be written into trees, and the tag of traces: a tree reader would drop a word with it. */
 static rill_status check_tags(loader *l)
 {
     for (int32_t i = 1; i < l->p->n_tags; i++) {
@@ -220,7 +220,7 @@ static rill_status read_floats(loader *l, const char *name, size_t rows, size_t 
     return rill_weights_read(l->tensors, &l->temp_arena, name, rows, columns, out);
 }
 
-/* Load a tensor that the network borrows. */
+/* Load a tensor into p->arena, since the network borrows it. */
 static rill_status load_constant(loader *l, const char *name, size_t rows, size_t columns, rill_constant *out)
 {
     float *table;
@@ -252,7 +252,7 @@ static rill_status read_part(loader *l, int layer, int direction, const char *pa
     return read_floats(l, name, 4 * l->p->hidden, columns, out);
 }
 
-/* Stack the input weights of both directions: inputs[8H, columns]. Stack their biases in the same order. */
+/* Load a layer. *inputs [8H, columns] = stacked input weights of both directions, bias [8H] = their biases. */
 static rill_status load_layer(loader *l, int layer, size_t columns, float **inputs, float *bias)
 {
     parser *p = l->p;
@@ -285,8 +285,8 @@ static rill_status load_first_layer(loader *l)
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
-/* Load the second layer. It reads the first one's outputs and a tag; the gate contributions of the few tags are
- * precomputed. */
+/* Load the second layer. Its input is the first layer's outputs and a tag embedding. There are few tags, so the
+ * products of their embeddings are precomputed. */
 static rill_status load_second_layer(loader *l)
 {
     parser *p = l->p;
@@ -302,7 +302,7 @@ static rill_status load_second_layer(loader *l)
     return RILL_OK;
 }
 
-/* Load the tagger. Words never get the tags below PARSER_FIRST_TAG. */
+/* Load the tagger, without the rows below PARSER_FIRST_TAG: these tags are never predicted. */
 static rill_status load_tagger(loader *l)
 {
     parser *p = l->p;
@@ -318,14 +318,14 @@ static rill_status load_tagger(loader *l)
 
 /* --- products of positions ---------------------------------------------------------------------------------------- */
 
-/* Columns of hidden.weight: 2H for each span from left to right. The second H are negated, since a position stores b
- * while a span uses b_i - b_j. */
+/* First-layer weights of a feed-forward network: 2H columns for each span, from left to right. The second H are
+ * negated, since a span's vector uses b_i - b_j, but the difference of positions has b_j - b_i. */
 typedef struct span_weights {
-    const float *weights; /* [D, count * 2H] */
+    const float *weights; /* [D, n_spans * 2H] */
     size_t n_spans, ffn_width, width;
 } span_weights;
 
-/* to[d, :] = W_minuend - W_subtrahend; the missing span -1 counts as zero. */
+/* to[d, :] = W_minuend - W_subtrahend, for indices of spans; the weights of span -1 are zero. */
 static void put_weight_difference(const span_weights *s, int minuend, int subtrahend, float *to, size_t ld)
 {
     for (size_t d = 0; d < s->ffn_width; d++) {
@@ -356,7 +356,7 @@ static rill_status load_products(loader *l)
     put_weight_difference(&t, 0, 1, products + PRODUCT_LABEL_B * block, width);
     put_weight_difference(&s, 2, 3, products + PRODUCT_C * block, width);
     put_weight_difference(&t, 1, 2, products + PRODUCT_LABEL_C * block, width);
-    /* Columns of `ends`: those of p_n, then those of p_0. */
+    /* Columns of `ends`: weights of p_n, then of p_0. */
     put_weight_difference(&s, 3, -1, ends, 2 * width);
     put_weight_difference(&s, -1, 0, ends + width, 2 * width);
     put_weight_difference(&t, 2, -1, ends + 2 * block, 2 * width);
@@ -374,7 +374,8 @@ static rill_status load_products(loader *l)
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-/* Labels that begin with the root are legal in the last timestep only, and nothing else is legal there. */
+/* Load the label output. Labels whose outermost nonterminal is the root are legal only in an item's last timestep;
+ * other labels are illegal there. */
 static rill_status load_label_output(loader *l)
 {
     parser *p = l->p;
@@ -405,7 +406,7 @@ static rill_status load_outputs(loader *l)
     return RILL_OK;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- entry point -------------------------------------------------------------------------------------------------- */
 
 static rill_status load_weights(loader *l)
 {

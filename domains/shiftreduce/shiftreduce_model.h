@@ -1,24 +1,28 @@
-/* shiftreduce_model.h: a loaded parser, and a runner that decodes with it. Inner header of the shiftreduce domain.
+/* shiftreduce_model.h: a loaded parser, and a runner that decodes with it. Private header of the shiftreduce domain.
  *
  * Source: Cross and Huang, Span-Based Constituency Parsing with a Structure-Label System and Provably Optimal Dynamic Oracles,
  * 2016 [ch].
- * Letters: E embedding width, G tag width, H hidden width per direction, D width of the networks' hidden layers, T tags, L labels,
- * n words of a sentence. Frames are <s>, the words, </s>: n + 2; positions lie between words: 0 .. n.
+ * Letters: E embedding width, G tag width, H hidden width per direction, D width of the feed-forward networks' hidden
+ * layers, T tags, L labels, n words of a sentence. Frames are the encoder's n + 2 input tokens: <s>, the words, </s>.
+ * Positions 0 .. n are the boundaries of words.
  *
- * Positions: p_i = [f_i; b_{i+1}], f after reading <s> and i words, b after reading </s> and the words from the last down to i + 1.
- * The span (i, j) is p_j - p_i with the half of b negated; the sign is taken into the weights when they are loaded.
+ * Positions: p_i = [f_i; b_{i+1}]. f_i is the forward output after <s> and i words, b_{i+1} the backward output after
+ * </s> and the words from the last down to i + 1. The span (i, j) is p_j - p_i with the half of b negated. The negation
+ * is folded into the weights when they are loaded.
  *
- * Products: the first layer of either network multiplies spans that lie side by side, so a position between two spans is
- * multiplied with the difference of their weights. With s1 = (a, b), s0 = (b, c):
+ * Products: the input of the structure network is the spans (0, a), s1 = (a, b), s0 = (b, c), (c, n), with first-layer
+ * weights W0 .. W3. The input of the label network is (0, b), s0, (c, n), with V0 .. V2. Adjacent spans share a
+ * position, so a position is multiplied by the difference of two spans' weights:
  *   structure  (W0 - W1) p_a + (W1 - W2) p_b + (W2 - W3) p_c + (W3 p_n - W0 p_0 + bias)
  *   label                      (V0 - V1) p_b + (V1 - V2) p_c + (V2 p_n - V0 p_0 + bias)
- * encode() makes these five for every position of a sentence, with the last brackets, which are the sentence's own, in the products
- * of c. An action then adds up three rows, or two, whatever the sentence's length.
+ * encode() computes these five products for every position. The last brackets are constant in a sentence and are
+ * included in the products of c. Scoring then adds three rows for structure, two for labels, whatever the sentence's
+ * length.
  *
- * States: the parser's stack is a list through nodes: a cell says where the two spans on top lie, and which node's cell has the
- * stack below the top one. That node is an ancestor, hence RILL_STATE_PATH; nothing is ever copied but the cell.
+ * States: the parser's stack is a linked list through nodes. A node's cell has the positions of the two top spans, and
+ * the node whose cell describes the stack below the top span. That node is an ancestor, hence RILL_STATE_PATH.
  *
- * Invariant: a parser does not change once it is loaded, and any number of runners share it. */
+ * Invariant: a loaded parser is const, and any number of runners share it. */
 #ifndef RILL_SHIFTREDUCE_MODEL_H
 #define RILL_SHIFTREDUCE_MODEL_H
 
@@ -29,15 +33,15 @@
 #include "try.h"
 #include "vocabulary.h"
 
-enum { PARSER_SHIFT = 0, PARSER_COMBINE = 1, PARSER_FIRST_LABEL = 2 }; /* actions: label i is PARSER_FIRST_LABEL + i */
+enum { PARSER_SHIFT = 0, PARSER_COMBINE = 1, PARSER_FIRST_LABEL = 2 }; /* actions; label i: PARSER_FIRST_LABEL + i */
 enum { PARSER_PHASE_STRUCTURE = 0, PARSER_PHASE_LABEL = 1, PARSER_PHASES = 2 };
-enum { PARSER_BOS = 0, PARSER_EOS = 1, PARSER_UNK = 2, PARSER_N_SPECIALS = 3 }; /* words.vocab */
-enum { PARSER_FRAME_TOKENS = 2 };                                               /* <s> and </s> of a sentence */
-enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 }; /* tags.vocab: of <s> and </s>; the first that words have */
-enum { PARSER_NO_LABEL = 0 };                     /* labels.vocab */
+enum { PARSER_BOS = 0, PARSER_EOS = 1, PARSER_UNK = 2, PARSER_N_SPECIALS = 3 }; /* ids in words.vocab */
+enum { PARSER_FRAME_TOKENS = 2 };                                               /* <s> and </s> */
+enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 }; /* ids in tags.vocab: of <s> and </s>; first id of words */
+enum { PARSER_NO_LABEL = 0 };                     /* id in labels.vocab */
 enum { PARSER_MAX_SUFFIXES = 8, PARSER_MAX_FEATURES = 2 + PARSER_MAX_SUFFIXES };
 
-/* Products of a position, D floats each; those from PRODUCT_C on include the sentence's term. */
+/* Products of a position, D floats each. Those from PRODUCT_C on include the term that is constant in a sentence. */
 enum { PRODUCT_A, PRODUCT_B, PRODUCT_LABEL_B, PRODUCT_C, PRODUCT_LABEL_C, N_PRODUCTS };
 
 /* Input format. */
@@ -45,7 +49,7 @@ typedef enum parser_form { PARSER_FORM_AUTO, PARSER_FORM_TREE, PARSER_FORM_TAGGE
 
 /* A bidirectional LSTM layer. */
 typedef struct parser_layer {
-    rill_matrix input;        /* 8H x K: the gates of both directions */
+    rill_matrix input;        /* 8H x input width: gates of both directions */
     rill_matrix recurrent[2]; /* 4H x H: forward, backward */
 } parser_layer;
 
@@ -55,27 +59,28 @@ typedef struct parser_weights {
     parser_layer layer[2];
     rill_constant first_bias; /* [8H] */
     rill_constant tag_gates;  /* [tags, 8H] tag embedding times the second layer's weights, plus its bias */
-    rill_matrix tagger;       /* T - PARSER_FIRST_TAG x 2H */
+    rill_matrix tagger;       /* (T - PARSER_FIRST_TAG) x 2H */
     rill_constant tagger_bias;
     rill_matrix position_products;      /* PRODUCT_C * D x 2H */
     rill_matrix last_position_products; /* (N_PRODUCTS - PRODUCT_C) * D x 2H */
-    rill_matrix boundary;               /* 2D x 4H: for p_n, then p_0; structure, then label */
+    rill_matrix boundary;               /* 2D x 4H: rows for structure, then label; columns for p_n, then p_0 */
     rill_constant boundary_bias;        /* [2D] */
     rill_matrix structure_output;       /* 2 x D */
     rill_constant structure_output_bias;
-    rill_matrix label_output;        /* L x D */
-    rill_constant label_output_bias; /* [2, L] -infinity for illegal labels: before the last timestep, at the last */
+    rill_matrix label_output; /* L x D */
+    /* [2, L] row 0: before an item's last timestep, row 1: in it; -infinity for labels that are illegal there */
+    rill_constant label_output_bias;
 } parser_weights;
 
-/* Columns of the graphs, in order of declaration; from ENCODE_UNTAGGED on per word. */
+/* Indices of the graphs' input columns, in order of declaration. ENCODE_TAG and later ones are per frame. */
 enum {
     ENCODE_SLOT,
     ENCODE_FRAMES,
     ENCODE_POSITIONS,
-    ENCODE_FIRST, /* position of p_0 ... */
-    ENCODE_LAST,  /* ... and p_n */
+    ENCODE_FIRST, /* index of the first position ... */
+    ENCODE_LAST,  /* ... and of the last, n */
     ENCODE_TAG,
-    ENCODE_UNTAGGED, /* >= 0: the tag is to be predicted */
+    ENCODE_UNTAGGED, /* >= 0: predict the frame's tag */
     ENCODE_FEATURES,
     ENCODE_COLUMNS = ENCODE_FEATURES + PARSER_MAX_FEATURES
 };
@@ -86,33 +91,33 @@ typedef struct parser {
     rill_context *ctx;
     rill_device *device;
     rill_network *network;
-    rill_arena arena; /* owns the weights that the network points to, and other data of fixed size */
+    rill_arena arena; /* weights that the network borrows, and other data of fixed size */
     parser_weights weights;
     rill_table products; /* per slot [n + 1, N_PRODUCTS * D] */
     rill_graph encode, score[PARSER_PHASES];
 
     size_t embedding, tag_size, hidden, ffn_width;
     int32_t word_vocab_size, suffix_vocab_size, shape_vocab_size, n_tags, n_labels;
-    int32_t max_input; /* words of a sentence */
+    int32_t max_input; /* maximum words of a sentence */
     int32_t suffix_length;
     parser_form form;
     int tokenized;
     int penn_style; /* set of RILL_PENN_*: how the tokenizer treats hyphens and quotes */
     char description[200];
     rill_vocabulary *word_vocab, *suffix_vocab, *shape_vocab, *tag_vocab, *label_vocab;
-    rill_slice root;          /* outermost label of every tree; points into the arena */
-    rill_slice *nonterminals; /* non-terminals of all labels, outermost first, concatenated */
-    int32_t *
-        nonterminal_offsets; /* [labels + 1] label i has nonterminals[nonterminal_offsets[i] .. nonterminal_offsets[i + 1]) */
+    rill_slice root;          /* outermost nonterminal of every tree; bytes in the arena */
+    rill_slice *nonterminals; /* nonterminals of all labels, concatenated; outermost first within a label */
+    /* [labels + 1] label i has nonterminals[nonterminal_offsets[i] .. nonterminal_offsets[i + 1]) */
+    int32_t *nonterminal_offsets;
 } parser;
 
-/* Top of the parser stack at a node; c == 0: nothing has been shifted. */
+/* Top of a node's parser stack. c is the number of words shifted; 0: the stack is empty. */
 typedef struct parser_cell {
-    int32_t below_node; /* node whose cell describes the stack below the top span; RILL_NO_NODE if empty */
-    int32_t a, b, c;    /* s1 = (a, b), if there is a below_node; s0 = (b, c); c words have been shifted */
+    int32_t below_node; /* node whose cell describes the stack below the top span; RILL_NO_NODE: nothing is below */
+    int32_t a, b, c;    /* positions: top span s0 = (b, c); the span below it s1 = (a, b), if below_node exists */
 } parser_cell;
 
-/* Data of one thread's decoding. */
+/* Mutable data of one decoding thread. */
 typedef struct parser_runner {
     rill_session *session; /* first member: see rill_runner_drop() */
     const parser *model;
@@ -120,20 +125,20 @@ typedef struct parser_runner {
 
     parser_cell *cell; /* [nodes] */
     size_t cell_capacity;
-    rill_sentence *sentence; /* [slots] */
+    rill_sentence *sentence; /* [slots] words and tags of the slot's input */
     size_t sentence_capacity;
-    size_t n_slots; /* initialised */
+    size_t n_slots; /* slots whose sentence is initialised */
 
-    int32_t *slot; /* slots of an encode() call, and their words and positions */
+    int32_t *slot; /* [sentences] of an encode() call: slot, number of frames, number of positions */
     int32_t *frames, *positions;
     size_t slot_capacity, frames_capacity, positions_capacity;
-    int32_t *feature[PARSER_MAX_FEATURES]; /* rows of word, shape and suffixes of frames; -1: none */
+    int32_t *feature[PARSER_MAX_FEATURES]; /* [frames] embedding rows of word, shape and suffixes; -1: none */
     size_t feature_capacity[PARSER_MAX_FEATURES];
-    int32_t *column; /* other columns of a call */
+    int32_t *column; /* other input columns of a call */
     size_t column_capacity;
-    rill_text normalized_word; /* a word during lookup */
+    rill_text normalized_word; /* normal form of a word while its features are looked up */
     rill_tree tree;            /* input tree while reading, output tree while building */
-    int32_t *tree_scratch;     /* shiftreduce_output.c */
+    int32_t *tree_scratch;     /* arrays of a tree_builder */
     size_t tree_scratch_capacity;
 } parser_runner;
 
@@ -157,26 +162,26 @@ rill_status parser_build_graphs(parser *p);
 
 /* --- shiftreduce_input.c ------------------------------------------------------------------------------------------------------ */
 
-/* The requested format; for AUTO the one the line looks like. */
+/* The format to read a line in: `asked`, or for AUTO the format that the line looks like. */
 parser_form parser_detect_form(const parser *model, parser_form asked, const char *text, size_t length);
-/* The format for a model or an input: with tokenized, AUTO means text. */
-extern const rill_option parser_input_options[]; /* the form is the first */
+extern const rill_option parser_input_options[]; /* options of an input; the first is input-format */
+/* Replace AUTO by text for tokenized inputs. */
 parser_form parser_default_form(parser_form form, int tokenized);
 
-/* Read an input into its slot's sentence. A malformed input fails alone: then *words is 0.
+/* Read an input into its slot's sentence. *words = number of words, 0 if the input is empty or malformed. A malformed
+ * input fails alone.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words);
 
 /* --- word_features.c ------------------------------------------------------------------------------------------------------ */
 
-/* Features of a word, or of PARSER_BOS and PARSER_EOS.
+/* Features of a word, or of the boundary PARSER_BOS or PARSER_EOS: ids of embedding rows.
  *   feature  [parser_features()] out
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status parser_word_features(parser_runner *r, rill_slice word, int32_t *feature);
 void parser_boundary_features(const parser *p, int32_t word, int32_t *feature);
 
-/* --- shiftreduce_encode.c, shiftreduce_step.c, shiftreduce_score.c, shiftreduce_output.c
- * -------------------------------------------------------------------------- */
+/* --- shiftreduce_encode.c, shiftreduce_step.c, shiftreduce_score.c, shiftreduce_output.c -------------------------- */
 
 /* Callbacks of the domain (rill/domain.h); self is the runner. */
 rill_status parser_encode(void *self, int32_t m, rill_input *inputs);
@@ -184,8 +189,8 @@ rill_status parser_step(void *self, const rill_rows *rows);
 rill_status parser_classify(void *self, const rill_rows *rows, int64_t *classes);
 rill_status parser_score(void *self, const rill_rows *rows, const rill_score_request *req, rill_score_result *out);
 
-/* Build the tree of a hypothesis. An unfinished hypothesis gives its partial trees and the remaining words under the
- * root. */
+/* Build the tree of a hypothesis. For an unfinished hypothesis the root gets its partial trees and the remaining words
+ * as children. */
 rill_status parser_finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out);
 
 #endif

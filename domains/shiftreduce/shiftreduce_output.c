@@ -1,7 +1,7 @@
-/* From a hypothesis to its tree. Combine actions join two spans; an empty label leaves a span without a bracket.
+/* Builds the tree of a hypothesis. Combine joins two spans; a span with PARSER_NO_LABEL gets no brackets.
  *
- * Invariant: spans are numbered in order of creation, so children come before their parent. Neither pass recurses.
- * Divisions: spans · brackets · the whole. */
+ * Invariant: spans are numbered in order of creation, so children come before their parent. Nothing recurses.
+ * Divisions: spans · brackets · entry point. */
 #include "grow.h"
 #include "shiftreduce_model.h"
 
@@ -9,7 +9,7 @@
 
 typedef struct tree_span {
     int32_t label;
-    int32_t left, right; /* child spans; right = -1: left is a word */
+    int32_t left, right; /* child spans; right = -1: a single word, left is its index */
 } tree_span;
 
 /* Arrays for one hypothesis. */
@@ -17,8 +17,8 @@ typedef struct tree_builder {
     parser_runner *r;
     const rill_sentence *sentence;
     tree_span *span;  /* [max_spans] */
-    int32_t *stack;   /* [max_spans] spans, the top one last */
-    int32_t *pending; /* [2 max_spans] a stack of work: write a span, or close ~symbols brackets; next one last */
+    int32_t *stack;   /* [max_spans] the parser's stack of spans, the top last */
+    int32_t *pending; /* [2 max_spans] stack of work, next last: x >= 0: write span x; x < 0: close ~x brackets */
     int32_t n_spans, depth, n_shifted;
 } tree_builder;
 
@@ -57,7 +57,7 @@ static rill_status write_word(const tree_builder *b, int32_t word)
     return rill_tree_word(&b->r->tree, (rill_slice){tag, length}, rill_sentence_word(b->sentence, word));
 }
 
-/* Open the span's brackets; push its children and the closing brackets. */
+/* Open the span's brackets and write its word, if it has one. Push its closing brackets and children to `todo`. */
 static rill_status write_span(const tree_builder *b, int32_t index, int32_t *todo, int32_t *n)
 {
     const parser *p = b->r->model;
@@ -83,7 +83,7 @@ static rill_status write_subtree(const tree_builder *b, int32_t top)
     return RILL_OK;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- entry point -------------------------------------------------------------------------------------------------- */
 
 static int is_complete_tree(const tree_builder *b)
 {

@@ -1,7 +1,7 @@
-/* Scores rows: fills the columns of the graphs in shiftreduce_graphs.c and marks legal actions.
+/* Scores rows: fills the input columns of the graphs in shiftreduce_graphs.c and runs them.
  *
- * structure: the network scores only rows where both actions are legal; other rows have one action, with log-probability 0.
- * label:     the network scores every row. The label of an item's last timestep completes the tree. */
+ * structure: the network scores only rows where both actions are legal. Other rows have one action, with logp 0.
+ * label:     the network scores every row. The label in an item's last timestep completes the tree. */
 #include "grow.h"
 #include "score_request.h"
 #include "stack.h"
@@ -12,8 +12,8 @@ typedef struct score_call {
     const rill_rows *rows;
     const rill_score_request *request;
     rill_score_result *result;
-    int32_t *row_kind; /* [n] structure: >= 0 if both actions are legal; label: 1 in the item's last timestep, else 0 */
-    int32_t *a, *b, *c; /* [n] positions */
+    int32_t *row_kind;  /* [n] structure: 0 if both actions are legal, else -1; label: 1 in the last timestep, else 0 */
+    int32_t *a, *b, *c; /* [n] positions of the row's cell */
 } score_call;
 
 static rill_status run_score_graph(const score_call *w, const int32_t *const *columns)

@@ -21,8 +21,8 @@ rill_status parser_step(void *self, const rill_rows *rows)
     return RILL_OK;
 }
 
-/* Class of a row, for merging equivalent hypotheses. Equal words on the stack after equally many actions mean equal
- * stack depth, hence the same legal actions. The top span must be equal too, because it is the one labelled next. */
+/* Class of a row, for merging equivalent hypotheses: its top span. An equal number of words shifted after equally many
+ * actions means equal stack depth, hence the same legal actions. The next label is of the top span. */
 rill_status parser_classify(void *self, const rill_rows *rows, int64_t *classes)
 {
     const parser_cell *cell = ((const parser_runner *)self)->cell;

@@ -1,5 +1,5 @@
-/* From a word to the embedding rows that are summed: the word, its shape, suffixes of its normal form. docs/parsing.md
- * states the rules, which the trainer follows byte by byte. */
+/* Finds the embedding rows of a word, which the encoder sums: the word's, its shape's, and those of the suffixes of its
+ * normal form. docs/parsing.md states the rules; the trainer follows the same rules byte by byte. */
 #include "shiftreduce_model.h"
 
 /* --- normal form -------------------------------------------------------------------------------------------------- */
@@ -23,7 +23,7 @@ static rill_status normalise_word(parser_runner *r, rill_slice word)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* Needs r->normalized_word. */
+/* Id of the word, else of its normal form, else PARSER_UNK. Needs r->normalized_word. */
 static int32_t word_row(const parser_runner *r, rill_slice word)
 {
     const parser *p = r->model;
@@ -40,10 +40,10 @@ static char char_shape(char c)
     return c >= '0' && c <= '9' ? 'd' : c;
 }
 
-/* Overwrites r->normalized_word. */
+/* Id of the word's shape; 0: unknown. Overwrites r->normalized_word. */
 static int32_t shape_row(parser_runner *r, rill_slice word)
 {
-    char *shape = r->normalized_word.data; /* never longer than the word */
+    char *shape = r->normalized_word.data; /* large enough: a shape is never longer than its word */
     size_t length = 0;
     for (size_t i = 0; i < word.length; i++) {
         char c = char_shape(word.data[i]);
@@ -53,7 +53,7 @@ static int32_t shape_row(parser_runner *r, rill_slice word)
     return id >= 0 ? id : 0;
 }
 
-/* Suffixes of 1, 2, ... characters of the normal form. Needs r->normalized_word. */
+/* Ids of the suffixes of 1, 2, ... characters of the normal form; -1: unknown. Needs r->normalized_word. */
 static void suffix_rows(const parser_runner *r, int32_t *row)
 {
     const parser *p = r->model;

@@ -1,6 +1,6 @@
-/* int8_neon.h: the int8 primitives of vector/gemm_u8s8.c in AArch64 dot products: rows are signed bytes, as weights
- * are; a register holds the sums of four columns. One instruction multiplies and adds 16 products, with the row's four
- * bytes selected by lane. */
+/* int8_neon.h: the int8 primitives of vector/gemm_u8s8.c with AArch64 dot products (sdot). Rows and weights are signed
+ * bytes; a register holds the sums of four columns. One instruction adds 16 products; it takes the row's four bytes
+ * from one lane of a register. */
 #ifndef RILL_KERNELS_INT8_NEON_H
 #define RILL_KERNELS_INT8_NEON_H
 

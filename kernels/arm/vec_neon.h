@@ -15,7 +15,7 @@
 #define RILL_FN(op) op##_neon_i8mm
 #define RILL_SET RILL_ISA_NEON_I8MM
 #define RILL_SET_NAME "neon-i8mm"
-#define RILL_SET_BELOW(op) op##_neon /* this set has only an int8 GEMM; all other operations are that set's */
+#define RILL_SET_BELOW(op) op##_neon /* this set has only an int8 GEMM; all other operations are NEON's */
 #elif defined(RILL_VEC_DOTPROD)
 #define RILL_FN(op) op##_neon_dotprod
 #define RILL_SET RILL_ISA_NEON_DOTPROD
@@ -38,7 +38,7 @@ typedef struct vm {
     uint32x4_t low, high; /* all bits of a lane set or clear */
 } vm;
 
-/* An operation applied to both halves. */
+/* Define the vector primitive `word`, which applies `operation` to both halves. */
 #define BOTH1(type, word, parameter, operation)             \
     static inline type word(parameter x)                    \
     {                                                       \
@@ -131,7 +131,7 @@ static inline v4 v4_minus_abs(v4 x)
 }
 BOTH1(vf, v_minus_abs, vf, v4_minus_abs)
 
-/* A float of a row stays in one register; multiply-by-lane instructions use it without a broadcast. */
+/* A float of a row of A stays in one lane; multiply-by-lane instructions use it without a broadcast. */
 typedef float32x2_t ve;
 static inline ve ve_load(const float *p)
 {
@@ -142,7 +142,7 @@ static inline vf ve_fma(ve x, vf b, vf c)
     return (vf){vfmaq_lane_f32(c.low, b.low, x, 0), vfmaq_lane_f32(c.high, b.high, x, 0)};
 }
 
-/* Load up to three floats, without reading past them. */
+/* Load n <= 3 floats without reading past them. */
 static inline v4 v4_load_some(const float *p, size_t n)
 {
     v4 x = vdupq_n_f32(0.0f);
@@ -259,7 +259,7 @@ static inline vf v_pow2(vf n)
 {
     return v_power(vi_nearest(n));
 }
-/* x * 2^n, n integral in [-152, 128]: in two halves, since 2^n alone may not be a float. */
+/* x * 2^n, n integral in [-152, 128]. n is split into two halves, since 2^n alone may not be a float. */
 static inline vf v_scale2(vf x, vf n)
 {
     const vi whole = vi_nearest(n), half = {vshrq_n_s32(whole.low, 1), vshrq_n_s32(whole.high, 1)};
@@ -298,7 +298,7 @@ static inline unsigned vm_to_bits(vm m)
     return vaddvq_u16(vandq_u16(vcombine_u16(vmovn_u32(m.low), vmovn_u32(m.high)), vld1q_u16(each)));
 }
 
-/* Lane by lane: NEON has no compress instruction, and few lanes are kept. */
+/* Store lane by lane: NEON has no compress instruction, and `bits` usually selects few lanes. */
 static inline void v_store_packed(float *p, unsigned bits, vf x)
 {
     float each[VL];
@@ -323,13 +323,13 @@ static inline v4 v_fold_max(vf x)
     return v4_larger(x.low, x.high);
 }
 
-/* In every group of four lanes: lanes 0 1 of a and b, lanes 2 3 of a and b; then 0 2 and 1 3. */
+/* In every group of four lanes, two lanes of a and two of b: lanes 0 1 (lower), 2 3 (upper), 0 2 (even), 1 3 (odd). */
 BOTH2(vf, v_lower_pairs, vf, v4_pairs)
 BOTH2(vf, v_upper_pairs, vf, v4_upper)
 BOTH2(vf, v_even_lanes, vf, vuzp1q_f32)
 BOTH2(vf, v_odd_lanes, vf, vuzp2q_f32)
 
-/* Part of v_sum_heads (vec.h): fold each vector to one group of four lanes, and join two. */
+/* Part of v_sum_heads (vec.h): fold each of two vectors to four lanes, and join the results in one vector. */
 static inline vf v_fold_heads(const vf x[2])
 {
     return (vf){v_fold_sum(x[0]), v_fold_sum(x[1])};

@@ -1,33 +1,33 @@
 /* attention.cu: paths from nodes to the root, and attention: softmax of scores, then the weighted sum of values.
  *
  * Each head of a row reads its keys and values once, so the kernels are memory-bound. Partition:
- *   chunk    CHUNK rows of a memory. Its partial result is (largest score, sum of exponentials, sum of values); a head
- *            merges its chunks in order. Chunk boundaries depend only on the chunk's number
+ *   chunk    CHUNK rows of keys and values. Its partial result is the largest score, the sum of exponentials and the
+ *            weighted sum of values; a head merges its chunks in order. Chunk boundaries depend only on the chunk's number
  *   narrow   heads up to 256 wide: one warp per chunk. GROUP lanes read a row, 16 bytes each; the warp's groups read
  *            different rows, each with a running softmax, and are merged at the end
  *   wide     wider heads, additive scores, and values of another width: one block per chunk. Its warps share the rows
  *            for scores, then its threads the columns of values
  * Either kernel loops over all chunks of its head; or, with too few heads to fill a GPU, chunks are split among warps
  * or blocks, which write partial results to `part`, and a second kernel merges them. Both merge in the same order, so
- * the bits do not depend on the split.
+ * results are bit-identical with and without the split.
  *
- * Lane i has floats 4 i .. 4 i + 3 of a row whether it reads them by 16 bytes or by 4: the bits do not depend on
- * alignment either. */
+ * Lane i holds floats 4 i .. 4 i + 3 of a row, whether it loads 16 bytes or 4 bytes at a time. So results do not depend
+ * on alignment either. */
 #include "rows.cuh"
 
 enum {
     CHUNK = GPU_ATTEND_CHUNK,
-    WARPS = 4,                /* per block of narrow heads: independent */
-    NARROW = GPU_ATTEND_NARROW, /* the widest narrow head */
+    WARPS = 4,                /* independent warps of a block for narrow heads */
+    NARROW = GPU_ATTEND_NARROW, /* width of the widest narrow head, in floats */
     WIDE_WARPS = 8,           /* warps of a block for wide heads */
-    GPU_FULL_WARPS = 4096, /* warps that fill a GPU: with more heads, chunks are not split */
-    MAX_SPLIT = 4,         /* at most GPU_FULL_WARPS times this many chunks are split, which bounds `part`; with more, heads suffice */
+    GPU_FULL_WARPS = 4096, /* warps that fill a GPU; with more heads, chunks are not split among warps */
+    MAX_SPLIT = 4,         /* a launch splits at most MAX_SPLIT * GPU_FULL_WARPS chunks among warps, which bounds `part` */
     GRID_Y = 65535,           /* maximum of a grid's y dimension */
 };
 
 /* --- paths -------------------------------------------------------------------------------------------------------- */
 
-/* Each step depends on the previous one, so a walk takes as long as its path: small blocks spread walks over the GPU. */
+/* One thread walks one path, and each step depends on the previous one. Small blocks spread the walks over the GPU. */
 __global__ static void __launch_bounds__(GPU_WARP) walk_paths(gpu_path a)
 {
     const int32_t first = (int32_t)blockIdx.x * GPU_WARP, r = first + (int32_t)threadIdx.x, count = *a.rows.count;
@@ -50,20 +50,20 @@ void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args)
 
 /* --- partial softmax ---------------------------------------------------------------------------------------------- */
 
-/* exp(x - max), 0 if all scores are -infinity or there are none. max ignores NaN scores, but they make the sum and all
- * columns NaN. */
+/* exp(x - max); 0 if max is -infinity, because all scores are or there are none. max ignores NaN scores, but they make
+ * the sum and all columns NaN. */
 __device__ static inline float exp_minus_max(float x, float max)
 {
     return expf(x - (max == -INFINITY ? 0.0f : max));
 }
 
-/* The scores so far: the largest, and the sum of exp(score - max). */
+/* Running softmax: the largest score so far, and the sum of exp(score - max). */
 struct softmax_sums {
     float max, sum;
 };
 
-/* Merge of two partial sums, and the factors for their sums of values. Without fmaf: sums kept in a thread and sums
- * merged later must have the same bits. */
+/* Two partial softmaxes a and b, merged; by_a and by_b scale their sums of values. merged() uses no fmaf: chunks merged
+ * in a thread and chunks merged by a second kernel must give the same bits. */
 struct merge_result {
     softmax_sums all;
     float by_a, by_b;
@@ -79,7 +79,7 @@ __device__ static inline merge_result merged(softmax_sums a, softmax_sums b)
     return x;
 }
 
-/* softmax_sums with a thread's columns of the sum of values. */
+/* A partial softmax, and a thread's columns of the weighted sum of values. */
 template <int P>
 struct attend_partial {
     softmax_sums t;
@@ -107,11 +107,11 @@ struct attend_work {
 /* One head of one row. */
 struct attend_head {
     const float *query, *keys, *values;
-    const int32_t *entry; /* or NULL */
+    const int32_t *entry; /* [length] row of keys and values for each t; NULL: rows first, first + 1, ... */
     int32_t first, length, chunks;
-    float *out; /* NULL: not wanted */
-    const float *additive; /* or NULL */
-    const float *relative; /* relative position bias for distance 0, or NULL */
+    float *out; /* NULL: the row is not written to gpu_attend.out */
+    const float *additive; /* [width]; NULL: dot-product scores */
+    const float *relative; /* the relative position bias at distance 0, or NULL */
     int32_t position, reach;
 };
 
@@ -147,7 +147,7 @@ __device__ static inline int32_t memory_row(const attend_head &head, int32_t t)
     return head.entry != nullptr ? head.entry[t] : head.first + t;
 }
 
-/* NULL: an absent (negative) row. */
+/* Address of a row; NULL if the row number is negative (absent). */
 __device__ static inline const float *row_at(const float *data, int32_t row, int32_t ld)
 {
     return row >= 0 ? data + (size_t)row * (size_t)ld : nullptr;
@@ -179,7 +179,7 @@ __device__ static inline void write_four(float *row, int32_t c, int32_t width, c
     }
 }
 
-/* A head's columns, to where its row is wanted. */
+/* Write four columns of a head to `out` and to the panel, if present. */
 template <bool ALIGNED>
 __device__ static inline void write_out(const gpu_attend &a, float *out, int32_t unit, int32_t c, const gpu_piece<4> &x)
 {
@@ -217,7 +217,7 @@ __device__ static inline float one_over(const attend_head &head, float sum)
     return head.length > 0 ? 1.0f / sum : 0.0f;
 }
 
-/* Layout of a chunk in `part`: max, sum, 2 unused floats, columns, padded to a multiple of 4. */
+/* Floats of a chunk's partial result in `part`: max, sum, 2 unused floats, columns padded to a multiple of 4. */
 __host__ __device__ static inline size_t part_floats(int32_t width)
 {
     return 4 + ((size_t)width + 3) / 4 * 4;
@@ -230,7 +230,7 @@ __device__ static inline float *head_part(const attend_work &w, int32_t unit, in
 
 /* --- narrow heads ------------------------------------------------------------------------------------------------- */
 
-enum { ROWS_IN_FLIGHT = 4 }; /* rows of a group with loads in flight */
+enum { ROWS_IN_FLIGHT = 4 }; /* rows that a group of lanes loads at once */
 
 template <int P>
 struct narrow_head {
@@ -240,8 +240,8 @@ struct narrow_head {
     gpu_piece<4> query[P];
 };
 
-/* Add the group's next rows (negative: none) to its running softmax: memory rows t, t + 32 / GROUP and so on. Piece i
- * of a lane begins at column first + i * 4 * GROUP. */
+/* Add ROWS_IN_FLIGHT memory rows t, t + 32 / GROUP and so on to the group's running softmax. row[n] is the n-th one's
+ * row of keys and values; negative: none. Piece i of a lane begins at column first + i * 4 * GROUP. */
 template <int GROUP, int P, bool ALIGNED>
 __device__ static inline void add_rows(const narrow_head<P> &x, int32_t t, const int32_t (&row)[ROWS_IN_FLIGHT],
                                         attend_partial<P> *sofar)
@@ -292,7 +292,7 @@ __device__ static inline attend_partial<P> shuffled(const attend_partial<P> &x, 
     return y;
 }
 
-/* One chunk, merged over all groups. Lanes prefetch 32 row numbers at a time. */
+/* Partial result of one chunk, merged over the warp's groups. The warp prefetches 32 row numbers at a time. */
 template <int GROUP, int P, bool ALIGNED>
 __device__ static inline attend_partial<P> attend_chunk(const narrow_head<P> &x, int32_t chunk)
 {
@@ -317,7 +317,7 @@ __device__ static inline attend_partial<P> attend_chunk(const narrow_head<P> &x,
     return sofar;
 }
 
-/* GROUP * 4 * P columns at most. 16 warps of a multiprocessor, or 8 with twice the columns, have 64 KiB in flight,
+/* A head has at most GROUP * 4 * P columns. A multiprocessor runs 16 warps (8 if P is 2) with 64 KiB of loads in flight,
  * several times what saturates memory. The launch bound keeps the compiler from raising occupancy by spilling. */
 template <int GROUP, int P, bool ALIGNED>
 __global__ static void __launch_bounds__(WARPS * GPU_WARP, P == 1 ? 4 : 2) attend_narrow(attend_work w)
@@ -325,7 +325,7 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP, P == 1 ? 4 : 2) atten
     const int32_t first = (int32_t)blockIdx.x * WARPS, count = *w.a.rows.count;
     if (gpu_leave(first / w.a.heads >= count)) return;
     const int32_t unit = first + (int32_t)threadIdx.x / GPU_WARP, r = unit / w.a.heads, chunk = (int32_t)blockIdx.y;
-    if (r >= count) return; /* whole warps, here and below */
+    if (r >= count) return; /* whole warps return, here and in the next test: shuffles need all lanes */
     narrow_head<P> x = {make_head(w.a, r, unit % w.a.heads), w.a.width, w.a.keys.ld, w.a.values.ld,
                         (int32_t)threadIdx.x % GPU_WARP, w.a.scale, {}};
     if (is_not_wanted(w.a, x.head.out) || (chunk > 0 && chunk >= x.head.chunks)) return;
@@ -358,7 +358,7 @@ __device__ static inline float warp_sum(float x)
     return x;
 }
 
-/* Score of memory row t, by a warp. */
+/* Score of memory row t, computed by one warp. */
 template <bool ALIGNED>
 __device__ static inline float row_score(const gpu_attend &a, const attend_head &head, int32_t t)
 {
@@ -383,7 +383,7 @@ struct wide_share {
     int32_t row[CHUNK];
 };
 
-/* Scores and exponentials of `rows` rows from t on; max and sum, the same in all threads. */
+/* Store scores and exponentials of `rows` memory rows from t on in *s. Returns their max and sum to all threads. */
 template <bool ALIGNED>
 __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const attend_head &head, int32_t t, int32_t rows,
                                      wide_share *s)
@@ -395,14 +395,14 @@ __device__ static inline softmax_sums weigh_rows(const gpu_attend &a, const atte
         if (lane == 0) s->score[i] = score;
     }
     __syncthreads();
-    /* Each warp redundantly, which saves a barrier. */
+    /* Every warp computes max and sum, which saves a barrier. */
     for (int32_t i = lane; i < rows; i += GPU_WARP) x.max = fmaxf(x.max, s->score[i]);
     for (int by = GPU_WARP / 2; by > 0; by /= 2) x.max = fmaxf(x.max, __shfl_xor_sync(GPU_ALL, x.max, by));
     for (int32_t i = lane; i < rows; i += GPU_WARP) {
         const float share = exp_minus_max(s->score[i], x.max);
         x.sum += share;
         if (warp == 0) s->share[i] = share;
-        if (warp == 0) s->row[i] = memory_row(head, t + i); /* after the barrier: other warps may still read the last chunk's values */
+        if (warp == 0) s->row[i] = memory_row(head, t + i); /* after the barrier: other warps may read the previous chunk's until then */
     }
     x.sum = warp_sum(x.sum);
     __syncthreads();
@@ -441,7 +441,7 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP, 4) attend_wide(a
 
 /* --- merging of split chunks -------------------------------------------------------------------------------------- */
 
-/* A warp folds the chunks of a head that has several. */
+/* One warp merges the chunks of a head that has several. */
 template <bool ALIGNED>
 __global__ static void __launch_bounds__(WARPS * GPU_WARP) merge_parts(attend_work w)
 {
@@ -465,12 +465,12 @@ __global__ static void __launch_bounds__(WARPS * GPU_WARP) merge_parts(attend_wo
     }
 }
 
-/* --- watching ----------------------------------------------------------------------------------------------------- */
+/* --- attention weights for the host ------------------------------------------------------------------------------- */
 
-/* One block per row. Scores are computed twice, for their sum and for the weights: rare, and saves memory. */
+/* One block per row. It computes scores twice, for their sum and for the weights, to save memory: it runs rarely. */
 __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) mean_weights(gpu_attend a)
 {
-    softmax_sums *warp_sums = (softmax_sums *)gpu_shared(); /* of each warp */
+    softmax_sums *warp_sums = (softmax_sums *)gpu_shared(); /* [WIDE_WARPS] partial softmax of each warp */
     const int32_t warp = (int32_t)threadIdx.x / GPU_WARP, lane = (int32_t)threadIdx.x % GPU_WARP;
     const int32_t r = (int32_t)blockIdx.x;
     if (gpu_leave(r >= *a.rows.count)) return;
@@ -480,7 +480,7 @@ __global__ static void __launch_bounds__(WIDE_WARPS * GPU_WARP) mean_weights(gpu
         softmax_sums own = {-INFINITY, 0.0f}, all = own;
         for (int32_t t = warp; t < head.length; t += WIDE_WARPS)
             own = merged(own, {row_score<false>(a, head, t), 1.0f}).all;
-        __syncthreads(); /* all threads have read the previous head */
+        __syncthreads(); /* all threads have read the previous head's warp_sums */
         if (lane == 0) warp_sums[warp] = own;
         __syncthreads();
         for (int i = 0; i < WIDE_WARPS; i++) all = merged(all, warp_sums[i]).all;

@@ -2,8 +2,8 @@
  *
  * A captured graph contains addresses and sizes, so it serves runs with the same memory layout. Row counts are rounded
  * up to 4, 5, 6 or 7 times a power of two, kernels read the actual count on the device, and the layout follows from the
- * rounded counts. A capture's key holds everything its launches depend on. Graphs with ragged inputs are not captured:
- * their lengths hardly ever recur.
+ * rounded counts. A capture's key holds everything its launches depend on. Runs of compute graphs with ragged inputs are
+ * not captured: the inputs' lengths hardly ever recur.
  *
  * Copies between host and device are not captured. On a GPU, launching a graph with a copy to or from memory that was
  * freed in the meantime fails or crashes, even if other memory now has the same address.
@@ -62,7 +62,8 @@ static void make_run_key(const cuda_run *r, run_key *k)
     for (size_t i = 0; i <= p->n_spaces; i++) add_number(k, r->max_rows[i]);
     for (size_t i = 0; i < p->n_ops; i++) add_number(k, p->op[i].kind == DEV_ATTEND ? r->kv_index[i] : 0);
     for (size_t i = 0; i < r->n_kv; i++) add_number(k, r->kv[i].max_length);
-    for (size_t i = 0; i + 1 < p->n_paths; i++) add_number(k, r->path_entries[i]); /* the next paths follow them */
+    for (size_t i = 0; i + 1 < p->n_paths; i++)
+        add_number(k, r->path_entries[i]); /* the next path's address depends on it */
     for (size_t i = 0; i < network->n_subsets; i++) add_number(k, r->max_subset[i]);
     add_number(k, s != NULL ? (size_t)s->max_choices : 0);
     add_number(k, s != NULL ? cuda_round_up(r, (size_t)s->n_picks) : 0);
@@ -74,7 +75,7 @@ static void make_run_key(const cuda_run *r, run_key *k)
     for (size_t i = 0; i < network->n_subsets; i++) add_address(k, cuda->subset[i].ids.base);
 }
 
-/* --- records ------------------------------------------------------------------------------------------------------ */
+/* --- captures ----------------------------------------------------------------------------------------------------- */
 
 static void free_capture(const rill_session *s, cuda_capture *g)
 {
@@ -94,7 +95,7 @@ void cuda_captures_free(rill_session *s)
     rill_free(s->ctx, cuda->key, cuda->key_capacity * sizeof *cuda->key);
 }
 
-/* The capture of this key, or NULL if it is new or was evicted. */
+/* The capture of a key, or NULL if the key is new or was evicted. */
 static cuda_capture *find_capture(cuda_session *cuda, const run_key *k)
 {
     for (size_t i = 0; i < CUDA_MAX_CAPTURES; i++) {
@@ -124,7 +125,7 @@ static rill_status add_capture(const cuda_run *r, const run_key *k)
     return RILL_OK;
 }
 
-/* Indices that depend on written columns are enqueued when operations ask for them: reset them before a second attempt. */
+/* Forget indices computed from written columns, so that the next call of enqueue_fn enqueues their kernels again. */
 static void clear_written_indices(cuda_run *r)
 {
     for (size_t i = 0; i < r->graph->n_indices; i++)
@@ -136,7 +137,7 @@ static gpu_graph_exec *capture_run(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
     char why[GPU_ERROR_BYTES] = "";
     gpu_graph_exec *graph = NULL;
     if (gpu_capture_begin(r->cu_stream, why) == 0) {
-        (void)enqueue_fn(r); /* waits for nothing, so cannot fail */
+        (void)enqueue_fn(r); /* cannot fail: it waits only when profiling, and then nothing is captured */
         graph = gpu_capture_end(r->cu_stream, why);
         clear_written_indices(r);
         r->cuda->n_captured += graph != NULL;

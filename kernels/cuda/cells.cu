@@ -1,6 +1,7 @@
 /* cells.cu: recurrent cells, from gates to the new state.
  *
- * A thread has one unit of one row: five exponentials are worth a thread, and neighbouring threads read neighbouring floats. */
+ * A thread computes one hidden unit of one row: five exponentials are enough work for it. Neighbouring threads read
+ * neighbouring floats. */
 #include "rows.cuh"
 
 __global__ static void lstm(gpu_tiled<gpu_lstm> t)

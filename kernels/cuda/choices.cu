@@ -1,26 +1,27 @@
 /* choices.cu: top M symbols of rows, and log-probabilities of given symbols.
  *
  * A row is read once. A 64-bit key orders a row's symbols totally: the value's bits in an order-preserving form, then
- * the smaller symbol. So the top M do not depend on thread order. Each warp keeps its best in registers, sorted across
- * lanes; keys above the smallest of them go to the warp's pending keys in shared memory, by ballot, and every 32
- * pending keys are sorted and merged. A lower bound from the first step keeps most keys from getting that far: a row
- * costs its exponentials and loads.
+ * the smaller symbol. So the top M do not depend on thread order. Each warp keeps its best keys in registers, sorted
+ * across lanes. Keys above the smallest of these go to the warp's pending keys in shared memory, by ballot; every 32
+ * pending keys are sorted and merged. A lower bound from the first step keeps most keys out, so that a row costs little
+ * more than its loads and exponentials.
  *
- * log_norm is known only at the end, but ranks are by log-probability, and different x may round to one. So the top M +
- * 1 are found by x; the row is read again, with log_norm, only if the M-th and the next are equal after rounding.
+ * log_norm is known only at the end. Choices are ranked by log-probability, and different logits x may round to the same
+ * one. So the top M + 1 are found by x. Only if the M-th and the (M + 1)-th log-probability are equal may the row be
+ * read again, with log_norm.
  *
- * Long rows have parts, depending on V alone, which are summed one by one. With few rows each part has a block, and a
- * second kernel merges the parts, with the same bits. For M >= BEST_MANY:
- * log_norm first, then the M-th largest key by radix selection, then the selected keys are sorted.
- * Divisions: keys · a warp's best · a block's best · answers · kernels · many · picks · launches. */
+ * Long rows are cut into parts, by V alone; each part's exponentials are summed separately. With few rows each part has
+ * its own block, and a second kernel merges the parts, with the same bits. For M >= BEST_MANY log_norm is computed
+ * first, then the M-th largest key by radix selection; then the selected keys are sorted.
+ * Divisions: keys · a warp's best · a block's best · results · kernels · large M · picks · launches. */
 #include "symbols.cuh"
 
 enum {
-    BEST_MANY = 128,                            /* smallest M for which this kernel is used */
-    BEST_PENDING = GPU_WARP * (SYMBOLS_READ + 1), /* pending keys: less than a warp's, plus a step's */
-    BEST_SPLIT = 16384,                         /* rows of more symbols have parts */
-    BEST_PART = 8192,                           /* symbols of a part, about */
-    BEST_FULL_ROWS = 160,                       /* with fewer rows, parts have blocks of their own: measured on an H100 */
+    BEST_MANY = 128,                            /* smallest M for which best_many() selects */
+    BEST_PENDING = GPU_WARP * (SYMBOLS_READ + 1), /* a warp's pending keys: fewer than 32, plus those of a step */
+    BEST_SPLIT = 16384,                         /* rows with more symbols are cut into parts */
+    BEST_PART = 8192,                           /* approximate number of symbols of a part */
+    BEST_FULL_ROWS = 160,                       /* with fewer rows each part has its own block; measured on an H100 */
     BEST_PARTS = GPU_WARP,                      /* maximum number of parts of a row: one lane each */
 };
 
@@ -28,13 +29,13 @@ typedef struct best_call {
     gpu_best a;
     int32_t want;          /* M, or 0 for the log-normaliser alone */
     int32_t parts, length; /* parts of a row; symbols of a part, a multiple of 4 */
-    uint64_t *key;         /* [rows, parts, want + 1] sorted, or nothing */
-    symbols_total *total;  /* [rows, parts] */
+    uint64_t *key;         /* [rows, parts, want + 1] best keys of each part, descending; unused if want is 0 */
+    symbols_total *total;  /* [rows, parts] log-sum-exp of each part */
 } best_call;
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-/* 0 is below the key of any number, and means none. */
+/* Bits of a float in an order-preserving form. 0 is below those of any number, and means none. */
 __device__ static inline uint32_t best_order(float x)
 {
     const uint32_t bits = __float_as_uint(x + 0.0f); /* -0 and 0 are equal */
@@ -71,7 +72,7 @@ __device__ static inline int32_t best_action(const gpu_best &a, const symbols_ro
     return s.id != nullptr ? s.id[v] : v + a.first_action;
 }
 
-/* The row's legal set, or NULL: all are. */
+/* The row's legal set; NULL: all actions are legal. */
 __device__ static inline const uint64_t *best_legal(const gpu_best &a, int32_t r)
 {
     if (a.legal == nullptr || a.set == nullptr || a.set[r] < 0) return nullptr;
@@ -87,9 +88,9 @@ __device__ static inline bool best_is_legal(const gpu_best &a, const symbols_row
 
 /* --- a warp's best ------------------------------------------------------------------------------------------------ */
 
-/* Steps of a bitonic network from this stride on, over 32 N keys, key i in register i / 32 of lane i % 32: of two keys
- * STRIDE apart the larger comes first if i & SIZE is 0. All indices are constants, which keeps the keys in registers;
- * there are no branches. */
+/* Steps of a bitonic sorting network over 32 N keys, with strides STRIDE, STRIDE / 2, ..., 1. Key i is in register i / 32
+ * of lane i % 32. Of two keys a stride apart the larger comes first if i & SIZE is 0. All indices are constants, which
+ * keeps the keys in registers; there are no branches. */
 template <int N, int SIZE, int STRIDE, typename key_type>
 __device__ static __forceinline__ void best_steps(key_type (&key)[N])
 {
@@ -124,7 +125,7 @@ __device__ static __forceinline__ void best_merge(key_type (&key)[N])
     best_steps<N, 0, N * GPU_WARP / 2>(key);
 }
 
-/* The i-th, for all lanes. */
+/* The i-th key, returned to all lanes. */
 template <int N, typename key_type>
 __device__ static inline key_type best_nth(const key_type (&key)[N], int i)
 {
@@ -139,7 +140,7 @@ __device__ static inline key_type best_nth(const key_type (&key)[N], int i)
 
 template <int N>
 struct best_kept {
-    uint64_t key[N]; /* largest first; 0: nothing */
+    uint64_t key[N]; /* largest first; 0: no key */
     uint64_t min_key;  /* keys must exceed it to be among the best */
     float floor;     /* the value of `min_key` */
     int n_pending;
@@ -157,7 +158,7 @@ __device__ static inline void best_init(best_kept<N> &kept, uint64_t *pending)
     kept.pending = pending + threadIdx.x / GPU_WARP * BEST_PENDING;
 }
 
-/* The last 32 of the pending keys, or all when there are less. */
+/* Merge the last 32 pending keys, or all if there are fewer, into the warp's best. */
 template <int N>
 __device__ static inline void best_merge_pending(best_kept<N> &kept, int want)
 {
@@ -176,8 +177,8 @@ __device__ static inline void best_merge_pending(best_kept<N> &kept, int want)
     kept.floor = best_key_value(last);
 }
 
-/* Before a warp's first symbols are added: of N legal values of each lane, want + 1 reach the floor. Without it all of
- * them would be sorted as keys. */
+/* Set the floor from a warp's first symbols, before they are added: the (want + 1)-th best of the N best legal values of
+ * each lane. Without it all of these symbols would be sorted. */
 template <int N>
 __device__ static inline void best_raise_floor(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                                best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less,
@@ -202,7 +203,7 @@ __device__ static inline void best_raise_floor(const best_call &c, const symbols
     kept.floor = best_value(last);
 }
 
-/* Add a step's symbols, minus `less`. All lanes participate. */
+/* Add a step's symbols, with values x - less, to the warp's pending keys. All lanes must call it. */
 template <int N>
 __device__ static inline void best_push(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                          best_kept<N> &kept, const float (&x)[SYMBOLS_READ], float less, int32_t base)
@@ -213,7 +214,7 @@ __device__ static inline void best_push(const best_call &c, const symbols_row &s
     top -= less;
     if (!__any_sync(GPU_ALL, top > -INFINITY && top >= kept.floor)) return;
     const unsigned lower_lanes = (1u << threadIdx.x % GPU_WARP) - 1;
-    bool put[SYMBOLS_READ]; /* before the first ballot, so that reads of the legal set overlap */
+    bool put[SYMBOLS_READ]; /* computed before the first ballot, so that reads of the legal set overlap */
 #pragma unroll
     for (int i = 0; i < SYMBOLS_READ; i++) {
         const int32_t v = symbols_index(base, i);
@@ -232,7 +233,7 @@ __device__ static inline void best_push(const best_call &c, const symbols_row &s
 
 /* --- a block's best ----------------------------------------------------------------------------------------------- */
 
-/* A list of `length` keys, sorted. */
+/* Merge a sorted list of `length` keys into the warp's best. */
 template <int N>
 __device__ static inline void best_merge_list(uint64_t (&key)[N], const uint64_t *list, int length)
 {
@@ -271,7 +272,7 @@ __device__ static inline best_shared best_share(void)
     return m;
 }
 
-/* Add symbols [begin, end) by x - less to the warps' best; with `t` also what a thread's symbols add to the total. */
+/* Add symbols [begin, end), with values x - less, to the warps' best; unless t is NULL, their exponentials to *t. */
 template <int N>
 __device__ static __forceinline__ void best_add(const best_call &c, const symbols_row &s, const uint64_t *legal,
                                                 best_kept<N> &kept, int32_t begin, int32_t end, float less,
@@ -292,7 +293,7 @@ __device__ static __forceinline__ void best_add(const best_call &c, const symbol
     if (invalid) t->sum = NAN;
 }
 
-/* Merge the warps' best, in the first warp's registers. */
+/* Merge the best keys of all warps into the first warp's registers. */
 template <int N>
 __device__ static __forceinline__ void best_join(const best_call &c, const best_shared &m, best_kept<N> &kept)
 {
@@ -305,14 +306,14 @@ __device__ static __forceinline__ void best_join(const best_call &c, const best_
     for (int w = 1; w < warps && warp == 0; w++) best_merge_list<N>(kept.key, m.list + w * N * GPU_WARP, N * GPU_WARP);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
-/* Whether the top M by log-probability may differ from the top M by x. Per warp.
+/* Whether the top M by log-probability may differ from the top M by x. A whole warp calls it.
  *
- * Rounding is monotonic: x with equal log-probability are consecutive, and symbols above the M-th's log-probability are
- * in the top M by x. So are all that share it, unless the next x does too. Then smaller symbols are preferred, but
- * larger x were chosen. If neither neighbour of the M-th x shares its log-probability, no other x does, and equal x are
- * already in the order of symbols. The number of ties is not bounded by the kept keys, so the row is read again. */
+ * Rounding is monotonic, so all symbols with a log-probability above the M-th one's are in the top M by x. All symbols
+ * tied with the M-th are too, unless the (M + 1)-th is also tied. Then the smaller symbols must win, but the larger x were
+ * chosen. If neither adjacent float of the M-th x has its log-probability, ties have equal x, and keys already order
+ * these by symbol. The number of ties is not bounded by the kept keys, so the row is read again. */
 template <int N>
 __device__ static inline bool best_may_change(const best_call &c, const uint64_t (&key)[N], float norm)
 {
@@ -324,7 +325,7 @@ __device__ static inline bool best_may_change(const best_call &c, const uint64_t
            (best_value(order - 1) - norm == logp || best_value(order + 1) - norm == logp);
 }
 
-/* Sort by log-probability. Per warp. */
+/* Sort the warp's best keys by log-probability. */
 template <int N>
 __device__ static inline void best_rank(uint64_t (&key)[N], float norm)
 {
@@ -361,7 +362,7 @@ __device__ static inline void best_write(const best_call &c, const symbols_row &
     if (c.a.tag != nullptr && count == 0) c.a.tag[r] = c.a.first_action;
 }
 
-/* Finish a row from its total and its best by x, which the first warp has. */
+/* Finish a row from its total and its best keys by x, which the first warp holds. */
 template <int N>
 __device__ static inline void best_finish(const best_call &c, const symbols_row &s, int32_t r, const best_shared &m,
                                           best_kept<N> &kept, symbols_total total)
@@ -390,13 +391,13 @@ __device__ static inline void best_finish(const best_call &c, const symbols_row 
 
 /* --- kernels ------------------------------------------------------------------------------------------------------ */
 
-/* End of the part that begins with a symbol. */
+/* End of the part that begins at symbol `begin`. */
 __device__ static inline int32_t best_part_end(const best_call &c, const symbols_row &s, int32_t begin)
 {
     return s.n - begin < c.length ? s.n : begin + c.length;
 }
 
-/* A block for each row, part by part: its total has the same bits as that of best_merge_parts(). */
+/* One block per row reads its parts in turn. The total has the same bits as that of best_merge_parts(). */
 template <int N>
 __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_rows(best_call c)
 {
@@ -407,7 +408,7 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_rows(best_call
     const best_shared m = best_share<N>();
     best_kept<N> kept;
     best_init<N>(kept, m.pending);
-    symbols_total totals = symbols_empty(); /* lane i: part i's */
+    symbols_total totals = symbols_empty(); /* lane i holds the total of part i */
     for (int32_t part = 0; part < c.parts; part++) {
         const int32_t begin = part * c.length;
         symbols_total t = symbols_empty();
@@ -462,29 +463,29 @@ __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) best_merge_parts(be
     best_finish<N>(c, s, r, m, kept, symbols_merge_warp(t));
 }
 
-/* --- many --------------------------------------------------------------------------------------------------------- */
+/* --- large M ------------------------------------------------------------------------------------------------------ */
 
 enum {
     MANY_DIGIT = 11, /* bits per radix pass: the first takes the sign, the exponent and two more */
     MANY_BINS = 1 << MANY_DIGIT,
-    MANY_SHARED = 4096, /* keys that are sorted in shared memory */
+    MANY_SHARED = 4096, /* up to this many keys are sorted in shared memory */
 };
 
 typedef struct many_call {
     gpu_best a;
     int32_t bits;  /* bits of a symbol: keys have 32 + bits, which saves passes over constant bits */
-    int32_t capacity;  /* keys of a row, at most */
-    uint64_t *key; /* [rows, capacity] or NULL: shared memory suffices */
+    int32_t capacity;  /* maximum number of a row's keys in `key`; 0: they are in shared memory */
+    uint64_t *key; /* [rows, capacity] in device memory, or NULL */
 } many_call;
 
 typedef struct many_shared {
     uint32_t bin[MANY_BINS];
-    int32_t digit, above, within; /* current digit of the M-th key; keys above it; keys with that digit */
+    int32_t digit, above, within; /* this pass's digit of the M-th key; number of keys above it; number of keys with it */
     int32_t n;
-    uint64_t key[1]; /* [room] */
+    uint64_t key[1]; /* [min(M, V)] selected keys, if shared memory suffices */
 } many_shared;
 
-/* Key of a symbol; 0: not selectable; all symbols of a row whose `norm` is NaN. */
+/* Key of a symbol; 0: it cannot be selected. If `norm` is NaN, no symbol can. */
 __device__ static inline uint64_t many_key(const many_call &c, const symbols_row &s, const uint64_t *legal, float norm,
                                            int32_t v)
 {
@@ -493,7 +494,7 @@ __device__ static inline uint64_t many_key(const many_call &c, const symbols_row
     return (uint64_t)best_order(logp) << c.bits | (((uint32_t)1 << c.bits) - 1 - (uint32_t)v);
 }
 
-/* First warp: the bin, from the last on, of the `need`-th key; digit -1: fewer keys. A lane has 64 bins. */
+/* The first warp finds the bin of the `need`-th largest key; digit -1: there are fewer keys. A lane adds up 64 bins. */
 __device__ static inline void many_find(many_shared *m, int32_t need)
 {
     enum { EACH = MANY_BINS / GPU_WARP };
@@ -603,7 +604,7 @@ __global__ static void __launch_bounds__(PICKS_THREADS) picks(picks_call c)
     float logp = -INFINITY;
     if (r >= 0 && v >= 0) {
         const float x = symbols_logit(best_row(c.best, r), v) + 0.0f,
-                    norm = c.best.log_norm[r]; /* 0 for -0, as keys have it */
+                    norm = c.best.log_norm[r]; /* x + 0.0f turns -0 into 0, as in best_order() */
         if (x != -INFINITY || isnan(norm)) logp = x - norm;
     }
     c.a.logp[i] = logp;
@@ -617,7 +618,7 @@ static int32_t row_parts(int32_t symbols)
     return parts < BEST_PARTS ? parts : BEST_PARTS;
 }
 
-/* Keys of a row that best_many() does not sort in shared memory. */
+/* Keys of a row that best_many() sorts in device memory; 0: it sorts in shared memory. */
 static int32_t many_capacity(int32_t symbols, int32_t n_choices)
 {
     const int32_t capacity = n_choices < symbols ? n_choices : symbols;

@@ -7,8 +7,8 @@
  * value.
  *
  *   __global__ static void work(gpu_copy a) { ... }
- *   GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, work, args);         a template: GPU_LAUNCH(..., (work<128>),
- *   args) */
+ *   GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, work, args);
+ *   GPU_LAUNCH(cu_stream, grid, threads, shared_bytes, (work<128>), args);      if the kernel is a template */
 #ifndef RILL_CUDA_CUH
 #define RILL_CUDA_CUH
 
@@ -23,8 +23,8 @@ enum { GPU_WARP = 32 };
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 
-cudaStream_t gpu_launch_on(gpu_stream *cu_stream); /* counts the launch */
-void gpu_launched(gpu_stream *cu_stream);          /* count the launch, or keep its error */
+cudaStream_t gpu_launch_on(gpu_stream *cu_stream); /* the stream to launch in; counts the launch */
+void gpu_launched(gpu_stream *cu_stream);          /* keep the launch's error, if it failed */
 
 #define GPU_LAUNCH(cu_stream, grid, threads, shared, kernel, args) \
     (kernel<<<(grid), (threads), (shared), gpu_launch_on(cu_stream)>>>(args), gpu_launched(cu_stream))
@@ -35,8 +35,8 @@ __device__ static inline char *gpu_shared(void)
     return gpu_shared_memory;
 }
 
-/* if (gpu_leave(condition)) return; the condition must be uniform in a block. Tests check that, and skip the other
- * threads of blocks beyond the row count. */
+/* Usage: if (gpu_leave(condition)) return; the condition must be the same for all threads of a block. Tests check that,
+ * and skip the other threads of blocks beyond the row count. */
 __device__ static inline bool gpu_leave(bool all)
 {
     return all;

@@ -1,4 +1,5 @@
-/* device.cuh: a GPU and a stream, as gpu.cu and product.cu share them. The stand-in of the tests has its own. */
+/* device.cuh: a GPU and a stream, as gpu.cu and product.cu share them. The tests' host implementation
+ * of gpu.h has its own. */
 #ifndef RILL_CUDA_DEVICE_CUH
 #define RILL_CUDA_DEVICE_CUH
 
@@ -28,7 +29,7 @@ struct gpu_device {
     int index;
     char name[256];
     driver call;
-    size_t granule, memory; /* bytes */
+    size_t granule, memory; /* bytes: allocation granularity; total device memory */
     pthread_mutex_t lock;   /* protects the cuBLASLt handle */
     cublasLtHandle_t products;
 };
@@ -38,7 +39,7 @@ struct gpu_stream {
     cudaStream_t stream;
     cublasLtHandle_t products;
     uint64_t launches;
-    void *work; /* workspace of GEMMs with `fast`; NULL: none allowed */
+    void *work; /* [GPU_FAST_WORK] device workspace of GEMMs with `fast`; NULL: they use none */
     char why[GPU_ERROR_BYTES]; /* the first failure; empty: none */
 };
 

@@ -12,20 +12,20 @@
 #include "launch.h"
 #include "module.h"
 
-/* Columns that a product writes for weights with n rows: the further ones are zeros, or bias and addend. */
+/* Columns that a GEMM with n weight rows writes. Columns from n on are padding: zeros, or bias plus addend. */
 static inline size_t cuda_product_width(size_t n)
 {
     return (n + 7) / 8 * 8;
 }
 
-/* How an operation is launched, if decided when the network is finished; see fuse.c. */
+/* How an operation is launched, as decided when the network is finished; see fuse.c. */
 typedef struct cuda_fused_op {
     gpu_matrix matrix; /* weights of a product (GEMM) or of a scan */
     int single_launch; /* product: cuBLASLt adds, applies ReLU and writes to the final output: one launch */
-    int input_rounded; /* product: its rows already exist in the matrix's type */
-    int merged_next; /* product: merged with the next, of the same rows: -1: its columns come first; 1: they come last; 0: not merged */
-    int merged_into_prev; /* product: done by the previous one */
-    gpu_type output_type; /* type of the output; GPU_F32: unfused */
+    int input_rounded; /* product: its input rows already exist in the matrix's type */
+    int merged_next; /* product: merged with the next one; -1: the next one's columns come first; 1: they come last; 0: not merged */
+    int merged_into_prev; /* product: the previous product's GEMM computes it */
+    gpu_type output_type; /* type of the rounded output; GPU_F32: there is none */
     int skip_fp32;        /* 1: no operation reads the output in fp32 */
 } cuda_fused_op;
 
@@ -33,7 +33,7 @@ typedef struct cuda_fused_graph {
     cuda_fused_op *op;       /* [ops] */
     size_t *rounded_bytes;   /* [buffers] bytes of a row rounded to the products' type; 0: no rounded copy */
     size_t n_ops, n_buffers; /* allocated */
-    int is_fill;             /* fills slots, ahead of graphs that decode: streams.c */
+    int is_fill;             /* the graph fills slots and runs ahead of graphs that decode: streams.c */
 } cuda_fused_graph;
 
 /* network->module_data: weights on the device, uploaded in order while the network is built. */
@@ -41,21 +41,21 @@ typedef struct cuda_network {
     gpu_stream *cu_stream;
     gpu_region memory;
     size_t used;
-    char *staging; /* pinned */
+    char *staging; /* pinned upload buffer */
     size_t staging_used;
     gpu_matrix
         *matrix; /* [matrices] weights, n padded by cuda_product_width(); cuda_fused_op.matrix has the algorithms */
     size_t matrix_capacity;
-    cuda_fused_graph *graph; /* [programs] */
+    cuda_fused_graph *graph; /* [graphs] */
     size_t n_graphs;
     const float **constant; /* [constants] */
     size_t constant_capacity;
 } cuda_network;
 
-/* A session's vocabulary subset: the symbols of all slots. */
+/* One vocabulary subset of a session: the ids of all slots, in one region. */
 typedef struct cuda_subsets {
     gpu_region ids;
-    int32_t *first, *count; /* [slots] first symbol of a slot, and its capacity */
+    int32_t *first, *count; /* [slots] position of a slot's first symbol in `ids`; number of its symbols */
     size_t first_capacity, count_capacity;
     dev_ranges ranges;
     size_t free_capacity;
@@ -64,9 +64,9 @@ typedef struct cuda_subsets {
 /* A CUDA graph that replays runs with the same launches: see capture.c. */
 typedef struct cuda_capture {
     gpu_graph_exec *exec; /* NULL: not captured yet */
-    int64_t *key;         /* NULL: none */
+    int64_t *key;         /* NULL: the entry is unused */
     size_t key_length;    /* numbers of the key */
-    uint64_t last_used;   /* time of last use */
+    uint64_t last_used;   /* n_runs at the last use */
 } cuda_capture;
 enum { CUDA_MAX_CAPTURES = 128, CUDA_MAX_CAPTURE_FAILURES = 3 };
 
@@ -78,15 +78,15 @@ typedef struct cuda_lane {
 
 enum { CUDA_FILL_EVENTS = 8 };
 
-/* Work ahead of decoding, numbered from 1 on; see streams.c. */
+/* Fills: work that runs ahead of decoding, numbered from 1 on; see streams.c. */
 typedef struct cuda_fills {
-    gpu_event *event[CUDA_FILL_EVENTS]; /* recorded after fill number i or a later one, at i % CUDA_FILL_EVENTS */
+    gpu_event *event[CUDA_FILL_EVENTS]; /* event i % CUDA_FILL_EVENTS is recorded after fill i or a later one */
     uint64_t n_fills;                   /* number enqueued so far */
     uint64_t waited_fill;               /* the decoding stream waits for fills up to this one */
     uint64_t required_fill;             /* every decoding run needs the fills up to this one */
-    uint64_t *slot_fill;                /* [slots] number of the fill */
+    uint64_t *slot_fill;                /* [slots] number of the slot's last fill; 0: none */
     size_t slot_fill_capacity;
-    char *staging; /* pinned: uploads outside runs */
+    char *staging; /* pinned memory for uploads outside runs */
     size_t staging_bytes, staging_used;
 } cuda_fills;
 
@@ -95,39 +95,40 @@ typedef struct cuda_session {
     gpu_device *gpu;
     cuda_lane decode, fill;
     cuda_fills fills;
-    gpu_region *table;                      /* [tables], then node_parent */
-    cuda_subsets *subset;                   /* [lists] */
-    struct cuda_frame *frame;               /* [programs, DEV_GROUPS] */
-    struct cuda_frame *pending[DEV_GROUPS]; /* runs with results to deliver */
+    gpu_region *table;                      /* [tables + 1] the last one holds node_parent */
+    cuda_subsets *subset;                   /* [subsets] */
+    struct cuda_frame *frame;               /* [graphs, DEV_GROUPS] */
+    struct cuda_frame *pending[DEV_GROUPS]; /* run of each group whose results are not delivered yet */
     cuda_capture capture[CUDA_MAX_CAPTURES];
     uint64_t n_runs, n_captured, n_replayed,
-        n_evicted; /* runs that may be captured; evicted: captures given up for others */
+        n_evicted; /* n_runs: runs that may be captured; n_evicted: captures replaced by others */
     int64_t *key;  /* numbers that identify the current run (capture.c) */
     size_t key_capacity;
-    int capture_failures; /* failed captures */
+    int capture_failures;
 } cuda_session;
 
-/* The memory of attention rows, per row of its space. */
+/* Keys and values that each row of an attention's index space reads. */
 typedef struct cuda_kv {
     rill_index_space space;
-    /* inputs from which the paths were made, to recognise an equal memory */
+    /* arrays from which first and length were made, to recognise an equal memory */
     const int32_t *source_first, *source_length, *source_slot;
-    int32_t *first, *length; /* [rows], host */
+    int32_t *first, *length; /* [rows] first memory row (or path entry); memory rows; pinned */
     size_t max_length;
 } cuda_kv;
 
-/* The steps of a scan. Step t has the first live[t] sequences, longest first; its rows start at step_start[t]. */
+/* The steps of a scan. Step t processes the live[t] longest sequences; read_row and write_row have its rows from
+ * step_start[t] on. */
 typedef struct cuda_scan {
     int32_t n_steps;
     int32_t *step_start, *live;    /* [steps] */
     int32_t *read_row, *write_row; /* [units] row of the gates; row of out */
-    int32_t *sorted_pos;           /* [sequences] position in the sorted order; -1: without units */
+    int32_t *sorted_pos;           /* [sequences] position in the sorted order; -1: the sequence is empty */
 } cuda_scan;
 
 /* Requests and results of an operation that selects symbols. */
 typedef struct cuda_selection {
-    int32_t *set;        /* [rows] or NULL */
-    int32_t *tag_entry;  /* [rows] entry of the column that a tag is written to, or NULL: the row itself */
+    int32_t *set;        /* [rows] legal set of each row, or NULL */
+    int32_t *tag_entry;  /* [rows] column entry that gets the row's tag; NULL: entry r for row r */
     int32_t n_picks;     /* picks in the operation's rows */
     int32_t *pick_count; /* [1] */
     int32_t *pick_row, *pick_symbol, *pick_index; /* [picks] pick_index is the position in the host's arrays */
@@ -140,38 +141,39 @@ typedef struct cuda_run {
     cuda_session *cuda;
     struct cuda_frame *frame;
     cuda_lane *lane;
-    gpu_stream *cu_stream; /* the lane's */
+    gpu_stream *cu_stream; /* the CUDA stream of `lane` */
     const cuda_network *network;
     const cuda_fused_graph *fused;
     const dev_graph *graph;
     const rill_run_arguments *host_arguments;
-    rill_run_arguments arguments; /* columns in pinned memory */
+    rill_run_arguments arguments; /* host_arguments with columns in pinned memory */
     dev_run host_run;             /* the run as index_space.c reads it */
     dev_block block;
-    int captured;                            /* captured or to be captured: sizes are rounded up */
+    int captured;                            /* the run is or may be captured: sizes are rounded up */
     size_t n_slots;                          /* slots of the session, rounded up if runs are captured */
     size_t *max_rows;                        /* [spaces + 1] rows that memory and launches are sized for */
     size_t zeroed_bytes;                     /* bytes at the start of the layout to zero */
     size_t host_end, down_end, columns_end;  /* ends of the parts of pinned memory, see run.c */
-    size_t used;                             /* upload bytes used */
-    size_t back_begin, back_end;             /* download range */
-    int32_t *space_rows;                     /* [spaces + 1] rows of each */
-    uint8_t *visited;                        /* [indices] name slots, see streams.c */
+    size_t used;                             /* offset of the next upload array in pinned memory */
+    size_t back_begin, back_end;             /* range of pinned memory to download */
+    int32_t *space_rows;                     /* [spaces + 1] rows of each index space */
+    uint8_t *visited;                        /* [indices] the index's slots were visited, see streams.c */
     const int32_t **column;                  /* [columns] pinned */
-    const int32_t **index;                   /* [indices] device; NULL: computed on the device */
-    cuda_kv *kv;                             /* [memories] */
-    size_t n_kv, *kv_index;                  /* [ops] memory of an attention operation */
+    const int32_t **index;                   /* [indices] device; NULL: not enqueued yet */
+    cuda_kv *kv;                             /* [n_kv] */
+    size_t n_kv, *kv_index;                  /* [ops] element of `kv` that an attention operation reads */
     cuda_scan *scan;                         /* [ops] */
     cuda_selection *selection;               /* [ops] */
     uint64_t *legal;                         /* the host's legal sets, pinned, or NULL */
-    size_t *path_entries;                    /* [paths] entries */
+    size_t *path_entries;                    /* [paths] number of entries */
     int32_t **path_entry;                    /* [paths] device */
-    int32_t **subset_first, **subset_length; /* [lists] by slot, pinned; NULL: unused */
-    size_t *max_subset;                      /* [lists] */
-    int32_t *slot_first; /* [slots] first rows, pinned, if slots come from a column written by the run; or NULL */
-    float *watched;      /* [n, ld_watched] watched attention weights, downloaded, or NULL */
-    char **tensor;       /* [buffers] device */
-    char **rounded;      /* [buffers] rows rounded to the products' type, or NULL */
+    int32_t **subset_first, **subset_length; /* [subsets] arrays by slot, pinned; NULL: unused */
+    size_t *max_subset;                      /* [subsets] longest subset of the run's rows */
+    int32_t *
+        slot_first; /* [slots] first row in ragged tables, pinned; NULL: no slots come from a column that the run writes */
+    float *watched; /* [n, ld_watched] watched attention weights, downloaded, or NULL */
+    char **tensor;  /* [buffers] device */
+    char **rounded; /* [buffers] device: rows rounded to the products' type */
     char *panel, *sums, *attention_part, *choices,
         *log_norm; /* device: working memory for inputs of products, their outputs, attention and choices */
     char *scan_h, *scan_c, *scan_gates;
@@ -182,11 +184,11 @@ typedef struct cuda_frame {
     char *pinned; /* arrays of the run, then its downloads */
     size_t pinned_bytes;
     gpu_region device_copy;
-    char *layout_memory; /* the run's layout */
+    char *layout_memory; /* arrays of `run` that the host alone uses */
     size_t layout_capacity;
     gpu_event *event;
     int in_flight; /* the event was recorded and not waited for */
-    int32_t group; /* 1 or 2; 0: synchronous */
+    int32_t group; /* async_group of the run: 1 or 2; 0: synchronous */
     rill_run_arguments host_arguments;
     rill_selection selection;
     cuda_run run;
@@ -220,13 +222,13 @@ rill_status cuda_grow_pinned(const rill_session *session, char **pinned, size_t 
 void cuda_find_fill_graphs(const rill_network *network);
 rill_status cuda_streams_open(rill_session *session);
 void cuda_streams_close(rill_session *session); /* all streams must be idle */
-/* Pinned memory to upload `bytes` in the fill stream, outside runs. Later runs wait for the upload: all of them, or
- * with a slot those that read the slot. The second function enqueues it. */
+/* Get pinned memory to copy `bytes` outside runs. The caller enqueues the copy in the fill stream; then
+ * cuda_end_staging() makes later runs wait for the copy: those that read `slot`, or all with CUDA_ALL_SLOTS. */
 rill_status cuda_begin_staging(const rill_session *session, int32_t slot, size_t bytes, char **out);
 rill_status cuda_end_staging(rill_session *session, int32_t slot);
 enum { CUDA_ALL_SLOTS = -1 };
-/* Make the run's stream wait for the fills it needs, once its arrays are made. The second function records that the run
- * is enqueued. */
+/* Make the run's stream wait for the fills that the run needs; the run's arrays must exist. cuda_end_run() records that
+ * the run is enqueued. */
 rill_status cuda_begin_run(cuda_run *r);
 void cuda_end_run(cuda_run *r);
 /* Wait for the frame's run, and deliver its results. */
@@ -248,7 +250,7 @@ static inline void *cuda_device_ptr(const cuda_run *r, const void *host)
     return host != NULL ? r->frame->device_copy.base + ((const char *)host - r->frame->pinned) : NULL;
 }
 
-/* Allocate pinned arrays to upload and to download; run.c has sized the memory. */
+/* Allocate a pinned array to upload (down) or to download (back); run.c has sized the memory. */
 static inline void *cuda_alloc_down(cuda_run *r, size_t count, size_t size)
 {
     void *array = r->frame->pinned + r->used;
@@ -265,7 +267,7 @@ static inline void *cuda_alloc_back(cuda_run *r, size_t count, size_t size)
 
 /* --- capture.c ------------------------------------------------------------------------------------------------------ */
 
-/* Whether runs of a graph are captured: their launches depend only on row counts that recur. */
+/* Whether a run may be captured as a CUDA graph: its launches depend only on row counts, which recur. */
 int cuda_can_capture(const cuda_run *r);
 /* n, or for a captured run n rounded up to one of a few sizes. */
 size_t cuda_round_up(const cuda_run *r, size_t n);
@@ -277,14 +279,14 @@ void cuda_captures_free(rill_session *session);
 
 /* Whether an index depends on a column that the run itself writes. */
 int cuda_is_written(const dev_graph *graph, int32_t index);
-/* Compute the indices known on the host, and the inputs of the others. */
+/* Compute the indices that the host knows, and the inputs from which the device computes the other indices. */
 void cuda_make_indices(cuda_run *r);
 /* Enqueue the computation of an index unless it exists; the columns it reads are written by now. */
 void cuda_enqueue_index(cuda_run *r, int32_t index);
 
 /* --- fuse.c ------------------------------------------------------------------------------------------------------- */
 
-/* Decide how operations are launched, for all graphs of a network. Failures are the network's. */
+/* Decide how operations are launched, for all graphs of a network. The network records failures. */
 void cuda_fuse(rill_network *network);
 void cuda_fused_free(rill_network *network);
 
@@ -305,7 +307,7 @@ const float *cuda_constant(const cuda_run *r, rill_constant constant);
 gpu_subsets cuda_get_subsets(const cuda_run *r, rill_vocab_subset subset);
 void cuda_enqueue_op(cuda_run *r, const dev_op *op, size_t number);
 
-/* Enqueue a product of rows [x, x2], x2 with width2 columns. The caller fills the other fields of `product`. */
+/* Enqueue a GEMM on rows [x, x2], concatenated; x2 has width2 columns. The caller fills matrix, add and c of `product`. */
 void cuda_enqueue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_operand x, gpu_operand x2,
                           int32_t width2);
 

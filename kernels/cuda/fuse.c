@@ -9,14 +9,14 @@
  * three. Keys and values keep theirs when written to nodes: cuBLASLt writes rows in order, and nodes are scattered.
  *
  * Graphs are straight-line code, so a value read is the last one written.
- * Divisions: operands · rounding · products · all. */
+ * Divisions: operands · rounding · products · all graphs. */
 #include "executor.h"
 
 #include <string.h>
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-/* Rows of a tensor of the operation's own space. */
+/* Whether row r of an operand is row r of a tensor. */
 static int is_dense(const dev_operand *o)
 {
     return o->base == DEV_BASE_TENSOR && o->index == DEV_NO_INDEX;
@@ -38,7 +38,7 @@ static size_t output_width(const rill_network *network, const dev_op *op)
     }
 }
 
-/* The tensor that an operation overwrites completely and can round; -1: none. */
+/* The tensor that an operation overwrites completely and can also write rounded; -1: none. */
 static int32_t output_tensor(const rill_network *network, const dev_graph *p, const dev_op *op)
 {
     const size_t width = output_width(network, op);
@@ -57,7 +57,7 @@ static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const d
     return is_dense(&op->view[view]) && p->tensor[op->view[view].element].width == (size_t)m->k ? m->type : GPU_F32;
 }
 
-/* Follow the output of operation `op_index` to its readers, until it is overwritten. */
+/* Let operation `op_index` write its output rounded for the GEMMs that read it before it is overwritten. */
 static void round_output(const rill_network *network, const dev_graph *p, cuda_fused_graph *fused, size_t op_index)
 {
     const int32_t value = output_tensor(network, p, &p->op[op_index]);
@@ -89,8 +89,8 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* Whether cuBLASLt can read or write n floats of each row in place: rows in order, 16-byte aligned, and nothing where it
- * writes further columns. */
+/* Whether cuBLASLt can read or write n floats of each row in place. Rows must be in order and 16-byte aligned, and the
+ * padding columns that it writes must hold nothing. */
 static int is_cublas_operand(const dev_graph *p, const dev_operand *o, size_t n)
 {
     if (!is_dense(o)) return 0;
@@ -167,7 +167,7 @@ static void choose_algo(rill_network *network, cuda_network *cuda, gpu_matrix *m
         }
 }
 
-/* --- all ---------------------------------------------------------------------------------------------------------- */
+/* --- all graphs --------------------------------------------------------------------------------------------------- */
 
 static void fuse_program(rill_network *network, cuda_network *cuda, const dev_graph *p, cuda_fused_graph *fused)
 {

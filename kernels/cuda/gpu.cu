@@ -125,7 +125,7 @@ size_t gpu_granule_bytes(const gpu_device *device)
     return device->granule;
 }
 
-/* Map new memory of so many granules at the end of a region. */
+/* Map `bytes` of new device memory, a multiple of the granule, at an address. */
 static bool map_more(const gpu_device *device, CUdeviceptr address, size_t bytes)
 {
     const driver *call = &device->call;
@@ -138,11 +138,11 @@ static bool map_more(const gpu_device *device, CUdeviceptr address, size_t bytes
         call->cuMemUnmap_at(address, bytes);
         mapped = false;
     }
-    call->cuMemRelease_at(slab); /* stays alive while mapped */
+    call->cuMemRelease_at(slab); /* the memory stays alive while mapped */
     return mapped;
 }
 
-/* Addresses are reserved for a region's maximum, so that it never moves. A process has 2^47 of them. */
+/* Addresses are reserved for a region's maximum size, so that it never moves. A process has 2^47 addresses. */
 int gpu_grow(gpu_device *device, gpu_region *region, size_t bytes)
 {
     if (bytes <= region->bytes) return 0;
@@ -221,7 +221,7 @@ void gpu_stream_close(gpu_stream *cu_stream)
     free(cu_stream);
 }
 
-/* Launches need the stream's device as the current one. */
+/* The CUDA stream, after making its device the current one, as launches require. */
 static cudaStream_t current_stream(const gpu_stream *cu_stream)
 {
     cudaSetDevice(cu_stream->device->index);
@@ -260,7 +260,7 @@ void gpu_copy_to_host(gpu_stream *cu_stream, void *to, const void *from, size_t 
     copy(cu_stream, to, from, bytes, cudaMemcpyDeviceToHost, "a copy from the GPU");
 }
 
-/* --- records ------------------------------------------------------------------------------------------------------ */
+/* --- captured graphs ---------------------------------------------------------------------------------------------- */
 
 struct gpu_graph_exec {
     gpu_device *device;
@@ -319,11 +319,11 @@ int gpu_stream_sync(gpu_stream *cu_stream, char why[GPU_ERROR_BYTES])
 {
     check_error(cu_stream->why, "the GPU's work", cudaStreamSynchronize(current_stream(cu_stream)));
     const int status = copy_error(cu_stream, why);
-    cu_stream->why[0] = '\0'; /* persistent failures will show again */
+    cu_stream->why[0] = '\0'; /* persistent failures will be reported again */
     return status;
 }
 
-/* --- marks -------------------------------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------------------------------- */
 
 struct gpu_event {
     gpu_stream *cu_stream; /* stream in which the event was recorded */
@@ -375,7 +375,7 @@ void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event)
     check_error(cu_stream->why, "an event", cudaStreamWaitEvent(current_stream(cu_stream), event->event, cudaEventWaitDefault));
 }
 
-/* Estimated, not measured: the launches of a step of six layers take about 0.1 ms, the engine 0.1 to 0.15 us per row. */
+/* Estimated, not measured: launching a timestep of six layers takes about 0.1 ms, the engine 0.1 to 0.15 us per row. */
 int32_t gpu_group_rows(const gpu_device *)
 {
     return 512;

@@ -90,7 +90,7 @@ void gpu_stream_wait_event(gpu_stream *cu_stream, gpu_event *event);
  * in two groups, so that the host works on one while the GPU runs the other. */
 int32_t gpu_group_rows(const gpu_device *device);
 
-/* Kernels and GEMMs enqueued so far; those of a graph count once, when captured. */
+/* Number of kernels and GEMMs enqueued so far; those of a graph count once, when captured. */
 uint64_t gpu_launch_count(const gpu_stream *cu_stream);
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
@@ -102,8 +102,9 @@ static inline size_t gpu_type_bytes(gpu_type type)
     return type == GPU_F32 ? 4 : 2;
 }
 
-/* n x k weights in device memory, row-major without gaps, with the GEMM algorithms of a few ranges of row counts. They
- * sum alike, so a row's bits do not depend on the batch. With `fast` the fastest algorithm is chosen for each count. */
+/* n x k weights in device memory, row-major without gaps, with a GEMM algorithm for each of a few ranges of row counts.
+ * All of them sum in the same order, so a row's bits do not depend on the batch. With `fast`, the fastest algorithm is
+ * chosen for each row count instead. */
 enum { GPU_ROW_RANGES = 3 };
 typedef struct gpu_matrix {
     const void *w;
@@ -111,10 +112,10 @@ typedef struct gpu_matrix {
     int32_t n, k;
     const float *bias; /* [n] or NULL */
     int32_t relu, fast;
-    uint64_t algo[GPU_ROW_RANGES][8]; /* chosen by the implementation; those of one shape suit any w and bias */
+    uint64_t algo[GPU_ROW_RANGES][8]; /* private; matrices of one shape can share them */
 } gpu_matrix;
 
-/* Choose the algorithms; w and bias are in place. Returns 0, or -1 with a reason. */
+/* Choose the algorithms; w and bias must be set. Returns 0, or -1 with a reason. */
 int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_ERROR_BYTES]);
 
 /* c [rows, n] = relu((bias + add) + a w^T), sums in fp32, order of additions unspecified; a [rows, k] in the matrix's
@@ -132,8 +133,8 @@ typedef struct gpu_product {
 } gpu_product;
 void gpu_run_product(gpu_stream *cu_stream, const gpu_product *args);
 
-/* Allow GEMMs with `fast` this much device memory, which the stream allocates. Not during capture. Returns 0, or -1:
- * out of memory. */
+/* Allocate the stream's workspace of GPU_FAST_WORK bytes for GEMMs with `fast`. Not during capture. Returns 0, or -1: out
+ * of memory. */
 enum { GPU_FAST_WORK = 32 << 20 };
 int gpu_stream_reserve_fast(gpu_stream *cu_stream);
 

@@ -1,12 +1,12 @@
 /* Indices of operands on the device.
  *
- * Most depend only on data the host knows at the start of a run, and are uploaded with its columns. Indices that depend
- * on a column the run writes are computed on the device when an operation first needs them; their inputs are uploaded
- * instead.
- * Divisions: which ones · on the host · on the device. */
+ * Most indices depend only on data that the host knows at the start of a run, and are uploaded with its columns. Indices
+ * that depend on a column that the run writes are computed on the device when an operation first needs them; their
+ * inputs are uploaded instead.
+ * Divisions: written indices · on the host · on the device. */
 #include "executor.h"
 
-/* --- which ones --------------------------------------------------------------------------------------------------- */
+/* --- written indices ---------------------------------------------------------------------------------------------- */
 
 int cuda_is_written(const dev_graph *p, int32_t index)
 {
@@ -22,7 +22,7 @@ int cuda_is_written(const dev_graph *p, int32_t index)
 
 /* --- on the host -------------------------------------------------------------------------------------------------- */
 
-/* The column's entry for a row of the index's space. */
+/* Number of the column's entry for a row of the index's space. */
 static int32_t column_entry(const cuda_run *r, const dev_index *i, size_t row)
 {
     const rill_index_space column_space = r->graph->column[i->a].space;
@@ -38,7 +38,7 @@ static int32_t row_first_unit(const cuda_run *r, const dev_index *i, size_t row)
     return r->block.child_row[i->a][row];
 }
 
-/* Inputs of the device's computation, stored in the array that becomes the index. */
+/* Store the inputs from which the device computes the index, in the array that becomes the index. */
 static void make_base(cuda_run *r, const dev_index *i, int32_t *out)
 {
     const size_t rows = r->block.rows[i->space];
@@ -70,7 +70,7 @@ void cuda_make_indices(cuda_run *r)
 
 /* --- on the device ------------------------------------------------------------------------------------------------ */
 
-/* The first rows of written slots, then units added to them, from the host or written. */
+/* A ragged index is the first row of a slot plus a unit. What the host knows of the two is in args->out already. */
 static void enqueue_ragged(cuda_run *r, const dev_index *i, gpu_index *args)
 {
     const int32_t *base = args->out;

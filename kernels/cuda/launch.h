@@ -28,10 +28,10 @@ typedef struct gpu_operand {
     const int32_t *index; /* [rows] or NULL */
 } gpu_operand;
 
-/* Input rows of products: `ld` elements from row to row, 16-byte aligned. */
+/* Input rows of GEMMs, 16-byte aligned. */
 typedef struct gpu_panel {
-    void *data; /* NULL: none */
-    int32_t ld;
+    void *data;    /* NULL: none */
+    int32_t ld;    /* row stride in elements */
     gpu_type type; /* type of the elements: half.h */
 } gpu_panel;
 
@@ -50,7 +50,7 @@ typedef enum gpu_activation {
 
 /* If an operation has an `out` and a `panel`, it writes its rows to both; either may be none. */
 
-/* panel(r) = [x(r), x2(r)], side by side. Negative rows: zeros. */
+/* panel(r) = [x(r), x2(r)], concatenated; zeros for absent rows. */
 typedef struct gpu_gather {
     gpu_rows rows;
     int32_t width, width2; /* columns of x; columns of x2, 0: none */
@@ -59,7 +59,7 @@ typedef struct gpu_gather {
 } gpu_gather;
 void gpu_run_gather(gpu_stream *cu_stream, const gpu_gather *args);
 
-/* out = x. Negative rows of x: zeros. */
+/* out = x; zeros for absent rows of x. */
 typedef struct gpu_copy {
     gpu_rows rows;
     int32_t width;
@@ -67,12 +67,12 @@ typedef struct gpu_copy {
 } gpu_copy;
 void gpu_run_copy(gpu_stream *cu_stream, const gpu_copy *args);
 
-/* out = activation((bias + add) + sums), bias and add optional; negative rows of add: nothing is added. out2 =
- * activation(bias2 + sums) for the next width2 columns of sums: without add and panel. */
+/* out = activation((bias + add) + sums); bias and add are optional, and absent rows of add add nothing. The next width2
+ * columns of sums give out2 = activation(bias2 + sums); this excludes add and panel. */
 typedef struct gpu_epilogue {
     gpu_rows rows;
     int32_t width, width2;
-    gpu_operand sums; /* sums to add; read without an index */
+    gpu_operand sums; /* output of a GEMM; read without an index */
     const float *bias;
     gpu_operand add, out; /* out may be sums or add itself */
     gpu_activation activation;
@@ -104,7 +104,7 @@ typedef struct gpu_activate {
 } gpu_activate;
 void gpu_run_activate(gpu_stream *cu_stream, const gpu_activate *args);
 
-/* out = scale * x + position; negative rows of x or position add nothing. */
+/* out = scale * x + position; absent rows of x or position add nothing. */
 typedef struct gpu_embed {
     gpu_rows rows;
     int32_t width;
@@ -160,8 +160,8 @@ typedef struct gpu_mask {
 } gpu_mask;
 void gpu_run_mask(gpu_stream *cu_stream, const gpu_mask *args);
 
-/* out(r, i) = activation(a(r) . w(ids[i])) for the subset of slot[r]; with bf16 and f16 both are rounded first
- * (half.h). */
+/* out(r, i) = activation(a(r) . w(ids[i])) for the subset of slot[r]; with bf16 and f16, a and w are rounded
+ * first (half.h). */
 typedef struct gpu_subset_product {
     gpu_rows rows;
     int32_t width;      /* K */
@@ -191,8 +191,8 @@ void gpu_run_path(gpu_stream *cu_stream, const gpu_path *args);
 /* Attention: softmax over t of scale * (query . key_t), or of scale * (additive . tanh(key_t + query)), then the
  * weighted sum of the values; heads lie side by side. Memory row t of row r is entry[first[r] + t], or first[r] + t
  * without entries. `relative` is a position bias: the score of head h gets entry [h, reach + d] for t = position[r] +
- * d, d clamped to the reach. Length 0 gives zeros. A NaN in query or keys makes that head of that row NaN, one in the
- * values that column. */
+ * d, d clamped to the reach. Length 0 gives zeros. A NaN in query or keys makes that head of that row NaN; a NaN in
+ * the values makes that column NaN. */
 enum { GPU_ATTEND_NARROW = 256, GPU_ATTEND_CHUNK = 128 };
 typedef struct gpu_attend {
     gpu_rows rows;
@@ -205,7 +205,7 @@ typedef struct gpu_attend {
     gpu_operand query;
     gpu_operand keys, values;      /* [memory rows, heads * width], [memory rows, heads * value_width], no index */
     const int32_t *first, *length; /* [rows] */
-    const int32_t *entry;          /* or NULL */
+    const int32_t *entry;          /* memory rows, or NULL */
     gpu_operand out;
     gpu_panel panel;    /* output in panels; none unless gpu_attend_is_narrow() */
     float *part;        /* [gpu_attend_part_floats()] working memory to split long memories of few rows, or NULL */
@@ -215,13 +215,13 @@ typedef struct gpu_attend {
     int32_t ld_watched;
 } gpu_attend;
 void gpu_run_attend(gpu_stream *cu_stream, const gpu_attend *args);
-/* Whether the output of such heads can be written rounded, to a panel. */
+/* Whether attention with such heads can write its output rounded, to a panel. */
 static inline int gpu_attend_is_narrow(size_t width, size_t value_width, int additive)
 {
     return width <= GPU_ATTEND_NARROW && value_width == width && !additive;
 }
-/* Floats of working memory, 16-byte aligned. Monotonic in `rows`, and bounded by the value for INT32_MAX rows and
- * length. */
+/* Floats of gpu_attend.part, which must be 16-byte aligned. Monotonic in `rows`, and bounded by the value for INT32_MAX
+ * rows and length. */
 size_t gpu_attend_part_floats(int32_t rows, int32_t heads, int32_t value_width, int32_t longest);
 
 /* --- choices.cu --------------------------------------------------------------------------------------------------- */
@@ -250,7 +250,7 @@ typedef struct gpu_best {
     float *logp;         /* [rows, M] out */
     float *log_norm;     /* [rows] out */
     int32_t *
-        tag; /* [rows] or NULL: the best symbol's action, or first_action; then M is 1, and action and logp may be NULL */
+        tag; /* [rows] out, or NULL: the best symbol's action, first_action if none; M must be 1, action and logp may be NULL */
     void *work; /* [gpu_best_work_bytes()] bytes */
 } gpu_best;
 void gpu_run_best(gpu_stream *cu_stream, const gpu_best *args);
@@ -285,9 +285,9 @@ void gpu_run_mix(gpu_stream *cu_stream, const gpu_mix *args);
 
 /* --- rows.cu: indices computed from columns that a run wrote ---------------------------------------------------- */
 
-/* An index derived from a column: x(r) = column[at[r]], or column[r] if `at` is NULL; out(r) = base(r) + of(x(r)),
- * where NULL `of` is the identity and NULL base is 0. A negative `at` or x gives -1 if `of` or base is present, and is
- * passed through otherwise. */
+/* An index derived from a column: x(r) = column[entry[r]], or column[r] if `entry` is NULL; out[r] = base[r] +
+ * lookup[x(r)], where NULL `lookup` is the identity and NULL `base` is 0. A negative entry or x gives -1 if `lookup` or
+ * `base` is present, and is passed through otherwise. */
 typedef struct gpu_index {
     gpu_rows rows;
     const int32_t *column, *entry, *lookup, *base;

@@ -20,11 +20,11 @@ void gpu_run_mask(gpu_stream *cu_stream, const gpu_mask *args)
     if (args->rows.max > 0) GPU_LAUNCH(cu_stream, (unsigned)args->rows.max, MASK_THREADS, 0, mask, *args);
 }
 
-/* --- products with the weights of a list -------------------------------------------------------------------------- */
+/* --- products with the weights of a vocabulary subset ------------------------------------------------------------- */
 
-/* A block has some symbols of a few rows, a warp four symbols. Rows of `a` are staged in shared memory, rounded once;
- * each lane has a wide load of each of four weight rows in flight. Adjacent rows of a slot share these loads: one to
- * four, with code for each number, so that one row does not cost as much as four. */
+/* A block computes SUBSET_TILE symbols of up to SUBSET_ROWS rows, a warp SUBSET_EACH of them. Rows of `a` are rounded once
+ * and staged in shared memory; each lane has a wide load of each of four weight rows in flight. One to four adjacent
+ * rows of a slot share these loads. There is code for each number, so that one row does not cost as much as four. */
 enum {
     SUBSET_ROWS = 4, /* rows of a thread block */
     SUBSET_WARPS = 8,
@@ -37,10 +37,10 @@ enum {
 typedef struct subset_call {
     gpu_subset_product a;
     int32_t wide;    /* weight rows can be read with 16-byte loads */
-    int32_t columns; /* row stride in shared memory */
+    int32_t columns; /* row stride in shared memory, in floats */
 } subset_call;
 
-/* Sums of a slot's rows that a block processes together. */
+/* Sums of the rows of one slot that a block processes together, for a warp's symbols. */
 template <int Rows>
 struct subset_sums {
     float v[Rows][SUBSET_EACH];
@@ -76,8 +76,8 @@ __device__ static inline void subset_add_four(const subset_call &c, const float 
     }
 }
 
-/* Columns [begin, end), staged in x. Lane l has columns 4 l to 4 l + 3 of every 128: the bits do not depend on the
- * width of loads. */
+/* Add the products of columns [begin, end), staged in x. Lane l has columns 4 l to 4 l + 3 of every 128, so the bits do
+ * not depend on the width of loads. */
 template <int Rows>
 __device__ static inline void subset_add(const subset_call &c, const float *x, const float *const (&w)[SUBSET_EACH],
                                        int32_t begin, int32_t end, subset_sums<Rows> &sum)
@@ -97,7 +97,7 @@ __device__ static inline void subset_add(const subset_call &c, const float *x, c
     }
 }
 
-/* Rows [row, row + Rows) of one slot. */
+/* Compute the block's symbols for rows [row, row + Rows), which have one slot. */
 template <int Rows>
 __device__ static inline void subset_rows(const subset_call &c, int32_t row)
 {
@@ -113,7 +113,7 @@ __device__ static inline void subset_rows(const subset_call &c, int32_t row)
     for (int j = 0; j < SUBSET_EACH; j++) w[j] = a.w + (size_t)id[first + j < n ? first + j : n - 1] * (size_t)a.width;
     for (int32_t begin = 0; begin < a.width; begin += SUBSET_COLUMNS) {
         const int32_t end = a.width - begin < SUBSET_COLUMNS ? a.width : begin + SUBSET_COLUMNS;
-        __syncthreads(); /* the former contents have been read */
+        __syncthreads(); /* all warps have read the previous columns */
         for (int g = 0; g < Rows; g++) {
             const float *from = gpu_row(a.a, row + g);
             for (int32_t k = begin + (int32_t)threadIdx.x; k < end; k += SUBSET_THREADS)

@@ -35,7 +35,7 @@ static rill_status sync_stream(const rill_session *s, gpu_stream *queue)
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* The column node_parent follows the tables: one number per node. */
+/* Number n_tables stands for node_parent, which has one int32 per node. */
 static const dev_table *get_table(const rill_session *s, size_t idx)
 {
     static const dev_table above = {.kind = RILL_TABLE_NODES, .width = 1, .ld = 1, .name = "paths"};
@@ -52,8 +52,8 @@ static char *table_row(const rill_session *s, size_t idx, size_t row)
     return get_cuda(s)->table[idx].base + row * row_bytes(s, idx);
 }
 
-/* Grow by half more for callers that ask for their present need; requests for nodes and slots already include a
- * reserve. */
+/* Ragged and host tables grow by half at least, since callers request only their present need. Requests for nodes and
+ * slots already include a reserve. */
 rill_status cuda_grow_table(rill_session *s, size_t idx, size_t rows)
 {
     cuda_session *cuda = get_cuda(s);
@@ -106,7 +106,7 @@ rill_status cuda_read_rows(const rill_session *s, size_t idx, size_t first, size
     return status;
 }
 
-/* --- lists -------------------------------------------------------------------------------------------------------- */
+/* --- subsets ------------------------------------------------------------------------------------------------------ */
 
 static rill_status grow_slots(rill_session *s, cuda_subsets *l)
 {
@@ -165,7 +165,7 @@ static void reserve_addresses(const rill_session *s)
                  numbered = sizeof(int32_t) << 31;
     for (size_t i = 0; i <= tables; i++) {
         const rill_table_kind kind = get_table(s, i)->kind;
-        size_t row = i == tables ? row_bytes(s, i) : 0; /* then node_parent */
+        size_t row = i == tables ? row_bytes(s, i) : 0; /* number `tables` is node_parent */
         for (size_t j = 0; j < tables; j++) row += get_table(s, j)->kind == kind ? row_bytes(s, j) : 0;
         if (kind != RILL_TABLE_HOST) get_cuda(s)->table[i].reserved = (device_bytes / row + 1) * row_bytes(s, i);
     }

@@ -1,8 +1,8 @@
-/* Upper bound on a session's memory beside tables, per row, slot and unit, so that a memory limit covers all of a
+/* Upper bound on a session's memory besides tables, per row, slot and unit, so that a memory limit covers all of a
  * runner.
  *
- * Follows run.c's layouts: tensors and working memory of all graphs in a lane share a region, sized for the largest;
- * each graph has one frame per group, in pinned memory and on the device. Columns and other small arrays are
+ * The bound follows run.c's layouts: tensors and working memory of all graphs in a lane share a region, sized for the
+ * largest; each graph has one frame per group, in pinned memory and on the device. Columns and other small arrays are
  * overestimated. Rows of fill graphs are slots, all others are rows of a timestep. Regions allocate whole granules of
  * device memory: the last granule of each counts as the session's constant. */
 #include "executor.h"
@@ -51,7 +51,7 @@ static row_unit_bytes tensor_bytes(const rill_network *network, const dev_graph 
     return all;
 }
 
-/* Per row; M as large as one pass allows, or larger. */
+/* Bytes per row for M = 127, the largest M of the one-pass kernel, or M = 128, whichever needs more. */
 static size_t choices_work_bytes(const rill_network *network, const dev_op *op)
 {
     enum { MANY = 128 };
@@ -84,7 +84,7 @@ static row_unit_bytes graph_work_bytes(const rill_network *network, const dev_gr
     return sum_bytes(sum_bytes(panel, sums), sum_bytes(choices, scan));
 }
 
-/* Bytes of attention over long memories, which has its own bound. */
+/* Working memory of attention over long memories, which is bounded for any number of rows. */
 static size_t attention_part_bytes(const dev_graph *p)
 {
     size_t max = 0;
@@ -109,7 +109,7 @@ static row_unit_bytes frame_bytes(const dev_graph *p)
 
 void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
 {
-    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* work of decoding timesteps, work of memory fills */
+    row_unit_bytes work[2] = {{0}}, frames[2] = {{0}}; /* [0] graphs that decode; [1] graphs that fill slots */
     size_t part[2] = {0};
     for (size_t i = 0; i < network->n_graphs; i++) {
         const dev_graph *p = &network->graph[i];

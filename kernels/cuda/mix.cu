@@ -1,7 +1,8 @@
 /* mix.cu: logarithm of the mean of several models' probabilities.
  *
  * First the log-normalisers, one block per row and model; then the mixture, one block per part of a row, so that few
- * rows also fill a GPU. One thread reads and writes a symbol, so x may alias the first model's logits. */
+ * rows also fill a GPU. A symbol is read and written by one thread, so x may alias the first model's
+ * logits. */
 #include "symbols.cuh"
 
 __device__ static inline symbols_row mix_row(const gpu_mix &a, int32_t e, int32_t r)
@@ -9,7 +10,7 @@ __device__ static inline symbols_row mix_row(const gpu_mix &a, int32_t e, int32_
     return symbols_get_row(a.logits[e], a.bias[e], nullptr, a.subsets, a.slot, a.symbols, r);
 }
 
-/* NaN: the model has no valid distribution. */
+/* Log-normaliser of each row and model; NaN: the model has no valid distribution. */
 __global__ static void __launch_bounds__(SYMBOLS_THREADS, 4) mix_log_norms(gpu_mix a)
 {
     const int32_t r = (int32_t)blockIdx.x, e = (int32_t)blockIdx.y;

@@ -36,7 +36,7 @@ rill_status cuda_grow_region(const rill_session *s, gpu_region *region, size_t b
 
 /* --- the device --------------------------------------------------------------------------------------------------- */
 
-/* The number after the colon; 0 without one, -1 if invalid. */
+/* GPU number in a device name, after the colon; 0 without a colon, -1 if invalid. */
 static int device_number(const char *name)
 {
     const char *colon = strchr(name, ':');
@@ -96,7 +96,7 @@ static cuda_network *open_cuda_network(rill_network *network)
     return network->status == RILL_OK ? cuda : NULL;
 }
 
-/* The staging buffer is not needed after the upload. */
+/* Free the stream and the staging buffer, which are not needed after the upload. */
 static void close_upload(rill_network *network, cuda_network *cuda)
 {
     gpu_stream_close(cuda->cu_stream);
@@ -145,8 +145,8 @@ static size_t min_of_two(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Upload rows of floats, `stride` apart, without gaps, then zeros, all converted to `type`. Returns their address, or
- * NULL. */
+/* Upload n rows of `width` floats, which are `stride` floats apart, then `zeros` zeros, all converted to `type` and without
+ * gaps. Returns their device address; NULL: the network has failed. */
 static void *upload_rows(rill_network *network, const float *rows, size_t n, size_t width, size_t stride, size_t zeros,
                          gpu_type type)
 {
@@ -188,7 +188,7 @@ static int check_weights(rill_network *network, rill_weight_type type, const flo
     return network->status == RILL_OK;
 }
 
-/* With rows of zeros up to a multiple of 8: cuBLASLt is several times slower with outputs of odd widths. */
+/* Rows of zeros pad a matrix to a multiple of 8: cuBLASLt is several times slower with outputs of odd widths. */
 static void upload_matrix(rill_network *network, size_t idx, const float *w, size_t stride)
 {
     const dev_matrix *matrix = &network->matrix[idx];
@@ -227,7 +227,8 @@ static void upload_constants(rill_network *network, cuda_network *cuda)
         dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
     for (size_t i = 0; i < network->n_constants && network->status == RILL_OK; i++) {
         const dev_constant *c = &network->constant[i];
-        const size_t zeros = cuda_product_width(c->width) - c->width; /* it may be the bias of a product */
+        const size_t zeros = cuda_product_width(c->width) -
+                             c->width; /* the constant may be the bias of a padded matrix */
         cuda->constant[i] = upload_rows(network, c->data, c->rows, c->width, c->width, zeros, GPU_F32);
     }
 }

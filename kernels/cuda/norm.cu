@@ -1,9 +1,9 @@
 /* norm.cu: layer norm and RMSNorm.
  *
- * A row is read once into registers: by a warp up to 1024 floats, by a block up to 4096; longer ones are read three
- * times. Thread i of the n that share a row has floats 4 i .. 4 i + 3, then those 4 n further on, whether it reads them
- * by 16 bytes or by 4: the order of a sum depends on the row's width alone. The variance is computed from differences
- * to the mean, in a second pass over registers. */
+ * Rows up to 1024 floats are read once into the registers of a warp, up to 4096 into those of a block; longer rows are
+ * read three times. Thread i of the n that share a row has floats 4 i .. 4 i + 3, then those 4 n further on, whether it
+ * loads 16 bytes or 4 bytes at a time. So the order of a sum depends on the row's width alone. The variance is computed
+ * from differences to the mean, in a second pass over registers. */
 #include "rows.cuh"
 
 enum { WARP_ROWS = 4, BLOCK = 256, BLOCK_WARPS = BLOCK / GPU_WARP };
@@ -38,7 +38,7 @@ __device__ static inline norm_rows get_norm_rows(const gpu_normalise &a, int32_t
     return {gpu_row(a.x, r), gpu_row(a.residual, r), gpu_row(a.y, r)};
 }
 
-/* z at `first`, up to 4 floats; zeros beyond the row. */
+/* Four floats of z = x + residual from `first` on; zeros beyond the row. */
 template <bool WIDE>
 __device__ static inline gpu_piece<4> read_z(const norm_rows &row, int32_t first, int32_t width)
 {
@@ -92,7 +92,7 @@ __device__ static inline void write_y(const gpu_normalise &a, float *y, int32_t 
     }
 }
 
-/* THREADS share a row of at most THREADS * 4 * PIECES floats. The launch bound is the highest occupancy without
+/* THREADS threads share a row of at most THREADS * 4 * PIECES floats. The launch bound is the highest occupancy without
  * spilling. */
 template <int THREADS, int PIECES, bool WIDE>
 __global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normalise(gpu_normalise a)
@@ -101,7 +101,7 @@ __global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normal
     const int32_t first_row = THREADS == GPU_WARP ? (int32_t)blockIdx.x * WARP_ROWS : (int32_t)blockIdx.x;
     const int32_t r = THREADS == GPU_WARP ? first_row + (int32_t)threadIdx.x / GPU_WARP : first_row;
     if (gpu_leave(first_row >= *a.rows.count)) return;
-    if (r >= *a.rows.count) return; /* whole warps, which have no barrier */
+    if (r >= *a.rows.count) return; /* whole warps return; with a warp per row there is no barrier */
     float *part = THREADS == GPU_WARP ? nullptr : (float *)gpu_shared();
     const norm_rows row = get_norm_rows(a, r);
     gpu_piece<4> z[PIECES];

@@ -40,7 +40,7 @@ gpu_operand cuda_operand(cuda_run *r, const dev_operand *o)
         rows.data = (float *)(uintptr_t)r->network->constant[o->element];
         rows.ld = (int32_t)r->host_run.network->constant[o->element].width;
     }
-    if (rows.data != NULL) rows.data += o->first; /* a table without rows: all rows are absent */
+    if (rows.data != NULL) rows.data += o->first; /* data is NULL for a table without rows: then all rows are absent */
     return rows;
 }
 
@@ -48,7 +48,7 @@ gpu_subsets cuda_get_subsets(const cuda_run *r, rill_vocab_subset subset)
 {
     if (subset == 0) return (gpu_subsets){.ids = NULL};
     const size_t idx = (size_t)subset - 1;
-    /* Empty subsets have no memory, but are still subsets. */
+    /* If all slots' subsets are empty, `ids` has no memory; any other address says that there are subsets. */
     const char *ids = r->cuda->subset[idx].ids.base;
     return (gpu_subsets){.ids = ids != NULL ? (const int32_t *)(const void *)ids
                                             : cuda_device_ptr(r, r->subset_first[idx]),
@@ -68,7 +68,7 @@ static gpu_activation gpu_activation_kind(rill_activation activation)
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* The 16-bit output of an operation. The fp32 output is not written if nothing reads it. */
+/* Panel for an operation's 16-bit output, if any. Clears out->data if nothing reads the fp32 output. */
 static gpu_panel output_panel(const cuda_run *r, const dev_op *op, const dev_operand *o, gpu_operand *out)
 {
     const cuda_fused_op *fused = cuda_get_fused_op(r, op);
@@ -79,7 +79,7 @@ static gpu_panel output_panel(const cuda_run *r, const dev_op *op, const dev_ope
         .data = r->rounded[value->buffer], .ld = (int32_t)dev_padded(value->width), .type = fused->output_type};
 }
 
-/* Aligned rows are multiplied in place; others are gathered, in the weights' type. */
+/* Dense, aligned fp32 rows are multiplied in place; all other rows are gathered first, in the weights' type. */
 void cuda_enqueue_product(cuda_run *r, gpu_product product, gpu_rows rows, gpu_operand x, gpu_operand x2,
                           int32_t width2)
 {
@@ -115,7 +115,7 @@ static void subset_product(cuda_run *r, const dev_op *op)
     if (args.max_length > 0) gpu_run_subset_product(r->cu_stream, &args);
 }
 
-/* The previous operation has written the rows in the matrix's type; otherwise they are converted. */
+/* If input_rounded is set, an earlier operation has written the rows in the matrix's type; else they are converted. */
 static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu_rows rows)
 {
     const dev_operand *a = &op->view[DEV_A];
@@ -130,7 +130,7 @@ static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu
     gpu_run_product(r->cu_stream, &product);
 }
 
-/* The sums of the merged product are beside this one's, before or after them. */
+/* The sums of the merged next product are side by side with this product's, before or after them. */
 static void merged_epilogue(cuda_run *r, const dev_op *op, gpu_epilogue *f)
 {
     const dev_op *next = op + 1;

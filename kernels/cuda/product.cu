@@ -5,9 +5,9 @@
  * A row's bits must not depend on the number of rows beside it. No documentation promises that of an algorithm, so a
  * matrix's algorithms are tried when it is opened: each is run on this GPU with many numbers of rows, and kept only if
  * every row has the bits that it has in the largest run. Split-K and workspaces are not allowed. A matrix has an
- * algorithm for each of three ranges of rows; those of the outer ranges also have the middle one's bits. If cuBLASLt
- * has none, a plain kernel multiplies. With `fast`, cuBLASLt's heuristic is asked for each number of rows, and nothing
- * is tried.
+ * algorithm for each of three ranges of row counts; those of the outer ranges must give the middle one's bits. If no
+ * algorithm passes, a plain kernel multiplies. With `fast`, cuBLASLt's heuristic is asked for each number of rows, and
+ * nothing is tried.
  *
  * On an H100, 1,000 algorithms of 28 shapes (cuBLASLt 13.1) had equal bits for 1 to 8,192 rows.
  *
@@ -20,7 +20,7 @@
 
 enum { CANDIDATES = 8, RANGES = GPU_ROW_RANGES, MIDDLE = 1 };
 static const struct {
-    int32_t end, sample; /* rows beyond the range; rows that the heuristic is asked for */
+    int32_t end, sample; /* first row count above the range; row count for which the heuristic is asked */
 } ranges[RANGES] = {{128, 64}, {1024, 320}, {INT32_MAX, 4096}};
 
 /* --- cuBLASLt's descriptions -------------------------------------------------------------------------------------- */
@@ -53,8 +53,9 @@ static cublasStatus_t make_shape(shape *s, const gpu_product *p)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* Alignments that candidates may assume (see gpu.h), and what they may not do. Split-K has been reported to lose the
- * end of K where K is no multiple of 128 (facebookexperimental/triton#2767, cuBLASLt 12.8.5 and 13.1.1). */
+/* Alignments that candidate algorithms may assume (see gpu.h), their workspace, and whether they may use split-K. Split-K
+ * has been reported to lose the end of K where K is no multiple of 128 (facebookexperimental/triton#2767, cuBLASLt
+ * 12.8.5 and 13.1.1). */
 static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preference, const gpu_matrix *m, uint64_t workspace)
 {
     const uint32_t aligned = 16, of_c = m->n % 4 == 0 ? 16 : 4,
@@ -78,7 +79,7 @@ static cublasStatus_t make_preference(cublasLtMatmulPreferenceOpaque_t *preferen
     return status;
 }
 
-/* An algorithm's GEMM in a stream, without a workspace. */
+/* Enqueue a GEMM with the given algorithm and workspace. */
 static cublasStatus_t multiply(cublasLtHandle_t handle, const gpu_product *p, const cublasLtMatmulAlgo_t *algo, void *work,
                                size_t work_bytes, cudaStream_t stream)
 {
@@ -104,7 +105,7 @@ __device__ static inline float element(const void *from, size_t i, gpu_type type
     return type == GPU_F32 ? ((const float *)from)[i] : gpu_rounded_to_float(((const uint16_t *)from)[i], type);
 }
 
-/* A thread sums one element in the order of k. */
+/* Each thread sums one element of c, in the order of k. */
 __global__ static void plain_product(gpu_matrix m, gpu_product p)
 {
     __shared__ float a[TILE][TILE + 1], w[TILE][TILE + 1];
@@ -128,7 +129,7 @@ __global__ static void plain_product(gpu_matrix m, gpu_product p)
 
 static void multiply_plainly(const gpu_product *p, cudaStream_t stream)
 {
-    enum { MAX_GRID_ROWS = 32768 * TILE }; /* blocks are counted up to 65,535 in y */
+    enum { MAX_GRID_ROWS = 32768 * TILE }; /* a grid has at most 65,535 blocks in y */
     gpu_product part = *p;
     for (int32_t first = 0; first < p->rows; first += MAX_GRID_ROWS) {
         const size_t offset = (size_t)first;
@@ -143,13 +144,13 @@ static void multiply_plainly(const gpu_product *p, cudaStream_t stream)
 
 /* --- trials ------------------------------------------------------------------------------------------------------- */
 
-/* Rows with which algorithms are tried. Sums of an algorithm are compared with those of the reference algorithm. */
+/* Input rows to try algorithms with. An algorithm's outputs are compared with those of the reference algorithm. */
 struct trial {
     cublasLtHandle_t handle;
     const gpu_matrix *matrix;
     cudaStream_t stream;
     int32_t rows, lda, ldc;
-    char *memory; /* one allocation; the others point into it */
+    char *memory; /* one device allocation; the pointers below point into it */
     float *add, *sums;
     float *reference[2]; /* without and with an addend */
     char *a;
@@ -163,7 +164,7 @@ struct random_rows {
     uint32_t seed;
 };
 
-/* Numbers in [-2, 2). */
+/* Pseudo-random numbers in [-2, 2). */
 __global__ static void fill_at_random(random_rows r)
 {
     const size_t step = (size_t)gridDim.x * blockDim.x;
@@ -195,7 +196,7 @@ __global__ static void count_differences(two_outputs t)
     }
 }
 
-/* At least 300 rows and at most 4,099, with outputs of about 64 MiB. */
+/* Allocate and fill a trial's rows: as many as give outputs of 64 MiB, but at least 300 and at most 4,099. */
 static int open_trial(trial *t, cublasLtHandle_t handle, const gpu_matrix *m, char why[GPU_ERROR_BYTES])
 {
     enum { LEAST = 300, MOST = 4099, OUTPUT_BYTES = 64 << 20 };
@@ -228,7 +229,7 @@ static void close_trial(trial *t)
     cudaFree(t->memory);
 }
 
-/* The product of some rows; whether the algorithm supports it. */
+/* Enqueue the product of rows [first, first + rows). Returns whether the algorithm supports it. */
 static bool try_rows(const trial *t, const cublasLtMatmulAlgo_t *algo, int32_t first, int32_t rows, bool add, float *out)
 {
     const size_t offset = (size_t)first * (size_t)t->ldc;
@@ -243,7 +244,7 @@ static bool try_rows(const trial *t, const cublasLtMatmulAlgo_t *algo, int32_t f
     return multiply(t->handle, &p, algo, nullptr, 0, t->stream) == CUBLAS_STATUS_SUCCESS;
 }
 
-/* Whether every row has the reference's bits in runs of many lengths, which begin at the first row or end at the last.
+/* Whether every row has the reference's bits in GEMMs of many row counts, which begin at the first row or end at the last.
  * Failures of CUDA set the error. */
 static bool sums_like_reference(const trial *t, const cublasLtMatmulAlgo_t *algo, bool add, char why[GPU_ERROR_BYTES])
 {
@@ -266,7 +267,8 @@ static bool sums_like_reference(const trial *t, const cublasLtMatmulAlgo_t *algo
 
 /* --- the choice --------------------------------------------------------------------------------------------------- */
 
-/* Split sums have no fixed order, nor have matrix-vector products (algorithm 13) for long rows; tf32 is not fp32. */
+/* Whether an algorithm may sum in a fixed order. Split-K does not, nor do matrix-vector products (algorithm 13) for
+ * long rows. With fp32 weights tensor cores are also excluded: tf32 is not fp32. */
 static bool may_keep_order(const gpu_matrix *m, const cublasLtMatmulAlgo_t *algo)
 {
     enum { VECTOR = 13 };
@@ -282,7 +284,7 @@ static bool may_keep_order(const gpu_matrix *m, const cublasLtMatmulAlgo_t *algo
            parts <= 1 && id != VECTOR && (m->type != GPU_F32 || (numbers & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) == 0);
 }
 
-/* What the heuristic proposes for a number of rows, best first; 0: nothing. */
+/* Algorithms that the heuristic proposes for a number of rows, best first. Returns how many. */
 static int propose(const trial *t, int32_t rows, cublasLtMatmulHeuristicResult_t out[CANDIDATES])
 {
     shape s;
@@ -296,7 +298,8 @@ static int propose(const trial *t, int32_t rows, cublasLtMatmulHeuristicResult_t
     return found;
 }
 
-/* The first candidate that passes, with and without an addend. A new reference is the candidate's own largest run. */
+/* Choose the first candidate that passes with and without an addend. With new_reference, each candidate's own largest
+ * run becomes the reference that it is compared with. */
 static bool choose_for(const trial *t, int32_t range, bool new_reference, uint64_t out[8], char why[GPU_ERROR_BYTES])
 {
     cublasLtMatmulHeuristicResult_t candidate[CANDIDATES];
@@ -315,7 +318,7 @@ static bool choose_for(const trial *t, int32_t range, bool new_reference, uint64
     return false;
 }
 
-/* Without an algorithm that passes, zeros are kept: the plain kernel. */
+/* Choose the algorithm of each range. If none passes, algo keeps zeros, which mean the plain kernel. */
 static int choose(cublasLtHandle_t handle, gpu_matrix *m, char why[GPU_ERROR_BYTES])
 {
     static const int32_t order[RANGES] = {MIDDLE, 0, 2};

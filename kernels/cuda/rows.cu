@@ -1,7 +1,7 @@
-/* rows.cu: copies, sums and activations of rows, and indices derived from columns. (norm.cu: norms.)
+/* rows.cu: copies, sums and activations of rows, and indices derived from columns. Norms are in norm.cu.
  *
- * Memory-bound: each element is read once and written once, in 16-byte pieces if operands allow it. Elements are
- * computed independently, so their bits do not depend on the partition. */
+ * All kernels are memory-bound: each element is read once and written once, in 16-byte pieces if alignment
+ * allows it. Elements are computed independently, so their bits do not depend on the partition. */
 #include "rows.cuh"
 
 /* --- gather ------------------------------------------------------------------------------------------------------- */

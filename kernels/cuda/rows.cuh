@@ -1,7 +1,7 @@
 /* rows.cuh: shared by kernels on rows: elementwise functions, and the assignment of threads to parts of rows.
  *
- * Elementwise work is vectorised: a piece is N floats, 4 if widths and addresses allow it, else 1. A block has TILE
- * threads: 2^shift of them cover a row, the rest of the block takes further rows; wide rows take further blocks (y). */
+ * Elementwise work is vectorised: a piece is N floats, 4 if widths and addresses allow it, else 1. A block has GPU_TILE
+ * threads, 2^shift of them for each of its rows. Rows with more pieces take several blocks, along the grid's y. */
 #ifndef RILL_CUDA_ROWS_CUH
 #define RILL_CUDA_ROWS_CUH
 
@@ -37,7 +37,7 @@ struct __align__(4 * N) gpu_piece {
     float v[N];
 };
 
-/* Piece p of a row; NULL: zeros. */
+/* Piece p of a row; zeros if the row is NULL. */
 template <int N>
 __device__ static inline gpu_piece<N> gpu_read(const float *row, int32_t p)
 {
@@ -58,7 +58,7 @@ struct __align__(2 * N) gpu_rounded {
     uint16_t v[N];
 };
 
-/* Write piece p of row r, if there is a panel. */
+/* Write piece p of row r to a panel, in the panel's type; nothing if there is no panel. */
 template <int N>
 __device__ static inline void gpu_write(const gpu_panel &to, int32_t r, int32_t p, const gpu_piece<N> &x)
 {
@@ -111,7 +111,7 @@ static inline dim3 gpu_tile_grid(const gpu_tiled<Args> &t)
     return dim3((unsigned)((t.a.rows.max + (1 << down) - 1) >> down), (unsigned)((t.pieces + (1 << t.shift) - 1) >> t.shift));
 }
 
-/* The row and piece of this thread. False: none. */
+/* Find the row and piece of this thread. Returns false if it has none. */
 template <class Args>
 __device__ static inline bool gpu_place(const gpu_tiled<Args> &t, int32_t *row, int32_t *piece)
 {

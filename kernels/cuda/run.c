@@ -4,21 +4,21 @@
  *
  * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads. The graph and the
  * columns bound the size of each part; arrays are then allocated one after another.
- * Divisions: layout · columns · operands · device memory · the run. */
+ * Divisions: layout · columns · inputs of operations · device memory · the run. */
 #include "executor.h"
 
 #include <string.h>
 
 #include "peak.h"
 
-/* --- the layout --------------------------------------------------------------------------------------------------- */
+/* --- layout ------------------------------------------------------------------------------------------------------- */
 
 static size_t line_bytes(size_t count, size_t size)
 {
     return dev_lines(count * size);
 }
 
-/* Arrays sized by the graph. */
+/* Carve the run's arrays that the host alone uses, sized by the graph and the number of rows. */
 static void lay_out_head(cuda_run *r, rill_carver *c)
 {
     const dev_graph *p = r->graph;
@@ -55,7 +55,7 @@ static size_t column_length(const cuda_run *r, size_t column, size_t rows)
                               : (size_t)r->host_run.unit_start[r->graph->space[space - 1].ragged_index][r->host_run.n];
 }
 
-/* Upper bound of operations' arrays besides spaces, indices and columns; see the make functions. */
+/* Upper bound in bytes on operations' uploads, without spaces, indices and columns; see the make_*() functions. */
 static size_t max_op_bytes(const cuda_run *r)
 {
     const dev_graph *p = r->graph;
@@ -138,7 +138,7 @@ static void copy_columns(cuda_run *r)
     r->arguments.columns = r->column;
 }
 
-/* --- what operations read ----------------------------------------------------------------------------------------- */
+/* --- inputs of operations ----------------------------------------------------------------------------------------- */
 
 /* First entry and length of each row's path; the device computes the entries. */
 static void make_path(cuda_run *r, const dev_op *op)
@@ -153,7 +153,7 @@ static void make_path(cuda_run *r, const dev_op *op)
     r->path_entries[op->path] = cuda_round_up(r, (size_t)used);
 }
 
-/* Attention operations of different layers share one memory description. */
+/* Attention operations that read the same memory rows, such as those of different layers, share one cuda_kv. */
 static void make_kv(cuda_run *r, const dev_op *op, size_t number)
 {
     const rill_attention a = dev_attention_memory(&r->block, op);
@@ -179,7 +179,7 @@ static void make_kv(cuda_run *r, const dev_op *op, size_t number)
     if (r->captured) m->max_length = (m->max_length + GPU_ATTEND_CHUNK - 1) / GPU_ATTEND_CHUNK * GPU_ATTEND_CHUNK;
 }
 
-/* Symbols of the slots, and the longest subset of the operation's rows. */
+/* Make the arrays of a subset by slot, and find the longest subset of the operation's rows. */
 static void make_subset(cuda_run *r, const dev_op *op, rill_vocab_subset subset)
 {
     if (subset == 0) return;
@@ -244,14 +244,14 @@ static void make_arrays(cuda_run *r)
     r->down_end = r->used;
 }
 
-/* --- the device's memory ------------------------------------------------------------------------------------------ */
+/* --- device memory ------------------------------------------------------------------------------------------------ */
 
 static size_t max_of_two(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
 
-/* Working memory of operations, which they use one at a time. */
+/* Bytes of working memory; operations use it one at a time, so that the largest request suffices. */
 typedef struct work_sizes {
     size_t panel, sums, part, choices, norm, scan_rows, scan_gates;
 } work_sizes;
@@ -287,7 +287,7 @@ static work_sizes measure_work(const cuda_run *r)
     return w;
 }
 
-/* Assign tensors and working memory. Without a base only sizes are summed. */
+/* Assign addresses to tensors and working memory. Without a base only sizes are summed. */
 static size_t lay_out_values(cuda_run *r, const work_sizes *w, char *base)
 {
     const dev_graph *p = r->graph;
@@ -307,7 +307,7 @@ static size_t lay_out_values(cuda_run *r, const work_sizes *w, char *base)
     r->scan_h = rill_carve(&c, w->scan_rows, 1);
     r->scan_c = rill_carve(&c, w->scan_rows, 1);
     r->scan_gates = rill_carve(&c, w->scan_gates, 1);
-    /* last: paths grow with each timestep, and captures contain the addresses of all others */
+    /* paths come last, since they grow with each timestep and captures contain the addresses of all other arrays */
     for (size_t i = 0; i < p->n_paths; i++) r->path_entry[i] = rill_carve(&c, r->path_entries[i], sizeof(int32_t));
     return c.used;
 }
@@ -370,7 +370,7 @@ static rill_status enqueue_ops(cuda_run *r)
     return status;
 }
 
-/* The frame of a graph and group; waits for its former run. */
+/* Get the frame of a graph and group, after waiting for the frame's previous run. */
 static rill_status acquire_frame(rill_session *s, const dev_graph *p, const rill_run_arguments *a, cuda_frame **out)
 {
     cuda_session *cuda = s->module_data;
@@ -404,8 +404,8 @@ static rill_status acquire_frame(rill_session *s, const dev_graph *p, const rill
     return RILL_OK;
 }
 
-/* The frame is idle: if its reserved addresses are exhausted, its device copy moves, so that addresses need not be
- * reserved for the maximum. */
+/* Grow the frame's device copy. The frame is idle, so the copy may move when its reserved addresses are exhausted; they
+ * need not be reserved for the maximum size. */
 static rill_status grow_device_copy(cuda_run *r)
 {
     gpu_region *dev_copy = &r->frame->device_copy;
@@ -433,7 +433,7 @@ static rill_status make_run(cuda_run *r)
     return status == RILL_OK ? cuda_begin_run(r) : status;
 }
 
-/* Asynchronous results are possible if the group has none pending, and no host column is written. */
+/* Whether results may arrive asynchronously: the group has none pending, and the run writes no column of the host. */
 static int can_answer_later(const cuda_run *r)
 {
     const int32_t group = r->host_arguments->async_group;

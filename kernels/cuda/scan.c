@@ -8,13 +8,13 @@
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
-/* A sequence has at most its units as steps, so there are no more steps than units. */
+/* A scan has at most as many steps as units, so arrays by step are sized by `units`. */
 size_t cuda_scan_bytes(size_t units, size_t inputs)
 {
     return 4 * dev_lines(units * sizeof(int32_t)) + 2 * dev_lines(inputs * sizeof(int32_t));
 }
 
-/* First units, in the gates' own space if they are a tensor. */
+/* First unit of each sequence, in the gates' space if they are a tensor, else in the operation's. */
 static const int32_t *gates_first_unit(const cuda_run *r, const dev_op *op)
 {
     const dev_operand *gates = &op->view[DEV_GATES];
@@ -48,9 +48,9 @@ void cuda_make_scan(cuda_run *r, const dev_op *op, cuda_scan *s)
     }
 }
 
-/* --- in the queue ------------------------------------------------------------------------------------------------- */
+/* --- enqueuing ---------------------------------------------------------------------------------------------------- */
 
-/* Rows `which` of an operand; an operand with an index of its own is composed first, for all steps at once. */
+/* Rows `which` of an operand. An operand's own index is first applied to `which`, for all steps at once. */
 static gpu_operand compose_index(cuda_run *r, const dev_op *op, int view, int32_t *which)
 {
     gpu_operand rows = cuda_operand(r, &op->view[view]);
@@ -69,7 +69,7 @@ static gpu_operand compose_index(cuda_run *r, const dev_op *op, int view, int32_
 typedef struct scan_run {
     cuda_run *r;
     const rill_scan *o;
-    gpu_product product; /* the recurrent product of the states */
+    gpu_product product; /* recurrent GEMM: gates from h */
     gpu_rows rows;       /* rows of the current step */
     gpu_operand h, c, gates, read;
 } scan_run;
@@ -79,7 +79,7 @@ static gpu_operand state_rows(char *data, size_t width)
     return (gpu_operand){.data = (float *)(void *)data, .ld = (int32_t)dev_padded(width)};
 }
 
-/* Copy rows of zeros: the rows of an absent operand. */
+/* Zero the rows: a copy from an operand without data writes zeros. */
 static void zero_rows(const scan_run *s, gpu_operand rows)
 {
     const gpu_copy args = {.rows = s->rows, .width = (int32_t)s->o->hidden, .out = rows};

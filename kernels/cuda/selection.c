@@ -1,13 +1,13 @@
 /* Choices: uploads requests, downloads top symbols and log-probabilities.
  *
- * Legal sets stay by action, as on the host; picks are mapped to symbols here, since the host knows the subsets.
+ * Legal sets stay bitsets of actions, as on the host; picks are mapped to symbols here, since the host knows the subsets.
  * Divisions: sizes · requests · enqueuing · results. */
 #include "executor.h"
 
 #include <math.h>
 #include <string.h>
 
-/* --- how much ----------------------------------------------------------------------------------------------------- */
+/* --- sizes -------------------------------------------------------------------------------------------------------- */
 
 static int has_legal_sets(const rill_selection *s)
 {
@@ -61,7 +61,7 @@ size_t cuda_back_bytes(const cuda_run *r)
     return bytes;
 }
 
-/* Results of a tag stay on the device, before the kernel's working memory. */
+/* A tag operation's three result arrays stay on the device, before the kernel's working memory. */
 size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op)
 {
     const size_t rows = r->max_rows[op->space];
@@ -69,7 +69,7 @@ size_t cuda_choices_work_bytes(const cuda_run *r, const dev_op *op)
            gpu_best_work_bytes((int32_t)rows, (int32_t)op_symbols(r, op), (int32_t)op_max_choices(r, op));
 }
 
-/* --- what is asked ------------------------------------------------------------------------------------------------ */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 void cuda_make_legal(cuda_run *r)
 {
@@ -79,7 +79,7 @@ void cuda_make_legal(cuda_run *r)
     if (words > 0) memcpy(r->legal, r->host_arguments->selection->legal, words * sizeof *r->legal);
 }
 
-/* The symbol, or the position in the row's subset, of an action; -1: none. */
+/* The symbol of an action, or its position in the row's subset; -1: none. */
 static int32_t action_symbol(const cuda_run *r, const dev_op *op, const int32_t *slot, size_t row, int32_t action)
 {
     const rill_vocab_subset subset = op->kind == DEV_BEST ? op->as.best.vocab_subset : op->as.mix.vocab_subset[0];
@@ -99,7 +99,7 @@ static int32_t action_symbol(const cuda_run *r, const dev_op *op, const int32_t 
     return low < l->n && l->id[low] == action ? (int32_t)low : -1;
 }
 
-/* Rows of an operation and picks are both in the order of the host's rows. */
+/* Make the picks in one pass: the operation's rows and the picks are both in the order of the host's rows. */
 static void make_picks(cuda_run *r, const dev_op *op, cuda_selection *s)
 {
     const rill_selection *selection = r->host_arguments->selection;
@@ -124,7 +124,7 @@ static void make_picks(cuda_run *r, const dev_op *op, cuda_selection *s)
     *s->pick_count = s->n_picks;
 }
 
-/* Entry of the column for each row's tag. */
+/* Find the column entry that gets each row's tag. */
 static void make_tag_entries(cuda_run *r, const dev_op *op, cuda_selection *s)
 {
     const rill_index_space column_space = r->graph->column[op->as.best.tag_column - 1].space;
@@ -158,9 +158,9 @@ void cuda_make_selection(cuda_run *r, const dev_op *op, cuda_selection *s)
     make_picks(r, op, s);
 }
 
-/* --- in the queue ------------------------------------------------------------------------------------------------- */
+/* --- enqueuing ---------------------------------------------------------------------------------------------------- */
 
-/* Write tags to their column; entry by entry if the operation's rows are not the column's. */
+/* Write tags to their column; they are scattered if the operation's rows are not the column's. */
 static void enqueue_tag(cuda_run *r, const dev_op *op, const cuda_selection *s, gpu_best *best)
 {
     int32_t *column = cuda_device_ptr(r, r->column[op->as.best.tag_column - 1]);
@@ -238,7 +238,7 @@ void cuda_enqueue_mix(cuda_run *r, const dev_op *op, const cuda_selection *s)
                                                    : o->bias[e]);
     }
     mix.x = mix.logits[0];
-    mix.log_norm = (float *)(void *)r->log_norm + mix.rows.max; /* after that of the choices */
+    mix.log_norm = (float *)(void *)r->log_norm + mix.rows.max; /* after the log_norm of the choices */
     gpu_run_mix(r->cu_stream, &mix);
     gpu_best best = {.rows = mix.rows,
                      .symbols = mix.symbols,
@@ -249,7 +249,7 @@ void cuda_enqueue_mix(cuda_run *r, const dev_op *op, const cuda_selection *s)
     enqueue_choices(r, s, &best);
 }
 
-/* --- what comes back ---------------------------------------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 static void deliver_choices(const cuda_run *r, const dev_op *op, const cuda_selection *s)
 {

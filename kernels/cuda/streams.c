@@ -4,17 +4,17 @@
  * vocabulary subsets and host tables; all other graphs decode. Fills are numbered. A decoding run waits for the fills
  * of its slots only.
  *
- * A fill may get rows of dropped slots. The domain contract (domain.h) guarantees that nothing reads them any more: a
- * slot is dropped once the results of its rows have arrived. Runs outside pending groups are waited for.
+ * A fill may write rows of dropped slots. The domain contract (domain.h) guarantees that no pending group reads them any
+ * more: a slot is dropped once the results of its rows have arrived. For other decoding runs, fills wait.
  *
  * Divisions: which graphs · opening and closing · outside runs · slots · order · results. */
 #include "executor.h"
 
 #include <string.h>
 
-/* --- which programs ----------------------------------------------------------------------------------------------- */
+/* --- which graphs ------------------------------------------------------------------------------------------------- */
 
-/* Whether a graph writes tables of slots, and uses nodes. */
+/* Find whether a graph writes tables of slots (*fills), and whether it uses nodes (*nodes). */
 static void find_table_use(const rill_network *network, const dev_graph *p, int *fills, int *nodes)
 {
     *fills = 0;
@@ -28,7 +28,7 @@ static void find_table_use(const rill_network *network, const dev_graph *p, int 
         }
 }
 
-/* A graph that fills slots while it decodes would serialise the streams: then all graphs stay in one. */
+/* If a graph both fills slots and uses nodes, it would serialise the streams: then all graphs run in one stream. */
 void cuda_find_fill_graphs(const rill_network *network)
 {
     cuda_fused_graph *fused_graph = ((cuda_network *)network->module_data)->graph;
@@ -92,7 +92,7 @@ static void record_fill(cuda_session *cuda)
     gpu_event_record(cuda->fill.cu_stream, cuda->fills.event[cuda->fills.n_fills % CUDA_FILL_EVENTS]);
 }
 
-/* Rows to be filled may belong to dropped slots, so wait for runs that may still read them; but not for pending groups,
+/* Make the fill stream wait for decoding runs, which may still read rows of dropped slots; but not for pending groups,
  * unless `all`. */
 static void wait_for_decoding(const rill_session *s, int all)
 {
@@ -125,7 +125,7 @@ rill_status cuda_begin_staging(const rill_session *s, int32_t slot, size_t bytes
     return RILL_OK;
 }
 
-/* Grow the slots' fill numbers; new slots have none. */
+/* Grow the slots' fill numbers; those of new slots are 0, no fill. */
 static rill_status grow_slot_fills(rill_session *s)
 {
     cuda_fills *a = &((cuda_session *)s->module_data)->fills;
@@ -151,7 +151,7 @@ rill_status cuda_end_staging(rill_session *s, int32_t slot)
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* Visit a run's slots: set their fill number, or find the highest one. */
+/* Visit a run's slots: set their fill number to `fill`, or, if it is 0, find the highest one, `last`. */
 typedef struct slot_visit {
     cuda_run *r;
     uint64_t fill, last;
@@ -177,7 +177,7 @@ static void visit_index(slot_visit *v, int32_t index)
     }
 }
 
-/* Slots index ragged tables, are rows of slot tables, or are an operation's own. */
+/* Visit all slots of a run: indices of ragged tables, row indices of slot tables, and slots of operations. */
 static void visit_slots(slot_visit *v)
 {
     const dev_graph *p = v->r->graph;
@@ -193,7 +193,7 @@ static void visit_slots(slot_visit *v)
     }
 }
 
-/* --- turns -------------------------------------------------------------------------------------------------------- */
+/* --- order -------------------------------------------------------------------------------------------------------- */
 
 static int is_fill_run(const cuda_run *r)
 {
@@ -227,7 +227,7 @@ void cuda_end_run(cuda_run *r)
     visit_slots(&v);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 rill_status cuda_finish_frame(rill_session *s, cuda_frame *f)
 {

@@ -1,4 +1,4 @@
-/* symbols.cuh: rows of logits as choices and mixtures read them, and log-sum-exp.
+/* symbols.cuh: how choices.cu and mix.cu read rows of logits, and log-sum-exp.
  *
  * Invariant: the symbols that a thread reads depend only on the number of threads and the symbol, never on the row's
  * address. A row not aligned for wide loads is therefore summed in the same order, with the same bits. */
@@ -8,23 +8,23 @@
 #include "cuda.cuh"
 
 enum {
-    SYMBOLS_READ = 8,      /* per thread and step: two wide loads in flight */
+    SYMBOLS_READ = 8,      /* symbols that a thread reads per step, in two wide loads */
     SYMBOLS_SUBSET_THREADS = 128,  /* threads per row of a vocabulary subset, whatever its length */
     SYMBOLS_THREADS = 256, /* maximum number of threads of a block */
 };
 
-/* Threads per row, which the bits of its sum depend on: a function of the symbols alone. Few symbols take one warp,
- * without a barrier. */
+/* Threads per row. The bits of a row's sum depend on this number, so it is a function of the number of symbols alone. Few
+ * symbols take one warp, without a barrier. */
 static inline int32_t symbols_threads(int32_t symbols, bool is_subset)
 {
     if (is_subset) return SYMBOLS_SUBSET_THREADS;
     return symbols <= 1024 ? GPU_WARP : symbols <= 4096 ? 128 : SYMBOLS_THREADS;
 }
 
-/* x(v) = (logits(v) + bias(v)) + add(v), v < n; bias is read by id where there are ids. */
+/* A row of logits: x(v) = (logits(v) + bias(v)) + add(v), v < n. With ids, the bias is read at id[v]. */
 typedef struct symbols_row {
-    const float *logits, *bias, *add; /* logits; bias and addend, which may be NULL */
-    const int32_t *id;                /* or NULL */
+    const float *logits, *bias, *add; /* bias and add may be NULL */
+    const int32_t *id;                /* [n] ids of a vocabulary subset, or NULL */
     int32_t n;
     bool wide; /* loads of four floats are aligned */
 } symbols_row;
@@ -62,8 +62,8 @@ __device__ static inline void symbols_add_wide(const float *from, int32_t v, flo
     x[4] += b.x, x[5] += b.y, x[6] += b.z, x[7] += b.w;
 }
 
-/* This thread's symbols in the step from `base` on: a multiple of 4, as is `end` or the row's end. Symbols >= end are
- * -infinity, which adds nothing. */
+/* Read this thread's symbols of the step from `base` on. `base` is a multiple of 4; so is `end`, unless it is the row's
+ * end. Symbols from `end` on are -infinity, which adds nothing to a sum. */
 __device__ static inline void symbols_read(const symbols_row &s, int32_t base, int32_t end, float (&x)[SYMBOLS_READ])
 {
     const int32_t v = symbols_index(base, 0);
@@ -116,7 +116,7 @@ __device__ static inline void symbols_add_exp(symbols_total *t, const float (&x)
     for (int i = 0; i < SYMBOLS_READ; i++) t->sum += expf(x[i] - t->max);
 }
 
-/* Commutative to the bit. */
+/* Merge two totals; commutative to the bit. */
 __device__ static inline symbols_total symbols_merge(symbols_total a, symbols_total b)
 {
     const float max = fmaxf(a.max, b.max);
@@ -143,7 +143,7 @@ __device__ static inline symbols_total symbols_merge_block(symbols_total t, symb
     return symbols_merge_warp(lane < warps ? shared[lane] : symbols_empty());
 }
 
-/* -infinity if all are. */
+/* Log-normaliser of a row; -infinity if all its symbols are. */
 __device__ static inline float symbols_log_norm(symbols_total t)
 {
     return t.max + logf(t.sum);

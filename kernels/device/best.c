@@ -69,7 +69,7 @@ size_t dev_legal_bytes(const dev_run *r, size_t rows, size_t listed)
     return dev_lines(rows * sizeof(int32_t)) + dev_lines(rows * bitset_words(listed) * sizeof(uint64_t));
 }
 
-/* Renumbered sets for a vocabulary subset, one per row. */
+/* Renumber legal sets by position in a vocabulary subset, one set per row. */
 static void make_subset_legal(const dev_group *g, const rill_selection *s, int32_t *index, uint64_t *legal,
                               size_t words)
 {
@@ -104,7 +104,7 @@ void dev_set_group_legal(const dev_group *g, size_t *used, rill_best *best)
 
 /* --- picks -------------------------------------------------------------------------------------------------------- */
 
-/* Count of n ascending numbers below `min_key`. */
+/* How many of the n ascending numbers are below `min_key`. */
 static size_t lower_bound_index(const int32_t *x, size_t n, int64_t min_key)
 {
     size_t low = 0, high = n;
@@ -118,7 +118,7 @@ static size_t lower_bound_index(const int32_t *x, size_t n, int64_t min_key)
     return low;
 }
 
-/* The symbol, or position in the subset, of an action; -1: none. */
+/* The symbol of an action, or its position in the subset; -1: none. */
 static int32_t action_symbol(const dev_group *g, int32_t action)
 {
     if (g->id == NULL)
@@ -142,7 +142,7 @@ void dev_fill_picks(const dev_group *g, dev_logp_fn get_logp, const void *call)
     }
 }
 
-/* Uses the kernel's order of operations, so results are bit-identical to those of the top M. */
+/* Log-probability of symbol v, in the kernel's order of operations, so that it is bit-identical to those of the top M. */
 static float symbol_logp(const void *call, size_t r, size_t v)
 {
     const rill_best *best = call;
@@ -155,7 +155,7 @@ static float symbol_logp(const void *call, size_t r, size_t v)
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
 
-/* A row without a choice, because of NaN, gets the first tag. */
+/* Write the best symbol of each row to the tag column. A row without choices, because of NaN, gets the first tag. */
 static void write_tags(const dev_group *g, rill_best *best, size_t *used)
 {
     const rill_column column = g->op->as.best.tag_column;
@@ -199,7 +199,7 @@ static int has_valid_logits(const rill_best *best, size_t r, size_t symbols)
     return 1;
 }
 
-/* Without a normaliser: log_norm is 0, or NaN if the row has a NaN or +infinity. */
+/* Choices of a raw operation, without a normaliser: log_norm is 0, or NaN if the row has a NaN or +infinity. */
 static void choose_raw(const dev_group *g, rill_best *best)
 {
     float *norm = best->log_norm, *logp = best->logp;
@@ -214,7 +214,7 @@ static void choose_raw(const dev_group *g, rill_best *best)
     }
 }
 
-/* Results go directly to the host's arrays if the layouts agree. */
+/* The kernel writes results directly to the host's arrays if the layouts agree. */
 static void write_best(const dev_group *g, rill_best *best, size_t *used)
 {
     const dev_run *run = g->b->run;

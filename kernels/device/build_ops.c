@@ -93,8 +93,8 @@ typedef struct build_operand {
 } build_operand;
 
 enum build_use {
-    MAY_ALIAS_OUT = 1 << 8, /* the operation's first output may alias it */
-    MAY_BE_SUBSET = 1 << 9, /* may have the width of a vocabulary subset */
+    MAY_ALIAS_OUT = 1 << 8, /* the operation's first output may alias this input */
+    MAY_BE_SUBSET = 1 << 9, /* rows may have the width of a vocabulary subset */
     OVER_RUN_ROWS = 1 << 10 /* rows are the run's, not the operation's */
 };
 
@@ -244,7 +244,7 @@ void rill_op_gru(rill_network *network, rill_graph graph, rill_index_space space
     build_operands(&b, x, 4);
 }
 
-/* Gates are units of a ragged tensor, indexed by the scan itself, or rows of a constant. */
+/* Check that gates are units of a ragged tensor, indexed by the scan itself, or rows of a constant. */
 static void check_scan_gates(const dev_builder *b, const rill_scan *op)
 {
     const int is_tensor = op->gates.kind == DEV_VIEW_VALUE;
@@ -322,7 +322,7 @@ static void check_attended_kind(const dev_builder *b, int place, int kind, const
                                               : "ragged table");
 }
 
-/* Check a relative position bias: per head as many entries on either side, and one for distance 0. */
+/* Check a relative position bias: each head has one entry for distance 0 and equally many on either side. */
 static void check_relative(dev_builder *b, const rill_attend *op)
 {
     const rill_constant constant = op->relative;

@@ -1,7 +1,7 @@
-/* Devices: the CPU, and those of modules.
+/* Devices: the CPU, and devices that modules implement.
  *
- * Modules are shared objects next to this library's file, named after it and its version, and loaded on demand, so the
- * library itself does not depend on theirs (e.g. CUDA).
+ * Modules are shared objects next to this library's file, named after it and its version. They are loaded on demand, so
+ * that this library does not depend on the libraries that they use (e.g. CUDA).
  *
  * Invariant: a device is const once open; a module stays loaded.
  * Divisions: modules · the processor · other devices · opening. */

@@ -1,4 +1,4 @@
-/* Blocks: the rows of their spaces, and the indices of operands.
+/* Blocks: a block's rows in every index space, and the indices of its operands.
  *
  * Spaces are made at the start of a block, in order of declaration, from the host's columns. Indices are made when an
  * operation first needs them; if a column's entries are contiguous in the host's array, that array is the index.
@@ -49,7 +49,7 @@ static void make_distinct(dev_block *b, rill_index_space space, const dev_index_
     size_t places = 16;
     while (places < 2 * rows) places *= 2;
     int32_t *table = (int32_t *)(void *)(b->scratch + b->run->layout.hash_offset),
-            n = 0; /* number, -1 for an empty slot */
+            n = 0; /* table: [places] row number of a value; -1: empty */
     int32_t *value = b->parent_row[space];
     memset(table, 0xFF, places * sizeof *table);
     for (size_t r = 0; r < rows; r++) {
@@ -104,7 +104,7 @@ void dev_block_open(dev_block *b, const dev_run *run, size_t thread)
     }
 }
 
-/* Units at a position: of the ragged space with the most there. */
+/* Units of the row at a position, in the ragged space where the row has the most. */
 static size_t row_units(const dev_run *run, size_t place)
 {
     const dev_graph *p = run->graph;
@@ -151,7 +151,7 @@ size_t dev_block_begin(dev_block *b, size_t from, size_t end)
 
 /* --- indices ------------------------------------------------------------------------------------------------------ */
 
-/* The host's own entries if contiguous in the block's order, or NULL. */
+/* The column's entries in the host's array, if contiguous in the block's order; else NULL. */
 static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
 {
     const dev_run *run = b->run;
@@ -161,7 +161,7 @@ static const int32_t *contiguous_entries(const dev_block *b, const dev_index *i)
     return column + run->unit_start[dev_get_space(b->run->graph, i->space)->ragged_index][b->begin];
 }
 
-/* Entries of a column for rows of its space or of one derived from it. */
+/* Copy a column's entries for the rows of an index space: the column's own or one derived from it. */
 static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32_t *out)
 {
     const rill_index_space column_space = b->run->graph->column[i->a].space;
@@ -175,7 +175,7 @@ static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32
     return out;
 }
 
-/* The row of `to`, derived from `from`, for a row of `from`. */
+/* Map a row of space `from` to its row in `to`, a space derived from `from`; -1: it has none. */
 static int32_t descendant_row(const dev_block *b, rill_index_space from, int32_t row, rill_index_space to)
 {
     if (to == from) return row;
@@ -197,7 +197,7 @@ static const int32_t *make_map(const dev_block *b, rill_index_space space, rill_
     return out;
 }
 
-/* The sequence of a row. */
+/* The row of the run, numbered within the block, that a row of a derived space belongs to. */
 static int32_t input_row(const dev_block *b, rill_index_space space, size_t row)
 {
     for (; space != RILL_ROWS; space = dev_get_space(b->run->graph, space)->parent)

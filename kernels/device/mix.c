@@ -7,7 +7,7 @@
  * computed only for those.
  *
  * Invariant: x is a function of the row and the symbol, computed in one way, so the result depends neither on the block
- * nor on B. A row with NaN in any model, or only -infinity, has no choices. Divisions: memory · mixing · answers. */
+ * nor on B. A row with NaN in any model, or only -infinity, has no choices. Divisions: memory · mixing · results. */
 #include <math.h>
 #include <string.h>
 
@@ -15,14 +15,14 @@
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* Rows of a group. Symbols are numbered by position in the vocabulary subset, if any. */
+/* The mixture for one group of rows. Symbols are numbered by position in the vocabulary subset, if any. */
 typedef struct mixture {
     const dev_group *g;
     size_t n_models, n_best, ld;
     rill_operand model[RILL_MIX_MODELS]; /* [rows, symbols] logits, then log-probabilities */
     const float *bias[RILL_MIX_MODELS];
     float *x;         /* [rows, ld] m(v), then x(v) of the contenders */
-    float *log_norm;  /* [rows] of the current model */
+    float *log_norm;  /* [rows] log-normaliser of the current model */
     int32_t *action;  /* [rows, best] */
     float *logp;      /* [rows, best] */
     int32_t *count;   /* [rows] */
@@ -96,7 +96,7 @@ static void max_over_models(const mixture *m, size_t r)
 {
     float *x = m->x + r * m->ld;
     memcpy(x, m->model[0].data + r * m->model[0].ld, m->g->symbols * sizeof *x);
-    if (m->invalid[r]) x[0] = NAN; /* enough for the kernel */
+    if (m->invalid[r]) x[0] = NAN; /* one NaN makes the kernel return no choices */
     for (size_t e = 1; e < m->n_models && !m->invalid[r]; e++) {
         const float *other = m->model[e].data + r * m->model[e].ld;
         for (size_t v = 0; v < m->g->symbols; v++) x[v] = other[v] > x[v] ? other[v] : x[v];
@@ -131,9 +131,9 @@ static void mix_contenders(const mixture *m, size_t r)
     for (size_t v = 0; v < m->g->symbols; v++) x[v] = x[v] >= min_x ? mixture_logp(m, r, v) : -INFINITY;
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
-/* Positions and log-probabilities of the best. */
+/* Find the best symbols of each row with their log-probabilities, and write them to the host's result. */
 static void find_mixture_best(const mixture *m)
 {
     const dev_group *g = m->g;

@@ -17,8 +17,8 @@ typedef struct dev_module {
     rill_status (*open)(rill_device *device, const char *name);
     void (*close)(rill_device *device);
 
-    /* Upload weights [n, k], row i at w + i * stride, as matrix number `idx`. Failures are kept by the network.
-     * Constants are uploaded by network_finish. */
+    /* Upload weights [n, k], row i at w + i * stride, as matrix number `idx`. The network records failures.
+     * finish() uploads the constants. */
     void (*add_matrix)(rill_network *network, size_t idx, const float *w, size_t stride);
     rill_status (*finish)(rill_network *network);
     void (*network_close)(rill_network *network); /* network->module_data may be NULL */
@@ -32,16 +32,16 @@ typedef struct dev_module {
     rill_status (*grow)(rill_session *session, size_t idx, size_t rows);
     rill_status (*write)(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
     rill_status (*read)(const rill_session *session, size_t idx, size_t first, size_t n, float *rows);
-    /* The session's vocabulary subset of a slot has changed; n 0: the slot has none. */
+    /* A slot's vocabulary subset has changed: upload session->subset[idx].slot[slot]; its n is 0 if there is none. */
     rill_status (*set_subset)(rill_session *session, size_t idx, int32_t slot);
 
-    /* May complete asynchronously if the arguments allow it: RILL_AGAIN. */
+    /* Run a graph. Returns RILL_AGAIN if results arrive asynchronously, which the arguments must allow. */
     rill_status (*run)(rill_session *session, const dev_graph *graph, const rill_run_arguments *arguments);
     rill_status (*collect)(rill_session *session, int32_t group);
     int32_t (*group_rows)(const rill_device *device);
 } dev_module;
 
-/* Changes when a struct shared with modules changes its size. The file name of a module contains rill's version. */
+/* This number changes when a struct shared with modules changes its size. A module's file name contains rill's version. */
 #define DEV_MODULE_SIZES                                                                                               \
     (1 * sizeof(dev_module) + 3 * sizeof(struct rill_device) + 5 * sizeof(struct rill_network) +                       \
      7 * sizeof(struct rill_session) + 9 * sizeof(dev_constant) + 11 * sizeof(dev_matrix) + 13 * sizeof(dev_table) +   \
@@ -51,7 +51,7 @@ typedef struct dev_module {
      37 * sizeof(dev_slot_subsets) + 39 * sizeof(dev_layout) + 41 * sizeof(rill_selection) +                           \
      43 * sizeof(rill_run_arguments))
 
-/* The symbol a module exports: returns its table. */
+/* The symbol that a module exports: a function that returns the module's table. */
 typedef const dev_module *(*dev_module_fn)(void);
 #define DEV_MODULE_NAME "rill_device_module"
 

@@ -247,7 +247,7 @@ rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill_constant
     return handle;
 }
 
-/* --- programs ----------------------------------------------------------------------------------------------------- */
+/* --- graphs ------------------------------------------------------------------------------------------------------- */
 
 rill_graph rill_graph_begin(rill_network *network, const char *name)
 {
@@ -262,7 +262,7 @@ static dev_graph *find_graph(rill_network *network, rill_graph graph)
     return check_handle(network, graph, network->n_graphs, 0, "program") ? &network->graph[graph - 1] : NULL;
 }
 
-/* A builder for messages outside operations. */
+/* A builder that only serves messages outside operations. */
 static dev_builder make_builder(rill_network *network, dev_graph *graph, const char *what)
 {
     return (dev_builder){.network = network, .graph = graph, .operation = what};
@@ -363,7 +363,7 @@ void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table tab
     if (handle > 0) p->prefetch[handle - 1] = expected;
 }
 
-/* --- values' memory ----------------------------------------------------------------------------------------------- */
+/* --- memory of tensors -------------------------------------------------------------------------------------------- */
 
 /* Among the buffers that are free when the tensor is first written, find the one that needs to grow least. */
 static dev_buffer *find_buffer(dev_graph *p, const dev_tensor *value)
@@ -406,7 +406,7 @@ static void raise_max(size_t *to, size_t n)
     if (n > *to) *to = n;
 }
 
-/* "product 512 x 128": outputs and inputs. */
+/* Name an operation for profiles, for example "product 512 x 128": outputs x inputs. */
 static void name_op(const rill_network *network, dev_op *op)
 {
     const char *word = dev_op_name(op->kind);

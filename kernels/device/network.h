@@ -55,13 +55,13 @@ typedef struct dev_table {
 } dev_table;
 
 typedef struct dev_vocab_subset {
-    rill_constant rows, bias; /* 0: none */
+    rill_constant rows, bias; /* weights [V, K]; bias [1, V]; 0: none */
     rill_dtype dtype;
     rill_weight_type type;
     char name[DEV_NAME];
 } dev_vocab_subset;
 
-/* --- programs ----------------------------------------------------------------------------------------------------- */
+/* --- graphs ------------------------------------------------------------------------------------------------------- */
 
 typedef enum dev_index_space_kind {
     DEV_SPACE_ROWS,
@@ -74,8 +74,8 @@ typedef struct dev_index_space {
     dev_index_space_kind kind;
     rill_index_space parent;
     rill_column column;
-    int32_t index;        /* index of the column's entries for rows of `of` */
-    int needs_child_rows; /* some operand maps rows of `of` to rows of this space */
+    int32_t index;        /* index of the column's entries for rows of `parent` */
+    int needs_child_rows; /* some operand maps rows of `parent` to rows of this space */
     int32_t ragged_index; /* number of ragged spaces before this one */
 } dev_index_space;
 
@@ -89,7 +89,7 @@ typedef struct dev_tensor {
     rill_index_space space;
     size_t width;
     rill_vocab_subset subset;  /* rows are as wide as the row's vocabulary subset; 0: `width` */
-    int32_t first_op, last_op; /* first operation that writes it, last that uses it; -1: none yet */
+    int32_t first_op, last_op; /* first operation that writes the tensor, last that uses it; -1: none yet */
     int32_t buffer;
 } dev_tensor;
 
@@ -103,7 +103,7 @@ typedef struct dev_buffer {
 
 typedef enum dev_index_kind {
     DEV_INDEX_COLUMN, /* the entries of column `a`, after `b` of its writers have run */
-    DEV_INDEX_MAP,    /* rows of space `a` */
+    DEV_INDEX_MAP,    /* the row of space `a` for each row of this space */
     DEV_INDEX_UNIT,   /* units of the ragged space `a`: index `b` gives the unit's number within the row's sequence */
     DEV_INDEX_RAGGED, /* rows of ragged tables: slots from index `a`, units from index `b` */
     DEV_INDEX_OWN,    /* distinct space: the value of each row; ragged space: the unit's number */
@@ -115,7 +115,7 @@ typedef struct dev_index {
     int32_t a, b;
 } dev_index;
 
-enum { DEV_NO_INDEX = -1 }; /* identity: row r is row r */
+enum { DEV_NO_INDEX = -1 }; /* identity: row r of the operation reads row r of the data */
 
 typedef enum dev_view_kind {
     DEV_VIEW_NONE,
@@ -130,7 +130,7 @@ typedef enum dev_base { DEV_BASE_NONE, DEV_BASE_TENSOR, DEV_BASE_TABLE, DEV_BASE
 
 typedef struct dev_operand {
     dev_base base;
-    int32_t element; /* array element */
+    int32_t element; /* number of the tensor, table or constant, from 0 */
     int32_t index;
     int is_written;
     size_t first;
@@ -190,7 +190,8 @@ typedef struct dev_op {
     char name[32]; /* for profiles: the operation and, if several are of its kind, its widths */
     rill_index_space space;
     dev_operand view[DEV_VIEWS];
-    int32_t slot; /* index: slots of subsets or of attention memories; symbols of an embedding read from a matrix */
+    int32_t
+        slot; /* index: slots of vocabulary subsets or attention; symbols of an embedding that is read from a matrix */
     int32_t
         position; /* index: an attention row's own position among the units of its sequence; DEV_NO_INDEX: the last of its path */
     int32_t reuse_quantised; /* product: the previous product has quantised the same rows */
@@ -213,7 +214,7 @@ typedef struct dev_op {
 } dev_op;
 
 typedef struct dev_prefetch {
-    int32_t table, slot; /* array element; index */
+    int32_t table, slot; /* number of the table, from 0; index of the slots */
 } dev_prefetch;
 
 typedef struct dev_graph {
@@ -229,7 +230,7 @@ typedef struct dev_graph {
     size_t n_spaces, n_columns, n_tensors, n_buffers, n_indices, n_paths, n_ops, n_prefetches;
     size_t space_capacity, column_capacity, tensor_capacity, buffer_capacity, index_capacity, path_capacity,
         op_capacity, prefetch_capacity;
-    size_t weight_bytes;         /* bytes of the matrices that the operation multiplies by */
+    size_t weight_bytes;         /* bytes of the matrices that the graph's operations multiply by */
     size_t n_ragged;             /* ragged spaces */
     rill_index_space scan_space; /* index space of the first scan; 0: none */
     int has_selection, has_watched;
@@ -268,7 +269,7 @@ rill_dtype dev_dtype(rill_weight_type type);
 
 /* --- views.c ------------------------------------------------------------------------------------------------------ */
 
-/* The operation being built, for messages. */
+/* The operation being built, and its name for messages. */
 typedef struct dev_builder {
     rill_network *network;
     dev_graph *graph;

@@ -122,7 +122,7 @@ static size_t attention_batch_rows(const dev_run *r, const dev_op *op, size_t lo
     return max_rows < 1 ? 1 : max_rows < rows ? max_rows : rows;
 }
 
-/* Paths of a block: start of each row's in `entry`, and its length. */
+/* Paths of a block's rows: [rows] start of each path in `entry`, [rows] its length, and the nodes of all paths. */
 typedef struct path_arrays {
     int32_t *first, *length, *entry;
 } path_arrays;
@@ -152,7 +152,7 @@ static void walk_paths(dev_block *b, const dev_op *op)
     }
 }
 
-/* Mean attention weights over the first heads, to the host. */
+/* Write the mean attention weights of the first watched_heads heads to the host. */
 static void copy_watched_weights(const dev_block *b, const dev_op *op, const rill_attention *a, size_t from)
 {
     const rill_run_arguments *arguments = b->run->arguments;
@@ -320,7 +320,7 @@ static void sum_row(float *out, float *const *term, size_t terms, size_t width, 
     for (size_t t = 3; t < terms; t++) add_one(out, term[t], width, t + 1 == terms ? min : -INFINITY);
 }
 
-/* Sum the present terms in order. */
+/* Sum the present terms of each row in order. */
 static void sum(dev_block *b, const dev_op *op)
 {
     const rill_sum *o = &op->as.sum;

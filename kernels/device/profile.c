@@ -1,14 +1,14 @@
 /* Profiles: calls, rows, seconds, flops and bytes of operations.
  *
- * Flops and bytes are the minimum for an operation: operands once per row, weights once per block. Each scratch has its
- * own counters, which the caller's thread sums after the run.
+ * Flops and bytes are the minimum for an operation: operands are counted once per row, weights once per block. Each
+ * scratch has its own counters, which the caller's thread sums after the run.
  * Divisions: costs · counting · queries · runners. */
 #include <string.h>
 
 #include "peak.h"
 #include "session.h"
 
-/* --- what an operation must do ------------------------------------------------------------------------------------ */
+/* --- costs -------------------------------------------------------------------------------------------------------- */
 
 typedef struct cost {
     double rows, flops, bytes;
@@ -141,7 +141,7 @@ void dev_profile_sum(const dev_run *run)
     memset(s->thread_counter, 0, s->n_threads * s->n_counters * sizeof *s->thread_counter);
 }
 
-/* --- asking ------------------------------------------------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------------------------------------ */
 
 rill_status rill_session_profile(rill_session *s, int on)
 {
@@ -217,7 +217,7 @@ int rill_runner_profile_row(const void *runner, int32_t i, rill_op_profile *out)
 
 rill_status rill_runner_limits(void *runner, rill_limits *out)
 {
-    enum { READ_BYTES = 48 << 20 }; /* larger than caches near a core */
+    enum { READ_BYTES = 48 << 20 }; /* larger than a core's own caches */
     rill_context *ctx = runner_session(runner)->ctx;
     if (runner_session(runner)->network->device->module != NULL) {
         *out = (rill_limits){.bytes = 0};

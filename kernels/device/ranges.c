@@ -55,7 +55,7 @@ void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
         r->free[index].count += r->free[index + 1].count;
         remove_range(r, index + 1);
     }
-    if (r->free[index].first + r->free[index].count == r->end) { /* at the end: the end moves down */
+    if (r->free[index].first + r->free[index].count == r->end) { /* the range was the last one: lower the end */
         r->end = r->free[index].first;
         r->count = index;
     }

@@ -4,8 +4,8 @@
  * there; a few megabytes for larger weights, which each block reads again. With too few rows for a span per thread
  * there is one span, and the pool runs inside operations: GEMMs are then divided by outputs.
  *
- * Invariant: no choice here changes a result. Divisions: partition · order of sequences · columns · layout · spans ·
- * the run. */
+ * Invariant: no choice here changes a result. Divisions: offsets · partition · order of sequences · columns · layout ·
+ * spans · the run. */
 #include "module.h"
 
 #include <string.h>
@@ -13,22 +13,21 @@
 enum {
     SPANS_PER_THREAD = 4, /* load balancing: fast threads take more spans */
     L2_BYTES = 1 << 20,
-    NEAR_BYTES =
-        600 << 10,       /* maximum bytes of a block's tensors, with weights that fit into the second-level cache ... */
-    FAR_BYTES = 4 << 20, /* ... and with larger weights */
-    L3_BYTES = 32 << 20, /* larger weights come from memory for each block: blocks get ... */
-    FAR_DIVISOR = 4,     /* ... 1/FAR_DIVISOR of their rows' size, to be fewer */
+    NEAR_BYTES = 600 << 10, /* maximum bytes of a block's tensors if the weights fit in the second-level cache */
+    FAR_BYTES = 4 << 20,    /* maximum bytes of a block's tensors with larger weights */
+    L3_BYTES = 32 << 20,    /* larger weights are read from memory again for each block */
+    FAR_DIVISOR = 4,        /* with weights above L3_BYTES, a block's tensors may take weight bytes / FAR_DIVISOR */
     MIN_BLOCK = 64,
     MAX_BLOCK = 256,
     MAX_FAR_BLOCK = 512,
     BLOCK_INPUTS = 64,
-    BLOCK_UNITS = 512,   /* more only for a single longer sequence */
-    MIN_SPAN_ROWS = 6,   /* minimum rows of a span: the height of a GEMM tile ... */
-    MIN_SPAN_INPUTS = 4, /* ... minimum sequences ... */
-    MIN_FAR_ROWS = 64    /* ... minimum rows or units if each span reads large weights again */
+    BLOCK_UNITS = 512,   /* maximum units of a block, unless one sequence has more */
+    MIN_SPAN_ROWS = 6,   /* minimum rows of a span: the height of a GEMM tile */
+    MIN_SPAN_INPUTS = 4, /* minimum sequences of a span, with ragged inputs */
+    MIN_FAR_ROWS = 64    /* minimum rows or units of a span if each span reads large weights again */
 };
 
-/* --- arrays out of one buffer ------------------------------------------------------------------------------------- */
+/* --- offsets ------------------------------------------------------------------------------------------------------ */
 
 size_t dev_carve_offset(rill_carver *c, size_t count, size_t size)
 {
@@ -41,7 +40,7 @@ size_t dev_carve_offset(rill_carver *c, size_t count, size_t size)
     return offset;
 }
 
-/* --- how a run is cut --------------------------------------------------------------------------------------------- */
+/* --- partition ---------------------------------------------------------------------------------------------------- */
 
 static size_t min_of_two(size_t a, size_t b)
 {
@@ -94,9 +93,9 @@ static void choose_spans(dev_run *r, size_t units, size_t longest)
     for (size_t s = 0; s <= r->n_spans; s++) r->span_begin[s] = s * r->n / r->n_spans;
 }
 
-/* --- the order of inputs ------------------------------------------------------------------------------------------ */
+/* --- order of sequences ------------------------------------------------------------------------------------------- */
 
-/* Longer ones first, ties by number: so the order is unique, whatever the method of sorting. */
+/* Longer sequences come first, ties by number: the order is unique, whatever the method of sorting. */
 static int is_longer(const int32_t *length, int32_t a, int32_t b)
 {
     return length[a] != length[b] ? length[a] > length[b] : a < b;
@@ -129,9 +128,9 @@ static void deal_inputs(const dev_run *r, const int32_t *sorted, size_t *dealt, 
     }
 }
 
-/* --- what rows read ----------------------------------------------------------------------------------------------- */
+/* --- columns ------------------------------------------------------------------------------------------------------ */
 
-/* The host's entries of a column's index, and their number. */
+/* The host's entries of the column that an index reads, and their number. */
 static const int32_t *column_entries(const dev_run *r, int32_t index, size_t *count)
 {
     const dev_index *i = &r->graph->index[index];
@@ -140,7 +139,7 @@ static const int32_t *column_entries(const dev_run *r, int32_t index, size_t *co
     return r->arguments->columns[i->a];
 }
 
-/* The largest entry of a column or, for indices into an array, the largest element. */
+/* The largest entry of a column; with elem_length, the largest of its elements that the entries number. */
 static size_t max_entry(const dev_run *r, int32_t index, const int32_t *elem_length, size_t elements)
 {
     size_t count;
@@ -192,7 +191,7 @@ static void measure_lengths(dev_run *r)
     }
 }
 
-/* --- the layout --------------------------------------------------------------------------------------------------- */
+/* --- layout ------------------------------------------------------------------------------------------------------- */
 
 void dev_lay_out_spaces(dev_run *r, rill_carver *c)
 {

@@ -1,6 +1,6 @@
 /* Recurrent layer over the units of a block's sequences, all sequences in parallel.
  *
- * Sequences are sorted by descending length, so the active ones are always a prefix, without padding. Their states are
+ * Sequences are sorted by descending length, so the active ones are always a prefix and need no padding. Their states are
  * contiguous in the block's working memory; each step copies its outputs from there.
  *
  * Invariant: before step t the first `live` positions hold the sequences longer than t, with their states in the same
@@ -23,7 +23,7 @@ typedef struct scan_state {
     float *h, *c;            /* [inputs, ld] */
     float *gates;            /* [inputs, ld_gates] */
     rill_operand input, out; /* gate inputs; outputs */
-    const int32_t *first;    /* [sequences] row of `input` for unit 0 of tensors; by unit for constants */
+    const int32_t *first;    /* [sequences] row of a tensor `input` for unit 0; of a constant: position in its index */
     const int32_t *unit;     /* [sequences] first unit in the scan's space */
     const int32_t *length;   /* [inputs] */
 } scan_state;

@@ -20,7 +20,10 @@ static rill_status start_threads(rill_session *s, int threads)
     if (s->pool_memory == NULL) return rill_fail_memory(s->ctx, bytes, "the thread pool");
     s->pool_bytes = bytes;
     s->pool = rill_pool_init(s->pool_memory, (unsigned)threads);
-    if (s->pool == NULL) return rill_fail(s->ctx, RILL_ERR_MEMORY, "the system cannot start %d threads", threads);
+    if (s->pool == NULL)
+        rill_log(s->ctx, RILL_LOG_WARNING,
+                 "the system cannot start %d threads: using one (ulimit -u, or the container's limit, allows more)",
+                 threads);
     return RILL_OK;
 }
 
@@ -118,14 +121,14 @@ static rill_status grow_ints(rill_session *s, int32_t **array, size_t *capacity,
     return rill_grow(s->ctx, (void **)array, capacity, n_ints, sizeof **array, "slots");
 }
 
-/* More slots, all of them empty. */
+/* Add slots, all of them empty, until there are `slots`. */
 static rill_status add_slots(rill_session *s, size_t slots)
 {
     rill_status status = grow_tables(s, RILL_TABLE_SLOTS, slots);
     if (status == RILL_OK) status = grow_ints(s, &s->first, &s->first_allocated, slots);
     if (status == RILL_OK) status = grow_ints(s, &s->capacity, &s->capacity_allocated, slots);
     if (status == RILL_OK) status = grow_ints(s, &s->units, &s->units_allocated, slots);
-    if (status == RILL_OK) /* a call may hold the old and the new range of every slot */
+    if (status == RILL_OK) /* rill_session_set_slots() may hold the old and the new range of every slot */
         status = rill_grow(s->ctx, (void **)&s->ranges.free, &s->free_capacity, 2 * slots + 1, sizeof *s->ranges.free,
                            "slots");
     for (size_t i = 0; i < s->network->n_subsets && status == RILL_OK; i++) {
@@ -190,7 +193,7 @@ rill_status rill_session_read(const rill_session *s, rill_table table, int32_t r
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
-/* A slot's new range, and its former one. */
+/* A slot that has got a new range, and its old range. */
 typedef struct range_move {
     int32_t slot;
     dev_range old;
@@ -206,7 +209,7 @@ static rill_status move_slot(rill_session *s, int32_t slot, int32_t units, range
     return RILL_OK;
 }
 
-/* Commit: keep the new ranges and free the old ones; or roll back. */
+/* With `keep`, commit: free the old ranges. Else roll back: free the new ranges and restore the old ones. */
 static void settle_range_moves(rill_session *s, range_move *m, size_t moves, int keep)
 {
     while (moves-- > 0) {
@@ -240,7 +243,7 @@ int32_t rill_session_units(const rill_session *s, int32_t slot)
     return slot >= 0 && (size_t)slot < s->n_slots ? s->units[slot] : 0;
 }
 
-/* Weights are freed at once, since memory limits count slots in use; ids alone are kept for reuse. */
+/* Weights are freed at once, since memory limits count slots in use. Without weights the memory is kept for reuse. */
 static void drop_subset(rill_session *s, size_t idx, int32_t slot)
 {
     dev_slot_subset *l = &s->subset[idx].slot[slot];
@@ -260,9 +263,9 @@ void rill_session_drop(rill_session *s, int32_t slot)
     for (size_t i = 0; i < s->network->n_subsets; i++) drop_subset(s, i, slot);
 }
 
-/* --- lists -------------------------------------------------------------------------------------------------------- */
+/* --- subsets ------------------------------------------------------------------------------------------------------ */
 
-/* Offsets of the arrays of a subset of n symbols, and its bytes. */
+/* Offsets of a slot's subset arrays in their allocation, and its bytes. */
 typedef struct subset_layout {
     size_t bias, id, bytes;
 } subset_layout;
@@ -291,7 +294,7 @@ static rill_status reserve_subset(rill_session *s, dev_slot_subset *to, size_t b
     return RILL_OK;
 }
 
-/* The symbols' rows of the output layer, packed. */
+/* Gather the symbols' rows of the output layer, and pack them into the subset's memory. */
 static rill_status pack_subset(rill_session *s, const dev_vocab_subset *subset, dev_slot_subset *to, size_t n,
                                const int32_t *symbols)
 {

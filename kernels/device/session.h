@@ -49,7 +49,7 @@ struct rill_session {
     void *pool_memory;
     size_t pool_bytes;
     dev_table_rows *table;    /* [tables] */
-    dev_slot_subsets *subset; /* [lists] */
+    dev_slot_subsets *subset; /* [subsets] */
     int32_t *node_parent;     /* [nodes] */
     size_t node_parent_capacity;
     size_t n_slots;
@@ -70,7 +70,8 @@ struct rill_session {
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
-/* Offsets of a block's arrays in its scratch, and the largest block. The arrays of this struct precede the scratches. */
+/* Offsets of a block's arrays in its scratch, and the largest block. The arrays of this struct are the run's, not in a
+ * scratch. */
 typedef struct dev_layout {
     size_t *max_rows;          /* [spaces + 1] maximum rows of a space in a block */
     size_t *parent_row_offset; /* [spaces + 1] */
@@ -91,12 +92,12 @@ typedef struct dev_run {
     const rill_kernels *kernels;
     size_t n;
     const int32_t *order; /* [n] row at each position; NULL: identity */
-    size_t *span_begin;   /* [spans + 1] positions */
+    size_t *span_begin;   /* [spans + 1] first position of each span */
     size_t n_spans;
     size_t block_rows, block_units;
     int32_t **unit_start; /* [ragged] -> [n + 1] first unit of each row in the host's columns */
     size_t *max_length;   /* [ops] longest memory of an attention operation */
-    size_t *max_subset;   /* [lists + 1] longest vocabulary subset of the rows */
+    size_t *max_subset;   /* [subsets + 1] longest vocabulary subset of the rows */
     uint64_t *
         *legal; /* [ops] legal sets renumbered by the operation's symbols, where they differ from the host's; or NULL */
     int parallel_ops; /* a single span: operations use the pool themselves */
@@ -109,12 +110,14 @@ typedef struct dev_block {
     const dev_run *run;
     rill_pool *pool; /* threads for parallelism inside operations; NULL: none */
     char *scratch;
-    size_t thread;         /* owner of the scratch */
-    size_t begin;          /* first position */
-    size_t *rows;          /* [spaces + 1] */
-    int32_t **parent_row;  /* [spaces + 1] row of `of`; distinct space: the value; ragged space: the sequence */
-    int32_t **child_row;   /* [spaces + 1] row of this space for rows of `of`; ragged: [sequences + 1] first units */
-    int32_t **lengths;     /* [spaces + 1] of ragged spaces: [sequences] */
+    size_t thread; /* owner of the scratch */
+    size_t begin;  /* position of the block's first row */
+    size_t *rows;  /* [spaces + 1] */
+    int32_t *
+        *parent_row; /* [spaces + 1] row of the parent space; distinct space: the value; ragged space: the sequence */
+    int32_t *
+        *child_row;    /* [spaces + 1] row of this space for rows of the parent; ragged: [sequences + 1] first units */
+    int32_t **lengths; /* [spaces + 1] ragged space: [sequences] units of each sequence */
     const int32_t **index; /* [indices] NULL: not computed yet */
 } dev_block;
 
@@ -123,13 +126,14 @@ typedef struct dev_block {
 /* Sort sequences by descending length, ties by number. */
 void dev_sort_by_length(size_t n, const int32_t *length, int32_t *order);
 
-/* Carve a layout's arrays, sized for the graph. */
+/* Carve the arrays of a layout, sized by the graph. */
 void dev_lay_out_arrays(const dev_graph *graph, dev_layout *layout, rill_carver *c);
 
 /* Offset of the next array of a scratch. The offset saturates on overflow. */
 size_t dev_carve_offset(rill_carver *c, size_t count, size_t size);
 
-/* Prefix sums of the lengths of each ragged space; units and longest sequence of the largest one.
+/* Compute run->unit_start, prefix sums of the lengths in each ragged space. *units is the largest total, *longest the
+ * longest sequence.
  *   RILL_OK · RILL_ERR_ARGUMENT */
 rill_status dev_sum_lengths(dev_run *run, size_t *units, size_t *longest);
 
@@ -204,7 +208,7 @@ void dev_for_each_group(dev_group group, rill_vocab_subset subset, void (*run)(c
  * (position in the subset) v. */
 typedef float (*dev_logp_fn)(const void *call, size_t r, size_t v);
 void dev_fill_picks(const dev_group *group, dev_logp_fn get_logp, const void *call);
-/* Set the legal sets of the group's rows. dev_legal_bytes() bounds the working memory it takes. */
+/* Set the legal sets of the group's rows in *best. dev_legal_bytes() bounds the working memory that this takes. */
 void dev_set_group_legal(const dev_group *group, size_t *used, rill_best *best);
 size_t dev_legal_bytes(const dev_run *run, size_t rows, size_t listed);
 /* Write the best symbols of the group's rows, ids and logp [rows, ld], to the host's result as actions. */

@@ -1,4 +1,4 @@
-/* attention.c (ref): softmax of scores of a slot's memory, then the weighted sum, a head of a row at a time. */
+/* attention.c (ref): multi-head attention, one head of one row at a time: scores, softmax, weighted sum of values. */
 #include <assert.h>
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* best.c (ref): bias, log-softmax and top B of a row, in the plainest possible way.
  *
  * Invariant: ids are offered in ascending order, so inserting after equal scores breaks ties by smaller id. The
- * selection compares logp, not x: two different x may round to one logp. */
+ * selection compares logp, not biased logits: two different logits may round to one logp. */
 #include <assert.h>
 #include <math.h>
 
@@ -45,13 +45,13 @@ static void insertion_sort(int32_t *ids, float *logp, size_t count)
     }
 }
 
-/* Ascending sort key: the score, or for ties the id. */
+/* Key to sort by, in ascending order: the id if by_id, else a key of logp that puts the best first. */
 static uint32_t rank_key(const int32_t *ids, const float *logp, size_t pos, int by_id)
 {
     return by_id ? (uint32_t)ids[pos] : rill_best_key(logp[pos]);
 }
 
-/* In-place bucket sort by key range, then within buckets. Ties share a bucket and are sorted by id. */
+/* In-place bucket sort by ranges of keys; each bucket is sorted recursively. If all keys are equal, sort by id. */
 static void bucket_sort(int32_t *ids, float *logp, size_t count, int by_id)
 {
     enum { FEW = 24, BUCKETS = 1024 };
@@ -106,8 +106,8 @@ static int is_legal(const rill_best *b, size_t r, size_t v)
     return (int)(b->legal[rill_row_index(b->legal_index, r) * b->ld_legal + v / 64] >> (v % 64) & 1);
 }
 
-/* log(sum exp x): -infinity if all are, NaN if there is a NaN or +infinity. 0 if not requested: then x itself is
- * ranked. */
+/* log(sum exp x): -infinity if all x are -infinity, NaN if any x is NaN or +infinity. Otherwise 0 if the caller
+ * requests neither logp nor log_norm: then x itself is ranked. */
 static float log_norm(const rill_best *b, size_t r)
 {
     float max = -INFINITY;
@@ -123,8 +123,8 @@ static float log_norm(const rill_best *b, size_t r)
     return max + (float)log(sum);
 }
 
-/* Insertion without stored scores: the B best ids if logp is not requested. Slower (every comparison recomputes a
- * score), but needs no memory. */
+/* Insert an id into the row's best ids if logp is not requested. No memory holds the scores, so every comparison
+ * recomputes one. Returns the new count. */
 static size_t insert_id(const rill_best *b, size_t r, int32_t *ids, size_t count, float norm, int32_t id)
 {
     const float score = biased_logit(b, r, (size_t)id) - norm;

@@ -1,4 +1,4 @@
-/* gemm.c (ref): C = epilogue(bias + add + [A1 A2] W^T), an element at a time, for every way to store weights.
+/* gemm.c (ref): C = epilogue(bias + add + [A1 A2] W^T), an element at a time, for all weight types.
  *
  * One sum per element, k ascending, over the packed blocks; nothing depends on the number of rows. The products are
  * not fused with the additions here (plain C does not promise it), so vector tables differ in the last bits, except for
@@ -43,14 +43,14 @@ static float weight(const void *block, rill_dtype dtype, size_t k, size_t j)
     return x;
 }
 
-/* acc += a[0..k) times the block's weights from `from` on. */
+/* For each column of the block, add the products of a[0..k) and its weights [from, from + k) to acc. */
 static void multiply(float *acc, const float *a, size_t k, const void *block, rill_dtype dtype, size_t from)
 {
     for (size_t i = 0; i < k; i++)
         for (size_t j = 0; j < RILL_BLOCK; j++) acc[j] += a[i] * weight(block, dtype, from + i, j);
 }
 
-/* Row r of C, the 16 columns (or what is left of N) from `first` on. */
+/* Compute row r of C for one block: 16 columns from `first` on, or fewer at the end of N. */
 static void one_row(const rill_gemm *g, size_t r, size_t first)
 {
     const rill_weights *w = g->w;
@@ -79,14 +79,14 @@ static float value(const rill_gemm *g, size_t r, size_t k)
     return !g->a2.data || k < g->k1 ? rill_operand_row(&g->a, r)[k] : rill_operand_row(&g->a2, r)[k - g->k1];
 }
 
-/* Quantise row r; returns its scale. */
+/* Quantise row r of [A1 A2] into to[0..K); returns its scale. */
 static float quantise(const rill_gemm *g, size_t r, int8_t *to)
 {
     float max = 0.0f;
     for (size_t k = 0; k < g->w->k; k++) {
         const float x = fabsf(value(g, r, k));
         if (!(x <= max)) max = x;
-        if (x != x) break; /* a NaN stays the largest */
+        if (x != x) break; /* a NaN stays the maximum */
     }
     const rill_quant q = rill_quant_for(max);
     for (size_t k = 0; k < g->w->k; k++) to[k] = q.inverse > 0.0f ? (int8_t)lrintf(value(g, r, k) * q.inverse) : 0;

@@ -1,4 +1,4 @@
-/* gru.c (ref): both parts of the gates to new h, an element at a time, states in tables addressed by node id. */
+/* gru.c (ref): GRU cell: new h from both parts of the gates, one element at a time. */
 #include <assert.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* lstm.c (ref): gates to new c and h, an element at a time, states in tables addressed by node id. */
+/* lstm.c (ref): LSTM cell: new c and h from the gates, one element at a time. */
 #include <assert.h>
 #include <math.h>
 

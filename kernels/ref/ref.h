@@ -1,4 +1,4 @@
-/* ref.h: the plain C operations, one file each; the tests' reference and the fallback of every table. */
+/* ref.h: the operations in plain C: the tests' reference, and the fallback of every instruction set. */
 #ifndef RILL_KERNELS_REF_H
 #define RILL_KERNELS_REF_H
 
@@ -25,16 +25,16 @@ void rill_gru_f32_ref(const rill_gru *g, rill_pool *pool);
 /* 1 / (1 + e^-x) without overflow: the exponential is only taken of -|x|. NaN gives NaN. */
 float rill_sigmoid_ref(float x);
 
-/* x Phi(x), Phi the normal distribution; and its approximations, see kernels.h. */
+/* GELU: x Phi(x), Phi the normal distribution. The next two functions approximate it, see rill_epilogue. */
 float rill_gelu_ref(float x);
 float rill_gelu_tanh_ref(float x);
 float rill_gelu_sigmoid_ref(float x);
 
-/* Insertion into the best so far: put (logp, id) into the descending lists of `count` entries, keeping at most `best`.
- * Callers offer ids in ascending order, so ties go last. Returns the new count. */
+/* Insert (id, score) into the lists `ids` and `logp` of `count` entries, best first, and keep at most `best` entries.
+ * Callers offer ids in ascending order, so a tie goes after its equals. Returns the new count. */
 size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
 
-/* Key that ascends as scores descend; -0 and 0 are equal. */
+/* Sort key that ascends as scores descend; -0 and 0 have equal keys. */
 static inline uint32_t rill_best_key(float score)
 {
     uint32_t bits;
@@ -43,7 +43,7 @@ static inline uint32_t rill_best_key(float score)
     return bits >> 31 ? bits : bits ^ UINT32_C(0x7FFFFFFF);
 }
 
-/* Sort many: best first, ties by smaller id. Linear time. */
+/* Sort both lists by logp, best first, ties by smaller id. Takes linear time. */
 void rill_best_sort(int32_t *ids, float *logp, size_t count);
 
 #endif

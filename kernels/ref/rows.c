@@ -1,4 +1,4 @@
-/* rows.c (ref): operations that treat rows as wholes: gather, embedding, layer norm. */
+/* rows.c (ref): operations on whole rows: gather, embedding, layer norm. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* table.c (ref): elementwise functions from the C library, and the plain C table. */
+/* table.c (ref): elementwise functions built on the C library, and the function table of the plain C operations. */
 #include <math.h>
 
 #include "ref.h"

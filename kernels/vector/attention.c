@@ -1,9 +1,9 @@
-/* attention.c (vector): softmax of scores of a slot's memory, then the weighted sum.
+/* attention.c (vector): multi-head attention: scores of a slot's keys, softmax, then the weighted sum of its values.
  *
- * Rows of one slot that stand next to each other are taken QUERIES at a time, so that a vector of memory is loaded
- * once for all of them. Invariant: per row, a score is VL partial sums along the key (k ascending) added by one fixed
- * tree; the softmax runs over the row's own scores; a context element is one chain over t ascending. A group only
- * puts such chains side by side.
+ * Adjacent rows of one slot are processed as a group of up to QUERIES rows, so that a vector of memory is loaded once
+ * for all of them. Invariant: per row, a score is VL partial sums along the key (k ascending) added by one fixed tree;
+ * the softmax runs over the row's own scores; a context element is one FMA chain over t ascending. A group only
+ * interleaves the chains of its rows.
  *
  * Narrow heads, those of translation models, are in heads.c.
  *
@@ -12,15 +12,15 @@
 
 #include "vector.h"
 
-#define QUERIES (VL == 16 ? 4 : 2) /* rows of a group; times 4 chains each, within the registers */
+#define QUERIES (VL == 16 ? 4 : 2) /* maximum rows of a group; each has 4 accumulators in registers */
 #define KEYS 4                     /* memory rows scored together: their sums over lanes share one transpose */
 
-/* Rows of one slot, one head of theirs: operands and results. */
+/* One head of a group, up to QUERIES rows of one slot: operands and results. */
 typedef struct group {
     const float *query[4];
     float *p[4], *out[4];
     const float *keys, *values, *additive; /* additive: NULL for dot products */
-    const int32_t *path;                   /* NULL: memory row t is row t */
+    const int32_t *path;                   /* memory row t is row path[t] of keys and values; NULL: row t */
     size_t length;
     size_t row_pos[4]; /* relative position bias: positions of the rows */
 } group;
@@ -110,7 +110,7 @@ static void softmax(float *p, size_t n)
 
 /* ---- context --------------------------------------------------------------------------------------------- */
 
-/* Columns [j, j + nv*VL) of the contexts, n of the last vector. */
+/* Compute columns [j, j + nv*VL) of the context vectors; in the last vector, only the first n columns. */
 RILL_INLINE void context_strip(const group *g, size_t ld, size_t j, size_t n, const int nq, const int nv)
 {
     vf acc[4][4];
@@ -182,7 +182,7 @@ static void run_group_4(const rill_attention *a, group *g)
 
 /* ---- groups of rows -------------------------------------------------------------------------------------- */
 
-/* The rows from r on, at most QUERIES and below end, that share r's memory. */
+/* Fill *g with row r and the next rows of its slot: at most QUERIES rows, below `end`. Returns their number. */
 static size_t find_group(const rill_attention *a, size_t r, size_t end, group *g)
 {
     const size_t s = rill_row_index(a->slot, r);
@@ -231,7 +231,7 @@ void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool)
     if (a->rows == 0) return;
     assert(a->query.data && a->keys.data && a->values.data && a->length && a->weights && a->out.data && a->heads &&
            a->width);
-    /* Lengths differ by slot; 32 memory rows, a typical sentence, estimate the cost for threading. */
+    /* Memory lengths differ by slot; the estimate of the time assumes 32 memory rows, a typical sentence. */
     rill_parallel_for(pool, attend_rows, a, a->rows,
                       (double)(a->width * a->heads) * (a->additive != NULL ? 1000.0 : 64.0) / VL);
 }

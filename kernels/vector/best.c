@@ -1,15 +1,16 @@
 /* best.c (vector): bias, log-softmax and the B best symbols of a row.
  *
- * A row is taken in pieces of PIECE symbols that stay in L1: first x = logits + bias + add is written to a
- * buffer while lane maxima are kept, then the exponentials are summed against the running maximum OF EACH LANE (the
- * online normaliser, without a horizontal step per piece). The lane maxima pay twice: they are up to 64 disjoint
- * groups of symbols, so the B-th largest of them is a lower bound for the B-th best symbol, and only symbols at or
- * above it, few more than B, are looked at again. In a long row only the spans whose own maximum reaches the bound
- * are reread.
+ * A row is processed in pieces of PIECE symbols that stay in L1. First, x = logits + bias + add is written to a buffer
+ * and the lane maxima are updated. Then the exponentials are summed against the running maximum OF EACH LANE (online
+ * softmax, without a horizontal step per piece). The lane maxima have a second use: they are the maxima of up to 64
+ * disjoint groups of symbols. So the B-th largest of them is a lower bound for the B-th best symbol, and only the
+ * symbols at or above the bound, few more than B, become candidates. In a long row only spans whose own maximum reaches
+ * the bound are reread.
  *
- * Invariant: which symbols come out, and in which order, is decided on logp (x - log_norm, one rounding) and the id
- * alone. The bound only removes symbols that have B better ones; it is itself moved into logp, where equal scores
- * that differed as x are still equal. Candidates are collected in ascending id, so a stable ranking is the tie rule.
+ * Invariant: the choice and order of the returned symbols depend only on logp (x - log_norm, one rounding) and the id.
+ * The bound only removes symbols that have B better ones. It is converted to logp before it is compared, since
+ * different x may round to equal logp. Candidates are collected in ascending id, so a stable ranking breaks ties by
+ * smaller id.
  *
  * Divisions: a piece, the normaliser, the bound, candidates, ranking, a row. */
 #include <assert.h>
@@ -19,24 +20,24 @@
 #include "vector.h"
 
 #define PIECE 512 /* symbols; 2 KB */
-#define SPANS 64  /* a row is cut into at most this many spans, each some whole pieces */
+#define SPANS 64  /* maximum spans of a row; a span is one or more whole pieces */
 #define RANK_MAX \
-    256 /* with more candidates than this: radix selection (if B is larger), or insertion (for ties, or for ids alone) */
-#define WAYS 4 /* lane maxima kept apart, by vector number modulo WAYS */
+    256 /* maximum candidates ranked by counting; for more: radix selection (B larger, with logp), else insertion */
+#define WAYS 4 /* separate vectors of lane maxima; vector i of a piece belongs to way i % WAYS */
 
 typedef struct row {
     const float *logits, *bias, *add; /* bias and add may be NULL */
-    const uint64_t *legal;            /* NULL: all */
+    const uint64_t *legal;            /* NULL: all symbols are legal */
     size_t symbols, span;             /* span: symbols of a span, a multiple of PIECE */
     int normalise;
 } row;
 
 typedef struct scan {
     vf lane_max, lane_sum; /* per lane, over all symbols: maximum and sum of the online normaliser */
-    vf group[WAYS];        /* maxima of legal symbols */
+    vf group[WAYS];        /* lane maxima over the legal symbols of each way */
     vm non_finite;         /* lanes that saw NaN or +infinity; only without a normaliser */
     _Alignas(64) float x[PIECE];
-    float span_max[SPANS * VL]; /* maxima by span, a vector each; only for rows of several spans */
+    float span_max[SPANS * VL]; /* a vector of lane maxima for each span; only for rows of several spans */
 } scan;
 
 typedef struct candidates {
@@ -52,7 +53,7 @@ RILL_INLINE vf minus_infinity(void)
     return v_set1(-INFINITY);
 }
 
-/* Optional inputs of a row, as compile-time constants of its loops. */
+/* Flags for a row's optional inputs. Loops over symbols are compiled once per combination. */
 enum { BIAS = 1, ADD = 2, LEGAL = 4, VARIANTS = 8 };
 
 static int row_variant(const row *r)
@@ -73,7 +74,7 @@ RILL_INLINE vm legal_lanes(const row *r, size_t v)
     return vm_bits((unsigned)(r->legal[v / 64] >> (v % 64)) & ((1u << VL) - 1u));
 }
 
-/* Maxima of the piece being read: of all symbols, and by way of the legal ones. */
+/* Lane maxima of the piece being read: over all symbols, and over the legal symbols of each way (see WAYS). */
 typedef struct piece_max {
     vf all, way[WAYS];
 } piece_max;
@@ -86,7 +87,7 @@ RILL_INLINE void read_vector(const row *r, float *x, piece_max *p, size_t v, siz
     p->way[way] = v_max(variant & LEGAL ? v_blend(legal_lanes(r, v), y, minus_infinity()) : y, p->way[way]);
 }
 
-/* Read symbols [v, v + n), n <= PIECE, into x, the last vector filled up with -infinity. */
+/* Read symbols [v, v + n), n <= PIECE, into x; pad the last vector with -infinity. Returns the piece's maxima. */
 RILL_INLINE piece_max read_piece_as(const row *r, float *x, size_t v, size_t n, const int variant)
 {
     piece_max p = {minus_infinity(), {minus_infinity(), minus_infinity(), minus_infinity(), minus_infinity()}};
@@ -114,7 +115,7 @@ RILL_INLINE piece_max read_piece_variant(const row *r, float *x, size_t v, size_
     }
 }
 
-/* Read a piece into s->x and s->group. Returns the lane maxima of all its symbols. */
+/* Read a piece into s->x and update the maxima in *s. Returns the lane maxima over all its symbols, legal or not. */
 static vf read_piece(const row *r, scan *s, size_t v, size_t n)
 {
     const piece_max p = read_piece_variant(r, s->x, v, n);
@@ -127,7 +128,7 @@ static vf read_piece(const row *r, scan *s, size_t v, size_t n)
     return p.all;
 }
 
-/* Without a normaliser NaN and +infinity need their own test. */
+/* Record the lanes of s->x with NaN or +infinity. Without a normaliser no sum shows them. */
 static void find_non_finite(scan *s, size_t n)
 {
     for (size_t i = 0; i < n; i += VL)
@@ -136,7 +137,7 @@ static void find_non_finite(scan *s, size_t n)
 
 /* ---- the normaliser -------------------------------------------------------------------------------------- */
 
-/* Prefetch two vectors of the next piece while this one is computed. */
+/* Prefetch two vectors at symbol v, which is in the next piece. */
 RILL_INLINE void fetch_ahead(const row *r, size_t v)
 {
     if (v >= r->symbols) return;
@@ -146,8 +147,8 @@ RILL_INLINE void fetch_ahead(const row *r, size_t v)
     }
 }
 
-/* Add exp(x - max) of the n symbols in s->x. Lanes that saw only -infinity use -FLT_MAX as maximum, to avoid -infinity
- * - -infinity; for +infinity the resulting NaN is intended. */
+/* Add exp(x - max) of the n symbols in s->x to the lane sums. Lanes that saw only -infinity use -FLT_MAX as maximum, to
+ * avoid -infinity - -infinity; for +infinity the resulting NaN is intended. */
 static void sum_piece(const row *r, scan *s, size_t v, size_t n, vf top)
 {
     const vf max = v_max(top, s->lane_max), none = v_zero();
@@ -163,7 +164,7 @@ static void sum_piece(const row *r, scan *s, size_t v, size_t n, vf top)
     s->lane_max = max;
 }
 
-/* Whether the row has a finite x. Tested if none is above -FLT_MAX. */
+/* Whether the row has an x above -infinity. Needed only if the maximum is -FLT_MAX, the initial value. */
 static int has_finite(const row *r)
 {
     for (size_t v = 0; v < r->symbols; v += VL)
@@ -179,7 +180,7 @@ static float log_norm(const row *r, const scan *s)
     return max + logf(sum);
 }
 
-/* One pass over the row. Returns log_norm, or 0 if not requested (NaN for an invalid row). */
+/* Scan the whole row once. Returns log_norm, or 0 if it is not needed; NaN if the row has NaN or +infinity. */
 static float scan_row(const row *r, scan *s)
 {
     s->lane_max = v_set1(-FLT_MAX);
@@ -230,8 +231,8 @@ RILL_INLINE size_t count_reaching(const float *x, size_t count, float low)
     return n;
 }
 
-/* A value that at least b of count * VL values reach, and not many more: by halving the interval below the maximum.
- * -infinity when none is found within 2^20 of it. */
+/* A value that at least b of count * VL values reach, but not many more, found by bisection below the maximum.
+ * -infinity if none is found within 2^20 of the maximum. */
 static float kth_largest_bisect(const float *x, size_t count, size_t b)
 {
     vf top = minus_infinity();
@@ -258,9 +259,9 @@ static void drop_illegal(const row *r, scan *s)
         v_store(s->x + v, v_blend(legal_lanes(r, v), v_load(s->x + v), minus_infinity()));
 }
 
-/* A value that at least b legal symbols of the row reach, -infinity when none is known. Few large groups are cheapest
- * and bound well as long as b is about half their number; then come the symbols of a short row, the span maxima of a
- * long one. */
+/* A value that at least b legal symbols of the row reach; -infinity if none is known. The maxima of few large groups
+ * are cheapest, and bound well for b up to about three quarters of their number. For larger b, the bound comes from all
+ * symbols of a short row or the span maxima of a long row. */
 static float kth_lower_bound(const row *r, scan *s, size_t b)
 {
     const vf two[2] = {v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])};
@@ -275,7 +276,7 @@ static float kth_lower_bound(const row *r, scan *s, size_t b)
 
 /* ---- candidates ------------------------------------------------------------------------------------------ */
 
-/* Add the symbols of one vector whose logp reaches low. */
+/* Append the symbols of vector x, at symbol v, whose logp reaches `low` to the candidates. */
 RILL_INLINE void collect(const row *r, candidates *c, vf x, size_t v, float norm, vf low)
 {
     const vf logp = v_sub(x, v_set1(norm));
@@ -287,7 +288,7 @@ RILL_INLINE void collect(const row *r, candidates *c, vf x, size_t v, float norm
     c->count += (size_t)__builtin_popcount(bits);
 }
 
-/* Bit i: vector i of the piece has a candidate. */
+/* Returns a bit set: bit i is set if vector i of the piece has a candidate. */
 RILL_INLINE uint64_t find_candidates(const row *r, const float *x, size_t begin, size_t n, float norm, vf low)
 {
     uint64_t some = 0;
@@ -299,9 +300,9 @@ RILL_INLINE uint64_t find_candidates(const row *r, const float *x, size_t begin,
     return some;
 }
 
-/* Remove candidates that are not among the b best. The bound came from maxima of groups, and if the best symbols are
- * adjacent, as in vocabularies sorted by frequency, it admits many; the candidates themselves give a better bound, and
- * raise low. False if too many remain, which are ties. */
+/* Remove candidates that are not among the b best. If the best symbols are adjacent, as in vocabularies sorted by
+ * frequency, the bound from group maxima admits many candidates. The candidates themselves give a better bound, to
+ * which *low is raised. Returns false if too many candidates remain, which happens with ties. */
 static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, vf *low)
 {
     const size_t all = c->count;
@@ -319,9 +320,9 @@ static __attribute__((noinline)) int prune_candidates(candidates *c, size_t b, v
     return c->count <= RANK_MAX;
 }
 
-/* The candidates of one piece, whose x are in the buffer. In a long piece only the handful of vectors that have any
- * are packed: packing every vector would cost more than the exponentials. In a short one it is cheaper than the
- * branch that is guessed wrong. False when there are more candidates than fit. */
+/* Append the candidates of one piece, x[0..n). In a long piece only the few vectors that have candidates are packed,
+ * since packing every vector would cost more than the exponentials. In a short piece, packing every vector is cheaper
+ * than mispredicted branches. Returns false if the candidates do not fit. */
 static int collect_piece(const row *r, const float *x, size_t begin, size_t n, candidates *c, size_t b, float norm,
                          vf *low)
 {
@@ -338,7 +339,8 @@ static int collect_piece(const row *r, const float *x, size_t begin, size_t n, c
     return 1;
 }
 
-/* All candidates. A row of one piece is still in the buffer; of a long one those spans are read again that have any. */
+/* Collect all candidates of the row; false if they do not fit. A row of one piece is still in s->x. Of a longer row,
+ * the spans that have candidates are read again. */
 static int collect_all(const row *r, scan *s, candidates *c, size_t b, float norm, vf low)
 {
     if (r->symbols <= PIECE) {
@@ -377,7 +379,7 @@ static __attribute__((noinline)) void rank_candidates(const candidates *c, int32
     }
 }
 
-/* The best of the candidates to the output; logp may be NULL. Returns how many. */
+/* Write up to `best` candidates to ids and logp, best first; logp may be NULL. Returns their number. */
 static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
 {
     int32_t rank[RANK_MAX + VL], id[RANK_MAX + VL];
@@ -396,7 +398,8 @@ static size_t put_ranked(candidates *c, size_t best, int32_t *ids, float *logp)
 
 /* ---- a row ----------------------------------------------------------------------------------------------- */
 
-/* Ids alone, by insertion: the scores of kept ids are recomputed from the row, since no memory holds them. */
+/* Insert an id into the best ids, without logp: the scores of kept ids are recomputed from the row, since no memory
+ * holds them. Returns the new count. */
 static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, float norm, int32_t id, float score)
 {
     size_t pos = count;
@@ -414,23 +417,23 @@ static size_t insert_id(const row *r, int32_t *ids, size_t count, size_t best, f
     return new_count;
 }
 
-/* Cut after the row's B-th best: of the 1 << shift keys from `first` on, the first `ties` are taken, and all before
- * them. */
+/* Which keys (rill_best_key) of the row are among the B best: all keys below `first`, and the best `ties` candidates
+ * with a key among the 1 << shift keys from `first` on. */
 typedef struct key_cut {
     uint64_t first;
     int shift;
     size_t ties;
 } key_cut;
 
-/* Collect candidates of the vector at v, dropping the former ones. */
+/* Replace *c by the candidates of the vector at symbol v. */
 RILL_INLINE void collect_vector(const row *r, candidates *c, size_t v, float norm, vf low)
 {
     c->count = 0;
     collect(r, c, row_vector(r, v, r->symbols - v, row_variant(r)), v, norm, low);
 }
 
-/* Radix selection: count keys in buckets, then those of the bucket with the B-th best, until few or only ties remain.
- * The first width suits scores within some powers of two of the best, `top`. */
+/* Radix selection: count keys in buckets, then subdivide the bucket of the B-th best key until it has few candidates or
+ * only ties. The first bucket width suits scores within some powers of two of the best score, `top`. */
 static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top)
 {
     enum { BUCKETS = 2048, FIRST = 15, ALL = 21 };
@@ -442,13 +445,13 @@ static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top
             collect_vector(r, &c, v, norm, low);
             for (size_t i = 0; i < c.count; i++) {
                 const uint64_t bucket_of_key = (rill_best_key(c.logp[i]) - key_limit.first) >>
-                                               key_limit.shift; /* those before: huge */
+                                               key_limit.shift; /* keys below `first` give huge numbers */
                 if (bucket_of_key < BUCKETS) have[bucket_of_key]++;
             }
         }
         for (; bucket < BUCKETS && have[bucket] < key_limit.ties; bucket++) key_limit.ties -= have[bucket];
         key_limit.first += (uint64_t)bucket << key_limit.shift;
-        if (key_limit.first > UINT32_MAX) return key_limit; /* there are no more than B */
+        if (key_limit.first > UINT32_MAX) return key_limit; /* the row has at most B candidates */
         if (bucket == BUCKETS)
             key_limit.shift = ALL;
         else if (have[bucket] <= RANK_MAX || key_limit.shift == 0)
@@ -458,7 +461,7 @@ static key_cut find_cut(const row *r, size_t best, float norm, vf low, float top
     }
 }
 
-/* Many with scores: all before the cut, the best at the cut, then sort. */
+/* Write the B best ids and logp for large B: take all keys below the cut and the best keys at the cut, then sort. */
 static size_t put_many(const row *r, size_t best, float norm, vf low, float top, int32_t *ids, float *logp)
 {
     size_t count = 0, few = 0;
@@ -477,7 +480,7 @@ static size_t put_many(const row *r, size_t best, float norm, vf low, float top,
                     score[few++] = c.logp[i];
                     continue;
                 }
-                key_limit.ties--; /* all are ties there: the first ones */
+                key_limit.ties--; /* all keys at the cut are equal: take the smallest ids */
             }
             ids[count] = c.id[i];
             logp[count++] = c.logp[i];
@@ -492,7 +495,7 @@ static size_t put_many(const row *r, size_t best, float norm, vf low, float top,
     return count;
 }
 
-/* Any B, any number of ties: skips vectors without a score better than the last one kept. */
+/* Write the B best by insertion, for any B and any number of ties. With logp, `low` rises to the worst kept score. */
 static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_t *ids, float *logp)
 {
     size_t count = 0;
@@ -508,7 +511,7 @@ static size_t put_inserted(const row *r, size_t best, float norm, vf low, int32_
     return count;
 }
 
-/* Maximum logit of the legal symbols. */
+/* Maximum x of the legal symbols of the row. */
 static float max_legal_logit(const scan *s)
 {
     return v_hmax(v_max(v_max(s->group[0], s->group[2]), v_max(s->group[1], s->group[3])));
@@ -516,7 +519,7 @@ static float max_legal_logit(const scan *s)
 
 static size_t put_best(const row *r, scan *s, size_t best, float norm, int32_t *ids, float *logp)
 {
-    if (!(norm > -INFINITY)) return 0; /* NaN, or nothing to return */
+    if (!(norm > -INFINITY)) return 0; /* NaN: an invalid row; -infinity: every x is -infinity */
     candidates c;
     c.count = 0;
     const vf low = v_max(v_set1(kth_lower_bound(r, s, best) - norm), v_set1(-FLT_MAX));
@@ -525,7 +528,7 @@ static size_t put_best(const row *r, scan *s, size_t best, float norm, int32_t *
     if (!fit && best > 1) return put_inserted(r, best, norm, low, ids, logp);
     if (best > 1) return put_ranked(&c, best, ids, logp);
     if (c.count == 0) return 0;
-    ids[0] = c.id[0]; /* all candidates are equal to the maximum, the first has the smallest id */
+    ids[0] = c.id[0]; /* all candidates equal the maximum; the first has the smallest id */
     if (logp) logp[0] = c.logp[0];
     return 1;
 }

@@ -1,13 +1,13 @@
 /* gemm.c (vector): C = epilogue(bias + add + [A1 A2] W^T) over weights stored as fp32 or bf16.
  *
- * One load of W per vector and one broadcast of A per row feed MR * NV multiply-adds. bf16 is widened on its way into
- * the register; the arithmetic is the same, so the result is that of fp32 weights rounded to bf16, to the bit.
+ * At each k, nv loads of W and mr broadcasts of A feed mr * nv multiply-adds. bf16 weights are widened to fp32 when
+ * they are loaded. The arithmetic is the same, so the result is that of fp32 weights rounded to bf16, to the bit.
  *
- * Invariant: every element is the chain fma(a_k, w_k, ...) started at bias + add, k ascending, A1 before A2.
+ * Invariant: every element is a chain of fma(a_k, w_k, sum) that starts at bias + add, k ascending, A1 before A2.
  *
- * Tile shapes: AVX-512 takes a panel's whole width (4 vectors: 6 rows, 24 accumulators of 32 registers). AVX2
- * takes a panel in strips of 2 vectors (6 rows, 12 accumulators of 16), or wider ones when rows are few. So does NEON, whose vectors
- * of 8 are two registers each: 24 accumulators of 32.
+ * Tile shapes: with AVX-512 a strip is the whole panel (4 vectors: 6 rows, 24 accumulators in 32 registers). With AVX2
+ * a strip has 2 vectors (6 rows, 12 accumulators in 16 registers), or more if rows are few. NEON does the same, but its
+ * vectors of 8 are two registers each: 24 accumulators in 32 registers.
  *
  * Divisions: the tile, tiles of each shape, the call. */
 #include "gemm.h"
@@ -40,13 +40,13 @@
 #define FLOATS(u, j) const vf b##j = (j) < nv ? v_load((const float *)VECTOR_AT(j, u)) : v_zero();
 #define LOWER(u, j) const vf b##j = (j) < nv ? v_load_lower_bf16(VECTOR_AT(j, u)) : v_zero();
 #define UPPER(u, j) const vf b##j = (j) < nv ? v_load_upper_bf16(VECTOR_AT(j, u)) : v_zero();
-/* One k for all rows: `offset`, with the weights `what` of the line u after w. */
+/* Multiply a[offset] of every row by the weights that `what` (FLOATS, LOWER, UPPER) loads from the line u after w. */
 #define STEP(what, u, offset)         \
     {                                 \
         VECTORS(what, u)              \
         ROWS2(MULTIPLY_ROW, (offset)) \
     }
-/* All of A1 or A2; w is at the part's first k before and behind its last k after. */
+/* Multiply all of A1 (p = 0) or A2 (p = 1). w points at the weights of the part's first k and moves past its last k. */
 #define PART_F32(p)                                                              \
     {                                                                            \
         const float *const *const rows = t->a[p];                                \
@@ -60,7 +60,7 @@
         }                                                                        \
         for (; k < count; k++, w += LINE) STEP(FLOATS, 0, k)                     \
     }
-/* A line holds two k. When A1 ends in the middle of one, A2 begins with its upper half. */
+/* As PART_F32, but a line holds two k. If A1 ends in the middle of a line, A2 begins with its upper half. */
 #define PART_BF16(p)                                    \
     {                                                   \
         const float *const *const rows = t->a[p];       \
@@ -116,7 +116,7 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
         tile(s, t, mr, nv, RILL_DTYPE_BF16);                         \
     }
 
-/* Rows for strips of 4 vectors. With NEON the weights alone take 8 registers of 32. */
+/* Maximum rows of a tile of 4 vectors. With NEON the weights alone take 8 of the 32 registers. */
 #if defined(RILL_VEC_NEON)
 #define MAX_ROWS_OF_4 2
 #else
@@ -137,7 +137,7 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
     }
 #define TILE_MAX_ROWS {0, 0, 6, 0, MAX_ROWS_OF_4, 0, 0, 0, 1}
 
-/* Panels are 2, 4, 6 or 8 vectors wide. With few rows, wide strips keep enough chains in flight. */
+/* Panels are 2, 4, 6 or 8 vectors wide. With few rows, wide strips keep enough FMA chains in flight. */
 static size_t strip_vectors(size_t remaining, size_t rows)
 {
     if (rows == 1 && remaining == 8) return 8;
@@ -149,7 +149,7 @@ TILES
 /* clang-format on */
 
 #if defined(RILL_VEC_NEON)
-/* bf16 input and its widened form take twice the registers. */
+/* bf16 weights and their widened values take twice the registers, so strips are narrower. */
 static size_t bf16_vectors(size_t remaining, size_t rows)
 {
     return rows == 1 && remaining >= 4 ? 4 : 2;
@@ -166,7 +166,7 @@ static const tile_set bf16_tiles = {.tile = SHAPES(bf16), .max_rows = TILE_MAX_R
 #if defined(RILL_SET_INT8)
 #define gemm_int8 RILL_SET_INT8(rill_gemm_u8s8)
 #else
-/* The reference code, whose sums are exact, with this set's epilogue: bit-identical to the other sets. */
+/* The reference int8 GEMM, whose sums are exact, with this set's epilogue: bit-identical to the other sets. */
 static void gemm_int8(const rill_gemm *g, rill_pool *pool)
 {
     rill_gemm plain = *g;

@@ -1,13 +1,14 @@
 /* gemm.h (vector): shared by the GEMMs of all weight types: tile shape, panels and strips, the right edge of C,
  * epilogues, and division among threads.
  *
- * A tile is up to MR rows by nv vectors of columns, held in registers while k runs over all of K. A panel (internal.h)
- * is walked once per tile of rows, its blocks side by side, each one sequential stream. Every layout has 64-byte lines
- * with 4 bytes for each of 16 columns, so a vector is at the same offset in all of them.
+ * A tile is up to MR rows by nv vectors of columns of C, held in registers while k runs over all of K. A panel
+ * (internal.h) is cut into strips of nv vectors. Each tile reads its strip's blocks side by side, each block as a
+ * sequential stream. Every layout has 64-byte lines with 4 bytes for each of 16 columns, so a vector is at the same
+ * offset in all of them.
  *
  * Invariant: the tile shape only decides which elements are computed together, never how one is computed. Therefore K
- * is never split, neither between threads nor between accumulators, although two chains per element would hide latency
- * better at M = 1.
+ * is never split, neither between threads nor between accumulators. Two FMA chains per element would hide latency
+ * better for a single row.
  *
  * A file that includes this defines its tiles, fills a tile_set and calls run_gemm(). */
 #ifndef RILL_KERNELS_VECTOR_GEMM_H
@@ -18,47 +19,47 @@
 #include "vector.h"
 
 #define MR 8     /* maximum rows of a tile */
-#define GROUP 96 /* rows that pass through a panel before the next panel: their A stays in L2 */
-#define FLOPS_PER_NS (VL == 16 ? 100.0 : 50.0) /* order of magnitude, to decide what is worth a thread */
+#define GROUP 96 /* maximum rows multiplied by a panel before the next panel: their A stays in L2 */
+#define FLOPS_PER_NS (VL == 16 ? 100.0 : 50.0) /* rough speed, to estimate a call's time */
 
 #define WIDE ((size_t)64) /* maximum columns of a tile */
 #define LINE 64           /* bytes of a line of packed weights */
-#define AHEAD 2           /* prefetched lines per four k */
-#define AHEAD_ROWS 4      /* tiles of fewer rows are too short to prefetch */
+#define AHEAD 2           /* lines of the next panel prefetched per four k */
+#define AHEAD_ROWS 4      /* tiles of fewer rows take too little time to prefetch */
 
-/* Up to MR rows; pointers are at the strip's first column. Tiles read and write whole vectors. */
+/* A tile's up to MR rows. `add` and `c` point at the strip's first column. Tiles read and write whole vectors. */
 typedef struct tile_rows {
     const float *a[2][MR];
-    const void *q[MR];    /* U8S8: the quantised row, instead of a */
-    float scale[MR];      /* scale of each row */
+    const void *q[MR];    /* U8S8: each quantised row of A; replaces a */
+    float scale[MR];      /* U8S8: scale of each quantised row */
     const float *add[MR]; /* read only if strip.adds, and then never NULL */
     float *c[MR];
-    const char *ahead; /* prefetched from the next panel while this tile is computed: AHEAD lines per four k ... */
-    size_t ahead_step; /* ... this many bytes apart */
+    const char *ahead; /* first address in the next panel that this tile prefetches: AHEAD lines per four k */
+    size_t ahead_step; /* bytes between prefetched lines */
 } tile_rows;
 
-/* Columns of one panel: nv vectors; at its right edge C may have fewer columns. */
+/* A strip: nv vectors of columns of one panel. At the right edge of C, only the first `columns` of them exist in C. */
 typedef struct strip {
-    const char *w;       /* packed, the strip's first line */
+    const char *w;       /* packed weights, the strip's first line */
     size_t block_stride; /* bytes from block to block */
     size_t k[2];         /* columns of A1 and A2 (0 when there is no A2) */
-    int adds;            /* rows have addends */
+    int adds;            /* whether tile_rows.add is used */
     size_t nv, first, columns;
     const float *scale;    /* U8S8: weight scales, from the strip's first column on */
-    const int32_t *offset; /* U8S8: initial sums, which cancel the rows' offset of 128 */
-    float start[WIDE];     /* bias, then zeros */
+    const int32_t *offset; /* U8S8: initial sums, which cancel the +128 of quantised rows */
+    float start[WIDE];     /* bias of each column, or 0 */
     const char *ahead;     /* part of the next panel that the strip's tiles prefetch: start and bytes */
     size_t ahead_bytes;
 } strip;
 
 typedef void (*tile_fn)(const strip *s, const tile_rows *t);
 
-/* The tiles of one weight type, by vectors and rows, with the maximum rows for each number of vectors. */
+/* Tile functions of one weight type, tile[vectors][rows], and the maximum rows for each number of vectors. */
 typedef struct tile_set {
     tile_fn tile[9][MR + 1];
     size_t max_rows[9];
     size_t (*vectors)(size_t remaining,
-                      size_t rows); /* vectors of the next strip, with `remaining` vectors left in the panel */
+                      size_t rows); /* nv of the panel's next strip; `remaining`: vectors left in the panel */
 } tile_set;
 
 /* Quantised rows of A for U8S8; NULL for other weight types. */
@@ -82,8 +83,8 @@ typedef struct quantised {
 #define VECTOR_AT(j, u) (w + (size_t)((j)*VL / 16) * block_stride + (j)*VL % 16 * 4 + LINE * (u))
 
 #if VL == 16
-/* Tile shapes for 32 vector registers: the instances a file makes with TILE(mr, nv), their table, and the whole panel
- * as one strip. */
+/* Tile shapes for 32 vector registers. TILES instantiates the including file's TILE(mr, nv); SHAPES makes the table of
+ * the instances. The whole panel is one strip. */
 /* clang-format off */
 #define TILES                                                                                              \
     TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1) TILE(7, 1) TILE(8, 1)                \
@@ -126,7 +127,7 @@ typedef struct edge {
 
 static const float zero_row[WIDE];
 
-/* A call as its panels see it: rows [begin, begin + rows) of g, quantised or not. */
+/* Rows [begin, begin + rows) of the GEMM g, divided into `groups` row groups. q: their quantised rows of A, or NULL. */
 typedef struct division {
     const rill_gemm *g;
     const tile_set *tiles;
@@ -134,7 +135,8 @@ typedef struct division {
     size_t begin, rows, groups;
 } division;
 
-/* Rows [begin, end) of a call in tiles for strips of nv vectors. Their operand rows are looked up once for all panels. */
+/* Rows [begin, end) of a GEMM, split into `count` tiles for strips of nv vectors. While nv stays the same, all strips
+ * reuse the operand rows that were looked up. */
 typedef struct row_group {
     const division *d;
     size_t begin, end, nv, count;
@@ -211,7 +213,7 @@ RILL_INLINE vf epilogue_vector(vf x, rill_epilogue e)
     return x;
 }
 
-/* Apply the epilogue to a tile's output, still in L1. */
+/* Apply the epilogue to `columns` elements of a row of C, which the tile left in L1. */
 static void apply_epilogue(float *c, size_t columns, rill_epilogue e)
 {
     for (size_t j = 0; j < columns; j += VL)
@@ -240,7 +242,7 @@ static void run_strip(row_group *group, const strip *s)
     }
 }
 
-/* Assign the strip its share of the next panel to prefetch: shares are divided among groups, and among strips by width. */
+/* Assign the strip its share of the next panel to prefetch. Row groups share by rows, strips by columns. */
 static void look_ahead(const row_group *group, size_t index, size_t column, strip *s)
 {
     const division *d = group->d;
@@ -289,9 +291,9 @@ static void run_panel(row_group *group, size_t index)
     }
 }
 
-/* ---- the division of the call ---------------------------------------------------------------------------- */
+/* ---- division among threads ------------------------------------------------------------------------------ */
 
-/* A call is panels x groups of rows; groups vary fastest so that a panel is reused while in cache. */
+/* Compute units [begin, end). A unit is a panel for one row group; row groups vary fastest to reuse a cached panel. */
 static void run_units(const void *arg, size_t begin, size_t end)
 {
     const division *d = arg;
@@ -309,7 +311,7 @@ static void run_units(const void *arg, size_t begin, size_t end)
     }
 }
 
-/* Rows [begin, begin + rows) of the product, at most `rate` flops per ns and thread. */
+/* Compute rows [begin, begin + rows) of C. `rate`, flops per ns and thread, is used to estimate the call's time. */
 static inline void run_gemm(const rill_gemm *g, const tile_set *tiles, const quantised *q, size_t begin, size_t rows,
                             double rate, rill_pool *pool)
 {

@@ -1,16 +1,17 @@
 /* gemm_u8s8.c (vector): C = epilogue(bias + add + [A1 A2] W^T) over int8 weights, rows of A quantised on the fly.
  *
- * A chunk of rows is quantised into scratch first, with one scale for all of [A1 A2], then multiplied as integers:
- * quantise.h. Compiled for AVX2, AVX-512 VNNI, and NEON with dotprod and with i8mm. Each set's header defines
+ * A chunk of rows is first quantised into scratch, each row of [A1 A2] with one scale, and then multiplied as integers,
+ * see quantise.h. Compiled for AVX2, AVX-512 VNNI, and NEON with dotprod and with i8mm. Each set's header defines
  *   element                type of a quantised value; store_elements(to, x) stores VL of them
- *   isum, iweights, irow   a register of sums; the weights of four k for their columns; four k of a row
- *   PER_VECTOR             registers of sums for VL columns; join(a, b) makes integers of two
- *   accumulate(s, row, w)  s plus the products, exactly
+ *   PER_VECTOR             number of registers that hold the sums of VL columns, 1 or 2
+ *   isum                   a register of sums, of VL / PER_VECTOR columns; join(a, b) makes VL sums of two registers
+ *   iweights, irow         a register of weights, four k of the columns of an isum; a register with four k of a row
+ *   accumulate(s, row, w)  s plus the products of row and w, exactly
  *
  * Divisions: primitives, the tile, tiles of each shape, the call. */
 #include "vector.h"
 
-/* ---- words ----------------------------------------------------------------------------------------------- */
+/* ---- primitives ------------------------------------------------------------------------------------------ */
 
 #if defined(RILL_VEC_NEON)
 #include "../arm/int8_neon.h"
@@ -24,7 +25,7 @@
 
 /* ---- the tile -------------------------------------------------------------------------------------------- */
 
-/* An accumulator j is for VL / PER_VECTOR columns; `wide` is how many there are in a row of the tile. */
+/* Accumulator j of row i is c_ij and sums VL / PER_VECTOR columns; `wide` is the number of accumulators per row. */
 #define DECLARE(i, j) isum c##i##j = isum_zero();
 #define DECLARE_ROW(i) VECTORS(DECLARE, i)
 #define POINT(i) const element *const a##i = (i) < mr ? t->q[i] : NULL;
@@ -108,7 +109,7 @@ RILL_INLINE void tile(const strip *s, const tile_rows *t, const int mr, const in
     }
 #define TILE_MAX_ROWS {0, 0, 6, 0, 2}
 
-/* A line of weights for up to 6 rows: 24 accumulators. */
+/* A strip has one line of weights for up to 6 rows, 24 accumulators; for 1 or 2 rows it has two lines. */
 static size_t strip_vectors(size_t remaining, size_t rows)
 {
     return rows <= 2 && remaining >= 4 ? 4 : 2;
@@ -125,7 +126,7 @@ static size_t strip_vectors(size_t remaining, size_t rows)
     }
 #define TILE_MAX_ROWS {0, 6, 2, 0, 1}
 
-/* Half a line of weights for up to 6 rows: 12 accumulators. */
+/* A strip has half a line of weights for up to 6 rows, 12 accumulators; for 1 or 2 rows it is wider. */
 static size_t strip_vectors(size_t remaining, size_t rows)
 {
     if (rows == 1 && remaining >= 4) return 4;

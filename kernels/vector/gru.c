@@ -1,4 +1,4 @@
-/* gru.c (vector): both parts of the gates to new h, a vector of hidden units at a time.
+/* gru.c (vector): GRU cell: new h from both parts of the gates, one vector of hidden units at a time.
  *
  * Invariant: a unit's result is a function of its gates and its previous h, whichever lane it falls in. */
 #include <assert.h>
@@ -6,7 +6,7 @@
 #include "vector.h"
 
 typedef struct cell_row {
-    const float *x, *gate, *prev; /* input, gates, previous h before the first column; NULL: the previous h is zero */
+    const float *x, *gate, *prev; /* rows of input, gates and previous h; prev is NULL if the previous h is zero */
     float *h;
     size_t width;
 } cell_row;

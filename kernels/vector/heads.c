@@ -1,11 +1,12 @@
 /* heads.c (vector): attention with heads of 32 or 64 columns, as translation models have them.
  *
- * With heads so narrow the sums over lanes cost more than the products. So scores are made for QUAD memory rows and HEADS
- * heads together, VL of them, whose sums share one transposition and come out as one vector: a head in each group of
- * four lanes, a memory row in each lane of it. The softmax runs on such vectors, all heads of them at once.
+ * With such narrow heads the sums over lanes cost more than the products. So the VL scores of HEADS heads and QUAD
+ * memory rows are computed together, and their sums over lanes share one transposition. The result is a vector of
+ * scores: each group of four lanes has one head, each lane of the group one memory row. The softmax processes HEADS
+ * heads at once.
  *
  * Invariant: a score is VL partial sums along the head (k ascending) added by v_sum's tree; the sum of the softmax is
- * four partial sums by memory row modulo 4, t ascending, added as (0+2)+(1+3); a context element is one chain, t
+ * four partial sums by memory row modulo 4, t ascending, added as (0+2)+(1+3); a context element is one FMA chain, t
  * ascending. So a row's result is a function of its own operands. NaN stays in its head: lanes of different heads never
  * meet.
  *
@@ -15,14 +16,14 @@
 
 #include "vector.h"
 
-#define QUAD ((size_t)4)       /* memory rows of a vector of scores */
-#define HEADS ((size_t)VL / 4) /* heads of a vector of scores */
+#define QUAD ((size_t)4)       /* memory rows in a vector of scores */
+#define HEADS ((size_t)VL / 4) /* heads in a vector of scores */
 #define STRIP 8                /* vectors of the context that are summed together */
 
-/* HEADS heads of one row. */
+/* HEADS heads of one row: operands and working memory. */
 typedef struct head_group {
     const float *query, *keys, *values;
-    const int32_t *path; /* NULL: memory row t is row t */
+    const int32_t *path; /* memory row t is row path[t] of keys and values; NULL: row t */
     size_t length, ld_keys, ld_values;
     float *out;
     _Alignas(64) float scale[VL]; /* [HEADS, QUAD] factors from exponentials to probabilities */
@@ -32,7 +33,7 @@ typedef struct head_group {
 
 /* ---- scores ---------------------------------------------------------------------------------------------- */
 
-/* Elementwise products of one memory row with the query, by head. nv: vectors of a head. */
+/* Multiply the query by one key: x[h] gets the VL partial sums of head h's score. nv: vectors of a head. */
 RILL_INLINE void multiply_key(vf x[], const float *query, const float *key, const int nv)
 {
     for (size_t h = 0; h < HEADS; h++, query += nv * VL, key += nv * VL) {
@@ -55,8 +56,8 @@ static void store_relative_bias(const rill_attention *a, head_group *g, size_t h
     }
 }
 
-/* Compute all scores, adding to the stored bias if `more`; entries after the last memory row become -infinity. Returns
- * their maxima, broadcast over a head's lanes. */
+/* Compute all scores; if `more`, add them to the bias stored in g->p. Entries after the last memory row become
+ * -infinity. Returns each head's maximum score, broadcast over the head's four lanes. */
 RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const int more)
 {
     const vf scale = v_set1(a->scale), lowest = v_set1(-INFINITY);
@@ -79,9 +80,9 @@ RILL_INLINE vf score(const rill_attention *a, head_group *g, const int nv, const
 
 /* ---- softmax --------------------------------------------------------------------------------------------- */
 
-/* Scores to exponentials; returns 1 / sum, broadcast over a head's lanes. The context is computed from the exponentials
- * and scaled at its end, so that nothing waits for the division. A NaN reaches all of its head through the sum, if not
- * through the maximum. */
+/* Replace scores by exponentials; returns 1 / sum of each head, broadcast over the head's four lanes. The context is
+ * summed from the exponentials and scaled at its end, so that nothing waits for the division. A NaN reaches all of its
+ * head through the sum, if not through the maximum. */
 static vf exponentials(head_group *g, vf max)
 {
     const size_t end = (g->length + QUAD - 1) / QUAD * VL;
@@ -94,7 +95,7 @@ static vf exponentials(head_group *g, vf max)
     return v_div(v_set1(1.0f), v_sum_quads(sum));
 }
 
-/* Write the probabilities to the caller's array. */
+/* Write the heads' attention weights to the caller's array; `ld` floats separate heads. */
 static void write_weights(head_group *g, vf scale, float *weights, size_t ld)
 {
     for (size_t t = 0; t < g->length; t += QUAD) {
@@ -112,13 +113,13 @@ static void write_weights(head_group *g, vf scale, float *weights, size_t ld)
 
 /* ---- context --------------------------------------------------------------------------------------------- */
 
-/* Named sums, see gemm.h. */
+/* Sums are named variables c0 to c7, which compilers keep in registers, see gemm.h. */
 #define SUMS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define DECLARE(i) vf c##i = v_zero();
 #define ADD(i) c##i = v_fma(v_set1(p[(i) / nv * QUAD]), v_load(value + (i)*VL), c##i);
 #define STORE(i) v_store(g->out + first + (i)*VL, v_mul(c##i, v_set1(scale[(i) / nv * QUAD])));
 
-/* Columns [first, first + STRIP * VL) of the part, those of STRIP / nv heads. */
+/* Compute columns [first, first + STRIP * VL) of the group's context, which are STRIP / nv heads of nv vectors. */
 RILL_INLINE void sum_strip(const head_group *g, size_t first, const size_t nv)
 {
     SUMS(DECLARE)

@@ -1,13 +1,14 @@
-/* lstm.c (vector): gates to new c and h, a vector of hidden units at a time.
+/* lstm.c (vector): LSTM cell: new c and h from the gates, one vector of hidden units at a time.
  *
- * Invariant: a unit's result is a function of its four gates and its previous c, whichever lane it falls in. Divisions
- * are what the cell waits for: sigmoid(i) tanh(g) and sigmoid(o) tanh(c) take one each, through their ratios (vec.h). */
+ * Invariant: a unit's result is a function of its four gates and its previous c, whichever lane it falls in. Vector
+ * divisions dominate the latency. So sigmoid(i) tanh(g) and sigmoid(o) tanh(c) take one division each, as v_ratio
+ * (vec.h). */
 #include <assert.h>
 
 #include "vector.h"
 
 typedef struct cell_row {
-    const float *gate, *prev; /* before NULL: the previous c is zero */
+    const float *gate, *prev; /* rows of gates and previous c; prev is NULL if the previous c is zero */
     float *c, *h;
     size_t width;
 } cell_row;

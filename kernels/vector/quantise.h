@@ -16,7 +16,7 @@
 
 /* ---- rows ------------------------------------------------------------------------------------------------ */
 
-/* The call, and the destination of its quantised rows. */
+/* A GEMM, and where to write scales and quantised values of its rows from `begin` on; stride: bytes between rows. */
 typedef struct quant_job {
     const rill_gemm *g;
     size_t begin, stride;
@@ -24,7 +24,7 @@ typedef struct quant_job {
     char *rows;
 } quant_job;
 
-/* Magnitudes compared as integers: a NaN compares larger than any number. */
+/* Lane maxima of `max` and the magnitudes of x[0..n), compared as integer bit patterns: a NaN exceeds any number. */
 RILL_INLINE vi max_magnitude(vi max, const float *x, size_t n)
 {
     size_t i = 0;
@@ -37,7 +37,7 @@ RILL_INLINE vi max_magnitude(vi max, const float *x, size_t n)
     return max;
 }
 
-/* Writes whole vectors past the end, so parts are written in order. */
+/* Quantise x[0..n) to `to`. The last vector may be written past to + n, so A1 must be quantised before A2. */
 RILL_INLINE void quantise(const float *x, size_t n, float inverse, element *to)
 {
     const vf by = v_set1(inverse);
@@ -50,7 +50,7 @@ RILL_INLINE void quantise(const float *x, size_t n, float inverse, element *to)
     for (; i < n; i += VL) store_elements(to + i, vi_nearest(v_mul(v_load_n(x + i, n - i), by)));
 }
 
-/* Write the integers of a row of zeros. */
+/* Write n quantised zeros. Whole vectors are written, past the end too. */
 RILL_INLINE void quantise_zeros(size_t n, element *to)
 {
     for (size_t i = 0; i < n; i += VL) store_elements(to + i, vi_set1(0));
@@ -80,8 +80,8 @@ static void quantise_rows(const void *arg, size_t begin, size_t end)
 
 /* ---- sums ------------------------------------------------------------------------------------------------ */
 
-/* start + float(sum) * (row scale * column scale). Not fused with the summation loop: that costs the compiler its
- * registers (measured: every sum stored at each k, a fifth of the speed). Row fields are copied to locals first, since
+/* C = start + float(sum) * (row scale * column scale). This is not fused with the summation loop, where it would make
+ * the compiler spill every sum at each k (measured: a fifth of the speed). Row fields are copied to locals first, since
  * stores may alias them and would force a reload per vector. */
 RILL_INLINE void store_columns(const strip *s, const tile_rows *t, int32_t (*sums)[WIDE], const int mr, const int nv,
                                const int adds)
@@ -113,7 +113,7 @@ RILL_INLINE void store_products(const strip *s, const tile_rows *t, int32_t (*su
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
 
-/* Multiply, assuming at most `rate` operations per ns and thread when threads are chosen. */
+/* Quantise and multiply all rows. `rate`, operations per ns and thread, is used to estimate the call's time. */
 static inline void run_u8s8(const rill_gemm *g, const tile_set *tiles, double rate, rill_pool *pool)
 {
     const size_t k = g->w->k, stride = rill_quant_stride(k, sizeof(element));
@@ -127,7 +127,7 @@ static inline void run_u8s8(const rill_gemm *g, const tile_set *tiles, double ra
     }
 }
 
-/* An instruction set with only an int8 GEMM: for other weights it calls the GEMM of the set below. */
+/* An instruction set that adds only an int8 GEMM: other weight types use the GEMM of the set that it extends. */
 #if defined(RILL_SET_BELOW)
 static void gemm(const rill_gemm *g, rill_pool *pool)
 {

@@ -1,14 +1,14 @@
-/* rows.c (vector): operations that treat rows as wholes (gather, embedding, layer norm) and elementwise functions.
+/* rows.c (vector): operations on whole rows (embedding, layer norm) and elementwise functions.
  *
- * Copying is left to memcpy through the reference's gather. Sums over a row run in VL partial sums and one tree:
- * a function of the width alone. */
+ * Gather is the reference's, which uses memcpy. A sum over a row has VL partial sums, added in one tree, so the order
+ * of additions depends only on the width. */
 #include <assert.h>
 
 #include "vector.h"
 
 /* ---- embedding ------------------------------------------------------------------------------------------- */
 
-/* VL elements, `step` apart; zeros past the end. */
+/* Load min(n, VL) floats that are `step` floats apart; the other lanes are zero. */
 RILL_INLINE vf load_lines(const float *from, size_t step, size_t n)
 {
     float each[VL] = {0};

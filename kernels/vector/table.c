@@ -1,4 +1,4 @@
-/* table.c (vector): the operations this instruction set overrides. Gather is memcpy in every table. */
+/* table.c (vector): the operations that this instruction set overrides. Gather stays plain C, since it is memcpy. */
 #include "vector.h"
 
 void RILL_FN(rill_kernels_init)(rill_kernels *k)

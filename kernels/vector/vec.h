@@ -6,7 +6,7 @@
  *   vf VL floats   vi VL int32   vm a lane predicate   v4 four floats
  *   ve a float of a row of A, multiplied by vectors of weights: ve_load(p), ve_fma(x, b, c) x*b + c
  *   vm_first(n)                  the first n lanes, all if n >= VL
- *   v_load_first / v_store_first only these lanes are read (others zero) or written
+ *   v_load_first, v_store_first  read or write only the first n lanes; the others are read as zero
  *   v_max(a, b), v_min(a, b)     b if either is NaN: so v_max(limit, x) keeps a NaN x
  *   v_fma(a, b, c) a*b + c       v_fnma(a, b, c) c - a*b
  *   v_not_less(a, b)             a >= b, or either NaN
@@ -15,13 +15,13 @@
  *   v_load_lower_bf16(p)         VL pairs of bf16 at p: the first of each as fp32; _upper_: the second
  *   vi_magnitude(x)              the bits of |x|, which compare as integers, a NaN above all
  *   vi_nearest(x)                round x to integer, ties to even
- *   v_fold_sum(x), v_fold_max(x) halve the lanes of x until four are left, upper half onto lower
- *   v4_sum(x), v4_max(x)         (0+2)+(1+3), and likewise; v4_sum4(a, b, c, d) four such sums
+ *   v_fold_sum(x), v_fold_max(x) fold the upper half of x onto the lower half until four lanes are left
+ *   v4_sum(x), v4_max(x)         lanes (0+2)+(1+3), and the same for the maximum; v4_sum4(a, b, c, d) four such sums
  *
- * Invariant: no result depends on the lane. Tails use predicates and the same instructions as whole vectors, never a
- * scalar loop. Sums over lanes use one fixed tree (v_sum), so they are functions of the row alone.
+ * Invariant: no result depends on the lane that computes it. Tails use predicates and the same instructions as whole
+ * vectors, never a scalar loop. Sums over lanes use one fixed tree (v_sum), so they are functions of the row alone.
  *
- * Sources: exp by reduction to |r| <= ln2/2 and a degree 6 polynomial 1 + r + r^2 q(r), q fitted by a Remez exchange
+ * Methods: exp by reduction to |r| <= ln2/2 and a degree 6 polynomial 1 + r + r^2 q(r), q fitted by a Remez exchange
  * weighted for accuracy of both exp and expm1; tanh = expm1(2x) / (expm1(2x) + 2). Measured bounds: docs/kernels.md. */
 #ifndef RILL_KERNELS_VEC_H
 #define RILL_KERNELS_VEC_H
@@ -58,13 +58,13 @@ RILL_INLINE float vi_hmax_as_float(vi x)
     return value;
 }
 
-/* Four such sums at once, each with v_sum's own tree except that the last two additions are shared: (0+2)+(1+3). */
+/* v_sum of four vectors at once, bit-identical to v_sum of each: the tree of additions is the same. */
 RILL_INLINE v4 v_sum4(vf a, vf b, vf c, vf d)
 {
     return v4_sum4(v_fold_sum(a), v_fold_sum(b), v_fold_sum(c), v_fold_sum(d));
 }
 
-/* The sums over lanes of VL vectors at once: those of x[t][h] in lane 4h + t. The tree is v_sum's. */
+/* v_sum of VL vectors at once: lane 4h + t of the result is the sum of x[t][h], added in v_sum's tree. */
 RILL_INLINE vf v_sum_heads(const vf x[4][VL / 4])
 {
     const vf a = v_fold_heads(x[0]), b = v_fold_heads(x[1]), c = v_fold_heads(x[2]), d = v_fold_heads(x[3]);
@@ -100,7 +100,7 @@ RILL_INLINE void v_store_n(float *p, size_t n, vf x)
 
 /* ---- exp, tanh, sigmoid ---------------------------------------------------------------------------------- */
 
-/* x = n ln2 + r: gives n, sets *r. ln2 in two parts keeps r exact to the last bit for |n| <= 150. */
+/* x = n ln2 + r: returns n, sets *r. ln2 in two parts keeps r exact to the last bit for |n| <= 150. */
 RILL_INLINE vf v_reduce_ln2(vf x, vf *r)
 {
     const vf n = v_round(v_mul(x, v_set1(1.44269504f)));
@@ -145,7 +145,8 @@ RILL_INLINE vf v_add_exp(vf sum, vf x)
     return v_fma(v_fma(q, f, v_set1(1.0f)), v_low_bits_as_exponent(n), sum);
 }
 
-/* A deferred quotient: a product of two costs one division instead of two, with as many roundings. */
+/* A quotient over / under whose division is deferred: the product of two quotients then costs one division instead of
+ * two, with as many roundings. */
 typedef struct v_ratio {
     vf over, under;
 } v_ratio;

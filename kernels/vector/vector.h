@@ -26,7 +26,8 @@ void RILL_FN(rill_gelu_tanh_f32)(size_t n, const float *x, float *y);
 void RILL_FN(rill_gelu_sigmoid_f32)(size_t n, const float *x, float *y);
 void RILL_FN(rill_gru_f32)(const rill_gru *g, rill_pool *pool);
 
-/* heads.c: row r of an attention for which rill_attention_takes_heads() holds, with at most this memory length. */
+/* heads.c: rill_attention_heads() computes row r if rill_attention_takes_heads() is true and the row's slot has at most
+ * RILL_HEADS_LENGTH memory rows. */
 #define RILL_HEADS_LENGTH ((size_t)512)
 int RILL_FN(rill_attention_takes_heads)(const rill_attention *a);
 void RILL_FN(rill_attention_heads)(const rill_attention *a, size_t r);

@@ -1,6 +1,6 @@
-/* int8_avx2.h: the int8 primitives of vector/gemm_u8s8.c in AVX2: rows have 16-bit elements, weights are widened to 16
- * bits, and vpmaddwd adds 2 products exactly. (vpmaddubsw, with twice the products, saturates at 16 bits: 255 * 127 * 2
- * does not fit.) */
+/* int8_avx2.h: the int8 primitives of vector/gemm_u8s8.c in AVX2. Rows have 16-bit elements, weights are widened to 16
+ * bits, and vpmaddwd adds pairs of products exactly. (vpmaddubsw does twice the products but saturates at 16 bits,
+ * which 255 * 127 * 2 does not fit.) */
 #ifndef RILL_KERNELS_INT8_AVX2_H
 #define RILL_KERNELS_INT8_AVX2_H
 
@@ -35,7 +35,7 @@ RILL_INLINE void store_elements(element *to, vi x)
     const __m128i low = _mm256_castsi256_si128(x), high = _mm256_extracti128_si256(x, 1);
     _mm_storeu_si128((__m128i *)(void *)to, _mm_packs_epi32(low, high));
 }
-/* Two accumulators hold two partial sums each for 4 columns. */
+/* Sums of 8 columns: each of the two accumulators holds two partial sums for each of 4 columns. */
 RILL_INLINE vi join(isum even, isum odd)
 {
     return _mm256_permute4x64_epi64(_mm256_hadd_epi32(even, odd), 0xd8);

@@ -1,5 +1,5 @@
-/* int8_vnni.h: the int8 primitives of vector/gemm_u8s8.c in AVX-512 VNNI: rows are bytes offset by 128, since vpdpbusd
- * needs one unsigned operand; 4 products per lane and instruction. */
+/* int8_vnni.h: the int8 primitives of vector/gemm_u8s8.c in AVX-512 VNNI. Rows are bytes offset by 128, since vpdpbusd
+ * needs one unsigned operand. One instruction adds 4 products per lane. */
 #ifndef RILL_KERNELS_INT8_VNNI_H
 #define RILL_KERNELS_INT8_VNNI_H
 
@@ -33,7 +33,7 @@ RILL_INLINE void store_elements(element *to, vi x)
 {
     _mm_storeu_si128((__m128i *)to, _mm512_cvtepi32_epi8(_mm512_add_epi32(x, _mm512_set1_epi32(128))));
 }
-/* Store four such vectors, with a third of the instructions: pack within 128-bit lanes, then permute their quarters. */
+/* store_elements for four vectors, with a third of the instructions: pack within 128-bit lanes, then permute dwords. */
 RILL_INLINE void store_four(element *to, vi a, vi b, vi c, vi d)
 {
     const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

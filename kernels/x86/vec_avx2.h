@@ -98,7 +98,7 @@ static inline vf v_pow2(vf n)
     const vi e = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(e, 23));
 }
-/* x * 2^n, n integral in [-152, 128]: in two halves, since 2^n alone may not be a float. */
+/* x * 2^n, n integral in [-152, 128]. n is split into two halves, since 2^n alone may not be a float. */
 static inline vf v_scale2(vf x, vf n)
 {
     const vi exponent = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(exponent, 1);
@@ -142,7 +142,7 @@ static inline v4 v_fold_max(vf x)
     return _mm_max_ps(v_lower_half(x), v_upper_half(x));
 }
 
-/* Part of v_sum_heads (vec.h): fold each vector to one group of four lanes, and join two. */
+/* Part of v_sum_heads (vec.h): fold each of two vectors to four lanes, and join the results in one vector. */
 static inline vf v_fold_heads(const vf x[2])
 {
     return v_add(_mm256_permute2f128_ps(x[0], x[1], 0x20), _mm256_permute2f128_ps(x[0], x[1], 0x31));

@@ -14,7 +14,7 @@
 #define RILL_FN(op) op##_avx512vnni
 #define RILL_SET RILL_ISA_AVX512_VNNI
 #define RILL_SET_NAME "avx512vnni"
-#define RILL_SET_BELOW(op) op##_avx512 /* this set has only an int8 GEMM; all other operations are that set's */
+#define RILL_SET_BELOW(op) op##_avx512 /* this set has only an int8 GEMM; all other operations are AVX-512's */
 #else
 #define RILL_FN(op) op##_avx512
 #define RILL_SET RILL_ISA_AVX512
@@ -28,7 +28,7 @@ typedef __mmask16 vm;
 
 #include "vec_words.h"
 
-/* An offset load that drops the lower halves needs no arithmetic and no mask register. */
+/* A masked load of 16-bit elements zeroes the lower halves, so no arithmetic is needed. */
 static inline vf v_load_upper_bf16(const void *p)
 {
     return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(0xaaaaaaaau, p));
@@ -138,7 +138,7 @@ static inline void vi_store_packed(int32_t *p, unsigned bits, vi x)
     _mm512_storeu_si512(p, _mm512_maskz_compress_epi32((vm)bits, x));
 }
 
-/* Part of v_sum_heads (vec.h): fold each vector to one group of four lanes, and join four. */
+/* Part of v_sum_heads (vec.h): fold each of four vectors to four lanes, and join the results in one vector. */
 static inline vf v_fold_heads(const vf x[4])
 {
     const vf a = v_add(_mm512_shuffle_f32x4(x[0], x[1], 0x44), _mm512_shuffle_f32x4(x[0], x[1], 0xee));

@@ -1,7 +1,7 @@
-/* vec_words.h: primitives common to all x86 sets, apart from the width in intrinsic names. Included by a set's header,
- * which has defined VL, vf, vi and
+/* vec_words.h: primitives that differ between x86 sets only in the vector width of the intrinsics' names. A set's
+ * header includes this file after it has defined VL, vf, vi and
  *   RILL_MM(op)      the intrinsic of that name for this width
- *   RILL_MM_INT(op)  likewise, of vectors as bits */
+ *   RILL_MM_INT(op)  the same for an intrinsic on whole integer vectors (_si256, _si512) */
 #ifndef RILL_KERNELS_VEC_WORDS_H
 #define RILL_KERNELS_VEC_WORDS_H
 
@@ -43,7 +43,7 @@ static inline vf v_fma(vf a, vf b, vf c)
 {
     return RILL_MM(fmadd_ps)(a, b, c);
 }
-typedef vf ve; /* broadcast once, reused for all vectors */
+typedef vf ve; /* a float of a row of A, broadcast once and reused for all vectors of weights */
 static inline ve ve_load(const float *p)
 {
     return v_set1(*p);
@@ -111,7 +111,7 @@ static inline vf v_low_bits_as_exponent(vf x)
     return (vf)RILL_MM(slli_epi32)((vi)x, 23);
 }
 
-/* In every group of four lanes: lanes 0 1 of a and b, lanes 2 3 of a and b; then 0 2 and 1 3. */
+/* In every group of four lanes, two lanes of a and two of b: lanes 0 1 (lower), 2 3 (upper), 0 2 (even), 1 3 (odd). */
 static inline vf v_lower_pairs(vf a, vf b)
 {
     return RILL_MM(shuffle_ps)(a, b, 0x44);

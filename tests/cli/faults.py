@@ -176,8 +176,8 @@ class Bench:
             same = same and all(got["files"].get(o) == right["files"][o] for o in scenario.outputs)
             same = same and all(got["files"].get(r, b"") != OLD.encode() for r in scenario.reports)
             return None if same else "ends well, and something is missing"
-        if harmless:
-            return f"fails, though nothing did: {got['err'][-200:]}"
+        if harmless or (kind == "thread" and scenario.name == "threads"):
+            return f"fails, though nothing did, or one thread suffices: {got['err'][-200:]}"
         if struck and not any(name.encode() in got["err"] for name in struck):
             return f"does not name {struck}: {got['err'][-200:]}"
         return None if got["err"] else "fails without a word"
@@ -220,15 +220,17 @@ class Bench:
                 chosen = range(1, n + 1) if every else sorted({1, n, 1 + len(scenario.name) * 7 % n}) if n else []
                 for number in chosen:
                     fault = f"{kind}:{number}{'+' if plus else ''}:{action.rstrip('+')}"
-                    self.try_one(scenario, right, kind, action.rstrip("+"), fault)
+                    self.try_one(scenario, right, kind, action.rstrip("+"), fault, number)
 
-    def try_one(self, scenario, right, kind, action, fault):
+    def try_one(self, scenario, right, kind, action, fault, number):
         got = self.run(scenario, fault)
         if action == "SHRINK":
             self.restore()
         self.runs += 1
         self.struck += bool(got["log"])
         trouble = self.judge(scenario, right, got, kind, action)
+        if not trouble and scenario.name == "workers" and kind == "thread" and number > 1 and got["code"] != right["code"]:
+            trouble = f"one worker suffices: {got['err'][-200:]}"
         if trouble:
             self.bad.append(f"{scenario.name}, {fault} ({got['log'].strip()}): {trouble}")
 

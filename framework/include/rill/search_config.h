@@ -42,7 +42,7 @@ RILL_API void rill_option_source_free(rill_option_source *layer); /* NULL is all
 
 /* Set an option: a setting, a name of rill_chain_table() or rill_output_table(), or an option of a registered domain (rill_domain.options).
  * "-" and "_" are equivalent. The value is checked on its own, not against other options. A second, different value of an option is
- * refused, under an alias too; but a second scheduler replaces the first, and heuristics and scorers are added to the list.
+ * refused, under an alias too. Heuristics and scorers may be set repeatedly: each is added to the list.
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_set(rill_option_source *layer, const char *name, const char *value);
 
