@@ -191,9 +191,9 @@ rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, int int8)
     if (isa & RILL_ISA_AVX512) return (rill_peak_loop){.run = fma_avx512, .work = pass_flops(16)};
     if (isa & RILL_ISA_AVX2) return (rill_peak_loop){.run = fma_avx2, .work = pass_flops(8)};
 #elif defined(RILL_KERNELS_ARM)
-    if (int8 && (isa & RILL_ISA_NEON_I8MM)) return (rill_peak_loop){.run = dot_i8mm, .work = flops_of(32)};
-    if (int8 && (isa & RILL_ISA_NEON_DOTPROD)) return (rill_peak_loop){.run = dot_dotprod, .work = flops_of(16)};
-    if (!int8 && (isa & RILL_ISA_NEON)) return (rill_peak_loop){.run = fma_neon, .work = flops_of(4)};
+    if (int8 && (isa & RILL_ISA_NEON_I8MM)) return (rill_peak_loop){.run = dot_i8mm, .work = pass_flops(32)};
+    if (int8 && (isa & RILL_ISA_NEON_DOTPROD)) return (rill_peak_loop){.run = dot_dotprod, .work = pass_flops(16)};
+    if (!int8 && (isa & RILL_ISA_NEON)) return (rill_peak_loop){.run = fma_neon, .work = pass_flops(4)};
 #endif
     (void)isa;
     return (rill_peak_loop){.run = int8 ? dot_plain_int8 : fma_plain, .work = 2.0 * 32.0 * ITERATIONS};
