@@ -33,7 +33,7 @@ typedef struct eval {
     cli_input input;
     const cli_metric_kind *kind;
     cli_verdict *verdict;    /* [n] */
-    unsigned char *numbered; /* [n] with numbered lines: a line for this reference was read, possibly empty */
+    unsigned char *numbered; /* [n] only if lines are numbered; 1: this reference's line was read, even if empty */
     cli_output_format form;
     cli_counts counts;
 } eval;

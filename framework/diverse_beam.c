@@ -25,7 +25,7 @@ enum { NO_RANK = -1 };
 typedef struct group_chooser {
     timestep *t;
     const item *it;
-    int32_t n_chosen;        /* number of children chosen so far, stored at the start of t->heads */
+    int32_t n_chosen;        /* number of children chosen so far; the children are at the start of t->heads */
     int32_t *places_left;    /* [groups] number of free places of a group */
     int32_t *first_rank;     /* [groups] rank of the group's first hypothesis, or NO_RANK, ... */
     int32_t *next_rank;      /* [width] ... and rank of the next hypothesis in the same group */

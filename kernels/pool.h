@@ -40,7 +40,7 @@ rill_pool *rill_pool_init(void *mem, unsigned threads);
 /* Stop and join the workers. NULL is allowed. No run may be in progress. The caller may then reuse mem. */
 void rill_pool_finish(rill_pool *pool);
 
-/* Threads of the pool, the caller included; 1 for NULL. Any thread. */
+/* Return the number of threads of the pool, including the caller; 1 if `pool` is NULL. May be called from any thread. */
 unsigned rill_pool_threads(const rill_pool *pool);
 
 /* The largest multiple of the number of threads that is <= `chunks`, or `chunks` itself if smaller than that number.

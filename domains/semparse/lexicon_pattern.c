@@ -170,8 +170,8 @@ static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *rea
     return RILL_OK;
 }
 
-/* Whether a class may occur in a left context. Left contexts match the output so far, where a number
- * is already a mention or a plain token. */
+/* Whether a class may occur in a left context. Left contexts match words that are already
+ * rewritten, where numbers have become mentions or plain tokens. */
 static int is_left_class(rill__pattern_class kind)
 {
     return kind == RILL__WORD || kind == RILL__TYPE || kind == RILL__ANY || kind == RILL__START;

@@ -38,7 +38,7 @@ static size_t output_width(const rill_network *network, const dev_op *op)
     }
 }
 
-/* The tensor that an operation overwrites completely and can also write rounded; -1: none. */
+/* The tensor of which an operation writes every element, so that it can write a bf16 or fp16 copy too; -1: none. */
 static int32_t output_tensor(const rill_network *network, const dev_graph *p, const dev_op *op)
 {
     const size_t width = output_width(network, op);

@@ -64,8 +64,8 @@ struct script_chunk {
 
 enum { HEADER = (sizeof(script_chunk) + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT };
 
-/* Return the size class of a block of `size` bytes. Classes are BLOCK_ALIGNMENT bytes apart up to FINE_CLASSES_MAX,
- * then COARSE_CLASS_STEP bytes apart up to MAX_CARVED_BLOCK, the usual size of a timestep's arrays. */
+/* Return the index of the size class of a block of `size` bytes. Class sizes grow by BLOCK_ALIGNMENT up to
+ * FINE_CLASSES_MAX, then by COARSE_CLASS_STEP up to MAX_CARVED_BLOCK. A timestep's arrays are usually below that. */
 static size_t size_class(size_t size)
 {
     return size <= FINE_CLASSES_MAX

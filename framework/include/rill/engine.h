@@ -191,8 +191,9 @@ RILL_API void rill_settings_cost(const rill_settings *resolved, const rill_domai
                                  rill_cost *out);
 
 /* Submit a request; *id is its result's id. `id` may be NULL.
- *   RILL_OK · RILL_AGAIN (queue full) · RILL_ERR_OPTION (its settings or options; arguments that create() refuses) · RILL_ERR_ABI (its
- *   size) · RILL_ERR_MEMORY; on any failure nothing was queued and the engine remains usable */
+ *   RILL_OK · RILL_AGAIN (queue full) · RILL_ERR_OPTION (a setting or option of the request is invalid, or create() of a
+ *   heuristic or scorer refuses its arguments) · RILL_ERR_ABI (struct_size is wrong) · RILL_ERR_MEMORY;
+ *   on any failure nothing was queued and the engine remains usable */
 RILL_API rill_status rill_engine_submit_request(rill_engine *engine, const rill_request *request, int64_t *id);
 
 /* Cancel an input that has no result yet. Its states are freed at once, or when its submitted calls are collected (domain.h), and its
