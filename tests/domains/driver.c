@@ -113,6 +113,7 @@ typedef struct asked {
     int32_t wanted[MANY_ROWS], legal_set[MANY_ROWS];
     uint64_t *legal;                 /* [SETS, words] */
     int32_t *pick_row, *pick_action; /* [rows * actions] */
+    float *logp;                     /* [actions] of the row that is compared */
 } asked;
 
 static void draw_sets(asked *x, const rill_domain_info *info, int32_t n, uint64_t *state)
@@ -153,9 +154,10 @@ static void draw_ask(asked *x, const rill_domain_info *info, int32_t n, uint64_t
     x->request.pick_action = x->pick_action;
 }
 
-static void compare_row(const rill_score_request *request, const rill_score_result *all, const rill_score_result *found,
-                        int32_t r)
+static void compare_row(asked *x, const rill_score_result *all, const rill_score_result *found, int32_t r,
+                        int32_t actions)
 {
+    const rill_score_request *request = &x->request;
     const int32_t max_n = request->row_max_choices != NULL ? request->row_max_choices[r] : request->max_choices;
     const size_t from = (size_t)r * (size_t)all->stride;
     int32_t n = 0, n_found = found->count[r];
@@ -172,13 +174,10 @@ static void compare_row(const rill_score_request *request, const rill_score_resu
         assert_memory_equal(&found->logp[from + (size_t)j], &all->logp[from + (size_t)i], sizeof(float));
         j++, n++;
     }
-    for (int32_t q = rill_score_request_first_pick(request, r); q < request->n_picks && request->pick_row[q] == r;
-         q++) {
-        float expected = -INFINITY;
-        for (int32_t i = 0; i < all->count[r]; i++)
-            if (all->action[from + (size_t)i] == request->pick_action[q]) expected = all->logp[from + (size_t)i];
-        assert_memory_equal(&found->pick_logp[q], &expected, sizeof expected);
-    }
+    for (int32_t i = 0; i < actions; i++) x->logp[i] = -INFINITY;
+    for (int32_t i = 0; i < all->count[r]; i++) x->logp[all->action[from + (size_t)i]] = all->logp[from + (size_t)i];
+    for (int32_t q = rill_score_request_first_pick(request, r); q < request->n_picks && request->pick_row[q] == r; q++)
+        assert_memory_equal(&found->pick_logp[q], &x->logp[request->pick_action[q]], sizeof *x->logp);
 }
 
 void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, const rill_domain_info *info,
@@ -188,10 +187,11 @@ void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, 
     answer all = answer_make(MANY_ROWS, info->actions), found = answer_make(MANY_ROWS, info->actions);
     asked x = {.legal = calloc(SETS * words_of(info->actions), sizeof(uint64_t)),
                .pick_row = calloc(entries, sizeof(int32_t)),
-               .pick_action = calloc(entries, sizeof(int32_t))};
+               .pick_action = calloc(entries, sizeof(int32_t)),
+               .logp = calloc((size_t)info->actions, sizeof(float))};
     uint64_t state = 7;
     int32_t node[MANY_ROWS], slot[MANY_ROWS], depth[MANY_ROWS];
-    assert_true(x.legal && x.pick_row && x.pick_action);
+    assert_true(x.legal && x.pick_row && x.pick_action && x.logp);
     for (int32_t r = 0; r < MANY_ROWS; r++) node[r] = rows->node[r % rows->n], slot[r] = rows->slot[r % rows->n];
     for (int32_t r = 0; r < MANY_ROWS; r++) depth[r] = rows->depth != NULL ? rows->depth[r % rows->n] : 1;
     const rill_rows many = {.n = MANY_ROWS, .phase = rows->phase, .node = node, .slot = slot, .depth = depth};
@@ -200,9 +200,9 @@ void ask_in_many_ways(rill_context *ctx, const rill_domain *domain, void *self, 
     for (int round = 0; round < rounds; round++) {
         draw_ask(&x, info, MANY_ROWS, &state);
         answer_ask(ctx, domain, self, &many, &x.request, &found);
-        for (int32_t r = 0; r < MANY_ROWS; r++) compare_row(&x.request, &all.out, &found.out, r);
+        for (int32_t r = 0; r < MANY_ROWS; r++) compare_row(&x, &all.out, &found.out, r, info->actions);
     }
-    free(x.legal), free(x.pick_row), free(x.pick_action);
+    free(x.legal), free(x.pick_row), free(x.pick_action), free(x.logp);
     answer_free(&all);
     answer_free(&found);
 }

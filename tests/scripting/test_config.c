@@ -627,7 +627,7 @@ static void config_memory(void **state)
     (void)state;
     for (int persistent = 0; persistent < 2; persistent++) {
         int64_t refusals = 1;
-        for (int64_t n = 1; refusals > 0; n++) {
+        for (int64_t n = 1; refusals > 0; n = harness_next_request(n)) {
             harness_memory memory;
             rill_context *context = harness_begin(&memory);
             memory.persistent = persistent;

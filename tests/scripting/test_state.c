@@ -508,7 +508,7 @@ static rill_status be_busy(rill_context *ctx, const rill_script_options *options
 static void each_allocation_fails(int persistent)
 {
     int64_t failed = 0;
-    for (int64_t i = 1;; i++) {
+    for (int64_t i = 1;; i = harness_next_request(i)) {
         harness_memory memory;
         rill_context *ctx = harness_begin(&memory);
         memory.failing_request = memory.requests + i;

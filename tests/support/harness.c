@@ -47,6 +47,11 @@ int64_t harness_iterations(int64_t otherwise)
     return option_iterations >= 0 ? option_iterations : (otherwise + SHARE - 1) / SHARE;
 }
 
+int64_t harness_next_request(int64_t n)
+{
+    return n + 1 + (SHARE == 1 ? 0 : n / 64);
+}
+
 int harness_full_run(void)
 {
     return option_iterations < 0 && SHARE == 1;

@@ -21,6 +21,9 @@ int harness_options(int argc, char **argv);
 /* Iterations and first seed: from the command line, else the defaults. */
 int64_t harness_iterations(int64_t otherwise);
 uint64_t harness_seed(uint64_t otherwise);
+/* The allocation to refuse after the n-th, if each is refused in turn: the next. Under sanitizers, where each block of
+ * Lua's is an allocation, the gaps grow with n. */
+int64_t harness_next_request(int64_t n);
 
 /* Run this many problems, one after the other, in one context. Returns how many were run. */
 int64_t harness_problems(int64_t otherwise, void (*check)(rill_context *ctx, uint64_t seed));
