@@ -72,9 +72,13 @@ static int init_device(gpu_device *device, char why[GPU_ERROR_BYTES])
 
 int gpu_open(gpu_device **out, int index, char why[GPU_ERROR_BYTES])
 {
-    int count = 0;
+    int count = 0, driver_version = 0; /* 0: no driver, which CUDA would call insufficient */
     *out = nullptr;
     why[0] = '\0';
+    if (cudaDriverGetVersion(&driver_version) == cudaSuccess && driver_version == 0) {
+        snprintf(why, GPU_ERROR_BYTES, "no GPU can be used: no NVIDIA driver is installed");
+        return -1;
+    }
     if (check_error(why, "no GPU can be used", cudaGetDeviceCount(&count)) != 0) return -1;
     if (index < 0 || index >= count) {
         snprintf(why, GPU_ERROR_BYTES, "GPU %d does not exist: the machine has %d", index, count);

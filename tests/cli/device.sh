@@ -41,6 +41,10 @@ for recurrent in rnn rnn-simple; do
 done
 
 # --- to the last byte whatever the schedule, the order of threads and the workers; a run file says it too
+run "$rill" decode -m "$model" -v -k 5 -i text -o next --device cuda-host
+exits 0; says "captured as CUDA graphs"
+runs=$(sed -n 's/.*: \([0-9]*\) runs, .* graphs, \([0-9]*\) replayed.*/\1 \2/p' err)
+verdict "$(good [ $((2 * ${runs#* })) -ge "${runs% *}" ])" "half of the runs are replayed: $runs"
 run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host -n 1
 exits 0; same device next
 run "$rill" decode -m "$model" -q -k 5 --n-best 3 -i text -o next --device cuda-host --workers 2
