@@ -25,7 +25,7 @@ typedef struct bench_method {
         stats; /* counters of the first timed run (all runs have the same); seconds: minimum of each stage over all runs */
     int first_alike;     /* first method with equal search settings, possibly this one */
     int64_t difference;  /* first input whose outputs differ from those of method[first_alike]; -1: none */
-    cli_profile profile; /* operations of the untimed first run, with --profile */
+    cli_profile profile; /* with --profile: calls and seconds of each operation in the untimed first run */
     json_t *rows; /* histogram of the untimed first run, for --json and --plot: number of timesteps by number of rows */
     int first_equal; /* first method with equal outputs, whatever its settings; possibly this one */
 } bench_method;

@@ -473,7 +473,8 @@ static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
     c->count[row] = count;
 }
 
-/* Upper bound on the log-probability of choices that the domain has not returned for the row, row r of its part. */
+/* Upper bound on the log-probability of choices that the domain has not returned for row `row` of the call; r is the
+ * index of that row in the part of the call that s->raw answers. */
 static double unreturned_logp(const topk *s, int32_t row, int32_t r)
 {
     const rill_score_result *raw = &s->raw;

@@ -169,11 +169,10 @@ typedef struct cuda_run {
     int32_t **path_entry;                    /* [paths] device */
     int32_t **subset_first, **subset_length; /* [subsets] arrays by slot, pinned; NULL: unused */
     size_t *max_subset;                      /* [subsets] longest subset of the run's rows */
-    int32_t *
-        slot_first; /* [slots] first row in ragged tables, pinned; NULL: no slots come from a column that the run writes */
-    float *watched; /* [n, ld_watched] watched attention weights, downloaded, or NULL */
-    char **tensor;  /* [buffers] device */
-    char **rounded; /* [buffers] device: rows rounded to the products' type */
+    int32_t *slot_first; /* [slots] first row of each slot in ragged tables, pinned; only if the run computes slots */
+    float *watched;      /* [n, ld_watched] watched attention weights, downloaded, or NULL */
+    char **tensor;       /* [buffers] device */
+    char **rounded;      /* [buffers] device: rows rounded to the products' type */
     char *panel, *sums, *attention_part, *choices,
         *log_norm; /* device: working memory for inputs of products, their outputs, attention and choices */
     char *scan_h, *scan_c, *scan_gates;

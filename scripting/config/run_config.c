@@ -250,7 +250,7 @@ void script_config_result(lua_State *L)
 }
 
 typedef struct config_reading {
-    /* function in read.lua that reads the table that the script returned; NULL: read a point of its sweep */
+    /* name of the function in read.lua that reads the table returned by the script; NULL: read a point of its sweep */
     const char *reader;
     int64_t index; /* index of that grid point */
     rill_script_config *config;

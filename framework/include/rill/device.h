@@ -294,7 +294,7 @@ typedef struct rill_embedding {
     rill_matrix matrix; /* ... or rows of a matrix ... */
     rill_column symbol; /* ... indexed by this column */
     float scale;        /* must be set; 1 for no scaling */
-    rill_view position; /* rows of any kind, including tensors; none */
+    rill_view position; /* rows to add, of a constant, table or tensor; zeroed: nothing is added */
     rill_view out;
     size_t width; /* 0: width of out, or of the matrix */
 } rill_embedding;
