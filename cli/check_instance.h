@@ -16,7 +16,7 @@ typedef struct cli_check_instance {
     void *self; /* the instance that the real table created */
 } cli_check_instance;
 
-/* Fill in the tables and register them. `instance` must outlive the context. */
+/* Fill in the function tables of the instance (heuristic and scorer) and register them. `instance` must outlive the context. */
 rill_status cli_check_instance_register(cli_check_instance *instance, rill_context *ctx);
 
 /* Create the real instance: of the heuristic, or of the scorer if `heuristic` is NULL. Returns what create() returns. */

@@ -147,7 +147,8 @@ rill_status engine_expand(rill_engine *e, timestep *t);
 /* Get the choices of all rows from the domain. RILL_OK: done · RILL_AGAIN: an asynchronous score call was submitted; the next call of
  * engine_score() collects its result */
 rill_status engine_score(rill_engine *e, timestep *t);
-/* Append a row, still without a node, for the live beam entry `rank` of the selected item `index`. Capacity must be reserved. */
+/* Append a row for the live beam entry `rank` of the selected item `index`. Its node (the id of its state) is allocated
+ * later. Capacity for the row must be reserved. */
 void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
 /* Allocate nodes, step states and collect modifiers for the rows. */
 rill_status engine_step_rows(rill_engine *e, timestep *t);

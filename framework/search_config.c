@@ -12,7 +12,8 @@
 #include "option_sources.h"
 
 enum { MAX_DEFAULTS = 8, IGNORED_BYTES = 512 };
-/* Indexes of sources, highest precedence first: a request's own source, the firm source, the soft sources from 0 on. */
+/* Indexes of option sources, highest precedence first: OWN is a request's own source; FIRM has options that must fit the
+ * method; from 0 on, soft sources have defaults, which are dropped if they do not fit. NOWHERE: no source. */
 enum { OWN = -2, FIRM = -1, NOWHERE = INT_MAX };
 
 /* A configuration: the public struct, followed by private members. */

@@ -71,7 +71,7 @@ typedef struct rill__preference {
     int32_t type;
 } rill__preference;
 
-/* One meaning of the words on a path of the trie. A state's candidates are a linked list in file order. */
+/* One meaning of the words on the path to a trie state. The candidates of a state are a linked list, in the order of the file. */
 typedef struct rill__candidate {
     int32_t type;         /* type of the mention; RILL__NONE: a rewrite */
     rill_slice text;      /* the constant, or the replacement of a rewrite */

@@ -226,11 +226,12 @@ size_t gpu_attend_part_floats(int32_t rows, int32_t heads, int32_t value_width, 
 
 /* --- choices.cu --------------------------------------------------------------------------------------------------- */
 
-/* Log-softmax and top M as rill_best of kernels.h, row by row, in fp32: x(v) = (logits(v) + bias(v)) + add(v);
- * log-probability x(v) - log_norm; the best `max_choices` legal symbols by log-probability, ties by smaller v, never
- * those at -infinity. NaN or +infinity: no choices, log_norm NaN. With subsets row r has length[slot[r]] symbols; `ids`
- * maps symbols to ids, and `bias` [V] is indexed by id. Without `normalise` x is the log-probability, and log_norm is
- * 0, or NaN as above. */
+/* Log-softmax and choices of each row, as rill_best of kernels.h, in fp32. With x(v) = (logits(v) + bias(v)) + add(v), the
+ * log-probability of symbol v is x(v) - log_norm. The choices are the `max_choices` legal symbols with the highest
+ * log-probability; equal ones are ordered by v, and symbols at -infinity are never chosen. If any x(v) is NaN or
+ * +infinity, the row has no choices, and log_norm is NaN. Without `normalise`, x is the log-probability and log_norm is 0
+ * (or NaN, as before). With subsets, row r has length[slot[r]] symbols; `ids` has the id of each in the vocabulary, by
+ * which `bias` [V] is indexed. */
 typedef struct gpu_best {
     gpu_rows rows;
     int32_t symbols; /* V; with subsets at least the longest */

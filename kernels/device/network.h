@@ -214,7 +214,7 @@ typedef struct dev_op {
 } dev_op;
 
 typedef struct dev_prefetch {
-    int32_t table, slot; /* number of the table, from 0; index of the slots */
+    int32_t table, slot; /* number of the table, from 0; number of the index that has each row's slot */
 } dev_prefetch;
 
 typedef struct dev_graph {

@@ -109,8 +109,8 @@ typedef struct rill_trace_event {
     int32_t links; /* TIMESTEP: number of heuristics of the run */
     /* [links * n] number of candidates that a heuristic dropped of an item, in all phases; ordered by heuristic, then item */
     const int32_t *dropped;
-    /* With rill_engine_setup.trace_hypotheses: the candidates of the timestep. Items in exact search are excluded, and outputs that come
-     * from at_limit best-ended. */
+    /* With rill_engine_setup.trace_hypotheses: the candidates of the timestep, without those of items in exact search and without
+     * outputs that the setting at_limit = best-ended adds. */
     int32_t n_hypotheses;
     const rill_trace_hypothesis *hypotheses; /* [n_hypotheses] phase by phase */
 } rill_trace_event;
