@@ -115,7 +115,7 @@ static rill_status wait_for_data(cli_input *input, int may_block)
     return RILL_OK;
 }
 
-/* Make room for at least CHUNK bytes after `end`. Overwrites the lines that were already returned. */
+/* Make space for at least CHUNK bytes after `end`. Overwrites the lines that were already returned. */
 static rill_status reserve_chunk(cli_input *input)
 {
     size_t unread = input->end - input->begin;

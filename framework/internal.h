@@ -89,8 +89,8 @@ rill_status rill__settings_copy(rill_context *ctx, rill_settings *own, const ril
 /* rill_settings_resolve() for a run. `budgeted`: 1 if a user's function sets the budget of each timestep. */
 rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted);
 
-/* Apply the settings in `text`, NAME=VALUE separated by spaces, except those that are set already; greedy search also keeps its beam-size,
- * finish, keep and stop.
+/* Apply the settings in `text`, NAME=VALUE separated by spaces, except settings that already have a value; greedy search also
+ * keeps its beam-size, finish, keep and stop.
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_PLUGIN */
 rill_status rill__settings_fill(rill_context *ctx, rill_settings *settings, const char *text);
 

@@ -34,7 +34,7 @@ static rill_status submit(const run *r, const rill_request *req)
     return engine_submit_failed(r->engine, status, message, req->user);
 }
 
-/* Read while the engine has room and the reader has inputs. The reader may only block while there is nothing to decode. */
+/* Read while the engine accepts inputs and the reader has some. The reader may only block while there is nothing to decode. */
 static rill_status read_inputs(run *r)
 {
     while (!r->reader_ended && rill_engine_free_slots(r->engine) > 0) {

@@ -428,14 +428,21 @@ static int check_picks(topk *s, int32_t row, span picks)
     return 1;
 }
 
+/* Number of raw choices that count for row `row`, which is row r of its part: at most as many as the row requested, so
+ * that the result does not depend on other rows. */
+static int32_t n_raw_choices(const topk *s, int32_t row, int32_t r)
+{
+    const int32_t n = s->raw.count[r];
+    return !s->all_actions && s->request.row_max_choices[row] < n ? s->request.row_max_choices[row] : n;
+}
+
 /* Consider the row's raw choices and picks: with only_kept those in rules->kept, else all others. `r`: index of the row
  * in its part of the call. */
 static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r, span picks, int only_kept)
 {
     const rill_score_result *raw = &s->raw;
     const size_t base = (size_t)r * (size_t)raw->stride;
-    int32_t n = raw->count[r];
-    if (!s->all_actions && s->request.row_max_choices[row] < n) n = s->request.row_max_choices[row];
+    const int32_t n = n_raw_choices(s, row, r);
     for (int32_t i = 0; i < n; i++) {
         const int32_t action = raw->action[base + (size_t)i];
         if (span_find(picks, action) < 0 && (span_find(rules->kept, action) >= 0) == only_kept)
@@ -461,8 +468,9 @@ static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
     const rill_score_result *raw = &s->raw;
     const choice_table *c = &s->choices;
     const size_t from = (size_t)r * (size_t)raw->stride, to = (size_t)row * (size_t)c->stride;
+    const int32_t n = n_raw_choices(s, row, r);
     int32_t count = 0;
-    for (int32_t i = 0; i < raw->count[r] && count < rules->max_choices; i++) {
+    for (int32_t i = 0; i < n && count < rules->max_choices; i++) {
         const size_t in = from + (size_t)i, out = to + (size_t)count;
         if (!is_end_rule_met(rules, (rill_terminal)raw->terminal[in])) continue;
         c->action[out] = raw->action[in];
@@ -479,9 +487,8 @@ static double unreturned_logp(const topk *s, int32_t row, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
     if (s->all_actions) return RILL_SCORE_DEAD;
-    const int32_t max_choices_asked = s->request.row_max_choices[row],
-                  n = raw->count[r] < max_choices_asked ? raw->count[r] : max_choices_asked;
-    return certify_unreturned(n, max_choices_asked, s->info->actions, raw->logp + (size_t)r * (size_t)raw->stride);
+    return certify_unreturned(n_raw_choices(s, row, r), s->request.row_max_choices[row], s->info->actions,
+                              raw->logp + (size_t)r * (size_t)raw->stride);
 }
 
 /* Choose among the raw choices and picks of row `row`, which is row r of its part. Actions kept beyond the best M come

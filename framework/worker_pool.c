@@ -339,7 +339,7 @@ static int64_t free_places(worker_pool *f)
     return inputs < ahead ? inputs : ahead;
 }
 
-/* Read while the queue has room and the reader has inputs; then allow workers to take inputs. */
+/* Read while the queue accepts inputs and the reader has some; then allow workers to take inputs. */
 static rill_status read_inputs(worker_pool *f)
 {
     rill_status status = RILL_OK;
@@ -410,7 +410,7 @@ static rill_status write_results(worker_pool *f, int at_end)
 
 /* --- the caller's loop -------------------------------------------------------------------------------------------- */
 
-/* Whether reading is worthwhile: at least half of the queue is free, and the reorder buffer has room. Called with the
+/* Whether reading is worthwhile: at least half of the queue is free, and the reorder buffer is not full. Called with the
  * lock held. */
 static int should_read(const worker_pool *f)
 {
@@ -429,7 +429,7 @@ static int wait_at_most(worker_pool *f, long ns)
     return pthread_cond_timedwait(&f->caller_cond, &f->lock, &until) == 0;
 }
 
-/* Wait for results, room in the queue, a failure or a stop; at most READ_RETRY_NS if the reader had no input. Called with
+/* Wait for results, free places in the queue, a failure or a stop; at most READ_RETRY_NS if the reader had no input. Called with
  * the lock held. */
 static void wait_for_results(worker_pool *f)
 {

@@ -8,7 +8,7 @@
 #include "rill/context.h"
 #include "try.h"
 
-/* Ensure that the array can hold `count` elements; `room` is the variable with its capacity, `what` names the array in
+/* Ensure that the array can hold `count` elements; `capacity` is the variable with its capacity, `what` names the array in
  * the error.
  *   RILL_OK · RILL_ERR_MEMORY */
 #define GROW(ctx, array, capacity, count, what) \

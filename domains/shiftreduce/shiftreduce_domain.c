@@ -3,7 +3,7 @@
  * shiftreduce_output.c have the other callbacks.
  *
  * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has
- * room for the nodes of the largest reserve(). Slots below r->n_slots are initialised.
+ * space for the nodes of the largest reserve(). Slots below r->n_slots are initialised.
  *
  * Divisions: the model · the runner · sizes · names of actions · the table. */
 #include <string.h>
