@@ -162,10 +162,13 @@ class Bench:
         """Of the build, side by side, as Meson would run them; it need not be there."""
         with open(os.path.join(self.args.build, "meson-info/intro-tests.json"), encoding="utf-8") as file:
             known = {one["name"]: one for one in json.load(file)}
+        for name in names:
+            if name not in known:  # the stand-in's golden files are not all there
+                self.keep(name, "left out" if self.args.device == "cuda-host" else "FAILED: not in the build", 0, "")
         with concurrent.futures.ThreadPoolExecutor(max_workers=4) as pool:
-            for name in names:
-                if name in known and not self.done(name):
-                    pool.submit(self.test, name, known[name], time.monotonic() + limit)
+            for future in [pool.submit(self.test, name, known[name], time.monotonic() + limit) for name in names
+                           if name in known and not self.done(name)]:
+                future.result()
 
     def test(self, name, one, end):
         began = time.monotonic()

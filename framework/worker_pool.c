@@ -54,7 +54,7 @@ rill_status worker_pool_init(worker_pool *f, rill_context *ctx, const rill_engin
     reorder_init(&f->own_records, ctx, settings);
     int64_t span = (int64_t)f->reorder.max_span * n;
     f->reorder.max_span = span > (1 << 28) ? 1 << 28 : (int32_t)span;
-    f->n_busy = n;
+    f->n_busy = f->n_running = n;
     return RILL_OK;
 }
 
@@ -131,7 +131,7 @@ static void update_parked(worker_pool *f, rill_engine *e, pool_worker *me)
 static int32_t inputs_to_offer(const worker_pool *f, const pool_worker *me)
 {
     if (!f->inputs_open || f->n_parked > 0) return 0;
-    int64_t fair = (f->queue.n + f->n_held + f->n - 1) / f->n - me->n_held;
+    int64_t fair = (f->queue.n + f->n_held + f->n_running - 1) / f->n_running - me->n_held;
     return fair <= 0 ? 0 : fair < f->queue.n ? (int32_t)fair : f->queue.n;
 }
 
@@ -349,7 +349,7 @@ static rill_status read_inputs(worker_pool *f)
     pthread_mutex_lock(&f->lock);
     if (f->queue.n > 0) f->inputs_open = 1;
     f->input_ended = f->reader_ended;
-    if (f->n_busy < f->n) pthread_cond_broadcast(&f->worker_cond);
+    if (f->n_busy < f->n_running) pthread_cond_broadcast(&f->worker_cond);
     pthread_mutex_unlock(&f->lock);
     return status;
 }
@@ -458,6 +458,7 @@ void worker_pool_remove_workers(worker_pool *f, int32_t n)
 {
     pthread_mutex_lock(&f->lock);
     f->n_busy -= n;
+    f->n_running -= n;
     pthread_cond_broadcast(&f->worker_cond);
     pthread_mutex_unlock(&f->lock);
 }

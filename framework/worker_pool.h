@@ -59,8 +59,8 @@ typedef struct worker_pool {
 
     pthread_mutex_t lock;
     pthread_cond_t worker_cond, caller_cond; /* wait conditions of workers and of the caller */
-    int32_t n;
-    pool_worker *worker; /* [n] */
+    int32_t n, n_running;                    /* workers; those whose threads run */
+    pool_worker *worker;                     /* [n] */
     input_queue queue;
     int inputs_open;                           /* 1: workers may take inputs; 0: the queue is being filled */
     int input_ended;                           /* 1: no more inputs will come */

@@ -230,19 +230,46 @@ static rill_status defer_texts(rill_workers *all)
     return worker_pool_start_writer(&all->pool, all->workers[0].model);
 }
 
+static void *do_nothing(void *user)
+{
+    return user;
+}
+
+/* Whether the system starts a thread for a worker, besides those that the engines already have. */
+static int can_start_thread(const rill_workers *all)
+{
+    pthread_t thread;
+    if (all->n > 1 && pthread_create(&thread, NULL, do_nothing, NULL) != 0) return 0;
+    if (all->n > 1) pthread_join(thread, NULL);
+    return 1;
+}
+
+static rill_status make_engines(rill_workers *all, const rill_engine_setup *const *setups)
+{
+    rill_status status = RILL_OK;
+    all->has_engines = 1;
+    for (int32_t i = 0; i < all->n && status >= 0; i++) status = make_engine(all, i, setups[i]);
+    if (status >= 0 && all->threaded) status = worker_pool_init(&all->pool, all->ctx, all->workers[0].engine, all->n);
+    if (status >= 0 && all->threaded && can_defer_texts(all)) status = defer_texts(all);
+    if (status < 0) rill_workers_finish(all);
+    return status;
+}
+
 rill_status rill_workers_begin(rill_workers *all, const rill_engine_setup *const *setups)
 {
     if (all->has_engines)
         return rill_fail(all->ctx, RILL_ERR_ARGUMENT,
                          "the workers have engines already: call "
                          "rill_workers_finish() first");
-    all->has_engines = 1;
-    rill_status status = RILL_OK;
-    for (int32_t i = 0; i < all->n && status >= 0; i++) status = make_engine(all, i, setups[i]);
-    if (status >= 0 && all->threaded) status = worker_pool_init(&all->pool, all->ctx, all->workers[0].engine, all->n);
-    if (status >= 0 && all->threaded && can_defer_texts(all)) status = defer_texts(all);
-    if (status < 0) rill_workers_finish(all);
-    return status;
+    const rill_status status = make_engines(all, setups);
+    if (status < 0 || !all->threaded || can_start_thread(all)) return status;
+    rill_log(
+        all->ctx, RILL_LOG_WARNING,
+        "the system starts no more threads: 1 of %d workers runs (ulimit -u, or the container's limit, allows more)",
+        (int)all->n);
+    rill_workers_finish(all);
+    all->threaded = 0; /* one engine in the caller's thread */
+    return make_engines(all, setups);
 }
 
 const rill_settings *rill_workers_settings(const rill_workers *all)

@@ -204,9 +204,8 @@ rill_pool *rill_pool_init(void *mem, unsigned threads)
     while (started + 1 < pool->threads && pthread_create(&pool->worker[started], NULL, worker_main, pool) == 0)
         started++;
     pthread_sigmask(SIG_SETMASK, &old_mask, NULL);
-    if (started + 1 == pool->threads) return pool;
-    stop_workers(pool, started);
-    return NULL;
+    pool->threads = started + 1; /* read by the caller only */
+    return pool;
 }
 
 void rill_pool_finish(rill_pool *pool)

@@ -33,8 +33,8 @@ size_t rill_pool_size(unsigned threads);
 /* Build a pool of `threads` threads (the caller and threads-1 workers) in `mem`.
  *   mem      rill_pool_size(threads) bytes, aligned to 64; owned by the caller, must outlive the pool.
  *   threads  at least 1; 1 makes a pool that runs everything on the caller.
- * Returns the pool (its address is mem), or NULL if a thread or lock cannot be created; then nothing is left running
- * and mem may be reused at once. The pool may be finished from any one thread. */
+ * Returns the pool (its address is mem). If the system starts fewer threads, the pool has those: rill_pool_threads().
+ * The pool may be finished from any one thread. */
 rill_pool *rill_pool_init(void *mem, unsigned threads);
 
 /* Stop and join the workers. NULL is allowed. No run may be in progress. The caller may then reuse mem. */

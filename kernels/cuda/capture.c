@@ -165,9 +165,9 @@ rill_status cuda_capture_or_replay(cuda_run *r, rill_status (*enqueue_fn)(cuda_r
         return status == RILL_OK ? enqueue_fn(r) : status;
     }
     g->last_used = ++cuda->n_runs;
+    cuda->n_replayed += g->exec != NULL;
     if (g->exec == NULL) g->exec = capture_run(r, enqueue_fn);
     if (g->exec == NULL) return enqueue_fn(r);
     gpu_graph_launch(r->cu_stream, g->exec);
-    cuda->n_replayed++;
     return RILL_OK;
 }

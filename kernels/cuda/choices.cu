@@ -21,7 +21,7 @@ enum {
     BEST_PENDING = GPU_WARP * (SYMBOLS_READ + 1), /* a warp's pending keys: fewer than 32, plus those of a step */
     BEST_SPLIT = 16384,                         /* rows with more symbols are cut into parts */
     BEST_PART = 8192,                           /* approximate number of symbols of a part */
-    BEST_FULL_ROWS = 160,                       /* with fewer rows each part has its own block; measured on an H100 */
+    BEST_FULL_ROWS = 160,                       /* with fewer rows each part has its own block; on an H100 both are as fast with 150 */
     BEST_PARTS = GPU_WARP,                      /* maximum number of parts of a row: one lane each */
 };
 

@@ -158,8 +158,8 @@ static void *upload_rows(rill_network *network, const float *rows, size_t n, siz
         if (n_part == 0 && !sync_upload(network, cuda)) return NULL;
         n_part = min_of_two(n_part, min_of_two(width - done % width, total - done));
         char *staged = cuda->staging + cuda->staging_used;
-        const float *row = rows + done / width * stride + done % width;
-        if (done >= n * width)
+        const float *row = done < n * width ? rows + done / width * stride + done % width : NULL;
+        if (row == NULL)
             memset(staged, 0, n_part * element_bytes);
         else if (type == GPU_F32)
             memcpy(staged, row, n_part * element_bytes);

@@ -3,13 +3,11 @@
  * cuBLAS is column-major: c^T [n, rows] = w [n, k] a^T, where row-major w is a k x n matrix, and a^T is k x rows.
  *
  * A row's bits must not depend on the number of rows beside it. No documentation promises that of an algorithm, so a
- * matrix's algorithms are tried when it is opened: each is run on this GPU with many numbers of rows, and kept only if
- * every row has the bits that it has in the largest run. Split-K and workspaces are not allowed. A matrix has an
- * algorithm for each of three ranges of row counts; those of the outer ranges must give the middle one's bits. If no
- * algorithm passes, a plain kernel multiplies. With `fast`, cuBLASLt's heuristic is asked for each number of rows, and
- * nothing is tried.
- *
- * On an H100, 1,000 algorithms of 28 shapes (cuBLASLt 13.1) had equal bits for 1 to 8,192 rows.
+ * matrix's algorithms are tried when it is opened: each is run on this GPU with many numbers of rows, up to 4,099 or
+ * as many as the memory of a trial holds, and kept only if every row has the bits that it has in the largest run.
+ * Split-K and workspaces are not allowed. A matrix has an algorithm for each of three ranges of row counts; those of
+ * the outer ranges must give the middle one's bits. If no algorithm passes, a plain kernel multiplies. With `fast`,
+ * cuBLASLt's heuristic is asked for each number of rows, and nothing is tried.
  *
  * Divisions: cuBLASLt's descriptions · the plain kernel · trials · the choice · products. */
 #include <stdlib.h>
@@ -196,20 +194,28 @@ __global__ static void count_differences(two_outputs t)
     }
 }
 
-/* Allocate and fill a trial's rows: as many as give outputs of 64 MiB, but at least 300 and at most 4,099. */
+/* Allocate and fill a trial's rows: at most 4,099, as many as give outputs of 256 MiB (1,025 rows of 65,000 columns), or
+ * fewer if the GPU is short of memory. A trial has four outputs. */
 static int open_trial(trial *t, cublasLtHandle_t handle, const gpu_matrix *m, char why[GPU_ERROR_BYTES])
 {
-    enum { LEAST = 300, MOST = 4099, OUTPUT_BYTES = 64 << 20 };
+    enum { MOST = 4099, OUTPUT_BYTES = 256 << 20 };
     *t = {};
     t->handle = handle;
     t->matrix = m;
     t->lda = (m->k + 15) / 16 * 16;
     t->ldc = (m->n + 15) / 16 * 16;
     const size_t fit = OUTPUT_BYTES / ((size_t)t->ldc * sizeof(float));
-    t->rows = fit < LEAST ? (int32_t)LEAST : fit > MOST ? (int32_t)MOST : (int32_t)fit;
-    const size_t output = (size_t)t->rows * (size_t)t->ldc, input = (size_t)t->rows * (size_t)t->lda;
-    const size_t input_bytes = input * gpu_type_bytes(m->type);
-    if (check_error(why, "memory to try matrix products", cudaMalloc(&t->memory, 4 * output * sizeof(float) + input_bytes + 16)) != 0 ||
+    t->rows = fit > MOST ? (int32_t)MOST : (int32_t)fit + 1;
+    size_t output, input, input_bytes;
+    cudaError_t allocated;
+    do {
+        output = (size_t)t->rows * (size_t)t->ldc;
+        input = (size_t)t->rows * (size_t)t->lda;
+        input_bytes = input * gpu_type_bytes(m->type);
+        allocated = cudaMalloc(&t->memory, 4 * output * sizeof(float) + input_bytes + 16);
+    } while (allocated == cudaErrorMemoryAllocation && (t->rows /= 2) > 0);
+    cudaGetLastError(); /* clear the errors of refused sizes */
+    if (check_error(why, "memory to try matrix products", allocated) != 0 ||
         check_error(why, "a stream", cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking)) != 0)
         return -1;
     t->add = (float *)t->memory;
@@ -321,13 +327,14 @@ static bool choose_for(const trial *t, int32_t range, bool new_reference, uint64
 /* Choose the algorithm of each range. If none passes, algo keeps zeros, which mean the plain kernel. */
 static int choose(cublasLtHandle_t handle, gpu_matrix *m, char why[GPU_ERROR_BYTES])
 {
-    static const int32_t order[RANGES] = {MIDDLE, 0, 2};
     trial t;
     memset(m->algo, 0, sizeof m->algo);
     if (open_trial(&t, handle, m, why) == 0 && choose_for(&t, MIDDLE, true, m->algo[MIDDLE], why))
-        for (int i = 0; i < RANGES; i++)
-            if (order[i] != MIDDLE && !choose_for(&t, order[i], false, m->algo[order[i]], why))
-                memcpy(m->algo[order[i]], m->algo[MIDDLE], sizeof m->algo[MIDDLE]);
+        for (int32_t i = 0; i < RANGES; i++) {
+            const bool is_tried = i == 0 || t.rows > ranges[i - 1].end; /* else no run would be in the range */
+            if (i != MIDDLE && !(is_tried && choose_for(&t, i, false, m->algo[i], why)))
+                memcpy(m->algo[i], m->algo[MIDDLE], sizeof m->algo[MIDDLE]);
+        }
     close_trial(&t);
     return why[0] == '\0' ? 0 : -1;
 }

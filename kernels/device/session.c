@@ -20,10 +20,10 @@ static rill_status start_threads(rill_session *s, int threads)
     if (s->pool_memory == NULL) return rill_fail_memory(s->ctx, bytes, "the thread pool");
     s->pool_bytes = bytes;
     s->pool = rill_pool_init(s->pool_memory, (unsigned)threads);
-    if (s->pool == NULL)
+    if (rill_pool_threads(s->pool) < (unsigned)threads)
         rill_log(s->ctx, RILL_LOG_WARNING,
-                 "the system cannot start %d threads: using one (ulimit -u, or the container's limit, allows more)",
-                 threads);
+                 "the system cannot start %d threads: using %u (ulimit -u, or the container's limit, allows more)",
+                 threads, rill_pool_threads(s->pool));
     return RILL_OK;
 }
 

@@ -195,12 +195,12 @@ class Split:
             if len(line.results) == len(line.between) - 1:
                 return self._finished(line, self._joined(line), tag_of)
 
-    @staticmethod
-    def _finished(line: _Line, result: Result, tag_of: Any) -> Result:
-        warnings, width = result.warnings, width_of(line.request.text)
-        if line.translates and result.outputs and width >= _MIN_WIDTH and width_of(result.outputs[0].text) * _SUSPICIOUS_RATIO < width:
+    def _finished(self, line: _Line, result: Result, tag_of: Any) -> Result:
+        warnings = result.warnings
+        width = width_of(line.request.text) if line.translates and result.outputs else 0
+        if width >= _MIN_WIDTH and width_of(result.outputs[0].text) * _SUSPICIOUS_RATIO < width:
             why = "the output is shorter than a third of its input: text may be missing"
-            warnings = [*warnings, f"{why} (split='sentences' decodes each sentence alone)"]
+            warnings = [*warnings, why + ("" if self._cuts else " (split='sentences' decodes each sentence alone)")]
         return result._replace(id=line.id, tag=tag_of(line.id), warnings=warnings)
 
     @staticmethod

@@ -73,8 +73,8 @@ static void refuse_each(int persistent)
     if (baseline.status != RILL_OK) fail_msg("%s", baseline.message);
     for (; refuse(&p, n, persistent, &baseline, &failed); tried++) n = harness_next_request(n);
     print_message("%lld requests, %lld of them needed\n", (long long)n, (long long)failed);
-    assert_true(n > 90); /* columns are carved out of few blocks */
-    assert_true(failed > 60);
+    assert_true(n > 90);                              /* columns are carved out of few blocks */
+    assert_true(failed > (tried == n - 1 ? 80 : 60)); /* fewer if some requests are skipped */
     /* Permanent failure ends the run, unless Lua's second collection frees enough in its blocks. */
     if (persistent) assert_in_range(failed, tried - 2, tried);
     engine_record_clear(&baseline);
