@@ -454,7 +454,7 @@ int gpu_matrix_choose_algo(gpu_device *device, gpu_matrix *matrix, char why[GPU_
 {
     (void)device;
     if (!fails(CUDA_HOST_OPENING) && matrix->n >= 1 && matrix->k >= 1 && matrix->type <= GPU_F16) {
-        matrix->algo[0][0] = chosen_of(matrix);
+        for (auto &algo : matrix->algo) algo[0] = chosen_of(matrix);
         return 0;
     }
     snprintf(why, GPU_ERROR_BYTES, "weights of %d x %d", (int)matrix->n, (int)matrix->k);
@@ -497,7 +497,9 @@ static void product(gpu_stream *queue, const work *w)
     const gpu_product *p = &w->product;
     const size_t n = (size_t)m->n, k = (size_t)m->k, rows = p->rows > 0 ? (size_t)p->rows : 0;
     const size_t lda = (size_t)p->lda, ldc = (size_t)p->ldc, ld_add = (size_t)p->ld_add, each = gpu_type_bytes(m->type);
-    if (m->algo[0][0] != chosen_of(m)) {
+    bool chosen = true;
+    for (const auto &algo : m->algo) chosen = chosen && algo[0] == chosen_of(m);
+    if (!chosen) {
         fail(queue, "a product of %d x %d weights without a way chosen", (int)m->n, (int)m->k);
         return;
     }
