@@ -1,8 +1,7 @@
 /* rill score: compute the log-probabilities of given outputs.
  *
- * Each output is decoded as an input with a beam of one and a scorer that allows only the path of this output
- * (framework/forced_decode.c). So it uses the same engine as `rill decode`, with batches, workers and every domain, and a hypothesis
- * gets the same score to the bit.
+ * Each output is decoded as an input with a beam of one and a scorer that allows only the path of this output (forced_decode.c). So it
+ * uses the same engine as `rill decode`, with batches, workers and every domain, and a hypothesis gets the same score to the bit.
  *
  * Divisions: options · reader and writer of the run · preparing · the command. */
 #include <inttypes.h>

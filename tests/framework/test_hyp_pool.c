@@ -1,4 +1,4 @@
-/* The hypothesis pool and its arenas (framework/hyp_pool.h): random trees of several items, grown and released at
+/* The hypothesis pool and its arenas (framework/engine/hyp_pool.h): random trees of several items, grown and released at
  * random leaves, against a list of references. A held node belongs to one item only, reserved capacity suffices, and
  * released nodes are reused before the pool grows. */
 #include <stdlib.h>

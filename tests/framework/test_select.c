@@ -1,4 +1,4 @@
-/* Top-k selection (framework/topk.h) against enumeration: random rows of random models with random modifiers. The
+/* Top-k selection (framework/engine/topk.h) against enumeration: random rows of random models with random modifiers. The
  * engine's choices are those of an exhaustive scan, to the bit; and a row's choices do not depend on other rows.
  *
  * The reference works from the modifiers as the scorer set them, in the test's own record. */
