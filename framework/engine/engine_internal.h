@@ -160,6 +160,9 @@ rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int
 /* Fail with the error that top-k checking found in the domain's result. */
 rill_status engine_fail_choices(rill_engine *e, const timestep *t);
 
+/* row_modifiers.c: build the phase's modifiers from the scorers and from the settings. */
+rill_status engine_make_modifiers(rill_engine *e, timestep *t);
+
 /* cube_pruning.c: return 1 if any selected item uses cube pruning, else 0. */
 int engine_uses_cube(const rill_engine *e, const timestep *t);
 /* Reduce the rows (one per live beam entry, still without nodes) to the rows of class representatives (cube_pruning.h). */
@@ -208,7 +211,14 @@ rill_status engine_exact_commit(rill_engine *e, const timestep *t, int32_t slot,
  * search. */
 int engine_exact_stop(rill_engine *e, item *it);
 
-/* redecode.c: call scorers' begin(), found() and done() for an encoded input, an item's outputs, and an item that leaves. */
+/* scorer_calls.c: collect the scorers' modifiers of the rows in `mods`. */
+rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifiers *mods);
+/* With the setting `check`: call the scorers for each item alone, and compare the modifiers with `all`, those of the call with all items,
+ * and with max_bonus. */
+rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices);
+/* Words before the first scorer's name in messages. With several scorers it is unknown which of them caused a failure. */
+const char *engine_scorer_label(const rill_engine *e);
+/* Call scorers' begin(), found() and done() for an encoded input, an item's outputs, and an item that leaves. */
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, int32_t entry);
 /* Returns RILL_AGAIN if a scorer asked for another search and the item has restarted. */
 rill_status engine_scorers_review(rill_engine *e, int32_t slot);

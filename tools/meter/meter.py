@@ -30,10 +30,7 @@ BASE = {"context.c", "page_allocator.c", "carve.c", "status.c", "file.c", "neare
         "option.c"}
 MAX_DEPTH = 100
 CALLBACKS = {"heuristics.c", "schedulers.c"}
-LOOP = {"decode_loop", "admit", "schedule", "timestep", "expand", "topk", "merge", "commit", "finish", "stop_criteria", "hyp_pool",
-        "memory_limit", "item", "running", "candidates", "statistics"}
-VARIANTS = {"cube_pruning", "exact", "certify", "best_ended", "diverse_beam", "sample", "constraint_banks", "redecode", "tracer",
-            "ngram_blocking"}
+LOOP, VARIANTS = "engine_", "search_"  # folders of the loop and of the variants, as names of objects begin
 
 
 def output(*command):
@@ -74,16 +71,18 @@ def timestep(program):
 # --- variants -----------------------------------------------------------------------------------------------------------
 
 def taken(library):
-    """Symbols of variants' objects that objects of the loop take, as "decode_loop.c: symbol"."""
+    """Symbols of variants' objects, but for the table of variants, that objects of the loop take, as "decode.c: symbol"."""
+    loop, variants = ({folder + name[:-2] for name in os.listdir(os.path.join(ROOT, "framework", folder[:-1])) if name.endswith(".c")}
+                      for folder in (LOOP, VARIANTS))
     defined, wanted = {}, collections.defaultdict(set)
     member = ""
     for line in output("nm", library).splitlines():
         if line.endswith(".o:"):
             member = os.path.basename(line[:-3]).split(".")[0]
         words = line.split()
-        if len(words) == 3 and words[1] in "TDBR" and member in VARIANTS:
+        if len(words) == 3 and words[1] in "TDBR" and member in variants:
             defined[words[2]] = member
-        if len(words) == 2 and words[0] == "U" and member in LOOP:
+        if len(words) == 2 and words[0] == "U" and member in loop:
             wanted[words[1]].add(member)
     return sorted(f"{user}.c: {symbol}" for symbol, users in wanted.items() if symbol in defined for user in users)
 

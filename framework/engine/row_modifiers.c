@@ -1,0 +1,174 @@
+/* The modifiers of a timestep's rows: those of scorers (scorer_calls.c), then those that follow from settings: the number of choices, end
+ * rules, n-gram blocking, the repetition penalty, the unknown penalty, and the model's bad words.
+ *
+ * N-gram blocking and the repetition penalty are as in transformers' beam search: an action that would complete a repeated n-gram is banned,
+ * and the log-probability of an action that occurs in the hypothesis, including the decoder's start symbol, is multiplied by the penalty,
+ * once however often it occurs.
+ *
+ * Divisions: repetitions · the number of choices · all modifiers. */
+#include <math.h>
+#include <string.h>
+
+#include "engine_internal.h"
+
+/* --- repetitions -------------------------------------------------------------------------------------------------- */
+
+static int blocks_repetitions(const rill_settings *s)
+{
+    return s->no_repeat_ngram > 0 || (s->repetition_penalty > 0 && s->repetition_penalty != 1);
+}
+
+static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t n)
+{
+    for (; n > 0; n--, a = hyps[a].parent, b = hyps[b].parent)
+        if (hyps[a].parent < 0 || hyps[a].action != hyps[b].action) return 0;
+    return 1;
+}
+
+/* Ban each action `a` of the hypothesis whose preceding n - 1 actions equal the last n - 1 actions of the hypothesis. */
+static rill_status ban_ngrams(rill_modifiers *mods, int32_t row, int32_t n, const rill_hyp_node *hyps, int32_t h)
+{
+    for (int32_t a = h; hyps[a].parent >= 0; a = hyps[a].parent)
+        if (same_actions(hyps, hyps[a].parent, h, n - 1)) RILL__TRY(rill_modifiers_ban(mods, row, hyps[a].action));
+    return RILL_OK;
+}
+
+/* Set the action's bit. Returns 1 if the bit was 0 before, else 0. */
+static int mark_seen(uint64_t *seen_bits, int32_t action)
+{
+    const uint64_t bit = UINT64_C(1) << action % 64, old_bits = seen_bits[action / 64];
+    seen_bits[action / 64] |= bit;
+    return (old_bits & bit) == 0;
+}
+
+static rill_status penalize_repeats(rill_modifiers *mods, int32_t row, float penalty, const rill_hyp_node *hyps,
+                                    int32_t h, int32_t start)
+{
+    const size_t words = ((size_t)mods->n_actions + 63) / 64;
+    if (mods->seen_words < words) {
+        RILL__TRY(RILL__GROW(mods->ctx, mods->seen, mods->seen_words, words, "actions that were met"));
+        memset(mods->seen, 0, mods->seen_words * sizeof *mods->seen);
+    }
+    rill_status status = RILL_OK;
+    if (start >= 0 && mark_seen(mods->seen, start)) status = rill_modifiers_scale(mods, row, start, penalty);
+    for (int32_t a = h; hyps[a].parent >= 0 && status >= 0; a = hyps[a].parent)
+        if (mark_seen(mods->seen, hyps[a].action)) status = rill_modifiers_scale(mods, row, hyps[a].action, penalty);
+    for (int32_t a = h; hyps[a].parent >= 0; a = hyps[a].parent) mods->seen[hyps[a].action / 64] = 0;
+    if (start >= 0) mods->seen[start / 64] = 0;
+    return status;
+}
+
+static rill_status add_repetition_modifiers(rill_modifiers *mods, int32_t row, const rill_settings *s,
+                                            const rill_hyp_node *hyps, int32_t h, int32_t start)
+{
+    if (s->no_repeat_ngram > 0) RILL__TRY(ban_ngrams(mods, row, s->no_repeat_ngram, hyps, h));
+    if (s->repetition_penalty <= 0 || s->repetition_penalty == 1) return RILL_OK;
+    return penalize_repeats(mods, row, (float)s->repetition_penalty, hyps, h, start);
+}
+
+/* --- the number of choices ---------------------------------------------------------------------------------------- */
+
+/* Return the number of choices to request for a row of the item: the maximum number of children per parent, or the number of choices to
+ * sample from. Further choices could not enter the item's beam. */
+static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
+{
+    const rill_settings *s = it->settings;
+    int32_t m = s->sample > 0 ? s->top_k : rill__max_children(s);
+    if (it->exact.active) return it->exact.kind.n_choices;
+    if (s->sample == 0 && e->info.max_choices_phases >> phase & 1 && s->max_candidates < m) m = s->max_candidates;
+    return m < e->info.actions ? m : e->info.actions;
+}
+
+/* Return 1 if all items have the same settings, else 0. */
+static int same_settings(const rill_engine *e)
+{
+    return e->requests.n_requests == 0 && !e->settings.exact;
+}
+
+/* Maximum of item_choices() over the selected items. */
+static int32_t max_choices(const rill_engine *e, const timestep *t)
+{
+    int32_t max_m = 1;
+    if (same_settings(e)) return item_choices(e, &e->items.item[t->selected[0]], t->phase);
+    for (int32_t i = 0; i < t->n; i++) {
+        int32_t m = item_choices(e, &e->items.item[t->selected[i]], t->phase);
+        if (m > max_m) max_m = m;
+    }
+    return max_m;
+}
+
+/* Return 1 if some row needs its own limit on choices: fewer choices than the maximum, or exact search, to which scorers' limits do not
+ * apply. */
+static int any_limit(const rill_engine *e, const timestep *t, int32_t max_m)
+{
+    for (int32_t i = 0; i < t->n && !same_settings(e); i++) {
+        const item *it = &e->items.item[t->selected[i]];
+        if (item_choices(e, it, t->phase) < max_m || (it->exact.active && e->chain.n_scorers > 0)) return 1;
+    }
+    return 0;
+}
+
+/* --- all modifiers ------------------------------------------------------------------------------------------------ */
+
+static int any_repetition_modifiers(const rill_engine *e, const timestep *t)
+{
+    if (e->requests.n_requests == 0) return blocks_repetitions(&e->settings);
+    for (int32_t i = 0; i < t->n; i++)
+        if (blocks_repetitions(e->items.item[t->selected[i]].settings)) return 1;
+    return 0;
+}
+
+static int any_end_rule(const rill_engine *e, const timestep *t)
+{
+    for (int32_t i = 0; i < t->n; i++)
+        if (stop_end_rule(&e->items.item[t->selected[i]]) != RILL_END_ALLOWED) return 1;
+    return 0;
+}
+
+/* Add the modifiers that follow from settings, after the scorers' modifiers. */
+static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t max_m)
+{
+    int last = t->phase == e->info.phases - 1;
+    rill_modifiers *mods = timestep_modifiers(t);
+    mods->current_scorer = -1;
+    for (int32_t i = 0; i < t->rows.n; i++) {
+        const item *it = &e->items.item[t->rows.slot[i]];
+        int32_t m = item_choices(e, it, t->phase);
+        if (it->exact.active) modifiers_unlimit(mods, i);
+        if (m < max_m) RILL__TRY(rill_modifiers_limit_children(mods, i, m));
+        if (last) RILL__TRY(rill_modifiers_end_rule(mods, i, stop_end_rule(it)));
+        if (blocks_repetitions(it->settings))
+            RILL__TRY(
+                add_repetition_modifiers(mods, i, it->settings, e->hyps.hyp, t->rows.hyp[i], e->info.start_action));
+        if (e->bad_words.n > 0) RILL__TRY(bad_words_ban(&e->bad_words, mods, i, e->hyps.hyp, t->rows.hyp[i]));
+        if (e->unknown_action < 0) continue;
+        if (isinf(e->settings.unknown_penalty))
+            RILL__TRY(rill_modifiers_ban(mods, i, e->unknown_action));
+        else
+            RILL__TRY(rill_modifiers_add(mods, i, e->unknown_action, -(float)e->settings.unknown_penalty));
+    }
+    return RILL_OK;
+}
+/* Build the phase's modifiers from the scorers and from the settings. */
+rill_status engine_make_modifiers(rill_engine *e, timestep *t)
+{
+    const int32_t max_m = max_choices(e, t);
+    rill_modifiers *mods = timestep_modifiers(t);
+    modifier_table *rules = timestep_modifier_table(t);
+    int last = t->phase == e->info.phases - 1;
+    int limited = e->unknown_action >= 0 || (last && any_end_rule(e, t)) || any_limit(e, t, max_m) ||
+                  any_repetition_modifiers(e, t) || e->bad_words.n > 0 || t->cube.second_call;
+    if (e->chain.n_scorers == 0 && !limited) {
+        *rules = (modifier_table){.max_choices = max_m, .limits_only = 1};
+        return RILL_OK;
+    }
+    RILL__TRY(engine_call_scorers(e, t, mods));
+    if (e->settings.check && e->chain.n_scorers > 0) {
+        RILL__TRY(modifiers_build(mods, max_m, rules));
+        RILL__TRY(engine_check_scorers(e, t, rules, max_m));
+    }
+    if (limited) RILL__TRY(add_setting_modifiers(e, t, max_m));
+    mods->current_scorer = e->chain.n_scorers; /* modifiers added from here on are not attributed to a scorer */
+    if (t->cube.second_call) RILL__TRY(engine_cube_restrict(t));
+    return modifiers_build(mods, max_m, rules);
+}

@@ -1,0 +1,395 @@
+/* Calls of scorers: begin() when an input is encoded, score() for the rows of a timestep, found() for an item's outputs, done() when the
+ * input leaves.
+ *
+ * score() is called once per sequence of adjacent rows whose items share an instance. If a call with arguments of a request fails, the
+ * items for which it fails alone fail, and the others continue. With the setting `check` each item's rows are scored alone too, and must
+ * get the same modifiers.
+ *
+ * found() may request that an input is decoded again. The item then stays in flight and restarts from its encoded input. The new search
+ * depends only on the input and on what scorers have stored for it, so the schedule does not change the result.
+ *
+ * Divisions: the calls for rows · checking · inputs and outputs. */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine_internal.h"
+
+/* --- the calls for rows ------------------------------------------------------------------------------------------- */
+
+rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t first, int32_t n)
+{
+    const row_table *r = &t->rows;
+    return (rill_scorer_rows){
+        .struct_size = sizeof(rill_scorer_rows),
+        .n = n,
+        .phase = t->phase,
+        .item_id = r->item_id + first,
+        .timestep = r->depth + first,
+        .rank = r->rank + first,
+        .path_score = r->path_score + first,
+        .hyp_node = r->hyp + first,
+        .hyp_nodes = e->hyps.hyp,
+        .info = &e->info,
+        .model = e->model,
+        .text = e->scorer_states.text + first,
+        .text_length = e->scorer_states.length + first,
+    };
+}
+
+const char *engine_scorer_label(const rill_engine *e)
+{
+    return e->chain.n_scorers == 1 ? "scorer" : "the list of scorers that begins with";
+}
+
+/* With the setting `check`: fail, since a scorer depends on items other than the row's item. */
+static rill_status fail_not_independent(rill_engine *e, const timestep *t, int32_t row)
+{
+    return rill_fail(
+        e->ctx, RILL_ERR_CHECK,
+        "%s %s gives input %lld another result alone than in a batch: it must use one input at a time and keep no "
+        "state",
+        engine_scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
+}
+
+/* Return the instance of scorer i that the row's item uses. */
+static const chain_instance *row_instance(const rill_engine *e, const timestep *t, int32_t i, int32_t row)
+{
+    return e->items.item[t->rows.slot[row]].instances[e->chain.n_heuristics + i];
+}
+
+/* Call an instance of scorer i for some rows. If `b` is check_modifiers, the rows are those of one item alone (setting `check`), and a
+ * fresh instance is called unless the scorer keeps data of inputs. */
+static rill_status call_scorer(rill_engine *e, rill_modifiers *b, int32_t i, const chain_instance *instance,
+                               const rill_scorer_rows *rows)
+{
+    const int32_t link = e->chain.n_heuristics + i;
+    const rill_scorer *table = e->chain.link[link].scorer;
+    const int checking = b == &e->check_modifiers && table->begin == NULL;
+    void *self = instance->self;
+    if (checking) RILL__TRY(chain_create_fresh(&e->chain, link, instance, &self));
+    rill_error_clear(e->ctx);
+    rill_status status = table->score(self, rows, b);
+    if (checking) chain_destroy_fresh(&e->chain, link, self);
+    status = rill__method_status(e->ctx, status, "scorer", table->name, "score");
+    return status < 0 ? status : RILL_OK;
+}
+
+static int row_has_failed(const rill_engine *e, const timestep *t, int32_t row)
+{
+    return e->items.item[t->rows.slot[row]].failed < 0;
+}
+
+/* Return the index of the first row after the rows of `row`'s item. */
+static int32_t item_end(const timestep *t, int32_t row, int32_t end)
+{
+    const int32_t own = t->rows.item[row];
+    while (row < end && t->rows.item[row] == own) row++;
+    return row;
+}
+
+/* Call scorer i for rows [first, next), whose items share an instance. `from` is the first row of the modifiers `b`. */
+static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
+                                      int32_t first, int32_t next)
+{
+    const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
+    rill_scorer_rows rows = engine_scorer_rows(e, t, first, next - first);
+    rows.state = scorer_states_gather(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n);
+    b->first_row = first - from;
+    b->n_scorer_rows = next - first;
+    RILL__TRY(call_scorer(e, b, i, row_instance(e, t, i, first), &rows));
+    if (b != &e->check_modifiers)
+        scorer_states_keep(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n);
+    else if (!scorer_states_same(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n))
+        return fail_not_independent(e, t, first);
+    return RILL_OK;
+}
+
+/* Scorer i failed for rows [first, next) with arguments of a request: call it for each item alone, and fail the items for which it fails
+ * again. Returns RILL_AGAIN if items have failed, so that all scorers are called again for the other items. */
+static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
+                                     int32_t first, int32_t next, rill_status status)
+{
+    rill_status outcome = status;
+    if (b == &e->check_modifiers || !engine_is_input_error(status) ||
+        row_instance(e, t, i, first) == e->chain.default_instances[e->chain.n_heuristics + i])
+        return status;
+    const int alone = item_end(t, first, next) == next;
+    for (int32_t end; first < next; first = end) {
+        end = item_end(t, first, next);
+        const rill_status item_status = alone ? status : run_scorer_on_rows(e, t, b, i, from, first, end);
+        if (item_status >= 0) continue;
+        if (!engine_is_input_error(item_status)) return item_status;
+        RILL__TRY(engine_fail_selected(e, t->rows.slot[first], item_status, rill_error(e->ctx)));
+        outcome = RILL_AGAIN;
+    }
+    return outcome;
+}
+
+/* Call scorer i for rows [from, end): once per sequence of adjacent rows whose items share an instance. */
+static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
+                              int32_t end)
+{
+    const int same_instance = e->chain.n_custom == 0 && e->items.n_cancelled == 0;
+    b->scorer_name = e->chain.link[e->chain.n_heuristics + i].scorer->name;
+    for (int32_t first = from, next; first < end; first = next) {
+        const chain_instance *instance = row_instance(e, t, i, first);
+        const int failed = row_has_failed(e, t, first);
+        next = same_instance ? end : first + 1;
+        while (next < end && row_instance(e, t, i, next) == instance && row_has_failed(e, t, next) == failed) next++;
+        if (failed) continue;
+        rill_status status = run_scorer_on_rows(e, t, b, i, from, first, next);
+        if (status < 0) status = fail_custom_items(e, t, b, i, from, first, next, status);
+        if (status != RILL_OK) return status;
+    }
+    return RILL_OK;
+}
+
+/* Return the name of the item's search that cannot be combined with constraint banks; NULL: none. */
+static const char *banks_conflict(const rill_settings *s)
+{
+    if (s->sample > 0) return "sampling";
+    if (s->groups > 1) return "diverse beam search";
+    return s->cube > RILL_CUBE_NONE ? "cube pruning" : NULL;
+}
+
+/* Fail the items whose rows have different numbers of banks, or whose settings do not allow banks. Returns RILL_AGAIN if items have
+ * failed. */
+static rill_status check_banks(rill_engine *e, const timestep *t, const rill_modifiers *b)
+{
+    rill_status outcome = RILL_OK;
+    char message[200];
+    for (int32_t row = 0, end; b->has_banks && row < t->rows.n; row = end) {
+        const int32_t slot = t->rows.slot[row], banks = b->n_banks[row];
+        const char *conflict = banks_conflict(e->items.item[slot].settings);
+        int same = 1;
+        end = item_end(t, row, t->rows.n);
+        for (int32_t i = row; i < end; i++) same &= b->n_banks[i] == banks;
+        if (same && (banks == 0 || conflict == NULL)) continue;
+        if (!same)
+            snprintf(
+                message, sizeof message,
+                "%s %s divides the beam of one input into different numbers of banks: expected one number per input",
+                engine_scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name);
+        else
+            snprintf(message, sizeof message,
+                     "%s cannot be combined with a scorer that divides beams into banks, such as require", conflict);
+        RILL__TRY(engine_fail_selected(e, slot, same ? RILL_ERR_OPTION : RILL_ERR_PLUGIN, message));
+        outcome = RILL_AGAIN;
+    }
+    return outcome;
+}
+
+/* Call every scorer for rows [first, first + n). Returns RILL_AGAIN if items have failed. */
+static rill_status run_scorers_once(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t first, int32_t n)
+{
+    RILL__TRY(modifiers_begin(b, n));
+    for (int32_t i = 0; i < e->chain.n_scorers; i++) {
+        b->current_scorer = i;
+        const rill_status status = run_scorer(e, t, b, i, first, first + n);
+        if (status != RILL_OK) return status;
+    }
+    b->first_row = 0;
+    b->n_scorer_rows = n;
+    return b != &e->check_modifiers ? check_banks(e, t, b) : RILL_OK;
+}
+
+/* Call every scorer for the rows, and again without failed items until no more items fail. All actions are forbidden in rows of failed
+ * items. */
+static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t first, int32_t n)
+{
+    rill_status status;
+    while ((status = run_scorers_once(e, t, b, first, n)) == RILL_AGAIN) continue;
+    RILL__TRY(status);
+    b->current_scorer = -1;
+    for (int32_t i = 0; i < n && e->items.n_cancelled > 0; i++)
+        if (row_has_failed(e, t, first + i)) RILL__TRY(rill_modifiers_allow_none(b, i));
+    return RILL_OK;
+}
+/* Record why scorers refuse inputs: the first reason for each input. */
+static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_modifiers *mods)
+{
+    for (size_t i = 0; i < mods->n_refusals; i++) {
+        item *it = &e->items.item[t->rows.slot[mods->refusals[i].row]];
+        const char *reason = mods->reasons.data + mods->refusals[i].text_offset;
+        if (it->fail_reason.length == 0) RILL__TRY(rill_text_append(&it->fail_reason, reason, strlen(reason)));
+    }
+    return RILL_OK;
+}
+rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifiers *mods)
+{
+    if (e->chain.n_scorers > 0)
+        RILL__TRY(
+            scorer_states_begin(&e->scorer_states, &e->chain, e->hyps.node_capacity, &t->rows, &e->items, &e->queue));
+    RILL__TRY(run_scorers(e, t, mods, 0, t->rows.n));
+    return mods->n_refusals > 0 ? note_refusals(e, t, mods) : RILL_OK;
+}
+
+/* --- checking ----------------------------------------------------------------------------------------------------- */
+
+static int same_entries(const int32_t *offset_a, const int32_t *action_a, const float *value_a, int32_t a,
+                        const int32_t *offset_b, const int32_t *action_b, const float *value_b, int32_t b)
+{
+    int32_t n_a = offset_a != NULL ? offset_a[a + 1] - offset_a[a] : 0;
+    int32_t n_b = offset_b != NULL ? offset_b[b + 1] - offset_b[b] : 0;
+    if (n_a != n_b) return 0;
+    for (int32_t i = 0; i < n_a; i++) {
+        if (action_a[offset_a[a] + i] != action_b[offset_b[b] + i]) return 0;
+        if (value_a != NULL && value_a[offset_a[a] + i] != value_b[offset_b[b] + i]) return 0;
+    }
+    return 1;
+}
+
+/* Return 1 if the factors in two rows with equal lists of bonuses are equal, else 0. */
+static int same_factors(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
+{
+    if (x->add_factor == NULL && y->add_factor == NULL) return 1;
+    const int32_t n = x->add_offset != NULL ? x->add_offset[a + 1] - x->add_offset[a] : 0;
+    for (int32_t i = 0; i < n && y->add_offset != NULL; i++) {
+        const float one = x->add_factor != NULL ? x->add_factor[x->add_offset[a] + i] : 1,
+                    other = y->add_factor != NULL ? y->add_factor[y->add_offset[b] + i] : 1;
+        if (one != other) return 0;
+    }
+    return 1;
+}
+
+/* Return 1 if the modifiers of row a (of the call with all items) and of row b (of one item alone) are equal, else 0. */
+static int same_modifiers(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
+{
+    int limits = (x->limit != NULL ? x->limit[a] : INT32_MAX) == (y->limit != NULL ? y->limit[b] : INT32_MAX);
+    int rules = (x->end_rule != NULL ? x->end_rule[a] : 0) == (y->end_rule != NULL ? y->end_rule[b] : 0);
+    int rewards = (x->reward != NULL ? x->reward[a] : 0) == (y->reward != NULL ? y->reward[b] : 0);
+    int ends = (x->end_reward != NULL ? x->end_reward[a] : 0) == (y->end_reward != NULL ? y->end_reward[b] : 0);
+    int banks = (x->n_banks != NULL ? x->n_banks[a] : 0) == (y->n_banks != NULL ? y->n_banks[b] : 0);
+    if (banks && x->n_banks != NULL && x->n_banks[a] > 0) banks = x->default_bank[a] == y->default_bank[b];
+    return limits && rules && rewards && ends && banks &&
+           same_entries(x->bank_offset, x->bank_action, x->bank_target, a, y->bank_offset, y->bank_action,
+                        y->bank_target, b) &&
+           same_factors(x, a, y, b) &&
+           same_entries(x->ban_offset, x->ban_action, NULL, a, y->ban_offset, y->ban_action, NULL, b) &&
+           same_entries(x->allow_offset, x->allow_action, NULL, a, y->allow_offset, y->allow_action, NULL, b) &&
+           same_entries(x->add_offset, x->add_action, x->add_score, a, y->add_offset, y->add_action, y->add_score, b);
+}
+
+static rill_status fail_max_bonus(rill_engine *e, const timestep *t, int32_t row)
+{
+    return rill_fail(e->ctx, RILL_ERR_CHECK, "%s %s adds more to an action of input %lld than its declared max_bonus",
+                     engine_scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name,
+                     (long long)t->rows.item_id[row]);
+}
+
+rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices)
+{
+    const row_table *r = &t->rows;
+    for (int32_t first = 0, n; first < r->n; first += n) {
+        n = item_end(t, first, r->n) - first;
+        if (row_has_failed(e, t, first)) continue;
+        modifier_table one;
+        RILL__TRY(run_scorers(e, t, &e->check_modifiers, first, n));
+        RILL__TRY(modifiers_build(&e->check_modifiers, max_choices, &one));
+        for (int32_t i = 0; i < n; i++)
+            if (!same_modifiers(all, first + i, &one, i)) return fail_not_independent(e, t, first);
+        for (int32_t i = first; i < first + n; i++)
+            if (!certify_check_bonus(&e->chain, &e->items.item[r->slot[i]], all, i, &e->info))
+                return fail_max_bonus(e, t, i);
+    }
+    return RILL_OK;
+}
+/* --- inputs and outputs ------------------------------------------------------------------------------------------- */
+
+static const rill_scorer *get_scorer(const rill_engine *e, int32_t i)
+{
+    return e->chain.link[e->chain.n_heuristics + i].scorer;
+}
+
+static void *get_scorer_self(const rill_engine *e, chain_instance *const *instances, int32_t i)
+{
+    return instances[e->chain.n_heuristics + i]->self;
+}
+
+/* Call done() of the chain's first n scorers. */
+static void notify_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        if (get_scorer(e, i)->done != NULL) get_scorer(e, i)->done(get_scorer_self(e, instances, i), id);
+}
+
+rill_status engine_scorers_begin(rill_engine *e, rill_input *input, int32_t entry)
+{
+    chain_instance *const *instances = request_instances(&e->chain, e->queue.entries[entry].request);
+    for (int32_t i = 0; i < e->chain.n_scorers; i++) {
+        const rill_scorer *table = get_scorer(e, i);
+        if (table->begin == NULL) continue;
+        rill_error_clear(e->ctx);
+        rill_status status = table->begin(get_scorer_self(e, instances, i), input->id);
+        status = rill__method_status(e->ctx, status, "scorer", table->name, "begin");
+        if (status >= 0) continue;
+        notify_done(e, instances, input->id, i);
+        return rill_input_fail(input, status, "%s", rill_error(e->ctx));
+    }
+    return RILL_OK;
+}
+
+void engine_scorers_done(rill_engine *e, const item *it)
+{
+    notify_done(e, it->instances, it->id, e->chain.n_scorers);
+}
+
+const rill_found_output *rill_found_output_at(const rill_found *found, int32_t i)
+{
+    return (const rill_found_output *)found->outputs + i;
+}
+
+/* Write the item's outputs, which are already sorted, to *found, in the form that scorers' found() gets. */
+static rill_status list_outputs(rill_engine *e, int32_t slot, rill_found *found)
+{
+    const item *it = &e->items.item[slot];
+    redecode_buffer *a = &e->redecode;
+    size_t n_actions = 0;
+    RILL__TRY(RILL__GROW(e->ctx, a->found, a->found_capacity, (size_t)it->n_outputs, "outputs"));
+    for (int32_t i = 0; i < it->n_outputs; i++)
+        n_actions += ((size_t)it->outputs[i].length + 1) * (size_t)e->info.phases;
+    RILL__TRY(RILL__GROW(e->ctx, a->found_action, a->found_action_capacity, n_actions, "outputs"));
+    n_actions = 0;
+    for (int32_t i = 0; i < it->n_outputs; i++) {
+        rill_hypothesis h;
+        RILL__TRY(backtrace_output(&e->output_writer.backtrace, &e->hyps, slot, &it->outputs[i], e->info.phases, &h));
+        memcpy(a->found_action + n_actions, h.action, (size_t)h.length * sizeof *h.action);
+        a->found[i] = (rill_found_output){.ids = a->found_action + n_actions,
+                                          .n_ids = h.length,
+                                          .path_score = h.path_score,
+                                          .score = it->outputs[i].final_score,
+                                          .logp = h.logp,
+                                          .truncated = h.truncated};
+        n_actions += (size_t)h.length;
+    }
+    *found = (rill_found){.struct_size = sizeof *found,
+                          .item_id = it->id,
+                          .outputs = (const struct rill_found_outputs *)a->found,
+                          .n = it->n_outputs,
+                          .model = e->model};
+    return RILL_OK;
+}
+
+rill_status engine_scorers_review(rill_engine *e, int32_t slot)
+{
+    item *it = &e->items.item[slot];
+    rill_found found = {0};
+    int wanted = 0;
+    for (int32_t i = 0; i < e->chain.n_scorers; i++) {
+        const rill_scorer *table = get_scorer(e, i);
+        if (table->found == NULL) continue;
+        if (found.n == 0) RILL__TRY(list_outputs(e, slot, &found));
+        rill_error_clear(e->ctx);
+        rill_status status = table->found(get_scorer_self(e, it->instances, i), &found);
+        status = rill__method_status(e->ctx, status, "scorer", table->name, "found");
+        if (status < 0) return status;
+        wanted |= status == RILL_AGAIN;
+    }
+    if (!wanted) return RILL_OK;
+    if (it->request != NULL) it->request->last_reported = 0;
+    RILL__TRY(engine_save_result(e, slot));
+    statistics_remove_item(&e->statistics, it);
+    items_clear(&e->items, &e->hyps, slot);
+    RILL__TRY(items_begin(&e->items, &e->hyps, slot));
+    return RILL_AGAIN;
+}
