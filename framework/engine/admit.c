@@ -87,6 +87,7 @@ static rill_status start_item(rill_engine *e, const rill_input *input, int32_t e
     it->saved_result = NULL;
     it->settings = own_request != NULL ? &own_request->settings : &e->settings;
     it->instances = request_instances(&e->chain, own_request);
+    it->variants = variants_of_settings(it->settings);
     it->max_length = stop_max_length(it->settings, &e->info, input);
     return items_begin(&e->items, &e->hyps, input->slot);
 }

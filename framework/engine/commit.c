@@ -79,6 +79,16 @@ static void output_candidates(rill_engine *e, const candidates *c, item *it, int
     }
 }
 
+int engine_stopping(rill_engine *e, item *it, int needs_output)
+{
+    int is_made = 0;
+    for (uint32_t left = it->variants; left != 0;) {
+        const search_variant *v = variant_take(&left);
+        if (v->stopping != NULL) is_made |= v->stopping(e, it, needs_output && !is_made);
+    }
+    return is_made;
+}
+
 static int any_ended(const candidates *c, int32_t first, int32_t end)
 {
     for (int32_t j = first; j < end; j++)
@@ -89,7 +99,7 @@ static int any_ended(const candidates *c, int32_t first, int32_t end)
 static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason reason, int32_t first, int32_t end)
 {
     const int32_t all = end;
-    if (reason != STOP_ENOUGH && !any_ended(c, first, end) && best_ended_output(e, it)) end = first;
+    if (it->variants != 0 && engine_stopping(e, it, reason != STOP_ENOUGH && !any_ended(c, first, end))) end = first;
     for (int32_t j = end; e->settings.certify && j < all; j++) certify_note_candidate(c, it, j);
     if (reason == STOP_OUTPUT_ALL) output_candidates(e, c, it, first, end, -1);
     if (reason == STOP_REQUESTED) {
@@ -99,7 +109,6 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
     /* Live candidates that a heuristic's stop turned into outputs count as abandoned too, since they could have continued. */
     for (int32_t j = first; e->settings.certify && reason != STOP_OUTPUT_ALL && j < end; j++)
         if (reason == STOP_ENOUGH || !c->ended[j]) certify_note_candidate(c, it, j);
-    best_ended_drop(e, it);
     engine_release_beam(e, it);
     it->width = it->n_live = 0;
 }

@@ -18,6 +18,7 @@
 #include "running.h"
 #include "schedule.h"
 #include "scorer_states.h"
+#include "search_variant.h"
 #include "statistics.h"
 #include "stop_criteria.h"
 #include "timestep.h"
@@ -182,15 +183,10 @@ void engine_merge(rill_engine *e, timestep *t, int last);
  * kept. engine_reserve_children() has reserved the memory. */
 void engine_add_output(rill_engine *e, item *it, const item_output *output);
 
-/* best_ended.c: at_limit "best-ended": update the best ended hypothesis from the choices of the item's rows, from `row` on, in the last
- * phase. */
-void best_ended_update(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row);
-/* If the item has no output, make the best hypothesis that ever ended its output. Returns 1 if an output was made, else 0. */
-int best_ended_output(rill_engine *e, item *it);
-void best_ended_drop(rill_engine *e, item *it);
-
 /* commit.c: the surviving candidates become the new beams; in the last phase items may stop. */
 rill_status engine_commit(rill_engine *e, timestep *t, int last);
+/* Call stopping() of the item's variants (search_variant.h). Returns 1 if one of them has added an output, else 0. */
+int engine_stopping(rill_engine *e, item *it, int needs_output);
 /* Release the hypothesis references of an item's beam that were not passed to children or outputs. */
 void engine_release_beam(rill_engine *e, item *it);
 

@@ -40,9 +40,11 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank)
 static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int64_t live = 0;
+    t->variants = 0;
     for (int32_t i = 0; i < t->n; i++) {
         const item *it = &e->items.item[t->selected[i]];
         live += it->n_live;
+        t->variants |= it->variants;
         __builtin_prefetch(it->beam);
     }
     RILL__TRY(timestep_reserve_rows(t, (size_t)live));

@@ -43,6 +43,7 @@ typedef struct item_output {
 typedef struct item {
     const rill_settings *settings;    /* borrowed: the engine's, or those of the item's request */
     chain_instance *const *instances; /* instances of heuristics and scorers that this input's arguments select */
+    uint32_t variants;                /* set of variants of the search that the settings select (search_variant.h) */
     beam_entry *beam;                 /* [width] */
     /* [n_outputs] in the order in which they were found; with keep "best" a heap with the worst output on top */
     item_output *outputs;

@@ -10,13 +10,10 @@
  *   "immediate"   ended children among the first k; later ended children are dropped, and live children fill the beam up to k
  *   "shrink"      all ended children popped; as many children are popped as the beam has places, and places of ended ones stay empty
  *
- * Constraint banks, sampling and diverse beam search choose children first; the chosen list is then processed in place of the heap.
+ * A variant of the search may choose the children (search_variant.choose); its list is then processed in place of the heap.
  *
  * Divisions: the heap · taking a child · the pass. */
-#include "constraint_banks.h"
-#include "diverse_beam.h"
 #include "engine_internal.h"
-#include "sample.h"
 
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
 
@@ -67,13 +64,15 @@ static int32_t first_row(const merge *m, const int32_t *row)
     return m->rows[rank];
 }
 
-/* The function that chooses the item's children, in place of the heap; NULL: children are chosen by score alone. */
-static int32_t (*item_chooser(const merge *m, int32_t first))(timestep *, const item *, int32_t *)
+/* Let a variant choose the item's children. Returns their number; VARIANT_BY_SCORE: no variant does. */
+static int32_t choose_by_variant(const merge *m, int32_t first)
 {
-    if (m->it->settings->sample > 0) return sample_choose;
-    if (m->it->settings->groups > 1) return diverse_beam_choose;
-    if (m->it->settings->cube > RILL_CUBE_NONE) return NULL;
-    return item_has_banks(m->t, m->it, first) ? constraint_banks_choose : NULL;
+    int32_t n = VARIANT_BY_SCORE;
+    for (uint32_t left = m->it->variants | m->t->rule_variants; left != 0 && n == VARIANT_BY_SCORE;) {
+        const search_variant *v = variant_take(&left);
+        if (v->choose != NULL) n = v->choose(m->t, m->it, first);
+    }
+    return n;
 }
 
 /* Make one head per entry that has a child. Without cube pruning `row` is the item's first row and is advanced past its last one. */
@@ -109,16 +108,15 @@ static void make_heap(merge *m, int32_t *row)
 
 static void begin_children(merge *m, int32_t *row)
 {
-    int32_t own = first_row(m, row);
-    int32_t (*const choose)(timestep *, const item *, int32_t *) = item_chooser(m, own);
     m->head = m->t->heads;
     m->heap = m->t->heap;
     m->head_taken = 0;
-    m->is_list = choose != NULL;
-    if (m->is_list)
-        m->n_heap = choose(m->t, m->it, m->rows != NULL ? &own : row);
-    else
+    m->n_heap = choose_by_variant(m, first_row(m, row));
+    m->is_list = m->n_heap != VARIANT_BY_SCORE;
+    if (!m->is_list)
         make_heap(m, row);
+    else if (m->rows == NULL)
+        *row += m->it->n_live;
 }
 
 /* --- taking a child ----------------------------------------------------------------------------------------------- */
@@ -310,21 +308,15 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         item *it = &e->items.item[t->selected[i]];
         int64_t n_children = (int64_t)it->n_live * stride + (it->width - it->n_live),
                 limit = rill__max_children(it->settings);
-        /* In the first timestep all samples are drawn from one row. Beam groups choose from that row through a heap of its choices. */
-        const int32_t groups = it->settings->groups;
-        const int64_t places = it->settings->sample > 0 || groups > 1 ? it->settings->k : 0;
-        const int64_t chosen = groups > 1 ? places + stride : places;
         need.entries += (size_t)it->width;
-        if ((size_t)it->width > need.max_width) need.max_width = (size_t)it->width;
-        if ((size_t)chosen > need.max_width) need.max_width = (size_t)chosen;
-        if (groups > 1 && (size_t)places > need.group_places) need.group_places = (size_t)places;
-        if (it->settings->sample > 0) need.sample_choices = (size_t)stride;
-        if (places > n_children) n_children = places;
-        if (t->modifier_table.n_banks != NULL && (size_t)n_children > need.max_width)
-            need.max_width = (size_t)n_children;
+        children_need_width(&need, (size_t)it->width);
+        for (uint32_t left = it->variants | t->rule_variants; left != 0;) {
+            const search_variant *v = variant_take(&left);
+            if (v->reserve != NULL) v->reserve(it, stride, &n_children, &need);
+        }
         if (n_children > limit) n_children = limit;
         need.candidates += (size_t)n_children;
-        /* Twice n_children: outputs of this merge, and outputs added if the item stops in this timestep. Plus one: best_ended.c. */
+        /* Twice n_children: outputs of this merge, and outputs added if the item stops in this timestep. Plus one: stopping() of variants. */
         const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
         if (outputs > it->outputs_capacity) /* some slack while beams still widen */
             RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));
@@ -333,7 +325,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
     return hyp_pool_reserve(&e->hyps, (int64_t)need.candidates + t->n, t->n);
 }
 
-/* Set the per-item columns for heuristics. `end`: end of the item's candidates; `chosen`: 1: not by score alone (item_chooser()). */
+/* Set the per-item columns for heuristics. `end`: end of the item's candidates; `chosen`: 1: not by score alone (choose_by_variant()). */
 static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t end, int chosen)
 {
     c->item_id[i] = it->id;
@@ -375,7 +367,10 @@ void engine_count_cube_cells(rill_engine *e, timestep *t)
 
 static void merge_item(merge *m, int32_t *row, int last)
 {
-    if (last) best_ended_update(m->e, m->t, m->it, m->rows, *row);
+    for (uint32_t left = last ? m->it->variants : 0; left != 0;) {
+        const search_variant *v = variant_take(&left);
+        if (v->look != NULL) v->look(m->e, m->t, m->it, m->rows, *row);
+    }
     begin_children(m, row);
     merge_children(m, last);
     abandon_heap(m);

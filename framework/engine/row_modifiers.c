@@ -73,9 +73,16 @@ static rill_status add_repetition_modifiers(rill_modifiers *mods, int32_t row, c
 static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
 {
     const rill_settings *s = it->settings;
-    int32_t m = s->sample > 0 ? s->top_k : rill__max_children(s);
+    int32_t m = rill__max_children(s), own = 0;
     if (it->exact.active) return it->exact.kind.n_choices;
-    if (s->sample == 0 && e->info.max_choices_phases >> phase & 1 && s->max_candidates < m) m = s->max_candidates;
+    for (uint32_t left = it->variants; left != 0 && own == 0;) {
+        const search_variant *v = variant_take(&left);
+        if (v->n_choices != NULL) own = v->n_choices(e, it);
+    }
+    if (own > 0)
+        m = own;
+    else if (e->info.max_choices_phases >> phase & 1 && s->max_candidates < m)
+        m = s->max_candidates;
     return m < e->info.actions ? m : e->info.actions;
 }
 
@@ -149,7 +156,16 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     }
     return RILL_OK;
 }
-/* Build the phase's modifiers from the scorers and from the settings. */
+
+/* The variants of the search that the modifiers of the phase's first rows make part of it. */
+static uint32_t variants_of_rules(const modifier_table *rules)
+{
+    uint32_t set = 0;
+    for (int i = 0; !rules->limits_only && search_variants[i] != NULL; i++)
+        if (search_variants[i]->has_rules != NULL && search_variants[i]->has_rules(rules)) set |= UINT32_C(1) << i;
+    return set;
+}
+
 rill_status engine_make_modifiers(rill_engine *e, timestep *t)
 {
     const int32_t max_m = max_choices(e, t);
@@ -158,6 +174,7 @@ rill_status engine_make_modifiers(rill_engine *e, timestep *t)
     int last = t->phase == e->info.phases - 1;
     int limited = e->unknown_action >= 0 || (last && any_end_rule(e, t)) || any_limit(e, t, max_m) ||
                   any_repetition_modifiers(e, t) || e->bad_words.n > 0 || t->cube.second_call;
+    t->rule_variants = 0;
     if (e->chain.n_scorers == 0 && !limited) {
         *rules = (modifier_table){.max_choices = max_m, .limits_only = 1};
         return RILL_OK;
@@ -170,5 +187,7 @@ rill_status engine_make_modifiers(rill_engine *e, timestep *t)
     if (limited) RILL__TRY(add_setting_modifiers(e, t, max_m));
     mods->current_scorer = e->chain.n_scorers; /* modifiers added from here on are not attributed to a scorer */
     if (t->cube.second_call) RILL__TRY(engine_cube_restrict(t));
-    return modifiers_build(mods, max_m, rules);
+    RILL__TRY(modifiers_build(mods, max_m, rules));
+    t->rule_variants = variants_of_rules(&t->modifier_table);
+    return RILL_OK;
 }

@@ -60,8 +60,7 @@ static void lay_out_children(timestep *t, rill_carver *c, const children_size *s
     CARVE(t->child_counts, size->max_width);
     CARVE(t->old_beam, size->max_width);
     CARVE(t->released, size->entries);
-    CARVE(t->group_scratch, 7 * size->group_places);
-    CARVE(t->sample_weight, size->sample_choices);
+    t->scratch = rill_carve(c, size->scratch, 1);
 }
 
 static size_t grown_size(size_t capacity, size_t need)
@@ -90,8 +89,7 @@ rill_status timestep_reserve_children(timestep *t, const children_size *need)
                                     .candidates = grown_size(old.candidates, need->candidates),
                                     .entries = grown_size(old.entries, need->entries),
                                     .max_width = grown_size(old.max_width, need->max_width),
-                                    .group_places = grown_size(old.group_places, need->group_places),
-                                    .sample_choices = grown_size(old.sample_choices, need->sample_choices)};
+                                    .scratch = grown_size(old.scratch, need->scratch)};
     rill_carver carver = {0};
     if (memcmp(&capacity, &old, sizeof capacity) == 0) return RILL_OK;
     t->capacity = (children_size){0};

@@ -37,7 +37,7 @@ typedef struct merge_head {
     int32_t rank;   /* rank of the parent hypothesis in its beam */
     int32_t row;    /* the parent's row of choices, or -1: the parent has ended and is its own only child */
     int32_t choice; /* index of the child in the row's choices */
-    int32_t bank;   /* bank of constraints (constraint_banks.c) or beam group (diverse_beam.c) of the child */
+    int32_t bank;   /* bank of constraints or beam group of the child */
 } merge_head;
 
 /* Key of a merge_head in the merge heap: its path score, and the parent's rank, which is the head's index in
@@ -58,11 +58,19 @@ typedef struct child_counts {
 /* Capacities of the arrays in child_block, in elements. */
 typedef struct children_size {
     size_t items, candidates;
-    size_t entries;        /* number of entries of all beams before the timestep */
-    size_t max_width;      /* widest beam of an item, or most children that sampling, groups or banks choose */
-    size_t group_places;   /* largest k of an item with beam groups */
-    size_t sample_choices; /* number of choices of a row that is sampled from */
+    size_t entries;   /* number of entries of all beams before the timestep */
+    size_t max_width; /* widest beam of an item, or most children that a variant of the search chooses */
+    size_t scratch;   /* bytes of scratch memory for variants of the search */
 } children_size;
+
+static inline void children_need_width(children_size *need, size_t width)
+{
+    if (width > need->max_width) need->max_width = width;
+}
+static inline void children_need_scratch(children_size *need, size_t bytes)
+{
+    if (bytes > need->scratch) need->scratch = bytes;
+}
 
 /* Trace columns of the selected items; filled only if there is a trace function. */
 typedef struct trace_columns {
@@ -82,6 +90,8 @@ typedef struct timestep {
     int32_t n;           /* number of selected items */
     int32_t *selected;   /* [n] slots of the selected items */
     size_t selected_capacity;
+    /* sets of variants (search_variant.h): of all selected items, and those that the modifiers of this phase make part of it */
+    uint32_t variants, rule_variants;
 
     /* Progress. */
     int32_t group; /* number of this timestep, 0 or 1, by which the domain tells concurrent timesteps apart */
@@ -111,8 +121,7 @@ typedef struct timestep {
     merge_head *heads;          /* [max_width] */
     merge_key *heap;            /* [max_width + 1] */
     child_counts *child_counts; /* [max_width] */
-    int32_t *group_scratch;     /* [7 * group_places] diverse_beam.c */
-    double *sample_weight;      /* [sample_choices] sample.c: weights of a row's choices */
+    void *scratch;              /* of the variant that chooses an item's children */
     beam_entry *old_beam;       /* [max_width] an item's previous beam */
     hyp_release *released;      /* [entries] hypotheses of the previous beams that have no surviving child */
     int32_t n_released;

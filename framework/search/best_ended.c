@@ -5,6 +5,7 @@
  * appears. Ended hypotheses are ordered by final score, then by timestep (earlier first), by the rank of the parent, and by the rank of the
  * choice. */
 #include "engine_internal.h"
+#include "variants.h"
 
 /* An ended hypothesis: choice `choice` of a row. */
 typedef struct ended_choice {
@@ -26,20 +27,27 @@ static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, e
     }
 }
 
+static void drop(rill_engine *e, item *it)
+{
+    if (it->best_ended.hyp >= 0) hyp_pool_release(&e->hyps, &it->arena, it->best_ended.hyp);
+    it->best_ended.hyp = -1;
+}
+
 static void keep_ended(rill_engine *e, const timestep *t, item *it, const ended_choice *best)
 {
     const topk_choice c = timestep_choice(t, best->row, best->choice);
     const beam_entry *parent = &it->beam[best->rank];
-    best_ended_drop(e, it);
+    drop(e, it);
     it->best_ended = best->output;
     it->best_ended.hyp = hyp_pool_add(&e->hyps, &it->arena, parent->hyp, it->beam[parent->state_rank].hyp, c.action,
                                       c.logp, c.score, 0);
 }
 
-void best_ended_update(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row)
+/* Update the best ended hypothesis from the choices of the item's rows. */
+static void look(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row)
 {
     ended_choice best = {.output = it->best_ended, .row = -1};
-    if (it->settings->at_limit != RILL_LIMIT_BEST_ENDED || it->n_outputs > 0) return;
+    if (it->n_outputs > 0) return;
     for (int32_t rank = 0; rank < it->width; rank++) {
         if (it->beam[rank].ended) continue;
         const int32_t own_row = rows != NULL ? rows[rank] : row++;
@@ -49,17 +57,20 @@ void best_ended_update(rill_engine *e, timestep *t, item *it, const int32_t *row
     keep_ended(e, t, it, &best);
 }
 
-int best_ended_output(rill_engine *e, item *it)
+static int stopping(rill_engine *e, item *it, int needs_output)
 {
-    if (it->n_outputs > 0 || it->best_ended.hyp < 0) return 0;
     const item_output output = it->best_ended;
+    const int is_used = needs_output && it->n_outputs == 0 && output.hyp >= 0;
+    if (!is_used) drop(e, it);
     it->best_ended.hyp = -1;
-    engine_add_output(e, it, &output);
-    return 1;
+    if (is_used) engine_add_output(e, it, &output);
+    return is_used;
 }
 
-void best_ended_drop(rill_engine *e, item *it)
+static int has_settings(const rill_settings *s)
 {
-    if (it->best_ended.hyp >= 0) hyp_pool_release(&e->hyps, &it->arena, it->best_ended.hyp);
-    it->best_ended.hyp = -1;
+    return s->at_limit == RILL_LIMIT_BEST_ENDED;
 }
+
+const search_variant best_ended = {
+    .name = "best-ended", .has_settings = has_settings, .look = look, .stopping = stopping};

@@ -1,14 +1,14 @@
-/* Constraint banks; constraint_banks.h.
+/* Constraint banks: divide an item's beam into banks by the number of constraints that candidates meet (rill_modifiers_divide_banks()), so
+ * that hypotheses that meet more constraints, usually at a lower score, are not crowded out.
  *
  * Beam places are divided as in dynamic beam allocation (Post and Vilar 2018): each bank has an equal share of the k places, and the last
  * bank also the remainder. A bank with fewer candidates than places gives its free places to the bank before it, and so on; free places of
  * the first bank go to the last bank again. Here k is reduced by the number of the item's outputs. Ended hypotheses that stay in the beam
  * belong to the last bank. */
-#include "constraint_banks.h"
-
 #include <stdlib.h>
 
 #include "stop_criteria.h"
+#include "variants.h"
 
 static int32_t child_bank(const modifier_table *rules, int32_t row, int32_t action)
 {
@@ -19,7 +19,7 @@ static int32_t child_bank(const modifier_table *rules, int32_t row, int32_t acti
 }
 
 /* Collect all children of the item in t->heads. Returns their number. */
-static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32_t *row)
+static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32_t row)
 {
     int32_t n = 0;
     for (int32_t rank = 0; rank < it->width; rank++) {
@@ -28,7 +28,7 @@ static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32
             t->heads[n++] = (merge_head){entry->path_score, timestep_ended_choice(entry), rank, -1, 0, banks - 1};
             continue;
         }
-        const int32_t r = (*row)++;
+        const int32_t r = row++;
         topk_choice c;
         for (int32_t i = 0; topk_next(&t->topk, r, i, &c); i++)
             t->heads[n++] = (merge_head){entry->path_score + (double)c.score,        c, rank, r, i,
@@ -52,10 +52,12 @@ static void divide_places(int32_t places, int32_t banks, const int32_t *found, i
     }
 }
 
-int32_t constraint_banks_choose(timestep *t, const item *it, int32_t *row)
+static int32_t choose(timestep *t, const item *it, int32_t row)
 {
-    const int32_t banks = t->modifier_table.n_banks[*row];
+    const int32_t banks = it->n_live > 0 ? t->modifier_table.n_banks[row] : 0;
     int32_t found[RILL_MAX_BANKS] = {0}, share[RILL_MAX_BANKS], kept = 0;
+    if (banks == 0 || it->settings->cube > RILL_CUBE_NONE)
+        return VARIANT_BY_SCORE; /* such an item has failed if it has banks */
     const int32_t n = gather_children(t, it, banks, row);
     for (int32_t i = 0; i < n; i++) found[t->heads[i].bank]++;
     divide_places(stop_beam_width(it, INT32_MAX), banks, found, share);
@@ -64,3 +66,18 @@ int32_t constraint_banks_choose(timestep *t, const item *it, int32_t *row)
         if (share[t->heads[i].bank]-- > 0) t->heads[kept++] = t->heads[i];
     return kept;
 }
+
+static int has_rules(const modifier_table *rules)
+{
+    return rules->n_banks != NULL;
+}
+
+static void reserve(const item *it, int32_t stride, int64_t *n_children, children_size *need)
+{
+    (void)it;
+    (void)stride;
+    children_need_width(need, (size_t)*n_children);
+}
+
+const search_variant constraint_banks = {
+    .name = "constraint banks", .has_rules = has_rules, .reserve = reserve, .choose = choose};

@@ -1,4 +1,5 @@
-/* Diverse beam search; diverse_beam.h.
+/* Diverse beam search (Vijayakumar et al. 2018): the beam is divided into groups, and each group is penalised for choosing actions that
+ * earlier groups have chosen.
  *
  * An item's k beam places are divided among G groups, k / G each. In each phase the groups choose one after the other, each among the
  * children of its own hypotheses; all groups start from the empty hypothesis. An action's score is reduced by `diversity` for each time
@@ -12,10 +13,10 @@
  * choices return with their penalty.
  *
  * Divisions: heaps of children · a group's own hypotheses · the empty hypothesis · all groups. */
-#include "diverse_beam.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "variants.h"
 
 /* End of a linked list of ranks. */
 enum { NO_RANK = -1 };
@@ -60,7 +61,7 @@ static void begin_choosing(group_chooser *c)
 {
     const item *it = c->it;
     const int32_t k = it->settings->k, groups = it->settings->groups;
-    c->places_left = c->t->group_scratch;
+    c->places_left = c->t->scratch;
     c->first_rank = c->places_left + groups;
     c->next_rank = c->first_rank + groups;
     c->action = c->next_rank + k;
@@ -175,19 +176,38 @@ static void choose_from_root(group_chooser *c, int32_t row)
 
 /* --- all groups --------------------------------------------------------------------------------------------------- */
 
-int32_t diverse_beam_choose(timestep *t, const item *it, int32_t *row)
+static int32_t choose(timestep *t, const item *it, int32_t row)
 {
     group_chooser c = {.t = t, .it = it};
     begin_choosing(&c);
     if (it->timestep + t->phase == 0)
-        choose_from_root(&c, *row);
+        choose_from_root(&c, row);
     else
-        for (int32_t group = 0; group < it->settings->groups; group++) choose_in_group(&c, group, *row);
+        for (int32_t group = 0; group < it->settings->groups; group++) choose_in_group(&c, group, row);
     for (int32_t i = 0; i < c.n_chosen; i++) {
         merge_head *head = &t->heads[i];
         head->path_score = it->beam[head->rank].path_score + (double)head->child.score;
     }
-    *row += it->width;
     qsort(t->heads, (size_t)c.n_chosen, sizeof *t->heads, merge_head_compare);
     return c.n_chosen;
 }
+
+static int has_settings(const rill_settings *s)
+{
+    return s->groups > 1;
+}
+
+/* In the first timestep all groups choose from one row, through a heap of its choices (choose_from_root()). */
+static void reserve(const item *it, int32_t stride, int64_t *n_children, children_size *need)
+{
+    enum {
+        SCRATCH_PER_PLACE = 7
+    }; /* elements of group_chooser's arrays per place: there are at most as many groups as places */
+    const int32_t k = it->settings->k;
+    if (*n_children < k) *n_children = k;
+    children_need_width(need, (size_t)k + (size_t)stride);
+    children_need_scratch(need, SCRATCH_PER_PLACE * (size_t)k * sizeof(int32_t));
+}
+
+const search_variant diverse_beam_search = {
+    .name = "diverse beam search", .has_settings = has_settings, .reserve = reserve, .choose = choose};

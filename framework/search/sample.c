@@ -1,4 +1,4 @@
-/* Sampling; sample.h.
+/* Sampling: each beam entry is one sample. A timestep extends it by one randomly drawn choice, instead of keeping the best candidates.
  *
  * Each hypothesis samples its next choice from the softmax of its row's scores (the model's plus scorers' bonuses) divided by
  * the temperature. Choices are restricted to the top_k best (Fan, Lewis and Dauphin 2018), and of these to the smallest set
@@ -10,10 +10,10 @@
  * splitmix64 (Steele, Lea and Flood 2014), applied once for each 64-bit word of these values.
  *
  * Softmax weights are computed in double, relative to the row's best score, and summed from the best choice down. */
-#include "sample.h"
-
 #include <math.h>
 #include <stdlib.h>
+
+#include "variants.h"
 
 static uint64_t hash_mix(uint64_t x, uint64_t with)
 {
@@ -46,37 +46,38 @@ static double choice_weight(const timestep *t, const rill_settings *s, int32_t r
     return exp((own - best) / s->temperature);
 }
 
-/* Write the weights of the row's choices to t->sample_weight. Returns the number of choices that top_k and top_p leave, 0 if
- * the row has none; *mass is their total weight. */
-static int32_t truncate_choices(timestep *t, const rill_settings *s, int32_t row, double *mass)
+/* Write the weights of the row's choices to weight[top_k]. Returns the number of choices that top_k and top_p leave, 0 if the row has none;
+ * *mass is their total weight. */
+static int32_t truncate_choices(timestep *t, const rill_settings *s, int32_t row, double *weight, double *mass)
 {
     double all = 0;
     int32_t n = 0, m = 0;
     topk_choice choice;
     for (; n < s->top_k && timestep_next_choice(t, row, n, &choice); n++)
-        all += t->sample_weight[n] = choice_weight(t, s, row, n);
-    for (*mass = 0; m < n && (m == 0 || *mass < s->top_p * all); m++) *mass += t->sample_weight[m];
+        all += weight[n] = choice_weight(t, s, row, n);
+    for (*mass = 0; m < n && (m == 0 || *mass < s->top_p * all); m++) *mass += weight[m];
     return m;
 }
 
-static int32_t draw_choice(const timestep *t, int32_t n, double target)
+static int32_t draw_choice(const double *weight, int32_t n, double target)
 {
     for (int32_t i = 0; i < n - 1; i++)
-        if ((target -= t->sample_weight[i]) < 0) return i;
+        if ((target -= weight[i]) < 0) return i;
     return n - 1;
 }
 
-int32_t sample_choose(timestep *t, const item *it, int32_t *row)
+static int32_t choose(timestep *t, const item *it, int32_t row)
 {
+    double *weight = t->scratch;
     const rill_settings *s = it->settings;
     const int32_t draws = it->timestep == 0 && t->phase == 0 ? s->k : 1;
     int32_t found = 0;
     for (int32_t rank = 0; rank < it->width; rank++) { /* the beam has no ended entries here */
-        const int32_t r = (*row)++;
+        const int32_t r = row + rank;
         double mass;
-        const int32_t n = truncate_choices(t, s, r, &mass);
+        const int32_t n = truncate_choices(t, s, r, weight, &mass);
         for (int32_t draw = 0; draw < draws && n > 0; draw++) {
-            const int32_t next = draw_choice(t, n, uniform_random(t, it, rank, draw) * mass);
+            const int32_t next = draw_choice(weight, n, uniform_random(t, it, rank, draw) * mass);
             const topk_choice child = timestep_choice(t, r, next);
             t->heads[found++] = (merge_head){it->beam[rank].path_score + (double)child.score, child, rank, r, next, 0};
         }
@@ -84,3 +85,26 @@ int32_t sample_choose(timestep *t, const item *it, int32_t *row)
     qsort(t->heads, (size_t)found, sizeof *t->heads, merge_head_compare);
     return found;
 }
+
+static int has_settings(const rill_settings *s)
+{
+    return s->sample > 0;
+}
+
+static int32_t n_choices(const rill_engine *e, const item *it)
+{
+    (void)e;
+    return it->settings->top_k;
+}
+
+/* In the first timestep all samples are drawn from one row. */
+static void reserve(const item *it, int32_t stride, int64_t *n_children, children_size *need)
+{
+    const int32_t k = it->settings->k;
+    if (*n_children < k) *n_children = k;
+    children_need_width(need, (size_t)k);
+    children_need_scratch(need, (size_t)stride * sizeof(double));
+}
+
+const search_variant sampling = {
+    .name = "sampling", .has_settings = has_settings, .n_choices = n_choices, .reserve = reserve, .choose = choose};

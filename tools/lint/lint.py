@@ -94,7 +94,7 @@ ARROWS = {
     # The loop knows variants by their table; what it still takes from single ones is named here.
     "framework/engine": ["framework/engine", "framework/config", "framework/base", "rill/", "framework/search/certify.h",
                          "framework/search/cube_pruning.h", "framework/search/exact.h", "framework/search/constraint_banks.h",
-                         "framework/search/diverse_beam.h", "framework/search/sample.h"],
+                         ],
     "framework/search": ["framework/search", "framework/engine", "framework/config", "framework/base", "rill/"],
     "framework/scorers": ["framework/scorers", "framework/engine", "framework/config", "framework/base", "rill/"],
     "domains/common": ["domains/common", "rill/"],

@@ -1,0 +1,61 @@
+/* Variants of the search: what some inputs do differently from the plain beam search, each a table of hooks in a file of search/.
+ *
+ * The loop calls a hook only if the timestep, or the item, has a variant: a plain run pays one test at each point. `search_variants`
+ * (search/variants.c) is the only symbol of search/ that the loop knows. A new variant is a file with its table, an entry in
+ * search_variants, and its settings.
+ *
+ * A hook that is NULL does nothing. Hooks that return rill_status fail the run with a negative status. */
+#ifndef RILL_SEARCH_VARIANT_H
+#define RILL_SEARCH_VARIANT_H
+
+#include "timestep.h"
+
+/* Returned by choose(): the item's children are chosen by score, as if there were no variant. */
+enum { VARIANT_BY_SCORE = -1 };
+
+typedef struct search_variant {
+    const char *name;
+    /* Return 1 if an item with these settings has the variant, else 0. NULL: see has_rules. */
+    int (*has_settings)(const rill_settings *s);
+    /* Return 1 if the modifiers of the timestep's rows make the variant part of this phase, else 0. */
+    int (*has_rules)(const modifier_table *rules);
+
+    /* Of an item, in the order of a timestep. */
+
+    /* The number of choices to request for each of the item's rows; 0: as many as the beam may have children. */
+    int32_t (*n_choices)(const rill_engine *e, const item *it);
+    /* Before merging: enlarge *n_children, the number of children that merging may make, and the scratch memory that the hooks below use.
+     * `stride`: choices of each row. */
+    void (*reserve)(const item *it, int32_t stride, int64_t *n_children, children_size *need);
+    /* Before merging in the last phase: read the choices of the item's rows. rows: [width] or NULL, as timestep.row_of; `row`: the item's
+     * first row if rows is NULL. */
+    void (*look)(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row);
+    /* Choose the item's children, in place of the best ones by score: write them to t->heads in rank order and return their number, or
+     * VARIANT_BY_SCORE. `row`: the item's first row; its rows are adjacent. */
+    int32_t (*choose)(timestep *t, const item *it, int32_t row);
+    /* The item stops, with its outputs so far. If needs_output is 1 no candidate has ended: return 1 after adding an output in place of
+     * truncated ones, else 0. */
+    int (*stopping)(rill_engine *e, item *it, int needs_output);
+} search_variant;
+
+/* The variants, NULL at the end. A set of variants is a bit mask of their indexes. */
+extern const search_variant *const search_variants[];
+
+/* Remove the first variant of a set that is not empty, and return it. */
+static inline const search_variant *variant_take(uint32_t *set)
+{
+    const search_variant *v = search_variants[__builtin_ctz(*set)];
+    *set &= *set - 1;
+    return v;
+}
+
+/* The variants of an item with these settings. */
+static inline uint32_t variants_of_settings(const rill_settings *s)
+{
+    uint32_t set = 0;
+    for (int i = 0; search_variants[i] != NULL; i++)
+        if (search_variants[i]->has_settings != NULL && search_variants[i]->has_settings(s)) set |= UINT32_C(1) << i;
+    return set;
+}
+
+#endif
