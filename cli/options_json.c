@@ -80,15 +80,12 @@ static void add_run_options(json_t *object, const rill_engine_setup *setup)
     if (setup->scheduler) json_object_set_new(object, "scheduler", json_string(setup->scheduler->name));
 }
 
-json_t *cli_options_json(const rill_settings *settings, const rill_search_config *search_config,
-                         cli_options_scope scope)
+json_t *cli_options_json(const rill_settings *settings, const rill_search_config *search_config)
 {
     const rill_engine_setup *setup = search_config->setup;
     char name[RILL_OPTION_MAX];
     json_t *object = json_object();
     for (const rill_option *row = rill_setting_table(); row->name; row++) {
-        const int is_request = row->kind != RILL_OPTION_SCHEDULE && rill_setting_is_per_request(row);
-        if (scope != CLI_OPTIONS_ALL && is_request != (scope == CLI_OPTIONS_REQUEST)) continue;
         if (row->offset == offsetof(rill_settings, patience))
             continue; /* the option patience is shown as its resolved stop_after */
         if (!cli_option_is_in_effect(settings, setup->n_heuristics > 0, row)) continue;
@@ -96,6 +93,6 @@ json_t *cli_options_json(const rill_settings *settings, const rill_search_config
         for (char *dash = name; (dash = strchr(dash, '-'));) *dash = '_';
         json_object_set_new(object, name, value_json(settings, row));
     }
-    if (scope != CLI_OPTIONS_REQUEST) add_run_options(object, setup);
+    add_run_options(object, setup);
     return object;
 }

@@ -13,14 +13,7 @@ int cli_option_is_in_effect(const rill_settings *settings, int has_heuristics, c
 /* Write a value in a form that the option accepts: "true", "0.5", "1/6". Returns `out`. */
 const char *cli_option_value(const rill_settings *settings, const rill_option *row, char out[RILL_OPTION_MAX]);
 
-typedef enum cli_options_scope {
-    CLI_OPTIONS_ALL,
-    CLI_OPTIONS_REQUEST, /* options that one input or request may set */
-    CLI_OPTIONS_RUN,     /* options of the whole run, with heuristics, scorers and scheduler */
-} cli_options_scope;
-
 /* The options in effect as {"beam_size": 5, ...}: an "options" object accepts them. `settings`: resolved. Returns a new reference. */
-json_t *cli_options_json(const rill_settings *settings, const rill_search_config *search_config,
-                         cli_options_scope scope);
+json_t *cli_options_json(const rill_settings *settings, const rill_search_config *search_config);
 
 #endif

@@ -215,7 +215,7 @@ json_t *cli_report_json(const cli_report *report)
     json_object_set_new(object, "seconds", seconds_json(report));
     json_object_set_new(object, "engine_share", real_json(cli_engine_share(&report->stats)));
     json_object_set_new(object, "inputs_per_second", real_json(per_second(report)));
-    json_object_set_new(object, "options", cli_options_json(report->settings, report->search_config, CLI_OPTIONS_ALL));
+    json_object_set_new(object, "options", cli_options_json(report->settings, report->search_config));
     json_object_set_new(object, "domain", json_string(rill_model_domain(session->model)->name));
     json_object_set_new(object, "model", session->open.path ? json_string(session->open.path) : json_null());
     for (int i = 0; i < session->open.n_ensemble; i++) {

@@ -197,7 +197,7 @@ int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_search_
     json_object_set_new(object, "hardware", json_string(cli_hardware(session, hardware)));
     json_object_set_new(object, "first", json_integer(first));
     json_object_set_new(object, "trees", json_boolean(t->has_trees));
-    json_object_set_new(object, "options", cli_options_json(settings, search_config, CLI_OPTIONS_ALL));
+    json_object_set_new(object, "options", cli_options_json(settings, search_config));
     return put_object(t, object);
 }
 

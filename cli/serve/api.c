@@ -323,11 +323,10 @@ static api_answer list_models(api *a, api_request *request)
         service_get_counts(s, &c);
         const rill_domain_info *info = rill_model_info(service_model(s));
         json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:s, s:s*, s:o, s:o, s:o}", "name", service_name(s), "domain",
+                              json_pack("{s:s, s:s, s:s, s:s*, s:o, s:o}", "name", service_name(s), "domain",
                                         rill_model_domain(service_model(s))->name, "description",
                                         info->description ? info->description : "", "device", service_device(s),
-                                        "options", service_options_json(s, CLI_OPTIONS_REQUEST), "server_options",
-                                        service_options_json(s, CLI_OPTIONS_RUN), "inputs",
+                                        "options", service_options_json(s), "inputs",
                                         json_pack("{s:I, s:I, s:I}", "waiting", (json_int_t)c.waiting, "under_way",
                                                   (json_int_t)c.in_flight, "done", (json_int_t)c.inputs)));
     }

@@ -178,9 +178,9 @@ const rill_settings *service_settings(const service *s)
     return s->search_config->resolved;
 }
 
-json_t *service_options_json(const service *s, cli_options_scope scope)
+json_t *service_options_json(const service *s)
 {
-    return cli_options_json(s->search_config->resolved, s->search_config, scope);
+    return cli_options_json(s->search_config->resolved, s->search_config);
 }
 
 /* Store one option of a request in `source`, or append it to the options of the domain's inputs. */

@@ -48,7 +48,7 @@ const char *service_name(const service *s);
 /* Why the service has failed; "" while it works. */
 const char *service_failure(service *s);
 const rill_settings *service_settings(const service *s); /* resolved settings of requests without options */
-json_t *service_options_json(const service *s, cli_options_scope scope); /* the options in effect; a new reference */
+json_t *service_options_json(const service *s);          /* the options in effect; a new reference */
 /* Apply the options of a request to its job, on top of the options of the server and the model. The texts of the job must be set.
  * Options are search settings, and domain options that inputs may set.
  *   *why: message, valid until the next call
