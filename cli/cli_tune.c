@@ -1,7 +1,8 @@
 /* rill tune: find settings with the best quality at each cost. A Lua script has a grid of settings or its own search function.
  *
  * Quality is the metric of the dev set's first outputs, or of the best output of each input (oracle). Cost is the number of expanded
- * candidates, which is equal on every machine and in every run. The Pareto front contains the points that no other point beats in both. */
+ * candidates, which is equal on every machine and in every run. The Pareto front contains the configurations that no other one beats in
+ * both. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -120,7 +121,7 @@ static int write_points(tune *t)
 {
     char title[512], hardware[CLI_HARDWARE_MAX];
     json_t *object = cli_points_json(&t->trials.points, t->runfile.path, t->set.inputs.n),
-           *list = json_object_get(object, "points");
+           *list = json_object_get(object, "configurations");
     json_object_set_new(object, "metric", json_string(quality_name(t)));
     json_object_set_new(object, "hardware", json_string(cli_hardware(&t->session, hardware)));
     for (size_t i = 0; i < json_array_size(list); i++)
@@ -219,12 +220,12 @@ static const cli_option tune_options[] = {
     {.name = NULL},
 };
 
-static const char about[] = "Decode a dev set with each configuration (point) of a Lua script, and print a\n"
-                            "table of all points and the Pareto front of quality against expansions. The\n"
-                            "front has the points that no other point beats in both.\n"
+static const char about[] = "Decode a dev set with each configuration of a Lua script, and print a table of\n"
+                            "all configurations and the Pareto front of quality against expansions. The\n"
+                            "front has the configurations that no other one beats in both.\n"
                             "\n"
-                            "The points are the grid of the script's `sweep`, or those that its function\n"
-                            "`tune` evaluates, which may loop, compare and bisect:\n"
+                            "The configurations are the grid of the script's `sweep`, or those that its\n"
+                            "function `tune` evaluates, which may loop, compare and bisect:\n"
                             "\n"
                             "  return {\n"
                             "    model = \"model\",\n"
@@ -238,16 +239,16 @@ static const char about[] = "Decode a dev set with each configuration (point) of
                             "    end,\n"
                             "  }\n"
                             "\n"
-                            "A point changes the script's configuration: delta is the argument of the\n"
-                            "heuristic absolute, M is max_candidates; relative, relative_local and every\n"
-                            "setting keep their names. Points with conflicting settings are reported and\n"
-                            "skipped. An error in the script ends the search; the points before it are\n"
-                            "printed. Options of the command line override every point. Seconds are the time\n"
-                            "in the engine during one run that returns all outputs.";
+                            "In a grid, delta is the argument of the heuristic absolute, M is max_children;\n"
+                            "relative, relative_local and every setting keep their names. Configurations\n"
+                            "with conflicting settings are reported and skipped. An error in the script ends\n"
+                            "the search; the configurations before it are printed. Options of the command\n"
+                            "line override every configuration. Seconds are the time in the engine during\n"
+                            "one run that returns all outputs.";
 
 static const char epilogue[] = "Exit code: 0 success; 1 wrong usage, or the search failed;\n"
-                               "2 finished, but at some points inputs failed or settings were refused;\n"
-                               "130 Ctrl-C: the points before it are printed.\n"
+                               "2 finished, but in some configurations inputs failed or settings were refused;\n"
+                               "130 Ctrl-C: the configurations before it are printed.\n"
                                "\n"
                                "Examples:\n"
                                "  rill tune run.lua --dev dev.tsv\n"

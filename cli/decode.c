@@ -227,9 +227,9 @@ static const command_variant run_variant = {
     "docs/scripting.md explains all entries.\n"
     "\n"
     "With sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} } the input is\n"
-    "decoded at every point of the grid, and the output is a table with one row per\n"
-    "point: quality (if there are references), seconds, timesteps, expansions.",
-    EXIT_CODES "For a sweep also 2: settings were refused at some points.\n"
+    "decoded with every configuration of the grid, and the output is a table with one\n"
+    "row for each: quality (if there are references), seconds, timesteps, expansions.",
+    EXIT_CODES "For a sweep also 2: the settings of some configurations were refused.\n"
                "\n"
                "Examples:\n"
                "  rill run run.lua > forms.txt\n"

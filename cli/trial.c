@@ -216,7 +216,7 @@ static const char *changed_key(const rill_script_config *point, const rill_scrip
 static int refuse(cli_point *point, const char *why)
 {
     point->refusal = strndup(why, strcspn(why, "\n")); /* a table row is one line */
-    return point->refusal ? CLI_OK : cli_fail_memory("a point");
+    return point->refusal ? CLI_OK : cli_fail_memory("a configuration");
 }
 
 static int fail_point(const cli_trials *t, const cli_point *point)
@@ -288,7 +288,7 @@ static int decode_point(cli_trials *t, const rill_script_config *config, cli_poi
     if (status == RILL_ERR_OPTION) return refuse(point, rill_error(t->session->ctx));
     if (status < 0) return fail_point(t, point);
     point->report = point_report(t, point, search_config);
-    return point->report ? CLI_OK : cli_fail_memory("a point");
+    return point->report ? CLI_OK : cli_fail_memory("a configuration");
 }
 
 int cli_trials_try(cli_trials *t, const rill_script_config *config)
@@ -296,7 +296,7 @@ int cli_trials_try(cli_trials *t, const rill_script_config *config)
     rill_option_source *source = NULL;
     rill_search_config *search_config = NULL;
     cli_point *point = cli_points_add(&t->points, config->point, (size_t)config->n_point);
-    int code = point ? CLI_OK : cli_fail_memory("a point");
+    int code = point ? CLI_OK : cli_fail_memory("a configuration");
     for (int i = 0; code == CLI_OK && i < point->n; i++)
         code = cli_trials_check_name(t->path, t->session->command_line, point->name[i]);
     if (code == CLI_OK) code = make_search(t, config, point, &source, &search_config);

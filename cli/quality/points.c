@@ -179,7 +179,7 @@ static json_t *point_json(const cli_point *point, const cli_metric_kind *judged)
     const cli_counts *c = &point->trial.counts;
     json_t *object = json_object(), *parameters = json_object();
     for (int i = 0; i < point->n; i++) json_object_set_new(parameters, point->name[i], value_json(point->value[i]));
-    json_object_set_new(object, "point", parameters);
+    json_object_set_new(object, "configuration", parameters);
     if (point->refusal) {
         json_object_set_new(object, "refused", string_json(point->refusal));
         return object;
@@ -197,5 +197,6 @@ json_t *cli_points_json(const cli_points *points, const char *path, int64_t inpu
 {
     json_t *list = json_array();
     for (size_t i = 0; i < points->n; i++) json_array_append_new(list, point_json(&points->point[i], points->kind));
-    return json_pack("{s:o,s:I,s:o}", "script", string_json(path), "inputs", (json_int_t)inputs, "points", list);
+    return json_pack("{s:o,s:I,s:o}", "script", string_json(path), "inputs", (json_int_t)inputs, "configurations",
+                     list);
 }

@@ -45,7 +45,8 @@ const char *cli_point_value(const cli_point *point, const char *name); /* NULL: 
 enum { CLI_DISPLAY_VALUE_MAX = 24 };
 const char *cli_point_display_value(const char *value, char out[CLI_DISPLAY_VALUE_MAX]);
 
-/* All points as JSON: {"script": ..., "inputs": N, "points": [{"point": {...}, ...}]}. A new reference, NULL when out of memory. */
+/* All points as JSON: {"script": ..., "inputs": N, "configurations": [{"configuration": {...}, ...}]}. A new reference, NULL when out of
+ * memory. */
 json_t *cli_points_json(const cli_points *points, const char *path, int64_t inputs);
 
 /* Free memory; accepts zeroed points. */

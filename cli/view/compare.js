@@ -1,4 +1,4 @@
-/* What was compared: the methods of `rill bench`, the points of `rill tune`. */
+/* What was compared: the methods of `rill bench`, the configurations of `rill tune`. */
 "use strict";
 (function () {
   const V = rillView;
@@ -8,7 +8,7 @@
   }
 
   V.drawCompared = function (parent, title, all) {
-    const run = (all.methods || all.points).map(one => one.run).find(Boolean) || {};
+    const run = (all.methods || all.configurations).map(one => one.run).find(Boolean) || {};
     V.make(parent, "h1", {}, title);
     const facts = [run.model, all.inputs + " inputs", all.repeat ? all.repeat + " timed run" + (all.repeat === 1 ? "" : "s") : "", all.hardware,
       run.version ? "rill " + run.version : ""];
@@ -117,16 +117,16 @@
   function drawFront(parent, all) {
     const box = V.figure(parent, "front", "Quality against expansions",
       "Each point is a configuration. The line is the best quality for at most so many expansions of hypotheses over all inputs.");
-    const points = all.points.filter(p => !p.refused).map(p => ({ name: Object.entries(p.point).map(([key, value]) => key + "=" + shown(value)).join(" "),
-      quality: p[all.metric + "_percent"], cost: Math.max(p.expansions, 1), front: p.front, alike: 0 }));
+    const points = all.configurations.filter(p => !p.refused).map(p => ({
+      name: Object.entries(p.configuration).map(([key, value]) => key + "=" + shown(value)).join(" "), quality: p[all.metric + "_percent"], cost: Math.max(p.expansions, 1), front: p.front, alike: 0 }));
     if (!points.length) {
-      V.make(box, "p", { class: "note" }, "There is nothing to draw: no point was decoded.");
+      V.make(box, "p", { class: "note" }, "There is nothing to draw: no configuration was decoded.");
       return;
     }
     V.legend(box, [["dot front", "best for its expansions (the front)"], ["dot", "beaten by another"]]);
     const costs = points.map(p => p.cost), log = Math.max(...costs) > 8 * Math.min(...costs);
     const [xLeast, xMost] = fit(costs, 0.08, log), [yLeast, yMost] = fit(points.map(p => p.quality), 0.1, false).map(y => Math.max(y, 0));
-    const plot = V.axes(box, { label: "Quality of " + points.length + " points by their expansions", height: 480, log: log, air: 1,
+    const plot = V.axes(box, { label: "Quality of " + points.length + " configurations by their expansions", height: 480, log: log, air: 1,
       xLeast: Math.max(xLeast, 0), xMost: xMost, yLeast: yLeast, yMost: Math.min(yMost, 100 + 0.02 * (100 - yLeast)),
       xTitle: "expansions" + (log ? " (logarithmic)" : ""), yTitle: all.metric + " %" });
     const front = [];

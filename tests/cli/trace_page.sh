@@ -129,7 +129,7 @@ for width in 1200 500; do
   done
   verdict "$(good grep -qE ' · 4 inputs · 3 timed runs · .*, 1 thread · rill ' <("$check_json" result.json run))" "what ran on what"
   look tune.html $width
-  fronts=$("$check_json" tune.json $(for i in $(seq 0 23); do echo points.$i.front; done) | grep -c true)
+  fronts=$("$check_json" tune.json $(for i in $(seq 0 23); do echo configurations.$i.front; done) | grep -c true)
   json 24 points result.json
   json "$fronts" front result.json
   json 'run.lua: exact against expansions' title result.json
@@ -141,6 +141,6 @@ done
 look odd.html 800
 json '["<a&\"b>=x</script>&\"\u0001é c=1.2"]' labels result.json
 look none.html 800
-json 'There is nothing to draw: no point was decoded.' note result.json
+json 'There is nothing to draw: no configuration was decoded.' note result.json
 json 0 points result.json
 finish
