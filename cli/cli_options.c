@@ -3,6 +3,7 @@
 
 #include "files.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,12 +139,34 @@ typedef struct parser {
     int n_taken;
 } parser;
 
+/* Whether both texts stand for the same value of the option, as "2" and "02" do. */
+static int is_same_value(const cli_option *option, const char *a, const char *b)
+{
+    const int is_size = option->argument && !strcmp(option->argument, "SIZE");
+    const rill_option number = {.name = option->name,
+                                .type = is_size ? RILL_OPTION_BYTES : RILL_OPTION_REAL,
+                                .min = -HUGE_VAL,
+                                .max = HUGE_VAL};
+    union {
+        double real;
+        int64_t bytes;
+    } x = {0}, y = {0};
+    rill_context *ctx = NULL;
+    if (!strcmp(a, b)) return 1;
+    if (!is_size && (!option->argument || strlen(option->argument) != 1)) return 0;
+    int same = rill_context_create(&ctx, NULL) == RILL_OK && rill_option_read(ctx, &number, a, &x) == RILL_OK &&
+               rill_option_read(ctx, &number, b, &y) == RILL_OK;
+    if (same) same = is_size ? x.bytes == y.bytes : x.real == y.real;
+    rill_context_destroy(ctx);
+    return same;
+}
+
 /* Handle an option. A second, different value is an error unless the option is repeatable, since one of the values would be lost. */
 static int take(parser *p, const cli_option *option, const char *value)
 {
     int i = 0;
     while (i < p->n_taken && p->taken[i].option != option) i++;
-    if (i < p->n_taken && !option->is_repeatable && strcmp(p->taken[i].value, value) != 0)
+    if (i < p->n_taken && !option->is_repeatable && !is_same_value(option, p->taken[i].value, value))
         return cli_fail("--%s is given twice, \"%s\" and \"%s\"", option->name, p->taken[i].value, value);
     if (i == p->n_taken && p->helped && !cli_option_is_switch(option))
         p->taken[p->n_taken++] = (taken_option){option, value};

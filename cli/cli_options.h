@@ -12,7 +12,8 @@
 typedef struct cli_option {
     const char *name; /* without dashes; NULL ends a table */
     char letter;      /* short form, 0 = none */
-    /* name of the value in help texts; NULL or "": a switch; "[=NAME]": a value is optional and follows "=" */
+    /* name of the value in help texts: one letter for a number, SIZE for a number of bytes. NULL or "": a switch; "[=NAME]": a value is
+     * optional and follows "=" */
     const char *argument;
     const char *help;
     int id;              /* number by which take_option() knows the option */

@@ -37,7 +37,7 @@ enum {
 };
 
 static const cli_option server_options_rows[] = {
-    {"host", 0, "H", "address to listen on: a name, a number, or * for all (default 127.0.0.1: only this machine)",
+    {"host", 0, "HOST", "address to listen on: a name, a number, or * for all (default 127.0.0.1: only this machine)",
      .id = TAKE_HOST},
     {"port", 'p', "P", "port to listen on (default 8190); 0: any free port", .id = TAKE_PORT},
     {"api-key-file", 0, "FILE",

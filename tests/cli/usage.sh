@@ -313,6 +313,18 @@ exits 1; says "rill: --methods is given twice: write one list, --methods greedy,
 run "$rill" decode -m "$tiny" -i one --input two
 exits 1; says "--input is given twice, \"one\" and \"two\""
 
+# One value in two spellings is given once; two values are refused, and so are two spellings of a name or a path.
+for words in "--workers 2 --workers 02" "--threads 1 --threads 01" "--max-length 7 --max-length 07" "--length-penalty 1.50 --lenpen 1.5" \
+  "--script-memory 64M --script-memory 65536k" "--memory 1G --memory 1024M" "--prune-absolute 1.50 --absolute 3/2"; do
+  # shellcheck disable=SC2086
+  run "$rill" decode -m "$tiny" -q -i /dev/null $words
+  exits 0; silent
+done
+refused '--workers is given twice, "2" and "3"' --workers 2 --workers 3
+refused '--workers is given twice, "1" and "auto"' --workers 1 --workers auto
+refused '--script-memory is given twice, "64M" and "64G"' --script-memory 64M --script-memory 64G
+refused '--input is given twice, "1" and "01"' -i 1 -i 01
+
 # --- a model where none is expected: how it is named
 run "$rill" list actions -m "$tiny"
 exits 0; silent; same out actions
