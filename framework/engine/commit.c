@@ -100,7 +100,7 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
 {
     const int32_t all = end;
     if (it->variants != 0 && engine_stopping(e, it, reason != STOP_ENOUGH && !any_ended(c, first, end))) end = first;
-    for (int32_t j = end; e->settings.certify && j < all; j++) certify_note_candidate(c, it, j);
+    for (int32_t j = end; e->settings.certify && j < all; j++) stop_abandon_candidate(c, it, j);
     if (reason == STOP_OUTPUT_ALL) output_candidates(e, c, it, first, end, -1);
     if (reason == STOP_REQUESTED) {
         output_candidates(e, c, it, first, end, 1);
@@ -108,7 +108,7 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
     }
     /* Live candidates that a heuristic's stop turned into outputs count as abandoned too, since they could have continued. */
     for (int32_t j = first; e->settings.certify && reason != STOP_OUTPUT_ALL && j < end; j++)
-        if (reason == STOP_ENOUGH || !c->ended[j]) certify_note_candidate(c, it, j);
+        if (reason == STOP_ENOUGH || !c->ended[j]) stop_abandon_candidate(c, it, j);
     engine_release_beam(e, it);
     it->width = it->n_live = 0;
 }
@@ -184,7 +184,7 @@ static void commit_item(rill_engine *e, timestep *t, int32_t i, int last)
         best_live = c->path_score[j];
         live++;
     }
-    for (int32_t j = end; e->settings.certify && j < c->offset[i + 1]; j++) certify_note_candidate(c, it, j);
+    for (int32_t j = end; e->settings.certify && j < c->offset[i + 1]; j++) stop_abandon_candidate(c, it, j);
     stop_reason reason = last ? stop_check_item(it, best_live, c->stop[i]) : STOP_NOT;
     for (int32_t j = first; e->tracer.with_hypotheses && j < end; j++) c->keep[j] = 1;
     if (reason != STOP_NOT) {
@@ -194,7 +194,10 @@ static void commit_item(rill_engine *e, timestep *t, int32_t i, int last)
         make_beam(e, t, it, first, end, live);
     }
     if (e->tracer.with_hypotheses) trace_fates(e, t, i, first, end, reason != STOP_NOT);
-    if (e->settings.certify) certify_end_phase(&e->chain, it, e->info.phases);
+    for (uint32_t left = it->variants; left != 0;) {
+        const search_variant *v = variant_take(&left);
+        if (v->phase_over != NULL) v->phase_over(e, it);
+    }
     it->stop_requested = !last && c->stop[i];
     if (last) it->timestep++;
 }

@@ -23,7 +23,7 @@ static void on_candidate_dropped(void *user, int32_t link, int32_t i, int32_t j)
     const pruning_context *l = user;
     tracer_dropped(&l->e->tracer, l->t, link, i, j);
     if (!l->e->settings.certify) return;
-    certify_note_candidate(&l->t->candidates, &l->e->items.item[l->t->selected[i]], j);
+    stop_abandon_candidate(&l->t->candidates, &l->e->items.item[l->t->selected[i]], j);
 }
 
 static rill_status on_heuristic_failed(void *user, int32_t i, rill_status status)

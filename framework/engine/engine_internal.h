@@ -8,7 +8,6 @@
 #define RILL_ENGINE_INTERNAL_H
 
 #include "bad_words.h"
-#include "certify.h"
 #include "chain.h"
 #include "input_queue.h"
 #include "memory_limit.h"
@@ -212,6 +211,8 @@ rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifier
 /* With the setting `check`: call the scorers for each item alone, and compare the modifiers with `all`, those of the call with all items,
  * and with max_bonus. */
 rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices);
+/* The sum of the scorers' max_bonus for actions; *end: for the end action. Every scorer must have a max_bonus. */
+double engine_max_bonus(const chain *c, const item *it, double *end);
 /* Words before the first scorer's name in messages. With several scorers it is unknown which of them caused a failure. */
 const char *engine_scorer_label(const rill_engine *e);
 /* Call scorers' begin(), found() and done() for an encoded input, an item's outputs, and an item that leaves. */

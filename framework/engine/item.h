@@ -92,6 +92,17 @@ typedef struct items {
     int32_t n_ready, first_ready, last_ready; /* list of ready items, linked by `next_slot`, in order of admission */
 } items;
 
+/* For certificates (certify.h): record that the search abandons a child or a live candidate of this path score in the current phase, ... */
+static inline void item_abandon_path(item *it, double path_score)
+{
+    if (!(path_score <= it->abandoned_path_score)) it->abandoned_path_score = path_score; /* also true for NaN */
+}
+/* ... or an output with this final score, or with this upper bound on it. */
+static inline void item_abandon_output(item *it, double final_score)
+{
+    if (!(final_score <= it->abandoned_bound)) it->abandoned_bound = final_score;
+}
+
 /* Compare outputs for qsort(): by final score, then by the order in which they were found. */
 int item_output_compare(const void *left, const void *right);
 

@@ -13,6 +13,8 @@
  * A variant of the search may choose the children (search_variant.choose); its list is then processed in place of the heap.
  *
  * Divisions: the heap · taking a child · the pass. */
+#include <math.h>
+
 #include "engine_internal.h"
 
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
@@ -50,7 +52,7 @@ typedef struct merge {
     int head_taken;       /* `head` has been taken and is advanced before the next access */
     int32_t n_candidates; /* candidates written so far */
     int32_t item_index;   /* the item's index in the selection */
-    int certify;          /* record abandoned children (certify.h) */
+    int certify;          /* record abandoned children (item_abandon_path()) */
 } merge;
 
 /* The row of the item's first entry that has one. If an item of the timestep uses cube pruning, `row` is not advanced, and rows are read
@@ -88,7 +90,7 @@ static void make_heap(merge *m, int32_t *row)
         if (!entry->ended) {
             r = m->rows != NULL ? m->rows[rank] : (*row)++;
             if (m->certify && m->t->topk.max_rest[r] > RILL_SCORE_DEAD)
-                certify_note_path(m->it, entry->path_score + m->t->topk.max_rest[r]);
+                item_abandon_path(m->it, entry->path_score + m->t->topk.max_rest[r]);
             if (r == CUBE_NO_ROW || !timestep_next_choice(m->t, r, 0, &head->child)) continue;
             score += (double)head->child.score;
         } else {
@@ -113,6 +115,8 @@ static void begin_children(merge *m, int32_t *row)
     m->head_taken = 0;
     m->n_heap = choose_by_variant(m, first_row(m, row));
     m->is_list = m->n_heap != VARIANT_BY_SCORE;
+    /* nothing bounds what a variant's list leaves out */
+    if (m->is_list && m->certify) item_abandon_output(m->it, INFINITY);
     if (!m->is_list)
         make_heap(m, row);
     else if (m->rows == NULL)
@@ -198,7 +202,7 @@ void engine_add_output(rill_engine *e, item *it, const item_output *new_output)
     else
         it->outputs[it->n_outputs++] = *output;
     if (!dropped) return;
-    certify_note_bound(it, removed.final_score);
+    item_abandon_output(it, removed.final_score);
     statistics_count_output(&e->statistics, &removed, -1);
     hyp_pool_release(&e->hyps, &it->arena, removed.hyp);
 }
@@ -215,7 +219,7 @@ static void drop_head(const merge *m)
     if (!m->certify) return;
     const item_output output = stop_make_output(m->it->settings, m->head->path_score, -1, head_length(m), 0,
                                                 m->head->child.terminal == RILL_END);
-    certify_note_bound(m->it, output.final_score);
+    item_abandon_output(m->it, output.final_score);
 }
 
 /* Record the children that were not taken as abandoned. Recording the heads suffices: no later child of a parent scores more. */
@@ -228,7 +232,7 @@ static void abandon_heap(merge *m)
         if (m->head->row < 0)
             drop_head(m);
         else
-            certify_note_path(m->it, m->head->path_score);
+            item_abandon_path(m->it, m->head->path_score);
     }
 }
 
@@ -316,7 +320,7 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         }
         if (n_children > limit) n_children = limit;
         need.candidates += (size_t)n_children;
-        /* Twice n_children: outputs of this merge, and outputs added if the item stops in this timestep. Plus one: stopping() of variants. */
+        /* Twice n_children: outputs of this merge, and outputs added if the item stops now. Plus one: a variant's stopping(). */
         const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
         if (outputs > it->outputs_capacity) /* some slack while beams still widen */
             RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));

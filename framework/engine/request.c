@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "certify.h"
+#include "search_variant.h"
 #include "statistics.h"
 
 void requests_init(requests *all, rill_context *ctx, const rill_engine_setup *setup)
@@ -93,7 +93,7 @@ static rill_status fill_request(requests *all, const rill_model *model, chain *c
     r->deadline = req->timeout > 0 ? start_time + req->timeout : INFINITY;
     if (req->settings != NULL) {
         RILL__TRY(resolve_request(all, model, req->settings, &r->settings));
-        RILL__TRY(certify_check(all->ctx, c, &r->settings, rill_model_info(model)));
+        RILL__TRY(variants_check(all->ctx, c, &r->settings, rill_model_info(model)));
     }
     RILL__TRY(request_check(all->ctx, c, &r->settings));
     return r->n_instances > 0 ? chain_acquire(c, req->heuristics, req->scorers, r->instances) : RILL_OK;

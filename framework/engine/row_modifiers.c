@@ -1,9 +1,9 @@
 /* The modifiers of a timestep's rows: those of scorers (scorer_calls.c), then those that follow from settings: the number of choices, end
  * rules, n-gram blocking, the repetition penalty, the unknown penalty, and the model's bad words.
  *
- * N-gram blocking and the repetition penalty are as in transformers' beam search: an action that would complete a repeated n-gram is banned,
- * and the log-probability of an action that occurs in the hypothesis, including the decoder's start symbol, is multiplied by the penalty,
- * once however often it occurs.
+ * N-gram blocking and the repetition penalty are as in transformers' beam search: an action that would complete a repeated n-gram is
+ * banned. The log-probability of an action that occurs in the hypothesis, including the decoder's start symbol, is multiplied by the
+ * penalty, once however often it occurs.
  *
  * Divisions: repetitions · the number of choices · all modifiers. */
 #include <math.h>

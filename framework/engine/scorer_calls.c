@@ -9,6 +9,7 @@
  * depends only on the input and on what scorers have stored for it, so the schedule does not change the result.
  *
  * Divisions: the calls for rows · checking · inputs and outputs. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -270,6 +271,49 @@ static int same_modifiers(const modifier_table *x, int32_t a, const modifier_tab
            same_entries(x->add_offset, x->add_action, x->add_score, a, y->add_offset, y->add_action, y->add_score, b);
 }
 
+double engine_max_bonus(const chain *c, const item *it, double *end)
+{
+    double action = 0;
+    *end = 0;
+    for (int32_t i = c->n_heuristics; i < c->n; i++) {
+        double own_end = 0;
+        action += c->link[i].scorer->max_bonus(it->instances[i]->self, &own_end);
+        *end += own_end;
+    }
+    return action;
+}
+
+/* Return 1 if the row has a modifier for every action, else 0: the other actions then get the row's reward. With bans or allowed sets it is
+ * unknown whether any of the other actions is legal. */
+static int names_all_actions(const modifier_table *rules, int32_t row, const rill_domain_info *info)
+{
+    const int32_t *offsets[] = {rules->add_offset, rules->ban_offset, rules->allow_offset};
+    int32_t named = info->has_end_action;
+    for (int i = 0; i < 3; i++) named += offsets[i] != NULL ? offsets[i][row + 1] - offsets[i][row] : 0;
+    return named >= info->actions || (offsets[2] != NULL && offsets[2][row + 1] > offsets[2][row]);
+}
+
+/* Return 1 if the modifiers of a row stay within the scorers' max_bonus, or if a scorer has no max_bonus; else 0. */
+static int is_within_max_bonus(const chain *c, const item *it, const modifier_table *rules, int32_t row,
+                               const rill_domain_info *info)
+{
+    for (int32_t i = c->n_heuristics; i < c->n; i++)
+        if (c->link[i].scorer->max_bonus == NULL) return 1;
+    double total_end;
+    const double total = engine_max_bonus(c, it, &total_end);
+    const double slack = 1e-5, reward = rules->reward != NULL ? (double)rules->reward[row] : 0,
+                 end = rules->end_reward != NULL ? (double)rules->end_reward[row] : 0,
+                 action = total + slack * (1 + fabs(total)), last = total_end + slack * (1 + fabs(total_end));
+    if (reward > action && !names_all_actions(rules, row, info)) return 0;
+    if (info->has_end_action && end > last) return 0;
+    if (rules->add_offset == NULL) return 1;
+    for (int32_t i = rules->add_offset[row]; i < rules->add_offset[row + 1]; i++) {
+        const int ends = info->has_end_action && rules->add_action[i] == info->end_action;
+        if ((double)rules->add_score[i] + (ends ? end : reward) > (ends ? last : action)) return 0;
+    }
+    return 1;
+}
+
 static rill_status fail_max_bonus(rill_engine *e, const timestep *t, int32_t row)
 {
     return rill_fail(e->ctx, RILL_ERR_CHECK, "%s %s adds more to an action of input %lld than its declared max_bonus",
@@ -289,7 +333,7 @@ rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifi
         for (int32_t i = 0; i < n; i++)
             if (!same_modifiers(all, first + i, &one, i)) return fail_not_independent(e, t, first);
         for (int32_t i = first; i < first + n; i++)
-            if (!certify_check_bonus(&e->chain, &e->items.item[r->slot[i]], all, i, &e->info))
+            if (!is_within_max_bonus(&e->chain, &e->items.item[r->slot[i]], all, i, &e->info))
                 return fail_max_bonus(e, t, i);
     }
     return RILL_OK;

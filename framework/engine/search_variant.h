@@ -20,6 +20,9 @@ typedef struct search_variant {
     /* Return 1 if the modifiers of the timestep's rows make the variant part of this phase, else 0. */
     int (*has_rules)(const modifier_table *rules);
 
+    /* Refuse a run, or a request, whose settings select the variant and cannot be combined with the rest. */
+    rill_status (*check)(rill_context *ctx, const chain *c, const rill_settings *s, const rill_domain_info *info);
+
     /* Of an item, in the order of a timestep. */
 
     /* The number of choices to request for each of the item's rows; 0: as many as the beam may have children. */
@@ -36,6 +39,8 @@ typedef struct search_variant {
     /* The item stops, with its outputs so far. If needs_output is 1 no candidate has ended: return 1 after adding an output in place of
      * truncated ones, else 0. */
     int (*stopping)(rill_engine *e, item *it, int needs_output);
+    /* The item's candidates of this phase have become its beam or outputs. */
+    void (*phase_over)(const rill_engine *e, item *it);
 } search_variant;
 
 /* The variants, NULL at the end. A set of variants is a bit mask of their indexes. */
@@ -56,6 +61,17 @@ static inline uint32_t variants_of_settings(const rill_settings *s)
     for (int i = 0; search_variants[i] != NULL; i++)
         if (search_variants[i]->has_settings != NULL && search_variants[i]->has_settings(s)) set |= UINT32_C(1) << i;
     return set;
+}
+
+/* Call check() of the variants that the settings select. */
+static inline rill_status variants_check(rill_context *ctx, const chain *c, const rill_settings *s,
+                                         const rill_domain_info *info)
+{
+    for (uint32_t left = variants_of_settings(s); left != 0;) {
+        const search_variant *v = variant_take(&left);
+        if (v->check != NULL) RILL__TRY(v->check(ctx, c, s, info));
+    }
+    return RILL_OK;
 }
 
 #endif

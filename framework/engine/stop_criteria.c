@@ -47,6 +47,17 @@ item_output stop_make_output(const rill_settings *s, double score, int32_t hyp, 
                          .has_end_action = end != 0};
 }
 
+void stop_abandon_candidate(const candidates *c, item *it, int32_t j)
+{
+    if (!c->ended[j]) {
+        item_abandon_path(it, c->path_score[j]);
+        return;
+    }
+    const int end = c->terminal[j] == RILL_END;
+    const int32_t length = c->hyp[j] >= 0 ? it->beam[c->parent_rank[j]].length : it->timestep + !end;
+    item_abandon_output(it, stop_make_output(it->settings, c->path_score[j], -1, length, 0, end).final_score);
+}
+
 /* Quota by the setting `finish`. "top": the best k children; ended ones before the first live one become outputs.
  * "immediate": ended children among the first k become outputs, and live ones fill the beam up to k. "shrink": the best k
  * minus the outputs so far; a place of an ended child stays empty. In the last timestep under at_limit "first", live

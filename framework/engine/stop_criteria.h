@@ -18,6 +18,9 @@ int stop_is_last_timestep(const item *it);
  * "end-free"). */
 item_output stop_make_output(const rill_settings *s, double score, int32_t hyp, int32_t length, int truncated, int end);
 
+/* Record that the item abandons candidate j, ended or live (item_abandon_path()). */
+void stop_abandon_candidate(const candidates *c, item *it, int32_t j);
+
 /* Limits for merging an item's children, in rank order, in the last phase of a timestep. */
 typedef struct child_quota {
     int32_t max_children; /* children considered */

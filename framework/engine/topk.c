@@ -25,8 +25,7 @@
 #include "topk.h"
 
 #include <float.h>
-
-#include "certify.h"
+#include <math.h>
 
 enum {
     /* allowed lists up to this length are requested as picks, bans up to this length stay a list; longer ones become sets */
@@ -294,7 +293,7 @@ static void carve_arrays(topk *s, rill_carver *c, const topk_sizes *sizes)
     CARVE(t->terminal, sizes->entries);
     CARVE(raw->ends, sizes->rows);
     CARVE(s->row_max_choices, sizes->rows);
-    CARVE(s->max_rest, s->certify ? sizes->rows : 0);
+    CARVE(s->max_rest, s->bounds_rest ? sizes->rows : 0);
     t->score = t->logp;
     if (s->modifiers->limits_only) return;
     CARVE(t->score, sizes->entries);
@@ -377,7 +376,7 @@ static void insert_choice(topk *s, int32_t row, int32_t max_count, int32_t actio
         size_t prev = base + (size_t)pos - 1;
         if (c->score[prev] > score || (c->score[prev] == score && c->action[prev] < action)) break;
     }
-    if (s->certify && *count == max_count) {
+    if (s->bounds_rest && *count == max_count) {
         const double cut_score = (double)(pos < max_count ? c->score[base + (size_t)max_count - 1] : score);
         if (cut_score > s->max_rest[row]) s->max_rest[row] = cut_score;
     }
@@ -481,14 +480,29 @@ static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
     c->count[row] = count;
 }
 
+/* Margin for the rounding error of summed float probabilities. */
+#define REST_SLACK 2e-5
+
+/* Upper bound on the log-probability of a row's choices that were not returned: n choices were returned, `wanted` were requested, and the
+ * model has `actions` actions. Returns -infinity if no choice is left, infinity if the values are not log-probabilities. logp: [n]
+ * descending. */
+static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp)
+{
+    double sum = 0;
+    if (wanted == 0 || n < wanted || n >= actions) return RILL_SCORE_DEAD;
+    if (!(logp[0] <= 0)) return INFINITY;
+    for (int32_t i = 0; i < n; i++) sum += (double)expf(logp[i]);
+    return fmin(log(fmax(1 - sum, 0) + REST_SLACK), (double)logp[n - 1]);
+}
+
 /* Upper bound on the log-probability of choices that the domain has not returned for row `row` of the call; r is the
  * index of that row in the part of the call that s->raw answers. */
 static double unreturned_logp(const topk *s, int32_t row, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
     if (s->all_actions) return RILL_SCORE_DEAD;
-    return certify_unreturned(n_raw_choices(s, row, r), s->request.row_max_choices[row], s->info->actions,
-                              raw->logp + (size_t)r * (size_t)raw->stride);
+    return bound_unreturned(n_raw_choices(s, row, r), s->request.row_max_choices[row], s->info->actions,
+                            raw->logp + (size_t)r * (size_t)raw->stride);
 }
 
 /* Choose among the raw choices and picks of row `row`, which is row r of its part. Actions kept beyond the best M come
@@ -498,9 +512,9 @@ static void choose_row(topk *s, int32_t row, int32_t r)
     row_rules rules = make_row_rules(s->modifiers, row);
     const span picks = s->all_actions ? (span){NULL, 0} : row_span(s->pick_offset, s->request.pick_action, row);
     s->choices.count[row] = 0;
-    if (s->certify) s->max_rest[row] = unreturned_logp(s, row, r);
+    if (s->bounds_rest) s->max_rest[row] = unreturned_logp(s, row, r);
     if (!check_picks(s, row, picks)) return;
-    if (only_filters(&rules) && picks.n == 0 && !s->certify) {
+    if (only_filters(&rules) && picks.n == 0 && !s->bounds_rest) {
         filter_row(s, &rules, row, r);
         return;
     }
@@ -552,15 +566,15 @@ static const char *take_unmodified(topk *s)
 {
     int32_t *count = s->choices.count;
     const modifier_table *rules = s->modifiers;
-    const int thorough = s->check_all, certify = s->certify;
+    const int thorough = s->check_all, bounds_rest = s->bounds_rest;
     s->unchecked = !thorough;
     for (int32_t r = 0; r < s->n; r++) {
         const int32_t max_count = upper_limit(rules, r);
         if (!(thorough ? read_row(s, r) : check_row(s, r))) break;
         if (count[r] > max_count) count[r] = max_count;
-        if (certify)
-            s->max_rest[r] = certify_unreturned(count[r], max_count, s->info->actions,
-                                                s->choices.logp + (size_t)r * (size_t)s->choices.stride);
+        if (bounds_rest)
+            s->max_rest[r] = bound_unreturned(count[r], max_count, s->info->actions,
+                                              s->choices.logp + (size_t)r * (size_t)s->choices.stride);
     }
     return s->error;
 }

@@ -45,9 +45,9 @@ typedef struct topk {
     /* the call in progress */
     const modifier_table *modifiers;
     int32_t n;
-    int certify;      /* compute max_rest */
-    double *max_rest; /* [n] upper bound on the score of choices not in `choices`; -infinity: none left (certify.h) */
-    int all_actions;  /* request all actions of every row */
+    int bounds_rest;            /* compute max_rest, for certificates */
+    double *max_rest;           /* [n] upper bound on the score of choices not in `choices`; -infinity: none left */
+    int all_actions;            /* request all actions of every row */
     rill_score_request request; /* request to the domain for all rows */
     rill_score_result raw;      /* the domain's result; without modifiers its arrays are those of `choices` */
     int32_t *row_max_choices;   /* [n] see rill_score_request */

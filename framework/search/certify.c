@@ -3,11 +3,12 @@
 
 #include <math.h>
 
-rill_status certify_check(rill_context *ctx, const chain *c, const rill_settings *settings,
-                          const rill_domain_info *info)
+#include "variants.h"
+
+/* Refuse what makes certificates impossible: cube pruning, scorers without max_bonus, a model without normalised log-probabilities. */
+static rill_status check(rill_context *ctx, const chain *c, const rill_settings *settings, const rill_domain_info *info)
 {
     const char *const what = settings->exact ? "exact" : "certify";
-    if (!settings->certify) return RILL_OK;
     if (settings->exact && settings->at_limit == RILL_LIMIT_BEST_ENDED)
         return rill_fail(ctx, RILL_ERR_OPTION,
                          "exact search cannot be combined with at-limit best-ended, which chooses among the "
@@ -34,18 +35,6 @@ rill_status certify_check(rill_context *ctx, const chain *c, const rill_settings
     return RILL_OK;
 }
 
-/* Margin for the rounding error of summed float probabilities. */
-#define REST_SLACK 2e-5
-
-double certify_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp)
-{
-    double sum = 0;
-    if (wanted == 0 || n < wanted || n >= actions) return RILL_SCORE_DEAD;
-    if (!(logp[0] <= 0)) return INFINITY;
-    for (int32_t i = 0; i < n; i++) sum += (double)expf(logp[i]);
-    return fmin(log(fmax(1 - sum, 0) + REST_SLACK), (double)logp[n - 1]);
-}
-
 /* --- upper bounds ------------------------------------------------------------------------------------------------- */
 
 /* Upper bounds on scorers' bonuses: `action` per action, negative if every action is penalised; `end` for the end action. */
@@ -55,12 +44,8 @@ typedef struct bonus {
 
 static bonus scorer_bonus(const chain *c, const item *it)
 {
-    bonus a = {0, 0};
-    for (int32_t i = c->n_heuristics; i < c->n; i++) {
-        double end = 0;
-        a.action += c->link[i].scorer->max_bonus(it->instances[i]->self, &end);
-        a.end += end;
-    }
+    bonus a;
+    a.action = engine_max_bonus(c, it, &a.end);
     return a;
 }
 
@@ -101,56 +86,24 @@ static double max_reachable(const item *it, const bonus *a, double score)
     return best + 1e-9 * (1 + fabs(best));
 }
 
-/* Return 1 if the row has a modifier for every action, else 0: the other actions then get the row's reward. With bans or allowed sets it is
- * unknown whether any of the other actions is legal. */
-static int names_all_actions(const modifier_table *rules, int32_t row, const rill_domain_info *info)
-{
-    const int32_t *offsets[] = {rules->add_offset, rules->ban_offset, rules->allow_offset};
-    int32_t named = info->has_end_action;
-    for (int i = 0; i < 3; i++) named += offsets[i] != NULL ? offsets[i][row + 1] - offsets[i][row] : 0;
-    return named >= info->actions || (offsets[2] != NULL && offsets[2][row + 1] > offsets[2][row]);
-}
-
-int certify_check_bonus(const chain *c, const item *it, const modifier_table *rules, int32_t row,
-                        const rill_domain_info *info)
-{
-    for (int32_t i = c->n_heuristics; i < c->n; i++)
-        if (c->link[i].scorer->max_bonus == NULL) return 1;
-    const bonus total = scorer_bonus(c, it);
-    const double slack = 1e-5, reward = rules->reward != NULL ? (double)rules->reward[row] : 0,
-                 end = rules->end_reward != NULL ? (double)rules->end_reward[row] : 0,
-                 action = total.action + slack * (1 + fabs(total.action)),
-                 last = total.end + slack * (1 + fabs(total.end));
-    if (reward > action && !names_all_actions(rules, row, info)) return 0;
-    if (info->has_end_action && end > last) return 0;
-    if (rules->add_offset == NULL) return 1;
-    for (int32_t i = rules->add_offset[row]; i < rules->add_offset[row + 1]; i++) {
-        const int ends = info->has_end_action && rules->add_action[i] == info->end_action;
-        if ((double)rules->add_score[i] + (ends ? end : reward) > (ends ? last : action)) return 0;
-    }
-    return 1;
-}
-
 double certify_bound(const chain *c, const item *it, double score, int32_t phases)
 {
     const bonus a = upper_limit(c, it, phases);
     return isfinite(score) ? max_reachable(it, &a, score) : INFINITY;
 }
 
-void certify_end_phase(const chain *c, item *it, int32_t phases)
+/* Update the bound B from the best path score abandoned in the phase. */
+static void phase_over(const rill_engine *e, item *it)
 {
     if (it->abandoned_path_score == RILL_SCORE_DEAD) return;
-    certify_note_bound(it, certify_bound(c, it, it->abandoned_path_score, phases));
+    item_abandon_output(it, certify_bound(&e->chain, it, it->abandoned_path_score, e->info.phases));
     it->abandoned_path_score = RILL_SCORE_DEAD;
 }
 
-void certify_note_candidate(const candidates *c, item *it, int32_t j)
+static int has_settings(const rill_settings *s)
 {
-    if (!c->ended[j]) {
-        certify_note_path(it, c->path_score[j]);
-        return;
-    }
-    const int end = c->terminal[j] == RILL_END;
-    const int32_t length = c->hyp[j] >= 0 ? it->beam[c->parent_rank[j]].length : it->timestep + !end;
-    certify_note_bound(it, stop_make_output(it->settings, c->path_score[j], -1, length, 0, end).final_score);
+    return s->certify;
 }
+
+const search_variant certificates = {
+    .name = "certificates", .has_settings = has_settings, .check = check, .phase_over = phase_over};

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "engine_internal.h"
+#include "certify.h"
 
 enum {
     FIRST_CHOICES = 16, /* initial number of choices per row: more than most rows need, and cheap */
@@ -109,7 +109,7 @@ static rill_status add_entry(rill_engine *e, item *it, const exact_kind *kind, c
         status = frontier_push(e->ctx, &it->exact, kind, *entry);
         if (status >= 0) return status;
     }
-    certify_note_bound(it, entry->bound);
+    item_abandon_output(it, entry->bound);
     hyp_pool_release(&e->hyps, &it->arena, entry->hyp);
     return status;
 }
@@ -149,7 +149,7 @@ static void drop_output(rill_engine *e, item *it, const item_output *output)
 static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const topk_choice *c, item_output *output)
 {
     if (!(output->final_score > threshold(it))) {
-        certify_note_bound(it, output->final_score);
+        item_abandon_output(it, output->final_score);
         return RILL_OK;
     }
     if (has_output(e, it, parent, c->action)) return RILL_OK;
@@ -212,7 +212,7 @@ static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row 
     const exact_kind kind = {it->timestep + last, last ? 0 : it->exact.kind.phase + 1, n_first_choices(e, it)};
     exact_entry child = {.bound = upper_bound(e, it, score), .path_score = score};
     if (!(child.bound > threshold(it))) {
-        certify_note_bound(it, child.bound);
+        item_abandon_output(it, child.bound);
         return RILL_OK;
     }
     RILL__TRY(hyp_pool_reserve(&e->hyps, 1, 1));
@@ -278,7 +278,7 @@ static void discard_below_threshold(rill_engine *e, item *it)
                 heap_insert(h, &entry);
                 continue;
             }
-            certify_note_bound(it, entry.bound);
+            item_abandon_output(it, entry.bound);
             hyp_pool_release(&e->hyps, &it->arena, entry.hyp);
         }
         x->n_entries -= old_n - h->n;
@@ -349,7 +349,7 @@ static void finish_search(item *it)
 {
     exact_search *x = &it->exact;
     for (exact_heap *h = x->heap; h < x->heap + x->n_heaps; h++)
-        if (h->n > 0) certify_note_bound(it, h->entry[0].bound);
+        if (h->n > 0) item_abandon_output(it, h->entry[0].bound);
     if (x->beam_bound < it->abandoned_bound) it->abandoned_bound = x->beam_bound;
     if (x->is_truncated) it->abandoned_bound = INFINITY;
     it->timestep = x->beam_timesteps;
@@ -375,7 +375,7 @@ int engine_exact_stop(rill_engine *e, item *it)
 {
     exact_search *x = &it->exact;
     if (!x->active) return 0;
-    for (int32_t i = 0; i < it->width; i++) certify_note_bound(it, x->batch[i].bound);
+    for (int32_t i = 0; i < it->width; i++) item_abandon_output(it, x->batch[i].bound);
     engine_release_beam(e, it);
     it->width = it->n_live = 0;
     finish_search(it);

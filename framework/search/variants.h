@@ -4,6 +4,6 @@
 
 #include "search_variant.h"
 
-extern const search_variant best_ended, sampling, diverse_beam_search, constraint_banks;
+extern const search_variant certificates, best_ended, sampling, diverse_beam_search, constraint_banks;
 
 #endif
