@@ -247,8 +247,8 @@ for delta in 0.5 3; do
     verdict "$(good [ "$got" = "$wanted" ])" "row $row should be $wanted, not $got"
   done
 done
-json 6 points.3.run.options.beam_size s.json; json '{"M":2,"delta":3,"k":6}' points.3.point s.json; json 3 inputs s.json
-json '["absolute:3"]' points.3.run.options.heuristics s.json
+json 6 configurations.3.run.options.beam_size s.json; json '{"M":2,"delta":3,"k":6}' configurations.3.configuration s.json; json 3 inputs s.json
+json '["absolute:3"]' configurations.3.run.options.heuristics s.json
 # In the order given, to the output that is named, without references.
 sweep 'sweep = rill.sweep{ {"k", {3, 2}}, {"n", {1}} }, output = "table"'
 sed -i 's/references = "refs", //' run.lua
@@ -263,10 +263,10 @@ exits 2; lines 4; prints "refused: beam_size cannot be combined with method gree
 sweep 'heuristics = { "absolute:9" }, sweep = rill.sweep({ cut = {0.5, 3}, k = {6} }, function(config, point)
   config.heuristics = { { "absolute", point.cut } } end)'
 run "$rill" run run.lua -q --stats s.json
-exits 0; lines 3; json '["absolute:3"]' points.1.run.options.heuristics s.json
+exits 0; lines 3; json '["absolute:3"]' configurations.1.run.options.heuristics s.json
 # Options of the search count for all points, but for those that are swept.
 run "$rill" run run.lua -q --stats s.json -n 2 --refs three
-exits 0; json 2 points.0.run.options.batch_size s.json
+exits 0; json 2 configurations.0.run.options.batch_size s.json
 run "$rill" run run.lua -k 3
 exits 1; says "run.lua sets k, which an option sets too: leave one of the two out"; prints_nothing
 # Model and files are opened once: a function that wants others would have its rows tell of what was not.

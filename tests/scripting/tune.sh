@@ -53,9 +53,9 @@ tune --metric oracle
 exits 0; prints "(oracle)"
 check_front 3 5
 # JSON says the same.
-json 24 inputs points.json; json exact metric points.json; json '{"M":1,"delta":0.01,"k":1}' points.0.point points.json
-has_json points.json points.23.exact_percent points.23.run.options.beam_size points.23.seconds points.23.expansions points.0.front
-"$check_json" points.json $(for i in $(seq 0 23); do echo points.$i.front; done) | sed 's/true/1/; s/false/0/' >fronts
+json 24 inputs points.json; json exact metric points.json; json '{"M":1,"delta":0.01,"k":1}' configurations.0.configuration points.json
+has_json points.json configurations.23.exact_percent configurations.23.run.options.beam_size configurations.23.seconds configurations.23.expansions configurations.0.front
+"$check_json" points.json $(for i in $(seq 0 23); do echo configurations.$i.front; done) | sed 's/true/1/; s/false/0/' >fronts
 awk '{print $7}' by_exact >marks
 same fronts marks
 # Noise in the last digits of a parameter is for machines.
@@ -81,7 +81,7 @@ exits 130; says "rill: run.lua: interrupted: earlier trials are kept"; prints "k
 
 # --- the page of pictures has what --json has; how it looks is trace_page.sh's affair
 pictured tune front.html >page.json
-for path in inputs metric script hardware points.7.point points.23.expansions $(for i in $(seq 0 23); do echo points.$i.front; done); do
+for path in inputs metric script hardware configurations.7.configuration configurations.23.expansions $(for i in $(seq 0 23); do echo configurations.$i.front; done); do
   json "$("$check_json" points.json $path)" $path page.json
 done
 verdict "$(good contains '<title>run.lua: exact against expansions</title>' front.html)" "a title"
@@ -91,7 +91,7 @@ tune --plot odd.html --json odd.json -q
 exits 0
 verdict "$(good [ "$(grep -c '</script>' odd.html)" = 2 ])" "texts end no script"
 pictured tune odd.html >page.json
-json "$("$check_json" odd.json points.0.point)" points.0.point page.json
+json "$("$check_json" odd.json configurations.0.configuration)" configurations.0.configuration page.json
 
 # --- a search of the script's own
 cat >run.lua <<END_OF_SCRIPT
@@ -117,13 +117,13 @@ exits 2; says "refused: beam_size cannot be combined with method greedy, which h
 prints "24 inputs, 8 configurations, "; prints "refused: beam_size cannot be combined with method greedy"
 head_of_table=$(awk '/exact%/ {print $1, $2, $3; exit}' out)
 verdict "$(good [ "$head_of_table" = "delta method own" ])" "columns as they came"
-has_json points.json points.5.refused
-json "$("$check_json" points.json points.5.refused)" points.5.refused <(pictured tune own.html)
+has_json points.json configurations.5.refused
+json "$("$check_json" points.json configurations.5.refused)" configurations.5.refused <(pictured tune own.html)
 # What was tried before an error is told.
 script 'tune = function(try) try{ k = 1 } try{ k = 2 } error("enough") end'
 tune --json points.json
 exits 1; says "run.lua:1: enough"; prints "24 inputs, 2 configurations, "; prints "
-Pareto front, cheapest first: no other configuration has at least this quality for less ("; has_json points.json points.1.front
+Pareto front, cheapest first: no other configuration has at least this quality for less ("; has_json points.json configurations.1.front
 script 'tune = function(try)
   for i = 1, 3 do
     pcall(try, { i = i }, function(c, p) c.heuristics = { function(b) if p.i == 2 then error("within") end end } end)
@@ -153,7 +153,7 @@ exits 1; says "options.k"
 # --- options
 script 'sweep = rill.sweep{ delta = {1, 4} }'
 tune -k 3 -n 2 --json points.json -q
-exits 0; json 3 points.1.run.options.beam_size points.json; json 2 points.1.run.options.batch_size points.json
+exits 0; json 3 configurations.1.run.options.beam_size points.json; json 2 configurations.1.run.options.batch_size points.json
 tune --absolute 3
 exits 1; says "run.lua sets delta, but heuristics given as options replace all heuristics: leave one of the two out"; prints_nothing
 script 'tune = function(try) try{ k = 2 } end'
