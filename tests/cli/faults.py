@@ -34,6 +34,7 @@ FAULTS = {
     "mmap": ["ENOMEM"],
 }
 HARMLESS = {"EINTR", "EAGAIN", "SHORT"}  # but for threads
+SHARE = int(os.environ.get("RILL_TEST_SHARE", "1"))
 LIMIT = 60  # seconds; a run takes milliseconds
 OLD = "what stood there before\n"
 
@@ -100,7 +101,7 @@ class Bench:
         self.rill, self.faulty = os.path.abspath(options.rill), os.path.abspath(options.faulty)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rill-faults-"))
         self.data = pathlib.Path(options.data)
-        self.runs, self.struck, self.bad = 0, 0, []
+        self.runs, self.struck, self.turns, self.bad = 0, 0, 0, []
 
     def prepare(self):
         for model in MODELS:
@@ -223,6 +224,9 @@ class Bench:
             for action in actions:
                 plus = action.endswith("+")
                 chosen = range(1, n + 1) if every else sorted({1, n, 1 + len(scenario.name) * 7 % n}) if n else []
+                if chosen and not every:  # a share of them, others for each kind and scenario
+                    chosen = chosen[self.turns % len(chosen)::SHARE]
+                    self.turns += 1
                 for number in chosen:
                     fault = f"{kind}:{number}{'+' if plus else ''}:{action.rstrip('+')}"
                     self.try_one(scenario, right, kind, action.rstrip("+"), fault)

@@ -223,6 +223,7 @@ def main():
     unknown = of_decode - set(SEARCH) - set(SCHEDULE) - OTHERS
     if unknown:
         sys.exit("random_commands: options that are not tried: " + " ".join(sorted(unknown)))
+    args.n = -(-args.n // int(os.environ.get("RILL_TEST_SHARE", "1")))
     counts, bad = {}, 0
     for seed in range(args.seed, args.seed + args.n):
         bad += not try_one(seed, args.tool, args.data, args.limit, counts)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "support/dice.h"
+#include "support/share.h"
 #include "target.h"
 
 enum { LARGEST = 1 << 20, MAX_SEEDS = 4096 };
@@ -134,6 +135,7 @@ int main(int argc, char **argv)
     unsigned long long seed = 1;
     if (argc > 2 && strcmp(argv[1], "--mutate") == 0) {
         if (sscanf(argv[2], "%ld@%llu", &mutations, &seed) < 1) return 2;
+        mutations = (long)test_share(mutations);
         first = 3;
     }
     for (int i = first; i < argc; i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rill/plugin.h"
+#include "support/share.h"
 #include "support/test_plugins.h"
 #include "support/toy_domain.h"
 
@@ -34,27 +35,19 @@ int harness_options(int argc, char **argv)
     return 0;
 }
 
-/* Sanitizers make each problem three to six times as slow, and errors they find show in nearly every problem: run a
- * third. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SHARE = 3 };
-#else
-enum { SHARE = 1 };
-#endif
-
 int64_t harness_iterations(int64_t otherwise)
 {
-    return option_iterations >= 0 ? option_iterations : (otherwise + SHARE - 1) / SHARE;
+    return option_iterations >= 0 ? option_iterations : test_share(otherwise);
 }
 
 int64_t harness_next_request(int64_t n)
 {
-    return n + 1 + (SHARE == 1 ? 0 : n / 64);
+    return n + 1 + (test_share(2) == 2 ? 0 : n / 64);
 }
 
 int harness_full_run(void)
 {
-    return option_iterations < 0 && SHARE == 1;
+    return option_iterations < 0 && test_share(2) == 2;
 }
 
 uint64_t harness_seed(uint64_t otherwise)

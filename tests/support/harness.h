@@ -29,7 +29,7 @@ int64_t harness_next_request(int64_t n);
 int64_t harness_problems(int64_t otherwise, void (*check)(rill_context *ctx, uint64_t seed));
 
 /* Assert that the random problems together covered a case; otherwise the test would show little. Skipped when fewer
- * problems run, with --iterations or under a sanitizer. */
+ * problems run, with --iterations or RILL_TEST_SHARE. */
 #define HARNESS_ASSERT_COVERED(condition)               \
     do {                                                \
         if (harness_full_run()) assert_true(condition); \

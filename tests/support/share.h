@@ -1,0 +1,15 @@
+/* How many of n random rounds to run: RILL_TEST_SHARE, which builds with sanitizers set, is one in how many. */
+#ifndef TEST_SHARE_H
+#define TEST_SHARE_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+static inline int64_t test_share(int64_t n)
+{
+    const char *text = getenv("RILL_TEST_SHARE");
+    int64_t share = text != NULL ? atoi(text) : 1;
+    return share > 1 ? (n + share - 1) / share : n;
+}
+
+#endif
