@@ -247,7 +247,8 @@ for delta in 0.5 3; do
     verdict "$(good [ "$got" = "$wanted" ])" "row $row should be $wanted, not $got"
   done
 done
-json 6 configurations.3.run.options.beam_size s.json; json '{"M":2,"delta":3,"k":6}' configurations.3.configuration s.json; json 3 inputs s.json
+json 6 configurations.3.run.options.beam_size s.json; json '{"M":2,"delta":3,"k":6}' configurations.3.configuration s.json
+json 3 inputs s.json
 json '["absolute:3"]' configurations.3.run.options.heuristics s.json
 # In the order given, to the output that is named, without references.
 sweep 'sweep = rill.sweep{ {"k", {3, 2}}, {"n", {1}} }, output = "table"'

@@ -54,7 +54,8 @@ exits 0; prints "(oracle)"
 check_front 3 5
 # JSON says the same.
 json 24 inputs points.json; json exact metric points.json; json '{"M":1,"delta":0.01,"k":1}' configurations.0.configuration points.json
-has_json points.json configurations.23.exact_percent configurations.23.run.options.beam_size configurations.23.seconds configurations.23.expansions configurations.0.front
+has_json points.json configurations.23.exact_percent configurations.23.run.options.beam_size \
+  configurations.23.seconds configurations.23.expansions configurations.0.front
 "$check_json" points.json $(for i in $(seq 0 23); do echo configurations.$i.front; done) | sed 's/true/1/; s/false/0/' >fronts
 awk '{print $7}' by_exact >marks
 same fronts marks
@@ -81,7 +82,8 @@ exits 130; says "rill: run.lua: interrupted: earlier trials are kept"; prints "k
 
 # --- the page of pictures has what --json has; how it looks is trace_page.sh's affair
 pictured tune front.html >page.json
-for path in inputs metric script hardware configurations.7.configuration configurations.23.expansions $(for i in $(seq 0 23); do echo configurations.$i.front; done); do
+for path in inputs metric script hardware configurations.7.configuration configurations.23.expansions \
+  $(for i in $(seq 0 23); do echo configurations.$i.front; done); do
   json "$("$check_json" points.json $path)" $path page.json
 done
 verdict "$(good contains '<title>run.lua: exact against expansions</title>' front.html)" "a title"
