@@ -211,11 +211,13 @@ rill_status engine_commit(rill_engine *e, timestep *t, int last)
     }
     RILL__TRY(hyp_pool_reserve(&e->hyps, c->offset[t->n], t->n));
     t->n_released = 0;
-    for (int32_t i = 0; i < t->n; i++)
-        if (e->items.item[t->selected[i]].exact.active)
-            RILL__TRY(engine_exact_commit(e, t, t->selected[i], last));
+    for (int32_t i = 0; i < t->n; i++) {
+        const search_variant *owner = e->items.item[t->selected[i]].owner;
+        if (owner != NULL)
+            RILL__TRY(owner->advance(e, t, t->selected[i], last));
         else
             commit_item(e, t, i, last);
+    }
     hyp_pool_release_all(&e->hyps, t->released, t->n_released);
     return RILL_OK;
 }

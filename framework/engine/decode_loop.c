@@ -42,7 +42,10 @@ static rill_status process_children(rill_engine *e, timestep *t)
     statistics *s = &e->statistics;
     engine_use_reserved_nodes(t, t->cube.reserved_nodes);
     RILL__TRY(engine_reserve_children(e, t));
-    RILL__TRY(engine_exact_add_children(e, t, last));
+    for (uint32_t left = t->variants; left != 0;) {
+        const search_variant *v = variant_take(&left);
+        if (v->before_merge != NULL) RILL__TRY(v->before_merge(e, t, last));
+    }
     RILL__TRY(tracer_reserve(&e->tracer, t));
     engine_merge(e, t, last);
     if (t->topk.error != NULL || (t->cube.second_call && t->cube_topk.error != NULL)) return engine_fail_choices(e, t);

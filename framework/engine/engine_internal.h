@@ -189,23 +189,6 @@ int engine_stopping(rill_engine *e, item *it, int needs_output);
 /* Release the hypothesis references of an item's beam that were not passed to children or outputs. */
 void engine_release_beam(rill_engine *e, item *it);
 
-/* exact.c: called when an item has stopped, with its outputs sorted. Returns RILL_AGAIN if the item continues with exact search. */
-rill_status engine_exact_begin(rill_engine *e, int32_t slot);
-/* Return 1 if the item takes part in this phase, 0 if it starts in a later phase of the timestep. */
-static inline int exact_runs_in_phase(const item *it, const timestep *t)
-{
-    return !it->exact.active || it->exact.kind.phase <= t->phase;
-}
-/* Before states are computed: make a second hypothesis node for rows that may be scored again. */
-rill_status engine_exact_copy_rows(rill_engine *e, const timestep *t);
-/* Add the children of the rows' choices to the outputs and to the frontier. */
-rill_status engine_exact_add_children(rill_engine *e, timestep *t, int last);
-/* Make the next batch of prefixes from the frontier the item's beam, or finish the item. */
-rill_status engine_exact_commit(rill_engine *e, const timestep *t, int32_t slot, int last);
-/* Stop an item's exact search, when nodes run out with one item left. Returns 1; or 0, without doing anything, if the item is not in exact
- * search. */
-int engine_exact_stop(rill_engine *e, item *it);
-
 /* scorer_calls.c: collect the scorers' modifiers of the rows in `mods`. */
 rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifiers *mods);
 /* With the setting `check`: call the scorers for each item alone, and compare the modifiers with `all`, those of the call with all items,

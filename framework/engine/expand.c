@@ -41,10 +41,12 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int64_t live = 0;
     t->variants = 0;
+    t->n_owned = 0;
     for (int32_t i = 0; i < t->n; i++) {
         const item *it = &e->items.item[t->selected[i]];
         live += it->n_live;
         t->variants |= it->variants;
+        t->n_owned += it->owner != NULL;
         __builtin_prefetch(it->beam);
     }
     RILL__TRY(timestep_reserve_rows(t, (size_t)live));
@@ -53,7 +55,7 @@ static rill_status make_rows(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.item[t->selected[i]];
         it->last_expansion = e->statistics.total.expansions;
-        if (!exact_runs_in_phase(it, t)) continue;
+        if (it->first_phase > t->phase) continue;
         for (int32_t rank = 0; rank < it->width; rank++)
             if (!it->beam[rank].ended) engine_add_row(e, t, i, rank);
     }
@@ -67,7 +69,10 @@ static rill_status assign_nodes(rill_engine *e, timestep *t)
     int grew;
     RILL__TRY(hyp_pool_reserve_nodes(&e->hyps, r->n, &grew));
     if (grew) RILL__TRY(engine_reserve_domain(e));
-    RILL__TRY(engine_exact_copy_rows(e, t));
+    for (uint32_t left = t->variants; left != 0;) {
+        const search_variant *v = variant_take(&left);
+        if (v->before_step != NULL) RILL__TRY(v->before_step(e, t));
+    }
     hyp_pool_assign_nodes(&e->hyps, r->hyp, r->n, r->node);
     engine_use_reserved_nodes(t, r->n);
     return RILL_OK;

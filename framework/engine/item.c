@@ -3,6 +3,8 @@
  * Divisions: slots · beams · ready items. */
 #include "item.h"
 
+#include "search_variant.h"
+
 /* --- slots -------------------------------------------------------------------------------------------------------- */
 
 void items_init(items *all, rill_context *ctx)
@@ -17,7 +19,8 @@ void items_finish(items *all)
         rill_free(all->ctx, it->beam, it->beam_capacity * sizeof *it->beam);
         rill_free(all->ctx, it->outputs, it->outputs_capacity * sizeof *it->outputs);
         rill_free(all->ctx, it->fail_reason.data, it->fail_reason.capacity);
-        exact_finish(&it->exact, all->ctx);
+        for (int i = 0; search_variants[i] != NULL; i++)
+            if (search_variants[i]->finish != NULL) search_variants[i]->finish(all->ctx, it);
     }
     rill_columns_free(all->ctx, &all->memory);
 }
@@ -60,7 +63,8 @@ rill_status items_begin(items *all, hyp_pool *f, int32_t slot)
     it->timestep = it->n_outputs = it->best_has_ended = 0;
     it->best_output_score = it->abandoned_bound = it->abandoned_path_score = RILL_SCORE_DEAD;
     it->best_ended.hyp = -1;
-    it->exact.active = it->exact.done = 0;
+    it->owner = NULL;
+    it->first_phase = 0;
     it->stop_requested = it->timed_out = it->cancelled = it->dropped_truncated = 0;
     it->blocked_by = 0;
     it->n_outputs_made = 0;
@@ -76,7 +80,11 @@ rill_status items_begin(items *all, hyp_pool *f, int32_t slot)
 void items_clear(items *all, hyp_pool *f, int32_t slot)
 {
     item *it = &all->item[slot];
-    const int searched = exact_clear(&it->exact);
+    int searched = 0;
+    for (uint32_t left = it->variants; left != 0;) {
+        const search_variant *v = variant_take(&left);
+        if (v->clear != NULL) searched |= v->clear(it);
+    }
     hyp_arena_free(f, &it->arena, f->state_need == RILL_STATE_PATH || it->width > 0 || searched);
     it->width = it->n_live = it->n_outputs = 0;
     it->best_ended.hyp = -1;

@@ -6,7 +6,7 @@
 #ifndef RILL_ITEM_H
 #define RILL_ITEM_H
 
-#include "exact.h"
+#include "hyp_pool.h"
 #include "request.h"
 
 /* An entry of an item's beam. It has everything needed to expand a live hypothesis: looking the same up in the hypothesis pool, which is
@@ -61,7 +61,10 @@ typedef struct item {
     uint8_t dropped_truncated; /* 1: truncated outputs were dropped, because of require-end */
     double best_output_score;
     int64_t last_expansion; /* the engine's count of expanded hypotheses when the item was last expanded or admitted */
-    exact_search exact;
+    /* the variant that makes the item's beams in place of merging and committing (search_variant.advance); NULL: none */
+    const struct search_variant *owner;
+    int32_t first_phase;        /* of a timestep, in which the item takes part: 0 unless it has an owner */
+    struct exact_search *exact; /* of exact.c; NULL: none yet */
 
     size_t beam_capacity, outputs_capacity;
     uint32_t n_outputs_made;
@@ -69,7 +72,7 @@ typedef struct item {
     request *request;    /* NULL: no settings of its own */
     int32_t queue_entry; /* index of the input's entry in the input queue, which has its text */
     int32_t next_slot;   /* slot of the next ready item */
-    double abandoned_bound, abandoned_path_score; /* certify.h: B; the greatest path score abandoned in this phase */
+    double abandoned_bound, abandoned_path_score; /* certify.c: B; the greatest path score abandoned in this phase */
     item_output best_ended;                       /* best hypothesis that ended (best_ended.c); hyp -1: none */
     rill_status failed;                           /* negative: the item failed in the current timestep, ... */
     rill_text fail_reason; /* ... with this message; or why a scorer refused the input; empty: no refusal */
@@ -92,7 +95,7 @@ typedef struct items {
     int32_t n_ready, first_ready, last_ready; /* list of ready items, linked by `next_slot`, in order of admission */
 } items;
 
-/* For certificates (certify.h): record that the search abandons a child or a live candidate of this path score in the current phase, ... */
+/* For certificates (certify.c): record that the search abandons a child or a live candidate of this path score in the current phase, ... */
 static inline void item_abandon_path(item *it, double path_score)
 {
     if (!(path_score <= it->abandoned_path_score)) it->abandoned_path_score = path_score; /* also true for NaN */

@@ -233,7 +233,7 @@ void memory_limit_remove_parked(rill_engine *e, int32_t slot)
     e->memory_limit.n_parked--;
 }
 
-/* Out of memory with one item left: finish it with the outputs that exact search has found so far. */
+/* Out of memory with one item left: finish it with the outputs that a variant's search has found so far. */
 static rill_status finish_with_found(rill_engine *e)
 {
     int32_t slot = running_pop_last(&e->running, &e->items);
@@ -249,7 +249,10 @@ static rill_status handle_alone(rill_engine *e)
 {
     if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return preempt_last(e, memory_limit_park);
     int32_t slot = e->running.slot[0];
-    if (engine_exact_stop(e, &e->items.item[slot])) return finish_with_found(e);
+    for (uint32_t left = e->items.item[slot].variants; left != 0;) {
+        const search_variant *v = variant_take(&left);
+        if (v->out_of_memory != NULL && v->out_of_memory(e, &e->items.item[slot])) return finish_with_found(e);
+    }
     const item *it = &e->items.item[slot];
     char message[256];
     snprintf(message, sizeof message,

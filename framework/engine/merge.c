@@ -390,8 +390,8 @@ void engine_merge(rill_engine *e, timestep *t, int last)
         if (i + 1 < t->n) __builtin_prefetch(e->items.item[t->selected[i + 1]].beam);
         base += m.it->width;
         t->candidates.offset[i] = m.n_candidates;
-        if (m.it->exact.active)
-            row += exact_runs_in_phase(m.it, t) ? m.it->n_live : 0;
+        if (m.it->owner != NULL)
+            row += m.it->first_phase <= t->phase ? m.it->n_live : 0;
         else
             merge_item(&m, &row, last);
         set_item_columns(&t->candidates, i, m.it, m.n_candidates, m.is_list);

@@ -99,7 +99,7 @@ rill_status progress_report(rill_engine *e, const timestep *t)
         const item *it = &e->items.item[t->selected[i]];
         if (it->request == NULL || it->request->progress == NULL || it->width == 0 || e->items.done[t->selected[i]])
             continue;
-        if (!it->exact.active && it->timestep <= it->request->last_reported) continue;
+        if (it->owner == NULL && it->timestep <= it->request->last_reported) continue;
         it->request->last_reported = it->timestep;
         RILL__TRY(report_progress(e, t->selected[i]));
     }

@@ -74,7 +74,6 @@ static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
 {
     const rill_settings *s = it->settings;
     int32_t m = rill__max_children(s), own = 0;
-    if (it->exact.active) return it->exact.kind.n_choices;
     for (uint32_t left = it->variants; left != 0 && own == 0;) {
         const search_variant *v = variant_take(&left);
         if (v->n_choices != NULL) own = v->n_choices(e, it);
@@ -86,17 +85,17 @@ static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
     return m < e->info.actions ? m : e->info.actions;
 }
 
-/* Return 1 if all items have the same settings, else 0. */
-static int same_settings(const rill_engine *e)
+/* Return 1 if all items request the same number of choices, else 0. */
+static int same_choices(const rill_engine *e, const timestep *t)
 {
-    return e->requests.n_requests == 0 && !e->settings.exact;
+    return e->requests.n_requests == 0 && t->n_owned == 0;
 }
 
 /* Maximum of item_choices() over the selected items. */
 static int32_t max_choices(const rill_engine *e, const timestep *t)
 {
     int32_t max_m = 1;
-    if (same_settings(e)) return item_choices(e, &e->items.item[t->selected[0]], t->phase);
+    if (same_choices(e, t)) return item_choices(e, &e->items.item[t->selected[0]], t->phase);
     for (int32_t i = 0; i < t->n; i++) {
         int32_t m = item_choices(e, &e->items.item[t->selected[i]], t->phase);
         if (m > max_m) max_m = m;
@@ -104,13 +103,13 @@ static int32_t max_choices(const rill_engine *e, const timestep *t)
     return max_m;
 }
 
-/* Return 1 if some row needs its own limit on choices: fewer choices than the maximum, or exact search, to which scorers' limits do not
+/* Return 1 if some row needs its own limit on choices: fewer choices than the maximum, or an owner, to whose items scorers' limits do not
  * apply. */
 static int any_limit(const rill_engine *e, const timestep *t, int32_t max_m)
 {
-    for (int32_t i = 0; i < t->n && !same_settings(e); i++) {
+    for (int32_t i = 0; i < t->n && !same_choices(e, t); i++) {
         const item *it = &e->items.item[t->selected[i]];
-        if (item_choices(e, it, t->phase) < max_m || (it->exact.active && e->chain.n_scorers > 0)) return 1;
+        if (item_choices(e, it, t->phase) < max_m || (it->owner != NULL && e->chain.n_scorers > 0)) return 1;
     }
     return 0;
 }
@@ -141,7 +140,7 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     for (int32_t i = 0; i < t->rows.n; i++) {
         const item *it = &e->items.item[t->rows.slot[i]];
         int32_t m = item_choices(e, it, t->phase);
-        if (it->exact.active) modifiers_unlimit(mods, i);
+        if (it->owner != NULL) modifiers_unlimit(mods, i);
         if (m < max_m) RILL__TRY(rill_modifiers_limit_children(mods, i, m));
         if (last) RILL__TRY(rill_modifiers_end_rule(mods, i, stop_end_rule(it)));
         if (blocks_repetitions(it->settings))

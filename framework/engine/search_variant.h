@@ -23,6 +23,13 @@ typedef struct search_variant {
     /* Refuse a run, or a request, whose settings select the variant and cannot be combined with the rest. */
     rill_status (*check)(rill_context *ctx, const chain *c, const rill_settings *s, const rill_domain_info *info);
 
+    /* Of a timestep, once for all of its items, in the order of a phase. */
+
+    /* The rows have no nodes and states yet. */
+    rill_status (*before_step)(rill_engine *e, timestep *t);
+    /* The rows have their choices. `last`: 1 in the last phase. */
+    rill_status (*before_merge)(rill_engine *e, timestep *t, int last);
+
     /* Of an item, in the order of a timestep. */
 
     /* The number of choices to request for each of the item's rows; 0: as many as the beam may have children. */
@@ -41,6 +48,17 @@ typedef struct search_variant {
     int (*stopping)(rill_engine *e, item *it, int needs_output);
     /* The item's candidates of this phase have become its beam or outputs. */
     void (*phase_over)(const rill_engine *e, item *it);
+    /* Of an item that the variant owns (item.owner): make its beam for the next phase, in place of merging, heuristics and commit; set
+     * items.done if the item stops. */
+    rill_status (*advance)(rill_engine *e, const timestep *t, int32_t slot, int last);
+    /* The item has stopped, with its outputs sorted. RILL_AGAIN: it continues in flight, and the variant owns it. */
+    rill_status (*stopped)(rill_engine *e, int32_t slot);
+    /* Memory is short with this item left alone. Returns 1 if the variant ends the item's search with the outputs so far, else 0. */
+    int (*out_of_memory)(rill_engine *e, item *it);
+    /* Drop the item's data; its hypotheses are freed with its arena. Returns 1 if there were hypotheses with states, else 0. */
+    int (*clear)(item *it);
+    /* Free the memory of the variant in the item. */
+    void (*finish)(rill_context *ctx, item *it);
 } search_variant;
 
 /* The variants, NULL at the end. A set of variants is a bit mask of their indexes. */

@@ -92,6 +92,7 @@ typedef struct timestep {
     size_t selected_capacity;
     /* sets of variants (search_variant.h): of all selected items, and those that the modifiers of this phase make part of it */
     uint32_t variants, rule_variants;
+    int32_t n_owned; /* selected items with an owner (item.h) */
 
     /* Progress. */
     int32_t group; /* number of this timestep, 0 or 1, by which the domain tells concurrent timesteps apart */

@@ -54,10 +54,10 @@ static void divide_places(int32_t places, int32_t banks, const int32_t *found, i
 
 static int32_t choose(timestep *t, const item *it, int32_t row)
 {
-    const int32_t banks = it->n_live > 0 ? t->modifier_table.n_banks[row] : 0;
+    if (it->n_live == 0 || it->settings->cube > RILL_CUBE_NONE) return VARIANT_BY_SCORE;
+    const int32_t banks = t->modifier_table.n_banks[row];
     int32_t found[RILL_MAX_BANKS] = {0}, share[RILL_MAX_BANKS], kept = 0;
-    if (banks == 0 || it->settings->cube > RILL_CUBE_NONE)
-        return VARIANT_BY_SCORE; /* such an item has failed if it has banks */
+    if (banks == 0) return VARIANT_BY_SCORE;
     const int32_t n = gather_children(t, it, banks, row);
     for (int32_t i = 0; i < n; i++) found[t->heads[i].bank]++;
     divide_places(stop_beam_width(it, INT32_MAX), banks, found, share);

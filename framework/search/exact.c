@@ -1,11 +1,27 @@
-/* Exact search; exact.h.
+/* Exact search: continue after a beam search until the outputs are proven to be the model's best.
+ *
+ * An item that stops without certificates (certify.c) for the requested outputs restarts at the root, with its outputs as a bound: T is the
+ * final score of the n-th best output so far, n = n_best. The item's *frontier* holds prefixes to expand, each with U, the upper bound on
+ * the final score of its continuations. Prefixes with U <= T are dropped. In each timestep the item's beam is a batch of the frontier: the
+ * k prefixes of one length with the highest U. So the rest of the timestep works as for a beam. Every child goes to the outputs if it has
+ * ended and ranks above T, or else to the frontier. When the frontier is empty, the n best outputs are certified. If exact_rows or the
+ * memory limit ends the search earlier, the outputs are the best found, certified as far as proven.
+ *
+ * A row is scored for some of its choices. The choices not returned stay in the frontier as a second node of the row's hypothesis, whose
+ * state is recomputed when it is expanded again. Then twice as many choices are requested, and the choices already seen are skipped. The
+ * choices of a smaller request are a prefix of the choices of a larger one, so their number identifies them.
+ *
+ * The order of expansion depends on the item alone, and so do its outputs, whatever the schedule. Once the frontier is large the deepest
+ * prefixes go first, which bounds the frontier and the states that it holds. Heuristics and scorers' limits do not apply, since they only
+ * prune.
+ *
+ * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as the first bound, and depth first (Stahlberg and
+ * Byrne 2019).
  *
  * Divisions: the frontier · outputs · children · the batch · start and end. */
-#include "exact.h"
-
 #include <math.h>
 
-#include "certify.h"
+#include "variants.h"
 
 enum {
     FIRST_CHOICES = 16, /* initial number of choices per row: more than most rows need, and cheap */
@@ -13,22 +29,75 @@ enum {
     MAX_BEST_FIRST = 1000
 };
 
+/* A prefix in the frontier. */
+typedef struct exact_entry {
+    double bound; /* U */
+    double path_score;
+    int64_t serial; /* number of the entry in order of creation */
+    /* hypothesis node of the prefix: its state is not computed, and it keeps its parent's state alive */
+    int32_t hyp;
+    int32_t n_seen; /* number of choices already taken */
+} exact_entry;
+
+/* Entries of one kind can be expanded together: hypotheses of one length, in one phase, with the same number of requested choices. */
+typedef struct exact_kind {
+    int32_t depth, phase, n_choices; /* depth: timesteps completed */
+} exact_kind;
+
+/* A heap of entries of one kind: highest U on top, equal U in order of creation. */
+typedef struct exact_heap {
+    exact_kind kind;
+    exact_entry *entry; /* [n] */
+    size_t n, capacity;
+} exact_heap;
+
+struct exact_search {
+    uint8_t done; /* 1: the search is complete or was stopped */
+    /* 1: the outputs were truncated by a heuristic's stop, so any other output replaces them */
+    uint8_t is_truncated;
+    int32_t max_outputs;      /* number of outputs kept */
+    int32_t beam_timesteps;   /* timesteps of the beam search */
+    double beam_bound;        /* B of the beam search */
+    double discard_threshold; /* T when entries were discarded last */
+    int64_t n_rows;           /* rows expanded so far */
+    int64_t n_created;        /* entries created so far */
+    exact_heap *heap;         /* the frontier: [n_heaps]; heaps past the end keep their memory */
+    size_t n_heaps, n_heaps_allocated, heaps_capacity;
+    size_t n_entries; /* entries in all heaps */
+    exact_kind kind;  /* kind of the entries in the batch */
+    /* [n_batch] frontier entries that form the beam. Their `hyp` is the row's second hypothesis node while its choices are processed, else
+     * -1 */
+    exact_entry *batch;
+    size_t batch_capacity;
+    int32_t n_batch;
+};
+typedef struct exact_search exact_search;
+
+_Static_assert(sizeof(exact_entry) == EXACT_ENTRY_BYTES, "for cost.c");
+
 /* --- the frontier ------------------------------------------------------------------------------------------------- */
 
-int exact_clear(exact_search *x)
+/* Empty the frontier and the batch; their hypotheses are freed with the item's arena. Returns 1 if there were any, else 0. */
+static int clear(item *it)
 {
+    exact_search *x = it->exact;
+    if (x == NULL) return 0;
     const int any = x->n_entries > 0 || x->n_batch > 0;
     x->n_heaps = x->n_entries = 0;
-    x->n_batch = 0;
+    x->n_batch = x->done = 0;
     return any;
 }
 
-void exact_finish(exact_search *x, rill_context *ctx)
+static void finish(rill_context *ctx, item *it)
 {
+    exact_search *x = it->exact;
+    if (x == NULL) return;
     for (size_t h = 0; h < x->n_heaps_allocated; h++)
         rill_free(ctx, x->heap[h].entry, x->heap[h].capacity * sizeof *x->heap[h].entry);
     rill_free(ctx, x->heap, x->heaps_capacity * sizeof *x->heap);
     rill_free(ctx, x->batch, x->batch_capacity * sizeof *x->batch);
+    rill_free(ctx, x, sizeof *x);
+    it->exact = NULL;
 }
 
 static int ranks_before(const exact_entry *a, const exact_entry *b)
@@ -87,11 +156,17 @@ static rill_status frontier_push(rill_context *ctx, exact_search *x, const exact
     return RILL_OK;
 }
 
+/* The final score of the n-th best output; RILL_SCORE_DEAD: there are fewer. */
+static double nth_best_score(const item *it)
+{
+    const int32_t n = it->settings->n_best;
+    return it->n_outputs >= n ? it->outputs[n - 1].final_score : RILL_SCORE_DEAD;
+}
+
 /* Return T: outputs and prefixes that cannot score above T are not needed. */
 static double threshold(const item *it)
 {
-    const int32_t n = it->settings->n_best;
-    return it->n_outputs >= n && !it->exact.is_truncated ? it->outputs[n - 1].final_score : RILL_SCORE_DEAD;
+    return it->exact->is_truncated ? RILL_SCORE_DEAD : nth_best_score(it);
 }
 
 /* Return U, the upper bound on the final score of continuations of a prefix with this path score in the item's timestep. */
@@ -106,7 +181,7 @@ static rill_status add_entry(rill_engine *e, item *it, const exact_kind *kind, c
 {
     rill_status status = RILL_OK;
     if (entry->bound > threshold(it)) {
-        status = frontier_push(e->ctx, &it->exact, kind, *entry);
+        status = frontier_push(e->ctx, it->exact, kind, *entry);
         if (status >= 0) return status;
     }
     item_abandon_output(it, entry->bound);
@@ -156,10 +231,10 @@ static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const 
     RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)it->n_outputs + 1, "outputs"));
     RILL__TRY(hyp_pool_reserve(&e->hyps, 1, 1));
     output->hyp = hyp_pool_add(&e->hyps, &it->arena, parent, parent, c->action, c->logp, c->score, 0);
-    for (; it->exact.is_truncated && it->n_outputs > 0; it->n_outputs--)
+    for (; it->exact->is_truncated && it->n_outputs > 0; it->n_outputs--)
         drop_output(e, it, &it->outputs[it->n_outputs - 1]);
-    it->exact.is_truncated = 0;
-    if (it->n_outputs == it->exact.max_outputs) drop_output(e, it, &it->outputs[--it->n_outputs]);
+    it->exact->is_truncated = 0;
+    if (it->n_outputs == it->exact->max_outputs) drop_output(e, it, &it->outputs[--it->n_outputs]);
     output->order = it->n_outputs_made++;
     int32_t index = it->n_outputs++;
     for (; index > 0 && it->outputs[index - 1].final_score < output->final_score; index--)
@@ -171,19 +246,19 @@ static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const 
 
 /* --- children ----------------------------------------------------------------------------------------------------- */
 
-rill_status engine_exact_copy_rows(rill_engine *e, const timestep *t)
+/* Make a second hypothesis node for rows that may be scored again. */
+static rill_status before_step(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
     hyp_pool *f = &e->hyps;
-    if (!e->settings.exact) return RILL_OK;
     RILL__TRY(hyp_pool_reserve(f, r->n, t->n));
     for (int32_t row = 0, rank = 0; row < r->n; row++, rank++) {
         item *it = &e->items.item[r->slot[row]];
         const rill_hyp_node h = f->hyp[r->hyp[row]];
         if (row > 0 && r->slot[row] != r->slot[row - 1]) rank = 0;
-        if (it->exact.active)
-            it->exact.batch[rank].hyp = hyp_pool_add(f, &it->arena, h.parent, h.internal[HYP_STATE_PARENT], h.action,
-                                                     h.logp, h.path_score, 1);
+        if (it->owner == &exact)
+            it->exact->batch[rank].hyp = hyp_pool_add(f, &it->arena, h.parent, h.internal[HYP_STATE_PARENT], h.action,
+                                                      h.logp, h.path_score, 1);
     }
     return RILL_OK;
 }
@@ -209,7 +284,7 @@ static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row 
                                               end);
         return offer_output(e, it, from->hyp, c, &output);
     }
-    const exact_kind kind = {it->timestep + last, last ? 0 : it->exact.kind.phase + 1, n_first_choices(e, it)};
+    const exact_kind kind = {it->timestep + last, last ? 0 : it->exact->kind.phase + 1, n_first_choices(e, it)};
     exact_entry child = {.bound = upper_bound(e, it, score), .path_score = score};
     if (!(child.bound > threshold(it))) {
         item_abandon_output(it, child.bound);
@@ -224,7 +299,7 @@ static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row 
 static rill_status requeue_rest(rill_engine *e, timestep *t, item *it, const exact_row *from, int32_t n_seen)
 {
     exact_entry rest = *from->entry;
-    exact_kind kind = it->exact.kind;
+    exact_kind kind = it->exact->kind;
     double best = t->topk.max_rest[from->row];
     topk_choice next;
     if (timestep_next_choice(t, from->row, n_seen, &next)) best = fmax(best, (double)next.score);
@@ -239,22 +314,22 @@ static rill_status expand_row(rill_engine *e, timestep *t, item *it, const exact
 {
     int32_t i = 0;
     topk_choice c;
-    for (; i < it->exact.kind.n_choices && timestep_next_choice(t, from->row, i, &c); i++)
+    for (; i < it->exact->kind.n_choices && timestep_next_choice(t, from->row, i, &c); i++)
         if (i >= from->entry->n_seen) RILL__TRY(frontier_add_child(e, it, from, &c, last));
     return requeue_rest(e, t, it, from, i);
 }
 
-rill_status engine_exact_add_children(rill_engine *e, timestep *t, int last)
+/* Add the children of the rows' choices to the outputs and to the frontier. */
+static rill_status before_merge(rill_engine *e, timestep *t, int last)
 {
     const row_table *r = &t->rows;
-    if (!e->settings.exact) return RILL_OK;
     for (int32_t row = 0, rank = 0; row < r->n; row++, rank++) {
         item *it = &e->items.item[r->slot[row]];
         if (row > 0 && r->slot[row] != r->slot[row - 1]) rank = 0;
-        if (!it->exact.active) continue;
-        it->exact.n_rows++;
+        if (it->owner != &exact) continue;
+        it->exact->n_rows++;
         e->statistics.total.exact_rows++;
-        RILL__TRY(expand_row(e, t, it, &(exact_row){&it->exact.batch[rank], r->hyp[row], row}, last));
+        RILL__TRY(expand_row(e, t, it, &(exact_row){&it->exact->batch[rank], r->hyp[row], row}, last));
     }
     return RILL_OK;
 }
@@ -264,7 +339,7 @@ rill_status engine_exact_add_children(rill_engine *e, timestep *t, int last)
 /* Drop entries whose bound is not above the threshold, if new outputs have changed it. */
 static void discard_below_threshold(rill_engine *e, item *it)
 {
-    exact_search *x = &it->exact;
+    exact_search *x = it->exact;
     const double min_bound = threshold(it);
     if (min_bound == x->discard_threshold) return;
     x->discard_threshold = min_bound;
@@ -316,7 +391,7 @@ static int frontier_is_large(const rill_engine *e, const exact_search *x)
  * hypotheses were expanded. */
 static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 {
-    exact_search *x = &it->exact;
+    exact_search *x = it->exact;
     const int64_t rows_left = it->settings->exact_rows - x->n_rows;
     const int32_t max_rows = it->settings->k < rows_left ? it->settings->k : (int32_t)rows_left;
     exact_heap *from = find_best_heap(x, phase, frontier_is_large(e, x));
@@ -327,6 +402,7 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
     it->width = it->n_live = x->n_batch;
     it->timestep = from->kind.depth;
     x->kind = from->kind;
+    it->first_phase = from->kind.phase;
     for (int32_t i = 0; i < it->width; i++) {
         const int32_t hyp = x->batch[i].hyp;
         const rill_hyp_node *h = &e->hyps.hyp[hyp];
@@ -347,20 +423,22 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
  * beam search stays valid too, and the smaller of both applies. */
 static void finish_search(item *it)
 {
-    exact_search *x = &it->exact;
+    exact_search *x = it->exact;
     for (exact_heap *h = x->heap; h < x->heap + x->n_heaps; h++)
         if (h->n > 0) item_abandon_output(it, h->entry[0].bound);
     if (x->beam_bound < it->abandoned_bound) it->abandoned_bound = x->beam_bound;
     if (x->is_truncated) it->abandoned_bound = INFINITY;
     it->timestep = x->beam_timesteps;
-    x->active = 0;
+    it->owner = NULL;
+    it->first_phase = 0;
     x->done = 1;
 }
 
-rill_status engine_exact_commit(rill_engine *e, const timestep *t, int32_t slot, int last)
+/* Make the next batch of prefixes from the frontier the item's beam, or finish the item. */
+static rill_status advance(rill_engine *e, const timestep *t, int32_t slot, int last)
 {
     item *it = &e->items.item[slot];
-    if (it->width > 0 && !exact_runs_in_phase(it, t)) return RILL_OK;
+    if (it->width > 0 && it->first_phase > t->phase) return RILL_OK;
     engine_release_beam(e, it);
     it->width = it->n_live = 0;
     discard_below_threshold(e, it);
@@ -371,10 +449,10 @@ rill_status engine_exact_commit(rill_engine *e, const timestep *t, int32_t slot,
     return RILL_OK;
 }
 
-int engine_exact_stop(rill_engine *e, item *it)
+static int out_of_memory(rill_engine *e, item *it)
 {
-    exact_search *x = &it->exact;
-    if (!x->active) return 0;
+    exact_search *x = it->exact;
+    if (it->owner != &exact) return 0;
     for (int32_t i = 0; i < it->width; i++) item_abandon_output(it, x->batch[i].bound);
     engine_release_beam(e, it);
     it->width = it->n_live = 0;
@@ -389,15 +467,19 @@ static int is_truncated_early(const item *it)
            it->timestep - (it->settings->at_limit == RILL_LIMIT_END) < it->max_length;
 }
 
-rill_status engine_exact_begin(rill_engine *e, int32_t slot)
+/* The beam search of the item has stopped: continue with exact search, unless its outputs are proved to be the best. */
+static rill_status stopped(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
-    exact_search *x = &it->exact;
-    if (!e->settings.exact || x->done || it->timed_out || it->fail_reason.length > 0) return RILL_OK;
-    x->is_truncated = (uint8_t)is_truncated_early(it);
-    if (threshold(it) >= it->abandoned_bound && !x->is_truncated) return RILL_OK;
+    exact_search *x = it->exact;
+    const int is_truncated = is_truncated_early(it);
+    if ((x != NULL && x->done) || it->timed_out || it->fail_reason.length > 0) return RILL_OK;
+    if (nth_best_score(it) >= it->abandoned_bound && !is_truncated) return RILL_OK;
+    if (x == NULL) x = it->exact = rill_calloc(e->ctx, 1, sizeof *x);
+    if (x == NULL) return rill_fail_memory(e->ctx, sizeof *x, "exact search");
     RILL__TRY(hyp_pool_reserve(&e->hyps, 1, 1));
-    x->active = 1;
+    it->owner = &exact;
+    x->is_truncated = (uint8_t)is_truncated;
     x->n_rows = x->n_created = 0;
     x->discard_threshold = threshold(it);
     x->beam_bound = it->abandoned_bound;
@@ -411,3 +493,25 @@ rill_status engine_exact_begin(rill_engine *e, int32_t slot)
     e->items.done[slot] = 0;
     return RILL_AGAIN;
 }
+
+static int32_t n_choices(const rill_engine *e, const item *it)
+{
+    (void)e;
+    return it->owner == &exact ? it->exact->kind.n_choices : 0;
+}
+
+static int has_settings(const rill_settings *s)
+{
+    return s->exact;
+}
+
+const search_variant exact = {.name = "exact search",
+                              .has_settings = has_settings,
+                              .before_step = before_step,
+                              .before_merge = before_merge,
+                              .n_choices = n_choices,
+                              .advance = advance,
+                              .stopped = stopped,
+                              .out_of_memory = out_of_memory,
+                              .clear = clear,
+                              .finish = finish};

@@ -2,8 +2,14 @@
 #ifndef RILL_VARIANTS_H
 #define RILL_VARIANTS_H
 
-#include "search_variant.h"
+#include "engine_internal.h"
 
-extern const search_variant certificates, best_ended, sampling, diverse_beam_search, constraint_banks;
+extern const search_variant exact, certificates, best_ended, sampling, diverse_beam_search, constraint_banks;
+
+/* certify.c: an upper bound on the final score of continuations of a prefix with this path score in the item's timestep. */
+double certify_bound(const chain *c, const item *it, double path_score, int32_t phases);
+
+/* Bytes of a prefix that exact search keeps (exact.c). */
+enum { EXACT_ENTRY_BYTES = 32 };
 
 #endif

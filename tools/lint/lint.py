@@ -93,7 +93,7 @@ ARROWS = {
     "framework/config": ["framework/config", "framework/base", "rill/"],
     # The loop knows variants by their table; what it still takes from single ones is named here.
     "framework/engine": ["framework/engine", "framework/config", "framework/base", "rill/",
-                         "framework/search/cube_pruning.h", "framework/search/exact.h"],
+                         "framework/search/cube_pruning.h"],
     "framework/search": ["framework/search", "framework/engine", "framework/config", "framework/base", "rill/"],
     "framework/scorers": ["framework/scorers", "framework/engine", "framework/config", "framework/base", "rill/"],
     "domains/common": ["domains/common", "rill/"],

@@ -2,9 +2,9 @@
  *
  * The bounds cover every setting that multiplies work or memory. Sums are doubles, since a request may set values whose products exceed
  * 64-bit integers. */
-#include "timestep.h"
-
 #include <math.h>
+
+#include "variants.h"
 
 /* Bytes of a choice in topk.h's table; of a choice in the domain's result if scorers or limits apply; of the text of one action (an
  * estimate). */
@@ -50,7 +50,7 @@ void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *i
     const double outputs = s->keep == RILL_KEEP_ALL && s->stop == RILL_STOP_TOP ? rows : s->stop_after + 2 * k;
     const double n_given = s->n_best < outputs ? s->n_best : outputs;
     bytes += rows * (double)sizeof(rill_hyp_node) + outputs * (double)sizeof(item_output);
-    if (s->exact) bytes += s->exact_rows * (choices + 1) * (double)(sizeof(exact_entry) + sizeof(rill_hyp_node));
+    if (s->exact) bytes += s->exact_rows * (choices + 1) * (double)(EXACT_ENTRY_BYTES + sizeof(rill_hyp_node));
     /* Memory of the result. */
     bytes += n_given * (sizeof(rill_output) + steps * phases * (double)(sizeof(int32_t) + sizeof(float) + TEXT_BYTES));
     const size_t size_given = out->struct_size;
