@@ -161,16 +161,16 @@ static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int3
 
 /* Write the fates of the item's candidates to the trace. Candidates from `end` on did not fit in the beam. `stopped`: 1 if the item has
  * stopped. */
-static void trace_fates(rill_engine *e, timestep *t, int32_t i, int32_t first, int32_t end, int stopped)
+static void trace_fates(timestep *t, int32_t i, int32_t first, int32_t end, int stopped)
 {
     const candidates *c = &t->candidates;
     for (int32_t j = first; j < c->offset[i + 1]; j++)
         if (j >= end)
-            tracer_candidate(&e->tracer, t, i, j, -1, RILL_FATE_BEAM_FULL);
+            tracer_candidate(t, i, j, -1, RILL_FATE_BEAM_FULL);
         else if (stopped)
-            tracer_candidate(&e->tracer, t, i, j, -1, c->keep[j] ? RILL_FATE_SURPLUS : RILL_FATE_OUTPUT);
+            tracer_candidate(t, i, j, -1, c->keep[j] ? RILL_FATE_SURPLUS : RILL_FATE_OUTPUT);
         else
-            tracer_candidate(&e->tracer, t, i, j, j - first, c->ended[j] ? RILL_FATE_WAITING : RILL_FATE_LIVE);
+            tracer_candidate(t, i, j, j - first, c->ended[j] ? RILL_FATE_WAITING : RILL_FATE_LIVE);
 }
 
 static void commit_item(rill_engine *e, timestep *t, int32_t i, int last)
@@ -193,7 +193,7 @@ static void commit_item(rill_engine *e, timestep *t, int32_t i, int last)
     } else {
         make_beam(e, t, it, first, end, live);
     }
-    if (e->tracer.with_hypotheses) trace_fates(e, t, i, first, end, reason != STOP_NOT);
+    if (e->tracer.with_hypotheses) trace_fates(t, i, first, end, reason != STOP_NOT);
     for (uint32_t left = it->variants; left != 0;) {
         const search_variant *v = variant_take(&left);
         if (v->phase_over != NULL) v->phase_over(e, it);

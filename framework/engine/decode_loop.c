@@ -21,7 +21,7 @@ typedef struct pruning_context {
 static void on_candidate_dropped(void *user, int32_t link, int32_t i, int32_t j)
 {
     const pruning_context *l = user;
-    tracer_dropped(&l->e->tracer, l->t, link, i, j);
+    if (l->e->tracer.fn != NULL) tracer_dropped(&l->e->tracer, l->t, link, i, j);
     if (!l->e->settings.certify) return;
     stop_abandon_candidate(&l->t->candidates, &l->e->items.item[l->t->selected[i]], j);
 }
@@ -40,17 +40,17 @@ static rill_status process_children(rill_engine *e, timestep *t)
     int64_t pruned;
     pruning_context l = {e, t};
     statistics *s = &e->statistics;
-    engine_use_reserved_nodes(t, t->cube.reserved_nodes);
+    engine_use_reserved_nodes(t, t->spare_nodes);
     RILL__TRY(engine_reserve_children(e, t));
     for (uint32_t left = t->variants; left != 0;) {
         const search_variant *v = variant_take(&left);
         if (v->before_merge != NULL) RILL__TRY(v->before_merge(e, t, last));
     }
-    RILL__TRY(tracer_reserve(&e->tracer, t));
+    if (e->tracer.with_hypotheses) RILL__TRY(tracer_reserve(t));
     engine_merge(e, t, last);
-    if (t->topk.error != NULL || (t->cube.second_call && t->cube_topk.error != NULL)) return engine_fail_choices(e, t);
+    if (t->rounds[0].topk.error != NULL || t->rounds[t->round].topk.error != NULL) return engine_fail_choices(e, t);
     statistics_end_stage(s, &s->current.select);
-    tracer_merged(&e->tracer, t);
+    if (e->tracer.fn != NULL) tracer_merged(t);
     t->candidates.on_dropped = e->settings.certify || e->tracer.fn != NULL ? on_candidate_dropped : NULL;
     t->candidates.on_failed = on_heuristic_failed;
     t->candidates.user = &l;
@@ -86,7 +86,7 @@ static rill_status select_items(rill_engine *e, timestep *t)
     t->active = 1;
     t->phase = 0;
     RILL__TRY(statistics_count_rows(&e->statistics, &e->items, t));
-    RILL__TRY(tracer_selected(&e->tracer, &e->items, t));
+    if (e->tracer.fn != NULL) RILL__TRY(tracer_selected(&e->tracer, &e->items, t));
     return engine_expand(e, t);
 }
 
@@ -135,7 +135,7 @@ static rill_status end_timestep(rill_engine *e, timestep *t)
     t->active = 0;
     t->reserved_nodes = 0;
     mark_busy(e, t, 0);
-    tracer_committed(&e->tracer, &e->items, t);
+    if (e->tracer.fn != NULL) tracer_committed(&e->items, t);
     const int stopped = update_running(e, t);
     RILL__TRY(engine_finish_cancelled(e, t));
     if (e->requests.n_watched > 0) RILL__TRY(progress_report(e, t));
@@ -143,20 +143,31 @@ static rill_status end_timestep(rill_engine *e, timestep *t)
     engine_free_nodes(e);
     statistics_end_stage(s, &s->current.finalize);
     s->current.total = s->stage_start - s->timestep_start; /* total so far, for the trace */
-    tracer_timestep(&e->tracer, t, s->total.timesteps, &s->current);
+    if (e->tracer.fn != NULL) tracer_timestep(&e->tracer, t, s->total.timesteps, &s->current);
     s->total.timesteps++;
     return RILL_OK;
+}
+
+/* Let the variants of the search see the rows' choices. Returns RILL_AGAIN if one has added a second round of rows, to be scored. */
+static rill_status add_round(rill_engine *e, timestep *t)
+{
+    rill_status status = RILL_OK;
+    for (uint32_t left = t->variants; left != 0 && status == RILL_OK;) {
+        const search_variant *v = variant_take(&left);
+        if (v->scored != NULL) status = v->scored(e, t);
+    }
+    return status;
 }
 
 /* Continue a timestep until it is complete, or has submitted a call (RILL_AGAIN). */
 static rill_status advance_timestep(rill_engine *e, timestep *t)
 {
-    for (int more;;) {
+    for (;;) {
         rill_status status = engine_score(e, t);
         if (status == RILL_AGAIN) mark_busy(e, t, 1);
         if (status != RILL_OK) return status;
-        RILL__TRY(engine_cube_rescore(e, t, &more));
-        if (more) continue;
+        RILL__TRY(status = add_round(e, t));
+        if (status == RILL_AGAIN) continue;
         RILL__TRY(process_children(e, t));
         if (++t->phase == e->info.phases) return end_timestep(e, t);
         RILL__TRY(engine_expand(e, t));

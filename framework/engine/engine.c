@@ -56,14 +56,13 @@ static rill_status set_up_engine(rill_engine *e, const rill_engine_setup *setup)
     input_queue_init(&e->queue, e->ctx, &e->settings);
     reorder_init(&e->reorder, e->ctx, &e->settings);
     RILL__TRY(chain_create(&e->chain, e->ctx, setup));
-    RILL__TRY(request_check(e->ctx, &e->chain, &e->settings));
     if (setup->cube_key != NULL && setup->settings.cube == 0)
         return rill_fail(e->ctx, RILL_ERR_OPTION, "cube_key is set without cube pruning: set cube too");
     RILL__TRY(variants_check(e->ctx, &e->chain, &e->settings, &e->info));
     RILL__TRY(memory_limit_init(e, 1));
     for (int32_t group = 0; group < 2; group++) {
-        e->timesteps[group].cube_topk.check_all = e->settings.check;
-        e->timesteps[group].topk.bounds_rest = e->settings.certify;
+        e->timesteps[group].rounds[1].topk.check_all = e->settings.check;
+        e->timesteps[group].rounds[0].topk.bounds_rest = e->settings.certify;
     }
     return schedule_create(e, setup->scheduler);
 }
@@ -87,7 +86,7 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->tracer = (tracer){.fn = setup->trace,
                          .user = setup->trace_user,
                          .n_heuristics = setup->n_heuristics,
-                         .with_hypotheses = setup->trace_hypotheses};
+                         .with_hypotheses = setup->trace != NULL && setup->trace_hypotheses};
     e->schedule = (schedule){.ctx = ctx, .budget = setup->budget, .budget_user = setup->budget_user};
     e->output_writer = (output_writer){.ctx = ctx,
                                        .domain = model->domain,

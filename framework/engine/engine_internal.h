@@ -154,28 +154,19 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
 rill_status engine_step_rows(rill_engine *e, timestep *t);
 /* Subtract n from the number of nodes reserved for the timestep: these nodes are now in use, or are not needed. */
 void engine_use_reserved_nodes(timestep *t, int64_t n);
-/* Rows [from, from + n) in the form that the domain and scorers see. */
+/* Rows [from, from + n) in the form that the domain sees. */
 rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n);
-rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t from, int32_t n);
 /* Fail with the error that top-k checking found in the domain's result. */
 rill_status engine_fail_choices(rill_engine *e, const timestep *t);
 
 /* row_modifiers.c: build the phase's modifiers from the scorers and from the settings. */
 rill_status engine_make_modifiers(rill_engine *e, timestep *t);
 
-/* cube_pruning.c: return 1 if any selected item uses cube pruning, else 0. */
-int engine_uses_cube(const rill_engine *e, const timestep *t);
-/* Reduce the rows (one per live beam entry, still without nodes) to the rows of class representatives (cube_pruning.h). */
-rill_status engine_cube_group(rill_engine *e, timestep *t);
-/* Naive cube pruning: make rows for the cells that need exact scores. *more is 1 if there are such rows, which must then be scored. */
-rill_status engine_cube_rescore(rill_engine *e, timestep *t, int *more);
-/* Restrict the rows of the second call to the cells that were taken. */
-rill_status engine_cube_restrict(timestep *t);
-
 /* merge.c: reserve memory for everything that a phase may make from its choices, so that merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t);
-/* Write to cube.n_taken how many children of each beam entry are among the best children of its item. */
-void engine_count_cube_cells(rill_engine *e, timestep *t);
+/* Add to count[base + rank] how many children of each beam entry are among the best children of selected item i, whose entries begin at
+ * `base` in row_of. */
+void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t base, int32_t *count);
 /* Merge the children of each selected item in rank order; in the last phase outputs leave the beam. */
 void engine_merge(rill_engine *e, timestep *t, int last);
 /* Add an output to an item; the item takes ownership of the output's hypothesis reference. The setting `keep` decides which outputs are
@@ -196,6 +187,8 @@ rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifier
 rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices);
 /* The sum of the scorers' max_bonus for actions; *end: for the end action. Every scorer must have a max_bonus. */
 double engine_max_bonus(const chain *c, const item *it, double *end);
+/* Rows [from, from + n) in the form that scorers see. */
+rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t from, int32_t n);
 /* Words before the first scorer's name in messages. With several scorers it is unknown which of them caused a failure. */
 const char *engine_scorer_label(const rill_engine *e);
 /* Call scorers' begin(), found() and done() for an encoded input, an item's outputs, and an item that leaves. */

@@ -27,12 +27,11 @@ void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank)
     r->hyp[i] = hyp;
     r->item[i] = index;
     __builtin_prefetch(&f->hyp[hyp], 1);
-    /* only cube pruning and scorers read the remaining columns */
-    if (!t->cube.active && e->chain.n_scorers == 0) return;
+    /* only variants and scorers read the remaining columns */
+    if (t->variants == 0 && e->chain.n_scorers == 0) return;
     r->rank[i] = rank;
     r->item_id[i] = it->id;
     r->path_score[i] = entry->path_score;
-    if (t->cube.active) r->parent[i] = hyp_pool_node(f, f->hyp[hyp].parent);
 }
 
 /* Make the rows of the selected items. The model's computation has evicted these data from the CPU caches, so each pass prefetches the
@@ -51,7 +50,11 @@ static rill_status make_rows(rill_engine *e, timestep *t)
     }
     RILL__TRY(timestep_reserve_rows(t, (size_t)live));
     t->rows.n = 0;
-    t->cube.active = engine_uses_cube(e, t);
+    t->round = 0;
+    t->second_row = INT32_MAX;
+    t->row_of = NULL;
+    t->spare_nodes = 0;
+    t->rounds[0].topk.check_all = e->settings.check;
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.item[t->selected[i]];
         it->last_expansion = e->statistics.total.expansions;
@@ -59,7 +62,11 @@ static rill_status make_rows(rill_engine *e, timestep *t)
         for (int32_t rank = 0; rank < it->width; rank++)
             if (!it->beam[rank].ended) engine_add_row(e, t, i, rank);
     }
-    return engine_cube_group(e, t);
+    for (uint32_t left = t->variants; left != 0;) {
+        const search_variant *v = variant_take(&left);
+        if (v->make_rows != NULL) RILL__TRY(v->make_rows(e, t));
+    }
+    return RILL_OK;
 }
 
 /* Assign nodes (ids of states) to the rows. */
@@ -102,7 +109,7 @@ rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n)
 
 rill_status engine_fail_choices(rill_engine *e, const timestep *t)
 {
-    const topk *s = t->cube.second_call && t->cube_topk.error != NULL ? &t->cube_topk : &t->topk;
+    const topk *last = &t->rounds[t->round].topk, *s = last->error != NULL ? last : &t->rounds[0].topk;
     const item *it = &e->items.item[t->rows.slot[s->error_row]];
     return rill_fail(e->ctx, RILL_ERR_PLUGIN, "domain %s: choices of input %lld at timestep %d are %s", e->domain->name,
                      (long long)it->id, t->rows.depth[s->error_row], s->error);
@@ -122,7 +129,7 @@ static rill_status score_status(rill_engine *e, timestep *t, rill_status status)
 /* Score the next rows: as many rows as top-k selection processes in one call. */
 static rill_status score_part(rill_engine *e, timestep *t)
 {
-    t->part_size = topk_request_part(timestep_topk(t), t->next_row, &t->request, &t->result);
+    t->part_size = topk_request_part(&timestep_round(t)->topk, t->next_row, &t->request, &t->result);
     t->part_rows = engine_domain_rows(t, t->next_row, t->part_size);
     rill_error_clear(e->ctx);
     return score_status(e, t, e->domain->score(e->self, &t->part_rows, &t->request, &t->result));
@@ -144,18 +151,18 @@ static rill_status collect_part(rill_engine *e, timestep *t)
 /* For rows in which scorers forbade every action, record the scorer in the row's item, for the error message. */
 static void note_blocked_rows(rill_engine *e, timestep *t)
 {
-    const int32_t *blamed = timestep_modifier_table(t)->blocked_by;
+    const int32_t *blamed = timestep_round(t)->modifier_table.blocked_by;
     for (int32_t i = t->next_row; blamed != NULL && i < t->next_row + t->part_size; i++)
-        if (timestep_topk(t)->choices.count[i] == 0 && blamed[i] > 0)
+        if (timestep_round(t)->topk.choices.count[i] == 0 && blamed[i] > 0)
             e->items.item[t->rows.slot[i]].blocked_by = blamed[i];
 }
 
 /* Fail the items in whose rows a choice has an infinite score, since the order of choices is then undefined. */
 static rill_status fail_unbounded(rill_engine *e, timestep *t)
 {
-    choice_table *c = &timestep_topk(t)->choices;
+    choice_table *c = &timestep_round(t)->topk.choices;
     char message[200];
-    for (int32_t i = t->next_row; timestep_topk(t)->is_unbounded && i < t->next_row + t->part_size; i++) {
+    for (int32_t i = t->next_row; timestep_round(t)->topk.is_unbounded && i < t->next_row + t->part_size; i++) {
         if (c->count[i] == 0 || c->score[(size_t)i * (size_t)c->stride] <= FLT_MAX) continue;
         const item *it = &e->items.item[t->rows.slot[i]];
         c->count[i] = 0;
@@ -175,7 +182,7 @@ rill_status engine_score(rill_engine *e, timestep *t)
         rill_status status = t->submitted ? collect_part(e, t) : score_part(e, t);
         statistics_end_stage(&e->statistics, &e->statistics.current.score);
         if (status != RILL_OK) return status;
-        const char *wrong = topk_take_result(timestep_topk(t), t->next_row, t->part_size,
+        const char *wrong = topk_take_result(&timestep_round(t)->topk, t->next_row, t->part_size,
                                              t->phase == e->info.phases - 1);
         if (wrong != NULL) return engine_fail_choices(e, t);
         RILL__TRY(fail_unbounded(e, t));
@@ -216,7 +223,7 @@ rill_status engine_step_rows(rill_engine *e, timestep *t)
     for (int32_t i = 0; i < t->rows.n; i++) hyp_pool_mark_stepped(&e->hyps, t->rows.hyp[i]);
     engine_free_nodes(e);
     RILL__TRY(engine_make_modifiers(e, t));
-    RILL__TRY(topk_begin(timestep_topk(t), timestep_modifier_table(t), rows.n));
+    RILL__TRY(topk_begin(&timestep_round(t)->topk, &timestep_round(t)->modifier_table, rows.n));
     statistics_end_stage(s, &s->current.scorers);
     t->next_row = 0;
     return RILL_OK;

@@ -55,14 +55,14 @@ typedef struct merge {
     int certify;          /* record abandoned children (item_abandon_path()) */
 } merge;
 
-/* The row of the item's first entry that has one. If an item of the timestep uses cube pruning, `row` is not advanced, and rows are read
- * from m->rows; the rows of an item without cube pruning are adjacent nevertheless. */
+/* The row of the item's first entry that has one. If the timestep has row_of, `row` is not advanced, and rows are read from
+ * m->rows; the rows of an item whose children a variant chooses are adjacent nevertheless. */
 static int32_t first_row(const merge *m, const int32_t *row)
 {
     int32_t rank = 0;
     if (m->rows == NULL) return *row;
     if (m->it->width == 0) return 0;
-    while (rank < m->it->width - 1 && m->rows[rank] == CUBE_NO_ROW) rank++;
+    while (rank < m->it->width - 1 && m->rows[rank] == NO_ROW) rank++;
     return m->rows[rank];
 }
 
@@ -77,7 +77,7 @@ static int32_t choose_by_variant(const merge *m, int32_t first)
     return n;
 }
 
-/* Make one head per entry that has a child. Without cube pruning `row` is the item's first row and is advanced past its last one. */
+/* Make one head per entry that has a child. Without m->rows `row` is the item's first row and is advanced past its last one. */
 static void make_heap(merge *m, int32_t *row)
 {
     merge_key *heap = m->heap;
@@ -89,9 +89,9 @@ static void make_heap(merge *m, int32_t *row)
         int32_t r = -1;
         if (!entry->ended) {
             r = m->rows != NULL ? m->rows[rank] : (*row)++;
-            if (m->certify && m->t->topk.max_rest[r] > RILL_SCORE_DEAD)
-                item_abandon_path(m->it, entry->path_score + m->t->topk.max_rest[r]);
-            if (r == CUBE_NO_ROW || !timestep_next_choice(m->t, r, 0, &head->child)) continue;
+            if (m->certify && m->t->rounds[0].topk.max_rest[r] > RILL_SCORE_DEAD)
+                item_abandon_path(m->it, entry->path_score + m->t->rounds[0].topk.max_rest[r]);
+            if (r == NO_ROW || !timestep_next_choice(m->t, r, 0, &head->child)) continue;
             score += (double)head->child.score;
         } else {
             head->child = timestep_ended_choice(entry);
@@ -115,7 +115,7 @@ static void begin_children(merge *m, int32_t *row)
     m->head_taken = 0;
     m->n_heap = choose_by_variant(m, first_row(m, row));
     m->is_list = m->n_heap != VARIANT_BY_SCORE;
-    /* nothing bounds what a variant's list leaves out */
+    /* nothing bounds what a variant's list, such as that of banks, leaves out */
     if (m->is_list && m->certify) item_abandon_output(m->it, INFINITY);
     if (!m->is_list)
         make_heap(m, row);
@@ -225,10 +225,9 @@ static void drop_head(const merge *m)
 /* Record the children that were not taken as abandoned. Recording the heads suffices: no later child of a parent scores more. */
 static void abandon_heap(merge *m)
 {
-    if (!m->certify || !has_head(m)) return;
-    merge_head *first = m->head;
+    if (!m->certify || m->is_list || !has_head(m)) return;
     for (int32_t i = 0; i < m->n_heap; i++) {
-        m->head = m->is_list ? first + i : &m->t->heads[m->heap[i].rank];
+        m->head = &m->t->heads[m->heap[i].rank];
         if (m->head->row < 0)
             drop_head(m);
         else
@@ -253,7 +252,7 @@ static void pop_output(merge *m)
     item_output output = stop_make_output(m->it->settings, head->path_score, hyp, length, 0,
                                           child->terminal == RILL_END);
     output.group = head->bank;
-    tracer_output(&e->tracer, m->t, m->item_index, head->rank, child->action, head->path_score);
+    if (e->tracer.with_hypotheses) tracer_output(m->t, m->item_index, head->rank, child->action, head->path_score);
     engine_add_output(e, m->it, &output);
 }
 
@@ -306,7 +305,7 @@ static void merge_children(merge *m, int last)
 rill_status engine_reserve_children(rill_engine *e, timestep *t)
 {
     enum { FIRST_OUTPUTS = 24 };
-    const int32_t stride = t->topk.choices.stride;
+    const int32_t stride = t->rounds[0].topk.choices.stride;
     children_size need = {.items = (size_t)t->n};
     for (int32_t i = 0; i < t->n; i++) {
         item *it = &e->items.item[t->selected[i]];
@@ -350,22 +349,18 @@ static void begin_item(merge *m, int32_t i, int32_t base)
 {
     m->item_index = i;
     m->it = &m->e->items.item[m->t->selected[i]];
-    m->rows = m->t->cube.active ? m->t->cube.row + base : NULL;
+    m->rows = m->t->row_of != NULL ? m->t->row_of + base : NULL;
     m->is_list = 0;
 }
 
-void engine_count_cube_cells(rill_engine *e, timestep *t)
+void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t base, int32_t *count)
 {
     merge m = {.e = e, .t = t};
-    for (int32_t i = 0, base = 0; i < t->n; i++) {
-        begin_item(&m, i, base);
-        base += m.it->width;
-        if (m.it->settings->cube != RILL_CUBE_NAIVE) continue;
-        begin_children(&m, NULL);
-        for (int32_t n_left = rill__max_children(m.it->settings); n_left > 0 && has_head(&m); n_left--) {
-            t->cube.n_taken[base - m.it->width + m.head->rank]++;
-            m.head_taken = 1;
-        }
+    begin_item(&m, i, base);
+    begin_children(&m, NULL);
+    for (int32_t n_left = rill__max_children(m.it->settings); n_left > 0 && has_head(&m); n_left--) {
+        count[base + m.head->rank]++;
+        m.head_taken = 1;
     }
 }
 

@@ -46,7 +46,7 @@ typedef struct modifier_table {
     const float *add_factor;     /* ... and the factors of their log-probabilities, applied first */
     const float *reward;         /* [n]: bonus of every choice but RILL_END ones */
     const float *end_reward;     /* [n]: bonus of RILL_END choices */
-    const int32_t *n_banks;      /* [n]: number of banks of the row's item; 0: none (constraint_banks.h) */
+    const int32_t *n_banks;      /* [n]: number of banks of the row's item; 0: none (constraint_banks.c) */
     const int32_t *default_bank; /* [n]: the bank of choices without an assignment */
     const int32_t *bank_offset;  /* [n+1]; NULL with banks: no assignments */
     const int32_t *bank_action;  /* actions that are candidates even beyond the best M, ... */

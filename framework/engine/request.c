@@ -57,15 +57,6 @@ static rill_status resolve_request(const requests *all, const rill_model *model,
     return rill__settings_resolve(all->ctx, out, all->has_heuristics && !unpruned, all->has_budget_fn);
 }
 
-rill_status request_check(rill_context *ctx, const chain *c, const rill_settings *settings)
-{
-    if (settings->cube != RILL_CUBE_ACCELERATED || c->state_bytes == 0) return RILL_OK;
-    return rill_fail(
-        ctx, RILL_ERR_OPTION,
-        "cube accelerated shares states between hypotheses, and a scorer of this run keeps a state for each: use "
-        "cube naive");
-}
-
 static size_t alloc_size(int32_t n)
 {
     return sizeof(request) + (size_t)n * sizeof(chain_instance *);
@@ -95,7 +86,6 @@ static rill_status fill_request(requests *all, const rill_model *model, chain *c
         RILL__TRY(resolve_request(all, model, req->settings, &r->settings));
         RILL__TRY(variants_check(all->ctx, c, &r->settings, rill_model_info(model)));
     }
-    RILL__TRY(request_check(all->ctx, c, &r->settings));
     return r->n_instances > 0 ? chain_acquire(c, req->heuristics, req->scorers, r->instances) : RILL_OK;
 }
 

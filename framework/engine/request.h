@@ -47,8 +47,6 @@ static inline chain_instance *const *request_instances(const chain *c, const req
 rill_status request_create(requests *all, const rill_model *model, chain *c, const rill_request *req, request **out);
 rill_status request_create_at(requests *all, const rill_model *model, chain *c, const rill_request *req,
                               double start_time, request **out);
-/* Refuse combinations of settings and scorers that are not supported. */
-rill_status request_check(rill_context *ctx, const chain *c, const rill_settings *settings);
 void request_free(requests *all, chain *c, request *r); /* NULL is allowed */
 
 #endif

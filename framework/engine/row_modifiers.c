@@ -135,7 +135,7 @@ static int any_end_rule(const rill_engine *e, const timestep *t)
 static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t max_m)
 {
     int last = t->phase == e->info.phases - 1;
-    rill_modifiers *mods = timestep_modifiers(t);
+    rill_modifiers *mods = &timestep_round(t)->modifiers;
     mods->current_scorer = -1;
     for (int32_t i = 0; i < t->rows.n; i++) {
         const item *it = &e->items.item[t->rows.slot[i]];
@@ -160,7 +160,7 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
 static uint32_t variants_of_rules(const modifier_table *rules)
 {
     uint32_t set = 0;
-    for (int i = 0; !rules->limits_only && search_variants[i] != NULL; i++)
+    for (int i = 0; search_variants[i] != NULL; i++)
         if (search_variants[i]->has_rules != NULL && search_variants[i]->has_rules(rules)) set |= UINT32_C(1) << i;
     return set;
 }
@@ -168,11 +168,11 @@ static uint32_t variants_of_rules(const modifier_table *rules)
 rill_status engine_make_modifiers(rill_engine *e, timestep *t)
 {
     const int32_t max_m = max_choices(e, t);
-    rill_modifiers *mods = timestep_modifiers(t);
-    modifier_table *rules = timestep_modifier_table(t);
+    rill_modifiers *mods = &timestep_round(t)->modifiers;
+    modifier_table *rules = &timestep_round(t)->modifier_table;
     int last = t->phase == e->info.phases - 1;
     int limited = e->unknown_action >= 0 || (last && any_end_rule(e, t)) || any_limit(e, t, max_m) ||
-                  any_repetition_modifiers(e, t) || e->bad_words.n > 0 || t->cube.second_call;
+                  any_repetition_modifiers(e, t) || e->bad_words.n > 0 || t->round > 0;
     t->rule_variants = 0;
     if (e->chain.n_scorers == 0 && !limited) {
         *rules = (modifier_table){.max_choices = max_m, .limits_only = 1};
@@ -185,8 +185,11 @@ rill_status engine_make_modifiers(rill_engine *e, timestep *t)
     }
     if (limited) RILL__TRY(add_setting_modifiers(e, t, max_m));
     mods->current_scorer = e->chain.n_scorers; /* modifiers added from here on are not attributed to a scorer */
-    if (t->cube.second_call) RILL__TRY(engine_cube_restrict(t));
+    for (uint32_t left = t->round > 0 ? t->variants : 0; left != 0;) {
+        const search_variant *v = variant_take(&left);
+        if (v->restrict_rows != NULL) RILL__TRY(v->restrict_rows(t));
+    }
     RILL__TRY(modifiers_build(mods, max_m, rules));
-    t->rule_variants = variants_of_rules(&t->modifier_table);
+    t->rule_variants = variants_of_rules(&t->rounds[0].modifier_table); /* merging reads the first round's */
     return RILL_OK;
 }

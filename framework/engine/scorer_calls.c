@@ -145,12 +145,15 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers 
     return RILL_OK;
 }
 
-/* Return the name of the item's search that cannot be combined with constraint banks; NULL: none. */
-static const char *banks_conflict(const rill_settings *s)
+/* Return the name of the item's variant that cannot be combined with constraint banks, since it makes its rows or chooses its children;
+ * NULL: none. */
+static const char *banks_conflict(const item *it)
 {
-    if (s->sample > 0) return "sampling";
-    if (s->groups > 1) return "diverse beam search";
-    return s->cube > RILL_CUBE_NONE ? "cube pruning" : NULL;
+    for (uint32_t left = it->variants; left != 0;) {
+        const search_variant *v = variant_take(&left);
+        if (v->choose != NULL || v->make_rows != NULL) return v->name;
+    }
+    return NULL;
 }
 
 /* Fail the items whose rows have different numbers of banks, or whose settings do not allow banks. Returns RILL_AGAIN if items have
@@ -161,7 +164,7 @@ static rill_status check_banks(rill_engine *e, const timestep *t, const rill_mod
     char message[200];
     for (int32_t row = 0, end; b->has_banks && row < t->rows.n; row = end) {
         const int32_t slot = t->rows.slot[row], banks = b->n_banks[row];
-        const char *conflict = banks_conflict(e->items.item[slot].settings);
+        const char *conflict = banks_conflict(&e->items.item[slot]);
         int same = 1;
         end = item_end(t, row, t->rows.n);
         for (int32_t i = row; i < end; i++) same &= b->n_banks[i] == banks;
@@ -206,6 +209,7 @@ static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers
         if (row_has_failed(e, t, first + i)) RILL__TRY(rill_modifiers_allow_none(b, i));
     return RILL_OK;
 }
+
 /* Record why scorers refuse inputs: the first reason for each input. */
 static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_modifiers *mods)
 {
@@ -216,6 +220,7 @@ static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_m
     }
     return RILL_OK;
 }
+
 rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifiers *mods)
 {
     if (e->chain.n_scorers > 0)
@@ -338,6 +343,7 @@ rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifi
     }
     return RILL_OK;
 }
+
 /* --- inputs and outputs ------------------------------------------------------------------------------------------- */
 
 static const rill_scorer *get_scorer(const rill_engine *e, int32_t i)

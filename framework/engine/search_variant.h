@@ -2,7 +2,7 @@
  *
  * The loop calls a hook only if the timestep, or the item, has a variant: a plain run pays one test at each point. `search_variants`
  * (search/variants.c) is the only symbol of search/ that the loop knows. A new variant is a file with its table, an entry in
- * search_variants, and its settings.
+ * search/variants.c and .h and in meson.build, and its settings.
  *
  * A hook that is NULL does nothing. Hooks that return rill_status fail the run with a negative status. */
 #ifndef RILL_SEARCH_VARIANT_H
@@ -25,10 +25,20 @@ typedef struct search_variant {
 
     /* Of a timestep, once for all of its items, in the order of a phase. */
 
+    /* The rows are listed, one per live beam entry, without nodes: keep some of them, and set t->row_of and t->spare_nodes. */
+    rill_status (*make_rows)(rill_engine *e, timestep *t);
     /* The rows have no nodes and states yet. */
     rill_status (*before_step)(rill_engine *e, timestep *t);
-    /* The rows have their choices. `last`: 1 in the last phase. */
+    /* The rows have their choices. RILL_AGAIN: the variant has begun a second round, with rows made by engine_add_row() and stepped by
+     * engine_step_rows(). */
+    rill_status (*scored)(rill_engine *e, timestep *t);
+    /* The scorers' modifiers of a second round's rows are collected: add the variant's. */
+    rill_status (*restrict_rows)(timestep *t);
+    /* All rounds are scored. `last`: 1 in the last phase. */
     rill_status (*before_merge)(rill_engine *e, timestep *t, int last);
+
+    /* Free the variant's memory in a timestep. */
+    void (*finish_timestep)(timestep *t);
 
     /* Of an item, in the order of a timestep. */
 
@@ -37,14 +47,14 @@ typedef struct search_variant {
     /* Before merging: enlarge *n_children, the number of children that merging may make, and the scratch memory that the hooks below use.
      * `stride`: choices of each row. */
     void (*reserve)(const item *it, int32_t stride, int64_t *n_children, children_size *need);
-    /* Before merging in the last phase: read the choices of the item's rows. rows: [width] or NULL, as timestep.row_of; `row`: the item's
-     * first row if rows is NULL. */
+    /* Before merging in the last phase: read the choices of the item's rows. rows: [width] or NULL, the item's part of timestep.row_of;
+     * `row`: the item's first row if rows is NULL. */
     void (*look)(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row);
     /* Choose the item's children, in place of the best ones by score: write them to t->heads in rank order and return their number, or
      * VARIANT_BY_SCORE. `row`: the item's first row; its rows are adjacent. */
     int32_t (*choose)(timestep *t, const item *it, int32_t row);
-    /* The item stops, with its outputs so far. If needs_output is 1 no candidate has ended: return 1 after adding an output in place of
-     * truncated ones, else 0. */
+    /* The item stops with outputs, or at its deadline without one; an item that is cancelled, preempted or fails is only cleared. If
+     * needs_output is 1 no candidate has ended: return 1 after adding an output in place of truncated ones, else 0. */
     int (*stopping)(rill_engine *e, item *it, int needs_output);
     /* The item's candidates of this phase have become its beam or outputs. */
     void (*phase_over)(const rill_engine *e, item *it);

@@ -1,13 +1,13 @@
 /* A timestep's memory; timestep.h. */
-#include "timestep.h"
+#include "search_variant.h"
 
 void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info, int32_t group)
 {
     *t = (timestep){.ctx = ctx, .group = group};
-    modifiers_init(&t->modifiers, ctx, info->actions);
-    modifiers_init(&t->cube_modifiers, ctx, info->actions);
-    topk_init(&t->topk, ctx, info);
-    topk_init(&t->cube_topk, ctx, info);
+    for (int i = 0; i < 2; i++) {
+        modifiers_init(&t->rounds[i].modifiers, ctx, info->actions);
+        topk_init(&t->rounds[i].topk, ctx, info);
+    }
 }
 
 int merge_head_compare(const void *left, const void *right)
@@ -21,12 +21,12 @@ int merge_head_compare(const void *left, const void *right)
 
 void timestep_finish(timestep *t)
 {
-    modifiers_finish(&t->modifiers);
-    modifiers_finish(&t->cube_modifiers);
-    topk_finish(&t->topk);
-    topk_finish(&t->cube_topk);
-    rill_columns_free(t->ctx, &t->cube.memory);
-    rill_columns_free(t->ctx, &t->cube.table_memory);
+    for (int i = 0; i < 2; i++) {
+        modifiers_finish(&t->rounds[i].modifiers);
+        topk_finish(&t->rounds[i].topk);
+    }
+    for (int i = 0; search_variants[i] != NULL; i++)
+        if (search_variants[i]->finish_timestep != NULL) search_variants[i]->finish_timestep(t);
     rill_columns_free(t->ctx, &t->trace.memory);
     rill_free(t->ctx, t->trace.dropped, t->trace.dropped_capacity * sizeof *t->trace.dropped);
     rill_free(t->ctx, t->trace.hypotheses, t->trace.hypotheses_capacity * sizeof *t->trace.hypotheses);

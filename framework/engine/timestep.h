@@ -7,7 +7,6 @@
 #define RILL_TIMESTEP_H
 
 #include "candidates.h"
-#include "cube_pruning.h"
 #include "item.h"
 #include "rill/stats.h"
 #include "topk.h"
@@ -29,6 +28,16 @@ static inline void row_table_move(row_table *r, int32_t to, int32_t from)
     r->item_id[to] = r->item_id[from];
     r->path_score[to] = r->path_score[from];
 }
+
+/* In row_of: the entry has ended, or none of its children is considered. */
+enum { NO_ROW = -1 };
+
+/* A score call of all rows, or of further rows, with its modifiers and results. */
+typedef struct score_round {
+    rill_modifiers modifiers;
+    modifier_table modifier_table;
+    topk topk;
+} score_round;
 
 /* The best child of a beam entry that merging (merge.c) has not taken yet. */
 typedef struct merge_head {
@@ -106,15 +115,16 @@ typedef struct timestep {
     int64_t n_expanded;          /* number of rows of the first phase */
 
     row_table rows;
-    rill_modifiers modifiers;
-    modifier_table modifier_table;
-    topk topk;
-    cube_pass cube;
-    /* top-k selection of the second call of cube pruning; the first call's results are still read after it */
-    topk cube_topk;
-    rill_modifiers cube_modifiers;
-    modifier_table cube_modifier_table;
-    rill_rows part_rows; /* the rows of the score call in progress; `request` and `result` belong to it */
+    /* The first round scores all rows of a phase. A variant of the search may add a second round, of further rows; merging reads the
+     * choices of both. `round`: the round of the score call in progress, or of the last one. */
+    score_round rounds[2];
+    int32_t round,
+        second_row; /* second_row: number of the second round's first row in row_of; INT32_MAX: no second round */
+    const int32_t *
+        row_of; /* [entries] row of each beam entry, or NO_ROW, item after item; NULL: one row per live entry, in order */
+    int64_t spare_nodes;    /* nodes reserved for live hypotheses that get no row */
+    struct cube_pass *cube; /* of cube_pruning.c; NULL: none yet */
+    rill_rows part_rows;    /* the rows of the score call in progress; `request` and `result` belong to it */
     rill_score_request request;
     rill_score_result result;
     candidates candidates;
@@ -136,37 +146,23 @@ void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info,
 void timestep_finish(timestep *t);
 /* Reserve memory for `rows` rows. */
 rill_status timestep_reserve_rows(timestep *t, size_t rows);
-/* The top-k selection of the score call in progress. */
-static inline topk *timestep_topk(timestep *t)
+/* The round of the score call in progress. */
+static inline score_round *timestep_round(timestep *t)
 {
-    return t->cube.second_call ? &t->cube_topk : &t->topk;
-}
-static inline rill_modifiers *timestep_modifiers(timestep *t)
-{
-    return t->cube.second_call ? &t->cube_modifiers : &t->modifiers;
-}
-static inline modifier_table *timestep_modifier_table(timestep *t)
-{
-    return t->cube.second_call ? &t->cube_modifier_table : &t->modifier_table;
-}
-/* Whether a row belongs to the first score call of the phase. Rows of cube pruning's second call are numbered after those
- * of the first. */
-static inline int timestep_is_first_call(const timestep *t, int32_t row)
-{
-    return !t->cube.active || row < t->cube.n_first_rows;
+    return &t->rounds[t->round];
 }
 /* Get choice `next` of a row; returns 0 if there is none. A row's choices must be read in order. */
 static inline int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out)
 {
-    const int first = timestep_is_first_call(t, row);
-    return topk_next(first ? &t->topk : &t->cube_topk, first ? row : row - t->cube.n_first_rows, next, out);
+    const int second = row >= t->second_row;
+    return topk_next(&t->rounds[second].topk, second ? row - t->second_row : row, next, out);
 }
 /* Get a choice that timestep_next_choice() has already returned. */
 static inline topk_choice timestep_choice(const timestep *t, int32_t row, int32_t next)
 {
-    const int first = timestep_is_first_call(t, row);
-    const topk *s = first ? &t->topk : &t->cube_topk;
-    return topk_get(s, (size_t)(first ? row : row - t->cube.n_first_rows) * (size_t)s->choices.stride + (size_t)next);
+    const int second = row >= t->second_row;
+    const topk *s = &t->rounds[second].topk;
+    return topk_get(s, (size_t)(second ? row - t->second_row : row) * (size_t)s->choices.stride + (size_t)next);
 }
 /* The choice that represents an ended beam entry in merging: its last action, with score 0. */
 static inline topk_choice timestep_ended_choice(const beam_entry *entry)

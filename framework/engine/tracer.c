@@ -8,7 +8,6 @@ rill_status tracer_selected(const tracer *t, const items *all, timestep *step)
     trace_columns *c = &step->trace;
     const rill_array columns[] = {RILL_ARRAY(c->old_width), RILL_ARRAY(c->merged_width), RILL_ARRAY(c->new_width),
                                   RILL_ARRAY(c->depth), RILL_ARRAY(c->id)};
-    if (t->fn == NULL) return RILL_OK;
     c->n_hypotheses = 0;
     RILL__TRY(
         RILL__GROW(step->ctx, c->dropped, c->dropped_capacity, (size_t)step->n * (size_t)t->n_heuristics, "the trace"));
@@ -24,17 +23,15 @@ rill_status tracer_selected(const tracer *t, const items *all, timestep *step)
     return RILL_OK;
 }
 
-void tracer_merged(const tracer *t, timestep *step)
+void tracer_merged(timestep *step)
 {
     const int32_t *offset = step->candidates.offset;
-    if (t->fn == NULL) return;
     for (int32_t i = 0; i < step->n; i++) step->trace.merged_width[i] = offset[i + 1] - offset[i];
 }
 
-rill_status tracer_reserve(const tracer *t, timestep *step)
+rill_status tracer_reserve(timestep *step)
 {
     trace_columns *c = &step->trace;
-    if (t->fn == NULL || !t->with_hypotheses) return RILL_OK;
     return RILL__GROW(step->ctx, c->hypotheses, c->hypotheses_capacity,
                       (size_t)c->n_hypotheses + step->capacity.candidates, "the trace");
 }
@@ -45,10 +42,9 @@ static void append_hypothesis(timestep *step, const rill_trace_hypothesis *h)
     if ((size_t)c->n_hypotheses < c->hypotheses_capacity) c->hypotheses[c->n_hypotheses++] = *h;
 }
 
-void tracer_candidate(const tracer *t, timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate)
+void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate)
 {
     const candidates *c = &step->candidates;
-    if (t->fn == NULL || !t->with_hypotheses) return;
     append_hypothesis(step, &(rill_trace_hypothesis){.item = i,
                                                      .phase = step->phase,
                                                      .parent = c->parent_rank[j],
@@ -60,14 +56,12 @@ void tracer_candidate(const tracer *t, timestep *step, int32_t i, int32_t j, int
 
 void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, int32_t j)
 {
-    if (t->fn == NULL) return;
     step->trace.dropped[link * step->n + i]++;
-    tracer_candidate(t, step, i, j, -1, link);
+    if (t->with_hypotheses) tracer_candidate(step, i, j, -1, link);
 }
 
-void tracer_output(const tracer *t, timestep *step, int32_t i, int32_t parent, int32_t action, double score)
+void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score)
 {
-    if (t->fn == NULL || !t->with_hypotheses) return;
     append_hypothesis(step, &(rill_trace_hypothesis){.item = i,
                                                      .phase = step->phase,
                                                      .parent = parent,
@@ -77,16 +71,14 @@ void tracer_output(const tracer *t, timestep *step, int32_t i, int32_t parent, i
                                                      .path_score = score});
 }
 
-void tracer_committed(const tracer *t, const items *all, timestep *step)
+void tracer_committed(const items *all, timestep *step)
 {
-    if (t->fn == NULL) return;
     for (int32_t i = 0; i < step->n; i++) step->trace.new_width[i] = all->item[step->selected[i]].width;
 }
 
 void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds)
 {
     const trace_columns *c = &step->trace;
-    if (t->fn == NULL) return;
     t->fn(t->user, &(rill_trace_event){.kind = RILL_TRACE_TIMESTEP,
                                        .timestep = number,
                                        .n = step->n,

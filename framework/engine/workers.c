@@ -41,10 +41,11 @@ struct rill_workers {
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Copy an error from a worker's context to the caller's. */
+/* Copy an error from a worker's context to the caller's, unless it was recorded there. */
 static rill_status copy_error(rill_workers *all, const worker *w, rill_status status)
 {
-    return status >= 0 || w->ctx == all->ctx ? status : rill_fail(all->ctx, status, "%s", rill_error(w->ctx));
+    if (status >= 0 || w->ctx == all->ctx || rill_error_status(w->ctx) != status) return status;
+    return rill_fail(all->ctx, status, "%s", rill_error(w->ctx));
 }
 
 static rill_status init_worker(rill_workers *all, int32_t index, const rill_workers_options *options)
@@ -196,7 +197,7 @@ static int32_t n_sharers(const rill_workers *all, int32_t device)
 static rill_status make_engine(rill_workers *all, int32_t index, const rill_engine_setup *setup)
 {
     worker *w = &all->workers[index];
-    if (!all->threaded) return rill_engine_create(&w->engine, w->ctx, w->model, setup);
+    if (!all->threaded) return copy_error(all, w, rill_engine_create(&w->engine, w->ctx, w->model, setup));
     rill_engine_setup own;
     RILL__TRY(rill__setup_copy(all->ctx, &own, setup));
     if (own.trace != NULL) {
@@ -248,7 +249,8 @@ static rill_status make_engines(rill_workers *all, const rill_engine_setup *cons
 {
     rill_status status = RILL_OK;
     all->has_engines = 1;
-    for (int32_t i = 0; i < all->n && status >= 0; i++) status = make_engine(all, i, setups[i]);
+    const int32_t n = all->threaded ? all->n : 1;
+    for (int32_t i = 0; i < n && status >= 0; i++) status = make_engine(all, i, setups[i]);
     if (status >= 0 && all->threaded) status = worker_pool_init(&all->pool, all->ctx, all->workers[0].engine, all->n);
     if (status >= 0 && all->threaded && can_defer_texts(all)) status = defer_texts(all);
     if (status < 0) rill_workers_finish(all);
@@ -350,7 +352,9 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
                          "the workers have run: call rill_workers_finish() and "
                          "rill_workers_begin() again");
     all->has_run = 1;
-    if (!all->threaded) return rill_run_requests(all->workers[0].engine, read, read_user, write, write_user);
+    if (!all->threaded)
+        return copy_error(all, &all->workers[0],
+                          rill_run_requests(all->workers[0].engine, read, read_user, write, write_user));
     worker_pool *f = &all->pool;
     f->read = read;
     f->read_user = read_user;
@@ -376,7 +380,8 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
 rill_status rill_workers_cancel(rill_workers *all, int64_t id)
 {
     if (!all->has_engines) return cancel_not_found(all->ctx, id);
-    return !all->threaded ? rill_engine_cancel(all->workers[0].engine, id) : worker_pool_cancel(&all->pool, id);
+    if (all->threaded) return worker_pool_cancel(&all->pool, id);
+    return copy_error(all, &all->workers[0], rill_engine_cancel(all->workers[0].engine, id));
 }
 
 void rill_workers_stop(rill_workers *all)

@@ -51,7 +51,7 @@ static void look(rill_engine *e, timestep *t, item *it, const int32_t *rows, int
     for (int32_t rank = 0; rank < it->width; rank++) {
         if (it->beam[rank].ended) continue;
         const int32_t own_row = rows != NULL ? rows[rank] : row++;
-        if (own_row != CUBE_NO_ROW) scan_ended(t, it, rank, own_row, &best);
+        if (own_row != NO_ROW) scan_ended(t, it, rank, own_row, &best);
     }
     if (best.row < 0 || (it->best_ended.hyp >= 0 && !(best.output.final_score > it->best_ended.final_score))) return;
     keep_ended(e, t, it, &best);

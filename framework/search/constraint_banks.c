@@ -30,9 +30,13 @@ static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32
         }
         const int32_t r = row++;
         topk_choice c;
-        for (int32_t i = 0; topk_next(&t->topk, r, i, &c); i++)
-            t->heads[n++] = (merge_head){entry->path_score + (double)c.score,        c, rank, r, i,
-                                         child_bank(&t->modifier_table, r, c.action)};
+        for (int32_t i = 0; topk_next(&t->rounds[0].topk, r, i, &c); i++)
+            t->heads[n++] = (merge_head){entry->path_score + (double)c.score,
+                                         c,
+                                         rank,
+                                         r,
+                                         i,
+                                         child_bank(&t->rounds[0].modifier_table, r, c.action)};
     }
     return n;
 }
@@ -55,7 +59,7 @@ static void divide_places(int32_t places, int32_t banks, const int32_t *found, i
 static int32_t choose(timestep *t, const item *it, int32_t row)
 {
     if (it->n_live == 0 || it->settings->cube > RILL_CUBE_NONE) return VARIANT_BY_SCORE;
-    const int32_t banks = t->modifier_table.n_banks[row];
+    const int32_t banks = t->rounds[0].modifier_table.n_banks[row];
     int32_t found[RILL_MAX_BANKS] = {0}, share[RILL_MAX_BANKS], kept = 0;
     if (banks == 0) return VARIANT_BY_SCORE;
     const int32_t n = gather_children(t, it, banks, row);

@@ -1,7 +1,34 @@
-/* Cube pruning; cube_pruning.h.
+/* Cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live hypotheses of a beam
+ * form a class, and only the best hypothesis of a class, its representative, is expanded; its row stands for the whole class. The
+ * hypotheses of a class and the representative's choices are the rows and columns of a grid, whose cells are children. Merging takes the
+ * best cells of all grids first, as it takes children.
  *
- * Divisions: memory · keys · classes · the second call. */
-#include "engine_internal.h"
+ *   accelerated   a child of any hypothesis of the class gets the log-probability of the representative's child, and continues the
+ *                 representative's state: its parent and its state_parent (rill_rows) then differ
+ *   naive         as many cells are taken as a beam has children. Cells of hypotheses that are not representatives are then scored with
+ *                 their own states, in a second round of scoring, and the beam is chosen by these exact scores
+ *
+ * Hypotheses are equivalent if their last action is the same, or if a user's function gives the same key, and the domain gives the same
+ * class (rill_domain.classify), since the same actions must be legal for all.
+ *
+ * Arrays of cube_pass cover the beam entries of the selected items, item after item: entry `rank` of an item whose entries begin at `base`
+ * has index base + rank.
+ *
+ * Divisions: memory · keys · classes · the second round · the variant. */
+#include "variants.h"
+
+typedef struct cube_pass {
+    rill_columns memory, table_memory;
+    int32_t *row; /* [entries] timestep.row_of: the row whose choices give the entry's children */
+    /* [entries] number of cells taken, which are always the first cells of the entry's grid row */
+    int32_t *n_taken;
+    int32_t *moved_to;    /* [live entries] row of the first round that stands for the entry */
+    int32_t *source_row;  /* [rows of the second round] row of the first round whose cells were taken, ... */
+    int32_t *n_cells;     /* ... and number of these cells */
+    int64_t *key;         /* [live entries] key of the user's function ... */
+    int64_t *legal_class; /* ... and class of the domain (rill_domain.classify) */
+    int32_t *class_table; /* hash table of classes of the current item */
+} cube_pass;
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
@@ -10,17 +37,11 @@ static rill_cube item_cube(const rill_engine *e, const timestep *t, int32_t inde
     return (rill_cube)e->items.item[t->selected[index]].settings->cube;
 }
 
-int engine_uses_cube(const rill_engine *e, const timestep *t)
-{
-    if (e->settings.cube == RILL_CUBE_NONE && e->requests.n_requests == 0) return 0;
-    for (int32_t i = 0; i < t->n; i++)
-        if (item_cube(e, t, i) != RILL_CUBE_NONE) return 1;
-    return 0;
-}
-
 static rill_status reserve_classes(rill_engine *e, timestep *t)
 {
-    cube_pass *c = &t->cube;
+    if (t->cube == NULL) t->cube = rill_calloc(e->ctx, 1, sizeof *t->cube);
+    if (t->cube == NULL) return rill_fail_memory(e->ctx, sizeof *t->cube, "cube pruning");
+    cube_pass *c = t->cube;
     const rill_array columns[] = {RILL_ARRAY(c->row),        RILL_ARRAY(c->n_taken), RILL_ARRAY(c->moved_to),
                                   RILL_ARRAY(c->source_row), RILL_ARRAY(c->n_cells), RILL_ARRAY(c->key),
                                   RILL_ARRAY(c->legal_class)};
@@ -44,6 +65,12 @@ static int any_naive(const rill_engine *e, const timestep *t)
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
+/* Set the row's parent in the hypothesis tree, which is not its state_parent where hypotheses share a state. */
+static void set_parent(const rill_engine *e, timestep *t, int32_t row)
+{
+    t->rows.parent[row] = hyp_pool_node(&e->hyps, e->hyps.hyp[t->rows.hyp[row]].parent);
+}
+
 static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first, int32_t n, int64_t *key)
 {
     const rill_scorer_rows rows = engine_scorer_rows(e, t, first, n);
@@ -56,11 +83,11 @@ static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first,
 static rill_status check_key_fn(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
-    int64_t *alone = t->cube.legal_class; /* the array is not in use yet */
+    int64_t *alone = t->cube->legal_class; /* the array is not in use yet */
     for (int32_t first = 0, n; first < r->n; first += n) {
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
         RILL__TRY(call_key_fn(e, t, first, n, alone));
-        if (memcmp(alone, t->cube.key + first, (size_t)n * sizeof *alone) != 0)
+        if (memcmp(alone, t->cube->key + first, (size_t)n * sizeof *alone) != 0)
             return rill_fail(
                 e->ctx, RILL_ERR_CHECK,
                 "cube_key gives input %lld another result alone than in a batch: it must use one input at a time "
@@ -73,7 +100,7 @@ static rill_status check_key_fn(rill_engine *e, timestep *t)
 /* Compute the keys of the rows, which are all live hypotheses of the selected items, still without nodes. */
 static rill_status compute_keys(rill_engine *e, timestep *t)
 {
-    cube_pass *c = &t->cube;
+    cube_pass *c = t->cube;
     const row_table *r = &t->rows;
     if (e->cube_key == NULL) {
         for (int32_t i = 0; i < r->n; i++) c->key[i] = r->action[i];
@@ -118,7 +145,7 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
  * and above. `base`: index of the item's first beam entry; `from`: the item's first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
-    cube_pass *c = &t->cube;
+    cube_pass *c = t->cube;
     item *it = &e->items.item[t->selected[index]];
     const rill_cube cube = item_cube(e, t, index);
     const int32_t old_to = *to;
@@ -128,9 +155,9 @@ static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base,
     for (int32_t rank = 0, i = from; rank < it->width; rank++) {
         beam_entry *entry = &it->beam[rank];
         c->n_taken[base + rank] = 0;
-        c->row[base + rank] = CUBE_NO_ROW;
+        c->row[base + rank] = NO_ROW;
         if (entry->ended) continue;
-        int32_t none = CUBE_NO_ROW, *representative = cube != RILL_CUBE_NONE ? find_class(c, table_size, i) : &none;
+        int32_t none = NO_ROW, *representative = cube != RILL_CUBE_NONE ? find_class(c, table_size, i) : &none;
         if (*representative < 0) {
             *representative = i;
             c->moved_to[i] = *to;
@@ -145,14 +172,12 @@ static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base,
     e->statistics.total.cube_classes += *to - old_to;
 }
 
-rill_status engine_cube_group(rill_engine *e, timestep *t)
+/* Reduce the rows, one per live beam entry, to the rows of class representatives. */
+static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int32_t base = 0, from = 0, to = 0;
-    t->cube.second_call = 0;
-    t->topk.check_all = e->settings.check || (t->cube.active && any_naive(e, t));
-    t->cube.reserved_nodes = 0;
-    if (!t->cube.active) return RILL_OK;
     RILL__TRY(reserve_classes(e, t));
+    for (int32_t i = 0; i < t->rows.n; i++) set_parent(e, t, i);
     RILL__TRY(compute_keys(e, t));
     for (int32_t i = 0; i < t->n; i++) {
         const item *it = &e->items.item[t->selected[i]];
@@ -160,68 +185,110 @@ rill_status engine_cube_group(rill_engine *e, timestep *t)
         base += it->width;
         from += it->n_live;
     }
-    t->cube.reserved_nodes = from - to;
-    t->rows.n = t->cube.n_first_rows = to;
+    t->rounds[0].topk.check_all |= any_naive(e, t);
+    t->row_of = t->cube->row;
+    t->spare_nodes = from - to;
+    t->rows.n = to;
     return RILL_OK;
 }
 
-/* --- the second call ---------------------------------------------------------------------------------------------- */
+/* --- the second round --------------------------------------------------------------------------------------------- */
 
 /* Naive cube pruning of one item: representatives keep the cells that were taken, and other hypotheses of which cells were taken get rows
- * in the second call. Rows of representatives are numbered by rank, from *next on. */
+ * in the second round. Rows of representatives are numbered by rank, from *next on. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
-    cube_pass *c = &t->cube;
+    cube_pass *c = t->cube;
     const item *it = &e->items.item[t->selected[index]];
     for (int32_t rank = 0; rank < it->width; rank++) {
         const int32_t entry_index = base + rank, row = c->row[entry_index];
-        if (row == CUBE_NO_ROW) continue;
+        if (row == NO_ROW) continue;
         if (row == *next) {
-            t->topk.choices.count[row] = c->n_taken[entry_index];
+            t->rounds[0].topk.choices.count[row] = c->n_taken[entry_index];
             ++*next;
             continue;
         }
-        c->row[entry_index] = CUBE_NO_ROW;
+        c->row[entry_index] = NO_ROW;
         if (c->n_taken[entry_index] == 0) continue;
         c->source_row[t->rows.n] = row;
         c->n_cells[t->rows.n] = c->n_taken[entry_index];
-        c->row[entry_index] = c->n_first_rows + t->rows.n;
+        c->row[entry_index] = t->second_row + t->rows.n;
         engine_add_row(e, t, index, rank);
+        set_parent(e, t, t->rows.n - 1);
     }
 }
 
-rill_status engine_cube_rescore(rill_engine *e, timestep *t, int *more)
+/* Naive cube pruning: make rows for the cells that need exact scores. Returns RILL_AGAIN if there are such rows, a second round. */
+static rill_status scored(rill_engine *e, timestep *t)
 {
     int32_t base = 0, next = 0;
-    *more = 0;
-    if (!t->cube.active || t->cube.second_call || !any_naive(e, t)) return RILL_OK;
+    if (t->round > 0 || !any_naive(e, t)) return RILL_OK;
     RILL__TRY(engine_reserve_children(e, t));
-    engine_count_cube_cells(e, t);
-    t->rows.n = 0;
+    t->second_row = t->rows.n;
+    for (int32_t i = 0; i < t->n; i++) {
+        if (item_cube(e, t, i) == RILL_CUBE_NAIVE) engine_count_best_children(e, t, i, base, t->cube->n_taken);
+        base += e->items.item[t->selected[i]].width;
+    }
+    base = t->rows.n = 0;
     for (int32_t i = 0; i < t->n; i++) {
         const int32_t width = e->items.item[t->selected[i]].width;
         if (item_cube(e, t, i) == RILL_CUBE_NAIVE)
             rescore_item(e, t, i, base, &next);
         else
-            for (int32_t rank = 0; rank < width; rank++) next += t->cube.row[base + rank] == next;
+            for (int32_t rank = 0; rank < width; rank++) next += t->cube->row[base + rank] == next;
         base += width;
     }
     statistics_end_stage(&e->statistics, &e->statistics.current.select);
     if (t->rows.n == 0) return RILL_OK;
-    t->cube.second_call = *more = 1;
-    t->cube.reserved_nodes -= t->rows.n;
+    t->round = 1;
+    t->spare_nodes -= t->rows.n;
     e->statistics.total.cube_rescored += t->rows.n;
-    return engine_step_rows(e, t);
+    RILL__TRY(engine_step_rows(e, t));
+    return RILL_AGAIN;
 }
 
-rill_status engine_cube_restrict(timestep *t)
+/* Restrict the rows of the second round to the cells that were taken. */
+static rill_status restrict_rows(timestep *t)
 {
-    const choice_table *first = &t->topk.choices;
+    const choice_table *first = &t->rounds[0].topk.choices;
+    rill_modifiers *mods = &t->rounds[1].modifiers;
     for (int32_t i = 0; i < t->rows.n; i++) {
-        const int32_t *action = first->action + (size_t)t->cube.source_row[i] * (size_t)first->stride;
-        for (int32_t j = 0; j < t->cube.n_cells[i]; j++)
-            RILL__TRY(rill_modifiers_allow(&t->cube_modifiers, i, action[j]));
-        t->cube_modifiers.blocked_by[i] = 0; /* this restriction is not a scorer's */
+        const int32_t *action = first->action + (size_t)t->cube->source_row[i] * (size_t)first->stride;
+        for (int32_t j = 0; j < t->cube->n_cells[i]; j++) RILL__TRY(rill_modifiers_allow(mods, i, action[j]));
+        mods->blocked_by[i] = 0; /* this restriction is not a scorer's */
     }
     return RILL_OK;
 }
+
+/* --- the variant -------------------------------------------------------------------------------------------------- */
+
+static int has_settings(const rill_settings *s)
+{
+    return s->cube > RILL_CUBE_NONE;
+}
+
+static rill_status check(rill_context *ctx, const chain *c, const rill_settings *s, const rill_domain_info *info)
+{
+    (void)info;
+    if (s->cube != RILL_CUBE_ACCELERATED || c->state_bytes == 0) return RILL_OK;
+    return rill_fail(
+        ctx, RILL_ERR_OPTION,
+        "cube accelerated shares states between hypotheses, and a scorer of this run keeps a state for each: use "
+        "cube naive");
+}
+
+static void finish_timestep(timestep *t)
+{
+    if (t->cube == NULL) return;
+    rill_columns_free(t->ctx, &t->cube->memory);
+    rill_columns_free(t->ctx, &t->cube->table_memory);
+    rill_free(t->ctx, t->cube, sizeof *t->cube);
+}
+
+const search_variant cube_pruning = {.name = "cube pruning",
+                                     .has_settings = has_settings,
+                                     .check = check,
+                                     .make_rows = make_rows,
+                                     .scored = scored,
+                                     .restrict_rows = restrict_rows,
+                                     .finish_timestep = finish_timestep};

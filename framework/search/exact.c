@@ -300,7 +300,7 @@ static rill_status requeue_rest(rill_engine *e, timestep *t, item *it, const exa
 {
     exact_entry rest = *from->entry;
     exact_kind kind = it->exact->kind;
-    double best = t->topk.max_rest[from->row];
+    double best = t->rounds[0].topk.max_rest[from->row];
     topk_choice next;
     if (timestep_next_choice(t, from->row, n_seen, &next)) best = fmax(best, (double)next.score);
     rest.bound = best == RILL_SCORE_DEAD ? RILL_SCORE_DEAD : upper_bound(e, it, rest.path_score + best);

@@ -4,7 +4,8 @@
 
 #include "engine_internal.h"
 
-extern const search_variant exact, certificates, best_ended, sampling, diverse_beam_search, constraint_banks;
+extern const search_variant cube_pruning, exact, certificates, best_ended, sampling, diverse_beam_search,
+    constraint_banks;
 
 /* certify.c: an upper bound on the final score of continuations of a prefix with this path score in the item's timestep. */
 double certify_bound(const chain *c, const item *it, double path_score, int32_t phases);

@@ -42,12 +42,12 @@ int64_t harness_iterations(int64_t otherwise)
 
 int64_t harness_next_request(int64_t n)
 {
-    return n + 1 + (test_share(2) == 2 ? 0 : n / 64);
+    return n + 1 + (test_divisor() == 1 ? 0 : n / 64);
 }
 
 int harness_full_run(void)
 {
-    return option_iterations < 0 && test_share(2) == 2;
+    return option_iterations < 0 && test_divisor() == 1;
 }
 
 uint64_t harness_seed(uint64_t otherwise)

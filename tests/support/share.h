@@ -5,11 +5,16 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-static inline int64_t test_share(int64_t n)
+static inline int64_t test_divisor(void)
 {
     const char *text = getenv("RILL_TEST_SHARE");
-    int64_t share = text != NULL ? atoi(text) : 1;
-    return share > 1 ? (n + share - 1) / share : n;
+    const int64_t share = text != NULL ? atoi(text) : 1;
+    return share > 1 ? share : 1;
+}
+
+static inline int64_t test_share(int64_t n)
+{
+    return (n + test_divisor() - 1) / test_divisor();
 }
 
 #endif

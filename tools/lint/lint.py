@@ -91,9 +91,7 @@ ARROWS = {
     "kernels/cuda": ["kernels/cuda", "kernels/device", "kernels", "framework/include/rill/device.h"],
     "framework/base": ["framework/base", "rill/"],
     "framework/config": ["framework/config", "framework/base", "rill/"],
-    # The loop knows variants by their table; what it still takes from single ones is named here.
-    "framework/engine": ["framework/engine", "framework/config", "framework/base", "rill/",
-                         "framework/search/cube_pruning.h"],
+    "framework/engine": ["framework/engine", "framework/config", "framework/base", "rill/"],
     "framework/search": ["framework/search", "framework/engine", "framework/config", "framework/base", "rill/"],
     "framework/scorers": ["framework/scorers", "framework/engine", "framework/config", "framework/base", "rill/"],
     "domains/common": ["domains/common", "rill/"],

@@ -80,7 +80,7 @@ def taken(library):
         if line.endswith(".o:"):
             member = os.path.basename(line[:-3]).split(".")[0]
         words = line.split()
-        if len(words) == 3 and words[1] in "TDBR" and member in variants:
+        if len(words) == 3 and words[1] in "TDBR" and member in variants and words[2] != "search_variants":
             defined[words[2]] = member
         if len(words) == 2 and words[0] == "U" and member in loop:
             wanted[words[1]].add(member)
