@@ -20,6 +20,8 @@ import urllib.parse
 
 from rill_server import MODEL, RACES, RILL, Server, check, decode_lines, finish, rng, sentence, until
 
+WIDE = 10 if RACES else 30  # the width of searches that take long
+
 
 def answers(s):
     lines = [sentence() for _ in range(8 if RACES else 40)]
@@ -37,6 +39,8 @@ def answers(s):
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         check(all(pool.map(one, jobs)), "requests side by side, with settings of their own, are decode's")
+    if RACES:
+        return
     code, body = s.decode(input=lines[0], options={"n-best": 3}, tokens=True)
     best = body["outputs"]
     check(best[0]["text"] == plain[0] and all(a["score"] >= b["score"] for a, b in zip(best, best[1:])), "a list, best first")
@@ -156,7 +160,7 @@ def figures(s):
 
 def slow_and_gone(s):
     """A large request of a client that goes, or of one that stays, does not keep a small one waiting."""
-    settings, known = {"k": 30, "max-candidates": 30}, [sentence(1, 1) + f" {i}" for i in range(200)]
+    settings, known = {"k": WIDE, "max-candidates": WIDE}, [sentence(1, 1) + f" {i}" for i in range(50 if RACES else 200)]
     check(s.decode(inputs=known, options=settings)[0] == 200, "some that the cache has")
     large = json.dumps({"inputs": [sentence(20, 30) for _ in range(700)] + known, "options": settings}).encode()
     head = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(large)
@@ -168,7 +172,7 @@ def slow_and_gone(s):
     check(until(lambda: s.counts()["inputs_waiting"] == 0 and s.counts()["inputs_under_way"] == 0, 60 if RACES else 5), "it is given up")
     after = s.counts()
     check(500 < after["inputs_cancelled_total"] - before["inputs_cancelled_total"] <= 700, "and counted, but for what was answered")
-    check(after["inputs_total"] - before["inputs_total"] == 901, "each input once")
+    check(after["inputs_total"] - before["inputs_total"] == 701 + len(known), "each input once")
     links = [s.raw(head[:rng.randint(1, len(head))]) for _ in range(20)] + [s.raw(head + large[:1000]) for _ in range(5)]
     check(s.decode(input="ein hund .")[0] == 200, "halves of requests keep nobody waiting")
     said = []
@@ -200,7 +204,7 @@ def streams(s):
     check(events[-1] == ("end", {}) and [results[i] for i in range(6)] == plain, "a stream's results are decode's")
     check(all(results[i].startswith(final[i]) for i in range(6)) and any(final), "and begin with what was final")
     check(sum(name == "draft" for name, _ in events) > 20, "drafts")
-    large = json.dumps({"inputs": [sentence(20, 30) for _ in range(900)], "options": {"k": 30}, "stream": True}).encode()
+    large = json.dumps({"inputs": [sentence(20, 30) for _ in range(900)], "options": {"k": WIDE}, "stream": True}).encode()
     link = s.raw(b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(large) + large)
     check(b"text/event-stream" in link.recv(200), "a large stream begins")
     link.close()
@@ -226,9 +230,9 @@ def answered_before(s):
     check(s.decode(inputs=[line], options={"sample": 2, "seed": 7})[1]["results"] == drawn[:1], "and the same when they are asked again")
     check(count("from_cache") == before + 1, "from the cache")
     line, before = sentence(25, 30), count("shared")
-    slow = {"input": line, "options": {"k": 30, "max-candidates": 30}}
+    slow = {"input": line, "options": {"k": WIDE, "max-candidates": WIDE}}
     head, body = b"POST /v1/decode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", json.dumps(slow).encode()
-    beside = json.dumps({"inputs": [sentence(20, 30) for _ in range(100 if RACES else 600)], "options": slow["options"]}).encode()
+    beside = json.dumps({"inputs": [sentence(20, 30) for _ in range(40 if RACES else 600)], "options": slow["options"]}).encode()
     large = s.raw(head % len(beside) + beside)
     check(until(lambda: s.counts()["inputs_under_way"] > 8), "many are under way")
     gone = s.raw(head % len(body) + body)
@@ -301,7 +305,7 @@ def reload():
         with open(other, "w") as file:
             file.write("one\n")
         with Server("--api-key-file", other, models=(link,)) as s:
-            lines, plain = [sentence() for _ in range(60 if RACES else 300)], None
+            lines, plain = [sentence() for _ in range(20 if RACES else 300)], None
             body = {"inputs": lines, "options": {"k": 10}}
             request = lambda word: s.request("POST", "/v1/decode", body, {"Authorization": "Bearer " + word})
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -485,7 +489,7 @@ def ordinals(s):
 
 def stopping():
     s = Server("--shutdown-timeout", "120")
-    lines = [sentence(10, 20) for _ in range(60 if RACES else 300)]
+    lines = [sentence(10, 20) for _ in range(20 if RACES else 300)]
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         asked = pool.submit(s.decode, inputs=lines, options={"k": 10})
         check(until(lambda: s.counts()["inputs_under_way"] > 0), "under way")
@@ -535,9 +539,10 @@ def main():
         signal.signal(number, signal.SIG_DFL)  # servers inherit it where it was ignored
     with Server("--request-timeout", "3", "--workers", "2") as s:
         for part in (answers, refusals, description, streams, answered_before, bounds, wishes, ordinals, figures, page, slow_and_gone):
-            part(s)
+            if not RACES or part not in (refusals, description, ordinals, figures):
+                part(s)
     check(s.code == 0, f"the end: {s.code} {s.said}")
-    for part in (full_queue, token, libre, languages, reload, stopping, usage):
+    for part in (full_queue, reload, stopping) if RACES else (full_queue, token, libre, languages, reload, stopping, usage):
         part()
     return finish()
 
