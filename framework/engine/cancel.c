@@ -169,7 +169,7 @@ static rill_status output_beam(rill_engine *e, item *it)
     if (it->timestep == 0) return RILL_OK; /* the beam has only the empty hypothesis */
     RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, (size_t)(found + it->width) + 1, "outputs"));
     for (int ended = 1; ended >= 0; ended--) {
-        if (!ended && found == 0) found = engine_stopping(e, it, 1);
+        if (!ended && found == 0) found = engine_before_outputs(e, it, 1);
         for (int32_t i = 0; i < it->width && (ended || found == 0); i++) {
             beam_entry *entry = &it->beam[i];
             if ((entry->ended != 0) != ended) continue;

@@ -25,7 +25,7 @@ typedef struct candidates {
     double *path_score;
     float *action_logp, *action_score;
     int32_t *parent_rank, *action;
-    int32_t *group;    /* beam group of diverse beam search; unused otherwise */
+    int32_t *group;    /* beam group of diverse beam search, or constraint bank; else 0 */
     int32_t *hyp;      /* >= 0: hypothesis node of an ended candidate that was already in the beam; else -1 */
     uint8_t *terminal; /* rill_terminal of the last action */
     uint8_t *ended, *keep;

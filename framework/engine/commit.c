@@ -79,13 +79,10 @@ static void output_candidates(rill_engine *e, const candidates *c, item *it, int
     }
 }
 
-int engine_stopping(rill_engine *e, item *it, int needs_output)
+int engine_before_outputs(rill_engine *e, item *it, int needs_output)
 {
     int is_made = 0;
-    for (uint32_t left = it->variants; left != 0;) {
-        const search_variant *v = variant_take(&left);
-        if (v->stopping != NULL) is_made |= v->stopping(e, it, needs_output && !is_made);
-    }
+    FOR_VARIANTS (v, it->variants, before_outputs) is_made |= v->before_outputs(e, it, needs_output && !is_made);
     return is_made;
 }
 
@@ -99,7 +96,8 @@ static int any_ended(const candidates *c, int32_t first, int32_t end)
 static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason reason, int32_t first, int32_t end)
 {
     const int32_t all = end;
-    if (it->variants != 0 && engine_stopping(e, it, reason != STOP_ENOUGH && !any_ended(c, first, end))) end = first;
+    if (it->variants != 0 && engine_before_outputs(e, it, reason != STOP_ENOUGH && !any_ended(c, first, end)))
+        end = first;
     for (int32_t j = end; e->settings.certify && j < all; j++) stop_abandon_candidate(c, it, j);
     if (reason == STOP_OUTPUT_ALL) output_candidates(e, c, it, first, end, -1);
     if (reason == STOP_REQUESTED) {
@@ -194,10 +192,7 @@ static void commit_item(rill_engine *e, timestep *t, int32_t i, int last)
         make_beam(e, t, it, first, end, live);
     }
     if (e->tracer.with_hypotheses) trace_fates(t, i, first, end, reason != STOP_NOT);
-    for (uint32_t left = it->variants; left != 0;) {
-        const search_variant *v = variant_take(&left);
-        if (v->phase_over != NULL) v->phase_over(e, it);
-    }
+    FOR_VARIANTS (v, it->variants, phase_over) v->phase_over(e, it);
     it->stop_requested = !last && c->stop[i];
     if (last) it->timestep++;
 }

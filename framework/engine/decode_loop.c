@@ -42,10 +42,7 @@ static rill_status process_children(rill_engine *e, timestep *t)
     statistics *s = &e->statistics;
     engine_use_reserved_nodes(t, t->spare_nodes);
     RILL__TRY(engine_reserve_children(e, t));
-    for (uint32_t left = t->variants; left != 0;) {
-        const search_variant *v = variant_take(&left);
-        if (v->before_merge != NULL) RILL__TRY(v->before_merge(e, t, last));
-    }
+    FOR_VARIANTS (v, t->variants, before_merge) RILL__TRY(v->before_merge(e, t, last));
     if (e->tracer.with_hypotheses) RILL__TRY(tracer_reserve(t));
     engine_merge(e, t, last);
     if (t->rounds[0].topk.error != NULL || t->rounds[t->round].topk.error != NULL) return engine_fail_choices(e, t);
@@ -151,12 +148,11 @@ static rill_status end_timestep(rill_engine *e, timestep *t)
 /* Let the variants of the search see the rows' choices. Returns RILL_AGAIN if one has added a second round of rows, to be scored. */
 static rill_status add_round(rill_engine *e, timestep *t)
 {
-    rill_status status = RILL_OK;
-    for (uint32_t left = t->variants; left != 0 && status == RILL_OK;) {
-        const search_variant *v = variant_take(&left);
-        if (v->scored != NULL) status = v->scored(e, t);
+    FOR_VARIANTS (v, t->variants, add_round) {
+        const rill_status status = v->add_round(e, t);
+        if (status != RILL_OK) return status;
     }
-    return status;
+    return RILL_OK;
 }
 
 /* Continue a timestep until it is complete, or has submitted a call (RILL_AGAIN). */

@@ -7,10 +7,10 @@
 #ifndef RILL_ENGINE_INTERNAL_H
 #define RILL_ENGINE_INTERNAL_H
 
-#include "bad_words.h"
 #include "chain.h"
 #include "input_queue.h"
 #include "memory_limit.h"
+#include "ngram_blocking.h"
 #include "output_writer.h"
 #include "reorder_buffer.h"
 #include "request.h"
@@ -175,8 +175,8 @@ void engine_add_output(rill_engine *e, item *it, const item_output *output);
 
 /* commit.c: the surviving candidates become the new beams; in the last phase items may stop. */
 rill_status engine_commit(rill_engine *e, timestep *t, int last);
-/* Call stopping() of the item's variants (search_variant.h). Returns 1 if one of them has added an output, else 0. */
-int engine_stopping(rill_engine *e, item *it, int needs_output);
+/* Call before_outputs() of the item's variants (search_variant.h). Returns 1 if one of them has added an output, else 0. */
+int engine_before_outputs(rill_engine *e, item *it, int needs_output);
 /* Release the hypothesis references of an item's beam that were not passed to children or outputs. */
 void engine_release_beam(rill_engine *e, item *it);
 

@@ -1,5 +1,8 @@
 /* Expansion: the rows of a timestep, their states, modifiers and choices.
  *
+ * A hypothesis node (`hyp`) is a node of the tree of all hypotheses. A state is what the model computes for a hypothesis; `node` is its id.
+ * A slot holds an encoded input and is the index of its item. A row is a line of the tables of one score call.
+ *
  * A row is a live candidate of a selected item; rows of one item are adjacent, in rank order. Its state is computed here, not when the
  * candidate was committed: states of candidates that heuristics drop are never computed.
  *
@@ -62,10 +65,7 @@ static rill_status make_rows(rill_engine *e, timestep *t)
         for (int32_t rank = 0; rank < it->width; rank++)
             if (!it->beam[rank].ended) engine_add_row(e, t, i, rank);
     }
-    for (uint32_t left = t->variants; left != 0;) {
-        const search_variant *v = variant_take(&left);
-        if (v->make_rows != NULL) RILL__TRY(v->make_rows(e, t));
-    }
+    FOR_VARIANTS (v, t->variants, make_rows) RILL__TRY(v->make_rows(e, t));
     return RILL_OK;
 }
 
@@ -76,10 +76,7 @@ static rill_status assign_nodes(rill_engine *e, timestep *t)
     int grew;
     RILL__TRY(hyp_pool_reserve_nodes(&e->hyps, r->n, &grew));
     if (grew) RILL__TRY(engine_reserve_domain(e));
-    for (uint32_t left = t->variants; left != 0;) {
-        const search_variant *v = variant_take(&left);
-        if (v->before_step != NULL) RILL__TRY(v->before_step(e, t));
-    }
+    FOR_VARIANTS (v, t->variants, before_step) RILL__TRY(v->before_step(e, t));
     hyp_pool_assign_nodes(&e->hyps, r->hyp, r->n, r->node);
     engine_use_reserved_nodes(t, r->n);
     return RILL_OK;

@@ -229,9 +229,8 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
     if (it->n_outputs > 1) qsort(it->outputs, (size_t)it->n_outputs, sizeof *it->outputs, item_output_compare);
-    for (uint32_t left = it->variants; left != 0;) {
-        const search_variant *v = variant_take(&left);
-        const rill_status status = v->stopped != NULL ? v->stopped(e, slot) : RILL_OK;
+    FOR_VARIANTS (v, it->variants, after_stop) {
+        const rill_status status = v->after_stop(e, slot);
         if (status != RILL_OK) return status;
     }
     rill_status status = it->n_outputs > 0 ? RILL_OK : RILL_ERR_NO_HYPOTHESIS;

@@ -20,7 +20,7 @@ void items_finish(items *all)
         rill_free(all->ctx, it->outputs, it->outputs_capacity * sizeof *it->outputs);
         rill_free(all->ctx, it->fail_reason.data, it->fail_reason.capacity);
         for (int i = 0; search_variants[i] != NULL; i++)
-            if (search_variants[i]->finish != NULL) search_variants[i]->finish(all->ctx, it);
+            if (search_variants[i]->free_item != NULL) search_variants[i]->free_item(all->ctx, it);
     }
     rill_columns_free(all->ctx, &all->memory);
 }
@@ -81,10 +81,7 @@ void items_clear(items *all, hyp_pool *f, int32_t slot)
 {
     item *it = &all->item[slot];
     int searched = 0;
-    for (uint32_t left = it->variants; left != 0;) {
-        const search_variant *v = variant_take(&left);
-        if (v->clear != NULL) searched |= v->clear(it);
-    }
+    FOR_VARIANTS (v, it->variants, clear) searched |= v->clear(it);
     hyp_arena_free(f, &it->arena, f->state_need == RILL_STATE_PATH || it->width > 0 || searched);
     it->width = it->n_live = it->n_outputs = 0;
     it->best_ended.hyp = -1;

@@ -33,7 +33,7 @@ typedef struct item_output {
     double final_score; /* score that orders outputs: path_score with length penalties */
     int32_t hyp;
     int32_t length; /* number of timesteps, an end action not counted */
-    int32_t group;  /* beam group of diverse beam search */
+    int32_t group;  /* beam group, or constraint bank */
     uint32_t order; /* order in which the item's outputs were found */
     uint8_t truncated;
     uint8_t has_end_action; /* 1: the setting count-end adds 1 to the length */
@@ -61,9 +61,10 @@ typedef struct item {
     uint8_t dropped_truncated; /* 1: truncated outputs were dropped, because of require-end */
     double best_output_score;
     int64_t last_expansion; /* the engine's count of expanded hypotheses when the item was last expanded or admitted */
-    /* the variant that makes the item's beams in place of merging and committing (search_variant.advance); NULL: none */
+    /* the variant, such as exact search, that makes the item's beams in place of merging and committing (search_variant.advance); NULL:
+     * none */
     const struct search_variant *owner;
-    int32_t first_phase;        /* of a timestep, in which the item takes part: 0 unless it has an owner */
+    int32_t first_phase;        /* of a timestep in which the item has rows; 0 without an owner */
     struct exact_search *exact; /* of exact.c; NULL: none yet */
 
     size_t beam_capacity, outputs_capacity;

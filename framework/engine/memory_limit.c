@@ -249,10 +249,8 @@ static rill_status handle_alone(rill_engine *e)
 {
     if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return preempt_last(e, memory_limit_park);
     int32_t slot = e->running.slot[0];
-    for (uint32_t left = e->items.item[slot].variants; left != 0;) {
-        const search_variant *v = variant_take(&left);
-        if (v->out_of_memory != NULL && v->out_of_memory(e, &e->items.item[slot])) return finish_with_found(e);
-    }
+    FOR_VARIANTS (v, e->items.item[slot].variants, out_of_memory)
+        if (v->out_of_memory(e, &e->items.item[slot])) return finish_with_found(e);
     const item *it = &e->items.item[slot];
     char message[256];
     snprintf(message, sizeof message,

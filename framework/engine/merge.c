@@ -69,12 +69,11 @@ static int32_t first_row(const merge *m, const int32_t *row)
 /* Let a variant choose the item's children. Returns their number; VARIANT_BY_SCORE: no variant does. */
 static int32_t choose_by_variant(const merge *m, int32_t first)
 {
-    int32_t n = VARIANT_BY_SCORE;
-    for (uint32_t left = m->it->variants | m->t->rule_variants; left != 0 && n == VARIANT_BY_SCORE;) {
-        const search_variant *v = variant_take(&left);
-        if (v->choose != NULL) n = v->choose(m->t, m->it, first);
+    FOR_VARIANTS (v, m->it->variants | m->t->modifier_variants, choose) {
+        const int32_t n = v->choose(m->t, m->it, first);
+        if (n != VARIANT_BY_SCORE) return n;
     }
-    return n;
+    return VARIANT_BY_SCORE;
 }
 
 /* Make one head per entry that has a child. Without m->rows `row` is the item's first row and is advanced past its last one. */
@@ -89,9 +88,10 @@ static void make_heap(merge *m, int32_t *row)
         int32_t r = -1;
         if (!entry->ended) {
             r = m->rows != NULL ? m->rows[rank] : (*row)++;
+            if (r == NO_ROW) continue;
             if (m->certify && m->t->rounds[0].topk.max_rest[r] > RILL_SCORE_DEAD)
                 item_abandon_path(m->it, entry->path_score + m->t->rounds[0].topk.max_rest[r]);
-            if (r == NO_ROW || !timestep_next_choice(m->t, r, 0, &head->child)) continue;
+            if (!timestep_next_choice(m->t, r, 0, &head->child)) continue;
             score += (double)head->child.score;
         } else {
             head->child = timestep_ended_choice(entry);
@@ -214,7 +214,7 @@ static int32_t head_length(const merge *m)
 }
 
 /* Drop the head, an ended child that becomes neither an output nor a candidate, and record its final score for certificates. */
-static void drop_head(const merge *m)
+static void abandon_head(const merge *m)
 {
     if (!m->certify) return;
     const item_output output = stop_make_output(m->it->settings, m->head->path_score, -1, head_length(m), 0,
@@ -223,13 +223,13 @@ static void drop_head(const merge *m)
 }
 
 /* Record the children that were not taken as abandoned. Recording the heads suffices: no later child of a parent scores more. */
-static void abandon_heap(merge *m)
+static void abandon_rest(merge *m)
 {
     if (!m->certify || m->is_list || !has_head(m)) return;
     for (int32_t i = 0; i < m->n_heap; i++) {
         m->head = &m->t->heads[m->heap[i].rank];
         if (m->head->row < 0)
-            drop_head(m);
+            abandon_head(m);
         else
             item_abandon_path(m->it, m->head->path_score);
     }
@@ -296,7 +296,7 @@ static void merge_children(merge *m, int last)
         else if (quota.only_leading || popped < quota.max_output_pos)
             pop_output(m);
         else
-            drop_head(m);
+            abandon_head(m);
         live += is_live;
         m->head_taken = 1;
     }
@@ -313,13 +313,10 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
                 limit = rill__max_children(it->settings);
         need.entries += (size_t)it->width;
         children_need_width(&need, (size_t)it->width);
-        for (uint32_t left = it->variants | t->rule_variants; left != 0;) {
-            const search_variant *v = variant_take(&left);
-            if (v->reserve != NULL) v->reserve(it, stride, &n_children, &need);
-        }
+        FOR_VARIANTS (v, it->variants | t->modifier_variants, reserve) v->reserve(it, stride, &n_children, &need);
         if (n_children > limit) n_children = limit;
         need.candidates += (size_t)n_children;
-        /* Twice n_children: outputs of this merge, and outputs added if the item stops now. Plus one: a variant's stopping(). */
+        /* Twice n_children: outputs of this merge, and outputs added if the item stops now. Plus one: a variant's before_outputs(). */
         const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
         if (outputs > it->outputs_capacity) /* some slack while beams still widen */
             RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));
@@ -366,13 +363,10 @@ void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t 
 
 static void merge_item(merge *m, int32_t *row, int last)
 {
-    for (uint32_t left = last ? m->it->variants : 0; left != 0;) {
-        const search_variant *v = variant_take(&left);
-        if (v->look != NULL) v->look(m->e, m->t, m->it, m->rows, *row);
-    }
+    FOR_VARIANTS (v, last ? m->it->variants : 0, read_choices) v->read_choices(m->e, m->t, m->it, m->rows, *row);
     begin_children(m, row);
     merge_children(m, last);
-    abandon_heap(m);
+    abandon_rest(m);
 }
 
 void engine_merge(rill_engine *e, timestep *t, int last)

@@ -1,70 +1,11 @@
 /* The modifiers of a timestep's rows: those of scorers (scorer_calls.c), then those that follow from settings: the number of choices, end
- * rules, n-gram blocking, the repetition penalty, the unknown penalty, and the model's bad words.
+ * rules, the unknown penalty, and what n-grams forbid (ngram_blocking.h).
  *
- * N-gram blocking and the repetition penalty are as in transformers' beam search: an action that would complete a repeated n-gram is
- * banned. The log-probability of an action that occurs in the hypothesis, including the decoder's start symbol, is multiplied by the
- * penalty, once however often it occurs.
- *
- * Divisions: repetitions · the number of choices · all modifiers. */
+ * Divisions: the number of choices · all modifiers. */
 #include <math.h>
 #include <string.h>
 
 #include "engine_internal.h"
-
-/* --- repetitions -------------------------------------------------------------------------------------------------- */
-
-static int blocks_repetitions(const rill_settings *s)
-{
-    return s->no_repeat_ngram > 0 || (s->repetition_penalty > 0 && s->repetition_penalty != 1);
-}
-
-static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t n)
-{
-    for (; n > 0; n--, a = hyps[a].parent, b = hyps[b].parent)
-        if (hyps[a].parent < 0 || hyps[a].action != hyps[b].action) return 0;
-    return 1;
-}
-
-/* Ban each action `a` of the hypothesis whose preceding n - 1 actions equal the last n - 1 actions of the hypothesis. */
-static rill_status ban_ngrams(rill_modifiers *mods, int32_t row, int32_t n, const rill_hyp_node *hyps, int32_t h)
-{
-    for (int32_t a = h; hyps[a].parent >= 0; a = hyps[a].parent)
-        if (same_actions(hyps, hyps[a].parent, h, n - 1)) RILL__TRY(rill_modifiers_ban(mods, row, hyps[a].action));
-    return RILL_OK;
-}
-
-/* Set the action's bit. Returns 1 if the bit was 0 before, else 0. */
-static int mark_seen(uint64_t *seen_bits, int32_t action)
-{
-    const uint64_t bit = UINT64_C(1) << action % 64, old_bits = seen_bits[action / 64];
-    seen_bits[action / 64] |= bit;
-    return (old_bits & bit) == 0;
-}
-
-static rill_status penalize_repeats(rill_modifiers *mods, int32_t row, float penalty, const rill_hyp_node *hyps,
-                                    int32_t h, int32_t start)
-{
-    const size_t words = ((size_t)mods->n_actions + 63) / 64;
-    if (mods->seen_words < words) {
-        RILL__TRY(RILL__GROW(mods->ctx, mods->seen, mods->seen_words, words, "actions that were met"));
-        memset(mods->seen, 0, mods->seen_words * sizeof *mods->seen);
-    }
-    rill_status status = RILL_OK;
-    if (start >= 0 && mark_seen(mods->seen, start)) status = rill_modifiers_scale(mods, row, start, penalty);
-    for (int32_t a = h; hyps[a].parent >= 0 && status >= 0; a = hyps[a].parent)
-        if (mark_seen(mods->seen, hyps[a].action)) status = rill_modifiers_scale(mods, row, hyps[a].action, penalty);
-    for (int32_t a = h; hyps[a].parent >= 0; a = hyps[a].parent) mods->seen[hyps[a].action / 64] = 0;
-    if (start >= 0) mods->seen[start / 64] = 0;
-    return status;
-}
-
-static rill_status add_repetition_modifiers(rill_modifiers *mods, int32_t row, const rill_settings *s,
-                                            const rill_hyp_node *hyps, int32_t h, int32_t start)
-{
-    if (s->no_repeat_ngram > 0) RILL__TRY(ban_ngrams(mods, row, s->no_repeat_ngram, hyps, h));
-    if (s->repetition_penalty <= 0 || s->repetition_penalty == 1) return RILL_OK;
-    return penalize_repeats(mods, row, (float)s->repetition_penalty, hyps, h, start);
-}
 
 /* --- the number of choices ---------------------------------------------------------------------------------------- */
 
@@ -74,10 +15,7 @@ static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
 {
     const rill_settings *s = it->settings;
     int32_t m = rill__max_children(s), own = 0;
-    for (uint32_t left = it->variants; left != 0 && own == 0;) {
-        const search_variant *v = variant_take(&left);
-        if (v->n_choices != NULL) own = v->n_choices(e, it);
-    }
+    FOR_VARIANTS (v, it->variants, n_choices) own = own > 0 ? own : v->n_choices(e, it);
     if (own > 0)
         m = own;
     else if (e->info.max_choices_phases >> phase & 1 && s->max_candidates < m)
@@ -85,7 +23,7 @@ static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
     return m < e->info.actions ? m : e->info.actions;
 }
 
-/* Return 1 if all items request the same number of choices, else 0. */
+/* Return 1 if all items are known to request the same number of choices, else 0. */
 static int same_choices(const rill_engine *e, const timestep *t)
 {
     return e->requests.n_requests == 0 && t->n_owned == 0;
@@ -116,11 +54,11 @@ static int any_limit(const rill_engine *e, const timestep *t, int32_t max_m)
 
 /* --- all modifiers ------------------------------------------------------------------------------------------------ */
 
-static int any_repetition_modifiers(const rill_engine *e, const timestep *t)
+static int any_ngram_blocking(const rill_engine *e, const timestep *t)
 {
-    if (e->requests.n_requests == 0) return blocks_repetitions(&e->settings);
+    if (e->requests.n_requests == 0) return ngram_blocking_is_on(&e->settings);
     for (int32_t i = 0; i < t->n; i++)
-        if (blocks_repetitions(e->items.item[t->selected[i]].settings)) return 1;
+        if (ngram_blocking_is_on(e->items.item[t->selected[i]].settings)) return 1;
     return 0;
 }
 
@@ -143,9 +81,8 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
         if (it->owner != NULL) modifiers_unlimit(mods, i);
         if (m < max_m) RILL__TRY(rill_modifiers_limit_children(mods, i, m));
         if (last) RILL__TRY(rill_modifiers_end_rule(mods, i, stop_end_rule(it)));
-        if (blocks_repetitions(it->settings))
-            RILL__TRY(
-                add_repetition_modifiers(mods, i, it->settings, e->hyps.hyp, t->rows.hyp[i], e->info.start_action));
+        if (ngram_blocking_is_on(it->settings))
+            RILL__TRY(ngram_blocking_add(mods, i, it->settings, e->hyps.hyp, t->rows.hyp[i], e->info.start_action));
         if (e->bad_words.n > 0) RILL__TRY(bad_words_ban(&e->bad_words, mods, i, e->hyps.hyp, t->rows.hyp[i]));
         if (e->unknown_action < 0) continue;
         if (isinf(e->settings.unknown_penalty))
@@ -157,11 +94,12 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
 }
 
 /* The variants of the search that the modifiers of the phase's first rows make part of it. */
-static uint32_t variants_of_rules(const modifier_table *rules)
+static uint32_t variants_of_modifiers(const modifier_table *rules)
 {
     uint32_t set = 0;
     for (int i = 0; search_variants[i] != NULL; i++)
-        if (search_variants[i]->has_rules != NULL && search_variants[i]->has_rules(rules)) set |= UINT32_C(1) << i;
+        if (search_variants[i]->has_modifiers != NULL && search_variants[i]->has_modifiers(rules))
+            set |= UINT32_C(1) << i;
     return set;
 }
 
@@ -172,8 +110,8 @@ rill_status engine_make_modifiers(rill_engine *e, timestep *t)
     modifier_table *rules = &timestep_round(t)->modifier_table;
     int last = t->phase == e->info.phases - 1;
     int limited = e->unknown_action >= 0 || (last && any_end_rule(e, t)) || any_limit(e, t, max_m) ||
-                  any_repetition_modifiers(e, t) || e->bad_words.n > 0 || t->round > 0;
-    t->rule_variants = 0;
+                  any_ngram_blocking(e, t) || e->bad_words.n > 0 || t->round > 0;
+    t->modifier_variants = 0;
     if (e->chain.n_scorers == 0 && !limited) {
         *rules = (modifier_table){.max_choices = max_m, .limits_only = 1};
         return RILL_OK;
@@ -185,11 +123,8 @@ rill_status engine_make_modifiers(rill_engine *e, timestep *t)
     }
     if (limited) RILL__TRY(add_setting_modifiers(e, t, max_m));
     mods->current_scorer = e->chain.n_scorers; /* modifiers added from here on are not attributed to a scorer */
-    for (uint32_t left = t->round > 0 ? t->variants : 0; left != 0;) {
-        const search_variant *v = variant_take(&left);
-        if (v->restrict_rows != NULL) RILL__TRY(v->restrict_rows(t));
-    }
+    FOR_VARIANTS (v, t->round > 0 ? t->variants : 0, restrict_rows) RILL__TRY(v->restrict_rows(t));
     RILL__TRY(modifiers_build(mods, max_m, rules));
-    t->rule_variants = variants_of_rules(&t->rounds[0].modifier_table); /* merging reads the first round's */
+    t->modifier_variants = variants_of_modifiers(&t->rounds[0].modifier_table); /* merging reads the first round's */
     return RILL_OK;
 }

@@ -149,10 +149,8 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers 
  * NULL: none. */
 static const char *banks_conflict(const item *it)
 {
-    for (uint32_t left = it->variants; left != 0;) {
-        const search_variant *v = variant_take(&left);
-        if (v->choose != NULL || v->make_rows != NULL) return v->name;
-    }
+    FOR_VARIANTS (v, it->variants, choose) return v->name;
+    FOR_VARIANTS (v, it->variants, make_rows) return v->name;
     return NULL;
 }
 

@@ -26,7 +26,7 @@ void timestep_finish(timestep *t)
         topk_finish(&t->rounds[i].topk);
     }
     for (int i = 0; search_variants[i] != NULL; i++)
-        if (search_variants[i]->finish_timestep != NULL) search_variants[i]->finish_timestep(t);
+        if (search_variants[i]->free_timestep != NULL) search_variants[i]->free_timestep(t);
     rill_columns_free(t->ctx, &t->trace.memory);
     rill_free(t->ctx, t->trace.dropped, t->trace.dropped_capacity * sizeof *t->trace.dropped);
     rill_free(t->ctx, t->trace.hypotheses, t->trace.hypotheses_capacity * sizeof *t->trace.hypotheses);

@@ -100,7 +100,7 @@ typedef struct timestep {
     int32_t *selected;   /* [n] slots of the selected items */
     size_t selected_capacity;
     /* sets of variants (search_variant.h): of all selected items, and those that the modifiers of this phase make part of it */
-    uint32_t variants, rule_variants;
+    uint32_t variants, modifier_variants;
     int32_t n_owned; /* selected items with an owner (item.h) */
 
     /* Progress. */
@@ -118,10 +118,10 @@ typedef struct timestep {
     /* The first round scores all rows of a phase. A variant of the search may add a second round, of further rows; merging reads the
      * choices of both. `round`: the round of the score call in progress, or of the last one. */
     score_round rounds[2];
-    int32_t round,
-        second_row; /* second_row: number of the second round's first row in row_of; INT32_MAX: no second round */
-    const int32_t *
-        row_of; /* [entries] row of each beam entry, or NO_ROW, item after item; NULL: one row per live entry, in order */
+    int32_t round;
+    int32_t second_row; /* number of the second round's first row in row_of; INT32_MAX: no second round */
+    /* [entries] row of each beam entry, or NO_ROW, item after item; NULL: one row per live entry, in order */
+    const int32_t *row_of;
     int64_t spare_nodes;    /* nodes reserved for live hypotheses that get no row */
     struct cube_pass *cube; /* of cube_pruning.c; NULL: none yet */
     rill_rows part_rows;    /* the rows of the score call in progress; `request` and `result` belong to it */

@@ -1,5 +1,5 @@
-/* Tracing: calls the setup's trace function. All functions but tracer_item() are called only if there is one (`fn`), and those of single
- * candidates only with `with_hypotheses`. */
+/* Tracing: calls the setup's trace function. All functions but tracer_item() are called only if there is one (`fn`), tracer_candidate()
+ * and tracer_output() only with `with_hypotheses`. */
 #ifndef RILL_TRACER_H
 #define RILL_TRACER_H
 

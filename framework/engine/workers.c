@@ -41,10 +41,10 @@ struct rill_workers {
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Copy an error from a worker's context to the caller's, unless it was recorded there. */
+/* Copy an error from a worker's context to the caller's, if it was recorded there. */
 static rill_status copy_error(rill_workers *all, const worker *w, rill_status status)
 {
-    if (status >= 0 || w->ctx == all->ctx || rill_error_status(w->ctx) != status) return status;
+    if (status >= 0 || w->ctx == all->ctx || rill_error_status(w->ctx) >= 0) return status;
     return rill_fail(all->ctx, status, "%s", rill_error(w->ctx));
 }
 
@@ -249,8 +249,7 @@ static rill_status make_engines(rill_workers *all, const rill_engine_setup *cons
 {
     rill_status status = RILL_OK;
     all->has_engines = 1;
-    const int32_t n = all->threaded ? all->n : 1;
-    for (int32_t i = 0; i < n && status >= 0; i++) status = make_engine(all, i, setups[i]);
+    for (int32_t i = 0; i < all->n && status >= 0; i++) status = make_engine(all, i, setups[i]);
     if (status >= 0 && all->threaded) status = worker_pool_init(&all->pool, all->ctx, all->workers[0].engine, all->n);
     if (status >= 0 && all->threaded && can_defer_texts(all)) status = defer_texts(all);
     if (status < 0) rill_workers_finish(all);
@@ -342,6 +341,15 @@ rill_status rill_workers_run(rill_workers *all, rill_read_fn read, void *read_us
     return rill_workers_run_requests(all, text_reader_read, &texts, write, write_user);
 }
 
+/* Run the first worker's engine in the caller's thread. A reader or writer records its error in the caller's context already. */
+static rill_status run_in_caller(rill_workers *all, rill_read_request_fn read, void *read_user, rill_write_fn write,
+                                 void *write_user)
+{
+    rill_error_clear(all->ctx);
+    const rill_status status = rill_run_requests(all->workers[0].engine, read, read_user, write, write_user);
+    return rill_error_status(all->ctx) == status ? status : copy_error(all, &all->workers[0], status);
+}
+
 rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn read, void *read_user,
                                       rill_write_fn write, void *write_user)
 {
@@ -352,9 +360,7 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
                          "the workers have run: call rill_workers_finish() and "
                          "rill_workers_begin() again");
     all->has_run = 1;
-    if (!all->threaded)
-        return copy_error(all, &all->workers[0],
-                          rill_run_requests(all->workers[0].engine, read, read_user, write, write_user));
+    if (!all->threaded) return run_in_caller(all, read, read_user, write, write_user);
     worker_pool *f = &all->pool;
     f->read = read;
     f->read_user = read_user;

@@ -44,7 +44,7 @@ static void keep_ended(rill_engine *e, const timestep *t, item *it, const ended_
 }
 
 /* Update the best ended hypothesis from the choices of the item's rows. */
-static void look(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row)
+static void read_choices(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row)
 {
     ended_choice best = {.output = it->best_ended, .row = -1};
     if (it->n_outputs > 0) return;
@@ -57,7 +57,7 @@ static void look(rill_engine *e, timestep *t, item *it, const int32_t *rows, int
     keep_ended(e, t, it, &best);
 }
 
-static int stopping(rill_engine *e, item *it, int needs_output)
+static int before_outputs(rill_engine *e, item *it, int needs_output)
 {
     const item_output output = it->best_ended;
     const int is_used = needs_output && it->n_outputs == 0 && output.hyp >= 0;
@@ -73,4 +73,4 @@ static int has_settings(const rill_settings *s)
 }
 
 const search_variant best_ended = {
-    .name = "best-ended", .has_settings = has_settings, .look = look, .stopping = stopping};
+    .name = "best-ended", .has_settings = has_settings, .read_choices = read_choices, .before_outputs = before_outputs};

@@ -71,7 +71,7 @@ static int32_t choose(timestep *t, const item *it, int32_t row)
     return kept;
 }
 
-static int has_rules(const modifier_table *rules)
+static int has_modifiers(const modifier_table *rules)
 {
     return rules->n_banks != NULL;
 }
@@ -84,4 +84,4 @@ static void reserve(const item *it, int32_t stride, int64_t *n_children, childre
 }
 
 const search_variant constraint_banks = {
-    .name = "constraint banks", .has_rules = has_rules, .reserve = reserve, .choose = choose};
+    .name = "constraint banks", .has_modifiers = has_modifiers, .reserve = reserve, .choose = choose};

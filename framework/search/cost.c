@@ -28,7 +28,7 @@ static double max_row_choices(const rill_settings *s, const rill_domain_info *in
     return m < info->actions ? m : info->actions;
 }
 
-/* Additional hypotheses expanded by exact search, or by the second call of cube pruning. */
+/* Additional hypotheses expanded by exact search, or by the second round of cube pruning. */
 static double extra_rows(const rill_settings *s, double rows)
 {
     return (s->exact ? (double)s->exact_rows : 0) + (s->cube > RILL_CUBE_NONE ? rows : 0);

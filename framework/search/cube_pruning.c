@@ -219,7 +219,7 @@ static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t bas
 }
 
 /* Naive cube pruning: make rows for the cells that need exact scores. Returns RILL_AGAIN if there are such rows, a second round. */
-static rill_status scored(rill_engine *e, timestep *t)
+static rill_status add_round(rill_engine *e, timestep *t)
 {
     int32_t base = 0, next = 0;
     if (t->round > 0 || !any_naive(e, t)) return RILL_OK;
@@ -277,7 +277,7 @@ static rill_status check(rill_context *ctx, const chain *c, const rill_settings 
         "cube naive");
 }
 
-static void finish_timestep(timestep *t)
+static void free_timestep(timestep *t)
 {
     if (t->cube == NULL) return;
     rill_columns_free(t->ctx, &t->cube->memory);
@@ -289,6 +289,6 @@ const search_variant cube_pruning = {.name = "cube pruning",
                                      .has_settings = has_settings,
                                      .check = check,
                                      .make_rows = make_rows,
-                                     .scored = scored,
+                                     .add_round = add_round,
                                      .restrict_rows = restrict_rows,
-                                     .finish_timestep = finish_timestep};
+                                     .free_timestep = free_timestep};

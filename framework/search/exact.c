@@ -88,7 +88,7 @@ static int clear(item *it)
     return any;
 }
 
-static void finish(rill_context *ctx, item *it)
+static void free_item(rill_context *ctx, item *it)
 {
     exact_search *x = it->exact;
     if (x == NULL) return;
@@ -468,7 +468,7 @@ static int is_truncated_early(const item *it)
 }
 
 /* The beam search of the item has stopped: continue with exact search, unless its outputs are proved to be the best. */
-static rill_status stopped(rill_engine *e, int32_t slot)
+static rill_status after_stop(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
     exact_search *x = it->exact;
@@ -511,7 +511,7 @@ const search_variant exact = {.name = "exact search",
                               .before_merge = before_merge,
                               .n_choices = n_choices,
                               .advance = advance,
-                              .stopped = stopped,
+                              .after_stop = after_stop,
                               .out_of_memory = out_of_memory,
                               .clear = clear,
-                              .finish = finish};
+                              .free_item = free_item};

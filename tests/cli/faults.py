@@ -248,12 +248,14 @@ class Bench:
 
     def try_broken_script(self):
         """A failure of the worker that is left says what failed, as that of several does."""
-        for fault in (None, "thread:1:EAGAIN"):
-            got = self.run(Scenario("broken", ["run", "broken.lua", "-q", "--workers", "3"]), fault)
-            self.runs += 1
-            self.struck += bool(got["log"])
-            if got["code"] == 0 or b"no such beam" not in got["err"]:
-                self.bad.append(f"broken.lua, {fault}: {got['err']}")
+        (self.folder / "folder").mkdir()
+        for script, words in (("run broken.lua", b"no such beam"), ("decode -m semparse/tiny -i folder", b"folder")):
+            for fault in (None, "thread:1:EAGAIN"):
+                got = self.run(Scenario("broken", script.split() + ["-q", "--workers", "3"]), fault)
+                self.runs += 1
+                self.struck += bool(got["log"])
+                if got["code"] == 0 or words not in got["err"]:
+                    self.bad.append(f"{script}, {fault}: {got['err']}")
 
 
 def main():

@@ -29,7 +29,7 @@ ENDINGS = (".c", ".h", ".cc", ".lua", ".js", ".css", ".html")
 BASE = {"context.c", "page_allocator.c", "carve.c", "status.c", "file.c", "nearest_name.c", "internal.h", "context.h", "status.h",
         "option.c"}
 MAX_DEPTH = 100
-CALLBACKS = {"heuristics.c", "schedulers.c"}
+CALLBACKS = {"builtin_heuristics.c", "builtin_schedulers.c"}
 LOOP, VARIANTS = "engine_", "search_"  # folders of the loop and of the variants, as names of objects begin
 
 

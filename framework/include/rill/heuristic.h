@@ -6,7 +6,7 @@
  *
  * What a heuristic does to an item must depend on that item's entries alone, and it must keep no state from item to item. The setting
  * `check` calls the heuristic for every item alone too, and fails the run when the results differ.
- * Sources: absolute and relative pruning, Freitag and Al-Onaizan 2017 and Yang et al. 2020; see heuristics.c.
+ * Sources: absolute and relative pruning, Freitag and Al-Onaizan 2017 and Yang et al. 2020; see builtin_heuristics.c.
  * Stability: members are only appended. */
 #ifndef RILL_HEURISTIC_H
 #define RILL_HEURISTIC_H
