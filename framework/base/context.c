@@ -398,3 +398,10 @@ void rill_text_clear(rill_text *text)
     text->data = NULL;
     text->length = text->capacity = 0;
 }
+
+rill_status rill__method_status(rill_context *ctx, rill_status status, const char *what, const char *name,
+                                const char *method)
+{
+    if (status >= 0 || rill_error_status(ctx) == status) return status;
+    return rill_fail(ctx, status, "%s %s: %s() failed with %s", what, name, method, rill_status_name(status));
+}

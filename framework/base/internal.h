@@ -109,6 +109,13 @@ static inline rill_status rill__domain_status(rill_context *ctx, const rill_doma
 /* Maximum number of children that merging considers, per parent and per item: k, or 2k with finish "immediate". */
 int32_t rill__max_children(const rill_settings *settings);
 
+/* The capacity of an array that is to hold `need` elements: at least half more than today's. */
+static inline size_t rill__grown(size_t capacity, size_t need)
+{
+    if (need <= capacity) return capacity;
+    return need < capacity + capacity / 2 ? capacity + capacity / 2 : need;
+}
+
 /* RILL_ERR_NOT_FOUND for a name that is not in `list`, with the nearest one that exists. */
 rill_status rill__fail_unknown(rill_context *ctx, const char *what, const rill__table_list *list, const char *name);
 

@@ -17,7 +17,7 @@ rill_status engine_reserve_domain(rill_engine *e)
     if (slots < reserved->slots) slots = reserved->slots;
     statistics_end_stage(&e->statistics, &e->statistics.current.choose);
     rill_error_clear(e->ctx);
-    RILL__TRY(engine_domain_status(e, e->domain->reserve(e->self, nodes, slots), "reserve"));
+    RILL__TRY(rill__domain_status(e->ctx, e->domain, e->domain->reserve(e->self, nodes, slots), "reserve"));
     statistics_end_stage(&e->statistics, &e->statistics.current.encode);
     *reserved = (rill__reserved){nodes, slots};
     return RILL_OK;
@@ -88,6 +88,8 @@ static rill_status start_item(rill_engine *e, const rill_input *input, int32_t e
     it->settings = own_request != NULL ? &own_request->settings : &e->settings;
     it->instances = request_instances(&e->chain, own_request);
     it->variants = variants_of_settings(it->settings);
+    it->max_children = rill__max_children(it->settings);
+    it->blocks_ngrams = ngram_blocking_is_on(it->settings);
     it->max_length = stop_max_length(it->settings, &e->info, input);
     return items_begin(&e->items, &e->hyps, input->slot);
 }
@@ -205,7 +207,9 @@ static rill_status encode_inputs(rill_engine *e, int32_t count)
     input_queue_pop(&e->queue, count);
     statistics_end_stage(&e->statistics, &e->statistics.current.choose);
     rill_error_clear(e->ctx);
-    rill_status status = n > 0 ? engine_domain_status(e, e->domain->encode(e->self, n, a->input), "encode") : RILL_OK;
+    rill_status status = n > 0
+                             ? rill__domain_status(e->ctx, e->domain, e->domain->encode(e->self, n, a->input), "encode")
+                             : RILL_OK;
     statistics_end_stage(&e->statistics, &e->statistics.current.encode);
     RILL__TRY(status);
     return admit_all_encoded(e, n);
@@ -213,11 +217,15 @@ static rill_status encode_inputs(rill_engine *e, int32_t count)
 
 /* --- refilling ---------------------------------------------------------------------------------------------------- */
 
+int64_t engine_n_waiting(const rill_engine *e)
+{
+    return (int64_t)e->queue.n + e->items.n_ready + (e->input_source != NULL ? e->input_source->n_offered : 0);
+}
+
 /* Return 1 while a flush (setting flush_every) is in progress: from its start until the last item in flight finishes, nothing is
  * admitted. */
 static int flush_in_progress(rill_engine *e)
 {
-    if (e->settings.flush_every == 0) return 0;
     if (e->running.n == 0) {
         e->schedule.flushing = 0;
         e->schedule.last_flush = e->statistics.total.timesteps;
@@ -282,7 +290,7 @@ static void start_running(rill_engine *e)
 rill_status engine_admit(rill_engine *e)
 {
     int32_t admit, ahead, admitted = 0;
-    if (flush_in_progress(e) || engine_n_waiting(e) == 0) return RILL_OK;
+    if ((e->settings.flush_every > 0 && flush_in_progress(e)) || engine_n_waiting(e) == 0) return RILL_OK;
     RILL__TRY(input_queue_sort(&e->queue, e->ctx));
     RILL__TRY(call_scheduler(e, &admit, &ahead));
     if (admit > 0) RILL__TRY(reserve_expected_nodes(e, admit));

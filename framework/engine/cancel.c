@@ -2,7 +2,7 @@
  *
  * An input without a result is in one of four places: waiting in the queue, ready, running, or parked for lack of memory
  * (memory_limit.c). In each case its resources are freed and its result is delivered in its turn. Items leave only between their timesteps:
- * a busy item, whose timestep a device still computes (decode_loop.c), leaves at the end of that timestep. */
+ * a busy item, whose timestep a device still computes (beam_search.c), leaves at the end of that timestep. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -173,12 +173,10 @@ static rill_status output_beam(rill_engine *e, item *it)
         for (int32_t i = 0; i < it->width && (ended || found == 0); i++) {
             beam_entry *entry = &it->beam[i];
             if ((entry->ended != 0) != ended) continue;
-            item_output output = ended ? stop_make_output(it->settings, entry->path_score, entry->hyp, entry->length, 0,
-                                                          entry->ended == RILL_END)
-                                       : stop_make_output(it->settings, entry->path_score, entry->hyp, it->timestep, 1,
-                                                          it->settings->at_limit == RILL_LIMIT_END_FREE);
+            item_output output = stop_entry_output(it, entry);
+            output.hyp = entry->hyp;
             entry->hyp = -1;
-            engine_add_output(e, it, &output);
+            stop_add_output(e, it, output);
             found += ended;
         }
     }

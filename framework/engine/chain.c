@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "chain.h"
+#include "engine_internal.h"
 
 enum { STATE_ALIGNMENT = 16 };
 
@@ -312,6 +312,59 @@ static rill_status check_independence(chain *c, int32_t link, const candidates *
     return RILL_OK;
 }
 
+/* --- dropping candidates ------------------------------------------------------------------------------------------ */
+
+static inline void copy_candidate(candidates *c, int32_t to, int32_t from)
+{
+    c->path_score[to] = c->path_score[from];
+    c->action_logp[to] = c->action_logp[from];
+    c->action_score[to] = c->action_score[from];
+    c->parent_rank[to] = c->parent_rank[from];
+    c->group[to] = c->group[from];
+    c->action[to] = c->action[from];
+    c->hyp[to] = c->hyp[from];
+    c->terminal[to] = c->terminal[from];
+    c->ended[to] = c->ended[from];
+}
+
+/* Adjust `keep` of an item that would fall below its minimum number of candidates: the best dropped candidates are restored up to that
+ * minimum, and no further candidate is kept. */
+static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t end)
+{
+    int32_t n_kept = 0, n_restored;
+    for (int32_t j = start; j < end; j++) n_kept += c->keep[j];
+    if (n_kept > c->marked_width[i]) n_kept = c->marked_width[i];
+    n_restored = c->min_kept[i] - n_kept;
+    if (n_restored <= 0) return;
+    for (int32_t j = start, n_seen = 0; j < end; j++) {
+        const int is_kept = c->keep[j] && n_seen < n_kept;
+        n_seen += is_kept;
+        c->keep[j] = (uint8_t)(is_kept || n_restored-- > 0);
+    }
+    c->marked_width[i] = INT32_MAX;
+}
+
+/* Keep the candidates marked in `keep` that are among the best marked_width[i] survivors of their item, and fill up to min_kept[i] with the
+ * best other candidates. `link`: index of the heuristic that wrote `keep`. Returns the number of dropped candidates. */
+static int64_t drop_candidates(candidates *c, int32_t link)
+{
+    int32_t to = 0, from = 0, old_n = c->n > 0 ? c->offset[c->n] : 0;
+    for (int32_t i = 0; i < c->n; i++) {
+        int32_t start = to, end = c->offset[i + 1];
+        if (c->min_kept[i] > 0) restore_min_kept(c, i, from, end);
+        for (; from < end; from++)
+            if (c->keep[from] && to - start < c->marked_width[i]) {
+                if (to < from) copy_candidate(c, to, from);
+                to++;
+            } else if (c->on_dropped != NULL) {
+                c->on_dropped(c->user, link, i, from);
+            }
+        c->offset[i] = start;
+    }
+    c->offset[c->n] = to;
+    return old_n - to;
+}
+
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
 rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned)
@@ -322,7 +375,7 @@ rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pru
         RILL__TRY(call_for_all(c, i, cands, &view));
         if (c->check) RILL__TRY(check_independence(c, i, cands, &view));
         for (int32_t j = 0; j < cands->n; j++) cands->stop[j] |= cands->marked_stop[j];
-        *pruned += candidates_compact(cands, i);
+        *pruned += drop_candidates(cands, i);
     }
     return RILL_OK;
 }

@@ -6,7 +6,7 @@
 #ifndef RILL_CHAIN_H
 #define RILL_CHAIN_H
 
-#include "candidates.h"
+#include "internal.h"
 #include "rill/engine.h"
 
 /* An instance of a heuristic or scorer with certain arguments. */
@@ -52,9 +52,5 @@ void chain_release(chain *c, chain_instance *const *instances);
 /* Create another instance of the chain's heuristic or scorer `link`, with the arguments of `like`. Free with chain_destroy_fresh(). */
 rill_status chain_create_fresh(chain *c, int32_t link, const chain_instance *like, void **self);
 void chain_destroy_fresh(chain *c, int32_t link, void *self);
-
-/* Apply the heuristics in order; the surviving candidates are compacted after each heuristic. Items' stop requests are or-ed into
- * cands->stop. *pruned is the number of dropped candidates. */
-rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned);
 
 #endif

@@ -1,5 +1,5 @@
 /* Commit: surviving candidates become the new beam, or the item stops (steps 6 and 7 of "One timestep of one item, exactly",
- * docs/algorithms.md). stop_criteria.h has the rules for stopping.
+ * docs/algorithms.md). stop_criteria.c has the rules for stopping.
  *
  * Divisions: hypotheses · the pass. */
 #include "engine_internal.h"
@@ -8,7 +8,7 @@
 
 /* Return the hypothesis node of candidate j, with a reference that the caller owns. For an ended candidate that was already in the beam,
  * the beam entry's reference is moved to the caller. */
-static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j, int live)
+static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j)
 {
     beam_entry *parent = &it->beam[c->parent_rank[j]];
     if (c->hyp[j] >= 0) {
@@ -17,7 +17,7 @@ static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j
         return hyp;
     }
     return hyp_pool_add(&e->hyps, &it->arena, parent->hyp, it->beam[parent->state_rank].hyp, c->action[j],
-                        c->action_logp[j], c->action_score[j], live);
+                        c->action_logp[j], c->action_score[j], 0);
 }
 
 /* Length of candidate j in timesteps, an end action not counted. Call before the item's timestep counter is incremented. */
@@ -45,23 +45,6 @@ void engine_release_beam(rill_engine *e, item *it)
     }
 }
 
-/* Release the hypotheses of the old beam entries after adding their children's references. Hypotheses without children are collected in
- * t->released, and those of all items are released together. */
-static void release_old_beam(rill_engine *e, timestep *t, item *it, int32_t width)
-{
-    hyp_pool *f = &e->hyps;
-    for (int32_t rank = 0; rank < width; rank++) {
-        const beam_entry *entry = &t->old_beam[rank];
-        const child_counts counts = t->child_counts[rank];
-        if (entry->hyp < 0) continue;
-        release_node(f, entry, counts.holds);
-        if (counts.refs == 0)
-            t->released[t->n_released++] = (hyp_release){&it->arena, entry->hyp};
-        else
-            f->hyp[entry->hyp].internal[HYP_REFS] += counts.refs - 1;
-    }
-}
-
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
 /* Make outputs of the candidates [first, end): of ended ones (ended = 1), live ones (0) or both (-1). */
@@ -70,12 +53,9 @@ static void output_candidates(rill_engine *e, const candidates *c, item *it, int
     for (int32_t j = first; j < end; j++) {
         if (ended >= 0 && c->ended[j] != ended) continue;
         c->keep[j] = 0;
-        int32_t length = candidate_length(c, it->beam, it, j);
-        int truncated = !c->ended[j];
-        int counted = truncated ? it->settings->at_limit == RILL_LIMIT_END_FREE : c->terminal[j] == RILL_END;
-        item_output output = stop_make_output(it->settings, c->path_score[j], take_hyp(e, c, it, j, 0), length,
-                                              truncated, counted);
-        engine_add_output(e, it, &output);
+        item_output output = stop_candidate_output(it, c, j);
+        output.hyp = take_hyp(e, c, it, j);
+        stop_add_output(e, it, output);
     }
 }
 
@@ -143,16 +123,27 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
 }
 
 /* Make the item's new beam. The old beam entries are copied, not the new ones: copying entries right after they were written field by field
- * would stall on store forwarding. */
+ * would stall on store forwarding. Then the old entries' hypotheses lose their references: those without children are collected in
+ * t->released, and released together with those of all items. */
 static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int32_t end, int32_t live)
 {
+    hyp_pool *f = &e->hyps;
     const int32_t width = it->width;
     int32_t n_new = 0;
     if (width > 0) memcpy(t->old_beam, it->beam, (size_t)width * sizeof *t->old_beam);
     if (width > 0) memset(t->child_counts, 0, (size_t)width * sizeof *t->child_counts);
     for (int32_t j = first; j < end; j++) n_new += make_entry(e, t, it, j, j - first);
-    hyp_pool_count(&e->hyps, &it->arena, n_new);
-    release_old_beam(e, t, it, width);
+    hyp_pool_count(f, &it->arena, n_new);
+    for (int32_t rank = 0; rank < width; rank++) {
+        const beam_entry *entry = &t->old_beam[rank];
+        const child_counts counts = t->child_counts[rank];
+        if (entry->hyp < 0) continue;
+        release_node(f, entry, counts.holds);
+        if (counts.refs == 0)
+            t->released[t->n_released++] = (hyp_release){&it->arena, entry->hyp};
+        else
+            f->hyp[entry->hyp].internal[HYP_REFS] += counts.refs - 1;
+    }
     it->width = end - first;
     it->n_live = live;
 }
@@ -214,5 +205,6 @@ rill_status engine_commit(rill_engine *e, timestep *t, int last)
             commit_item(e, t, i, last);
     }
     hyp_pool_release_all(&e->hyps, t->released, t->n_released);
+    statistics_end_stage(&e->statistics, &e->statistics.current.commit);
     return RILL_OK;
 }

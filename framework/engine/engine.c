@@ -1,6 +1,6 @@
-/* The engine: creation, input and results. The search is in decode_loop.c.
+/* The engine: creation, input and results. The search is in beam_search.c.
  *
- * Divisions: creation · input and results. */
+ * Divisions: creation · input and results · profiles of operations. */
 #include "engine_internal.h"
 
 /* Smallest accepted rill_engine_setup: the members up to the scorers, which the first version had. */
@@ -112,13 +112,6 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     return RILL_OK;
 }
 
-void engine_free_nodes(rill_engine *e)
-{
-    if (e->hyps.n_freed_nodes > 0 && e->domain->free != NULL)
-        e->domain->free(e->self, e->hyps.n_freed_nodes, e->hyps.freed_nodes);
-    hyp_pool_recycle_nodes(&e->hyps);
-}
-
 void rill_engine_destroy(rill_engine *e)
 {
     if (e == NULL) return;
@@ -155,18 +148,6 @@ const rill_settings *rill_engine_settings(const rill_engine *e)
 }
 
 /* --- input and results -------------------------------------------------------------------------------------------- */
-
-rill_status rill_engine_step(rill_engine *e)
-{
-    if (e->failed < 0) return e->failed;
-    e->statistics.timestep_start = e->statistics.stage_start = statistics_clock();
-    e->statistics.current = (rill_seconds){0};
-    rill_status status = engine_run_timestep(e);
-    if (status < 0) e->failed = status;
-    e->statistics.current.total = statistics_clock() - e->statistics.timestep_start;
-    statistics_sum_seconds(&e->statistics.total.seconds, &e->statistics.current);
-    return status;
-}
 
 int64_t rill_engine_free_slots(const rill_engine *e)
 {
@@ -286,4 +267,29 @@ void rill_engine_stats(const rill_engine *e, rill_stats *out)
 {
     int64_t budget = e->schedule.budget == NULL ? e->settings.budget : 0;
     statistics_write(&e->statistics, &e->hyps, &e->memory_limit, &e->reorder, budget, out);
+}
+
+/* --- profiles of operations, measured by the domain (rill/profile.h) ------------------------------------------------ */
+
+static rill_status fail_no_profile(const rill_engine *e)
+{
+    return rill_fail(e->ctx, RILL_ERR_OPTION,
+                     "profile: domain %s has no profiles, because it runs no graphs on a device", e->domain->name);
+}
+
+rill_status rill_engine_profile(rill_engine *e, int on)
+{
+    if (e->domain->profile == NULL) return fail_no_profile(e);
+    return rill__domain_status(e->ctx, e->domain, e->domain->profile(e->self, on), "profile");
+}
+
+int rill_engine_profile_row(const rill_engine *e, int32_t i, rill_op_profile *out)
+{
+    return e->domain->profile != NULL && e->domain->profile_row(e->self, i, out);
+}
+
+rill_status rill_engine_limits(rill_engine *e, rill_limits *out)
+{
+    if (e->domain->profile == NULL) return fail_no_profile(e);
+    return rill__domain_status(e->ctx, e->domain, e->domain->limits(e->self, out), "limits");
 }

@@ -1,9 +1,9 @@
-/* The engine: its modules, and the functions that use several modules.
+/* The engine: all of its state, and the functions of its files.
  *
  *        submit -> input queue -> [encode] -> ready -> running -> timesteps -> reorder buffer -> next
  *                                              ^---------' preempted for lack of nodes (memory_limit.c)
  *
- * Each module has its own header and does not know the engine; functions that need several modules are declared here. */
+ * Modules that do not know the engine have headers of their own; functions that need several of them are declared here. */
 #ifndef RILL_ENGINE_INTERNAL_H
 #define RILL_ENGINE_INTERNAL_H
 
@@ -14,14 +14,120 @@
 #include "output_writer.h"
 #include "reorder_buffer.h"
 #include "request.h"
-#include "running.h"
-#include "schedule.h"
-#include "scorer_states.h"
 #include "search_variant.h"
-#include "statistics.h"
-#include "stop_criteria.h"
 #include "timestep.h"
-#include "tracer.h"
+
+/* The schedule: the scheduler, the budget function and the state of refills; used by schedule.c and admit.c. */
+/* The idle items, from which a timestep is selected while other items are busy (their score call is in progress): the columns
+ * of rill_sched_view, and each item's index among the running items. */
+typedef struct idle_columns {
+    rill_columns memory;
+    int32_t *running_index, *timestep, *width;
+    int64_t *id, *size, *refill_index;
+} idle_columns;
+
+typedef struct schedule {
+    rill_context *ctx;
+    const rill_scheduler *scheduler;
+    void *self;            /* the scheduler's instance */
+    rill_budget_fn budget; /* NULL: the setting applies */
+    void *budget_user;
+    int64_t refill_index; /* number of the next refill */
+    int64_t last_flush;   /* timestep of the run at which the last flush ended */
+    int flushing;
+    /* value of rill_stats.expansions at which the next check for starving items is due */
+    int64_t next_check;
+    idle_columns idle;
+} schedule;
+
+/* Create the scheduler that `scheduler` names; NULL: the method's default scheduler. */
+rill_status schedule_create(rill_engine *e, const rill_chain_entry *scheduler);
+void schedule_destroy(schedule *s);
+/* The items in flight as a scheduler sees them; the view's budget is the setting, not the budget function's value. */
+rill_sched_view schedule_view(const rill_engine *e);
+/* Select a timestep's items from the idle items: at least one item, further ones within the budget and max_rows live
+ * hypotheses. Selects no item if none is idle, if the other timestep in progress leaves too few nodes, or if the only item
+ * failed. */
+rill_status schedule_select(rill_engine *e, timestep *t, int64_t max_rows);
+
+/* Statistics: the counters and seconds of a run, and the lower bound on the timesteps of a least-advanced schedule. */
+typedef struct statistics {
+    rill_context *ctx;
+    rill_stats total;
+    rill_seconds current; /* seconds of the current timestep */
+    /* start times of the timestep and of the current stage, by statistics_clock() */
+    double timestep_start, stage_start;
+    int64_t *depth_width; /* [n_depths] live candidates expanded at depth d: W_d of rill_stats.depth_bound */
+    size_t n_depths;
+} statistics;
+
+/* The system's monotonic clock, in seconds. */
+double statistics_clock(void);
+
+/* End a stage: add the time since the previous stage ended to *stage. The next stage starts now. (Reading the clock at
+ * both ends of each stage took a tenth of the engine's time.) */
+void statistics_end_stage(statistics *s, double *stage);
+void statistics_finish(statistics *s);
+/* Count the live candidates of the selected items. */
+rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
+void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
+/* Count an output that was added (1) or dropped (-1). */
+void statistics_count_output(statistics *s, const item_output *output, int change);
+/* Subtract an item's outputs from the counts, since the item leaves without outputs, or restarts. */
+void statistics_remove_item(statistics *s, const item *it);
+/* Write the first out->struct_size bytes of the statistics. `budget`: the budget of every timestep; 0: none, or it varies. */
+void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit *b, const reorder_buffer *o,
+                      int64_t budget, rill_stats *out);
+
+/* Tracing: calls the setup's trace function. All functions but tracer_item() are called only if there is one (`fn`), tracer_candidate()
+ * and tracer_output() only with `with_hypotheses`. */
+typedef struct tracer {
+    rill_trace_fn fn; /* NULL: no tracing */
+    void *user;
+    int32_t worker;       /* the engine's index among several workers */
+    int32_t n_heuristics; /* heuristics of the chain */
+    int with_hypotheses;  /* 1: trace every candidate; 0 without fn */
+} tracer;
+
+/* Record the beam width of each selected item: its live hypotheses before the timestep, all candidates after merging, and the
+ * entries of the new beam. Call tracer_committed() before finished items free their slots. */
+rill_status tracer_selected(const tracer *t, const items *all, timestep *step);
+void tracer_merged(timestep *step);
+void tracer_committed(const items *all, timestep *step);
+/* Reserve memory for a phase's candidates before merging. */
+rill_status tracer_reserve(timestep *step);
+/* Record that heuristic `link` dropped candidate j of selected item i. */
+void tracer_dropped(const tracer *t, timestep *step, int32_t link, int32_t i, int32_t j);
+/* Record the rill_trace_fate of candidate j of selected item i. `rank`: its rank in the new beam, or -1. */
+void tracer_candidate(timestep *step, int32_t i, int32_t j, int32_t rank, int32_t fate);
+/* Record a child that merging made an output, so that it never became a candidate. */
+void tracer_output(timestep *step, int32_t i, int32_t parent, int32_t action, double score);
+/* Trace the end of timestep `number` of the run. `seconds`: since the end of the previous timestep. */
+void tracer_timestep(const tracer *t, const timestep *step, int64_t number, const rill_seconds *seconds);
+/* Trace that an item was admitted, finished or restarted in timestep `number`. */
+void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
+                 rill_status status);
+
+/* Scorer states and input texts: the columns of rill_scorer_rows that a timestep's row_table does not have.
+ *
+ * Scorer states are stored by node id, like the domain's states: a node's scorer states live as long as the node
+ * (hyp_pool.h). */
+typedef struct scorer_states {
+    rill_context *ctx;
+    char *node_states; /* [nodes, chain.state_bytes] a node's states of all scorers are adjacent */
+    size_t node_states_bytes;
+    rill_columns memory;
+    /* Columns with one element per row of the timestep: the text of the row's input, and its length in bytes. */
+    const char **text;
+    size_t *length;
+    char *row_states; /* [rows, rill_scorer.state_bytes] states of the scorer being called */
+    size_t row_states_bytes;
+} scorer_states;
+
+void scorer_states_finish(scorer_states *s);
+/* Reserve memory for `nodes` nodes and for the rows, and look up the input texts of the rows. */
+rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes, const row_table *rows,
+                                const items *all, const input_queue *in);
 
 /* The capacities last passed to domain->reserve: ids of nodes and slots must be below them. */
 typedef struct rill__reserved {
@@ -124,29 +230,15 @@ rill_status engine_admit(rill_engine *e);
 /* With an asynchronous domain: encode inputs for the next refill while waiting for a score call. */
 rill_status engine_encode_ahead(rill_engine *e);
 /* Number of inputs that could be admitted, including inputs encoded ahead. */
-static inline int64_t engine_n_waiting(const rill_engine *e)
-{
-    return (int64_t)e->queue.n + e->items.n_ready + (e->input_source != NULL ? e->input_source->n_offered : 0);
-}
+int64_t engine_n_waiting(const rill_engine *e);
 /* Free an item with its hypotheses, slot and input; makes no result. */
 void engine_free_item(rill_engine *e, int32_t slot);
 /* Free the text and request of an input that was taken from the queue. */
 void engine_free_input(rill_engine *e, int32_t entry);
 /* Pass grown capacities to domain->reserve. */
 rill_status engine_reserve_domain(rill_engine *e);
-static inline rill_status engine_domain_status(rill_engine *e, rill_status status, const char *method)
-{
-    return rill__domain_status(e->ctx, e->domain, status, method);
-}
-
-/* decode_loop.c: admit, then continue until a timestep is complete. RILL_OK · RILL_AGAIN (nothing to do) · a failure */
-rill_status engine_run_timestep(rill_engine *e);
-
 /* expand.c: make the rows of the selected items for the timestep's phase, compute their states and collect their modifiers. */
 rill_status engine_expand(rill_engine *e, timestep *t);
-/* Get the choices of all rows from the domain. RILL_OK: done · RILL_AGAIN: an asynchronous score call was submitted; the next call of
- * engine_score() collects its result */
-rill_status engine_score(rill_engine *e, timestep *t);
 /* Append a row for the live beam entry `rank` of the selected item `index`. Its node (the id of its state) is allocated
  * later. Capacity for the row must be reserved. */
 void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
@@ -156,22 +248,76 @@ rill_status engine_step_rows(rill_engine *e, timestep *t);
 void engine_use_reserved_nodes(timestep *t, int64_t n);
 /* Rows [from, from + n) in the form that the domain sees. */
 rill_rows engine_domain_rows(const timestep *t, int32_t from, int32_t n);
+
+/* beam_search.c */
+void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info, int32_t group);
+void timestep_finish(timestep *t);
 /* Fail with the error that top-k checking found in the domain's result. */
 rill_status engine_fail_choices(rill_engine *e, const timestep *t);
+/* Wait for submitted calls whose results are no longer needed. */
+void engine_collect_pending(rill_engine *e);
 
-/* row_modifiers.c: build the phase's modifiers from the scorers and from the settings. */
-rill_status engine_make_modifiers(rill_engine *e, timestep *t);
-
-/* merge.c: reserve memory for everything that a phase may make from its choices, so that merging cannot fail half-way. */
+/* merge.c: merge the children of each selected item in rank order; in the last phase outputs leave the beam. */
+rill_status engine_merge(rill_engine *e, timestep *t, int last);
+/* Reserve memory for everything that a phase may make from its choices, so that merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t);
 /* Add to count[base + rank] how many children of each beam entry are among the best children of selected item i, whose entries begin at
  * `base` in row_of. */
 void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t base, int32_t *count);
-/* Merge the children of each selected item in rank order; in the last phase outputs leave the beam. */
-void engine_merge(rill_engine *e, timestep *t, int last);
+
+/* chain.c: apply the heuristics in order; the surviving candidates are compacted after each heuristic. Items' stop requests are or-ed into
+ * cands->stop. *pruned is the number of dropped candidates. */
+rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned);
+
+/* stop_criteria.c: when a hypothesis may end, when it leaves the beam as an output, and when an item stops, by the item's settings. The
+ * rules are steps 4, 6 and 7 of "One timestep of one item, exactly" in docs/algorithms.md, and docs/search.md. */
+/* Length limit of an input's hypotheses, in actions: from the settings, else from the input, else from the domain; at
+ * most the domain's max_positions. */
+int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input);
+/* The end rule of the item's rows in the next timestep. */
+rill_end_rule stop_end_rule(const item *it);
+/* Whether the next timestep is the item's last: live hypotheses end after it. */
+int stop_is_last_timestep(const item *it);
+
+/* The output that a hypothesis would be, with its length and final score, and without its `hyp`: a child of this timestep, by its path
+ * score and last action; an entry of the beam before the timestep; candidate j. A live hypothesis is truncated. */
+item_output stop_child_output(const item *it, double path_score, rill_terminal terminal);
+item_output stop_entry_output(const item *it, const beam_entry *entry);
+item_output stop_candidate_output(const item *it, const candidates *c, int32_t j);
 /* Add an output to an item; the item takes ownership of the output's hypothesis reference. The setting `keep` decides which outputs are
  * kept. engine_reserve_children() has reserved the memory. */
-void engine_add_output(rill_engine *e, item *it, const item_output *output);
+void stop_add_output(rill_engine *e, item *it, item_output output);
+
+/* For certificates (search/certify.c): record that the item abandons candidate j, ended or live. */
+void stop_abandon_candidate(const candidates *c, item *it, int32_t j);
+
+/* Limits for merging an item's children, in rank order. */
+typedef struct child_quota {
+    int32_t max_children; /* children considered */
+    int32_t max_live;     /* live children kept */
+    /* ended children among the first max_output_pos become outputs, later ended ones are dropped; not with only_leading */
+    int32_t max_output_pos;
+    /* 1: ended children before the first live child become outputs, later ended ones stay in the beam */
+    int only_leading;
+} child_quota;
+/* `last`: 1 in the last phase of a timestep; before it the best children stay, ended or not. */
+child_quota stop_child_quota(const item *it, int last);
+
+/* How many of `width` candidates stay in the beam. */
+int32_t stop_beam_width(const item *it, int32_t width);
+
+/* Whether an item stops after a timestep, and which of its candidates become outputs. */
+typedef enum stop_reason {
+    STOP_NOT,
+    STOP_ENOUGH,     /* no candidate becomes an output */
+    STOP_OUTPUT_ALL, /* all candidates become outputs, in rank order; live ones are truncated */
+    STOP_REQUESTED,  /* ended candidates become outputs; live ones only if the item has no output */
+} stop_reason;
+
+/* Decide whether an item stops. Criteria in order of precedence: enough outputs (the setting `stop`); no live candidate, or
+ * the length limit; a heuristic's stop (`requested`). Under at_limit "first" the length limit comes first. `best_live`: the
+ * best path score of a live candidate; RILL_SCORE_DEAD: none is live. */
+stop_reason stop_check_item(const item *it, double best_live, int requested);
 
 /* commit.c: the surviving candidates become the new beams; in the last phase items may stop. */
 rill_status engine_commit(rill_engine *e, timestep *t, int last);
@@ -196,6 +342,10 @@ rill_status engine_scorers_begin(rill_engine *e, rill_input *input, int32_t entr
 /* Returns RILL_AGAIN if a scorer asked for another search and the item has restarted. */
 rill_status engine_scorers_review(rill_engine *e, int32_t slot);
 void engine_scorers_done(rill_engine *e, const item *it);
+
+/* request_progress.c: after timestep `t`, call the progress callbacks of its items that continue. Call it only if some request has one.
+ *   RILL_OK · RILL_ERR_MEMORY · a failure of the domain's finalize() */
+rill_status progress_report(rill_engine *e, const timestep *t);
 
 /* finish.c: make the result of a finished item and free the item. Returns RILL_AGAIN if the item stays: it continues with exact search, or
  * a scorer made it restart. */
@@ -230,8 +380,6 @@ rill_status cancel_not_found(rill_context *ctx, int64_t id);
 rill_status engine_submit_failed(rill_engine *e, rill_status status, const char *message, void *user);
 /* Return the input's size by domain->measure, or the number of words if the domain has no measure(). */
 int64_t engine_measure(const rill_engine *e, const char *text, size_t length);
-/* Wait for submitted calls whose results are no longer needed. */
-void engine_collect_pending(rill_engine *e);
 /* Pass freed nodes to the domain's free(), so that their ids can be reused. */
 void engine_free_nodes(rill_engine *e);
 

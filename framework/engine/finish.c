@@ -1,6 +1,6 @@
 /* Finishing: convert an item's outputs to a result.
  *
- * Outputs are ordered by final score (stop_criteria.h); outputs with equal scores keep the order in which they were found. Only the n best
+ * Outputs are ordered by final score (stop_criteria.c); outputs with equal scores keep the order in which they were found. Only the n best
  * are finalized into texts, and with `distinct` also the duplicates, which are then dropped (output_writer.h). */
 #include <math.h>
 #include <stdio.h>

@@ -136,7 +136,7 @@ void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a)
 /* Free a hyp without references: release its hold on its state_parent's node, free its own node, and return the hyp to its chunk. */
 static void free_hyp(hyp_pool *f, hyp_arena *a, int32_t id)
 {
-    if (NODE(id) == HYP_NOT_STEPPED && STATE_PARENT(id) >= 0) hyp_pool_drop_hold(f, STATE_PARENT(id));
+    if (NODE(id) == HYP_NOT_STEPPED && STATE_PARENT(id) >= 0) hyp_pool_add_holds(f, STATE_PARENT(id), -1);
     if (NODE(id) >= 0) hyp_pool_free_node(f, id);
     if (id - a->chunk_start >= 0 && id - a->chunk_start < HYP_CHUNK) {
         a->unused |= UINT32_C(1) << (id - a->chunk_start);
@@ -179,6 +179,28 @@ void hyp_pool_release(hyp_pool *f, hyp_arena *a, int32_t hyp)
 }
 
 /* --- nodes -------------------------------------------------------------------------------------------------------- */
+
+void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node)
+{
+    const int32_t used = n < f->n_free_nodes ? n : f->n_free_nodes;
+    for (int32_t i = 0; i < n; i++) {
+        node[i] = i < used ? f->free_nodes[f->n_free_nodes - 1 - i] : f->node_top + i - used;
+        int32_t *hyp_state = f->hyp[hyp[i]].internal;
+        hyp_state[HYP_NODE] = node[i];
+        hyp_state[HYP_HOLDS]++;
+        if (hyp_state[HYP_STATE_PARENT] >= 0) __builtin_prefetch(&f->hyp[hyp_state[HYP_STATE_PARENT]], 1);
+    }
+    f->n_free_nodes -= used;
+    f->node_top += n - used;
+    f->n_nodes += n;
+    if (f->n_nodes > f->nodes_peak) f->nodes_peak = f->n_nodes;
+}
+
+void hyp_pool_mark_stepped(hyp_pool *f, const int32_t *hyp, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        if (STATE_PARENT(hyp[i]) >= 0) hyp_pool_add_holds(f, STATE_PARENT(hyp[i]), -1);
+}
 
 void hyp_pool_recycle_nodes(hyp_pool *f)
 {

@@ -145,41 +145,12 @@ static inline void hyp_pool_add_holds(hyp_pool *f, int32_t hyp, int32_t more)
         hyp_pool_free_node(f, hyp);
 }
 
-/* Parent mode: remove the hold that hyp_pool_assign_nodes() made. */
-static inline void hyp_pool_drop_hold(hyp_pool *f, int32_t hyp)
-{
-    hyp_pool_add_holds(f, hyp, -1);
-}
-
-/* Assign a reserved node, with one hold on it, to each of n live hyps. node: [n] receives the nodes. */
-static inline void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node)
-{
-    const int32_t used = n < f->n_free_nodes ? n : f->n_free_nodes;
-    for (int32_t i = 0; i < n; i++) {
-        node[i] = i < used ? f->free_nodes[f->n_free_nodes - 1 - i] : f->node_top + i - used;
-        int32_t *hyp_state = f->hyp[hyp[i]].internal;
-        hyp_state[HYP_NODE] = node[i];
-        hyp_state[HYP_HOLDS]++;
-        if (hyp_state[HYP_STATE_PARENT] >= 0) __builtin_prefetch(&f->hyp[hyp_state[HYP_STATE_PARENT]], 1);
-    }
-    f->n_free_nodes -= used;
-    f->node_top += n - used;
-    f->n_nodes += n;
-    if (f->n_nodes > f->nodes_peak) f->nodes_peak = f->n_nodes;
-}
-
-/* The state of `hyp` has been computed: release its hold on its state_parent's node. */
-static inline void hyp_pool_mark_stepped(hyp_pool *f, int32_t hyp)
-{
-    int32_t from = f->hyp[hyp].internal[HYP_STATE_PARENT];
-    if (from >= 0) hyp_pool_drop_hold(f, from);
-}
-
 /* The state of `hyp` will not be computed: give it no node, and release its hold on its state_parent's node. */
 static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 {
+    const int32_t from = f->hyp[hyp].internal[HYP_STATE_PARENT];
     f->hyp[hyp].internal[HYP_NODE] = HYP_NO_NODE;
-    hyp_pool_mark_stepped(f, hyp);
+    if (from >= 0) hyp_pool_add_holds(f, from, -1);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -196,6 +167,10 @@ static inline int32_t hyp_pool_node(const hyp_pool *f, int32_t hyp)
     return hyp >= 0 && f->hyp[hyp].internal[HYP_NODE] >= 0 ? f->hyp[hyp].internal[HYP_NODE] : RILL_NO_NODE;
 }
 
+/* Assign a reserved node, with one hold on it, to each of n live hyps. node: [n] receives the nodes. */
+void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node);
+/* The states of n hyps have been computed: release their holds on their state_parents' nodes. */
+void hyp_pool_mark_stepped(hyp_pool *f, const int32_t *hyp, int32_t n);
 /* Return `freed_nodes` to the pool; call once the domain has been told. */
 void hyp_pool_recycle_nodes(hyp_pool *f);
 

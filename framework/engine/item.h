@@ -47,6 +47,8 @@ typedef struct item {
     beam_entry *beam;                 /* [width] */
     /* [n_outputs] in the order in which they were found; with keep "best" a heap with the worst output on top */
     item_output *outputs;
+    int32_t
+        max_children; /* children that merging considers, per parent and per item: k, or 2k with finish "immediate" */
     int32_t width, n_live; /* beam entries; number of live ones */
     int32_t timestep;      /* timesteps completed: l_t */
     int32_t max_length;
@@ -54,6 +56,7 @@ typedef struct item {
     int32_t blocked_by; /* 1 + index of the last scorer that left a hypothesis without legal actions; 0: none */
     int64_t id;
     hyp_arena arena;
+    uint8_t blocks_ngrams;     /* 1: n-grams that repeat are blocked or penalised */
     uint8_t stop_requested;    /* 1: a heuristic stopped the item in an earlier phase of this timestep */
     uint8_t timed_out;         /* 1: the item's deadline has passed */
     uint8_t cancelled;         /* 1: the item was cancelled while busy or has failed: remove it after its timestep */
@@ -88,11 +91,11 @@ typedef struct items {
     /* All arrays are [memory.capacity]; all but free_slots are indexed by slot. */
     item *item;
     uint8_t *done;          /* the item has stopped and is to be finished */
-    uint8_t *busy;          /* 1: the item is in a timestep whose score call is in progress (decode_loop.c) */
+    uint8_t *busy;          /* 1: the item is in a timestep in progress (beam_search.c) */
     uint8_t *passed_over;   /* times that selection passed the item over; at RUNNING_MAX_SKIPS the item goes first */
-    int32_t *running_index; /* the item's index among the running items (running.h) */
+    int32_t *running_index; /* the item's index among the running items (running_items) */
     int32_t *free_slots;    /* a stack: free_slots[0, n_free_slots) */
-    int32_t n_free_slots, n_busy, n_cancelled;
+    int32_t n_free_slots, n_cancelled;
     int32_t n_ready, first_ready, last_ready; /* list of ready items, linked by `next_slot`, in order of admission */
 } items;
 
@@ -130,5 +133,45 @@ void items_push_ready_front(items *all, int32_t slot);
 void items_remove_ready(items *all, int32_t slot);
 /* Remove and return the first ready item; the list must not be empty. */
 int32_t items_pop_ready(items *all);
+
+/* Running items: the items in flight, in order of admission, with a column for everything that schedulers see.
+ *
+ * The columns are updated when an item changes, because gathering them from the items would cost cache misses. Invariant:
+ * items->running_index[slot[i]] == i. */
+typedef struct running_items {
+    rill_context *ctx;
+    rill_columns memory;
+    int32_t n;
+    int32_t *slot, *timestep, *width;
+    int64_t *id, *size, *refill_index;
+    uint8_t *marks;         /* bits RUNNING_TAKEN and RUNNING_NAMED; 0 between selections */
+    int32_t *order;         /* indexes of items, in the order that the scheduler chose */
+    int32_t *skipped_index; /* indexes of items skipped in the current selection */
+    int32_t n_overdue;      /* number of overdue items: these are selected first */
+} running_items;
+
+enum {
+    RUNNING_TAKEN = 1,     /* the item is selected for this timestep */
+    RUNNING_NAMED = 2,     /* the item occurs in the part of the scheduler's order read so far */
+    RUNNING_MAX_SKIPS = 8, /* an item passed over this many times is overdue */
+    /* an item not expanded for this many rounds is overdue too; a round is one expansion per live hypothesis in flight */
+    RUNNING_MAX_ROUNDS = 4
+};
+
+void running_finish(running_items *f);
+/* Number of live hypotheses of all items in flight. */
+int64_t running_n_live(const running_items *f);
+/* Reserve memory for `n` items. */
+rill_status running_reserve(running_items *f, size_t n);
+/* Append an item that was admitted by refill number `refill_index`. Memory must be reserved. */
+void running_append(running_items *f, items *all, int32_t slot, int64_t refill_index);
+/* Copy an item's new state after a timestep. */
+void running_update(running_items *f, const items *all, int32_t slot);
+/* Remove the item admitted last; returns its slot. */
+int32_t running_pop_last(running_items *f, items *all);
+/* Reset the number of times that an item was passed over, so that the item is not overdue. */
+void running_clear_overdue(running_items *f, items *all, int32_t slot);
+/* Move the item at index `from` to `to` <= from. */
+void running_move(running_items *f, items *all, int32_t to, int32_t from);
 
 #endif

@@ -12,12 +12,107 @@
  *
  * A variant of the search may choose the children (search_variant.choose); its list is then processed in place of the heap.
  *
- * Divisions: the heap · taking a child · the pass. */
+ * Divisions: memory · the heap · taking a child · the pass. */
 #include <math.h>
 
 #include "engine_internal.h"
 
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+#define CARVE(pointer, n) (pointer) = rill_carve(c, (n), sizeof *(pointer))
+
+/* Assign the arrays that depend on the number of children their places in child_block. */
+static void lay_out_children(timestep *t, rill_carver *c, const children_size *size)
+{
+    candidates *k = &t->candidates;
+    const size_t n_items = size->items, n = size->candidates;
+    CARVE(k->offset, n_items + 1);
+    CARVE(k->item_id, n_items);
+    CARVE(k->k, n_items);
+    CARVE(k->timestep, n_items);
+    CARVE(k->n_outputs, n_items);
+    CARVE(k->min_kept, n_items);
+    CARVE(k->best_output_score, n_items);
+    CARVE(k->best_path_score, n_items);
+    CARVE(k->stop, n_items);
+    CARVE(k->marked_width, n_items);
+    CARVE(k->marked_stop, n_items);
+    CARVE(k->instances, n_items);
+    CARVE(k->part_offset, n_items + 1);
+    CARVE(k->path_score, n);
+    CARVE(k->action_logp, n);
+    CARVE(k->action_score, n);
+    CARVE(k->parent_rank, n);
+    CARVE(k->group, n);
+    CARVE(k->action, n);
+    CARVE(k->hyp, n);
+    CARVE(k->terminal, n);
+    CARVE(k->ended, n);
+    CARVE(k->keep, n);
+    CARVE(t->heads, size->max_width);
+    CARVE(t->heap, size->max_width + 1);
+    CARVE(t->child_counts, size->max_width);
+    CARVE(t->old_beam, size->max_width);
+    CARVE(t->released, size->entries);
+    t->scratch = rill_carve(c, size->scratch, 1);
+}
+
+static rill_status reserve_arrays(timestep *t, const children_size *need)
+{
+    const children_size old = t->capacity;
+    const children_size capacity = {.items = rill__grown(old.items, need->items),
+                                    .candidates = rill__grown(old.candidates, need->candidates),
+                                    .entries = rill__grown(old.entries, need->entries),
+                                    .max_width = rill__grown(old.max_width, need->max_width),
+                                    .scratch = rill__grown(old.scratch, need->scratch)};
+    rill_carver carver = {0};
+    if (memcmp(&capacity, &old, sizeof capacity) == 0) return RILL_OK;
+    t->capacity = (children_size){0};
+    lay_out_children(t, &carver, &capacity);
+    RILL__TRY(rill_carve_reserve(t->ctx, &t->child_block, &t->child_bytes, &carver));
+    lay_out_children(t, &carver, &capacity);
+    t->capacity = capacity;
+    return RILL_OK;
+}
+
+rill_status engine_reserve_children(rill_engine *e, timestep *t)
+{
+    enum { FIRST_OUTPUTS = 24 };
+    const int32_t stride = t->rounds[0].topk.choices.stride;
+    children_size need = {.items = (size_t)t->n};
+    for (int32_t i = 0; i < t->n; i++) {
+        item *it = &e->items.item[t->selected[i]];
+        int64_t n_children = (int64_t)it->n_live * stride + (it->width - it->n_live), limit = it->max_children;
+        need.entries += (size_t)it->width;
+        if ((size_t)it->width > need.max_width) need.max_width = (size_t)it->width;
+        FOR_VARIANTS (v, it->variants | t->modifier_variants, reserve) v->reserve(it, stride, &n_children, &need);
+        if (n_children > limit) n_children = limit;
+        need.candidates += (size_t)n_children;
+        /* Twice n_children: outputs of this merge, and outputs added if the item stops now. Plus one: a variant's before_outputs(). */
+        const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
+        if (outputs > it->outputs_capacity) /* some slack while beams still widen */
+            RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));
+    }
+    RILL__TRY(reserve_arrays(t, &need));
+    return hyp_pool_reserve(&e->hyps, (int64_t)need.candidates + t->n, t->n);
+}
+
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
+
+int merge_head_compare(const void *left, const void *right)
+{
+    const merge_head *a = left, *b = right;
+    if (a->path_score != b->path_score) return a->path_score > b->path_score ? -1 : 1;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    if (a->choice != b->choice) return a->choice < b->choice ? -1 : 1;
+    return (a->bank > b->bank) - (a->bank < b->bank); /* two groups chose the same child */
+}
+
+int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out)
+{
+    const int second = row >= t->second_row;
+    return topk_next(&t->rounds[second].topk, second ? row - t->second_row : row, next, out);
+}
 
 /* The rank order, without branches, since the outcome is unpredictable. */
 static inline int ranks_before(const merge_key *a, const merge_key *b)
@@ -55,22 +150,17 @@ typedef struct merge {
     int certify;          /* record abandoned children (item_abandon_path()) */
 } merge;
 
-/* The row of the item's first entry that has one. If the timestep has row_of, `row` is not advanced, and rows are read from
- * m->rows; the rows of an item whose children a variant chooses are adjacent nevertheless. */
-static int32_t first_row(const merge *m, const int32_t *row)
+/* Let a variant choose the item's children. Returns their number; VARIANT_BY_SCORE: no variant does. If the timestep has row_of, `row` is
+ * not advanced, and rows are read from m->rows; the rows of an item whose children a variant chooses are adjacent nevertheless. */
+static int32_t choose_by_variant(const merge *m, int32_t row)
 {
     int32_t rank = 0;
-    if (m->rows == NULL) return *row;
-    if (m->it->width == 0) return 0;
-    while (rank < m->it->width - 1 && m->rows[rank] == NO_ROW) rank++;
-    return m->rows[rank];
-}
-
-/* Let a variant choose the item's children. Returns their number; VARIANT_BY_SCORE: no variant does. */
-static int32_t choose_by_variant(const merge *m, int32_t first)
-{
+    if (m->rows != NULL && m->it->width > 0) {
+        while (rank < m->it->width - 1 && m->rows[rank] == NO_ROW) rank++;
+        row = m->rows[rank];
+    }
     FOR_VARIANTS (v, m->it->variants | m->t->modifier_variants, choose) {
-        const int32_t n = v->choose(m->t, m->it, first);
+        const int32_t n = v->choose(m->t, m->it, row);
         if (n != VARIANT_BY_SCORE) return n;
     }
     return VARIANT_BY_SCORE;
@@ -108,13 +198,16 @@ static void make_heap(merge *m, int32_t *row)
     if (n > 0) m->head = &m->t->heads[heap[0].rank];
 }
 
+/* Make the item's first head. Without m->rows `row` is the item's first row and is advanced past its last one. */
 static void begin_children(merge *m, int32_t *row)
 {
     m->head = m->t->heads;
     m->heap = m->t->heap;
-    m->head_taken = 0;
-    m->n_heap = choose_by_variant(m, first_row(m, row));
-    m->is_list = m->n_heap != VARIANT_BY_SCORE;
+    m->head_taken = m->is_list = 0;
+    if ((m->it->variants | m->t->modifier_variants) != 0) {
+        m->n_heap = choose_by_variant(m, *row);
+        m->is_list = m->n_heap != VARIANT_BY_SCORE;
+    }
     /* nothing bounds what a variant's list, such as that of banks, leaves out */
     if (m->is_list && m->certify) item_abandon_output(m->it, INFINITY);
     if (!m->is_list)
@@ -125,111 +218,47 @@ static void begin_children(merge *m, int32_t *row)
 
 /* --- taking a child ----------------------------------------------------------------------------------------------- */
 
-/* Replace the head by its parent's next child. */
-static inline void advance(merge *m)
+/* Whether a head is left, after replacing a head that was taken by its parent's next child. Heads are advanced lazily, so that no choice
+ * after the last one needed is read. */
+static int has_head(merge *m)
 {
     merge_head *head = m->head;
     merge_key *heap = m->heap;
+    if (!m->head_taken) return m->n_heap > 0;
     m->head_taken = 0;
     if (m->is_list) {
         m->head++;
-        m->n_heap--;
-        return;
+        return --m->n_heap > 0;
     }
-    const int more = head->row >= 0 && timestep_next_choice(m->t, head->row, ++head->choice, &head->child);
-    if (more) {
+    if (head->row >= 0 && timestep_next_choice(m->t, head->row, ++head->choice, &head->child)) {
         head->path_score = m->it->beam[head->rank].path_score + (double)head->child.score;
         sift_down(heap, m->n_heap, 0, head->path_score, head->rank);
     } else {
         const merge_key last = heap[--m->n_heap];
-        if (m->n_heap == 0) return;
+        if (m->n_heap == 0) return 0;
         heap[m->n_heap] = (merge_key){RILL_SCORE_DEAD, INT32_MAX};
         sift_down(heap, m->n_heap, 0, last.score, last.rank);
     }
     m->head = &m->t->heads[heap[0].rank];
-}
-
-/* Whether a head is left. Heads are advanced lazily, so that no choice after the last one needed is read. */
-static int has_head(merge *m)
-{
-    if (m->head_taken) advance(m);
-    return m->n_heap > 0;
-}
-
-/* Keep an output if it is among the stop_after best, which form a heap with the worst on top. If that leaves an output over, the new one
- * or an old one, write it to *out and return 1; else return 0. */
-static int keep_best_output(item *it, const item_output *output, item_output *out)
-{
-    item_output *heap = it->outputs;
-    int32_t index = it->n_outputs;
-    if (index < it->settings->stop_after) {
-        it->n_outputs++;
-        for (; index > 0 && item_output_compare(&heap[(index - 1) / 2], output) < 0; index = (index - 1) / 2)
-            heap[index] = heap[(index - 1) / 2];
-        heap[index] = *output;
-        return 0;
-    }
-    *out = *output;
-    if (item_output_compare(output, heap) > 0) return 1;
-    *out = heap[0];
-    index = 0;
-    for (int32_t child; (child = 2 * index + 1) < it->n_outputs; index = child) {
-        if (child + 1 < it->n_outputs && item_output_compare(&heap[child + 1], &heap[child]) > 0) child++;
-        if (item_output_compare(&heap[child], output) < 0) break;
-        heap[index] = heap[child];
-    }
-    heap[index] = *output;
     return 1;
 }
 
-void engine_add_output(rill_engine *e, item *it, const item_output *new_output)
+/* The output that the head, an ended child, would be. */
+static item_output head_output(const merge *m)
 {
-    item_output output_copy = *new_output, removed = output_copy;
-    const item_output *output = &output_copy;
-    int dropped = 0;
-    if (output->truncated && it->settings->require_end) {
-        it->dropped_truncated = 1;
-        hyp_pool_release(&e->hyps, &it->arena, output->hyp);
-        return;
-    }
-    output_copy.order = removed.order = it->n_outputs_made++;
-    if (output->path_score > it->best_output_score) it->best_output_score = output->path_score;
-    statistics_count_output(&e->statistics, output, 1);
-    if (it->settings->keep == RILL_KEEP_BEST)
-        dropped = keep_best_output(it, output, &removed);
-    else if (it->settings->keep == RILL_KEEP_FIRST && it->n_outputs >= it->settings->stop_after)
-        dropped = 1;
-    else
-        it->outputs[it->n_outputs++] = *output;
-    if (!dropped) return;
-    item_abandon_output(it, removed.final_score);
-    statistics_count_output(&e->statistics, &removed, -1);
-    hyp_pool_release(&e->hyps, &it->arena, removed.hyp);
+    if (m->head->row < 0) return stop_entry_output(m->it, &m->it->beam[m->head->rank]);
+    return stop_child_output(m->it, m->head->path_score, m->head->child.terminal);
 }
 
-static int32_t head_length(const merge *m)
-{
-    const merge_head *head = m->head;
-    return head->row < 0 ? m->it->beam[head->rank].length : m->it->timestep + (head->child.terminal != RILL_END);
-}
-
-/* Drop the head, an ended child that becomes neither an output nor a candidate, and record its final score for certificates. */
-static void abandon_head(const merge *m)
-{
-    if (!m->certify) return;
-    const item_output output = stop_make_output(m->it->settings, m->head->path_score, -1, head_length(m), 0,
-                                                m->head->child.terminal == RILL_END);
-    item_abandon_output(m->it, output.final_score);
-}
-
-/* Record the children that were not taken as abandoned. Recording the heads suffices: no later child of a parent scores more. */
+/* For certificates: record the children that were not taken as abandoned. Recording the heads suffices: no later child of a parent scores
+ * more. */
 static void abandon_rest(merge *m)
 {
-    if (!m->certify || m->is_list || !has_head(m)) return;
+    if (m->is_list || !has_head(m)) return;
     for (int32_t i = 0; i < m->n_heap; i++) {
         m->head = &m->t->heads[m->heap[i].rank];
         if (m->head->row < 0)
-            abandon_head(m);
+            item_abandon_output(m->it, head_output(m).final_score);
         else
             item_abandon_path(m->it, m->head->path_score);
     }
@@ -242,18 +271,16 @@ static void pop_output(merge *m)
     const merge_head *head = m->head;
     const topk_choice *child = &head->child;
     beam_entry *entry = &m->it->beam[head->rank];
-    int32_t hyp = entry->hyp;
-    const int32_t length = head_length(m);
+    item_output output = head_output(m);
+    output.hyp = entry->hyp;
+    output.group = head->bank;
     if (head->row >= 0)
-        hyp = hyp_pool_add(&e->hyps, &m->it->arena, hyp, m->it->beam[entry->state_rank].hyp, child->action, child->logp,
-                           child->score, 0);
+        output.hyp = hyp_pool_add(&e->hyps, &m->it->arena, entry->hyp, m->it->beam[entry->state_rank].hyp,
+                                  child->action, child->logp, child->score, 0);
     else
         entry->hyp = -1;
-    item_output output = stop_make_output(m->it->settings, head->path_score, hyp, length, 0,
-                                          child->terminal == RILL_END);
-    output.group = head->bank;
     if (e->tracer.with_hypotheses) tracer_output(m->t, m->item_index, head->rank, child->action, head->path_score);
-    engine_add_output(e, m->it, &output);
+    stop_add_output(e, m->it, output);
 }
 
 static void append_candidate(merge *m)
@@ -275,16 +302,9 @@ static void append_candidate(merge *m)
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
-/* In all phases but the last the best children stay, ended or not. */
-static child_quota phase_quota(const item *it, int last)
-{
-    if (last) return stop_child_quota(it);
-    return (child_quota){.max_children = rill__max_children(it->settings), .max_live = INT32_MAX, .only_leading = 1};
-}
-
 static void merge_children(merge *m, int last)
 {
-    const child_quota quota = phase_quota(m->it, last);
+    const child_quota quota = stop_child_quota(m->it, last);
     int32_t live = 0, popped = 0;
     int leading = last; /* 1: the phase is the last, and all children so far have ended */
     for (; popped < quota.max_children && live < quota.max_live && has_head(m); popped++) {
@@ -295,34 +315,11 @@ static void merge_children(merge *m, int last)
             append_candidate(m);
         else if (quota.only_leading || popped < quota.max_output_pos)
             pop_output(m);
-        else
-            abandon_head(m);
+        else if (m->certify)
+            item_abandon_output(m->it, head_output(m).final_score); /* neither an output nor a candidate */
         live += is_live;
         m->head_taken = 1;
     }
-}
-
-rill_status engine_reserve_children(rill_engine *e, timestep *t)
-{
-    enum { FIRST_OUTPUTS = 24 };
-    const int32_t stride = t->rounds[0].topk.choices.stride;
-    children_size need = {.items = (size_t)t->n};
-    for (int32_t i = 0; i < t->n; i++) {
-        item *it = &e->items.item[t->selected[i]];
-        int64_t n_children = (int64_t)it->n_live * stride + (it->width - it->n_live),
-                limit = rill__max_children(it->settings);
-        need.entries += (size_t)it->width;
-        children_need_width(&need, (size_t)it->width);
-        FOR_VARIANTS (v, it->variants | t->modifier_variants, reserve) v->reserve(it, stride, &n_children, &need);
-        if (n_children > limit) n_children = limit;
-        need.candidates += (size_t)n_children;
-        /* Twice n_children: outputs of this merge, and outputs added if the item stops now. Plus one: a variant's before_outputs(). */
-        const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
-        if (outputs > it->outputs_capacity) /* some slack while beams still widen */
-            RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));
-    }
-    RILL__TRY(timestep_reserve_children(t, &need));
-    return hyp_pool_reserve(&e->hyps, (int64_t)need.candidates + t->n, t->n);
 }
 
 /* Set the per-item columns for heuristics. `end`: end of the item's candidates; `chosen`: 1: not by score alone (choose_by_variant()). */
@@ -341,7 +338,7 @@ static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t e
     c->stop[i] = it->stop_requested; /* set in an earlier phase */
 }
 
-/* Start merging the item with index i; `base` is the number of entries of earlier items. */
+/* Start merging selected item i, whose entries begin at `base` in row_of. */
 static void begin_item(merge *m, int32_t i, int32_t base)
 {
     m->item_index = i;
@@ -353,38 +350,43 @@ static void begin_item(merge *m, int32_t i, int32_t base)
 void engine_count_best_children(rill_engine *e, timestep *t, int32_t i, int32_t base, int32_t *count)
 {
     merge m = {.e = e, .t = t};
+    int32_t row = 0;
     begin_item(&m, i, base);
-    begin_children(&m, NULL);
-    for (int32_t n_left = rill__max_children(m.it->settings); n_left > 0 && has_head(&m); n_left--) {
+    begin_children(&m, &row);
+    for (int32_t n_left = m.it->max_children; n_left > 0 && has_head(&m); n_left--) {
         count[base + m.head->rank]++;
         m.head_taken = 1;
     }
 }
 
-static void merge_item(merge *m, int32_t *row, int last)
-{
-    FOR_VARIANTS (v, last ? m->it->variants : 0, read_choices) v->read_choices(m->e, m->t, m->it, m->rows, *row);
-    begin_children(m, row);
-    merge_children(m, last);
-    abandon_rest(m);
-}
-
-void engine_merge(rill_engine *e, timestep *t, int last)
+rill_status engine_merge(rill_engine *e, timestep *t, int last)
 {
     merge m = {.e = e, .t = t, .certify = e->settings.certify};
     int32_t row = 0, base = 0;
+    engine_use_reserved_nodes(t, t->spare_nodes);
+    RILL__TRY(engine_reserve_children(e, t));
+    FOR_VARIANTS (v, t->variants, before_merge) RILL__TRY(v->before_merge(e, t, last));
+    if (e->tracer.with_hypotheses) RILL__TRY(tracer_reserve(t));
     t->candidates.n = t->n;
     for (int32_t i = 0; i < t->n; i++) {
         begin_item(&m, i, base);
         if (i + 1 < t->n) __builtin_prefetch(e->items.item[t->selected[i + 1]].beam);
         base += m.it->width;
         t->candidates.offset[i] = m.n_candidates;
-        if (m.it->owner != NULL)
+        if (m.it->owner != NULL) {
             row += m.it->first_phase <= t->phase ? m.it->n_live : 0;
-        else
-            merge_item(&m, &row, last);
+        } else {
+            FOR_VARIANTS (v, last ? m.it->variants : 0, read_choices) v->read_choices(e, t, m.it, m.rows, row);
+            begin_children(&m, &row);
+            merge_children(&m, last);
+            if (m.certify) abandon_rest(&m);
+        }
         set_item_columns(&t->candidates, i, m.it, m.n_candidates, m.is_list);
     }
     t->candidates.offset[t->n] = m.n_candidates;
     e->statistics.total.candidates += m.n_candidates;
+    if (t->rounds[0].topk.error != NULL || t->rounds[t->round].topk.error != NULL) return engine_fail_choices(e, t);
+    if (e->tracer.fn != NULL) tracer_merged(t);
+    statistics_end_stage(&e->statistics, &e->statistics.current.select);
+    return RILL_OK;
 }

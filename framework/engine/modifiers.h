@@ -76,7 +76,7 @@ struct rill_modifiers {
     int32_t *n_banks, *default_bank;
     int32_t *blocked_by;
     rill_columns row_memory; /* memory block of the arrays above */
-    uint64_t *seen;          /* [seen_words] a bit per action, all 0 between uses (row_modifiers.c) */
+    uint64_t *seen;          /* [seen_words] a bit per action, all 0 between uses (expand.c) */
     size_t seen_words;
     int has_end_rule, has_reward, has_end_reward, has_allow, has_limit, has_factor, has_banks, has_blocked_by;
 };

@@ -7,9 +7,17 @@
 #ifndef RILL_OUTPUT_WRITER_H
 #define RILL_OUTPUT_WRITER_H
 
-#include "backtrace.h"
+#include "item.h"
 #include "reorder_buffer.h"
 #include "rill/domain.h"
+
+/* Memory of the hypothesis that domains see. */
+typedef struct backtrace_buffer {
+    rill_context *ctx;
+    rill_columns memory;
+    int32_t *action, *node;
+    float *logp, *score;
+} backtrace_buffer;
 
 typedef struct output_writer {
     rill_context *ctx;
@@ -20,6 +28,13 @@ typedef struct output_writer {
     int is_deferred; /* 1: results leave the engine without texts, which another thread writes */
     backtrace_buffer backtrace;
 } output_writer;
+
+void backtrace_finish(backtrace_buffer *u);
+/* Backtrace: write the hypothesis of an output of the item in `slot` to *hypothesis, oldest action first, for a domain with `phases`
+ * phases. Its arrays are in `u` and valid until the next call.
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
+                             int32_t phases, rill_hypothesis *hypothesis);
 
 /* Append the text of a hypothesis, NUL-terminated, and its fields; set out->text_bytes. `text` already holds the texts of
  * outputs[0, n). With `distinct`, if one of these texts is equal to the new one, nothing is appended and *is_new is 0.

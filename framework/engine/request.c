@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "engine_internal.h"
 #include "search_variant.h"
-#include "statistics.h"
 
 void requests_init(requests *all, rill_context *ctx, const rill_engine_setup *setup)
 {

@@ -1,10 +1,10 @@
-/* Progress reports; request_progress.h.
+/* Progress reports.
  *
  * The final part of a report is the common prefix of all hypotheses that may still become outputs: those in the beam, the
  * outputs found so far and the best ended hypothesis. Later hypotheses extend these, so the prefix never becomes shorter
  * during a search. Nothing is final in exact search, or with a scorer that may have the input decoded again
  * (rill_scorer.found). A preempted item repeats its earlier timesteps, which are not reported again. */
-#include "request_progress.h"
+#include "engine_internal.h"
 
 typedef struct hyp_path {
     int32_t hyp;

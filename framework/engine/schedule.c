@@ -61,16 +61,14 @@ rill_sched_view schedule_view(const rill_engine *e)
     };
 }
 
-/* The items to select from: all in flight, or the idle ones while some are busy. */
-static rill_status view_of_idle(rill_engine *e, rill_sched_view *view)
+/* Reduce the view to the idle items. */
+static rill_status view_idle(rill_engine *e, rill_sched_view *view)
 {
     idle_columns *s = &e->schedule.idle;
     const running_items *f = &e->running;
     const rill_array columns[] = {RILL_ARRAY(s->running_index), RILL_ARRAY(s->timestep),
                                   RILL_ARRAY(s->width),         RILL_ARRAY(s->id),
                                   RILL_ARRAY(s->size),          RILL_ARRAY(s->refill_index)};
-    *view = schedule_view(e);
-    if (e->items.n_busy == 0) return RILL_OK;
     RILL__TRY(rill_columns_grow(e->ctx, &s->memory, (size_t)f->n, columns, sizeof columns / sizeof *columns,
                                 "items in flight"));
     view->n = 0;
@@ -99,6 +97,7 @@ static rill_status view_of_idle(rill_engine *e, rill_sched_view *view)
 typedef struct selection {
     rill_engine *e;
     timestep *t;
+    int any_busy;                     /* 1: some items are busy, and the view lists only the idle ones */
     int64_t budget_left;              /* hypotheses that still fit in the budget */
     int32_t n_skipped, n_passed_over; /* items skipped; skipped items that precede the last taken item */
     int32_t n_first;                  /* overdue items taken first */
@@ -155,7 +154,6 @@ static void mark_neglected(rill_engine *e)
 /* The budget of this timestep, from the setting or the user's function. */
 static rill_status set_budget(rill_engine *e, rill_sched_view *view)
 {
-    if (e->schedule.budget == NULL) return RILL_OK;
     int32_t budget = view->budget;
     rill_error_clear(e->ctx);
     rill_status status = e->schedule.budget(e->schedule.budget_user, view, &budget);
@@ -197,7 +195,7 @@ static rill_status consider_listed(selection *p, int32_t n, int32_t count)
     rill_status status = RILL_OK;
     for (; status >= 0 && n_looked < count && p->budget_left > 0; n_looked++) {
         const int32_t named = f->order[n_looked], is_valid = named >= 0 && named < n;
-        const int32_t index = is_valid && e->items.n_busy > 0 ? e->schedule.idle.running_index[named] : named;
+        const int32_t index = is_valid && p->any_busy ? e->schedule.idle.running_index[named] : named;
         if (!is_valid)
             status = rill_fail(e->ctx, RILL_ERR_PLUGIN, "scheduler %s chose item %d, which is not one of %d in flight",
                                e->schedule.scheduler->name, named, n);
@@ -242,7 +240,7 @@ static rill_status select_oldest(selection *p, int64_t budget)
     memory_limit_shrink_window(e);
     RILL__TRY(memory_limit_preempt(e));
     p->t->n = 0;
-    *p = (selection){.e = e, .t = p->t, .budget_left = budget};
+    *p = (selection){.e = e, .t = p->t, .any_busy = p->any_busy, .budget_left = budget};
     int64_t free_nodes = memory_limit_free_nodes(e);
     for (int32_t i = 0; i < e->running.n && p->budget_left > 0; i++) {
         int64_t need = memory_limit_max_nodes(e, e->running.slot[i]);
@@ -259,9 +257,9 @@ static rill_status reserve_nodes(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
     if (max_nodes_needed(p) > memory_limit_free_nodes(e)) {
-        if (e->timesteps[!p->t->group].active) {
+        if (p->any_busy) {
             clear_marks_of(p);
-            *p = (selection){.e = e, .t = p->t};
+            *p = (selection){.e = e, .t = p->t, .any_busy = p->any_busy};
             p->t->n = 0;
             return RILL_OK;
         }
@@ -274,15 +272,17 @@ static rill_status reserve_nodes(selection *p, int64_t budget)
 rill_status schedule_select(rill_engine *e, timestep *t, int64_t max_rows)
 {
     int32_t count;
-    rill_sched_view view;
+    rill_sched_view view = schedule_view(e);
     RILL__TRY(RILL__GROW(e->ctx, t->selected, t->selected_capacity, (size_t)e->running.n, "items in flight"));
-    RILL__TRY(view_of_idle(e, &view));
+    /* the items of the other timestep, if it is in progress, are busy, and the rest is idle */
+    const int any_busy = e->timesteps[!t->group].state != TIMESTEP_FREE;
+    if (any_busy) RILL__TRY(view_idle(e, &view));
     t->n = 0;
     if (view.n == 0) return RILL_OK;
-    RILL__TRY(set_budget(e, &view));
+    if (e->schedule.budget != NULL) RILL__TRY(set_budget(e, &view));
     RILL__TRY(call_scheduler(e, &view, &count));
     int64_t budget = view.budget > 0 && view.budget < max_rows ? view.budget : max_rows;
-    selection p = {.e = e, .t = t, .budget_left = budget};
+    selection p = {.e = e, .t = t, .any_busy = any_busy, .budget_left = budget};
     mark_neglected(e);
     if (e->running.n_overdue > 0) consider_overdue_items(&p);
     RILL__TRY(consider_listed(&p, view.n, count));

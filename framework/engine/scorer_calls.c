@@ -8,12 +8,87 @@
  * found() may request that an input is decoded again. The item then stays in flight and restarts from its encoded input. The new search
  * depends only on the input and on what scorers have stored for it, so the schedule does not change the result.
  *
- * Divisions: the calls for rows · checking · inputs and outputs. */
+ * Divisions: scorers' states · the calls for rows · checking · inputs and outputs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine_internal.h"
+
+/* --- scorers' states ----------------------------------------------------------------------------------------------- */
+
+void scorer_states_finish(scorer_states *s)
+{
+    rill_free(s->ctx, s->node_states, s->node_states_bytes);
+    rill_free(s->ctx, s->row_states, s->row_states_bytes);
+    rill_columns_free(s->ctx, &s->memory);
+}
+
+static size_t max_state_bytes(const chain *c)
+{
+    size_t max_bytes = 0;
+    for (int32_t i = c->n_heuristics; i < c->n; i++)
+        if (c->link[i].scorer->state_bytes > max_bytes) max_bytes = c->link[i].scorer->state_bytes;
+    return max_bytes;
+}
+
+rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes, const row_table *rows,
+                                const items *all, const input_queue *in)
+{
+    const rill_array columns[] = {RILL_ARRAY(s->text), RILL_ARRAY(s->length)};
+    RILL__TRY(rill_columns_grow(s->ctx, &s->memory, (size_t)rows->n, columns, 2, "what scorers see"));
+    for (int32_t i = 0; i < rows->n; i++) {
+        const queued_input *entry = &in->entries[all->item[rows->slot[i]].queue_entry];
+        s->text[i] = entry->text;
+        s->length[i] = entry->length;
+    }
+    if (c->state_bytes == 0) return RILL_OK;
+    RILL__TRY(RILL__GROW(s->ctx, s->row_states, s->row_states_bytes, (size_t)rows->n * max_state_bytes(c),
+                         "scorers' states"));
+    return RILL__GROW(s->ctx, s->node_states, s->node_states_bytes, (size_t)nodes * c->state_bytes, "scorers' states");
+}
+
+static char *node_state(const scorer_states *s, const chain *c, const chain_link *link, int32_t node)
+{
+    return s->node_states + (size_t)node * c->state_bytes + link->state_offset;
+}
+
+/* Before a scorer's call: copy the scorer's states of the parents of rows [first, first + n) to row_states; zeros for a row
+ * without a parent. Returns row_states, or NULL if the scorer has no state. */
+static void *gather_states(scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
+                           int32_t first, int32_t n)
+{
+    const size_t bytes = link->scorer->state_bytes;
+    if (bytes == 0) return NULL;
+    for (int32_t i = 0; i < n; i++) {
+        int32_t parent = rows->state_parent[first + i];
+        if (parent >= 0)
+            memcpy(s->row_states + (size_t)i * bytes, node_state(s, c, link, parent), bytes);
+        else
+            memset(s->row_states + (size_t)i * bytes, 0, bytes);
+    }
+    return s->row_states;
+}
+
+/* After the call: store the states that the scorer wrote to row_states at the nodes of the rows. */
+static void keep_states(scorer_states *s, const chain *c, const chain_link *link, const row_table *rows, int32_t first,
+                        int32_t n)
+{
+    size_t bytes = link->scorer->state_bytes;
+    for (int32_t i = 0; i < n && bytes > 0; i++)
+        memcpy(node_state(s, c, link, rows->node[first + i]), s->row_states + (size_t)i * bytes, bytes);
+}
+
+/* After a second call for the setting `check`: whether row_states equals the states stored at the nodes of the rows. */
+static int same_states(const scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
+                       int32_t first, int32_t n)
+{
+    size_t bytes = link->scorer->state_bytes;
+    for (int32_t i = 0; i < n && bytes > 0; i++)
+        if (memcmp(node_state(s, c, link, rows->node[first + i]), s->row_states + (size_t)i * bytes, bytes) != 0)
+            return 0;
+    return 1;
+}
 
 /* --- the calls for rows ------------------------------------------------------------------------------------------- */
 
@@ -94,13 +169,13 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
 {
     const chain_link *link = &e->chain.link[e->chain.n_heuristics + i];
     rill_scorer_rows rows = engine_scorer_rows(e, t, first, next - first);
-    rows.state = scorer_states_gather(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n);
+    rows.state = gather_states(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n);
     b->first_row = first - from;
     b->n_scorer_rows = next - first;
     RILL__TRY(call_scorer(e, b, i, row_instance(e, t, i, first), &rows));
     if (b != &e->check_modifiers)
-        scorer_states_keep(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n);
-    else if (!scorer_states_same(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n))
+        keep_states(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n);
+    else if (!same_states(&e->scorer_states, &e->chain, link, &t->rows, first, rows.n))
         return fail_not_independent(e, t, first);
     return RILL_OK;
 }

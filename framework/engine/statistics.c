@@ -1,5 +1,21 @@
-/* Statistics; statistics.h. */
-#include "statistics.h"
+/* Statistics (engine_internal.h). */
+#include <time.h>
+
+#include "engine_internal.h"
+
+double statistics_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void statistics_end_stage(statistics *s, double *stage)
+{
+    const double now = statistics_clock();
+    *stage += now - s->stage_start;
+    s->stage_start = now;
+}
 
 void statistics_finish(statistics *s)
 {

@@ -1,7 +1,11 @@
-/* Stop criteria; stop_criteria.h. */
-#include "stop_criteria.h"
-
+/* Stop criteria (engine_internal.h).
+ *
+ * Divisions: lengths · outputs · limits of a timestep · stopping. */
 #include <math.h>
+
+#include "engine_internal.h"
+
+/* --- lengths ------------------------------------------------------------------------------------------------------ */
 
 int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, const rill_input *input)
 {
@@ -37,34 +41,108 @@ double rill_settings_rank(const rill_settings *s, double score, int32_t length)
     return alpha == 0 ? score : score / pow(length > 0 ? length : 1, alpha);
 }
 
-item_output stop_make_output(const rill_settings *s, double score, int32_t hyp, int32_t length, int truncated, int end)
+/* --- outputs ------------------------------------------------------------------------------------------------------ */
+
+/* `end`: the output has an end action, or counts as if it had one (at_limit "end-free"). */
+static item_output make_output(const rill_settings *s, double score, int32_t length, int truncated, int end)
 {
     return (item_output){.path_score = score,
                          .final_score = rill_settings_rank(s, score, length + (s->count_end && end)),
-                         .hyp = hyp,
+                         .hyp = -1,
                          .length = length,
                          .truncated = truncated != 0,
                          .has_end_action = end != 0};
 }
 
-void stop_abandon_candidate(const candidates *c, item *it, int32_t j)
+item_output stop_child_output(const item *it, double path_score, rill_terminal terminal)
 {
-    if (!c->ended[j]) {
-        item_abandon_path(it, c->path_score[j]);
+    const int live = terminal == RILL_LIVE, end_free = it->settings->at_limit == RILL_LIMIT_END_FREE;
+    return make_output(it->settings, path_score, it->timestep + (terminal != RILL_END), live,
+                       live ? end_free : terminal == RILL_END);
+}
+
+item_output stop_entry_output(const item *it, const beam_entry *entry)
+{
+    const int live = !entry->ended, end_free = it->settings->at_limit == RILL_LIMIT_END_FREE;
+    return make_output(it->settings, entry->path_score, live ? it->timestep : entry->length, live,
+                       live ? end_free : entry->ended == RILL_END);
+}
+
+item_output stop_candidate_output(const item *it, const candidates *c, int32_t j)
+{
+    if (c->hyp[j] >= 0) return stop_entry_output(it, &it->beam[c->parent_rank[j]]);
+    return stop_child_output(it, c->path_score[j], (rill_terminal)c->terminal[j]);
+}
+
+/* Keep an output if it is among the stop_after best, which form a heap with the worst on top. If that leaves an output over, the new one
+ * or an old one, write it to *out and return 1; else return 0. */
+static int keep_best_output(item *it, const item_output *output, item_output *out)
+{
+    item_output *heap = it->outputs;
+    int32_t index = it->n_outputs;
+    if (index < it->settings->stop_after) {
+        it->n_outputs++;
+        for (; index > 0 && item_output_compare(&heap[(index - 1) / 2], output) < 0; index = (index - 1) / 2)
+            heap[index] = heap[(index - 1) / 2];
+        heap[index] = *output;
+        return 0;
+    }
+    *out = *output;
+    if (item_output_compare(output, heap) > 0) return 1;
+    *out = heap[0];
+    index = 0;
+    for (int32_t child; (child = 2 * index + 1) < it->n_outputs; index = child) {
+        if (child + 1 < it->n_outputs && item_output_compare(&heap[child + 1], &heap[child]) > 0) child++;
+        if (item_output_compare(&heap[child], output) < 0) break;
+        heap[index] = heap[child];
+    }
+    heap[index] = *output;
+    return 1;
+}
+
+void stop_add_output(rill_engine *e, item *it, item_output output)
+{
+    item_output removed;
+    int dropped = 0;
+    if (output.truncated && it->settings->require_end) {
+        it->dropped_truncated = 1;
+        hyp_pool_release(&e->hyps, &it->arena, output.hyp);
         return;
     }
-    const int end = c->terminal[j] == RILL_END;
-    const int32_t length = c->hyp[j] >= 0 ? it->beam[c->parent_rank[j]].length : it->timestep + !end;
-    item_abandon_output(it, stop_make_output(it->settings, c->path_score[j], -1, length, 0, end).final_score);
+    output.order = it->n_outputs_made++;
+    removed = output;
+    if (output.path_score > it->best_output_score) it->best_output_score = output.path_score;
+    statistics_count_output(&e->statistics, &output, 1);
+    if (it->settings->keep == RILL_KEEP_BEST)
+        dropped = keep_best_output(it, &output, &removed);
+    else if (it->settings->keep == RILL_KEEP_FIRST && it->n_outputs >= it->settings->stop_after)
+        dropped = 1;
+    else
+        it->outputs[it->n_outputs++] = output;
+    if (!dropped) return;
+    item_abandon_output(it, removed.final_score);
+    statistics_count_output(&e->statistics, &removed, -1);
+    hyp_pool_release(&e->hyps, &it->arena, removed.hyp);
 }
+
+void stop_abandon_candidate(const candidates *c, item *it, int32_t j)
+{
+    if (!c->ended[j])
+        item_abandon_path(it, c->path_score[j]);
+    else
+        item_abandon_output(it, stop_candidate_output(it, c, j).final_score);
+}
+
+/* --- limits of a timestep ----------------------------------------------------------------------------------------- */
 
 /* Quota by the setting `finish`. "top": the best k children; ended ones before the first live one become outputs.
  * "immediate": ended children among the first k become outputs, and live ones fill the beam up to k. "shrink": the best k
  * minus the outputs so far; a place of an ended child stays empty. In the last timestep under at_limit "first", live
  * children do not replace ended ones. */
-child_quota stop_child_quota(const item *it)
+child_quota stop_child_quota(const item *it, int last)
 {
     const rill_settings *s = it->settings;
+    if (!last) return (child_quota){.max_children = it->max_children, .max_live = INT32_MAX, .only_leading = 1};
     int32_t k = s->k, places = k > it->n_outputs ? k - it->n_outputs : 0;
     if (s->finish == RILL_FINISH_TOP) return (child_quota){.max_children = k, .max_live = k, .only_leading = 1};
     if (s->finish == RILL_FINISH_SHRINK)
@@ -80,6 +158,8 @@ int32_t stop_beam_width(const item *it, int32_t width)
     if (max_width < 0) max_width = 0;
     return width < max_width ? width : max_width;
 }
+
+/* --- stopping ----------------------------------------------------------------------------------------------------- */
 
 /* Final score of the best live candidate if it ended now; under "bound-max" with a length penalty > 0, if it ended at the
  * length limit. */

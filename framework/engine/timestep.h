@@ -2,14 +2,45 @@
  *
  * Its scratch memory is two blocks, each of which grows as a whole: rows, whose number is known once items are selected, and children,
  * whose size depends on the choices requested per row. Their content does not survive the timestep, or growth; the memory is reused.
- * With an asynchronous domain there are two timesteps (decode_loop.c), and the arrays of a submitted call stay in place. */
+ * With an asynchronous domain there are two timesteps (beam_search.c), and the arrays of a submitted call stay in place. */
 #ifndef RILL_TIMESTEP_H
 #define RILL_TIMESTEP_H
 
-#include "candidates.h"
 #include "item.h"
 #include "rill/stats.h"
 #include "topk.h"
+
+/* A timestep's candidates: all children of all selected items, after merging.
+ *
+ * Item i of the selection has entries [offset[i], offset[i+1]) in rank order. The data is stored as columns because heuristics, in C or
+ * in Lua, read whole columns. The columns are scratch memory of the timestep. */
+typedef struct candidates {
+    int32_t n; /* items */
+    /* per item: [n], offset [n+1] */
+    int32_t *offset;
+    int64_t *item_id;
+    int32_t *k, *timestep, *n_outputs;
+    int32_t *min_kept; /* minimum number of candidates that heuristics leave */
+    double *best_output_score, *best_path_score;
+    uint8_t *stop;                            /* 1: a heuristic has stopped the item */
+    int32_t *marked_width;                    /* output of the current heuristic: its `width` ... */
+    uint8_t *marked_stop;                     /* ... and `stop` */
+    struct chain_instance *const **instances; /* the item's instances of heuristics and scorers */
+    int32_t *part_offset;                     /* [n+1] offsets for calls of a heuristic with a subset of the items */
+    /* per candidate: [offset[n]] */
+    double *path_score;
+    float *action_logp, *action_score;
+    int32_t *parent_rank, *action;
+    int32_t *group;    /* beam group of diverse beam search, or constraint bank; else 0 */
+    int32_t *hyp;      /* >= 0: hypothesis node of an ended candidate that was already in the beam; else -1 */
+    uint8_t *terminal; /* rill_terminal of the last action */
+    uint8_t *ended, *keep;
+    /* Called for each dropped candidate j of item i; `link` is the index of the heuristic that dropped it. NULL: no calls. */
+    void (*on_dropped)(void *user, int32_t link, int32_t i, int32_t j);
+    /* Called when a heuristic with an item's own arguments fails: item i fails alone, with the context's error. */
+    rill_status (*on_failed)(void *user, int32_t i, rill_status status);
+    void *user; /* passed to both functions */
+} candidates;
 
 /* Columns with one element per row, [n]. */
 typedef struct row_table {
@@ -93,6 +124,15 @@ typedef struct trace_columns {
     int32_t n_hypotheses;
 } trace_columns;
 
+/* How far a timestep has come (beam_search.c). */
+typedef enum timestep_state {
+    TIMESTEP_FREE,      /* no items are selected */
+    TIMESTEP_SELECTED,  /* the items are selected, or a phase is complete */
+    TIMESTEP_EXPANDED,  /* the rows have their states, and `next_row` says which have their choices */
+    TIMESTEP_SUBMITTED, /* the same, and an asynchronous score call is in progress, whose result must be collected */
+    TIMESTEP_SCORED,    /* all rows have their choices */
+} timestep_state;
+
 typedef struct timestep {
     rill_context *ctx;
     int64_t first_input; /* first_input of the engine's setup */
@@ -105,11 +145,9 @@ typedef struct timestep {
 
     /* Progress. */
     int32_t group; /* number of this timestep, 0 or 1, by which the domain tells concurrent timesteps apart */
-    int active;    /* 1: items are selected; 0: nothing below is valid */
-    int32_t phase; /* the current phase */
+    timestep_state state;
+    int32_t phase;               /* the current phase */
     int32_t next_row, part_size; /* rows [0, next_row) have their choices, the next part_size rows are being scored */
-    int submitted;               /* 1: an asynchronous score call is in progress; its result must be collected */
-    int is_marked_busy;          /* 1: the selected items are marked as busy, since a call was submitted */
     int64_t reserved_nodes;      /* nodes reserved for this timestep and not in use yet; 0 without a memory limit */
     int32_t n_running;           /* number of items in flight when the timestep began */
     int64_t n_expanded;          /* number of rows of the first phase */
@@ -142,21 +180,8 @@ typedef struct timestep {
     children_size capacity;
 } timestep;
 
-void timestep_init(timestep *t, rill_context *ctx, const rill_domain_info *info, int32_t group);
-void timestep_finish(timestep *t);
-/* Reserve memory for `rows` rows. */
-rill_status timestep_reserve_rows(timestep *t, size_t rows);
-/* The round of the score call in progress. */
-static inline score_round *timestep_round(timestep *t)
-{
-    return &t->rounds[t->round];
-}
-/* Get choice `next` of a row; returns 0 if there is none. A row's choices must be read in order. */
-static inline int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out)
-{
-    const int second = row >= t->second_row;
-    return topk_next(&t->rounds[second].topk, second ? row - t->second_row : row, next, out);
-}
+/* merge.c: get choice `next` of a row; returns 0 if there is none. A row's choices must be read in order. */
+int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out);
 /* Get a choice that timestep_next_choice() has already returned. */
 static inline topk_choice timestep_choice(const timestep *t, int32_t row, int32_t next)
 {
@@ -169,7 +194,5 @@ static inline topk_choice timestep_ended_choice(const beam_entry *entry)
 {
     return (topk_choice){entry->action, entry->action_logp, 0, (rill_terminal)entry->ended};
 }
-/* Reserve memory for the arrays in child_block. */
-rill_status timestep_reserve_children(timestep *t, const children_size *need);
 
 #endif

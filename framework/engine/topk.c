@@ -251,16 +251,10 @@ static int32_t part_rows(const topk *s)
     return rows < 1 ? 1 : rows < s->n ? rows : s->n;
 }
 
-/* Choices per row in the choice table: the best M, plus actions kept beyond these for constraint banks. */
-static int32_t table_stride(const modifier_table *rules)
-{
-    return rules->max_choices + rules->max_kept;
-}
-
 /* Compute the sizes that the call needs, and the largest number of choices requested for any row. */
 static topk_sizes measure_sizes(topk *s)
 {
-    topk_sizes sizes = {.rows = (size_t)s->n, .entries = (size_t)s->n * (size_t)table_stride(s->modifiers)};
+    topk_sizes sizes = {.rows = (size_t)s->n, .entries = (size_t)s->n * (size_t)s->choices.stride};
     s->request.max_choices = s->all_actions              ? s->info->actions
                              : s->modifiers->limits_only ? s->modifiers->max_choices
                                                          : 0;
@@ -435,6 +429,12 @@ static int32_t n_raw_choices(const topk *s, int32_t row, int32_t r)
     return !s->all_actions && s->request.row_max_choices[row] < n ? s->request.row_max_choices[row] : n;
 }
 
+static rill_terminal pick_terminal(const topk *s, uint8_t ends, int32_t action)
+{
+    if (ends == RILL_ENDS_LAST) return RILL_LAST;
+    return action == s->info->end_action ? RILL_END : RILL_LIVE;
+}
+
 /* Consider the row's raw choices and picks: with only_kept those in rules->kept, else all others. `r`: index of the row
  * in its part of the call. */
 static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r, span picks, int only_kept)
@@ -451,7 +451,7 @@ static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r,
     for (int32_t i = 0; i < picks.n; i++)
         if ((span_find(rules->kept, picks.action[i]) >= 0) == only_kept)
             consider_choice(s, rules, row, picks.action[i], raw->pick_logp[s->pick_offset[row] + i],
-                            topk_terminal(s, raw->ends[r], picks.action[i]));
+                            pick_terminal(s, raw->ends[r], picks.action[i]));
 }
 
 /* Whether the rules change no score, and remove choices only by the end rule and the limit M. */
@@ -534,12 +534,13 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n)
     /* if only the domain knows which choices are terminal, all actions are requested */
     s->all_actions = s->info->terminals_by_flag && !rules->limits_only;
     s->request = (rill_score_request){.legal_words = ((size_t)s->info->actions + 63) / 64};
+    s->choices.stride = rules->max_choices +
+                        rules->max_kept; /* the best M, plus actions kept beyond these for constraint banks */
     const topk_sizes sizes = measure_sizes(s);
     carve_arrays(s, &carver, &sizes);
     RILL__TRY(rill_carve_reserve(s->ctx, &s->block, &s->block_bytes, &carver));
     carve_arrays(s, &carver, &sizes);
     const choice_table *t = &s->choices;
-    s->choices.stride = table_stride(rules);
     s->raw.stride = s->request.max_choices;
     if (rules->limits_only) { /* the raw choices are used directly */
         s->raw = (rill_score_result){t->stride, t->count, t->action, t->logp, s->raw.ends, t->terminal, NULL};

@@ -83,12 +83,6 @@ const char *topk_take_result(topk *s, int32_t from, int32_t n, int last);
 
 /* --- inlined: merging calls these for every choice ------------------------------------------------------------------ */
 
-static inline rill_terminal topk_terminal(const topk *s, uint8_t ends, int32_t action)
-{
-    if (ends == RILL_ENDS_LAST) return RILL_LAST;
-    return action == s->info->end_action ? RILL_END : RILL_LIVE;
-}
-
 /* Check a choice that fails the fast test of topk_check_choice(). Returns 0 if it is invalid, or RILL_SCORE_DEAD, with which
  * the row's choices end. */
 int topk_check_unusual(topk *s, int32_t r, int32_t i);
@@ -102,7 +96,7 @@ static inline int topk_check_choice(topk *s, int32_t r, int32_t i, size_t index,
     const int32_t action = raw->action[index];
     rill_terminal terminal = (rill_terminal)raw->terminal[index];
     if (raw->ends[r] != RILL_ENDS_BY_FLAG) {
-        terminal = topk_terminal(s, raw->ends[r], action);
+        terminal = raw->ends[r] == RILL_ENDS_LAST ? RILL_LAST : action == s->info->end_action ? RILL_END : RILL_LIVE;
         raw->terminal[index] = (uint8_t)terminal;
     }
     *c = (topk_choice){action, logp, logp, terminal};

@@ -1,7 +1,5 @@
-/* Tracing; tracer.h. */
-#include "tracer.h"
-
-#include <string.h>
+/* Tracing (engine_internal.h). */
+#include "engine_internal.h"
 
 rill_status tracer_selected(const tracer *t, const items *all, timestep *step)
 {

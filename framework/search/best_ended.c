@@ -19,9 +19,7 @@ static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, e
     topk_choice c;
     for (int32_t i = 0; timestep_next_choice(t, row, i, &c); i++) {
         if (c.terminal == RILL_LIVE) continue;
-        const item_output output = stop_make_output(it->settings, it->beam[rank].path_score + (double)c.score, -1,
-                                                    it->timestep + (c.terminal == RILL_LAST), 0,
-                                                    c.terminal == RILL_END);
+        const item_output output = stop_child_output(it, it->beam[rank].path_score + (double)c.score, c.terminal);
         if (best->row < 0 || output.final_score > best->output.final_score)
             *best = (ended_choice){output, rank, row, i};
     }
@@ -63,7 +61,7 @@ static int before_outputs(rill_engine *e, item *it, int needs_output)
     const int is_used = needs_output && it->n_outputs == 0 && output.hyp >= 0;
     if (!is_used) drop(e, it);
     it->best_ended.hyp = -1;
-    if (is_used) engine_add_output(e, it, &output);
+    if (is_used) stop_add_output(e, it, output);
     return is_used;
 }
 

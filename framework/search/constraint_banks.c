@@ -7,7 +7,6 @@
  * belong to the last bank. */
 #include <stdlib.h>
 
-#include "stop_criteria.h"
 #include "variants.h"
 
 static int32_t child_bank(const modifier_table *rules, int32_t row, int32_t action)

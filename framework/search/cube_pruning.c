@@ -114,7 +114,8 @@ static rill_status compute_keys(rill_engine *e, timestep *t)
         rill_rows rows = engine_domain_rows(t, 0, r->n);
         rows.node = NULL;
         rill_error_clear(e->ctx);
-        RILL__TRY(engine_domain_status(e, e->domain->classify(e->self, &rows, c->legal_class), "classify"));
+        RILL__TRY(
+            rill__domain_status(e->ctx, e->domain, e->domain->classify(e->self, &rows, c->legal_class), "classify"));
     }
     for (int32_t i = 0; i < r->n && e->bad_words.n > 0; i++)
         c->legal_class[i] = (int64_t)((uint64_t)c->legal_class[i] * UINT64_C(0x9E3779B97F4A7C15) +

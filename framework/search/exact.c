@@ -279,9 +279,7 @@ static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row 
         return RILL_OK;
     }
     if (is_last_live || c->terminal != RILL_LIVE) {
-        const int end = is_last_live ? s->at_limit == RILL_LIMIT_END_FREE : c->terminal == RILL_END;
-        item_output output = stop_make_output(s, score, -1, it->timestep + (c->terminal != RILL_END), is_last_live,
-                                              end);
+        item_output output = stop_child_output(it, score, c->terminal);
         return offer_output(e, it, from->hyp, c, &output);
     }
     const exact_kind kind = {it->timestep + last, last ? 0 : it->exact->kind.phase + 1, n_first_choices(e, it)};

@@ -1,5 +1,5 @@
 /* What an engine does while items are busy, that is, in a timestep submitted to an asynchronous domain. See
- * framework/engine/decode_loop.c. test_async.c checks results. Here a simulation follows a run through its trace, scheduler
+ * framework/engine/beam_search.c. test_async.c checks results. Here a simulation follows a run through its trace, scheduler
  * and domain, and predicts each choice.
  *
  * Divisions: state of the simulation · following the trace · predicting · checking choices · random runs · cancelling. */
