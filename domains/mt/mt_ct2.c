@@ -5,7 +5,7 @@
  * loading (mt_weights.c).
  *
  * Divisions: numbers · a side · both sides · symbols · the directory. */
-#include "ct2_file.h"
+#include "tensor_file.h"
 
 #include <math.h>
 #include <stdio.h>

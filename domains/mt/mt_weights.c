@@ -11,10 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common_weights.h"
+#include "domain_base.h"
 #include "mt_model.h"
 #include "rill/file.h"
-#include "unsupported_format.h"
 
 enum { NAME_BYTES = 128 };
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common_weights.h"
+#include "domain_base.h"
 #include "rill/file.h"
 #include "rnn.h"
 

@@ -6,13 +6,12 @@
  *
  * Invariant: an index table is at most half full, so a probe for a missing key is short. Entries are never removed.
  * Divisions: hashing, words, trie, types, reading a file, closing. */
-#include "grow.h"
+#include "domain_base.h"
 #include "lexicon_internal.h"
 
 #include <string.h>
 
 #include "rill/file.h"
-#include "try.h"
 
 /* A lexicon is maintained by hand, so a larger file is a mistake. The limit keeps all indices within int32_t. */
 #define SOURCE_LIMIT ((size_t)64 << 20)

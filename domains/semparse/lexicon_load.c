@@ -7,9 +7,8 @@
  * one head or none with one tail or none ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements
  * compulsory ("red river", never "red"). Invariant: after a line succeeded every index made from it is in range. After
  * a failure the lexicon can only be closed. Divisions: helpers, paths of the trie, entries, directives, lines. */
-#include "grow.h"
+#include "domain_base.h"
 #include "lexicon_internal.h"
-#include "try.h"
 #include "utf8.h"
 
 #include <stdarg.h>

@@ -8,9 +8,8 @@
  * stays cheap and shallow. Invariant of an accepted pattern: first <= body <= right <= last, and at most
  * RILL__MAX_ELEMENTS elements. A rule's body begins with an element that is not optional, so that it always replaces
  * something. */
-#include "grow.h"
+#include "domain_base.h"
 #include "lexicon_internal.h"
-#include "try.h"
 
 #include <string.h>
 

@@ -6,9 +6,8 @@
  * Numbers of placeholders typed literally are skipped. Invariant: `items` and `out` hold the output so far. `tokens`
  * points into `out`, so it is made last. The table of mentions is either complete or empty.
  * Divisions: output, mentions, placeholders, replacement, opening and closing. */
-#include "grow.h"
+#include "domain_base.h"
 #include "question_internal.h"
-#include "try.h"
 #include "utf8.h"
 
 #include <inttypes.h>

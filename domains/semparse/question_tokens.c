@@ -9,10 +9,9 @@
  *   - "1,700" loses its comma, "p.m." and "u.s." their dots, "$500" becomes "$" and "500".
  * Invariant: normalising and splitting never lengthen the line, so one buffer of its length is enough. Divisions:
  * UTF-8, normalising, tokens, chunks. */
-#include "grow.h"
+#include "domain_base.h"
 #include "question_internal.h"
 #include "rill/domain.h"
-#include "try.h"
 
 #include <string.h>
 

@@ -7,8 +7,7 @@
  * Divisions: the model · the runner · outputs · names of actions · the table. */
 #include <string.h>
 
-#include "common_options.h"
-#include "grow.h"
+#include "domain_base.h"
 #include "logical_form.h"
 #include "semparse.h"
 #include "semparse_model.h"

@@ -5,7 +5,7 @@
  * Divisions: text to ids · names · entry point. */
 #include <string.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "semparse_model.h"
 
 enum { FRAME_TOKENS = 2 }; /* <s> and </s> */

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common_weights.h"
 #include "config_json.h"
+#include "domain_base.h"
 #include "rill/file.h"
 #include "semparse_model.h"
 

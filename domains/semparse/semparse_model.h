@@ -18,12 +18,11 @@
 #ifndef RILL_SEMPARSE_MODEL_H
 #define RILL_SEMPARSE_MODEL_H
 
-#include "arena.h"
+#include "domain_base.h"
 #include "lexicon.h"
 #include "question.h"
 #include "rill/device.h"
 #include "rill/domain.h"
-#include "try.h"
 #include "vocabulary.h"
 
 enum { SEMPARSE_BOS = 0, SEMPARSE_EOS = 1, SEMPARSE_UNK = 2, SEMPARSE_N_SPECIALS = 3 };

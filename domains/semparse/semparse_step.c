@@ -1,6 +1,5 @@
 /* Computes decoder states and scores: fills the columns of the graphs in semparse_graphs.c and runs them. */
-#include "grow.h"
-#include "score_request.h"
+#include "domain_base.h"
 #include "semparse_model.h"
 
 rill_status semparse_step(void *self, const rill_rows *rows)

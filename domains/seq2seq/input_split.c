@@ -4,7 +4,7 @@
  * Divisions: sentences · invisible characters. */
 #include <string.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "sentence_splitter.h"
 #include "seq2seq.h"
 #include "utf8.h"

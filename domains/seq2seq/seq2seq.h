@@ -11,12 +11,11 @@
 #ifndef RILL_SEQ2SEQ_H
 #define RILL_SEQ2SEQ_H
 
-#include "arena.h"
+#include "domain_base.h"
 #include "rill/carve.h"
 #include "rill/device.h"
 #include "rill/domain.h"
 #include "tokenizer.h"
-#include "try.h"
 
 typedef struct seq_model seq_model;
 typedef struct seq_runner seq_runner;

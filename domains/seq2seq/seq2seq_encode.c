@@ -3,7 +3,7 @@
  * The inputs of a run are concatenated, without padding. A long input runs alone, so that no other input fails if
  * memory is short.
  * Invariant: a failed input takes no part in later runs. Divisions: tokenization · positions · runs. */
-#include "grow.h"
+#include "domain_base.h"
 #include "seq2seq.h"
 
 enum {

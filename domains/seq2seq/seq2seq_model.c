@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common_options.h"
-#include "common_weights.h"
-#include "grow.h"
+#include "domain_base.h"
 #include "seq2seq.h"
 #include "text_words.h"
 

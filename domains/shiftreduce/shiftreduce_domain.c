@@ -8,8 +8,7 @@
  * Divisions: the model · the runner · sizes · names of actions · the table. */
 #include <string.h>
 
-#include "common_options.h"
-#include "grow.h"
+#include "domain_base.h"
 #include "shiftreduce.h"
 #include "shiftreduce_model.h"
 #include "text_words.h"

@@ -3,7 +3,7 @@
  * Invariant: an input that fails is left out of the batch. Divisions: lines to features · tags · entry point. */
 #include <string.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "shiftreduce_model.h"
 
 /* --- lines to features -------------------------------------------------------------------------------------------- */

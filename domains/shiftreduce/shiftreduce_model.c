@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common_weights.h"
 #include "config_json.h"
+#include "domain_base.h"
 #include "penn_tokenizer.h"
 #include "rill/file.h"
 #include "shiftreduce_model.h"

@@ -2,7 +2,7 @@
  *
  * Invariant: spans are numbered in order of creation, so children come before their parent. Nothing recurses.
  * Divisions: spans · brackets · entry point. */
-#include "grow.h"
+#include "domain_base.h"
 #include "shiftreduce_model.h"
 
 /* --- spans -------------------------------------------------------------------------------------------------------- */

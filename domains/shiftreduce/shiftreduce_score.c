@@ -2,8 +2,7 @@
  *
  * structure: the network scores only rows where both actions are legal. Other rows have one action, with logp 0.
  * label:     the network scores every row. The label in an item's last timestep completes the tree. */
-#include "grow.h"
-#include "score_request.h"
+#include "domain_base.h"
 #include "stack.h"
 
 /* State of one call. */

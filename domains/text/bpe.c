@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "bpe.h"
-#include "grow.h"
-#include "try.h"
+#include "domain_base.h"
 
 enum { MERGE_LIMIT = 1 << 24 };
 

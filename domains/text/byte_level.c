@@ -6,8 +6,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "domain_base.h"
 #include "pipeline.h"
-#include "try.h"
 #include "utf8.h"
 
 /* --- letters ------------------------------------------------------------------------------------------------------ */

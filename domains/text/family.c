@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-#include "grow.h"
-#include "try.h"
+#include "domain_base.h"
 
 /* --- subword tokens ----------------------------------------------------------------------------------------------- */
 

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "domain_base.h"
 #include "family.h"
 #include "rill/file.h"
-#include "try.h"
 
 /* State while a tokenizer is opened. */
 typedef struct family_opener {

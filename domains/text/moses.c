@@ -10,9 +10,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "moses.h"
-#include "try.h"
 
 #define COUNT(rules) (sizeof(rules) / sizeof *(rules))
 #define NBSP U"\u00A0"

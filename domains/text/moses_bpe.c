@@ -5,10 +5,10 @@
 
 #include "bpe.h"
 #include "config_json.h"
+#include "domain_base.h"
 #include "moses.h"
 #include "moses_bpe.h"
 #include "rill/file.h"
-#include "try.h"
 
 struct rill_moses_bpe {
     rill_context *ctx;

@@ -7,9 +7,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "moses.h"
-#include "try.h"
 
 static const rill_rewrite_rule unescape_rules[] = {
     {U" @-@ ", U"-", 0},  {U"&bar;", U"|", 0}, {U"&#124;", U"|", 0}, {U"&lt;", U"<", 0},

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
+#include "domain_base.h"
 #include "nonbreaking_prefixes.h"
 #include "rill/file.h"
-#include "try.h"
 #include "utf8.h"
 
 typedef struct entry {

@@ -3,8 +3,8 @@
  * Divisions: SentencePiece's character map · other kinds · all normalizers. */
 #include <string.h>
 
+#include "domain_base.h"
 #include "pipeline.h"
-#include "try.h"
 
 /* --- SentencePiece's character map -------------------------------------------------------------------------------- */
 

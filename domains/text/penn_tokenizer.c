@@ -7,8 +7,8 @@
  * trailing punctuation · chunks. */
 #include <string.h>
 
+#include "domain_base.h"
 #include "penn_tokenizer.h"
-#include "try.h"
 
 /* --- slices of text ----------------------------------------------------------------------------------------------- */
 

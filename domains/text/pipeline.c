@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "rill/file.h"
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */

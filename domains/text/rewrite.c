@@ -9,9 +9,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "rewrite.h"
-#include "try.h"
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 

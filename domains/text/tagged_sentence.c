@@ -1,7 +1,6 @@
 /* The words of a sentence with their part-of-speech tags; see tagged_sentence.h. */
 #include "tagged_sentence.h"
-#include "grow.h"
-#include "try.h"
+#include "domain_base.h"
 
 void rill_sentence_begin(rill_sentence *s)
 {

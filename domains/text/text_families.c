@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "config_json.h"
+#include "domain_base.h"
 #include "family.h"
 #include "rill/file.h"
 #include "text_families.h"
-#include "try.h"
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
 

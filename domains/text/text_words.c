@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "domain_base.h"
 #include "rill/domain.h"
-#include "try.h"
 
 int rill_slice_is(rill_slice slice, const char *text)
 {

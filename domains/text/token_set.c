@@ -8,7 +8,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "grow.h"
+#include "domain_base.h"
 
 /* --- numbering ---------------------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #ifndef RILL_TEXT_TOKEN_SET_H
 #define RILL_TEXT_TOKEN_SET_H
 
-#include "arena.h"
+#include "domain_base.h"
 #include "text_words.h"
 #include "vocabulary.h"
 

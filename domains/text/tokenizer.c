@@ -9,15 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena.h"
+#include "domain_base.h"
 #include "family.h"
-#include "grow.h"
 #include "moses_bpe.h"
 #include "rill/file.h"
 #include "spm.h"
 #include "text_words.h"
 #include "tokenizer.h"
-#include "try.h"
 #include "utf8.h"
 #include "vocabulary.h"
 

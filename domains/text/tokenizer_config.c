@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "domain_base.h"
 #include "family.h"
 #include "rill/file.h"
-#include "try.h"
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "pipeline.h"
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */

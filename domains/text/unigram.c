@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "pipeline.h"
 
 typedef struct best_cut {

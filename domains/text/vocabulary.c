@@ -9,9 +9,8 @@
  * Divisions: hashing · reading · opening and closing · lookups. */
 #include <string.h>
 
-#include "arena.h"
+#include "domain_base.h"
 #include "rill/file.h"
-#include "try.h"
 #include "utf8.h"
 #include "vocabulary.h"
 

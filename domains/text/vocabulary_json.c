@@ -5,9 +5,8 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "arena.h"
+#include "domain_base.h"
 #include "rill/file.h"
-#include "try.h"
 #include "vocabulary.h"
 
 /* The tokens in order of their ids. */
