@@ -11,7 +11,7 @@
 
 #include "config_json.h"
 #include "mt_model.h"
-#include "text_families.h"
+#include "tokenizer.h"
 
 static const char MAIN_FILE[] = "config.json", GENERATION_FILE[] = "generation_config.json";
 
@@ -144,7 +144,7 @@ static rill_status read_generation_config(void *user, const rill_config *config)
     return read_generation(user, config, GENERATION_FILE);
 }
 
-/* Name the tokenizer's files. Marian and FSMT directories have fixed names; ../text/text_families.h names the files of the
+/* Name the tokenizer's files. Marian and FSMT directories have fixed names; ../text/text_families.c names the files of the
  * other families. */
 static rill_status name_tokenizer_files(const mt_net *net, const char *directory, rill_tokenizer_files *text)
 {

@@ -15,7 +15,7 @@
 #include "config_json.h"
 #include "mt_model.h"
 #include "rill/file.h"
-#include "text_families.h"
+#include "tokenizer.h"
 
 static const char MODEL_FILE[] = "model.bin", CONFIG_FILE[] = "config.json";
 

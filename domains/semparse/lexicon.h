@@ -6,7 +6,7 @@
 #ifndef RILL_SEMPARSE_LEXICON_H
 #define RILL_SEMPARSE_LEXICON_H
 
-#include "text_words.h"
+#include "utf8.h"
 
 RILL_C_BEGIN
 

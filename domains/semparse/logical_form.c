@@ -10,7 +10,7 @@
 
 #include "domain_base.h"
 #include "logical_form.h"
-#include "text_words.h"
+#include "utf8.h"
 
 enum { MAX_NESTING = 1000 };
 

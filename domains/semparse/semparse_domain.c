@@ -11,7 +11,7 @@
 #include "logical_form.h"
 #include "semparse.h"
 #include "semparse_model.h"
-#include "text_words.h"
+#include "utf8.h"
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 #include "domain_base.h"
 #include "seq2seq.h"
-#include "text_words.h"
+#include "utf8.h"
 
 const rill_option seq_options[] = {
     RILL_WEIGHTS_OPTION("f32|bf16|f16|int8"),

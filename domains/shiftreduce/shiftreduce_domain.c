@@ -11,7 +11,7 @@
 #include "domain_base.h"
 #include "shiftreduce.h"
 #include "shiftreduce_model.h"
-#include "text_words.h"
+#include "utf8.h"
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 

@@ -27,9 +27,9 @@
 #define RILL_SHIFTREDUCE_MODEL_H
 
 #include "domain_base.h"
+#include "penn_tokenizer.h"
 #include "rill/device.h"
 #include "rill/domain.h"
-#include "tagged_sentence.h"
 #include "vocabulary.h"
 
 enum { PARSER_SHIFT = 0, PARSER_COMBINE = 1, PARSER_FIRST_LABEL = 2 }; /* actions; label i: PARSER_FIRST_LABEL + i */
