@@ -5,8 +5,6 @@
 #include "config_json.h"
 #include "domain_base.h"
 #include "mt.h"
-#include "mt_model.h"
-#include "rnn.h"
 
 #define TRANSFORMERS                                                                                          \
     .plural_name = "transformers", .net_size = sizeof(mt_net), .has_alignment = 1, .configure = mt_configure, \
