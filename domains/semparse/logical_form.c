@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "domain_base.h"
-#include "logical_form.h"
+#include "semparse.h"
 #include "utf8.h"
 
 enum { MAX_NESTING = 1000 };

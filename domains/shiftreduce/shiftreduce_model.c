@@ -13,7 +13,7 @@
 #include "domain_base.h"
 #include "penn_tokenizer.h"
 #include "rill/file.h"
-#include "shiftreduce_model.h"
+#include "shiftreduce.h"
 
 enum {
     WIDTH_LIMIT = 1 << 14,

@@ -31,7 +31,9 @@ static rill_status end_word(rill_sentence *s, int32_t tag)
     return RILL_OK;
 }
 
-rill_status rill_sentence_add(rill_sentence *s, const char *word, size_t length, int32_t tag)
+/* Append `length` bytes to the current word, and end it. The word must not be empty.
+ *   RILL_OK · RILL_ERR_MEMORY */
+static rill_status add_word(rill_sentence *s, const char *word, size_t length, int32_t tag)
 {
     TRY(rill_text_append(&s->bytes, word, length));
     return end_word(s, tag);
@@ -43,7 +45,9 @@ rill_status rill_sentence_add_escaped(rill_sentence *s, const char *word, size_t
     return end_word(s, tag);
 }
 
-rill_status rill_sentence_append_bytes(rill_sentence *s, const char *bytes, size_t length)
+/* Append bytes, with brackets escaped, to the current word, which rill_sentence_add() or _add_escaped() ends.
+ *   RILL_OK · RILL_ERR_MEMORY */
+static rill_status append_escaped(rill_sentence *s, const char *bytes, size_t length)
 {
     return rill_tree_escape(&s->bytes, bytes, length);
 }
@@ -147,7 +151,7 @@ static size_t match_any(rill_slice s, const char *const *texts, size_t n, int (*
 
 static rill_status put_string(penn_tokenizer *t, const char *word)
 {
-    return rill_sentence_add(t->out, word, strlen(word), RILL_NO_TAG);
+    return add_word(t->out, word, strlen(word), RILL_NO_TAG);
 }
 
 /* Output a word of the text. Its apostrophes are written in ASCII, except in the style RILL_PENN_QUOTES. */
@@ -157,8 +161,8 @@ static rill_status put_word(penn_tokenizer *t, rill_slice word)
     if (word.length == 0) return RILL_OK;
     for (size_t i = 0; i < word.length && !(t->style & RILL_PENN_QUOTES); i++) {
         if (!starts_with(slice_tail(word, i), apostrophe)) continue;
-        TRY(rill_sentence_append_bytes(t->out, word.data, i));
-        TRY(rill_sentence_append_bytes(t->out, "'", 1));
+        TRY(append_escaped(t->out, word.data, i));
+        TRY(append_escaped(t->out, "'", 1));
         word = slice_tail(word, i + sizeof apostrophe - 1);
         i = (size_t)-1;
     }

@@ -26,16 +26,8 @@ typedef struct rill_sentence {
 
 void rill_sentence_begin(rill_sentence *s);
 
-/* Append `length` bytes to the current word, and end it. The word must not be empty.
- *   RILL_OK · RILL_ERR_MEMORY */
-rill_status rill_sentence_add(rill_sentence *s, const char *word, size_t length, int32_t tag);
-
 /* Add a word and its tag as rill_sentence_add() does, with brackets escaped as in trees. */
 rill_status rill_sentence_add_escaped(rill_sentence *s, const char *word, size_t length, int32_t tag);
-
-/* Append bytes, with brackets escaped, to the current word, which rill_sentence_add() or _add_escaped() ends.
- *   RILL_OK · RILL_ERR_MEMORY */
-rill_status rill_sentence_append_bytes(rill_sentence *s, const char *bytes, size_t length);
 
 /* Word i, borrowed until the next word is added. */
 rill_slice rill_sentence_word(const rill_sentence *s, int32_t i);

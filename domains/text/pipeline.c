@@ -147,7 +147,8 @@ static rill_status apply_normalizer(const rill_normalizer *t, const char *text, 
     }
 }
 
-rill_status rill_normalize(const rill_pipeline *p, const char *text, size_t length, rill_text *out, rill_text *spare)
+/* pipeline.c: set `out` to the text after all normalizers; `spare` is scratch memory. RILL_OK · RILL_ERR_MEMORY */
+static rill_status normalize(const rill_pipeline *p, const char *text, size_t length, rill_text *out, rill_text *spare)
 {
     rill_text_reset(out);
     TRY(rill_text_append(out, text, length));
@@ -184,7 +185,7 @@ static int letter_to_byte(int32_t letter)
     return letter == 0x143 ? 0xAD : -1;
 }
 
-rill_status rill_byte_text_to_letters(const char *text, size_t length, rill_text *out)
+static rill_status bytes_to_letters(const char *text, size_t length, rill_text *out)
 {
     for (size_t i = 0; i < length; i++) {
         utf8proc_uint8_t letter[4];
@@ -194,7 +195,7 @@ rill_status rill_byte_text_to_letters(const char *text, size_t length, rill_text
     return RILL_OK;
 }
 
-rill_status rill_byte_letters_to_text(const char *piece, size_t length, rill_text *out)
+static rill_status letters_to_bytes(const char *piece, size_t length, rill_text *out)
 {
     const size_t old_length = out->length;
     for (size_t pos = 0; pos < length;) {
@@ -289,7 +290,8 @@ static size_t broken_length(const char *bytes, size_t length)
     return n;
 }
 
-rill_status rill_byte_repair(rill_text *text, size_t from)
+/* pipeline.c: replace invalid UTF-8 by U+FFFD, from byte `from` of the text on. RILL_OK · RILL_ERR_MEMORY */
+static rill_status repair_utf8(rill_text *text, size_t from)
 {
     static const char mark[] = "\xEF\xBF\xBD";
     const size_t length = text->length - from;
@@ -360,11 +362,6 @@ rill_status rill_pipeline_set_vocabulary(rill_pipeline *p, const rill_vocabulary
 int rill_pipeline_is_bpe(const rill_pipeline *p)
 {
     return p->merges != NULL;
-}
-
-const char *rill_pipeline_unk(const rill_pipeline *p)
-{
-    return p->unk;
 }
 
 /* --- subword tokens of a word ------------------------------------------------------------------------------------- */
@@ -453,7 +450,7 @@ static rill_status split_byte_level(splitter *s)
     for (size_t n; length > 0; text += n, length -= n) {
         n = rill_byte_word(text, length);
         rill_text_reset(&s->word);
-        TRY(rill_byte_text_to_letters(text, n, &s->word));
+        TRY(bytes_to_letters(text, n, &s->word));
         TRY(split_word(s, s->word.data, s->word.length));
     }
     return RILL_OK;
@@ -514,7 +511,7 @@ static rill_status split_at_white_space(splitter *s)
 static rill_status split_normalized(splitter *s, const char *text, size_t length)
 {
     const rill_pipeline *p = s->p;
-    TRY(rill_normalize(p, text, length, &s->text, &s->spare));
+    TRY(normalize(p, text, length, &s->text, &s->spare));
     if (s->text.length == 0) return RILL_OK;
     if (p->byte_level) return split_byte_level(s);
     if (p->whitespace_split) return split_at_white_space(s);
@@ -572,9 +569,9 @@ rill_status rill_pipeline_join(const rill_pipeline *p, size_t n, const char *con
     const size_t from = out->length;
     for (size_t i = 0; i < n; i++) {
         if (p->byte_level)
-            TRY(rill_byte_letters_to_text(piece[i], length[i], out));
+            TRY(letters_to_bytes(piece[i], length[i], out));
         else
             TRY(join_marked(p, piece[i], length[i], out));
     }
-    return out->length > from ? rill_byte_repair(out, from) : RILL_OK;
+    return out->length > from ? repair_utf8(out, from) : RILL_OK;
 }

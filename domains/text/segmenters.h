@@ -191,9 +191,6 @@ rill_status rill_pipeline_join(const rill_pipeline *self, size_t n, const char *
 /* Return 1 if the pipeline's model is BPE, 0 if it is unigram. */
 int rill_pipeline_is_bpe(const rill_pipeline *self);
 
-/* The document's unknown token, owned by the pipeline; NULL: none. */
-const char *rill_pipeline_unk(const rill_pipeline *self);
-
 /* One normalizer. */
 typedef enum rill_normalizer_kind {
     RILL_NORMALIZER_CHARSMAP, /* replace by SentencePiece's precompiled character map */
@@ -243,9 +240,6 @@ struct rill_pipeline {
     int32_t *sorted_ids; /* unigram: [n_scores] ids sorted by the tokens' bytes */
 };
 
-/* pipeline.c: set `out` to the text after all normalizers; `spare` is scratch memory. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill_normalize(const rill_pipeline *p, const char *text, size_t length, rill_text *out, rill_text *spare);
-
 /* pipeline.c: parse SentencePiece's precompiled character map in place; `bytes` must outlive *out. Return 1, or 0 if
  * the map is corrupt. */
 int rill_normalizer_read_charsmap(rill_normalizer *out, const char *bytes, size_t size);
@@ -257,11 +251,6 @@ rill_status rill_unigram_split(const rill_pipeline *p, rill_context *ctx, const 
 
 /* pipeline.c: length in bytes of the first word of a text by GPT-2's pre-tokenization; 0 if the text is empty. */
 size_t rill_byte_word(const char *text, size_t length);
-rill_status rill_byte_text_to_letters(const char *text, size_t length, rill_text *out);
-rill_status rill_byte_letters_to_text(const char *piece, size_t length, rill_text *out);
-
-/* pipeline.c: replace invalid UTF-8 by U+FFFD, from byte `from` of the text on. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill_byte_repair(rill_text *text, size_t from);
 
 RILL_C_END
 
