@@ -1,7 +1,7 @@
 /* Typed access to a model's config.json.
  *
- * Invariant: `root` is an object, and no object in it has a member twice. Only this file, folder.c, option_json.c,
- * safetensors.c, shards.c and ../text use jansson. Divisions: opening · finding · describing · getters. */
+ * Invariant: `root` is an object, and no object in it has a member twice. Only this file, folder.c,
+ * safetensors.c and ../text use jansson. Divisions: opening · finding · describing · getters. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>

@@ -13,14 +13,11 @@
  * Invariant: an entry's bytes lie inside the file and match its shape and type; the file has no bytes after the last
  * alias, and no name occurs twice.
  * Divisions: walking through the file · variables · aliases · scales · the whole · specification. */
-#include "ct2_file.h"
+#include "tensor_file.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "tensor_file.h"
-#include "try.h"
 
 enum {
     VERSION = 6,

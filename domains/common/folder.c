@@ -1,16 +1,20 @@
-/* Reads the object "rill" of a model's config.json; rill/folder.h documents its keys. */
+/* Reads the object "rill" of a model's config.json (rill/folder.h documents its keys), converts JSON values to options, and
+ * recognises model directories of other programs by their file names.
+ *
+ * Divisions: options · domain · other programs' formats · the directory. */
 #include "rill/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "domain_base.h"
 #include "rill/file.h"
 #include "rill/plugin.h"
-#include "try.h"
-#include "unsupported_format.h"
 
 /* State while config.json is read. */
 typedef struct folder_reader {
@@ -21,6 +25,28 @@ typedef struct folder_reader {
 static rill_status fail_key(const folder_reader *r, const char *key, const char *wanted)
 {
     return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" must be %s", r->file, key, wanted);
+}
+
+/* --- JSON values -------------------------------------------------------------------------------------------------- */
+
+rill_status rill_option_json_text(rill_context *ctx, const rill_option *option, const json_t *value,
+                                  char buffer[RILL_OPTION_MAX], const char **text)
+{
+    rill_value v = {.kind = RILL_VALUE_NULL};
+    switch (json_typeof(value)) {
+    case JSON_NULL: break;
+    case JSON_TRUE:
+    case JSON_FALSE: v = (rill_value){.kind = RILL_VALUE_BOOLEAN, .integer = json_is_true(value)}; break;
+    case JSON_INTEGER: v = (rill_value){.kind = RILL_VALUE_INTEGER, .integer = json_integer_value(value)}; break;
+    case JSON_REAL: v = (rill_value){.kind = RILL_VALUE_REAL, .real = json_real_value(value)}; break;
+    case JSON_STRING:
+        v = (rill_value){
+            .kind = RILL_VALUE_TEXT, .text = json_string_value(value), .length = json_string_length(value)};
+        break;
+    case JSON_ARRAY: v = (rill_value){.kind = RILL_VALUE_OTHER, .text = "a list"}; break;
+    case JSON_OBJECT: v = (rill_value){.kind = RILL_VALUE_OTHER, .text = "an object"}; break;
+    }
+    return rill_option_text(ctx, option, &v, buffer, text);
 }
 
 /* --- options ------------------------------------------------------------------------------------------------------- */
@@ -236,6 +262,66 @@ static rill_status read_text(const folder_reader *r, const rill_text *text)
     return status;
 }
 
+/* --- other programs' formats -------------------------------------------------------------------------------------- */
+
+/* Write the alphabetically first file name that matches `pattern` to `out`, and return 1; return 0 if no file matches. The
+ * alphabetical order makes the result independent of the order of readdir(). */
+static int find_matching_file(const char *directory, const char *pattern, char *out, size_t size)
+{
+    int found = 0;
+    DIR *folder = opendir(directory);
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (fnmatch(pattern, entry->d_name, 0) != 0 || (found && strcmp(entry->d_name, out) > 0)) continue;
+        snprintf(out, size, "%s", entry->d_name);
+        found = 1;
+    }
+    if (folder != NULL) closedir(folder);
+    return found;
+}
+
+rill_status rill_unsupported_format_fail(rill_context *ctx, const char *directory)
+{
+    char name[256], other[256];
+    if (find_matching_file(directory, "pytorch_model.bin", name, sizeof name) ||
+        find_matching_file(directory, "pytorch_model.bin.index.json", name, sizeof name))
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "%s/%s: model.safetensors is missing: make it with rill convert bin %s --out %s", directory,
+                         name, directory, directory);
+    if (find_matching_file(directory, "*.npz", name, sizeof name))
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "%s/%s: this is a Marian model: convert it with rill convert marian %s --out NEW", directory,
+                         name, directory);
+    if (find_matching_file(directory, "dict.*.txt", name, sizeof name) &&
+        find_matching_file(directory, "*.pt", other, sizeof other))
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "%s/%s: this is a fairseq model: convert it with rill convert fairseq %s/%s --out NEW",
+                         directory, other, directory, other);
+    if (find_matching_file(directory, "*.gguf", name, sizeof name))
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "%s/%s: this is a GGUF file of llama.cpp: expected the Hugging Face folder of the model, with "
+                         "config.json and model.safetensors",
+                         directory, name);
+    return RILL_OK;
+}
+
+/* Fail with a message if `type`, config.json's model_type, is that of a decoder-only language model. */
+static rill_status fail_unsupported_type(rill_context *ctx, const char *directory, const char *type)
+{
+    /* Prefixes of common model_types of decoder-only language models; "llama" also matches "llama4". */
+    static const char *const open_ended[] = {"llama",     "mistral", "mixtral",  "ministral", "gpt",    "qwen",
+                                             "gemma",     "phi",     "falcon",   "opt",       "bloom",  "mpt",
+                                             "deepseek",  "olmo",    "stablelm", "granite",   "cohere", "command",
+                                             "starcoder", "mamba",   "smollm",   "exaone",    "glm"};
+    for (size_t i = 0; i < sizeof open_ended / sizeof *open_ended; i++)
+        if (strncmp(type, open_ended[i], strlen(open_ended[i])) == 0)
+            return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                             "%s/config.json: model_type \"%s\" is a decoder-only language model: the built-in "
+                             "domains decode encoder-decoder models; you can write a domain "
+                             "(docs/guides/write-a-domain.md) and name it with the option domain",
+                             directory, type);
+    return RILL_OK;
+}
+
 /* --- the directory ------------------------------------------------------------------------------------------------ */
 
 /* If config.json sets no search options, use those that the domain derives from the model's files, e.g. from
@@ -314,7 +400,7 @@ rill_status rill_folder_fail_no_domain(const rill_folder *f, const char *path)
     if (!f->found)
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: there is no config.json: set domain to one of %s", path,
                          domains);
-    if (f->type[0] != '\0') TRY(rill_unsupported_type_fail(f->ctx, path, f->type));
+    if (f->type[0] != '\0') TRY(fail_unsupported_type(f->ctx, path, f->type));
     if (f->type[0] != '\0')
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND,
                          "%s/config.json: model_type \"%s\" is unknown; known are %s; or name the domain in \"rill\": "

@@ -1,17 +1,24 @@
-/* A strict reader of the header of a safetensors file.
+/* Opens model files of all formats, and strictly reads the header of safetensors, of one file or of several with an index.
  *
  * Invariant: after reading, every tensor's bytes lie inside the data section, and their number is the number of elements
  * of its shape times the element size. The tensors of a file cover the data section without gap or overlap. The header's
  * JSON document stays in memory, because the names of tensors point into it.
  *
- * Divisions: header entries · layout of the data · the header · the whole. */
+ * The index of several files has the format of transformers' save_pretrained(): an object whose "weight_map" maps a tensor's
+ * name to the name of a file in the index's directory. "metadata" is ignored, because several programs write a wrong total
+ * size, which is its only member. Invariant: the index and the files agree. A missing file, a tensor missing in its file, and
+ * a tensor missing in the index are errors, whose message names the file or tensor.
+ *
+ * Divisions: header entries · layout of the data · the header · the whole · shards · comparing index and files · the index ·
+ * opening and closing. */
+#include "tensor_file.h"
+
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "tensor_file.h"
-#include "try.h"
+#include <sys/stat.h>
 
 enum {
     LENGTH_BYTES = 8,
@@ -171,7 +178,7 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
     return parse_header(ctx, p, (size_t)length);
 }
 
-void safetensors_free_header(tensor_part *part)
+static void free_header(tensor_part *part)
 {
     json_decref(part->header_json);
 }
@@ -194,7 +201,7 @@ static rill_status read_entries(rill_tensor_file *t, size_t part)
     return check_layout(&r);
 }
 
-rill_status safetensors_read(rill_tensor_file *t)
+static rill_status safetensors_read(rill_tensor_file *t)
 {
     size_t max_entries = 0;
     for (size_t i = 0; i < t->n_parts; i++) {
@@ -205,4 +212,216 @@ rill_status safetensors_read(rill_tensor_file *t)
     for (size_t i = 0; i < t->n_parts; i++) TRY(read_entries(t, i));
     tensor_sort_entries(t);
     return RILL_OK;
+}
+
+enum { MAX_FILES = 256 }; /* safetensors files of one model, all open at the same time */
+
+typedef struct shard_reader {
+    rill_tensor_file *tensor_file;
+    rill_context *ctx;
+    const json_t *weight_map;
+    const char *file_names[MAX_FILES]; /* names in order of first occurrence; part i is file_names[i] */
+    size_t n_files;
+} shard_reader;
+
+/* --- shards -------------------------------------------------------------------------------------------------------- */
+
+static rill_status add_file_name(shard_reader *x, const char *tensor, const json_t *value)
+{
+    const char *name = json_string_value(value);
+    if (name == NULL || name[0] == '\0' || strchr(name, '/') != NULL || strcmp(name, "..") == 0)
+        return rill_fail(x->ctx, RILL_ERR_FORMAT,
+                         "%s: weight_map: \"%s\": expected the name of a file in the same "
+                         "folder",
+                         x->tensor_file->name, tensor);
+    for (size_t i = 0; i < x->n_files; i++)
+        if (strcmp(x->file_names[i], name) == 0) return RILL_OK;
+    if (x->n_files == MAX_FILES)
+        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: expected at most %d files", x->tensor_file->name,
+                         MAX_FILES);
+    x->file_names[x->n_files++] = name;
+    return RILL_OK;
+}
+
+/* Open shard i. A missing file is RILL_ERR_FORMAT rather than RILL_ERR_NOT_FOUND, because the index names the file. */
+static rill_status open_shard(const shard_reader *x, size_t i)
+{
+    char path[4096], why[512];
+    const char *end = strrchr(x->tensor_file->name, '/');
+    const int folder = end != NULL ? (int)(end + 1 - x->tensor_file->name) : 0;
+    if (snprintf(path, sizeof path, "%.*s%s", folder, x->tensor_file->name, x->file_names[i]) >= (int)sizeof path)
+        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: the path of a file is too long",
+                         x->tensor_file->name);
+    const rill_status status = tensor_part_open(x->tensor_file, i, path, NULL, 0);
+    if (status != RILL_ERR_NOT_FOUND) return status;
+    snprintf(why, sizeof why, "%s", rill_error(x->ctx));
+    return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map names a file that does not exist: %s",
+                     x->tensor_file->name, why);
+}
+
+/* --- comparing index and files ------------------------------------------------------------------------------------ */
+
+static rill_status check_shard_of_entry(const shard_reader *x, const tensor_entry *entry)
+{
+    const char *name = entry->tensor.name, *expected_file = json_string_value(json_object_get(x->weight_map, name));
+    if (expected_file == NULL)
+        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is not in the weight_map of %s",
+                         x->tensor_file->part[entry->part].name, name, x->tensor_file->name);
+    if (strcmp(expected_file, x->file_names[entry->part]) == 0) return RILL_OK;
+    return rill_fail(x->ctx, RILL_ERR_FORMAT,
+                     "%s: tensor \"%s\" is missing in %s, where the weight_map of %s "
+                     "places it",
+                     x->tensor_file->part[entry->part].name, name, expected_file, x->tensor_file->name);
+}
+
+/* Check that each tensor is in the file that the index names, and that each tensor of the index exists. Since the index
+ * has one file for each name, no two files have a tensor of the same name. */
+static rill_status check_index_matches(const shard_reader *x)
+{
+    const char *name;
+    json_t *value;
+    for (size_t i = 0; i < x->tensor_file->count; i++) TRY(check_shard_of_entry(x, &x->tensor_file->entries[i]));
+    json_object_foreach((json_t *)(uintptr_t)x->weight_map, name, value)
+    {
+        if (rill_tensor_file_find(x->tensor_file, name) != NULL) continue;
+        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: tensor \"%s\" is not in %s", x->tensor_file->name,
+                         name, json_string_value(value));
+    }
+    return RILL_OK;
+}
+
+/* --- the index ---------------------------------------------------------------------------------------------------- */
+
+static rill_status read_weight_map(rill_tensor_file *t, const json_t *map)
+{
+    shard_reader x = {.tensor_file = t, .ctx = t->arena.ctx, .weight_map = map};
+    const char *name;
+    json_t *value;
+    if (!json_is_object(map) || json_object_size(map) == 0)
+        return rill_fail(x.ctx, RILL_ERR_FORMAT, "%s: weight_map: expected an object of tensor: file", t->name);
+    json_object_foreach((json_t *)(uintptr_t)map, name, value) TRY(add_file_name(&x, name, value));
+    TRY(tensor_alloc_parts(t, x.n_files));
+    for (size_t i = 0; i < x.n_files; i++) TRY(open_shard(&x, i));
+    TRY(safetensors_read(t));
+    return check_index_matches(&x);
+}
+
+static rill_status read_index(rill_tensor_file *t)
+{
+    rill_context *ctx = t->arena.ctx;
+    rill_text text = {.ctx = ctx};
+    json_error_t error;
+    rill_status status = rill_file_read(&text, t->name, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) {
+        json_t *root = json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES, &error);
+        if (root == NULL)
+            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", t->name, error.line, error.text);
+        else
+            status = read_weight_map(t, json_object_get(root, "weight_map"));
+        json_decref(root);
+    }
+    rill_text_clear(&text);
+    return status;
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+static const char WEIGHTS_FILE[] = "model.safetensors", INDEX_SUFFIX[] = ".index.json";
+
+static int is_index(const char *path)
+{
+    const size_t length = strlen(path), ending = sizeof INDEX_SUFFIX - 1;
+    return length >= ending && strcmp(path + length - ending, INDEX_SUFFIX) == 0;
+}
+
+/* Set *out to `path`, or to PATH.index.json if only the index exists. *found = 1 if either exists, else 0. */
+static rill_status find_file_or_index(const char *path, rill_text *out, int *found)
+{
+    struct stat info;
+    rill_text_reset(out);
+    TRY(rill_text_printf(out, "%s", path));
+    *found = 1;
+    if (stat(out->data, &info) == 0) return RILL_OK;
+    TRY(rill_text_printf(out, "%s", INDEX_SUFFIX));
+    *found = stat(out->data, &info) == 0;
+    return RILL_OK;
+}
+
+/* Set *out to the file to open: model.safetensors or its index in the directory `path`, or `path` or its index. If none
+ * exists, *out is `path`, so that opening it gives the error. */
+static rill_status resolve_path(const char *path, rill_text *out)
+{
+    struct stat info;
+    int found = 0;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        rill_text inside = {.ctx = out->ctx};
+        rill_status status = rill_path_join(&inside, path, WEIGHTS_FILE);
+        if (status == RILL_OK) status = find_file_or_index(inside.data, out, &found);
+        rill_text_clear(&inside);
+        TRY(status);
+    }
+    if (!found) TRY(find_file_or_index(path, out, &found));
+    if (found) return RILL_OK;
+    rill_text_reset(out);
+    return rill_text_printf(out, "%s", path);
+}
+
+static rill_status load_single(rill_tensor_file *t, const char *bytes, size_t length)
+{
+    unsigned char first[64];
+    TRY(tensor_alloc_parts(t, 1));
+    TRY(tensor_part_open(t, 0, t->name, bytes, length));
+    const size_t n = t->part->size < sizeof first ? t->part->size : sizeof first;
+    TRY(tensor_part_read(t->part, 0, n, first));
+    return is_ct2_file(first, n) ? ct2_read(t) : safetensors_read(t);
+}
+
+static rill_status load_tensor_file(rill_tensor_file *t, const char *name, const char *bytes, size_t length)
+{
+    TRY(tensor_copy_string(t, name, &t->name));
+    return bytes == NULL && is_index(name) ? read_index(t) : load_single(t, bytes, length);
+}
+
+/* Open the file `name`; if `bytes` is not NULL, parse these `length` bytes instead of the file's. */
+static rill_status open_file_tensors(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
+                                     size_t length)
+{
+    *out = NULL;
+    rill_tensor_file *t = rill_calloc(ctx, 1, sizeof *t);
+    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, name);
+    t->arena.ctx = ctx;
+    rill_status status = load_tensor_file(t, name, bytes, length);
+    if (status == RILL_OK)
+        *out = t;
+    else
+        rill_tensor_file_close(t);
+    return status;
+}
+
+rill_status rill_tensor_file_open(rill_tensor_file **out, rill_context *ctx, const char *path)
+{
+    rill_text found = {.ctx = ctx};
+    *out = NULL;
+    rill_status status = resolve_path(path, &found);
+    if (status == RILL_OK) status = open_file_tensors(out, ctx, found.data, NULL, 0);
+    rill_text_clear(&found);
+    return status;
+}
+
+rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
+                                   size_t length)
+{
+    return open_file_tensors(out, ctx, name, bytes, length);
+}
+
+void rill_tensor_file_close(rill_tensor_file *t)
+{
+    if (t == NULL) return;
+    rill_context *ctx = t->arena.ctx;
+    for (size_t i = 0; i < t->n_parts; i++) {
+        free_header(&t->part[i]);
+        rill_file_close(&t->part[i].file);
+    }
+    rill_arena_clear(&t->arena);
+    rill_free(ctx, t, sizeof *t);
 }

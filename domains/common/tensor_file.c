@@ -1,18 +1,15 @@
-/* Opens model files, finds their tensors by name and reads them, in all file formats; see tensor_file.h.
+/* Finds tensors of model files by name and reads them, in all file formats; see tensor_file.h.
  *
  * Invariant: entries are sorted by name, and a tensor's bytes lie inside its part. Reading a tensor takes a binary search
  * by name, a comparison of shapes, and a loop that converts the elements to fp32.
  *
- * Divisions: element types · parts · opening and closing · finding · views · reading. */
+ * Divisions: element types · parts · order · finding · views · reading · weights of a model. */
 #include "tensor_file.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-#include "try.h"
 
 /* --- element types ------------------------------------------------------------------------------------------------ */
 
@@ -130,116 +127,16 @@ rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, co
     return RILL_OK;
 }
 
-/* --- opening and closing ------------------------------------------------------------------------------------------ */
-
-static const char WEIGHTS_FILE[] = "model.safetensors", INDEX_SUFFIX[] = ".index.json";
+/* --- order -------------------------------------------------------------------------------------------------------- */
 
 static int compare_entry_names(const void *a, const void *b)
 {
     return strcmp(((const tensor_entry *)a)->tensor.name, ((const tensor_entry *)b)->tensor.name);
 }
 
-static int is_index(const char *path)
-{
-    const size_t length = strlen(path), ending = sizeof INDEX_SUFFIX - 1;
-    return length >= ending && strcmp(path + length - ending, INDEX_SUFFIX) == 0;
-}
-
 void tensor_sort_entries(rill_tensor_file *t)
 {
     if (t->count > 0) qsort(t->entries, t->count, sizeof *t->entries, compare_entry_names);
-}
-
-/* Set *out to `path`, or to PATH.index.json if only the index exists. *found = 1 if either exists, else 0. */
-static rill_status find_file_or_index(const char *path, rill_text *out, int *found)
-{
-    struct stat info;
-    rill_text_reset(out);
-    TRY(rill_text_printf(out, "%s", path));
-    *found = 1;
-    if (stat(out->data, &info) == 0) return RILL_OK;
-    TRY(rill_text_printf(out, "%s", INDEX_SUFFIX));
-    *found = stat(out->data, &info) == 0;
-    return RILL_OK;
-}
-
-/* Set *out to the file to open: model.safetensors or its index in the directory `path`, or `path` or its index. If none
- * exists, *out is `path`, so that opening it gives the error. */
-static rill_status resolve_path(const char *path, rill_text *out)
-{
-    struct stat info;
-    int found = 0;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        rill_text inside = {.ctx = out->ctx};
-        rill_status status = rill_path_join(&inside, path, WEIGHTS_FILE);
-        if (status == RILL_OK) status = find_file_or_index(inside.data, out, &found);
-        rill_text_clear(&inside);
-        TRY(status);
-    }
-    if (!found) TRY(find_file_or_index(path, out, &found));
-    if (found) return RILL_OK;
-    rill_text_reset(out);
-    return rill_text_printf(out, "%s", path);
-}
-
-static rill_status load_single(rill_tensor_file *t, const char *bytes, size_t length)
-{
-    unsigned char first[64];
-    TRY(tensor_alloc_parts(t, 1));
-    TRY(tensor_part_open(t, 0, t->name, bytes, length));
-    const size_t n = t->part->size < sizeof first ? t->part->size : sizeof first;
-    TRY(tensor_part_read(t->part, 0, n, first));
-    return is_ct2_file(first, n) ? ct2_read(t) : safetensors_read(t);
-}
-
-static rill_status load_tensor_file(rill_tensor_file *t, const char *name, const char *bytes, size_t length)
-{
-    TRY(tensor_copy_string(t, name, &t->name));
-    return bytes == NULL && is_index(name) ? shards_read(t) : load_single(t, bytes, length);
-}
-
-/* Open the file `name`; if `bytes` is not NULL, parse these `length` bytes instead of the file's. */
-static rill_status open_file_tensors(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
-                                     size_t length)
-{
-    *out = NULL;
-    rill_tensor_file *t = rill_calloc(ctx, 1, sizeof *t);
-    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, name);
-    t->arena.ctx = ctx;
-    rill_status status = load_tensor_file(t, name, bytes, length);
-    if (status == RILL_OK)
-        *out = t;
-    else
-        rill_tensor_file_close(t);
-    return status;
-}
-
-rill_status rill_tensor_file_open(rill_tensor_file **out, rill_context *ctx, const char *path)
-{
-    rill_text found = {.ctx = ctx};
-    *out = NULL;
-    rill_status status = resolve_path(path, &found);
-    if (status == RILL_OK) status = open_file_tensors(out, ctx, found.data, NULL, 0);
-    rill_text_clear(&found);
-    return status;
-}
-
-rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
-                                   size_t length)
-{
-    return open_file_tensors(out, ctx, name, bytes, length);
-}
-
-void rill_tensor_file_close(rill_tensor_file *t)
-{
-    if (t == NULL) return;
-    rill_context *ctx = t->arena.ctx;
-    for (size_t i = 0; i < t->n_parts; i++) {
-        safetensors_free_header(&t->part[i]);
-        rill_file_close(&t->part[i].file);
-    }
-    rill_arena_clear(&t->arena);
-    rill_free(ctx, t, sizeof *t);
 }
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
@@ -445,4 +342,36 @@ rill_status rill_tensor_file_same_values(const rill_tensor_file *t, const rill_f
         *same = memcmp(first, second, part) == 0;
     }
     return RILL_OK;
+}
+
+/* --- weights of a model ------------------------------------------------------------------------------------------- */
+
+rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
+                              size_t columns, float **out)
+{
+    const int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
+    const int rank = columns > 0 ? 2 : 1;
+    size_t count = rows * (columns > 0 ? columns : 1);
+    const rill_file_tensor *tensor = rill_tensor_file_find(tensors, name);
+    if (tensor == NULL || rill_weights_n_values(tensor) < count)
+        return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, NULL);
+    TRY(rill_arena_alloc(arena, out, count, sizeof **out, name));
+    return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out);
+}
+
+rill_status rill_weights_check_all_read(rill_context *ctx, const rill_tensor_file *tensors, const char *path,
+                                        int (*is_optional)(const char *name))
+{
+    const rill_file_tensor *first = NULL;
+    size_t n_unread = 0;
+    char others[40] = "";
+    for (size_t i = 0; i < rill_tensor_file_count(tensors); i++) {
+        const rill_file_tensor *tensor = rill_tensor_file_tensor(tensors, i);
+        if (tensor->read || (is_optional != NULL && is_optional(tensor->name))) continue;
+        if (n_unread++ == 0) first = tensor;
+    }
+    if (n_unread == 0) return RILL_OK;
+    if (n_unread > 1) snprintf(others, sizeof others, " (and %zu more)", n_unread - 1);
+    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: the model that config.json describes has no tensor \"%s\"%s", path,
+                     first->name, others);
 }

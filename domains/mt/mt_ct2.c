@@ -5,17 +5,16 @@
  * loading (mt_weights.c).
  *
  * Divisions: numbers · a side · both sides · symbols · the directory. */
-#include "ct2_file.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "config_json.h"
-#include "mt_model.h"
+#include "mt.h"
 #include "rill/file.h"
-#include "text_families.h"
+#include "tensor_file.h"
+#include "tokenizer.h"
 
 static const char MODEL_FILE[] = "model.bin", CONFIG_FILE[] = "config.json";
 

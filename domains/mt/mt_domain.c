@@ -3,10 +3,8 @@
 #include <string.h>
 
 #include "config_json.h"
+#include "domain_base.h"
 #include "mt.h"
-#include "mt_model.h"
-#include "rnn.h"
-#include "unsupported_format.h"
 
 #define TRANSFORMERS                                                                                          \
     .plural_name = "transformers", .net_size = sizeof(mt_net), .has_alignment = 1, .configure = mt_configure, \

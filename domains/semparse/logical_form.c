@@ -8,10 +8,9 @@
  * Divisions: tokens, order, one node, whole form. */
 #include <string.h>
 
-#include "grow.h"
-#include "logical_form.h"
-#include "text_words.h"
-#include "try.h"
+#include "domain_base.h"
+#include "semparse.h"
+#include "utf8.h"
 
 enum { MAX_NESTING = 1000 };
 

@@ -2,7 +2,7 @@
  *
  * Invariant: a row's result depends only on the actions of its path and on its slot (rill/device.h). In one call no new
  * node is an ancestor of another one. Divisions: columns · states · scores. */
-#include "score_request.h"
+#include "domain_base.h"
 #include "seq2seq.h"
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "rill/file.h"
 #include "seq2seq.h"
 

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common_weights.h"
 #include "config_json.h"
+#include "domain_base.h"
 #include "penn_tokenizer.h"
 #include "rill/file.h"
-#include "shiftreduce_model.h"
+#include "shiftreduce.h"
 
 enum {
     WIDTH_LIMIT = 1 << 14,

@@ -1,5 +1,5 @@
 /* family.h: the tokenizer of a model family: the family's row in the table, the settings of a model directory, and the
- * resulting tokens and languages. Private header of domains/text; the rest of rill uses tokenizer.h and text_families.h.
+ * resulting tokens and languages. Private header of domains/text; the rest of rill uses tokenizer.h.
  *
  * Sources: transformers' tokenizers of these names, and convert_slow_tokenizer.py for token ids. Stability: internal to
  * rill. */
@@ -8,10 +8,8 @@
 
 #include <jansson.h>
 
-#include "spm.h"
-#include "token_set.h"
+#include "segmenters.h"
 #include "tokenizer.h"
-#include "tokenizer_json.h"
 
 /* --- the table: text_families.c ---------------------------------------------------------------------------------------- */
 
@@ -93,7 +91,7 @@ rill_status rill_tokenizer_config_int(const rill_tokenizer_config *config, const
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens);
 rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *config, rill_token_set *tokens);
 
-/* --- a family's text: family_open.c, family.c --------------------------------------------------------------------- */
+/* --- a family's text: family_open.c, tokenizer.c --------------------------------------------------------------------- */
 
 typedef struct rill_language {
     const char *name; /* the name that users write: "en" for __en__ */

@@ -3,12 +3,13 @@
  * Source of token ids: transformers' tokenizers and convert_slow_tokenizer.py. A SentencePiece model is preferred, because
  * the translation model was trained with it; tokenizer.json is used if the directory has no other vocabulary.
  * Divisions: token ids · sources of tokens · added tokens · the whole. */
+#include "family.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "family.h"
+#include "domain_base.h"
 #include "rill/file.h"
-#include "try.h"
 
 /* State while a tokenizer is opened. */
 typedef struct family_opener {

@@ -1,10 +1,9 @@
-// SentencePiece behind C. Invariant: no exception leaves a function of spm.h.
-#include "spm.h"
-
-#include <sentencepiece_processor.h>
+// SentencePiece behind C. Invariant: no exception leaves a function of this file.
+#include "segmenters.h"
 
 #include <exception>
 #include <memory>
+#include <sentencepiece_processor.h>
 #include <string>
 #include <vector>
 
@@ -24,7 +23,7 @@ struct failure {
     }
 };
 
-// Run work(), which returns what spm.h promises, and turn exceptions into failures.
+// Run work(), which returns what segmenters.h promises, and turn exceptions into failures.
 template <typename Work>
 static rill_status guarded(const failure &as, Work work)
 {

@@ -1,15 +1,14 @@
-/* Reads tokenizer.json; see tokenizer_json.h.
+/* Reads tokenizer.json; see segmenters.h.
  *
  * Source: the format that the tokenizers library writes and reads, including older forms (without "type", merges as
  * strings). Each function reads the types that it supports; another type is an error that names it.
  * Divisions: keys · normalizers · words · decoders and templates · models · added tokens · the whole. */
-#include "tokenizer_json.h"
+#include "segmenters.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "grow.h"
-#include "pipeline.h"
+#include "domain_base.h"
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 

@@ -10,13 +10,11 @@
 
 #include <cmocka.h>
 
-#include "bpe.h"
 #include "helpers.h"
 #include "moses.h"
-#include "moses_bpe.h"
 #include "mt.h"
-#include "pipeline.h"
 #include "reference.h"
+#include "segmenters.h"
 #include "tokenizer.h"
 #include "vocabulary.h"
 

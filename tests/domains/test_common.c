@@ -9,10 +9,9 @@
 
 #include <cmocka.h>
 
-#include "arena.h"
 #include "config_json.h"
+#include "domain_base.h"
 #include "helpers.h"
-#include "unsupported_format.h"
 #include "utf8.h"
 #include "vocabulary.h"
 

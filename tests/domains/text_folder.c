@@ -12,7 +12,6 @@
 #include <jansson.h>
 
 #include "helpers.h"
-#include "text_families.h"
 #include "text_folder.h"
 #include "tokenizer.h"
 

@@ -1,4 +1,4 @@
-/* Characters, their classes, and rewrite rules; see rewrite.h.
+/* Characters, their classes, and rewrite rules; see moses.h.
  *
  * Classes are those of sacremoses, the port of Moses that transformers calls. Only characters of the basic plane can be
  * letters or numbers. Chinese characters and Hangul syllables are neither, so each is a word. sacremoses' lists are of
@@ -9,9 +9,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "grow.h"
-#include "rewrite.h"
-#include "try.h"
+#include "domain_base.h"
+#include "moses.h"
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 
@@ -165,7 +164,7 @@ static int ascii_in(char32_t c, const char *list)
     return c < 0x80 && c != 0 && strchr(list, (int)c) != NULL;
 }
 
-/* The codes of classes in the strings of a rule, e.g. WHITE_SPACE for RW_WHITE_SPACE of rewrite.h. */
+/* The codes of classes in the strings of a rule, e.g. WHITE_SPACE for RW_WHITE_SPACE of moses.h. */
 enum {
     WHITE_SPACE = 0x110001,
     DIGIT,

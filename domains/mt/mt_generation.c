@@ -1,22 +1,135 @@
-/* Converts the search settings of generation_config.json to rill's options: for `--like hf`, and as defaults for
- * directories whose config.json has no "rill": {"options": ...}.
+/* Reads generation_config.json, or the same keys of config.json: special tokens, bad words, and search settings.
  *
- * Source: transformers' generation/configuration_utils.py and utils.py. If generation_config.json is present, it has all
- * settings; older directories have them in config.json, and FSMT's omit forced_eos_token_id. Lengths in transformers count
- * the start token (except min_new_tokens and max_new_tokens) and a forced eos; rill counts neither. A warning names
- * unsupported settings that would change outputs.
+ * Bad words are tokens and sequences of tokens that outputs must not contain. Source: NoBadWordsLogitsProcessor and
+ * SuppressTokensLogitsProcessor of transformers' generation/logits_process.py. A sequence bans its last token after its other
+ * tokens, which may include the start token. A sequence with an id outside the vocabulary never matches.
  *
- * Divisions: reading · unsupported settings · decoding like transformers · defaults. */
+ * Search settings are converted to rill's options: for `--like hf`, and as defaults for directories whose config.json has no
+ * "rill": {"options": ...}. Source: transformers' generation/configuration_utils.py and utils.py. If generation_config.json is
+ * present, it has all settings; older directories have them in config.json, and FSMT's omit forced_eos_token_id. Lengths in
+ * transformers count the start token (except min_new_tokens and max_new_tokens) and a forced eos; rill counts neither. A
+ * warning names unsupported settings that would change outputs.
+ *
+ * Divisions: bad words · special tokens · search settings · unsupported settings · decoding like transformers · defaults. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config_json.h"
-#include "mt_model.h"
+#include "mt.h"
 
 enum { MAX_BEAMS = 65536, MAX_LENGTH = 1 << 20 };
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- bad words ---------------------------------------------------------------------------------------------------- */
+
+typedef struct bad_words_reader {
+    mt_net *net;
+    const rill_config *config;
+} bad_words_reader;
+
+/* Ban a single token. Eos is not banned: transformers removes it from bad_words_ids, because outputs could not end. */
+static rill_status ban_if_single(void *user, const int64_t *value, size_t n)
+{
+    seq_net *net = &((bad_words_reader *)user)->net->seq;
+    if (n > 1 || value[0] < 0 || value[0] >= net->target_vocab_size || value[0] == net->eos) return RILL_OK;
+    net->legal[value[0] / 64] &= ~(UINT64_C(1) << (value[0] % 64));
+    return RILL_OK;
+}
+
+static rill_status ban_token(void *user, const int64_t *value, size_t n)
+{
+    const bad_words_reader *r = user;
+    if (n == 1) return ban_if_single(user, value, n);
+    return rill_fail(r->net->seq.ctx, RILL_ERR_FORMAT, "%s: suppress_tokens: expected integers, found a list of %zu",
+                     rill_config_name(r->config), n);
+}
+
+static int is_valid_sequence(const seq_net *net, const int64_t *value, size_t n)
+{
+    int known = n > 1;
+    for (size_t i = 0; i < n; i++) known &= value[i] >= 0 && value[i] < net->target_vocab_size;
+    return known;
+}
+
+static rill_status count_sequence(void *user, const int64_t *value, size_t n)
+{
+    seq_net *net = &((bad_words_reader *)user)->net->seq;
+    net->n_bad_words += is_valid_sequence(net, value, n);
+    return RILL_OK;
+}
+
+static rill_status keep_sequence(void *user, const int64_t *value, size_t n)
+{
+    seq_net *net = &((bad_words_reader *)user)->net->seq;
+    int32_t *action;
+    if (!is_valid_sequence(net, value, n)) return RILL_OK;
+    TRY(rill_arena_alloc(&net->model->arena, &action, n, sizeof *action, "bad_words_ids"));
+    for (size_t i = 0; i < n; i++) action[i] = (int32_t)value[i];
+    net->bad_words[net->n_bad_words++] = (rill_sequence){action, (int32_t)n};
+    return RILL_OK;
+}
+
+/* Read the sequences of bad_words_ids in two passes: the first counts them, to allocate their array. */
+static rill_status read_sequences(bad_words_reader *r)
+{
+    seq_net *net = &r->net->seq;
+    net->n_bad_words = 0;
+    TRY(rill_config_each_list(r->config, "bad_words_ids", count_sequence, r));
+    if (net->n_bad_words == 0) return RILL_OK;
+    TRY(rill_arena_alloc(&net->model->arena, &net->bad_words, (size_t)net->n_bad_words, sizeof *net->bad_words,
+                         "bad_words_ids"));
+    net->n_bad_words = 0;
+    return rill_config_each_list(r->config, "bad_words_ids", keep_sequence, r);
+}
+
+/* Read bad_words_ids and suppress_tokens of a configuration file, and set the net's `legal` (allocated by the caller) and
+ * `bad_words`. A later file replaces the sets of an earlier one. */
+static rill_status read_bad_words(mt_net *net, const rill_config *config)
+{
+    bad_words_reader r = {net, config};
+    memset(net->seq.legal, 0xFF, ((size_t)net->seq.target_vocab_size + 63) / 64 * sizeof *net->seq.legal);
+    TRY(rill_config_each_list(config, "bad_words_ids", ban_if_single, &r));
+    TRY(read_sequences(&r));
+    return rill_config_each_list(config, "suppress_tokens", ban_token, &r);
+}
+
+/* --- special tokens ----------------------------------------------------------------------------------------------- */
+
+/* Read the id of a special token from `file`, and set *from_file to that file. Both outputs are unchanged if the key is
+ * absent. */
+static rill_status read_special_token(mt_net *net, const rill_config *config, const char *file, const char *key,
+                                      int32_t *symbol, const char **from_file)
+{
+    int64_t value;
+    TRY(rill_config_int_or(config, key, 0, net->seq.target_vocab_size - 1, -1, &value));
+    if (value < 0) return RILL_OK;
+    *symbol = (int32_t)value;
+    *from_file = file;
+    return RILL_OK;
+}
+
+/* Read special tokens, bad words and the maximum length of outputs. transformers counts the start token in max_length, but
+ * not in max_new_tokens, which takes precedence. */
+rill_status mt_read_generation(mt_net *net, const rill_config *config, const char *file)
+{
+    int64_t length;
+    const char *origin;
+    seq_net *s = &net->seq;
+    TRY(read_special_token(net, config, file, "pad_token_id", &s->pad, &net->settings.pad_file));
+    TRY(read_special_token(net, config, file, "eos_token_id", &s->eos, &s->eos_file));
+    TRY(read_special_token(net, config, file, "decoder_start_token_id", &s->decoder_start, &origin));
+    TRY(read_special_token(net, config, file, "forced_bos_token_id", &s->forced_bos, &origin));
+    TRY(rill_config_bool_or(config, "renormalize_logits", net->settings.renormalize_logits,
+                            &net->settings.renormalize_logits));
+    TRY(read_bad_words(net, config));
+    TRY(rill_config_int_or(config, "max_length", 2, MAX_LENGTH, net->seq.max_length + 1, &length));
+    TRY(rill_config_int_or(config, "max_new_tokens", 1, MAX_LENGTH, length - 1, &length));
+    net->seq.max_length = (int32_t)length;
+    if (net->seq.max_length > net->seq.max_input_length) net->seq.max_length = net->seq.max_input_length;
+    return RILL_OK;
+}
+
+/* --- search settings ------------------------------------------------------------------------------------------------------ */
 
 typedef struct hf_generation {
     rill_context *ctx;
@@ -84,7 +197,7 @@ static rill_status check_eos_suppressed(void *user, const int64_t *value, size_t
     return RILL_OK;
 }
 
-/* suppress_tokens is supported (mt_bad_words.c) unless it contains eos. transformers removes eos from bad_words_ids, but
+/* suppress_tokens is supported unless it contains eos. transformers removes eos from bad_words_ids, but
  * not from suppress_tokens. */
 static rill_status check_suppressed_tokens(hf_generation *m, const rill_config *config)
 {
@@ -172,7 +285,7 @@ static rill_status write_settings(settings_writer *to, const rill_config *config
         max_length > 0 ? max_length : 1, (int)m.min_length, (int)m.no_repeat_ngram, m.repetition_penalty);
 }
 
-static rill_status read_generation(void *user, const rill_config *config)
+static rill_status read_generation_search(void *user, const rill_config *config)
 {
     return write_settings(user, config, 0);
 }
@@ -195,7 +308,7 @@ static rill_status read_generation_or_config(rill_context *ctx, const char *dire
 rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *out)
 {
     settings_writer to = {net, out};
-    return read_generation_or_config(net->ctx, directory, read_generation, read_config_json, &to);
+    return read_generation_or_config(net->ctx, directory, read_generation_search, read_config_json, &to);
 }
 
 /* --- defaults ----------------------------------------------------------------------------------------------------- */
