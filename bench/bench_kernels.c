@@ -20,7 +20,6 @@
 
 #include "kernels.h"
 #include "machine.h"
-#include "peak.h"
 #include "unfused.h"
 #if defined(RILL_HAVE_ONEDNN)
 #include "yardstick.h"

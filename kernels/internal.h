@@ -23,6 +23,8 @@
 #ifndef RILL_KERNELS_INTERNAL_H
 #define RILL_KERNELS_INTERNAL_H
 
+#include <string.h>
+
 #include "kernels.h"
 
 #define RILL_BLOCK ((size_t)16) /* columns of a block: one cache line, one AVX-512 register */
@@ -181,6 +183,36 @@ typedef void (*rill_range_fn)(const void *arg, size_t begin, size_t end);
 /* Cover [0, items) with calls of fn. They run on the pool if items * ns_each, the estimated time, is long enough. The
  * operation must give the same results for every partition. */
 void rill_parallel_for(rill_pool *pool, rill_range_fn fn, const void *arg, size_t items, double ns_each);
+
+/* --- plain C: the tests' reference, and the fallback of every instruction set --- */
+
+void rill_gemm_ref(const rill_gemm *g, rill_pool *pool);
+void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool);
+void rill_best_f32_ref(const rill_best *b, rill_pool *pool);
+
+/* 1 / (1 + e^-x) without overflow: the exponential is only taken of -|x|. NaN gives NaN. */
+float rill_sigmoid_ref(float x);
+
+/* GELU: x Phi(x), Phi the normal distribution. The next two functions approximate it, see rill_epilogue. */
+float rill_gelu_ref(float x);
+float rill_gelu_tanh_ref(float x);
+float rill_gelu_sigmoid_ref(float x);
+
+/* Insert (id, score) into the lists `ids` and `logp` of `count` entries, best first, and keep at most `best` entries.
+ * Callers offer ids in ascending order, so a tie goes after its equals. Returns the new count. */
+size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
+
+/* Sort key that ascends as scores descend; -0 and 0 have equal keys. */
+static inline uint32_t rill_best_key(float score)
+{
+    uint32_t bits;
+    score += 0.0f;
+    memcpy(&bits, &score, sizeof bits);
+    return bits >> 31 ? bits : bits ^ UINT32_C(0x7FFFFFFF);
+}
+
+/* Sort both lists by logp, best first, ties by smaller id. Takes linear time. */
+void rill_best_sort(int32_t *ids, float *logp, size_t count);
 
 /* Set the members of *k that an instruction set implements. The caller has checked that the processor supports it. */
 void rill_kernels_init_ref(rill_kernels *k);

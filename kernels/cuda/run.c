@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "peak.h"
-
 /* --- layout ------------------------------------------------------------------------------------------------------- */
 
 static size_t line_bytes(size_t count, size_t size)

@@ -5,7 +5,6 @@
  * Divisions: costs · counting · queries · runners. */
 #include <string.h>
 
-#include "peak.h"
 #include "session.h"
 
 /* --- costs -------------------------------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ref.h"
+#include "../internal.h"
 
 static float epilogue(float x, rill_epilogue e)
 {

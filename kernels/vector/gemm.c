@@ -11,7 +11,6 @@
  *
  * Divisions: the tile, tiles of each shape, the call. */
 #include "gemm.h"
-#include "../ref/ref.h"
 
 #include <assert.h>
 

@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#include "vector.h"
+#include "vec.h"
 
 #define MR 8     /* maximum rows of a tile */
 #define GROUP 96 /* maximum rows multiplied by a panel before the next panel: their A stays in L2 */

@@ -27,7 +27,8 @@
 #define RILL_KERNELS_VEC_H
 
 #include <math.h>
-#include <string.h>
+
+#include "../internal.h"
 
 #if defined(RILL_VEC_NEON)
 #include "../arm/vec_neon.h"
@@ -223,5 +224,17 @@ RILL_INLINE vf v_gelu(vf x)
     const vf tail = v_mul(v_mul(q, t), v_exp(v_fnma(a, a, v_zero())));
     return v_blend(v_gt(x, v_zero()), v_fnma(x, tail, x), v_mul(x, tail));
 }
+
+/* ---- operations of this instruction set ------------------------------------------------------------------- */
+
+void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool);
+void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool);
+#if defined(RILL_SET_BELOW)
+void RILL_SET_BELOW(rill_gemm)(const rill_gemm *g, rill_pool *pool);
+#elif defined(RILL_SET_INT8)
+void RILL_SET_INT8(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool);
+#endif
+void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool);
+void RILL_FN(rill_best_f32)(const rill_best *b, rill_pool *pool);
 
 #endif
