@@ -10,11 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_problem.h"
-#include "check_rescore.h"
-#include "check_trial.h"
+#include "check.h"
 #include "cli_options.h"
-#include "runfile.h"
+#include "session.h"
 
 typedef struct check {
     cli_session session;
@@ -185,7 +183,7 @@ static int try_workers_and_threads(check *c, const char *name, const rill_open_o
                            "memory");
 }
 
-/* Find errors that comparing runs cannot show (check_rescore.h). Return 1 if there are none, 0 if trial.why describes one, -1 if the run
+/* Find errors that comparing runs cannot show (check_rescore.c). Return 1 if there are none, 0 if trial.why describes one, -1 if the run
  * failed. After -1 the caller still runs the rounds, because their message says more. */
 static int try_rescoring(check *c, const char *name, const rill_open_options *model, int *code)
 {

@@ -1,9 +1,6 @@
 /* Output files; see cli_output.h. */
 #include "cli_output.h"
 
-#include "files.h"
-#include "interrupt.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -262,63 +259,87 @@ int cli_output_json(cli_output *output, const char *text, size_t length)
     return write_one_line(output, text, length, 0, 1);
 }
 
-static void write_extras(cli_output *output, const cli_extras *extras, const rill_output *o)
+/* --- files that must differ -------------------------------------------------------------------------------------------- */
+
+/* Existing files are compared by device and inode, since a file may have several names. A
+ * file that does not exist yet is compared by its directory and its name. */
+typedef struct identity {
+    int is_known;
+    struct stat info;     /* identity of the file, or of its directory if the file does not exist */
+    const char *new_name; /* name of a file that does not exist yet, otherwise NULL */
+} identity;
+
+int cli_file_is_standard(const char *path)
 {
-    for (int32_t i = 0; i < extras->fields; i++) {
-        const char *field = rill_output_field(o, i);
-        cli_output_write(output, " ||| ", 5);
-        cli_output_line(output, field, strlen(field));
-    }
-    if (!extras->has_word_scores) return;
-    cli_output_printf(output, " ||| WordScores=");
-    for (int32_t i = 0; i < o->n_ids; i++) cli_output_printf(output, " %.5f", (double)o->id_logps[i]);
+    return !path || !strcmp(path, "-");
 }
 
-static void write_text(cli_output *output, const cli_extras *extras, const rill_output *o)
+int cli_file_exists(const char *path)
 {
-    if (!extras->has_ids) cli_output_line(output, o->text, o->text_bytes);
-    for (int32_t i = 0; i < o->n_ids && extras->has_ids; i++)
-        cli_output_printf(output, "%s%" PRId32, i > 0 ? " " : "", o->ids[i]);
+    return access(path, F_OK) == 0;
 }
 
-static void write_scores(cli_output *output, const rill_output *o)
+int cli_file_is_folder(const char *path)
 {
-    cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s%s ||| %.9g\n", o->logp, o->length,
-                      o->finish_reason != RILL_FINISH_REASON_STOP ? " truncated= 1" : "",
-                      o->certified ? " certified= 1" : "", o->score);
+    struct stat info;
+    return !stat(path, &info) && S_ISDIR(info.st_mode);
 }
 
-static int write_nbest(cli_output *output, const cli_extras *extras, const rill_result *result)
+static identity identify_new(const char *path)
 {
-    for (int32_t i = 0; i < result->n_outputs; i++) {
-        const rill_output *o = rill_result_output(result, i);
-        cli_output_printf(output, "%" PRId64 " ||| ", result->id);
-        write_text(output, extras, o);
-        write_extras(output, extras, o);
-        write_scores(output, o);
-    }
-    return output->error ? -1 : 0;
+    char directory[4096];
+    const char *slash = strrchr(path, '/');
+    identity id = {.new_name = slash ? slash + 1 : path};
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    if (length >= sizeof directory) return id;
+    memcpy(directory, path, length);
+    strcpy(directory + length, ".");
+    id.is_known = !stat(directory, &id.info);
+    return id;
 }
 
-int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *columns,
-                      const rill_output *o)
+/* Errors are ignored here: such a file equals no other one, and opening it reports the error. */
+static identity identify(const cli_file *file)
 {
-    cli_output_printf(output, "%" PRId64 " ||| ", id);
-    cli_output_line(output, text, strlen(text));
-    cli_output_line(output, columns, strlen(columns));
-    write_extras(output, extras, o);
-    write_scores(output, o);
-    return output->error ? -1 : 0;
+    identity id = {0};
+    if (cli_file_is_standard(file->path))
+        id.is_known = !fstat(file->is_output ? STDOUT_FILENO : STDIN_FILENO, &id.info);
+    else
+        id.is_known = !stat(file->path, &id.info);
+    return id.is_known || cli_file_is_standard(file->path) ? id : identify_new(file->path);
 }
 
-int cli_output_result(cli_output *output, cli_output_format line_format, const cli_extras *extras,
-                      const rill_result *result)
+static int same(const identity *a, const identity *b)
 {
-    if (line_format == CLI_FORMAT_NBEST) return write_nbest(output, extras, result);
-    if (line_format == CLI_FORMAT_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
-    if (result->n_outputs > 0) {
-        write_text(output, extras, rill_result_output(result, 0));
-        write_extras(output, extras, rill_result_output(result, 0));
-    }
-    return cli_output_write(output, "\n", 1);
+    if (!a->is_known || !b->is_known || !a->new_name != !b->new_name) return 0;
+    return a->info.st_dev == b->info.st_dev && a->info.st_ino == b->info.st_ino &&
+           (!a->new_name || !strcmp(a->new_name, b->new_name));
+}
+
+int cli_file_same(const char *a, const char *b)
+{
+    identity x = identify(&(cli_file){.path = a}), y = identify(&(cli_file){.path = b});
+    return !x.new_name && same(&x, &y);
+}
+
+/* Report an error if the output `b` is the same file as `a`. The same terminal, socket or pipe may be read and written, because only a
+ * regular file would lose its content. */
+static int check_pair(const cli_file *a, const cli_file *b)
+{
+    identity x = identify(a), y = identify(b);
+    if (a->is_output && cli_file_is_standard(a->path) && cli_file_is_standard(b->path))
+        return cli_fail("%s and %s cannot both go to standard output: set a file for one of them", a->label, b->label);
+    if (!same(&x, &y) || S_ISCHR(x.info.st_mode) || (!a->is_output && !x.new_name && !S_ISREG(x.info.st_mode)))
+        return CLI_OK;
+    return cli_fail("%s: %s and %s are the same file", cli_file_is_standard(b->path) ? "standard output" : b->path,
+                    a->label, b->label);
+}
+
+int cli_files_check(const cli_file *files)
+{
+    int code = CLI_OK;
+    for (const cli_file *b = files; b->label; b++)
+        for (const cli_file *a = files; a->label && code == CLI_OK; a++)
+            if (b->is_output && a != b && (!a->is_output || a < b)) code = check_pair(a, b);
+    return code;
 }

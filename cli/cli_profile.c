@@ -1,9 +1,9 @@
-/* Profiles as a table and as JSON; see cli_profile.h. The same operation in several layers of a transformer is one line. */
+/* Profiles as a table and as JSON; see report.h. The same operation in several layers of a transformer is one line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_profile.h"
+#include "report.h"
 
 /* --- collecting --------------------------------------------------------------------------------------------------- */
 

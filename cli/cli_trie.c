@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
 #include "cli_input.h"
 #include "cli_options.h"
 #include "cli_output.h"
-#include "files.h"
-#include "output_fields.h"
 #include "rill/trie.h"
 #include "session.h"
 

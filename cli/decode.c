@@ -13,24 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli_constraints.h"
+#include "cli.h"
+#include "cli_input.h"
 #include "cli_options.h"
 #include "cli_output.h"
-#include "cli_progress.h"
-#include "cli_workers.h"
-#include "files.h"
-#include "input_files.h"
-#include "interrupt.h"
-#include "option_rows.h"
-#include "output_fields.h"
-#include "pretty_trees.h"
 #include "record.h"
 #include "report.h"
-#include "runfile.h"
 #include "session.h"
 #include "split_sentences.h"
-#include "sweep.h"
 #include "trace.h"
+#include "trial.h"
 
 typedef struct decode {
     cli_session session;

@@ -13,11 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
 #include "cli_input.h"
 #include "cli_options.h"
 #include "cli_output.h"
-#include "files.h"
-#include "nbest.h"
 #include "report.h"
 #include "session.h"
 #include "trial.h"

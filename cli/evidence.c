@@ -13,7 +13,6 @@
 
 #include "cli_input.h"
 #include "cli_output.h"
-#include "nbest.h"
 #include "rill/evidence.h"
 #include "session.h"
 

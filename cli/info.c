@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "cli_options.h"
-#include "options_json.h"
 #include "report.h"
 #include "session.h"
 

@@ -3,10 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli.h"
 #include "cli_options.h"
-#include "files.h"
 #include "metric.h"
-#include "option_rows.h"
 #include "session.h"
 
 typedef struct list {

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hardware.h"
-#include "options_json.h"
 #include "report.h"
 
 /* --- timesteps ---------------------------------------------------------------------------------------------------- */

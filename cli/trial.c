@@ -10,10 +10,8 @@
 #include <unistd.h>
 
 #include "cli_input.h"
-#include "cli_workers.h"
-#include "interrupt.h"
 #include "report.h"
-#include "runfile.h"
+#include "session.h"
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -74,16 +72,25 @@ static rill_status judge_result(void *user, const rill_result *result)
     return cli_testset_add_result(j->set, result, j->counts);
 }
 
+/* Decode the set. `setup` is the search config's, except for its settings and its trace. */
 static rill_status decode_set(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                               const rill_engine_setup *setup, rill_write_fn write, void *user, cli_trial *out)
 {
+    rill_workers *workers = session->worker_pool;
     memory_input input = {&set->inputs, 0};
-    cli_workers_run run = {
-        .read = read_line, .read_user = &input, .write = write, .write_user = user, .profile = out->profile};
-    rill_status status = cli_workers_decode(session, search_config, setup, &run);
-    out->settings = run.settings;
-    out->stats = run.stats;
-    out->seconds = run.seconds;
+    rill_status status = cli_workers_begin(session, search_config, setup);
+    if (status == RILL_OK && out->profile) status = cli_profile_begin(session->ctx, workers);
+    if (status < 0) return status;
+    out->settings = *rill_workers_settings(workers);
+    const double start = cli_now();
+    cli_interrupt_set_workers(workers);
+    status = rill_workers_run(workers, read_line, &input, write, user);
+    cli_interrupt_set_workers(NULL);
+    out->seconds = cli_now() - start;
+    out->stats.struct_size = sizeof out->stats;
+    rill_workers_stats(workers, &out->stats);
+    if (status == RILL_OK && out->profile) status = cli_profile_take(out->profile, session->ctx, workers);
+    rill_workers_finish(workers);
     return status;
 }
 
@@ -305,4 +312,92 @@ int cli_trials_try(cli_trials *t, const rill_script_config *config)
     rill_search_config_free(search_config);
     rill_option_source_free(source);
     return code;
+}
+
+/* --- tables ------------------------------------------------------------------------------------------------------------ */
+
+static int find_column(const cli_table *table, const char *name)
+{
+    int i = 0;
+    while (i < table->n && strcmp(table->column[i].name, name)) i++;
+    return i;
+}
+
+static void widen_column(cli_table *table, const char *name, const char *value)
+{
+    char text[CLI_DISPLAY_VALUE_MAX];
+    int i = find_column(table, name), width = (int)strlen(cli_point_display_value(value, text));
+    if (i == CLI_COLUMNS_MAX) return;
+    if (i == table->n) {
+        table->column[i].name = name;
+        table->column[i].width = (int)strlen(name);
+        table->n++;
+    }
+    if (width > table->column[i].width) table->column[i].width = width;
+}
+
+void cli_table_columns_for_axes(cli_table *table, const rill_script_axis *axes, int32_t n)
+{
+    table->n = 0;
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < axes[i].n; j++) widen_column(table, axes[i].name, axes[i].value[j]);
+}
+
+void cli_table_columns_for_points(cli_table *table, const cli_points *points)
+{
+    table->n = 0;
+    for (size_t i = 0; i < points->n; i++)
+        for (int j = 0; j < points->point[i].n; j++)
+            widen_column(table, points->point[i].name[j], points->point[i].value[j]);
+}
+
+static void write_padded(cli_output *output, const char *text, int width, int i)
+{
+    static const char spaces[] = "                                ";
+    int missing = width - (int)strlen(text);
+    if (i) cli_output_write(output, " ", 1);
+    for (; missing > 0; missing -= (int)sizeof spaces - 1)
+        cli_output_write(output, spaces, (size_t)missing < sizeof spaces - 1 ? (size_t)missing : sizeof spaces - 1);
+    cli_output_write(output, text, strlen(text));
+}
+
+void cli_table_head(const cli_table *table, cli_output *output)
+{
+    for (int i = 0; i < table->n; i++) write_padded(output, table->column[i].name, table->column[i].width, i);
+    cli_output_printf(output, "  %6s %6s%s %9s %9s %10s %8s %6s%s\n", table->metric->heading, "oracle",
+                      table->has_certified ? "  cert%" : "", "seconds", "timesteps", "expansions", "exp/step", "failed",
+                      table->has_front ? " front" : "");
+}
+
+static void write_quality(const cli_table *table, cli_output *output, const cli_counts *counts, int oracle)
+{
+    if (table->has_quality)
+        cli_output_printf(output, " %6.2f", cli_quality(table->metric, counts, oracle));
+    else
+        cli_output_printf(output, " %6s", "-");
+}
+
+void cli_table_row(const cli_table *table, cli_output *output, const cli_point *point, size_t n_equal)
+{
+    const cli_trial *t = &point->trial;
+    for (int i = 0; i < table->n; i++) {
+        char text[CLI_DISPLAY_VALUE_MAX];
+        const char *value = cli_point_value(point, table->column[i].name);
+        write_padded(output, value ? cli_point_display_value(value, text) : "-", table->column[i].width, i);
+    }
+    if (point->refusal) {
+        cli_output_write(output, "  refused: ", 11);
+        cli_output_write(output, point->refusal, strlen(point->refusal));
+        cli_output_write(output, "\n", 1);
+        return;
+    }
+    cli_output_write(output, " ", 1);
+    write_quality(table, output, &t->counts, 0);
+    write_quality(table, output, &t->counts, 1);
+    if (table->has_certified) cli_output_printf(output, " %6.2f", cli_certified_percent(&t->stats));
+    cli_output_printf(output, " %9.4f %9" PRId64 " %10" PRId64 " %8.1f %6" PRId64 "%s", t->stats.seconds.total,
+                      t->stats.timesteps, t->stats.expansions, cli_expansions_per_timestep(&t->stats),
+                      t->counts.missing, table->has_front && point->on_front ? "     *" : "");
+    if (n_equal) cli_output_printf(output, "  and %zu alike", n_equal);
+    cli_output_write(output, "\n", 1);
 }

@@ -6,10 +6,11 @@
 #define CLI_TRIAL_H
 
 #include "cli.h"
-#include "cli_profile.h"
-#include "option_rows.h"
-#include "points.h"
+#include "cli_options.h"
+#include "cli_output.h"
+#include "report.h"
 #include "session.h"
+#include "testset.h"
 
 /* Paths of the files of a test set; NULL: not set. `tsv` has two columns, inputs and references; `input` overrides the first. */
 typedef struct cli_testset_files {
@@ -63,5 +64,54 @@ int cli_trials_have_certified(const cli_trials *trials);
 
 /* Erase the progress line. Has the type of cli_session.erase_progress. */
 void cli_trials_erase(void *unused);
+
+/* --- tables ------------------------------------------------------------------------------------------------------------ */
+
+/* Points of a sweep as a table: parameters, quality, cost. */
+
+enum { CLI_COLUMNS_MAX = 32 };
+
+typedef struct cli_table {
+    struct {
+        const char *name;
+        int width;
+    } column[CLI_COLUMNS_MAX]; /* parameters; columns beyond the last one are not shown */
+    int n;
+    const cli_metric_kind *metric; /* measures the quality */
+    int has_quality;               /* show quality */
+    int has_front;                 /* mark the front */
+    int has_certified;             /* show the percentage of certified outputs */
+} cli_table;
+
+/* Choose the columns for a grid, whose values are known, or for evaluated points. Names are borrowed. */
+void cli_table_columns_for_axes(cli_table *table, const rill_script_axis *axes, int32_t n);
+void cli_table_columns_for_points(cli_table *table, const cli_points *points);
+
+/* Closing the output reports write errors. */
+void cli_table_head(const cli_table *table, cli_output *output);
+/* n_equal: number of further points that the row represents. */
+void cli_table_row(const cli_table *table, cli_output *output, const cli_point *point, size_t n_equal);
+
+/* --- sweeps ------------------------------------------------------------------------------------------------------------ */
+
+/* Sweeps: `rill run` with a grid in the run file decodes the input at each grid point and prints a table. */
+
+typedef struct cli_sweep {
+    cli_session *session; /* configured, the model is not open yet */
+    const cli_runfile *runfile;
+    const char *input, *references, *output, *stats; /* file names; NULL: standard input, none, standard output, none */
+    int quiet;
+} cli_sweep;
+
+/* Run the sweep. CLI_OK; CLI_SOME_FAILED if a point was refused or inputs have no output; CLI_FAILED or CLI_CLOSED. */
+int cli_sweep_run(const cli_sweep *sweep);
+
+/* Refuse command-line options that set a parameter of the grid. CLI_OK or CLI_FAILED after a message. */
+int cli_sweep_check(const cli_runfile *runfile);
+
+/* Evaluate all points of the script's grid in order, until one fails. after(user, point), which may be NULL, is called for each.
+ * Returns as cli_trials_try(). */
+int cli_sweep_points(cli_trials *trials, const cli_runfile *runfile, void (*after)(void *user, const cli_point *point),
+                     void *user);
 
 #endif

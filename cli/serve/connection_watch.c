@@ -1,5 +1,5 @@
-/* Watching connections; see connection_watch.h. */
-#include "connection_watch.h"
+/* Watching connections; see server.h. */
+#include "server.h"
 
 #include <netinet/in.h>
 #include <pthread.h>

@@ -1,15 +1,15 @@
-/* Jobs; see job.h.
+/* Jobs; see serve.h.
  *
  * Divisions: life · events · results. */
-#include "job.h"
+#include "serve.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "cli_output.h"
 #include "report.h"
-#include "result_json.h"
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 

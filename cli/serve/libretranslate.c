@@ -1,10 +1,9 @@
-/* The LibreTranslate API; see libretranslate.h.
+/* The LibreTranslate API; see api.h.
  *
  * Divisions: errors · language pairs · translate · languages. */
-#include "libretranslate.h"
+#include "api.h"
 
-#include "document_job.h"
-#include "result_json.h"
+#include "cli_output.h"
 
 #include <stdio.h>
 #include <stdlib.h>

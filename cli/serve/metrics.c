@@ -1,5 +1,5 @@
-/* Server metrics; see metrics.h. The format is Prometheus' "text-based format", version 0.0.4. */
-#include "metrics.h"
+/* Server metrics; see api.h. The format is Prometheus' "text-based format", version 0.0.4. */
+#include "api.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The queue of a service: waiting jobs, running searches, and the cache; see service.h and service_internal.h.
+/* The queue of a service: waiting jobs, running searches, and the cache; see serve.h.
  *
  * An input is looked up when its job is submitted and again when it leaves the queue. It gets a cached response, or waits for a
  * running search with the same key, or starts a search. It never waits for a search that is still in the queue.
@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "cli.h"
+#include "cli_output.h"
 #include "report.h"
-#include "result_json.h"
-#include "service_internal.h"
+#include "serve.h"
 #include "split_sentences.h"
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */

@@ -1,13 +1,13 @@
-/* Constraints and glossaries of requests; see request_constraints.h.
+/* Constraints and glossaries of requests; see api.h.
  *
  * Divisions: constraints · glossaries. */
-#include "request_constraints.h"
+#include "api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve_words.h"
+#include "document.h"
 
 /* --- constraints -------------------------------------------------------------------------------------------------- */
 

@@ -19,13 +19,7 @@
 
 #include "api.h"
 #include "cli.h"
-#include "connection_watch.h"
-#include "document_job.h"
-#include "form.h"
-#include "libretranslate.h"
-#include "metrics.h"
-#include "request_head.h"
-#include "result_json.h"
+#include "cli_output.h"
 
 struct server {
     server_options options;

@@ -1,18 +1,17 @@
-/* Services: opening a model, its thread, and settings of requests; see service.h. queue.c handles jobs.
+/* Services: opening a model, its thread, and settings of requests; see serve.h. queue.c handles jobs.
  *
  * Divisions: opening · life · requests. */
-#include "service.h"
+#include "serve.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_constraints.h"
-#include "cli_workers.h"
-#include "option_rows.h"
-#include "output_fields.h"
-#include "service_internal.h"
+#include "cli_options.h"
+#include "cli_output.h"
+#include "record.h"
+#include "session.h"
 #include "split_sentences.h"
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */

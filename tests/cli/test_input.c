@@ -13,8 +13,7 @@
 #include <cmocka.h>
 
 #include "cli_input.h"
-#include "cli_progress.h"
-#include "interrupt.h"
+#include "cli.h"
 
 static rill_context *ctx;
 

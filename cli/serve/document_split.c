@@ -5,13 +5,15 @@
  * and 13.2.5.
  *
  * Divisions: entities · tags · paragraphs · pages. */
+#include "document.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unicode/utf8.h>
 
-#include "document_internal.h"
+#include "sentence_splitter.h"
 
 /* --- entities ----------------------------------------------------------------------------------------------------- */
 
@@ -86,14 +88,6 @@ static size_t read_entity(const char *text, const char *entity_end_pos, char out
     size_t n = 0;
     if (number >= 0) U8_APPEND_UNSAFE((uint8_t *)out, n, number);
     return n;
-}
-
-void markup_write(buffer *out, const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        const char *entity = text[i] == '&' ? "&amp;" : text[i] == '<' ? "&lt;" : text[i] == '>' ? "&gt;" : NULL;
-        buffer_add(out, entity ? entity : text + i, entity ? strlen(entity) : 1);
-    }
 }
 
 /* --- tags --------------------------------------------------------------------------------------------------------- */
@@ -446,4 +440,75 @@ void markup_read(document *d, const char *text, size_t length, const char *langu
     end_paragraph(&p);
     free(p.plain.data);
     free(p.mark);
+}
+
+/* --- sentences ---------------------------------------------------------------------------------------------------- */
+
+/* Passes on sentences until there are more than max_parts. */
+typedef struct sentence_sink {
+    const document *d;
+    void (*found)(void *user, size_t begin, size_t end);
+    void *user;
+} sentence_sink;
+
+static int pass_sentence(void *user, size_t begin, size_t end)
+{
+    const sentence_sink *f = user;
+    f->found(f->user, begin, end);
+    return f->d->n_parts > f->d->max_parts;
+}
+
+void document_sentences(document *d, const char *text, size_t length, const char *language,
+                        void (*found)(void *user, size_t begin, size_t end), void *user)
+{
+    sentence_sink f = {d, found, user};
+    if (d->split == DOCUMENT_LINES)
+        rill_sentences_whole_text(text, length, pass_sentence, &f);
+    else
+        rill_sentences_split(text, length, language, pass_sentence, &f);
+}
+
+/* --- splitting ---------------------------------------------------------------------------------------------------- */
+
+typedef struct line_cutter {
+    document *d;
+    const char *text;
+    size_t done;
+} line_cutter;
+
+static void add_line_part(void *user, size_t begin, size_t end)
+{
+    line_cutter *c = user;
+    if (begin > c->done) document_add(c->d, PIECE_VERBATIM, c->text + c->done, begin - c->done);
+    document_add(c->d, PIECE_SENTENCE, c->text + begin, end - begin);
+    c->done = end;
+}
+
+static void cut_lines(document *d, const char *text, size_t length, const char *language)
+{
+    for (size_t begin = 0; begin < length && d->n_parts <= d->max_parts;) {
+        const char *end = memchr(text + begin, '\n', length - begin);
+        const size_t line = (end ? (size_t)(end - text) + 1 : length) - begin;
+        line_cutter c = {.d = d, .text = text + begin};
+        document_sentences(d, c.text, line, language, add_line_part, &c);
+        if (c.done < line) document_add(d, PIECE_VERBATIM, c.text + c.done, line - c.done);
+        begin += line;
+    }
+}
+
+document *document_open(const char *text, size_t length, document_split split, const char *language, int32_t max_parts)
+{
+    document *d = calloc(1, sizeof *d);
+    if (!d) return NULL;
+    d->split = split;
+    d->max_parts = max_parts;
+    if (length > INT32_MAX)
+        d->has_failed = 1;
+    else if (split == DOCUMENT_HTML)
+        markup_read(d, text, length, language);
+    else
+        cut_lines(d, text, length, language);
+    if (!d->has_failed) return d;
+    document_close(d);
+    return NULL;
 }
