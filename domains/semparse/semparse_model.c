@@ -262,7 +262,7 @@ static void build_step_graph(semparse *s)
                       slot = rill_column_input(network, p, RILL_ROWS, "slot"),
                       origin = rill_column_input(network, p, RILL_ROWS, "node that is continued"),
                       word = rill_column_input(network, p, RILL_ROWS, "word"),
-                      first = rill_column_input(network, p, RILL_ROWS, "slot of a first node");
+                      first = rill_column_input(network, p, RILL_ROWS, "slot of an empty hypothesis");
     const rill_index_space firsts = rill_index_space_where(network, p, RILL_ROWS, first),
                            origins = rill_index_space_distinct(network, p, RILL_ROWS, origin);
     const rill_tensor shared = rill_tensor_make(network, p, origins, 4 * s->hidden),

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "cli_input.h"
 #include "cli.h"
+#include "cli_input.h"
 
 static rill_context *ctx;
 
