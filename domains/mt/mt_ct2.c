@@ -401,12 +401,12 @@ static rill_status find_token_id(const seq_net *s, const rill_config *config, co
 static rill_status read_special_tokens(void *user, const rill_config *config)
 {
     seq_net *s = user;
-    const rill_vocabulary *target = rill_tokenizer_target_vocab(s->tokenizer);
+    const rill_vocabulary *target = s->tokenizer->target;
     int32_t start;
     TRY(rill_config_expect(config, "unk_token", "<unk>"));
     TRY(find_token_id(s, config, "eos_token", target, &s->eos));
     if (s->decoder_start >= 0) return RILL_OK; /* starts from zeros, whatever the token */
-    if (rill_tokenizer_languages(s->tokenizer) != NULL && !rill_config_is_set(config, "decoder_start_token", NAN)) {
+    if (s->tokenizer->languages != NULL && !rill_config_is_set(config, "decoder_start_token", NAN)) {
         s->decoder_start = s->eos; /* each output starts with its language instead */
         return RILL_OK;
     }
@@ -424,7 +424,7 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
 /* The tokenizer has its own ids, which must equal the model's. */
 static rill_status check_listed_vocabulary(const seq_net *s, const char *directory)
 {
-    const rill_vocabulary *own = rill_tokenizer_target_vocab(s->tokenizer);
+    const rill_vocabulary *own = s->tokenizer->target;
     rill_vocabulary *file_vocab = NULL;
     rill_text path = {.ctx = s->ctx};
     rill_status status = rill_path_join(&path, directory, "shared_vocabulary.json");
@@ -444,7 +444,7 @@ static rill_status check_listed_vocabulary(const seq_net *s, const char *directo
 
 rill_status mt_ct2_find_special_tokens(seq_net *seq, const char *directory)
 {
-    if (rill_tokenizer_is_family(seq->tokenizer)) TRY(check_listed_vocabulary(seq, directory));
+    if (seq->tokenizer->family != NULL) TRY(check_listed_vocabulary(seq, directory));
     return rill_config_read(seq->ctx, directory, CONFIG_FILE, read_special_tokens, seq, NULL);
 }
 

@@ -324,8 +324,7 @@ static void make_tables(rnn_net *net)
 static rill_status check_unknown(const rnn_net *net, const char *directory)
 {
     static const char unknown[] = "<unk>";
-    const int32_t found = rill_vocabulary_id(rill_tokenizer_target_vocab(net->seq.tokenizer), unknown,
-                                             sizeof unknown - 1);
+    const int32_t found = rill_vocabulary_id(net->seq.tokenizer->target, unknown, sizeof unknown - 1);
     if (found < 0 || found == net->unk) return RILL_OK;
     return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s/%s: unk_token_id: expected %d, the number of %s, found %d",
                      directory, net->seq.eos_file, found, unknown, net->unk);

@@ -37,10 +37,10 @@ const char *rill_spm_piece(const rill_spm *spm, int32_t i, size_t *length);
 rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *text, size_t length, rill_word_fn fn,
                             void *user);
 
-/* Join n subword tokens, piece[i] of length[i] bytes, and call fn once with the text. RILL_OK · RILL_ERR_FORMAT (the
- * library failed) · the status that fn returned */
-rill_status rill_spm_decode(const rill_spm *spm, rill_context *ctx, size_t n, const char *const *piece,
-                            const size_t *length, rill_word_fn fn, void *user);
+/* Append the text of n subword tokens, piece[i] of length[i] bytes. RILL_OK · RILL_ERR_FORMAT (the library failed) ·
+ * RILL_ERR_MEMORY */
+rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *piece, const size_t *length,
+                            rill_text *out);
 
 /* --- byte pair encoding: bpe.c ------------------------------------------------------------------------------------ */
 

@@ -81,15 +81,14 @@ rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *
     });
 }
 
-rill_status rill_spm_decode(const rill_spm *spm, rill_context *ctx, size_t n, const char *const *piece,
-                          const size_t *length, rill_word_fn fn, void *user)
+rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *piece, const size_t *length, rill_text *out)
 {
-    const failure as{ctx, RILL_ERR_FORMAT, "", "SentencePiece"};
+    const failure as{out->ctx, RILL_ERR_FORMAT, "", "SentencePiece"};
     return guarded(as, [&] {
         std::vector<std::string> pieces;
         std::string text;
         for (size_t i = 0; i < n; i++) pieces.emplace_back(piece[i], length[i]);
         auto status = spm->processor.Decode(pieces, &text);
-        return status.ok() ? fn(user, text.data(), text.size()) : as.tell(status.error_message());
+        return status.ok() ? rill_text_append(out, text.data(), text.size()) : as.tell(status.error_message());
     });
 }
