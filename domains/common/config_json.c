@@ -3,10 +3,12 @@
  * Invariant: `root` is an object, and no object in it has a member twice. Only this file, folder.c,
  * safetensors.c and ../text use jansson. Divisions: opening · finding · describing · getters. */
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config_json.h"
+#include "domain_base.h"
 #include "rill/file.h"
 
 struct rill_config {
@@ -131,38 +133,69 @@ static const char *describe_json(const json_t *value, char *buffer, size_t size)
     return buffer;
 }
 
+rill_status rill_config_fail(const rill_config *config, const char *key, const char *format, ...)
+{
+    char why[1000];
+    va_list arguments;
+    va_start(arguments, format);
+    rill_print_message_list(why, sizeof why, format, arguments);
+    va_end(arguments);
+    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s: %s: %s", config->name, key, why);
+}
+
 static rill_status fail_value(const rill_config *config, const char *key, const char *expected, const json_t *found)
 {
     char text[64];
-    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s: %s: expected %s, found %s", config->name, key, expected,
-                     describe_json(found, text, sizeof text));
+    return rill_config_fail(config, key, "expected %s, found %s", expected, describe_json(found, text, sizeof text));
 }
 
 /* --- getters ------------------------------------------------------------------------------------------------------ */
 
-static rill_status range_int(const rill_config *config, const char *key, const json_t *value, int64_t low, int64_t high,
-                             int64_t *out)
+/* Read an integer in low..high; if `is_optional` is set and the key is absent, *out keeps its value. */
+static rill_status read_integer(const rill_config *config, const char *key, int64_t low, int64_t high, int is_optional,
+                                int64_t *out)
 {
-    if (!json_is_integer(value) || json_integer_value(value) < low || json_integer_value(value) > high) {
-        char expected[80];
-        snprintf(expected, sizeof expected, "an integer from %lld to %lld", (long long)low, (long long)high);
-        return fail_value(config, key, expected, value);
-    }
+    const json_t *value = find_value(config, key);
+    if (value == NULL && is_optional) return RILL_OK;
     *out = json_integer_value(value);
+    if (json_is_integer(value) && *out >= low && *out <= high) return RILL_OK;
+    char expected[80];
+    snprintf(expected, sizeof expected, "an integer from %lld to %lld", (long long)low, (long long)high);
+    return fail_value(config, key, expected, value);
+}
+
+rill_status rill_config_int(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t *out)
+{
+    int64_t value;
+    TRY(read_integer(config, key, low, high, 0, &value));
+    *out = (int32_t)value;
     return RILL_OK;
 }
 
-rill_status rill_config_int(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t *out)
+rill_status rill_config_int_or(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t fallback,
+                               int32_t *out)
 {
-    return range_int(config, key, find_value(config, key), low, high, out);
+    int64_t value = fallback;
+    TRY(read_integer(config, key, low, high, 1, &value));
+    *out = (int32_t)value;
+    return RILL_OK;
 }
 
-rill_status rill_config_int_or(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t fallback,
-                               int64_t *out)
+rill_status rill_config_size(const rill_config *config, const char *key, int32_t low, int32_t high, size_t *out)
 {
-    const json_t *value = find_value(config, key);
-    *out = fallback;
-    return value == NULL ? RILL_OK : range_int(config, key, value, low, high, out);
+    int64_t value;
+    TRY(read_integer(config, key, low, high, 0, &value));
+    *out = (size_t)value;
+    return RILL_OK;
+}
+
+rill_status rill_config_size_or(const rill_config *config, const char *key, int32_t low, int32_t high, size_t fallback,
+                                size_t *out)
+{
+    int64_t value = (int64_t)fallback;
+    TRY(read_integer(config, key, low, high, 1, &value));
+    *out = (size_t)value;
+    return RILL_OK;
 }
 
 rill_status rill_config_number_or(const rill_config *config, const char *key, double low, double high, double fallback,

@@ -53,9 +53,8 @@ rill_status rill_option_json_text(rill_context *ctx, const rill_option *option, 
 
 static rill_status fail_value(const folder_reader *r, const char *key)
 {
-    char why[512];
-    snprintf(why, sizeof why, "%s", rill_error(r->folder->ctx));
-    return rill_fail(r->folder->ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"options\": %s", r->file, key, why);
+    return rill_fail(r->folder->ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"options\": %s", r->file, key,
+                     rill_error(r->folder->ctx));
 }
 
 static rill_status set_default(const folder_reader *r, const char *key, const char *name, const char *text)
@@ -140,7 +139,6 @@ static rill_status check_chain(const folder_reader *r, rill_chain chain, const c
 static rill_status read_options(const folder_reader *r, const json_t *options)
 {
     rill_context *ctx = r->folder->ctx;
-    char why[512];
     const char *key;
     json_t *value;
     if (options == NULL) return RILL_OK;
@@ -159,9 +157,7 @@ static rill_status read_options(const folder_reader *r, const json_t *options)
     TRY(check_chain(r, RILL_CHAIN_SCORERS, "scorer"));
     TRY(check_chain(r, RILL_CHAIN_SCHEDULER, "scheduler"));
     const rill_status status = rill_option_source_check(r->folder->search);
-    if (status != RILL_ERR_OPTION) return status;
-    snprintf(why, sizeof why, "%s", rill_error(ctx));
-    return rill_fail(ctx, status, "%s: %s", r->file, why);
+    return status == RILL_ERR_OPTION ? rill_fail(ctx, status, "%s: %s", r->file, rill_error(ctx)) : status;
 }
 
 /* --- domain ------------------------------------------------------------------------------------------------------- */

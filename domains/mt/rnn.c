@@ -5,7 +5,7 @@
  * Invariant: data that lives as long as the model is in the model's arena. Temporary data is in a second arena, cleared
  * after each matrix.
  *
- * Divisions: sizes · special tokens · configuration · matrices · encoder · decoder · embeddings and output · weights · encode ·
+ * Divisions: configuration · matrices · encoder · decoder · embeddings and output · weights · encode ·
  * step and alignments. */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ enum { POSITIONS_FACTOR = 16 };
 
 enum { WIDTH_LIMIT = 1 << 16, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_LENGTH = 200 };
 
-/* --- sizes -------------------------------------------------------------------------------------------------------- */
+/* --- configuration ------------------------------------------------------------------------------------------------ */
 
 static rill_status read_decoder(rnn_net *net, const rill_config *config)
 {
@@ -31,76 +31,26 @@ static rill_status read_decoder(rnn_net *net, const rill_config *config)
     TRY(rill_config_string(config, "decoder", &decoder));
     net->conditional_gru = strcmp(decoder, "conditional") == 0;
     if (net->conditional_gru || strcmp(decoder, "simple") == 0) return RILL_OK;
-    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: decoder: expected conditional or simple, found \"%.40s\"",
-                     rill_config_name(config), decoder);
+    return rill_config_fail(config, "decoder", "expected conditional or simple, found \"%.40s\"", decoder);
 }
-
-static rill_status read_widths(rnn_net *net, const rill_config *config)
-{
-    const struct {
-        const char *key;
-        size_t *to;
-    } widths[] = {{"embedding_size", &net->embedding_width},
-                  {"encoder_size", &net->encoder_width},
-                  {"decoder_size", &net->decoder_width},
-                  {"attention_size", &net->attention_width}};
-    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-        int64_t value;
-        TRY(rill_config_int(config, widths[i].key, 1, WIDTH_LIMIT, &value));
-        *widths[i].to = (size_t)value;
-    }
-    return RILL_OK;
-}
-
-/* Read vocab_size, for source and target, or source_vocab_size and target_vocab_size. */
-static rill_status read_vocabularies(rnn_net *net, const rill_config *config)
-{
-    int64_t both, words, actions;
-    TRY(rill_config_int_or(config, "vocab_size", 2, WORD_LIMIT, 0, &both));
-    if (both > 0) {
-        words = actions = both;
-    } else {
-        TRY(rill_config_int(config, "source_vocab_size", 2, WORD_LIMIT, &words));
-        TRY(rill_config_int(config, "target_vocab_size", 2, WORD_LIMIT, &actions));
-    }
-    net->seq.source_vocab_size = (int32_t)words;
-    net->seq.target_vocab_size = (int32_t)actions;
-    return RILL_OK;
-}
-
-static rill_status read_length(rnn_net *net, const rill_config *config)
-{
-    seq_net *s = &net->seq;
-    int64_t length;
-    TRY(rill_config_int_or(config, "max_length", 1, LENGTH_LIMIT, DEFAULT_MAX_LENGTH, &length));
-    s->max_length = s->config_positions = (int32_t)length;
-    s->max_input_length = s->max_positions = POSITIONS_FACTOR * s->config_positions;
-    return RILL_OK;
-}
-
-/* --- special tokens ----------------------------------------------------------------------------------------------- */
 
 /* Recurrent models have no padding token. A model with the vocabulary of a transformer may name that model's padding
  * token, which outputs must not contain. */
-static rill_status read_special_tokens(rnn_net *net, const rill_config *config)
+static rill_status read_vocabularies(rnn_net *net, const rill_config *config)
 {
     seq_net *s = &net->seq;
-    int64_t end, unknown, pad;
-    TRY(rill_config_int(config, "eos_token_id", 0, s->target_vocab_size - 1, &end));
-    TRY(rill_config_int(config, "unk_token_id", 0, s->target_vocab_size - 1, &unknown));
-    TRY(rill_config_int_or(config, "pad_token_id", 0, s->target_vocab_size - 1, -1, &pad));
-    s->eos = (int32_t)end;
-    s->pad = (int32_t)pad;
-    s->eos_file = FILE_NAME;
+    int32_t both;
+    TRY(rill_config_int_or(config, "vocab_size", 2, WORD_LIMIT, 0, &both));
+    s->source_vocab_size = s->target_vocab_size = both;
+    if (both == 0) TRY(rill_config_int(config, "source_vocab_size", 2, WORD_LIMIT, &s->source_vocab_size));
+    if (both == 0) TRY(rill_config_int(config, "target_vocab_size", 2, WORD_LIMIT, &s->target_vocab_size));
     s->decoder_start = s->target_vocab_size;
-    net->unk = (int32_t)unknown;
-    const size_t words = ((size_t)s->target_vocab_size + 63) / 64;
-    TRY(rill_arena_alloc(&s->model->arena, &s->legal, words, sizeof *s->legal, "symbols"));
-    memset(s->legal, 0xFF, words * sizeof *s->legal);
-    return RILL_OK;
+    s->eos_file = FILE_NAME;
+    TRY(rill_config_int(config, "eos_token_id", 0, s->target_vocab_size - 1, &s->eos));
+    TRY(rill_config_int(config, "unk_token_id", 0, s->target_vocab_size - 1, &net->unk));
+    TRY(rill_config_int_or(config, "pad_token_id", 0, s->target_vocab_size - 1, -1, &s->pad));
+    return seq_alloc_legal(s);
 }
-
-/* --- configuration ---------------------------------------------------------------------------------------------------- */
 
 /* Write sizes and options to net->seq.description, which `rill info` prints. */
 static void describe(rnn_net *net)
@@ -120,12 +70,17 @@ static void describe(rnn_net *net)
 static rill_status read_rnn_config(void *user, const rill_config *config)
 {
     rnn_net *net = user;
+    seq_net *s = &net->seq;
     rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "options"}, 2);
     TRY(read_decoder(net, config));
-    TRY(read_widths(net, config));
+    TRY(rill_config_size(config, "embedding_size", 1, WIDTH_LIMIT, &net->embedding_width));
+    TRY(rill_config_size(config, "encoder_size", 1, WIDTH_LIMIT, &net->encoder_width));
+    TRY(rill_config_size(config, "decoder_size", 1, WIDTH_LIMIT, &net->decoder_width));
+    TRY(rill_config_size(config, "attention_size", 1, WIDTH_LIMIT, &net->attention_width));
+    TRY(rill_config_int_or(config, "max_length", 1, LENGTH_LIMIT, DEFAULT_MAX_LENGTH, &s->max_length));
+    s->config_positions = s->max_length;
+    s->max_input_length = s->max_positions = POSITIONS_FACTOR * s->max_length;
     TRY(read_vocabularies(net, config));
-    TRY(read_length(net, config));
-    TRY(read_special_tokens(net, config));
     describe(net);
     return RILL_OK;
 }

@@ -40,7 +40,6 @@ static rill_status read_settings(void *user, const rill_config *config)
 {
     loader *l = user;
     semparse *s = l->s;
-    int64_t embedding, hidden, words, actions, max_length, max_input;
     const char *task, *stemmer;
     int found;
     TRY(rill_config_expect(config, "model_type", "seq2seq-attention"));
@@ -50,22 +49,16 @@ static rill_status read_settings(void *user, const rill_config *config)
     TRY(rill_config_has_object(config, "text", &found));
     TRY(rill_config_string_or(config, "text.stemmer", "",
                               &stemmer)); /* lexicon.tsv sets the stemming; only this key's type is checked */
-    TRY(rill_config_int(config, "embedding_size", 1, WIDTH_LIMIT, &embedding));
-    TRY(rill_config_int(config, "hidden_size", 1, WIDTH_LIMIT, &hidden));
-    TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &words));
-    TRY(rill_config_int(config, "target_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &actions));
-    TRY(rill_config_int(config, "max_length", 1, LENGTH_LIMIT, &max_length));
-    TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &max_input));
+    TRY(rill_config_size(config, "embedding_size", 1, WIDTH_LIMIT, &l->embedding));
+    TRY(rill_config_size(config, "hidden_size", 1, WIDTH_LIMIT, &s->hidden));
+    TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &s->source_vocab_size));
+    TRY(rill_config_int(config, "target_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &s->target_vocab_size));
+    TRY(rill_config_int(config, "max_length", 1, LENGTH_LIMIT, &s->max_length));
+    TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &s->max_input));
     TRY(rill_config_string_or(config, "task", l->directory, &task));
-    l->embedding = (size_t)embedding;
-    s->hidden = (size_t)hidden;
     s->ld = (s->hidden + 15) / 16 * 16;
-    s->source_vocab_size = (int32_t)words;
-    s->target_vocab_size = (int32_t)actions;
-    s->max_length = (int32_t)max_length;
-    s->max_input = (int32_t)max_input;
     snprintf(s->description, sizeof s->description, "attention seq2seq \"%.60s\": %d words, %d actions, LSTM of %d",
-             task, s->source_vocab_size, s->target_vocab_size, (int)hidden);
+             task, s->source_vocab_size, s->target_vocab_size, (int)s->hidden);
     return RILL_OK;
 }
 

@@ -122,6 +122,14 @@ static void combine_limits(seq_model *m)
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
+rill_status seq_alloc_legal(seq_net *net)
+{
+    const size_t words = ((size_t)net->target_vocab_size + 63) / 64;
+    TRY(rill_arena_alloc(&net->model->arena, &net->legal, words, sizeof *net->legal, "symbols"));
+    memset(net->legal, 0xFF, words * sizeof *net->legal);
+    return RILL_OK;
+}
+
 /* Make padding and ids without a token illegal. configure() has set all other legal bits. */
 static rill_status set_legal_tokens(seq_net *net)
 {

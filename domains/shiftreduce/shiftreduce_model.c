@@ -35,31 +35,13 @@ typedef struct loader {
 
 /* --- configuration ------------------------------------------------------------------------------------------------ */
 
-static rill_status read_size(const rill_config *config, const char *key, int64_t low, int64_t high, int32_t *out)
-{
-    int64_t value;
-    TRY(rill_config_int(config, key, low, high, &value));
-    *out = (int32_t)value;
-    return RILL_OK;
-}
-
-static rill_status read_width(const rill_config *config, const char *key, size_t *out)
-{
-    int32_t value;
-    TRY(read_size(config, key, 1, WIDTH_LIMIT, &value));
-    *out = (size_t)value;
-    return RILL_OK;
-}
-
 static rill_status read_root(loader *l, const rill_config *config)
 {
     const char *root;
     char *copy;
     TRY(rill_config_string(config, "root", &root));
     size_t length = strlen(root);
-    if (length == 0)
-        return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: root: expected the outermost label of every tree, found \"\"",
-                         rill_config_name(config));
+    if (length == 0) return rill_config_fail(config, "root", "expected the outermost label of every tree, found \"\"");
     TRY(rill_arena_alloc(&l->p->arena, &copy, length, 1, "the root's label"));
     memcpy(copy, root, length);
     l->p->root = (rill_slice){copy, length};
@@ -72,25 +54,23 @@ static rill_status read_settings(void *user, const rill_config *config)
     parser *p = l->p;
     const char *task;
     int found;
-    int64_t max_input;
     TRY(rill_config_expect(config, "model_type", "span-shift-reduce"));
     TRY(rill_config_has_object(config, "rill", &found));
     rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "options"}, 2);
     TRY(rill_config_expect(config, "rill.domain", "shiftreduce"));
     TRY(read_root(l, config));
-    TRY(read_width(config, "embedding_size", &p->embedding));
-    TRY(read_width(config, "tag_size", &p->tag_size));
-    TRY(read_width(config, "hidden_size", &p->hidden));
-    TRY(read_width(config, "net_size", &p->ffn_width));
-    TRY(read_size(config, "suffix_length", 0, PARSER_MAX_SUFFIXES, &p->suffix_length));
-    TRY(read_size(config, "word_vocab_size", PARSER_N_SPECIALS, VOCABULARY_LIMIT, &p->word_vocab_size));
-    TRY(read_size(config, "suffix_vocab_size", 1, VOCABULARY_LIMIT, &p->suffix_vocab_size));
-    TRY(read_size(config, "shape_vocab_size", 1, VOCABULARY_LIMIT, &p->shape_vocab_size));
-    TRY(read_size(config, "tag_vocab_size", 2, LABEL_LIMIT, &p->n_tags));
-    TRY(read_size(config, "label_vocab_size", 2, LABEL_LIMIT, &p->n_labels));
-    TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &max_input));
+    TRY(rill_config_size(config, "embedding_size", 1, WIDTH_LIMIT, &p->embedding));
+    TRY(rill_config_size(config, "tag_size", 1, WIDTH_LIMIT, &p->tag_size));
+    TRY(rill_config_size(config, "hidden_size", 1, WIDTH_LIMIT, &p->hidden));
+    TRY(rill_config_size(config, "net_size", 1, WIDTH_LIMIT, &p->ffn_width));
+    TRY(rill_config_int(config, "suffix_length", 0, PARSER_MAX_SUFFIXES, &p->suffix_length));
+    TRY(rill_config_int(config, "word_vocab_size", PARSER_N_SPECIALS, VOCABULARY_LIMIT, &p->word_vocab_size));
+    TRY(rill_config_int(config, "suffix_vocab_size", 1, VOCABULARY_LIMIT, &p->suffix_vocab_size));
+    TRY(rill_config_int(config, "shape_vocab_size", 1, VOCABULARY_LIMIT, &p->shape_vocab_size));
+    TRY(rill_config_int(config, "tag_vocab_size", 2, LABEL_LIMIT, &p->n_tags));
+    TRY(rill_config_int(config, "label_vocab_size", 2, LABEL_LIMIT, &p->n_labels));
+    TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &p->max_input));
     TRY(rill_config_string_or(config, "task", l->directory, &task));
-    p->max_input = (int32_t)max_input;
     snprintf(p->description, sizeof p->description,
              "span shift-reduce parser \"%.50s\": %d words, %d tags, %d labels, LSTM of 2 x %zu", task,
              p->word_vocab_size, p->n_tags - 1, p->n_labels - 1, p->hidden);
