@@ -20,39 +20,53 @@ struct rill_config {
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
+rill_status rill_json_parse(rill_context *ctx, const char *name, const char *bytes, size_t length, json_t **out)
+{
+    json_error_t error;
+    *out = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
+    return *out != NULL ? RILL_OK : rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", name, error.line, error.text);
+}
+
+rill_status rill_json_read(rill_context *ctx, const char *path, json_t **out)
+{
+    rill_text text = {.ctx = ctx};
+    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) status = rill_json_parse(ctx, path, text.data, text.length, out);
+    rill_text_clear(&text);
+    return status;
+}
+
+/* Make a configuration of a document, which it owns, also on failure. */
+static rill_status make_config(rill_config **out, rill_context *ctx, const char *name, json_t *root)
+{
+    const size_t size = sizeof(rill_config) + strlen(name) + 1;
+    rill_config *config = json_is_object(root) ? rill_alloc(ctx, size) : NULL;
+    *out = config;
+    if (config == NULL) {
+        const int is_object = json_is_object(root);
+        json_decref(root);
+        return is_object ? rill_fail_memory(ctx, size, name)
+                         : rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object, found another kind of value", name);
+    }
+    *config = (rill_config){.ctx = ctx, .root = root, .bytes = size};
+    memcpy(config->name, name, strlen(name) + 1);
+    return RILL_OK;
+}
+
 rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
 {
+    json_t *root;
     *out = NULL;
-    json_error_t error;
-    json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL) return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", name, error.line, error.text);
-    rill_status status;
-    size_t size = sizeof(rill_config) + strlen(name) + 1;
-    rill_config *config = NULL;
-    if (!json_is_object(root)) {
-        status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object, found another kind of value", name);
-    } else if ((config = rill_alloc(ctx, size)) == NULL) {
-        status = rill_fail_memory(ctx, size, name);
-    } else {
-        config->ctx = ctx;
-        config->root = root;
-        config->bytes = size;
-        memcpy(config->name, name, strlen(name) + 1);
-        *out = config;
-        return RILL_OK;
-    }
-    json_decref(root);
-    return status;
+    TRY(rill_json_parse(ctx, name, bytes, length, &root));
+    return make_config(out, ctx, name, root);
 }
 
 rill_status rill_config_open(rill_config **out, rill_context *ctx, const char *path)
 {
+    json_t *root;
     *out = NULL;
-    rill_text text = {.ctx = ctx};
-    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = rill_config_parse(out, ctx, path, text.data, text.length);
-    rill_text_clear(&text);
-    return status;
+    TRY(rill_json_read(ctx, path, &root));
+    return make_config(out, ctx, path, root);
 }
 
 void rill_config_close(rill_config *config)

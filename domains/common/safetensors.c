@@ -14,11 +14,12 @@
 #include "tensor_file.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "config_json.h"
 
 enum {
     LENGTH_BYTES = 8,
@@ -293,19 +294,10 @@ static rill_status read_weight_map(rill_tensor_file *t, const json_t *map)
 
 static rill_status read_index(rill_tensor_file *t)
 {
-    rill_context *ctx = t->arena.ctx;
-    rill_text text = {.ctx = ctx};
-    json_error_t error;
-    rill_status status = rill_file_read(&text, t->name, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) {
-        json_t *root = json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES, &error);
-        if (root == NULL)
-            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", t->name, error.line, error.text);
-        else
-            status = read_weight_map(t, json_object_get(root, "weight_map"));
-        json_decref(root);
-    }
-    rill_text_clear(&text);
+    json_t *root;
+    TRY(rill_json_read(t->arena.ctx, t->name, &root));
+    const rill_status status = read_weight_map(t, json_object_get(root, "weight_map"));
+    json_decref(root);
     return status;
 }
 

@@ -365,19 +365,55 @@ rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena
     return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out);
 }
 
-rill_status rill_weights_check_all_read(rill_context *ctx, const rill_tensor_file *tensors, const char *path,
-                                        int (*is_optional)(const char *name))
+rill_status rill_loader_open(rill_loader *l, const char *file)
+{
+    l->temp.ctx = l->path.ctx = l->ctx;
+    TRY(rill_path_join(&l->path, l->directory, file));
+    return rill_tensor_file_open(&l->tensors, l->ctx, l->path.data);
+}
+
+void rill_loader_close(rill_loader *l)
+{
+    rill_tensor_file_close(l->tensors);
+    rill_arena_clear(&l->temp);
+    rill_text_clear(&l->path);
+}
+
+rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size_t columns, float **out)
+{
+    return rill_weights_read(l->tensors, &l->temp, name, rows, columns, out);
+}
+
+rill_status rill_load_kept(rill_loader *l, const char *name, size_t rows, size_t columns, float **out)
+{
+    return rill_weights_read(l->tensors, l->arena, name, rows, columns, out);
+}
+
+rill_status rill_load_constant(rill_loader *l, const char *name, size_t rows, size_t columns, rill_constant *out)
+{
+    float *table;
+    TRY(rill_load_kept(l, name, rows, columns, &table));
+    *out = rill_network_constant(l->network, table, columns > 0 ? rows : 1, columns > 0 ? columns : rows);
+    return RILL_OK;
+}
+
+rill_matrix rill_load_matrix(const rill_loader *l, size_t n, size_t k, const float *w, size_t stride)
+{
+    return rill_network_matrix(l->network, l->type, n, k, w, stride);
+}
+
+rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name))
 {
     const rill_file_tensor *first = NULL;
     size_t n_unread = 0;
     char others[40] = "";
-    for (size_t i = 0; i < rill_tensor_file_count(tensors); i++) {
-        const rill_file_tensor *tensor = rill_tensor_file_tensor(tensors, i);
+    for (size_t i = 0; i < rill_tensor_file_count(l->tensors); i++) {
+        const rill_file_tensor *tensor = rill_tensor_file_tensor(l->tensors, i);
         if (tensor->read || (is_optional != NULL && is_optional(tensor->name))) continue;
         if (n_unread++ == 0) first = tensor;
     }
     if (n_unread == 0) return RILL_OK;
     if (n_unread > 1) snprintf(others, sizeof others, " (and %zu more)", n_unread - 1);
-    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: the model that config.json describes has no tensor \"%s\"%s", path,
-                     first->name, others);
+    return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: the model that config.json describes has no tensor \"%s\"%s",
+                     l->path.data, first->name, others);
 }

@@ -424,7 +424,7 @@ static rill_status check_listed_vocabulary(const seq_net *s, const char *directo
     rill_vocabulary *file_vocab = NULL;
     rill_text path = {.ctx = s->ctx};
     rill_status status = rill_path_join(&path, directory, "shared_vocabulary.json");
-    if (status == RILL_OK) status = rill_vocabulary_open_json(&file_vocab, s->ctx, path.data, s->source_vocab_size);
+    if (status == RILL_OK) status = rill_vocabulary_open(&file_vocab, s->ctx, path.data, s->source_vocab_size);
     const int32_t n = file_vocab != NULL ? rill_vocabulary_count(file_vocab) : 0, m = rill_vocabulary_count(own);
     for (int32_t i = 0; status == RILL_OK && i < n && i < m; i++) {
         const char *x = rill_vocabulary_token(file_vocab, i, NULL), *y = rill_vocabulary_token(own, i, NULL);

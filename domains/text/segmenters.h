@@ -22,9 +22,8 @@ RILL_C_BEGIN
 
 typedef struct rill_spm rill_spm;
 
-/* Load a model from the bytes of a .spm file, which may be freed afterwards; `path` names the file in error messages.
- *   RILL_OK · RILL_ERR_FORMAT */
-rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path, const char *bytes, size_t size);
+/* Load the model file at `path`. RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path);
 
 void rill_spm_close(rill_spm *spm); /* NULL is allowed */
 
@@ -235,7 +234,6 @@ struct rill_pipeline {
     size_t n_scores;
     double unk_score;
     int32_t unk_id;
-    const char *unk; /* name of <unk>; NULL: none */
     const rill_vocabulary *vocabulary;
     int32_t *sorted_ids; /* unigram: [n_scores] ids sorted by the tokens' bytes */
 };

@@ -1,6 +1,8 @@
 // SentencePiece behind C. Invariant: no exception leaves a function of this file.
 #include "segmenters.h"
 
+#include "rill/file.h"
+
 #include <exception>
 #include <memory>
 #include <sentencepiece_processor.h>
@@ -36,17 +38,23 @@ static rill_status guarded(const failure &as, Work work)
     }
 }
 
-rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path, const char *bytes, size_t size)
+rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path)
 {
     const failure as{ctx, RILL_ERR_FORMAT, path, ": not a SentencePiece model"};
+    rill_text bytes{};
+    bytes.ctx = ctx;
     *out = nullptr;
-    return guarded(as, [&] {
-        std::unique_ptr<rill_spm> spm(new rill_spm);
-        auto status = spm->processor.LoadFromSerializedProto({bytes, size});
-        if (!status.ok()) return as.tell(status.error_message());
-        *out = spm.release();
-        return RILL_OK;
-    });
+    rill_status result = rill_file_read(&bytes, path, RILL_FILE_TEXT_MAX);
+    if (result == RILL_OK)
+        result = guarded(as, [&] {
+            std::unique_ptr<rill_spm> spm(new rill_spm);
+            auto status = spm->processor.LoadFromSerializedProto({bytes.data, bytes.length});
+            if (!status.ok()) return as.tell(status.error_message());
+            *out = spm.release();
+            return RILL_OK;
+        });
+    rill_text_clear(&bytes);
+    return result;
 }
 
 void rill_spm_close(rill_spm *spm)

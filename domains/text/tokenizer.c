@@ -26,26 +26,16 @@ static const char UNKNOWN[] = "<unk>";
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Read a vocabulary: one token per line if the file's name ends in .txt, else JSON. */
-static rill_status open_vocabulary(rill_vocabulary **out, rill_context *ctx, const rill_text *path, int32_t limit)
-{
-    static const char lines[] = ".txt";
-    const size_t ending = sizeof lines - 1;
-    if (path->length > ending && strcmp(path->data + path->length - ending, lines) == 0)
-        return rill_vocabulary_open(out, ctx, path->data, limit);
-    return rill_vocabulary_open_json(out, ctx, path->data, limit);
-}
-
 static rill_status open_vocabularies(rill_tokenizer *t, rill_text *path, const rill_tokenizer_files *files)
 {
     TRY(rill_path_join(path, files->directory, files->source));
-    TRY(open_vocabulary(&t->source, t->ctx, path, files->source_vocab_size));
+    TRY(rill_vocabulary_open(&t->source, t->ctx, path->data, files->source_vocab_size));
     t->unk = rill_vocabulary_id(t->source, UNKNOWN, sizeof UNKNOWN - 1);
     if (t->unk < 0) return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a token %s", path->data, UNKNOWN);
     rill_status status = RILL_ERR_NOT_FOUND;
     if (files->target != NULL) {
         TRY(rill_path_join(path, files->directory, files->target));
-        status = open_vocabulary(&t->target, t->ctx, path, files->target_vocab_size);
+        status = rill_vocabulary_open(&t->target, t->ctx, path->data, files->target_vocab_size);
     }
     if (status != RILL_ERR_NOT_FOUND || !files->target_optional) return status;
     rill_error_clear(t->ctx);
@@ -53,16 +43,6 @@ static rill_status open_vocabularies(rill_tokenizer *t, rill_text *path, const r
     if (rill_vocabulary_count(t->target) <= files->target_vocab_size) return RILL_OK;
     return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a separate target vocabulary, since %s is %d", path->data,
                      files->target_vocab_key, files->target_vocab_size);
-}
-
-static rill_status open_spm(rill_tokenizer *t, rill_text *path, const char *directory, const char *name, rill_spm **out)
-{
-    rill_text bytes = {.ctx = t->ctx};
-    TRY(rill_path_join(path, directory, name));
-    rill_status status = rill_file_read(&bytes, path->data, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = rill_spm_open(out, t->ctx, path->data, bytes.data, bytes.length);
-    rill_text_clear(&bytes);
-    return status;
 }
 
 /* Length in bytes of the language tag, e.g. >>de<<, at the start of the text; 0 if there is none. */
@@ -110,8 +90,10 @@ static rill_status open_segmenter(rill_tokenizer *t, rill_text *path, const rill
 {
     if (t->kind == RILL_TOKENIZER_WHITESPACE) return RILL_OK;
     if (t->kind == RILL_TOKENIZER_MOSES_BPE) return rill_moses_bpe_open(&t->bpe, t->ctx, files->directory);
-    TRY(open_spm(t, path, files->directory, files->spm != NULL ? files->spm : "source.spm", &t->source_spm));
-    TRY(open_spm(t, path, files->directory, files->spm != NULL ? files->spm : "target.spm", &t->target_spm));
+    TRY(rill_path_join(path, files->directory, files->spm != NULL ? files->spm : "source.spm"));
+    TRY(rill_spm_open(&t->source_spm, t->ctx, path->data));
+    TRY(rill_path_join(path, files->directory, files->spm != NULL ? files->spm : "target.spm"));
+    TRY(rill_spm_open(&t->target_spm, t->ctx, path->data));
     find_language_tags(t);
     return RILL_OK;
 }
