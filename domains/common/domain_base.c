@@ -58,13 +58,10 @@ rill_status rill_options_device(rill_context *ctx, const char *domain, const ril
                                         .name = rill_open_option(options, "device"),
                                         .fast = rill_open_switch(options, "fast"),
                                         .int8 = weights != NULL && strcmp(weights, "int8") == 0};
-    char why[500];
     rill_status status = rill_device_open(out, ctx, &wanted);
     if (status == RILL_OK && wanted.name != NULL && strcmp(wanted.name, "auto") == 0)
         rill_log(ctx, RILL_LOG_INFO, "%s: the model runs on %s", domain, rill_device_name(*out));
-    if (status != RILL_ERR_OPTION) return status;
-    snprintf(why, sizeof why, "%s", rill_error(ctx));
-    return rill_fail(ctx, status, "%s: %s", domain, why);
+    return status == RILL_ERR_OPTION ? rill_fail(ctx, status, "%s: %s", domain, rill_error(ctx)) : status;
 }
 
 void rill_options_describe(const rill_device *device, char *description, size_t size)

@@ -106,7 +106,30 @@ rill_weight_type rill_weights_read_type(const rill_open_options *options);
 
 /* --- weights: tensor_file.c --------------------------------------------------------------------------------------- */
 
-/* Read tensors that are needed only to build a network's matrices into a separate arena, and clear it after loading. */
+/* State while the weights of a model are loaded. Set the first five members. */
+typedef struct rill_loader {
+    rill_context *ctx;
+    const char *directory;
+    rill_network *network;
+    rill_arena *arena;     /* lives as long as the model: for what the network borrows */
+    rill_weight_type type; /* of matrices */
+    rill_arena temp;       /* of tensors that become part of a matrix; the caller clears it when the matrix is packed */
+    rill_tensor_file *tensors;
+    rill_text path; /* of the file that was opened last */
+} rill_loader;
+
+/* Set l->path to a file of the directory, and open it as l->tensors.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status rill_loader_open(rill_loader *l, const char *file);
+void rill_loader_close(rill_loader *l); /* frees all but the model's arena */
+
+/* Read a tensor as rill_weights_read() does: into `temp`; into the model's arena; as a constant of the network. */
+rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size_t columns, float **out);
+rill_status rill_load_kept(rill_loader *l, const char *name, size_t rows, size_t columns, float **out);
+rill_status rill_load_constant(rill_loader *l, const char *name, size_t rows, size_t columns, rill_constant *out);
+
+/* Pack the n x k matrix `w`, whose rows are `stride` floats apart. */
+rill_matrix rill_load_matrix(const rill_loader *l, size_t n, size_t k, const float *w, size_t stride);
 
 /* Number of elements in the tensor's shape. Opening the file has checked that it holds all of them, each of at least one
  * byte, so an allocation of this many elements is bounded by the size of the file. */
@@ -127,8 +150,7 @@ rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena
 /* After loading, fail if a tensor of the file was not read: the file then belongs to another model than config.json
  * describes, e.g. one with more layers. `is_optional` returns 1 for a tensor that may stay unread; NULL: no tensor may.
  *   RILL_OK · RILL_ERR_FORMAT */
-rill_status rill_weights_check_all_read(rill_context *ctx, const rill_tensor_file *tensors, const char *path,
-                                        int (*is_optional)(const char *name));
+rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name));
 
 /* --- score requests ----------------------------------------------------------------------------------------------- */
 

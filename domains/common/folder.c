@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config_json.h"
 #include "domain_base.h"
 #include "rill/file.h"
 #include "rill/plugin.h"
@@ -53,9 +54,8 @@ rill_status rill_option_json_text(rill_context *ctx, const rill_option *option, 
 
 static rill_status fail_value(const folder_reader *r, const char *key)
 {
-    char why[512];
-    snprintf(why, sizeof why, "%s", rill_error(r->folder->ctx));
-    return rill_fail(r->folder->ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"options\": %s", r->file, key, why);
+    return rill_fail(r->folder->ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"options\": %s", r->file, key,
+                     rill_error(r->folder->ctx));
 }
 
 static rill_status set_default(const folder_reader *r, const char *key, const char *name, const char *text)
@@ -140,7 +140,6 @@ static rill_status check_chain(const folder_reader *r, rill_chain chain, const c
 static rill_status read_options(const folder_reader *r, const json_t *options)
 {
     rill_context *ctx = r->folder->ctx;
-    char why[512];
     const char *key;
     json_t *value;
     if (options == NULL) return RILL_OK;
@@ -159,9 +158,7 @@ static rill_status read_options(const folder_reader *r, const json_t *options)
     TRY(check_chain(r, RILL_CHAIN_SCORERS, "scorer"));
     TRY(check_chain(r, RILL_CHAIN_SCHEDULER, "scheduler"));
     const rill_status status = rill_option_source_check(r->folder->search);
-    if (status != RILL_ERR_OPTION) return status;
-    snprintf(why, sizeof why, "%s", rill_error(ctx));
-    return rill_fail(ctx, status, "%s: %s", r->file, why);
+    return status == RILL_ERR_OPTION ? rill_fail(ctx, status, "%s: %s", r->file, rill_error(ctx)) : status;
 }
 
 /* --- domain ------------------------------------------------------------------------------------------------------- */
@@ -243,23 +240,15 @@ static rill_status read_domain(const folder_reader *r, const json_t *root, const
     return RILL_OK;
 }
 
-static rill_status read_text(const folder_reader *r, const rill_text *text)
+static rill_status read_root(const folder_reader *r, const json_t *root)
 {
-    json_error_t error;
-    json_t *root = json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL) return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s:%d: %s", r->file, error.line, error.text);
     const json_t *rill = json_object_get(root, "rill");
-    rill_status status = RILL_OK;
-    if (!json_is_object(root))
-        status = rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: expected an object", r->file);
-    else if (rill != NULL && !json_is_object(rill))
-        status = fail_key(r, "rill", "an object");
-    if (status == RILL_OK) status = check_keys(r, rill);
-    if (status == RILL_OK) warn_misplaced(r, root);
-    if (status == RILL_OK) status = read_domain(r, root, rill);
-    if (status == RILL_OK) status = read_options(r, json_object_get(rill, "options"));
-    json_decref(root);
-    return status;
+    if (!json_is_object(root)) return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: expected an object", r->file);
+    if (rill != NULL && !json_is_object(rill)) return fail_key(r, "rill", "an object");
+    TRY(check_keys(r, rill));
+    warn_misplaced(r, root);
+    TRY(read_domain(r, root, rill));
+    return read_options(r, json_object_get(rill, "options"));
 }
 
 /* --- other programs' formats -------------------------------------------------------------------------------------- */
@@ -350,14 +339,14 @@ static rill_status read_config(rill_folder *f, const char *path)
     if (snprintf(file, sizeof file, "%s/config.json", path) >= (int)sizeof file)
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: the path is too long", path);
     const folder_reader r = {f, file};
-    rill_text text = {.ctx = f->ctx};
-    rill_status status = rill_file_read(&text, file, RILL_FILE_TEXT_MAX);
+    json_t *root = NULL;
+    rill_status status = rill_json_read(f->ctx, file, &root);
     f->found = status != RILL_ERR_NOT_FOUND;
     const char *reader = !f->found && has_ct2(file) ? domain_for_type(f->ctx, "ctranslate2") : NULL;
     if (reader != NULL) snprintf(f->domain, sizeof f->domain, "%s", reader);
-    if (status == RILL_OK) status = read_text(&r, &text);
+    if (status == RILL_OK) status = read_root(&r, root);
     if (!f->found) rill_error_clear(f->ctx);
-    rill_text_clear(&text);
+    json_decref(root);
     return f->found ? status : RILL_OK;
 }
 

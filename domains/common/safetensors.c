@@ -14,11 +14,12 @@
 #include "tensor_file.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "config_json.h"
 
 enum {
     LENGTH_BYTES = 8,
@@ -36,12 +37,6 @@ typedef struct part_reader {
     size_t count;
 } part_reader;
 
-/* Fail with a message about one tensor. */
-static rill_status fail_tensor(const part_reader *r, const char *name, const char *why)
-{
-    return tensor_fail(r->tensor_file, r->part, name, why);
-}
-
 static int is_size(const json_t *value)
 {
     return json_is_integer(value) && json_integer_value(value) >= 0;
@@ -51,17 +46,17 @@ static int is_size(const json_t *value)
 static rill_status read_shape(const part_reader *r, const json_t *shape, size_t element, rill_file_tensor *e,
                               size_t *bytes)
 {
-    if (!json_is_array(shape)) return fail_tensor(r, e->name, "expected an array as shape");
+    if (!json_is_array(shape)) return tensor_fail(r->tensor_file, r->part, e->name, "expected an array as shape");
     if (json_array_size(shape) > RILL_TENSOR_MAX_RANK)
-        return fail_tensor(r, e->name, "expected a shape of at most 8 dimensions");
+        return tensor_fail(r->tensor_file, r->part, e->name, "expected a shape of at most 8 dimensions");
     e->rank = (int)json_array_size(shape);
     *bytes = element;
     for (int i = 0; i < e->rank; i++) {
         const json_t *size = json_array_get(shape, (size_t)i);
-        if (!is_size(size)) return fail_tensor(r, e->name, "expected a shape of integers from 0");
+        if (!is_size(size)) return tensor_fail(r->tensor_file, r->part, e->name, "expected a shape of integers from 0");
         e->shape[i] = json_integer_value(size);
         if (__builtin_mul_overflow(*bytes, (size_t)e->shape[i], bytes))
-            return fail_tensor(r, e->name, "its shape is too large");
+            return tensor_fail(r->tensor_file, r->part, e->name, "its shape is too large");
     }
     return RILL_OK;
 }
@@ -70,15 +65,12 @@ static rill_status read_offsets(const part_reader *r, const json_t *offsets, ril
 {
     const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
     if (json_array_size(offsets) != 2 || !is_size(begin) || !is_size(end))
-        return fail_tensor(r, e->name, "expected data_offsets with two integers from 0");
+        return tensor_fail(r->tensor_file, r->part, e->name, "expected data_offsets with two integers from 0");
     uint64_t from = (uint64_t)json_integer_value(begin), to = (uint64_t)json_integer_value(end);
-    if (from > to) return fail_tensor(r, e->name, "its data_offsets end before they begin");
-    if (to > r->part->data_size) {
-        char why[120];
-        snprintf(why, sizeof why, "its data ends at byte %llu of the data, which has %zu", (unsigned long long)to,
-                 r->part->data_size);
-        return fail_tensor(r, e->name, why);
-    }
+    if (from > to) return tensor_fail(r->tensor_file, r->part, e->name, "its data_offsets end before they begin");
+    if (to > r->part->data_size)
+        return tensor_fail(r->tensor_file, r->part, e->name, "its data ends at byte %llu of the data, which has %zu",
+                           (unsigned long long)to, r->part->data_size);
     e->begin = (size_t)from;
     e->end = (size_t)to;
     return RILL_OK;
@@ -88,20 +80,17 @@ static rill_status read_entry(const part_reader *r, const char *name, const json
 {
     *e = (rill_file_tensor){.name = name};
     const char *type_name = json_string_value(json_object_get(value, "dtype"));
-    if (type_name == NULL) return fail_tensor(r, name, "expected an object with dtype, shape and data_offsets");
+    if (type_name == NULL)
+        return tensor_fail(r->tensor_file, r->part, name, "expected an object with dtype, shape and data_offsets");
     const tensor_type *type = tensor_type_find(type_name);
-    char why[120];
-    if (type == NULL) {
-        snprintf(why, sizeof why, "its dtype \"%.20s\" is not known", type_name);
-        return fail_tensor(r, name, why);
-    }
+    if (type == NULL) return tensor_fail(r->tensor_file, r->part, name, "its dtype \"%.20s\" is not known", type_name);
     e->dtype = type->name;
     size_t bytes = 0;
     TRY(read_shape(r, json_object_get(value, "shape"), type->bytes, e, &bytes));
     TRY(read_offsets(r, json_object_get(value, "data_offsets"), e));
     if (e->end - e->begin == bytes) return RILL_OK;
-    snprintf(why, sizeof why, "its shape takes %zu bytes, its data_offsets span %zu", bytes, e->end - e->begin);
-    return fail_tensor(r, name, why);
+    return tensor_fail(r->tensor_file, r->part, name, "its shape takes %zu bytes, its data_offsets span %zu", bytes,
+                       e->end - e->begin);
 }
 
 /* --- layout of the data ------------------------------------------------------------------------------------------- */
@@ -117,16 +106,14 @@ static int by_offset(const void *a, const void *b)
 /* Check that the tensors cover the data section without gap or overlap. Sorts them by offset. */
 static rill_status check_layout(const part_reader *r)
 {
-    char why[120];
     size_t offset = 0;
     if (r->count > 0) qsort(r->entry, r->count, sizeof *r->entry, by_offset);
     for (size_t i = 0; i < r->count; i++) {
         const rill_file_tensor *e = &r->entry[i].tensor;
-        if (e->begin != offset) {
-            snprintf(why, sizeof why, "expected at byte %zu of the data, found at %zu: tensors %s", offset, e->begin,
-                     e->begin < offset ? "overlap" : "leave a gap");
-            return fail_tensor(r, e->name, why);
-        }
+        if (e->begin != offset)
+            return tensor_fail(r->tensor_file, r->part, e->name,
+                               "expected at byte %zu of the data, found at %zu: tensors %s", offset, e->begin,
+                               e->begin < offset ? "overlap" : "leave a gap");
         offset = e->end;
     }
     if (offset != r->part->data_size)
@@ -246,7 +233,7 @@ static rill_status add_file_name(shard_reader *x, const char *tensor, const json
 /* Open shard i. A missing file is RILL_ERR_FORMAT rather than RILL_ERR_NOT_FOUND, because the index names the file. */
 static rill_status open_shard(const shard_reader *x, size_t i)
 {
-    char path[4096], why[512];
+    char path[4096];
     const char *end = strrchr(x->tensor_file->name, '/');
     const int folder = end != NULL ? (int)(end + 1 - x->tensor_file->name) : 0;
     if (snprintf(path, sizeof path, "%.*s%s", folder, x->tensor_file->name, x->file_names[i]) >= (int)sizeof path)
@@ -254,9 +241,8 @@ static rill_status open_shard(const shard_reader *x, size_t i)
                          x->tensor_file->name);
     const rill_status status = tensor_part_open(x->tensor_file, i, path, NULL, 0);
     if (status != RILL_ERR_NOT_FOUND) return status;
-    snprintf(why, sizeof why, "%s", rill_error(x->ctx));
     return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map names a file that does not exist: %s",
-                     x->tensor_file->name, why);
+                     x->tensor_file->name, rill_error(x->ctx));
 }
 
 /* --- comparing index and files ------------------------------------------------------------------------------------ */
@@ -308,62 +294,40 @@ static rill_status read_weight_map(rill_tensor_file *t, const json_t *map)
 
 static rill_status read_index(rill_tensor_file *t)
 {
-    rill_context *ctx = t->arena.ctx;
-    rill_text text = {.ctx = ctx};
-    json_error_t error;
-    rill_status status = rill_file_read(&text, t->name, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) {
-        json_t *root = json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES, &error);
-        if (root == NULL)
-            status = rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", t->name, error.line, error.text);
-        else
-            status = read_weight_map(t, json_object_get(root, "weight_map"));
-        json_decref(root);
-    }
-    rill_text_clear(&text);
+    json_t *root;
+    TRY(rill_json_read(t->arena.ctx, t->name, &root));
+    const rill_status status = read_weight_map(t, json_object_get(root, "weight_map"));
+    json_decref(root);
     return status;
 }
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
-static const char WEIGHTS_FILE[] = "model.safetensors", INDEX_SUFFIX[] = ".index.json";
-
 static int is_index(const char *path)
 {
-    const size_t length = strlen(path), ending = sizeof INDEX_SUFFIX - 1;
-    return length >= ending && strcmp(path + length - ending, INDEX_SUFFIX) == 0;
-}
-
-/* Set *out to `path`, or to PATH.index.json if only the index exists. *found = 1 if either exists, else 0. */
-static rill_status find_file_or_index(const char *path, rill_text *out, int *found)
-{
-    struct stat info;
-    rill_text_reset(out);
-    TRY(rill_text_printf(out, "%s", path));
-    *found = 1;
-    if (stat(out->data, &info) == 0) return RILL_OK;
-    TRY(rill_text_printf(out, "%s", INDEX_SUFFIX));
-    *found = stat(out->data, &info) == 0;
-    return RILL_OK;
+    static const char suffix[] = ".index.json";
+    const size_t length = strlen(path), ending = sizeof suffix - 1;
+    return length >= ending && strcmp(path + length - ending, suffix) == 0;
 }
 
 /* Set *out to the file to open: model.safetensors or its index in the directory `path`, or `path` or its index. If none
  * exists, *out is `path`, so that opening it gives the error. */
 static rill_status resolve_path(const char *path, rill_text *out)
 {
+    static const char *const inside[] = {"model.safetensors", "model.safetensors.index.json"};
+    static const char *const endings[] = {"", ".index.json", ""};
     struct stat info;
-    int found = 0;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        rill_text inside = {.ctx = out->ctx};
-        rill_status status = rill_path_join(&inside, path, WEIGHTS_FILE);
-        if (status == RILL_OK) status = find_file_or_index(inside.data, out, &found);
-        rill_text_clear(&inside);
-        TRY(status);
+    const int is_directory = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    for (size_t i = 0; is_directory && i < sizeof inside / sizeof *inside; i++) {
+        TRY(rill_path_join(out, path, inside[i]));
+        if (stat(out->data, &info) == 0) return RILL_OK;
     }
-    if (!found) TRY(find_file_or_index(path, out, &found));
-    if (found) return RILL_OK;
-    rill_text_reset(out);
-    return rill_text_printf(out, "%s", path);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        rill_text_reset(out);
+        TRY(rill_text_printf(out, "%s%s", path, endings[i]));
+        if (stat(out->data, &info) == 0) break;
+    }
+    return RILL_OK;
 }
 
 static rill_status load_single(rill_tensor_file *t, const char *bytes, size_t length)

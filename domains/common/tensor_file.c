@@ -7,6 +7,7 @@
 #include "tensor_file.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +87,13 @@ static void widen(float *out, const tensor_type *type, size_t n)
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
 
-rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *why)
+rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *format, ...)
 {
+    char why[200];
+    va_list arguments;
+    va_start(arguments, format);
+    rill_print_message_list(why, sizeof why, format, arguments);
+    va_end(arguments);
     return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": %s", part->name, name, why);
 }
 
@@ -141,12 +147,15 @@ void tensor_sort_entries(rill_tensor_file *t)
 
 /* --- finding ------------------------------------------------------------------------------------------------------ */
 
-const rill_file_tensor *rill_tensor_file_find(const rill_tensor_file *t, const char *name)
+tensor_entry *tensor_find_entry(const rill_tensor_file *t, size_t count, const char *name)
 {
     const tensor_entry key = {.tensor = {.name = name}};
-    const tensor_entry *entry = t->count > 0
-                                    ? bsearch(&key, t->entries, t->count, sizeof *t->entries, compare_entry_names)
-                                    : NULL;
+    return count > 0 ? bsearch(&key, t->entries, count, sizeof *t->entries, compare_entry_names) : NULL;
+}
+
+const rill_file_tensor *rill_tensor_file_find(const rill_tensor_file *t, const char *name)
+{
+    const tensor_entry *entry = tensor_find_entry(t, t->count, name);
     return entry != NULL ? &entry->tensor : NULL;
 }
 
@@ -204,12 +213,12 @@ rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *b
                             size_t zeros)
 {
     const rill_file_tensor *base = rill_tensor_file_find(t, base_name);
-    char why[120];
     if (base == NULL)
         return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing", t->name, base_name);
     const size_t all = base->rank > 0 ? (size_t)base->shape[0] : 0;
-    snprintf(why, sizeof why, "expected a shape with at least %zu rows, found %zu", from + rows, all);
-    if (from > all || rows > all - from) return tensor_fail(t, tensor_part_for(t, base), base_name, why);
+    if (from > all || rows > all - from)
+        return tensor_fail(t, tensor_part_for(t, base), base_name, "expected a shape with at least %zu rows, found %zu",
+                           from + rows, all);
     if (rill_tensor_file_find(t, name) != NULL)
         return tensor_fail(t, tensor_part_for(t, base), name, "another tensor has a part of this name");
     tensor_entry view = *tensor_entry_from_public(base);
@@ -244,22 +253,21 @@ static const char *shape_text(int rank, const int64_t *shape, char *buffer, size
 
 static rill_status fail_dtype(const rill_tensor_file *t, const rill_file_tensor *e, int accept)
 {
-    char why[120];
-    size_t used = (size_t)snprintf(why, sizeof why, "expected dtype ");
+    char names[100];
+    size_t used = 0;
     for (size_t i = 0, seen = 0; i < sizeof types / sizeof *types; i++)
         if ((types[i].accept_flag & accept) != 0)
-            used += (size_t)snprintf(why + used, sizeof why - used, "%s%s", seen++ > 0 ? " or " : "", types[i].name);
-    snprintf(why + used, sizeof why - used, ", found %s", e->dtype);
-    return tensor_fail(t, tensor_part_for(t, e), tensor_file_name(e), why);
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", seen++ > 0 ? " or " : "",
+                                     types[i].name);
+    return tensor_fail(t, tensor_part_for(t, e), tensor_file_name(e), "expected dtype %s, found %s", names, e->dtype);
 }
 
 static rill_status check_finite(const rill_tensor_file *t, const rill_file_tensor *e, const float *values, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (isfinite(values[i])) continue;
-        char why[80];
-        rill_print(why, sizeof why, "expected finite values, found %g at element %zu", (double)values[i], i);
-        return tensor_fail(t, tensor_part_for(t, e), tensor_file_name(e), why);
+        return tensor_fail(t, tensor_part_for(t, e), tensor_file_name(e),
+                           "expected finite values, found %g at element %zu", (double)values[i], i);
     }
     return RILL_OK;
 }
@@ -278,11 +286,9 @@ static rill_status apply_scales(const rill_tensor_file *t, const tensor_entry *e
             TRY(tensor_part_read(part,
                                  part->data_offset + entry->scales_offset + r * sizeof *scale * (entry->n_scales > 1),
                                  some * sizeof *scale, scale));
-        if (!(scale[i] > 0.0f) || !isfinite(scale[i])) {
-            char why[100];
-            rill_print(why, sizeof why, "scale of row %zu: expected a positive number, found %g", r, (double)scale[i]);
-            return tensor_fail(t, part, entry->base_name != NULL ? entry->base_name : entry->tensor.name, why);
-        }
+        if (!(scale[i] > 0.0f) || !isfinite(scale[i]))
+            return tensor_fail(t, part, tensor_file_name(&entry->tensor),
+                               "scale of row %zu: expected a positive number, found %g", r, (double)scale[i]);
         for (size_t c = 0; c < columns; c++) out[c] /= scale[i];
     }
     return RILL_OK;
@@ -291,9 +297,9 @@ static rill_status apply_scales(const rill_tensor_file *t, const tensor_entry *e
 /* Mark a tensor as read; if it is a view, its base tensor too. */
 static void mark_read(const rill_tensor_file *t, const tensor_entry *entry)
 {
-    const rill_file_tensor *base = entry->base_name != NULL ? rill_tensor_file_find(t, entry->base_name) : NULL;
+    tensor_entry *base = entry->base_name != NULL ? tensor_find_entry(t, t->count, entry->base_name) : NULL;
     t->entries[entry - t->entries].tensor.read = 1;
-    if (base != NULL) t->entries[tensor_entry_from_public(base) - t->entries].tensor.read = 1;
+    if (base != NULL) base->tensor.read = 1;
 }
 
 rill_status rill_tensor_file_read(const rill_tensor_file *t, const char *name, int accept, int rank,
@@ -359,19 +365,55 @@ rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena
     return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out);
 }
 
-rill_status rill_weights_check_all_read(rill_context *ctx, const rill_tensor_file *tensors, const char *path,
-                                        int (*is_optional)(const char *name))
+rill_status rill_loader_open(rill_loader *l, const char *file)
+{
+    l->temp.ctx = l->path.ctx = l->ctx;
+    TRY(rill_path_join(&l->path, l->directory, file));
+    return rill_tensor_file_open(&l->tensors, l->ctx, l->path.data);
+}
+
+void rill_loader_close(rill_loader *l)
+{
+    rill_tensor_file_close(l->tensors);
+    rill_arena_clear(&l->temp);
+    rill_text_clear(&l->path);
+}
+
+rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size_t columns, float **out)
+{
+    return rill_weights_read(l->tensors, &l->temp, name, rows, columns, out);
+}
+
+rill_status rill_load_kept(rill_loader *l, const char *name, size_t rows, size_t columns, float **out)
+{
+    return rill_weights_read(l->tensors, l->arena, name, rows, columns, out);
+}
+
+rill_status rill_load_constant(rill_loader *l, const char *name, size_t rows, size_t columns, rill_constant *out)
+{
+    float *table;
+    TRY(rill_load_kept(l, name, rows, columns, &table));
+    *out = rill_network_constant(l->network, table, columns > 0 ? rows : 1, columns > 0 ? columns : rows);
+    return RILL_OK;
+}
+
+rill_matrix rill_load_matrix(const rill_loader *l, size_t n, size_t k, const float *w, size_t stride)
+{
+    return rill_network_matrix(l->network, l->type, n, k, w, stride);
+}
+
+rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name))
 {
     const rill_file_tensor *first = NULL;
     size_t n_unread = 0;
     char others[40] = "";
-    for (size_t i = 0; i < rill_tensor_file_count(tensors); i++) {
-        const rill_file_tensor *tensor = rill_tensor_file_tensor(tensors, i);
+    for (size_t i = 0; i < rill_tensor_file_count(l->tensors); i++) {
+        const rill_file_tensor *tensor = rill_tensor_file_tensor(l->tensors, i);
         if (tensor->read || (is_optional != NULL && is_optional(tensor->name))) continue;
         if (n_unread++ == 0) first = tensor;
     }
     if (n_unread == 0) return RILL_OK;
     if (n_unread > 1) snprintf(others, sizeof others, " (and %zu more)", n_unread - 1);
-    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: the model that config.json describes has no tensor \"%s\"%s", path,
-                     first->name, others);
+    return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: the model that config.json describes has no tensor \"%s\"%s",
+                     l->path.data, first->name, others);
 }

@@ -52,8 +52,9 @@ typedef struct tensor_type {
 
 const tensor_type *tensor_type_find(const char *name); /* NULL: none */
 
-/* Record an error about one tensor of a part. */
-rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *why);
+/* Record an error about one tensor of a part. Returns RILL_ERR_FORMAT. */
+rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* Read n bytes at `offset` of a part's file. */
 rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out);
@@ -66,6 +67,9 @@ rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more);
  *   RILL_OK · RILL_ERR_FORMAT (no such tensor, too few rows, duplicate name) · RILL_ERR_MEMORY */
 rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *base_name, size_t from, size_t rows,
                             size_t zeros);
+
+/* Find an entry by name among the first `count`, which are sorted. NULL: none. */
+tensor_entry *tensor_find_entry(const rill_tensor_file *t, size_t count, const char *name);
 
 /* Sort the entries by name, for lookup. */
 void tensor_sort_entries(rill_tensor_file *t);

@@ -188,7 +188,7 @@ static inline const mt_net *mt_from_seq(const seq_net *net)
 /* Read config.json's decoder_self_attention: "attention", "ssru" or "average". mt_configure() refuses the last two for
  * models of another type than marian.
  *   RILL_OK · RILL_ERR_FORMAT (the message names file and key) */
-rill_status mt_read_decoder_block(rill_context *ctx, const rill_config *config, mt_decoder_block *out);
+rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *out);
 
 /* seq_arch.configure of transformers: read config.json and generation_config.json of the directory.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */

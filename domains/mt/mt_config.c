@@ -45,34 +45,9 @@ static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";
 
 enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };
 
-static rill_status read_size(const rill_config *config, const char *key, int64_t limit, size_t *out)
-{
-    int64_t value;
-    TRY(rill_config_int(config, key, 1, limit, &value));
-    *out = (size_t)value;
-    return RILL_OK;
-}
-
-static rill_status read_width(mt_net *net, const rill_config *config)
-{
-    int64_t width;
-    TRY(rill_config_int(config, "d_model", 2, WIDTH_LIMIT, &width));
-    net->width = (size_t)width;
-    return RILL_OK;
-}
-
-static rill_status read_size_or(const rill_config *config, const char *key, int64_t limit, size_t fallback, size_t *out)
-{
-    int64_t value;
-    TRY(rill_config_int_or(config, key, 1, limit, (int64_t)fallback, &value));
-    *out = (size_t)value;
-    return RILL_OK;
-}
-
 /* --- activations -------------------------------------------------------------------------------------------------- */
 
-static rill_status read_activation(mt_net *net, const rill_config *config, const char *key, const char *name,
-                                   rill_activation *out)
+static rill_status read_activation(const rill_config *config, const char *key, const char *name, rill_activation *out)
 {
     static const struct {
         const char *name;
@@ -90,15 +65,15 @@ static rill_status read_activation(mt_net *net, const rill_config *config, const
         *out = known[i].value;
         return RILL_OK;
     }
-    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT,
-                     "%s: %s: expected swish, silu, relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or quick_gelu, "
-                     "found \"%.40s\"",
-                     rill_config_name(config), key, name);
+    return rill_config_fail(
+        config, key,
+        "expected swish, silu, relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or quick_gelu, found \"%.40s\"",
+        name);
 }
 
 /* --- decoder blocks ----------------------------------------------------------------------------------------------- */
 
-rill_status mt_read_decoder_block(rill_context *ctx, const rill_config *config, mt_decoder_block *out)
+rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *out)
 {
     static const char *const names[] = {
         [MT_SELF_ATTENTION] = "attention", [MT_SSRU] = "ssru", [MT_AVERAGE_ATTENTION] = "average"};
@@ -109,8 +84,7 @@ rill_status mt_read_decoder_block(rill_context *ctx, const rill_config *config, 
         *out = (mt_decoder_block)i;
         return RILL_OK;
     }
-    return rill_fail(ctx, RILL_ERR_FORMAT, "%s: %s: expected attention, ssru or average, found \"%.40s\"",
-                     rill_config_name(config), DECODER_BLOCK_KEY, name);
+    return rill_config_fail(config, DECODER_BLOCK_KEY, "expected attention, ssru or average, found \"%.40s\"", name);
 }
 
 /* --- BART's keys -------------------------------------------------------------------------------------------------- */
@@ -133,15 +107,14 @@ static rill_status read_flags(mt_net *net, const rill_config *config)
         TRY(rill_config_bool_or(config, keys[i].key, by_family, &value));
         if (value == by_family) continue;
         if (is_fixed)
-            return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: %s: a model of type %s has %s",
-                             rill_config_name(config), keys[i].key, s->family->model_type,
-                             by_family ? "true" : "false");
+            return rill_config_fail(config, keys[i].key, "a model of type %s has %s", s->family->model_type,
+                                    by_family ? "true" : "false");
         s->flags ^= (unsigned)keys[i].choice;
     }
     TRY(rill_config_bool_or(config, "static_position_embeddings", !is_learned, &value));
     if (value == !is_learned) return RILL_OK;
-    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: static_position_embeddings: only %s is supported",
-                     rill_config_name(config), is_learned ? "false" : "true");
+    return rill_config_fail(config, "static_position_embeddings", "only %s is supported",
+                            is_learned ? "false" : "true");
 }
 
 /* Read the keys of average attention: inner width and activation of its feed-forward block, and whether it has gates. */
@@ -150,22 +123,19 @@ static rill_status read_average_attention(mt_net *net, const rill_config *config
     static const char key[] = "average_activation";
     mt_settings *s = &net->settings;
     const char *activation;
-    int64_t inner;
-    TRY(rill_config_int_or(config, "average_ffn_dim", 0, WIDTH_LIMIT, 0, &inner));
+    TRY(rill_config_size_or(config, "average_ffn_dim", 0, WIDTH_LIMIT, 0, &s->average_ffn_width));
     TRY(rill_config_string_or(config, key, "swish", &activation));
     TRY(rill_config_bool_or(config, "average_gate", 1, &s->average_gate));
-    s->average_ffn_width = (size_t)inner;
-    return read_activation(net, config, key, activation, &s->average_activation);
+    return read_activation(config, key, activation, &s->average_activation);
 }
 
 /* Read the first block of decoder layers, which is self-attention in all models except Marian's. */
 static rill_status read_decoder_block(mt_net *net, const rill_config *config)
 {
     mt_settings *s = &net->settings;
-    TRY(mt_read_decoder_block(net->seq.ctx, config, &s->decoder_block));
+    TRY(mt_read_decoder_block(config, &s->decoder_block));
     if (s->decoder_block != MT_SELF_ATTENTION && s->family != mt_families)
-        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: %s: a model of type %s has attention",
-                         rill_config_name(config), DECODER_BLOCK_KEY, s->family->model_type);
+        return rill_config_fail(config, DECODER_BLOCK_KEY, "a model of type %s has attention", s->family->model_type);
     return s->decoder_block == MT_AVERAGE_ATTENTION ? read_average_attention(net, config) : RILL_OK;
 }
 
@@ -173,15 +143,14 @@ static rill_status read_stack(mt_net *net, const rill_config *config, const char
 {
     char key[64];
     snprintf(key, sizeof key, "%s_layers", name);
-    TRY(read_size(config, key, LAYER_LIMIT, &side->n_layers));
+    TRY(rill_config_size(config, key, 1, LAYER_LIMIT, &side->n_layers));
     snprintf(key, sizeof key, "%s_ffn_dim", name);
-    TRY(read_size(config, key, WIDTH_LIMIT, &side->ffn_width));
+    TRY(rill_config_size(config, key, 1, WIDTH_LIMIT, &side->ffn_width));
     snprintf(key, sizeof key, "%s_attention_heads", name);
-    TRY(read_size(config, key, WIDTH_LIMIT, &side->n_heads));
+    TRY(rill_config_size(config, key, 1, WIDTH_LIMIT, &side->n_heads));
     side->attention_width = net->width;
     if (net->width % side->n_heads == 0) return RILL_OK;
-    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: %s: expected a divisor of d_model = %zu, found %zu",
-                     rill_config_name(config), key, net->width, side->n_heads);
+    return rill_config_fail(config, key, "expected a divisor of d_model = %zu, found %zu", net->width, side->n_heads);
 }
 
 /* Read the sizes of the vocabularies, and which of source embedding, target embedding and output layer are tied. In FSMT
@@ -193,7 +162,7 @@ static rill_status read_vocabularies(mt_net *net, const rill_config *config)
     const char *source = fsmt ? "src_vocab_size" : "vocab_size";
     const char *target = fsmt ? "tgt_vocab_size" : "decoder_vocab_size";
     const char *sharing = fsmt ? "tie_word_embeddings" : "share_encoder_decoder_embeddings";
-    int64_t words, actions;
+    int32_t words, actions;
     TRY(rill_config_int(config, source, 2, WORD_LIMIT, &words));
     actions = words;
     s->shared_embedding = 1;
@@ -204,10 +173,10 @@ static rill_status read_vocabularies(mt_net *net, const rill_config *config)
     s->tied_output = s->shared_embedding;
     if (!fsmt) TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &s->tied_output));
     if (s->shared_embedding && words != actions)
-        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: %s: expected %s = %d, since %s is not false; found %d",
-                         rill_config_name(config), target, source, (int)words, sharing, (int)actions);
-    net->seq.source_vocab_size = (int32_t)words;
-    net->seq.target_vocab_size = (int32_t)actions;
+        return rill_config_fail(config, target, "expected %s = %d, since %s is not false; found %d", source, words,
+                                sharing, actions);
+    net->seq.source_vocab_size = words;
+    net->seq.target_vocab_size = actions;
     return RILL_OK;
 }
 
@@ -216,23 +185,20 @@ static rill_status read_vocabularies(mt_net *net, const rill_config *config)
 static rill_status read_positions(mt_net *net, const rill_config *config)
 {
     const char *form;
-    int64_t positions;
+    int32_t positions;
     int found;
     TRY(rill_config_int(config, "max_position_embeddings", 2, LENGTH_LIMIT, &positions));
-    net->seq.config_positions = (int32_t)positions;
-    net->seq.max_input_length =
-        (int32_t)(net->settings.position_kind == MT_POSITIONS_FSMT ? POSITIONS_FACTOR * positions : positions);
+    net->seq.config_positions = positions;
+    net->seq.max_input_length = net->settings.position_kind == MT_POSITIONS_FSMT ? POSITIONS_FACTOR * positions
+                                                                                 : positions;
     TRY(rill_config_has_object(config, "rill", &found));
     TRY(rill_config_string_or(config, "rill.positions", "hf", &form));
     if (strcmp(form, "hf") != 0 && strcmp(form, "marian") != 0)
-        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: rill.positions: expected hf or marian, found \"%.40s\"",
-                         rill_config_name(config), form);
+        return rill_config_fail(config, "rill.positions", "expected hf or marian, found \"%.40s\"", form);
     if (form[0] == 'h' || net->settings.position_kind == MT_POSITIONS_MARIAN) return RILL_OK;
     if (net->settings.position_kind != MT_POSITIONS_HF)
-        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT,
-                         "%s: rill.positions: a model of type %s has only its own "
-                         "positions",
-                         rill_config_name(config), net->settings.family->model_type);
+        return rill_config_fail(config, "rill.positions", "a model of type %s has only its own positions",
+                                net->settings.family->model_type);
     net->settings.position_kind = MT_POSITIONS_MARIAN;
     return RILL_OK;
 }
@@ -244,8 +210,8 @@ static rill_status read_bart(mt_net *net, const rill_config *config)
     int scaled;
     TRY(read_flags(net, config));
     TRY(rill_config_string_or(config, "activation_function", s->family->activation, &activation));
-    TRY(read_activation(net, config, "activation_function", activation, &s->activation));
-    TRY(read_width(net, config));
+    TRY(read_activation(config, "activation_function", activation, &s->activation));
+    TRY(rill_config_size(config, "d_model", 2, WIDTH_LIMIT, &net->width));
     TRY(read_stack(net, config, "encoder", &net->encoder));
     TRY(read_stack(net, config, "decoder", &net->decoder));
     TRY(read_vocabularies(net, config));
@@ -267,8 +233,7 @@ static rill_status read_feed_forward(mt_net *net, const rill_config *config)
     TRY(rill_config_string_or(config, key, net->settings.family->activation, &name));
     if (strcmp(name, "gated-gelu") == 0) name = "gated-gelu_new";
     net->settings.gated = strncmp(name, gated, sizeof gated - 1) == 0;
-    return read_activation(net, config, key, name + (net->settings.gated ? sizeof gated - 1 : 0),
-                           &net->settings.activation);
+    return read_activation(config, key, name + (net->settings.gated ? sizeof gated - 1 : 0), &net->settings.activation);
 }
 
 /* T5 scales the input of the output layer by D^-0.5. T5 1.1, recognised by its untied embeddings, does not. */
@@ -283,42 +248,42 @@ static rill_status read_output_scale(mt_net *net, const rill_config *config)
 
 static rill_status read_distance_buckets(mt_net *net, const rill_config *config)
 {
-    int64_t buckets, reach;
+    int32_t buckets, reach;
     TRY(rill_config_int_or(config, "relative_attention_num_buckets", 4, LENGTH_LIMIT, 32, &buckets));
     TRY(rill_config_int_or(config, "relative_attention_max_distance", 1, LENGTH_LIMIT, 128, &reach));
     if (reach <= buckets / 2)
-        return rill_fail(net->seq.ctx, RILL_ERR_FORMAT,
-                         "%s: relative_attention_max_distance: expected more than half of the %d buckets, found %d",
-                         rill_config_name(config), (int)buckets, (int)reach);
-    net->settings.n_buckets = (int32_t)buckets;
-    net->settings.max_distance = (int32_t)reach;
+        return rill_config_fail(config, "relative_attention_max_distance",
+                                "expected more than half of the %d buckets, found %d", buckets, reach);
+    net->settings.n_buckets = buckets;
+    net->settings.max_distance = reach;
     return RILL_OK;
 }
 
 static rill_status read_t5(mt_net *net, const rill_config *config)
 {
     mt_stack *e = &net->encoder, *d = &net->decoder;
-    size_t head, words, n_positions;
+    size_t head;
+    int32_t words, n_positions;
     double eps;
     TRY(read_feed_forward(net, config));
     TRY(read_output_scale(net, config));
     TRY(read_distance_buckets(net, config));
-    TRY(read_width(net, config));
-    TRY(read_size(config, "d_ff", WIDTH_LIMIT, &e->ffn_width));
-    TRY(read_size(config, "num_heads", WIDTH_LIMIT, &e->n_heads));
-    TRY(read_size_or(config, "d_kv", WIDTH_LIMIT, 64, &head));
-    TRY(read_size(config, "num_layers", LAYER_LIMIT, &e->n_layers));
-    TRY(read_size_or(config, "num_decoder_layers", LAYER_LIMIT, e->n_layers, &d->n_layers));
-    TRY(read_size(config, "vocab_size", WORD_LIMIT, &words));
-    TRY(read_size_or(config, "n_positions", LENGTH_LIMIT, T5_POSITIONS, &n_positions));
+    TRY(rill_config_size(config, "d_model", 2, WIDTH_LIMIT, &net->width));
+    TRY(rill_config_size(config, "d_ff", 1, WIDTH_LIMIT, &e->ffn_width));
+    TRY(rill_config_size(config, "num_heads", 1, WIDTH_LIMIT, &e->n_heads));
+    TRY(rill_config_size_or(config, "d_kv", 1, WIDTH_LIMIT, 64, &head));
+    TRY(rill_config_size(config, "num_layers", 1, LAYER_LIMIT, &e->n_layers));
+    TRY(rill_config_size_or(config, "num_decoder_layers", 1, LAYER_LIMIT, e->n_layers, &d->n_layers));
+    TRY(rill_config_int(config, "vocab_size", 1, WORD_LIMIT, &words));
+    TRY(rill_config_int_or(config, "n_positions", 1, LENGTH_LIMIT, T5_POSITIONS, &n_positions));
     TRY(rill_config_number_or(config, "layer_norm_epsilon", 0.0, 1.0, 1e-6, &eps));
     e->attention_width = d->attention_width = e->n_heads * head;
     d->n_heads = e->n_heads;
     d->ffn_width = e->ffn_width;
-    net->seq.source_vocab_size = net->seq.target_vocab_size = (int32_t)words;
-    net->seq.config_positions = (int32_t)n_positions;
-    net->seq.max_input_length = (int32_t)(POSITIONS_FACTOR * n_positions < LENGTH_LIMIT ? POSITIONS_FACTOR * n_positions
-                                                                                        : LENGTH_LIMIT);
+    net->seq.source_vocab_size = net->seq.target_vocab_size = words;
+    net->seq.config_positions = n_positions;
+    net->seq.max_input_length = POSITIONS_FACTOR * n_positions < LENGTH_LIMIT ? POSITIONS_FACTOR * n_positions
+                                                                              : LENGTH_LIMIT;
     net->settings.shared_embedding = net->settings.tied_output = 1;
     net->settings.embedding_scale = net->settings.attention_scale = 1.0f;
     net->settings.eps = (float)eps;
@@ -334,11 +299,9 @@ static rill_status find_family(mt_net *net, const rill_config *config)
     for (const mt_family *f = mt_families; f->model_type != NULL; f++)
         if (strcmp(f->model_type, type) == 0) net->settings.family = f;
     if (net->settings.family != NULL) return RILL_OK;
-    return rill_fail(
-        net->seq.ctx, RILL_ERR_FORMAT,
-        "%s: model_type: expected marian, fsmt, m2m_100, mbart, bart, pegasus, t5, mt5, umt5 or rnnsearch, "
-        "found \"%.40s\"",
-        rill_config_name(config), type);
+    return rill_config_fail(
+        config, "model_type",
+        "expected marian, fsmt, m2m_100, mbart, bart, pegasus, t5, mt5, umt5 or rnnsearch, found \"%.40s\"", type);
 }
 
 /* Find the family of config.json's model_type, and read sizes, flags, activation and positions. */
@@ -383,8 +346,7 @@ static rill_status set_defaults(mt_net *net)
     net->seq.decoder_start = family->decoder_start;
     net->settings.pad_file = net->seq.eos_file = MAIN_FILE;
     net->seq.max_length = (family->max_length > 0 ? family->max_length : net->seq.config_positions) - 1;
-    return rill_arena_alloc(&net->seq.model->arena, &net->seq.legal, ((size_t)net->seq.target_vocab_size + 63) / 64,
-                            sizeof *net->seq.legal, "symbols");
+    return seq_alloc_legal(&net->seq);
 }
 
 void mt_describe(mt_net *net)
@@ -418,15 +380,13 @@ void mt_describe(mt_net *net)
 static rill_status read_alignment_heads(mt_net *net, const rill_config *config)
 {
     static const char *const known_keys[] = {"domain", "options", "alignment_layer", "alignment_heads", "positions"};
-    const int64_t layers = (int64_t)net->decoder.n_layers, heads = (int64_t)net->decoder.n_heads;
-    int64_t layer, n_heads;
+    const int32_t layers = (int32_t)net->decoder.n_layers, heads = (int32_t)net->decoder.n_heads;
     const int has_positions = net->settings.family->layout != MT_LAYOUT_T5; /* T5 has relative position bias only */
     rill_config_warn_unknown(config, "rill", known_keys, sizeof known_keys / sizeof *known_keys - !has_positions);
-    TRY(rill_config_int_or(config, "rill.alignment_layer", 0, layers - 1, layers - 1, &layer));
-    TRY(rill_config_int_or(config, "rill.alignment_heads", 1, heads, heads, &n_heads));
-    net->settings.alignment_layer = (size_t)layer;
-    net->settings.n_alignment_heads = (size_t)n_heads;
-    return RILL_OK;
+    TRY(rill_config_size_or(config, "rill.alignment_layer", 0, layers - 1, (size_t)layers - 1,
+                            &net->settings.alignment_layer));
+    return rill_config_size_or(config, "rill.alignment_heads", 1, heads, (size_t)heads,
+                               &net->settings.n_alignment_heads);
 }
 
 static rill_status read_main_config(void *user, const rill_config *config)

@@ -100,10 +100,10 @@ static rill_status read_bad_words(mt_net *net, const rill_config *config)
 static rill_status read_special_token(mt_net *net, const rill_config *config, const char *file, const char *key,
                                       int32_t *symbol, const char **from_file)
 {
-    int64_t value;
+    int32_t value;
     TRY(rill_config_int_or(config, key, 0, net->seq.target_vocab_size - 1, -1, &value));
     if (value < 0) return RILL_OK;
-    *symbol = (int32_t)value;
+    *symbol = value;
     *from_file = file;
     return RILL_OK;
 }
@@ -112,7 +112,6 @@ static rill_status read_special_token(mt_net *net, const rill_config *config, co
  * not in max_new_tokens, which takes precedence. */
 rill_status mt_read_generation(mt_net *net, const rill_config *config, const char *file)
 {
-    int64_t length;
     const char *origin;
     seq_net *s = &net->seq;
     TRY(read_special_token(net, config, file, "pad_token_id", &s->pad, &net->settings.pad_file));
@@ -122,10 +121,9 @@ rill_status mt_read_generation(mt_net *net, const rill_config *config, const cha
     TRY(rill_config_bool_or(config, "renormalize_logits", net->settings.renormalize_logits,
                             &net->settings.renormalize_logits));
     TRY(read_bad_words(net, config));
-    TRY(rill_config_int_or(config, "max_length", 2, MAX_LENGTH, net->seq.max_length + 1, &length));
-    TRY(rill_config_int_or(config, "max_new_tokens", 1, MAX_LENGTH, length - 1, &length));
-    net->seq.max_length = (int32_t)length;
-    if (net->seq.max_length > net->seq.max_input_length) net->seq.max_length = net->seq.max_input_length;
+    TRY(rill_config_int_or(config, "max_length", 2, MAX_LENGTH, net->seq.max_length + 1, &s->max_length));
+    TRY(rill_config_int_or(config, "max_new_tokens", 1, MAX_LENGTH, s->max_length - 1, &s->max_length));
+    if (s->max_length > s->max_input_length) s->max_length = s->max_input_length;
     return RILL_OK;
 }
 
@@ -134,10 +132,10 @@ rill_status mt_read_generation(mt_net *net, const rill_config *config, const cha
 typedef struct hf_generation {
     rill_context *ctx;
     int forces_eos;     /* eos is forced at the length limit */
-    int64_t n_beams;    /* beam size; 0: not set */
-    int64_t min_length; /* minimum number of actions before eos */
+    int32_t n_beams;    /* beam size; 0: not set */
+    int32_t min_length; /* minimum number of actions before eos */
     double length_penalty;
-    int64_t no_repeat_ngram; /* length of n-grams that may not repeat; 0: all may */
+    int32_t no_repeat_ngram; /* length of n-grams that may not repeat; 0: all may */
     double repetition_penalty;
     const char *stop; /* value of rill's option `stop` for early_stopping */
     int32_t eos;      /* the token id; -1: unknown */
@@ -158,9 +156,7 @@ static rill_status read_early_stopping(hf_generation *m, const rill_config *conf
     rill_error_clear(m->ctx);
     TRY(rill_config_string_or(config, "early_stopping", "", &word));
     if (strcmp(word, "never") != 0)
-        return rill_fail(m->ctx, RILL_ERR_FORMAT,
-                         "%s: early_stopping: expected true, false or \"never\", found \"%.40s\"",
-                         rill_config_name(config), word);
+        return rill_config_fail(config, "early_stopping", "expected true, false or \"never\", found \"%.40s\"", word);
     m->stop = "bound-max";
     return RILL_OK;
 }
@@ -169,7 +165,7 @@ static rill_status read_early_stopping(hf_generation *m, const rill_config *conf
  * default. */
 static rill_status read_search(hf_generation *m, const rill_config *config, int forced)
 {
-    int64_t min_tokens, end;
+    int32_t min_tokens, end;
     TRY(rill_config_int_or(config, "num_beams", 1, MAX_BEAMS, 0, &m->n_beams));
     TRY(rill_config_int_or(config, "min_length", 0, MAX_LENGTH, 0, &min_tokens));
     TRY(rill_config_int_or(config, "min_new_tokens", 0, MAX_LENGTH, min_tokens > 0 ? min_tokens - 1 : 0,
@@ -262,7 +258,7 @@ static rill_status warn_ignored(hf_generation *m, const rill_config *config)
 static void write_beams(const hf_generation *m, char *out, size_t size)
 {
     out[0] = '\0';
-    if (m->n_beams > 0) snprintf(out, size, "k=%d ", (int)m->n_beams);
+    if (m->n_beams > 0) snprintf(out, size, "k=%d ", m->n_beams);
 }
 
 typedef struct settings_writer {
@@ -282,7 +278,7 @@ static rill_status write_settings(settings_writer *to, const rill_config *config
         to->out,
         "%slength-penalty=%.9g stop=%s at-limit=%s max-length=%d min-length=%d no-repeat-ngram=%d repetition-penalty=%.9g",
         k, m.length_penalty, m.n_beams == 1 ? "count" : m.stop, m.forces_eos ? "end-free" : "first",
-        max_length > 0 ? max_length : 1, (int)m.min_length, (int)m.no_repeat_ngram, m.repetition_penalty);
+        max_length > 0 ? max_length : 1, m.min_length, m.no_repeat_ngram, m.repetition_penalty);
 }
 
 static rill_status read_generation_search(void *user, const rill_config *config)
@@ -327,9 +323,9 @@ rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *p
     (void)table;
     if (path != NULL) TRY(read_generation_or_config(ctx, path, read_defaults, read_defaults, &m));
     TRY(rill_text_printf(out, "n=32 k=%d length-penalty=%.9g absolute=2.5 max-candidates=3",
-                         m.n_beams > 0 ? (int)m.n_beams : 5, m.length_penalty));
-    if (m.min_length > 0) TRY(rill_text_printf(out, " min-length=%d", (int)m.min_length));
-    if (m.no_repeat_ngram > 0) TRY(rill_text_printf(out, " no-repeat-ngram=%d", (int)m.no_repeat_ngram));
+                         m.n_beams > 0 ? m.n_beams : 5, m.length_penalty));
+    if (m.min_length > 0) TRY(rill_text_printf(out, " min-length=%d", m.min_length));
+    if (m.no_repeat_ngram > 0) TRY(rill_text_printf(out, " no-repeat-ngram=%d", m.no_repeat_ngram));
     return m.repetition_penalty != 1 ? rill_text_printf(out, " repetition-penalty=%.9g", m.repetition_penalty)
                                      : RILL_OK;
 }

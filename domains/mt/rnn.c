@@ -5,7 +5,7 @@
  * Invariant: data that lives as long as the model is in the model's arena. Temporary data is in a second arena, cleared
  * after each matrix.
  *
- * Divisions: sizes · special tokens · configuration · matrices · encoder · decoder · embeddings and output · weights · encode ·
+ * Divisions: configuration · matrices · encoder · decoder · embeddings and output · weights · encode ·
  * step and alignments. */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ enum { POSITIONS_FACTOR = 16 };
 
 enum { WIDTH_LIMIT = 1 << 16, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_LENGTH = 200 };
 
-/* --- sizes -------------------------------------------------------------------------------------------------------- */
+/* --- configuration ------------------------------------------------------------------------------------------------ */
 
 static rill_status read_decoder(rnn_net *net, const rill_config *config)
 {
@@ -31,76 +31,26 @@ static rill_status read_decoder(rnn_net *net, const rill_config *config)
     TRY(rill_config_string(config, "decoder", &decoder));
     net->conditional_gru = strcmp(decoder, "conditional") == 0;
     if (net->conditional_gru || strcmp(decoder, "simple") == 0) return RILL_OK;
-    return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s: decoder: expected conditional or simple, found \"%.40s\"",
-                     rill_config_name(config), decoder);
+    return rill_config_fail(config, "decoder", "expected conditional or simple, found \"%.40s\"", decoder);
 }
-
-static rill_status read_widths(rnn_net *net, const rill_config *config)
-{
-    const struct {
-        const char *key;
-        size_t *to;
-    } widths[] = {{"embedding_size", &net->embedding_width},
-                  {"encoder_size", &net->encoder_width},
-                  {"decoder_size", &net->decoder_width},
-                  {"attention_size", &net->attention_width}};
-    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-        int64_t value;
-        TRY(rill_config_int(config, widths[i].key, 1, WIDTH_LIMIT, &value));
-        *widths[i].to = (size_t)value;
-    }
-    return RILL_OK;
-}
-
-/* Read vocab_size, for source and target, or source_vocab_size and target_vocab_size. */
-static rill_status read_vocabularies(rnn_net *net, const rill_config *config)
-{
-    int64_t both, words, actions;
-    TRY(rill_config_int_or(config, "vocab_size", 2, WORD_LIMIT, 0, &both));
-    if (both > 0) {
-        words = actions = both;
-    } else {
-        TRY(rill_config_int(config, "source_vocab_size", 2, WORD_LIMIT, &words));
-        TRY(rill_config_int(config, "target_vocab_size", 2, WORD_LIMIT, &actions));
-    }
-    net->seq.source_vocab_size = (int32_t)words;
-    net->seq.target_vocab_size = (int32_t)actions;
-    return RILL_OK;
-}
-
-static rill_status read_length(rnn_net *net, const rill_config *config)
-{
-    seq_net *s = &net->seq;
-    int64_t length;
-    TRY(rill_config_int_or(config, "max_length", 1, LENGTH_LIMIT, DEFAULT_MAX_LENGTH, &length));
-    s->max_length = s->config_positions = (int32_t)length;
-    s->max_input_length = s->max_positions = POSITIONS_FACTOR * s->config_positions;
-    return RILL_OK;
-}
-
-/* --- special tokens ----------------------------------------------------------------------------------------------- */
 
 /* Recurrent models have no padding token. A model with the vocabulary of a transformer may name that model's padding
  * token, which outputs must not contain. */
-static rill_status read_special_tokens(rnn_net *net, const rill_config *config)
+static rill_status read_vocabularies(rnn_net *net, const rill_config *config)
 {
     seq_net *s = &net->seq;
-    int64_t end, unknown, pad;
-    TRY(rill_config_int(config, "eos_token_id", 0, s->target_vocab_size - 1, &end));
-    TRY(rill_config_int(config, "unk_token_id", 0, s->target_vocab_size - 1, &unknown));
-    TRY(rill_config_int_or(config, "pad_token_id", 0, s->target_vocab_size - 1, -1, &pad));
-    s->eos = (int32_t)end;
-    s->pad = (int32_t)pad;
-    s->eos_file = FILE_NAME;
+    int32_t both;
+    TRY(rill_config_int_or(config, "vocab_size", 2, WORD_LIMIT, 0, &both));
+    s->source_vocab_size = s->target_vocab_size = both;
+    if (both == 0) TRY(rill_config_int(config, "source_vocab_size", 2, WORD_LIMIT, &s->source_vocab_size));
+    if (both == 0) TRY(rill_config_int(config, "target_vocab_size", 2, WORD_LIMIT, &s->target_vocab_size));
     s->decoder_start = s->target_vocab_size;
-    net->unk = (int32_t)unknown;
-    const size_t words = ((size_t)s->target_vocab_size + 63) / 64;
-    TRY(rill_arena_alloc(&s->model->arena, &s->legal, words, sizeof *s->legal, "symbols"));
-    memset(s->legal, 0xFF, words * sizeof *s->legal);
-    return RILL_OK;
+    s->eos_file = FILE_NAME;
+    TRY(rill_config_int(config, "eos_token_id", 0, s->target_vocab_size - 1, &s->eos));
+    TRY(rill_config_int(config, "unk_token_id", 0, s->target_vocab_size - 1, &net->unk));
+    TRY(rill_config_int_or(config, "pad_token_id", 0, s->target_vocab_size - 1, -1, &s->pad));
+    return seq_alloc_legal(s);
 }
-
-/* --- configuration ---------------------------------------------------------------------------------------------------- */
 
 /* Write sizes and options to net->seq.description, which `rill info` prints. */
 static void describe(rnn_net *net)
@@ -120,12 +70,17 @@ static void describe(rnn_net *net)
 static rill_status read_rnn_config(void *user, const rill_config *config)
 {
     rnn_net *net = user;
+    seq_net *s = &net->seq;
     rill_config_warn_unknown(config, "rill", (const char *const[]){"domain", "options"}, 2);
     TRY(read_decoder(net, config));
-    TRY(read_widths(net, config));
+    TRY(rill_config_size(config, "embedding_size", 1, WIDTH_LIMIT, &net->embedding_width));
+    TRY(rill_config_size(config, "encoder_size", 1, WIDTH_LIMIT, &net->encoder_width));
+    TRY(rill_config_size(config, "decoder_size", 1, WIDTH_LIMIT, &net->decoder_width));
+    TRY(rill_config_size(config, "attention_size", 1, WIDTH_LIMIT, &net->attention_width));
+    TRY(rill_config_int_or(config, "max_length", 1, LENGTH_LIMIT, DEFAULT_MAX_LENGTH, &s->max_length));
+    s->config_positions = s->max_length;
+    s->max_input_length = s->max_positions = POSITIONS_FACTOR * s->max_length;
     TRY(read_vocabularies(net, config));
-    TRY(read_length(net, config));
-    TRY(read_special_tokens(net, config));
     describe(net);
     return RILL_OK;
 }
@@ -141,11 +96,8 @@ rill_status rnn_configure(seq_net *seq, const char *directory, rill_tokenizer_fi
 }
 
 typedef struct loader {
+    rill_loader w;
     rnn_net *net;
-    rill_arena *model_arena; /* memory that lives as long as the model */
-    rill_tensor_file *tensors;
-    rill_arena temp_arena; /* cleared when a matrix is packed */
-    rill_text path;
 } loader;
 
 /* --- matrices ----------------------------------------------------------------------------------------------------- */
@@ -160,7 +112,7 @@ typedef struct matrix_part {
 static rill_status put_transposed(loader *l, const matrix_part *p, size_t k, float *to)
 {
     float *w;
-    TRY(rill_weights_read(l->tensors, &l->temp_arena, p->name, p->in, p->out, &w));
+    TRY(rill_load_floats(&l->w, p->name, p->in, p->out, &w));
     for (size_t i = 0; i < p->in; i++)
         for (size_t o = 0; o < p->out; o++) to[(p->row + o) * k + p->column + i] = w[i * p->out + o];
     return RILL_OK;
@@ -169,7 +121,7 @@ static rill_status put_transposed(loader *l, const matrix_part *p, size_t k, flo
 static rill_status add_bias(loader *l, const matrix_part *p, float *to)
 {
     float *b;
-    TRY(rill_weights_read(l->tensors, &l->temp_arena, p->bias, p->out, 0, &b));
+    TRY(rill_load_floats(&l->w, p->bias, p->out, 0, &b));
     for (size_t o = 0; o < p->out; o++) to[p->row + o] += b[o];
     return RILL_OK;
 }
@@ -178,20 +130,19 @@ static rill_status add_bias(loader *l, const matrix_part *p, float *to)
 static rill_status load_linear(loader *l, const matrix_part *parts, size_t count, size_t n, size_t k, rnn_linear *out)
 {
     float *w, *bias = NULL;
-    rill_network *network = l->net->seq.model->network;
     for (size_t i = 0; i < count; i++)
         if (parts[i].bias != NULL && bias == NULL) {
-            TRY(rill_arena_alloc(l->model_arena, &bias, n, sizeof *bias, parts[i].bias));
+            TRY(rill_arena_alloc(l->w.arena, &bias, n, sizeof *bias, parts[i].bias));
             memset(bias, 0, n * sizeof *bias);
         }
     for (size_t i = 0; i < count; i++)
         if (parts[i].bias != NULL) TRY(add_bias(l, &parts[i], bias));
-    TRY(rill_arena_alloc(&l->temp_arena, &w, n * k, sizeof *w, parts->name));
+    TRY(rill_arena_alloc(&l->w.temp, &w, n * k, sizeof *w, parts->name));
     memset(w, 0, n * k * sizeof *w);
     for (size_t i = 0; i < count; i++) TRY(put_transposed(l, &parts[i], k, w));
-    out->weight = rill_network_matrix(network, l->net->seq.model->weights, n, k, w, k);
-    out->bias = bias != NULL ? rill_network_constant(network, bias, 1, n) : RILL_NONE;
-    rill_arena_clear(&l->temp_arena);
+    out->weight = rill_load_matrix(&l->w, n, k, w, k);
+    out->bias = bias != NULL ? rill_network_constant(l->w.network, bias, 1, n) : RILL_NONE;
+    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -255,11 +206,11 @@ static rill_status load_decoder(loader *l)
     TRY(LOAD(word, gates + E, E, &net->word_gates));
     TRY(LOAD(context_parts, gates, context, &net->context_gates));
     TRY(LOAD(readout, E, context + D, &net->readout));
-    TRY(rill_weights_read(l->tensors, l->model_arena, "decoder_U_att", net->attention_width, 1, &additive));
-    net->attention_vector = rill_network_constant(net->seq.model->network, additive, 1, net->attention_width);
+    TRY(rill_load_kept(&l->w, "decoder_U_att", net->attention_width, 1, &additive));
+    net->attention_vector = rill_network_constant(l->w.network, additive, 1, net->attention_width);
     /* A constant that is added to all attention scores has no effect on the softmax. It is read because a tensor that stays
      * unread is an error. */
-    return rill_weights_read(l->tensors, l->model_arena, "decoder_c_tt", 1, 0, &shift);
+    return rill_load_kept(&l->w, "decoder_c_tt", 1, 0, &shift);
 }
 
 /* --- embeddings and output ---------------------------------------------------------------------------------------- */
@@ -270,15 +221,14 @@ static rill_status load_embeddings(loader *l, float **target)
     rnn_net *net = l->net;
     const size_t E = net->embedding_width, words = (size_t)net->seq.source_vocab_size,
                  actions = (size_t)net->seq.target_vocab_size;
-    float *source, *table, *from;
-    TRY(rill_weights_read(l->tensors, l->model_arena, "Wemb", words, E, &source));
-    TRY(rill_weights_read(l->tensors, &l->temp_arena, "Wemb_dec", actions, E, &from));
-    TRY(rill_arena_alloc(l->model_arena, &table, (actions + 1) * E, sizeof *table, "Wemb_dec"));
+    float *table, *from;
+    TRY(rill_load_constant(&l->w, "Wemb", words, E, &net->source_embedding));
+    TRY(rill_load_floats(&l->w, "Wemb_dec", actions, E, &from));
+    TRY(rill_arena_alloc(l->w.arena, &table, (actions + 1) * E, sizeof *table, "Wemb_dec"));
     memcpy(table, from, actions * E * sizeof *table);
     memset(table + actions * E, 0, E * sizeof *table);
-    rill_arena_clear(&l->temp_arena);
-    net->source_embedding = rill_network_constant(net->seq.model->network, source, words, E);
-    net->target_embedding = rill_network_constant(net->seq.model->network, table, actions + 1, E);
+    rill_arena_clear(&l->w.temp);
+    net->target_embedding = rill_network_constant(l->w.network, table, actions + 1, E);
     *target = table;
     return RILL_OK;
 }
@@ -289,20 +239,20 @@ static rill_status load_output(loader *l, const float *target)
     static const char name[] = "ff_logit_W";
     rnn_net *net = l->net;
     const size_t E = net->embedding_width, actions = (size_t)net->seq.target_vocab_size;
-    const int has_output = rill_tensor_file_find(l->tensors, name) != NULL;
+    const int has_output = rill_tensor_file_find(l->w.tensors, name) != NULL;
     const float *rows = target;
     float *bias;
     if (has_output) {
         const matrix_part output_part = {name, NULL, E, actions, 0, 0};
         float *turned;
-        TRY(rill_arena_alloc(net->seq.model->shortlist != NULL ? l->model_arena : &l->temp_arena, &turned, actions * E,
+        TRY(rill_arena_alloc(net->seq.model->shortlist != NULL ? l->w.arena : &l->w.temp, &turned, actions * E,
                              sizeof *turned, name));
         TRY(put_transposed(l, &output_part, E, turned));
         rows = turned;
     }
-    TRY(rill_weights_read(l->tensors, l->model_arena, "ff_logit_b", actions, 0, &bias));
+    TRY(rill_load_kept(&l->w, "ff_logit_b", actions, 0, &bias));
     seq_set_output_layer(&net->seq, rows, E, bias);
-    rill_arena_clear(&l->temp_arena);
+    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -324,38 +274,31 @@ static void make_tables(rnn_net *net)
 static rill_status check_unknown(const rnn_net *net, const char *directory)
 {
     static const char unknown[] = "<unk>";
-    const int32_t found = rill_vocabulary_id(rill_tokenizer_target_vocab(net->seq.tokenizer), unknown,
-                                             sizeof unknown - 1);
+    const int32_t found = rill_vocabulary_id(net->seq.tokenizer->target, unknown, sizeof unknown - 1);
     if (found < 0 || found == net->unk) return RILL_OK;
     return rill_fail(net->seq.ctx, RILL_ERR_FORMAT, "%s/%s: unk_token_id: expected %d, the number of %s, found %d",
                      directory, net->seq.eos_file, found, unknown, net->unk);
 }
 
-static rill_status load_all(loader *l, const char *directory)
+static rill_status load_all(loader *l)
 {
-    rill_context *ctx = l->net->seq.ctx;
     float *target;
-    TRY(check_unknown(l->net, directory));
-    TRY(rill_path_join(&l->path, directory, "model.safetensors"));
-    TRY(rill_tensor_file_open(&l->tensors, ctx, l->path.data));
+    TRY(check_unknown(l->net, l->w.directory));
+    TRY(rill_loader_open(&l->w, "model.safetensors"));
     TRY(load_embeddings(l, &target));
     TRY(load_output(l, target));
     TRY(load_encoder(l));
     TRY(load_decoder(l));
     make_tables(l->net);
-    return rill_weights_check_all_read(ctx, l->tensors, l->path.data, NULL);
+    return rill_loader_check_all_read(&l->w, NULL);
 }
 
 rill_status rnn_load(seq_net *seq, const char *directory)
 {
-    loader l = {.net = (rnn_net *)seq,
-                .model_arena = &seq->model->arena,
-                .temp_arena = {.ctx = seq->ctx},
-                .path = {.ctx = seq->ctx}};
-    const rill_status status = load_all(&l, directory);
-    rill_tensor_file_close(l.tensors);
-    rill_arena_clear(&l.temp_arena);
-    rill_text_clear(&l.path);
+    const seq_model *m = seq->model;
+    loader l = {.net = (rnn_net *)seq, .w = {seq->ctx, directory, m->network, &seq->model->arena, m->weights}};
+    const rill_status status = load_all(&l);
+    rill_loader_close(&l.w);
     return status;
 }
 

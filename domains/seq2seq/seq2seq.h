@@ -105,6 +105,9 @@ struct seq_arch {
 /* Find the architecture of a model directory. Returns as seq_arch.configure. */
 typedef rill_status (*seq_choose_arch_fn)(rill_context *ctx, const char *directory, const seq_arch **out);
 
+/* Allocate net->legal for target_vocab_size ids, all of them legal; for configure(). RILL_OK · RILL_ERR_MEMORY */
+rill_status seq_alloc_legal(seq_net *net);
+
 /* Set the output layer, `rows` [actions, width] and `bias` [actions]. Without a shortlist the rows are packed and
  * copied. With a shortlist each input takes the rows of its subset. The network borrows `bias`, and with a shortlist
  * `rows`. */

@@ -77,8 +77,8 @@ static rill_status check_compatible(const seq_net *first, const char *home, cons
 {
     const match_context context = {.first = first, .other = other, .home = home, .directory = directory};
     const rill_tokenizer *a = first->tokenizer, *b = other->tokenizer;
-    TRY(check_vocabulary(&context, "source", rill_tokenizer_source_vocab(a), rill_tokenizer_source_vocab(b)));
-    TRY(check_vocabulary(&context, "target", rill_tokenizer_target_vocab(a), rill_tokenizer_target_vocab(b)));
+    TRY(check_vocabulary(&context, "source", a->source, b->source));
+    TRY(check_vocabulary(&context, "target", a->target, b->target));
     TRY(check_same_id(&context, "the number of target symbols", first->target_vocab_size, other->target_vocab_size));
     TRY(check_same_id(&context, "eos_token_id", first->eos, other->eos));
     TRY(check_same_id(&context, "the source's first symbol", first->source_bos, other->source_bos));
@@ -122,10 +122,18 @@ static void combine_limits(seq_model *m)
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
+rill_status seq_alloc_legal(seq_net *net)
+{
+    const size_t words = ((size_t)net->target_vocab_size + 63) / 64;
+    TRY(rill_arena_alloc(&net->model->arena, &net->legal, words, sizeof *net->legal, "symbols"));
+    memset(net->legal, 0xFF, words * sizeof *net->legal);
+    return RILL_OK;
+}
+
 /* Make padding and ids without a token illegal. configure() has set all other legal bits. */
 static rill_status set_legal_tokens(seq_net *net)
 {
-    const int32_t named = net->n_target_tokens = rill_vocabulary_count(rill_tokenizer_target_vocab(net->tokenizer));
+    const int32_t named = net->n_target_tokens = rill_vocabulary_count(net->tokenizer->target);
     if (net->eos >= named)
         return rill_fail(net->ctx, RILL_ERR_FORMAT,
                          "%s: eos_token_id: expected one of the vocabulary's %d symbols, found %d", net->eos_file,
@@ -156,7 +164,7 @@ static rill_status set_target_language(seq_net *net, const rill_tokenizer_files 
 {
     const char *language = files->target_language;
     if (!files->language_is_token || language == NULL || files->kind == RILL_TOKENIZER_FAMILY) return RILL_OK;
-    net->forced_bos = rill_vocabulary_id(rill_tokenizer_target_vocab(net->tokenizer), language, strlen(language));
+    net->forced_bos = rill_vocabulary_id(net->tokenizer->target, language, strlen(language));
     if (net->forced_bos >= 0) return RILL_OK;
     return rill_fail(net->ctx, RILL_ERR_OPTION, "target-lang: \"%.60s\" is not in the vocabulary of %s", language,
                      files->directory);
@@ -174,8 +182,8 @@ static rill_status load_text(seq_net *net, const char *directory, const rill_ope
     TRY(read_languages(net, options, &files));
     if (options->tokenized && files.kind != RILL_TOKENIZER_FAMILY) files.kind = RILL_TOKENIZER_WHITESPACE;
     TRY(rill_tokenizer_open(&net->tokenizer, net->ctx, &files));
-    net->source_bos = rill_tokenizer_source_bos(net->tokenizer);
-    net->source_eos = rill_tokenizer_source_eos(net->tokenizer);
+    net->source_bos = net->tokenizer->source_bos;
+    net->source_eos = net->tokenizer->source_eos;
     TRY(set_target_language(net, &files));
     if (net->arch->find_special_tokens != NULL) TRY(net->arch->find_special_tokens(net, directory));
     return set_legal_tokens(net);
@@ -276,7 +284,7 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .node_bytes = bytes.node,
                                .row_bytes = bytes.row,
                                .runner_bytes = bytes.session,
-                               .languages = rill_tokenizer_languages(m->net[0]->tokenizer),
+                               .languages = m->net[0]->tokenizer->languages,
                                .slot_bytes = bytes.slot + none * bytes.symbol,
                                .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,
                                .has_end_action = 1,
@@ -385,7 +393,7 @@ static const rill_tokenizer *model_tokenizer(const void *model)
 
 static const rill_vocabulary *target_vocabulary(const void *model)
 {
-    return rill_tokenizer_target_vocab(model_tokenizer(model));
+    return model_tokenizer(model)->target;
 }
 
 rill_status seq_action_name(void *model, int32_t action, rill_text *out)
@@ -404,7 +412,7 @@ int32_t seq_find_action(void *model, const char *text, size_t length)
 
 int32_t seq_unknown_action(void *model)
 {
-    const int32_t action = rill_tokenizer_unk(model_tokenizer(model));
+    const int32_t action = model_tokenizer(model)->unk_action;
     return action >= 0 ? action : RILL_NO_ACTION;
 }
 

@@ -125,19 +125,6 @@ typedef struct rill_family_tokenizer {
 rill_status rill_family_open(rill_family_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files);
 void rill_family_close(rill_family_tokenizer *self); /* NULL is allowed */
 
-/* These functions are the family's part of rill_tokenizer_encode() and so on, with the same contracts. */
-rill_status rill_family_encode(const rill_family_tokenizer *self, const char *bytes, size_t length, rill_ids *out,
-                               rill_output_prefix *opening);
-rill_status rill_family_output_prefix(const rill_family_tokenizer *self, rill_context *ctx, const char *bytes,
-                                      size_t length, rill_output_prefix *opening);
-rill_status rill_family_decode(const rill_family_tokenizer *self, size_t n, const int32_t *action, rill_text *out);
-rill_status rill_family_split(const rill_family_tokenizer *self, rill_context *ctx, const char *bytes, size_t length,
-                              rill_word_fn fn, void *user);
-
-/* tokenizer.c: append n subword tokens, joined by spaces. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill_tokenizer_join_tokens(size_t n, const char *const *piece, const size_t *length, rill_text *out);
-void rill_tokenizer_tidy_spaces(rill_text *out, size_t from);
-
 /* languages.c: find the language tokens in the vocabulary, and set the default languages.
  *   RILL_OK · RILL_ERR_OPTION (the message names the option) · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
 rill_status rill_languages_open(rill_family_tokenizer *self, rill_context *ctx, const rill_tokenizer_config *config,

@@ -452,10 +452,10 @@ static rill_status read_moses_config(void *user, const rill_config *config)
         s->known = name != NULL;
         if (!s->known) return RILL_OK;
         if (rill_moses_language_find(name, &s->language[i])) continue;
-        return rill_fail(s->ctx, RILL_ERR_FORMAT,
-                         "%s: langs: the built-in tokenizer supports de, en and ru, and the %s language is "
-                         "\"%.20s\": tokenize the text with another program and set tokenized",
-                         rill_config_name(config), side[i], name);
+        return rill_config_fail(config, "langs",
+                                "the built-in tokenizer supports de, en and ru, and the %s language is "
+                                "\"%.20s\": tokenize the text with another program and set tokenized",
+                                side[i], name);
     }
     return RILL_OK;
 }

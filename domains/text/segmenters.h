@@ -22,9 +22,8 @@ RILL_C_BEGIN
 
 typedef struct rill_spm rill_spm;
 
-/* Load a model from the bytes of a .spm file, which may be freed afterwards; `path` names the file in error messages.
- *   RILL_OK · RILL_ERR_FORMAT */
-rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path, const char *bytes, size_t size);
+/* Load the model file at `path`. RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path);
 
 void rill_spm_close(rill_spm *spm); /* NULL is allowed */
 
@@ -37,10 +36,10 @@ const char *rill_spm_piece(const rill_spm *spm, int32_t i, size_t *length);
 rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *text, size_t length, rill_word_fn fn,
                             void *user);
 
-/* Join n subword tokens, piece[i] of length[i] bytes, and call fn once with the text. RILL_OK · RILL_ERR_FORMAT (the
- * library failed) · the status that fn returned */
-rill_status rill_spm_decode(const rill_spm *spm, rill_context *ctx, size_t n, const char *const *piece,
-                            const size_t *length, rill_word_fn fn, void *user);
+/* Append the text of n subword tokens, piece[i] of length[i] bytes. RILL_OK · RILL_ERR_FORMAT (the library failed) ·
+ * RILL_ERR_MEMORY */
+rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *piece, const size_t *length,
+                            rill_text *out);
 
 /* --- byte pair encoding: bpe.c ------------------------------------------------------------------------------------ */
 
@@ -235,7 +234,6 @@ struct rill_pipeline {
     size_t n_scores;
     double unk_score;
     int32_t unk_id;
-    const char *unk; /* name of <unk>; NULL: none */
     const rill_vocabulary *vocabulary;
     int32_t *sorted_ids; /* unigram: [n_scores] ids sorted by the tokens' bytes */
 };

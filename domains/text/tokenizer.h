@@ -12,8 +12,6 @@
 #include "utf8.h"
 #include "vocabulary.h"
 
-typedef struct rill_tokenizer rill_tokenizer;
-
 typedef enum rill_tokenizer_kind {
     RILL_TOKENIZER_WHITESPACE,    /* texts are tokens separated by spaces; reads vocabularies only */
     RILL_TOKENIZER_SENTENCEPIECE, /* reads vocabularies, source.spm and target.spm */
@@ -46,6 +44,24 @@ typedef struct rill_tokenizer_files {
     const char *source_language, *target_language;
     int language_columns;
 } rill_tokenizer_files;
+
+/* An open tokenizer, read-only. */
+typedef struct rill_tokenizer {
+    rill_context *ctx;
+    rill_tokenizer_kind kind;
+    /* Owned; the same object if source and target share it. Actions at or above the target vocabulary's count have no token. */
+    rill_vocabulary *source, *target;
+    int32_t source_bos, source_eos; /* ids of the source tokens before and after an input; -1: none */
+    int32_t unk;                    /* source id of unknown tokens */
+    int32_t unk_action;             /* the action of <unk>; -1: none */
+    const char *const
+        *languages;        /* names of a multilingual model's languages, NULL-terminated; NULL for other models */
+    int has_language_tags; /* the source vocabulary has tokens like >>de<< */
+    struct rill_spm *source_spm,
+        *target_spm;                      /* for kind SENTENCEPIECE: segmenters of source and target texts, else NULL */
+    struct rill_moses_bpe *bpe;           /* for kind MOSES_BPE, else NULL */
+    struct rill_family_tokenizer *family; /* for kind FAMILY, else NULL */
+} rill_tokenizer;
 
 /* How the output of an input starts. */
 typedef struct rill_output_prefix {
@@ -83,9 +99,6 @@ rill_status rill_tokenizer_output_prefix(const rill_tokenizer *text, rill_contex
  *   RILL_OK · RILL_ERR_OPTION (recorded in ctx; the message names the missing option) */
 rill_status rill_tokenizer_check_languages(const rill_tokenizer *text, rill_context *ctx);
 
-/* The names of a multilingual model's languages, NULL-terminated and borrowed; NULL for other models. */
-const char *const *rill_tokenizer_languages(const rill_tokenizer *text);
-
 /* Append the text of n actions. Text omits special tokens, among them <unk> and languages; tokenized output contains them.
  * Allocates from out->ctx, which also records errors.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (SentencePiece failed) */
@@ -101,21 +114,6 @@ rill_status rill_tokenizer_split(const rill_tokenizer *text, rill_context *ctx, 
  * this model is (summarisation, tokenized inputs). *head = length in bytes of the input's language tag, language columns or
  * task prefix, which the caller repeats before each sentence. */
 int rill_tokenizer_is_translation(const rill_tokenizer *text, const char *bytes, size_t length, size_t *head);
-
-/* Ids of the source tokens before and after an input; -1: none. */
-int32_t rill_tokenizer_source_bos(const rill_tokenizer *text);
-int32_t rill_tokenizer_source_eos(const rill_tokenizer *text);
-
-/* Return 1 if the tokenizer is that of a family (RILL_TOKENIZER_FAMILY), which builds its own vocabulary. */
-int rill_tokenizer_is_family(const rill_tokenizer *text);
-
-/* The action of <unk>; -1: none. */
-int32_t rill_tokenizer_unk(const rill_tokenizer *text);
-
-/* The vocabularies, borrowed; the same object if source and target share it. Actions at or above the target vocabulary's
- * count have no token. */
-const rill_vocabulary *rill_tokenizer_source_vocab(const rill_tokenizer *text);
-const rill_vocabulary *rill_tokenizer_target_vocab(const rill_tokenizer *text);
 
 /* --- families: text_families.c ------------------------------------------------------------------------------------ */
 

@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "config_json.h"
 #include "domain_base.h"
 #include "rill/file.h"
 #include "utf8.h"
@@ -175,10 +176,15 @@ rill_status rill_vocabulary_from_list(rill_vocabulary **out, rill_context *ctx, 
 
 rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit)
 {
+    static const char ending[] = ".json";
+    const size_t length = strlen(path), n = sizeof ending - 1;
+    const int json = length > n && strcmp(path + length - n, ending) == 0;
     *out = NULL;
     rill_text text = {.ctx = ctx};
     rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = rill_vocabulary_parse(out, ctx, path, text.data, text.length, limit);
+    if (status == RILL_OK)
+        status = (json ? rill_vocabulary_parse_json : rill_vocabulary_parse)(out, ctx, path, text.data, text.length,
+                                                                             limit);
     rill_text_clear(&text);
     return status;
 }
@@ -281,21 +287,10 @@ rill_status rill_vocabulary_parse_json(rill_vocabulary **out, rill_context *ctx,
                                        size_t length, int32_t limit)
 {
     *out = NULL;
-    json_error_t error;
-    json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL) return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", name, error.line, error.text);
+    json_t *root;
+    TRY(rill_json_parse(ctx, name, bytes, length, &root));
     rill_status status = from_root(out, ctx, name, root, limit);
     json_decref(root);
-    return status;
-}
-
-rill_status rill_vocabulary_open_json(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit)
-{
-    *out = NULL;
-    rill_text text = {.ctx = ctx};
-    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = rill_vocabulary_parse_json(out, ctx, path, text.data, text.length, limit);
-    rill_text_clear(&text);
     return status;
 }
 

@@ -113,7 +113,7 @@ static void texts_are_those_of_the_reference(void **state)
     reference r = reference_open("mt/moses");
     char *vocabulary = join_path(r.path, "vocab-src.json");
     rill_vocabulary *v;
-    assert_ok(ctx, rill_vocabulary_open_json(&v, ctx, vocabulary, 1 << 20));
+    assert_ok(ctx, rill_vocabulary_open(&v, ctx, vocabulary, 1 << 20));
     for (size_t i = 0; i < 3; i++) check_language(languages[i], json_object_get(r.expected, languages[i]), v);
     rill_vocabulary_close(v);
     free(vocabulary);
