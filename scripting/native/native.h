@@ -1,4 +1,4 @@
-/* native.h: private header of rill.ffi.
+/* native.h: rill.ffi, functions of shared objects.
  *
  * Ownership: libraries stay loaded until the script is destroyed, and are closed after its Lua state, so code is never
  * unmapped while Lua or an engine refers to it. Functions and registered plugins are userdata; the registry keeps those
@@ -12,9 +12,8 @@
 
 #include <ffi.h>
 
-#include "arrays/arrays.h"
-#include "ffi.h"
 #include "signature.h"
+#include "tables/tables.h"
 
 enum { NATIVE_NAME_MAX = 128, NATIVE_MAX_OBJECTS = 1000 };
 
@@ -104,15 +103,16 @@ rill_status native_take_failure(rill_script *s);
  * the message. */
 void native_count_object(lua_State *L, int *n, const char *what);
 
-/* --- native_callback.c -------------------------------------------------------------------------------------------- */
+/* --- for the modules above ----------------------------------------------------------------------------------------- */
 
-/* rill.ffi.callback(signature, function): returns a C function pointer. */
-int native_callback(lua_State *L);
+/* script_native_is() returns 1 if the value is a function that rill.ffi bound. script_native_register() registers
+ * such a function as a plugin, once for each function, and stores the plugin's name. Raises Lua errors. */
+int script_native_is(lua_State *L, int index);
+void script_native_register(lua_State *L, int index, script_kind kind, char name[SCRIPT_NAME_MAX]);
 
-/* Free all callbacks. */
-void native_callbacks_free(rill_script *s);
-
-/* Parse the signature string at `index`. Raises with the column of a mistake. */
-void native_signature(lua_State *L, int index, signature *out);
+/* script_open_ffi() adds rill.ffi or, without `unsafe`, a table that raises an error on access. script_native_free()
+ * frees callbacks and unloads libraries. */
+void script_open_ffi(lua_State *L);
+void script_native_free(rill_script *s);
 
 #endif

@@ -105,14 +105,6 @@ static rill_status choose(void *self, const rill_sched_view *sched_view, int32_t
     return call_function(self, 3, (const void *const[]){sched_view, order, count});
 }
 
-/* Default refill(): admit inputs when at most the share refill-threshold of max_items is in flight. */
-static rill_status refill(void *self, const rill_sched_view *sched_view, int32_t *admit)
-{
-    (void)self;
-    *admit = sched_view->n <= sched_view->refill * sched_view->max_items ? sched_view->max_items - sched_view->n : 0;
-    return RILL_OK;
-}
-
 /* The native_table itself serves as the instance. */
 static rill_status create(const void *table, rill_context *ctx, const char *arguments, void **self)
 {
@@ -208,7 +200,7 @@ static rill_status register_table(native_table *t, script_kind wanted)
                                            .summary = t->summary,
                                            .create = create_scheduler,
                                            .choose = choose,
-                                           .refill = refill};
+                                           .refill = script_default_refill};
         return rill_register_scheduler(ctx, &t->as.scheduler);
     }
 }

@@ -92,7 +92,7 @@ struct rill_script {
     script_native *native;     /* rill.ffi; NULL in a sandbox */
     rill_status raised_status; /* status passed to the latest script_raise() */
     const script_part *parts;
-    struct script_watch *watch; /* masks created and used so far (arrays/mask_watch.c); NULL: masks are not watched */
+    struct script_watch *watch; /* masks created and used so far (arrays/array.c); NULL: masks are not watched */
     void (*watch_end)(struct rill_script *s,
                       /* Called at the end of an engine call if masks are watched. counts 0: the call failed, so its
                        * masks are not counted. */
@@ -147,7 +147,7 @@ typedef struct script_frame {
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
 void script_end(rill_script *s, script_frame frame);
 
-/* --- script_names.c ------------------------------------------------------------------------------------------------------ */
+/* --- sandbox.c ---------------------------------------------------------------------------------------------------------- */
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
@@ -160,6 +160,10 @@ const char *script_name_nearest(lua_State *L, const char *kind, const char *word
 const char *script_text(lua_State *L, int index, const char *what);
 /* Replace each NUL in the string on top of the stack by "?", so that a message shows the whole string. */
 void script_replace_zeros(lua_State *L);
+/* Push a list of integers. */
+void script_push_integers(lua_State *L, const int32_t *values, int32_t n);
+/* Push a list of the names of all settings. */
+void script_push_settings(lua_State *L);
 /* Push a copy of the table on top of the stack, in which tables down to `depth` levels are copied, too. */
 void script_push_copy(lua_State *L, int depth);
 
@@ -169,14 +173,11 @@ void script_push_copy(lua_State *L, int depth);
  * compilation marks the script as exhausted; a limit reached before raises. */
 int script_compile(lua_State *L, const char *text, size_t length, const char *name);
 
-/* Push a list of the names of all settings. In sandbox.c. */
-void script_push_settings(lua_State *L);
-
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
 void script_open_libraries(
     lua_State *L); /* sandbox.c: opens the functions that scripts may use, creates the table `rill` and pushes it */
-void script_open_names(lua_State *L);   /* script_names.c: rill.names */
+void script_open_names(lua_State *L);   /* sandbox.c: rill.names */
 void script_protect_rill(lua_State *L); /* sandbox.c: last; makes `rill` read-only and pops it */
 
 #endif

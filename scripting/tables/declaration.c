@@ -1,11 +1,18 @@
 /* Reads the Lua tables passed to rill.heuristic{}, rill.scorer{} and rill.scheduler{}, and calls their functions. See
- * declaration.h.
+ * tables.h.
  *
  * Divisions: reading a declaration · tables · objects · bare functions · instances · calls · attributing failures. */
-#include "declaration.h"
+#include "tables.h"
 
 #include <stdio.h>
 #include <string.h>
+
+const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX])
+{
+    snprintf(out, SCRIPT_NAME_MAX, "%s", name);
+    for (char *dash = out; (dash = strchr(dash, '-')) != NULL;) *dash = '_';
+    return out;
+}
 
 /* --- reading a declaration ---------------------------------------------------------------------------------------- */
 
@@ -401,6 +408,7 @@ typedef struct instance_call {
     int which;
     const script_view_class *kind;
     void *data;
+    const void *call;
     void (*take)(lua_State *L, void *out);
     void *out;
 } instance_call;
@@ -412,7 +420,7 @@ static int call_instance(lua_State *L)
     const instance_call *v = lua_touserdata(L, 1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, v->instance->table->function[v->which]);
     lua_pushvalue(L, -1); /* the function stays at index 2, for messages */
-    script_view_push(L, v->kind, v->data);
+    script_view_push(L, v->kind, v->data, v->call);
     lua_rawgeti(L, LUA_REGISTRYINDEX, v->instance->value);
     lua_call(L, 2, v->take != NULL);
     if (v->take != NULL) v->take(L, v->out);
@@ -420,9 +428,9 @@ static int call_instance(lua_State *L)
 }
 
 rill_status script_instance_call(const script_instance *instance, int which, const script_view_class *kind, void *data,
-                                 void (*take)(lua_State *L, void *out), void *out)
+                                 const void *call, void (*take)(lua_State *L, void *out), void *out)
 {
-    instance_call v = {instance, which, kind, data, take, out};
+    instance_call v = {instance, which, kind, data, call, take, out};
     return script_protect(instance->table->script, call_instance, &v);
 }
 

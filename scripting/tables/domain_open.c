@@ -75,10 +75,37 @@ static int read_file(lua_State *L)
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
+/* Push an option's value as a Lua number, boolean or string, by the option's type. */
+static void push_value(lua_State *L, const rill_option *row, const char *value)
+{
+    double number = 0;
+    int32_t on = 0;
+    rill_context *ctx = script_from_lua(L)->ctx;
+    if (row->type == RILL_OPTION_REAL && rill_option_read(ctx, row, value, &number) == RILL_OK)
+        lua_pushnumber(L, number);
+    else if (row->type == RILL_OPTION_SWITCH && rill_option_read(ctx, row, value, &on) == RILL_OK)
+        lua_pushboolean(L, on);
+    else
+        lua_pushstring(L, value);
+}
+
+/* Push a table with the values of these options. Its keys have "_" instead of "-". */
+static void push_given(lua_State *L, const rill_option *rows, const rill_open_options *options)
+{
+    char name[SCRIPT_NAME_MAX];
+    lua_newtable(L);
+    for (const rill_option *row = rows; row != NULL && row->name != NULL; row++) {
+        const char *given_value = rill_open_option(options, row->name);
+        if (given_value == NULL && row->initial[0] == '\0') continue;
+        push_value(L, row, given_value != NULL ? given_value : row->initial);
+        lua_setfield(L, -2, script_lua_name(row->name, name));
+    }
+}
+
 static void push_options(lua_State *L, const rill_option *rows, const rill_open_options *options)
 {
     lua_createtable(L, 0, 7);
-    domain_options_push(L, rows, options);
+    push_given(L, rows, options);
     lua_setfield(L, -2, "given");
     lua_pushstring(L, options->path); /* nil if there is no path */
     lua_setfield(L, -2, "path");

@@ -23,43 +23,31 @@ static int32_t text_length(const script_model *m, const rill_hypothesis *h)
     return h->length > 0 && h->action[h->length - 1] == m->end_action ? h->length - 1 : h->length;
 }
 
-static void set_floats(lua_State *L, const char *name, const float *values, int32_t n)
+/* Set the fields that are lists with an entry for each action. */
+static void set_lists(lua_State *L, const script_model *m, const rill_hypothesis *h, int32_t n)
 {
-    lua_createtable(L, n, 0);
-    for (int32_t i = 0; i < n; i++) {
-        lua_pushnumber(L, (lua_Number)values[i]);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    const struct {
+        const char *name;
+        const float *values; /* NULL: the actions */
+    } lists[] = {{"actions", NULL}, {"logps", h->action_logp}, {"path_scores", h->action_path_score}};
+    for (size_t list = 0; list < sizeof lists / sizeof *lists; list++) {
+        lua_createtable(L, n, 0);
+        for (int32_t i = 0; i < n; i++) {
+            if (lists[list].values != NULL)
+                lua_pushnumber(L, (lua_Number)lists[list].values[i]);
+            else
+                domain_push_action(L, m, h->action[i]);
+            lua_rawseti(L, -2, (lua_Integer)i + 1);
+        }
+        lua_setfield(L, -2, lists[list].name);
     }
-    lua_setfield(L, -2, name);
-}
-
-static void set_actions(lua_State *L, const script_model *m, const rill_hypothesis *h, int32_t n)
-{
-    lua_createtable(L, n, 0);
-    for (int32_t i = 0; i < n; i++) {
-        domain_push_action(L, m, h->action[i]);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    lua_setfield(L, -2, "actions");
-}
-
-static void set_nodes(lua_State *L, const rill_hypothesis *h, int32_t n)
-{
-    lua_createtable(L, n, 0);
-    for (int32_t i = 0; i < n; i++) {
-        lua_pushinteger(L, h->node[i]);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    lua_setfield(L, -2, "nodes");
 }
 
 static void push_hypothesis(lua_State *L, const script_model *m, const rill_hypothesis *h)
 {
     int32_t n = text_length(m, h);
     lua_createtable(L, 0, 10);
-    set_actions(L, m, h, n);
-    set_floats(L, "logps", h->action_logp, n);
-    set_floats(L, "path_scores", h->action_path_score, n);
+    set_lists(L, m, h, n);
     lua_pushnumber(L, h->path_score);
     lua_setfield(L, -2, "path_score");
     lua_pushnumber(L, h->logp);
@@ -81,7 +69,9 @@ static void push_hypothesis(lua_State *L, const script_model *m, const rill_hypo
     }
     lua_pushinteger(L, h->slot);
     lua_setfield(L, -2, "slot");
-    if (m->info.state_need == RILL_STATE_PATH) set_nodes(L, h, n);
+    if (m->info.state_need != RILL_STATE_PATH) return;
+    script_push_integers(L, h->node, n);
+    lua_setfield(L, -2, "nodes");
 }
 
 /* Push the actions' names or numbers, joined by the separator: the output text of domains without finalize(). */
