@@ -30,7 +30,7 @@ array *array_test(lua_State *L, const rill_script *s, int index)
 
 static int is_stale(const array *a, const rill_script *s)
 {
-    return a->stamp != s->stamp && a->stamp != 0;
+    return a->stamp != s->frame.stamp && a->stamp != 0;
 }
 
 static int raise_stale(lua_State *L)
@@ -63,7 +63,7 @@ array *array_new(lua_State *L, rill_script *s, array_type type, int32_t n, array
         __builtin_add_overflow(bytes, sizeof(array), &bytes) || n > INT32_MAX - ARRAY_BLOCK)
         luaL_error(L, "an array of %d elements is too large", (int)n);
     array *a = push_header(L, s, bytes);
-    *a = (array){a + 1, level == ARRAY_PLAIN ? 0 : s->stamp, n, (uint8_t)type, (uint8_t)level, ARRAY_ANY, 0};
+    *a = (array){a + 1, level == ARRAY_PLAIN ? 0 : s->frame.stamp, n, (uint8_t)type, (uint8_t)level, ARRAY_ANY, 0};
     return a;
 }
 
@@ -159,9 +159,8 @@ void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n
 /* Return the value at stack index 3. Raises unless it is an integer in [min, max]. */
 static lua_Integer integer_value(lua_State *L, const array *a, lua_Integer min, lua_Integer max)
 {
-    int is_integer = 0;
-    lua_Integer x = lua_type(L, 3) == LUA_TNUMBER ? lua_tointegerx(L, 3, &is_integer) : 0;
-    if (!is_integer || x < min || x > max)
+    lua_Integer x;
+    if (!script_whole_number(L, 3, min, max, &x))
         luaL_error(L, "%s cannot be stored in an array of %s", luaL_tolstring(L, 3, NULL), array_type_names[a->type]);
     return x;
 }
@@ -323,10 +322,10 @@ static int zeros(lua_State *L)
  * many as it has cells. */
 void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level)
 {
-    int32_t expected = level == ARRAY_ITEMS ? s->items : level == ARRAY_CELLS ? s->cells : n;
-    if (n < 0 || n != expected || (level != ARRAY_PLAIN && s->stamp == 0))
+    int32_t expected = level == ARRAY_ITEMS ? s->frame.items : level == ARRAY_CELLS ? s->frame.cells : n;
+    if (n < 0 || n != expected || (level != ARRAY_PLAIN && s->frame.stamp == 0))
         luaL_error(L, "an array of %d %s was made in a call of %d items and %d cells", (int)n, array_level_names[level],
-                   (int)s->items, (int)s->cells);
+                   (int)s->frame.items, (int)s->frame.cells);
 }
 
 void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level,
@@ -334,9 +333,9 @@ void script_array_push(lua_State *L, array_type type, const void *data, int32_t 
 {
     const rill_script *s = script_from_lua(L);
     array_check_fits(L, s, n, level);
-    if (s->stamp == 0) luaL_error(L, "arrays over engine memory can be made only during a call of the engine");
+    if (s->frame.stamp == 0) luaL_error(L, "arrays over engine memory can be made only during a call of the engine");
     array *a = push_header(L, s, sizeof *a);
-    *a = (array){(void *)(uintptr_t)data, s->stamp, n, (uint8_t)type, (uint8_t)level, (uint8_t)writable, 0};
+    *a = (array){(void *)(uintptr_t)data, s->frame.stamp, n, (uint8_t)type, (uint8_t)level, (uint8_t)writable, 0};
 }
 
 void *script_array_make(lua_State *L, array_type type, int32_t n, array_level level)
@@ -423,7 +422,7 @@ static void count_unused_masks(rill_script *s, int counts)
         place *p = &w->place[w->kept[w->n_kept - 1]];
         lua_rawgeti(L, -1, w->n_kept);
         const array *mask = lua_touserdata(L, -1);
-        const int ours = mask->stamp == s->stamp, is_unused = !mask->used;
+        const int ours = mask->stamp == s->frame.stamp, is_unused = !mask->used;
         lua_pop(L, 1);
         if (!ours) break;
         p->call_masks += counts;

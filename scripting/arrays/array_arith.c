@@ -117,7 +117,7 @@ static const double *operand_block(operand *o, const rill_script *s, int32_t fro
         for (int32_t i = 0; from == 0 && i < n; i++)
             buffer[i] = o->number; /* the constant is written once, since later blocks are no longer than the first */
     } else if (o->spread) {
-        spread_block(o, s->offset, from, n, buffer);
+        spread_block(o, s->frame.offset, from, n, buffer);
     } else if (o->a->type == ARRAY_F64) {
         return (const double *)o->a->data + from;
     } else {
@@ -247,7 +247,7 @@ void script_array_check_marks(lua_State *L, int index, array_type type, int32_t 
 void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level)
 {
     const rill_script *s = script_from_lua(L);
-    const array to = {data, s->stamp, n, (uint8_t)type, (uint8_t)level, ARRAY_ANY, 0};
+    const array to = {data, s->frame.stamp, n, (uint8_t)type, (uint8_t)level, ARRAY_ANY, 0};
     operand x;
     array_check_fits(L, s, n, level);
     if (!operand_try(L, s, index, 1, &x))
@@ -484,7 +484,7 @@ static int apply(lua_State *L)
     if (op == OP_SPREAD) {
         if (result.level == ARRAY_PLAIN)
             luaL_error(L, "an array without items or cells cannot be spread over segments");
-        result = (shape){s->cells, ARRAY_CELLS};
+        result = (shape){s->frame.cells, ARRAY_CELLS};
         in[0].spread = in[0].a->level == ARRAY_ITEMS;
     }
     const array *out = array_new(L, s, operations[op].mask ? ARRAY_U8 : ARRAY_F64, result.n, result.level);

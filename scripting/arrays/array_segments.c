@@ -27,8 +27,8 @@ typedef struct segments {
 static void get_segments(segments *out, const rill_script *s, const array *a)
 {
     if (a->level == ARRAY_CELLS) {
-        out->n = s->items;
-        out->offset = s->offset;
+        out->n = s->frame.items;
+        out->offset = s->frame.offset;
     } else {
         out->single_offset[0] = 0;
         out->single_offset[1] = a->n;

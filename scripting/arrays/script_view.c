@@ -15,7 +15,7 @@ static const script_view_class *view_class(lua_State *L)
 
 static const script_view *check_live_view(lua_State *L, const script_view *view, const char *word)
 {
-    if (view->stamp != script_from_lua(L)->stamp)
+    if (view->stamp != script_from_lua(L)->frame.stamp)
         luaL_error(L, "%s of a call that is over, or interrupted by this one: rill.array(a) keeps a copy of an array",
                    word);
     return view;
@@ -51,7 +51,7 @@ const script_view *script_view_check(lua_State *L, int index, const script_view_
 void script_view_push(lua_State *L, const script_view_class *kind, void *data, const void *call)
 {
     script_view *view = lua_newuserdatauv(L, sizeof *view, 0);
-    *view = (script_view){script_from_lua(L)->stamp, data, call};
+    *view = (script_view){script_from_lua(L)->frame.stamp, data, call};
     lua_rawgetp(L, LUA_REGISTRYINDEX, kind);
     lua_setmetatable(L, -2);
 }
@@ -68,7 +68,7 @@ static void *field_data(const script_view_field *f, const script_view *view)
 static int32_t field_length(const rill_script *s, const script_view_class *kind, const script_view_field *f,
                             const script_view *view)
 {
-    if (f->level != ARRAY_PLAIN) return f->level == ARRAY_ITEMS ? s->items : s->cells;
+    if (f->level != ARRAY_PLAIN) return f->level == ARRAY_ITEMS ? s->frame.items : s->frame.cells;
     return *(const int32_t *)(const void *)((const char *)view->data + kind->n_offset);
 }
 
@@ -80,8 +80,8 @@ static void push_field(lua_State *L, const script_view_class *kind, const script
     case VIEW_INT32: lua_pushinteger(L, *(const int32_t *)member); break;
     case VIEW_INT64: lua_pushinteger(L, *(const int64_t *)member); break;
     case VIEW_DOUBLE: lua_pushnumber(L, *(const double *)member); break;
-    case VIEW_ITEMS: lua_pushinteger(L, s->items); break;
-    case VIEW_CELLS: lua_pushinteger(L, s->cells); break;
+    case VIEW_ITEMS: lua_pushinteger(L, s->frame.items); break;
+    case VIEW_CELLS: lua_pushinteger(L, s->frame.cells); break;
     case VIEW_READ: f->read(L, view, f->level); break;
     case VIEW_ARRAY:
         script_array_push(L, f->type, field_data(f, view), field_length(s, kind, f, view), f->level, f->writing);

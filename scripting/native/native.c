@@ -154,37 +154,30 @@ void native_count_object(lua_State *L, int *n, const char *what)
     ++*n;
 }
 
-rill_status native_take_failure(rill_script *s)
-{
-    rill_status status = s->native->failed;
-    if (status == RILL_OK) return RILL_OK;
-    s->native->failed = RILL_OK;
-    return rill_fail(s->ctx, status, "%s", s->native->message);
-}
-
 static int call(lua_State *L)
 {
     native_function *f = native_check_function(L, 1);
-    const signature *s = &f->signature;
+    const signature *types = &f->signature;
+    rill_script *s = script_from_lua(L);
     native_value values[SIGNATURE_MAX_ARGUMENTS], result = {0};
     void *arguments[SIGNATURE_MAX_ARGUMENTS];
     int n_given = lua_gettop(L) - 1;
     if (n_given != f->n_open) {
         char text[SIGNATURE_TEXT];
-        signature_write(s, text, sizeof text);
+        signature_write(types, text, sizeof text);
         return luaL_error(L, "%s: %d arguments given, %d expected by %s%s", f->name, n_given, f->n_open, text,
-                          f->n_open < s->n ? ", whose last arguments are fixed" : "");
+                          f->n_open < types->n ? ", whose last arguments are fixed" : "");
     }
     luaL_checkstack(L, LUA_MINSTACK, f->name);
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < types->n; i++) {
         arguments[i] = i < f->n_open ? &values[i] : &f->fixed[i];
         if (i < f->n_open)
-            native_read(L, i + 2, s->argument[i], (int)(s->constant >> i & 1), f->name, i + 1, &values[i]);
+            native_read(L, i + 2, types->argument[i], (int)(types->constant >> i & 1), f->name, i + 1, &values[i]);
     }
     ffi_call(&f->cif, f->code, &result, arguments);
-    rill_status status = native_take_failure(script_from_lua(L));
+    rill_status status = script_late_take(&s->native->failed, s->ctx);
     if (status < 0) return script_raise(L, status);
-    return native_push(L, s->result, &result);
+    return native_push(L, types->result, &result);
 }
 
 /* --- fixing arguments --------------------------------------------------------------------------------------------- */
@@ -235,7 +228,7 @@ static int fix_arguments(lua_State *L)
  * the script's Lua state is closed, so scripts should create each callback once, at top level.
  *
  * A Lua error cannot cross native stack frames. So it is recorded in script_native. This callback and all later ones
- * return 0 until native_take_failure() has reported it.
+ * return 0 until script_late_take() has reported it.
  *
  * C passes array arguments (const double*) without a length. Scripts get them as arrays of one element, which is what
  * comparison functions need. They are valid until the callback returns. */
@@ -272,7 +265,8 @@ static int run_callback(lua_State *L)
     luaL_checkstack(L, SIGNATURE_MAX_ARGUMENTS + LUA_MINSTACK, "callback");
     lua_rawgeti(L, LUA_REGISTRYINDEX, c->function);
     for (int i = 0; i < s->n; i++) {
-        native_value value = native_load(s->argument[i], call->arguments[i]);
+        native_value value = {0};
+        memcpy(&value, call->arguments[i], native_ffi_type(s->argument[i])->size);
         if (s->argument[i] >= SIGNATURE_DOUBLES)
             push_element(L, s->argument[i], (int)(s->constant >> i & 1), (void *)(uintptr_t)value.pointer);
         else
@@ -283,30 +277,27 @@ static int run_callback(lua_State *L)
     return 0;
 }
 
-static void record_failure(rill_script *s, rill_status status)
-{
-    s->native->failed = status;
-    snprintf(s->native->message, sizeof s->native->message, "%s", rill_error(s->ctx));
-}
-
 static void callback_entry(ffi_cif *cif, void *result, void **arguments, void *user)
 {
     const callback *c = user;
     rill_script *s = c->script;
     callback_call call = {.c = c, .arguments = arguments};
     (void)cif;
-    if (s->native->failed == RILL_OK) {
+    if (s->native->failed.status == RILL_OK) {
         script_frame frame;
         /* script_begin() makes the caller's views invalid, so only callbacks with array arguments call it. */
         if (c->has_arrays) frame = script_begin(s, NULL, 0);
         rill_status status = script_protect(s, run_callback, &call);
         if (c->has_arrays) script_end(s, frame);
         if (status < 0) {
-            record_failure(s, status);
+            script_late_keep(&s->native->failed, s->ctx, status);
             call.result = (native_value){0};
         }
     }
-    native_store(c->signature.result, &call.result, result);
+    const signature_type type = c->signature.result;
+    size_t size = native_ffi_type(type)->size;
+    if (type < SIGNATURE_FLOAT && size < sizeof(ffi_arg)) size = sizeof(ffi_arg); /* a whole register */
+    if (type != SIGNATURE_VOID) memcpy(result, &call.result, size);
 }
 
 static void check_callback_signature(lua_State *L, callback *c)

@@ -98,6 +98,13 @@ static void open_standard(lua_State *L, int unsafe)
 
 /* --- strings and tables -------------------------------------------------------------------------------------------- */
 
+int script_whole_number(lua_State *L, int index, lua_Integer min, lua_Integer max, lua_Integer *out)
+{
+    int is_whole = 0;
+    if (lua_type(L, index) == LUA_TNUMBER) *out = lua_tointegerx(L, index, &is_whole); /* which accepts strings, too */
+    return is_whole && *out >= min && *out <= max;
+}
+
 const char *script_text(lua_State *L, int index, const char *what)
 {
     size_t length;
@@ -145,27 +152,12 @@ void script_push_integers(lua_State *L, const int32_t *values, int32_t n)
 
 /* --- names --------------------------------------------------------------------------------------------------------- */
 
-static const char names_key = 0; /* its address is the registry key of the table that maps a kind to its list */
-
-/* Push the table of all lists; create it at first use. */
-static void push_all(lua_State *L)
-{
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &names_key) == LUA_TTABLE) return;
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &names_key);
-}
+static const char all_names[] = "rill.names"; /* registry key of the table that maps a kind to its list */
 
 static void push_list(lua_State *L, const char *kind)
 {
-    push_all(L);
-    if (lua_getfield(L, -1, kind) != LUA_TTABLE) {
-        lua_pop(L, 1);
-        lua_newtable(L);
-        lua_pushvalue(L, -1);
-        lua_setfield(L, -3, kind);
-    }
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, all_names);
+    luaL_getsubtable(L, -1, kind);
     lua_remove(L, -2);
 }
 
@@ -379,7 +371,7 @@ static void open_rill(lua_State *L)
 /* Add rill.names to `rill`. Scripts get a copy, because error messages suggest names from the original. */
 void script_open_names(lua_State *L)
 {
-    push_all(L);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, all_names);
     script_push_copy(L, 1);
     lua_setfield(L, -3, "names");
     lua_pop(L, 1);

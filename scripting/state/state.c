@@ -77,6 +77,20 @@ int script_raise(lua_State *L, rill_status status)
     return luaL_error(L, "%s", lua_tostring(L, -1));
 }
 
+void script_late_keep(script_late *late, rill_context *ctx, rill_status status)
+{
+    if (status >= 0 || late->status < 0) return;
+    late->status = status;
+    snprintf(late->message, sizeof late->message, "%s", rill_error(ctx));
+}
+
+rill_status script_late_take(script_late *late, rill_context *ctx)
+{
+    const rill_status status = late->status;
+    late->status = RILL_OK;
+    return status < 0 ? rill_fail(ctx, status, "%s", late->message) : RILL_OK;
+}
+
 /* Return 1 if the message reports that Lua is out of memory: such an error becomes an ordinary one when it leaves a
  * coroutine. */
 static int is_about_memory(const char *message)
@@ -213,21 +227,15 @@ rill_status script_protect(rill_script *s, lua_CFunction fn, void *user)
 
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items)
 {
-    script_frame old_frame = {s->stamp, s->offset, s->items, s->cells};
-    s->stamp = ++s->last_stamp;
-    s->offset = offset;
-    s->items = items;
-    s->cells = offset != NULL ? offset[items] - offset[0] : 0;
+    const script_frame old_frame = s->frame;
+    s->frame = (script_frame){++s->last_stamp, offset, items, offset != NULL ? offset[items] - offset[0] : 0};
     return old_frame;
 }
 
 void script_end(rill_script *s, script_frame frame)
 {
     if (s->watch != NULL) s->watch_end(s, 1);
-    s->stamp = frame.stamp;
-    s->offset = frame.offset;
-    s->items = frame.items;
-    s->cells = frame.cells;
+    s->frame = frame;
 }
 
 size_t rill_script_memory(const rill_script *script)

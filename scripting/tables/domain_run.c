@@ -39,11 +39,8 @@ static void describe_input(const script_model *m, char *out, size_t size)
 rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call)
 {
     rill_context *ctx = m->script->ctx;
-    if (m->late_status < 0) {
-        rill_status late = m->late_status;
-        m->late_status = RILL_OK;
-        return rill_fail(ctx, late, "%s", m->late_message);
-    }
+    const rill_status late = script_late_take(&m->failed, ctx);
+    if (late < 0) return late;
     m->slot = -1;
     rill_status status = script_protect(m->script, fn, call);
     m->score_call = NULL;
@@ -56,17 +53,13 @@ rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, 
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call)
 {
     rill_context *ctx = m->script->ctx;
-    rill_status old_status = rill_error_status(ctx), late_status = m->late_status;
+    const rill_status old_status = rill_error_status(ctx), earlier = m->failed.status;
     char sentence[SCRIPT_MESSAGE_MAX];
     snprintf(sentence, sizeof sentence, "%s", rill_error(ctx));
-    m->late_status = RILL_OK;
-    rill_status status = domain_protect(m, what, fn, call);
-    if (late_status < 0) {
-        m->late_status = late_status; /* an earlier failure is still unreported: keep it */
-    } else if (status < 0) {
-        m->late_status = status;
-        snprintf(m->late_message, sizeof m->late_message, "%s", rill_error(ctx));
-    }
+    m->failed.status = RILL_OK;
+    const rill_status status = domain_protect(m, what, fn, call);
+    m->failed.status = earlier;
+    script_late_keep(&m->failed, ctx, status);
     if (status < 0 && old_status < 0) rill_fail(ctx, old_status, "%s", sentence);
     if (status < 0 && old_status >= 0) rill_error_clear(ctx);
 }
@@ -87,9 +80,8 @@ void domain_push_action(lua_State *L, const script_model *m, int32_t action)
 int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what)
 {
     if (lua_type(L, index) == LUA_TNUMBER) {
-        int is_integer;
-        lua_Integer action = lua_tointegerx(L, index, &is_integer);
-        if (!is_integer || action < 0 || action >= m->info.actions)
+        lua_Integer action;
+        if (!script_whole_number(L, index, 0, m->info.actions - 1, &action))
             luaL_error(L, "%s: action %s is not one of 0 to %d", what, luaL_tolstring(L, index, NULL),
                        (int)m->info.actions - 1);
         return (int32_t)action;
@@ -209,10 +201,9 @@ rill_status domain_reserve(void *self, int32_t nodes, int32_t slots)
 /* Return an integer field of the table that describes an input; 0 if it is missing. */
 static lua_Integer detail(lua_State *L, const char *function, int details, const char *name, lua_Integer max)
 {
-    int is_integer;
+    lua_Integer value;
     if (lua_getfield(L, details, name) == LUA_TNIL) return lua_pop(L, 1), 0;
-    lua_Integer value = lua_tointegerx(L, -1, &is_integer);
-    if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || value < 1 || value > max)
+    if (!script_whole_number(L, -1, 1, max, &value))
         luaL_error(L, "%s: %s must be a whole number of at least 1, not %s", function, name,
                    luaL_tolstring(L, -1, NULL));
     lua_pop(L, 1);
@@ -269,8 +260,7 @@ static void encode_one(lua_State *L, script_model *m, rill_input *input, int tex
     lua_pushlstring(L, input->text, input->length);
     lua_pushvalue(L, -1);
     lua_rawseti(L, texts, (lua_Integer)input->slot + 1);
-    domain_push(L, m->domain->function[by_rows ? DOMAIN_ENCODE : DOMAIN_START]);
-    domain_push(L, m->self);
+    domain_push_method(L, m, by_rows ? DOMAIN_ENCODE : DOMAIN_START);
     push_input(L, input, top + 1);
     lua_call(L, 2, 2);
     int state = top + 2, details = top + 3;
@@ -428,8 +418,7 @@ static int step_by_rows(lua_State *L)
     const rows_call *call = lua_touserdata(L, 1);
     script_model *m = call->m;
     if (has_one_slot(call->rows)) m->slot = call->rows->slot[0];
-    domain_push(L, m->domain->function[DOMAIN_STEP]);
-    domain_push(L, m->self);
+    domain_push_method(L, m, DOMAIN_STEP);
     push_rows(L, m, call->rows);
     lua_call(L, 2, 0);
     return 0;
@@ -443,8 +432,7 @@ static int score_by_rows(lua_State *L)
     rill_score_result *out = call->score_call->out;
     if (has_one_slot(rows)) m->slot = rows->slot[0];
     for (int32_t i = 0; i < rows->n; i++) out->count[i] = -1;
-    domain_push(L, m->domain->function[DOMAIN_SCORE]);
-    domain_push(L, m->self);
+    domain_push_method(L, m, DOMAIN_SCORE);
     push_rows(L, m, rows);
     m->score_call = call->score_call;
     m->score_call_rows = lua_topointer(L, -1);

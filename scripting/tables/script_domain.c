@@ -147,7 +147,7 @@ enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 };
 /* A field of a declaration. */
 typedef struct field {
     const char *name;
-    int type;     /* Lua type; LUA_TNIL: model information, which domain_open() checks */
+    int type;     /* Lua type; LUA_TNIL: any */
     int function; /* index in domain_function; -1: the field is no function */
     int styles;
 } field;
@@ -169,33 +169,31 @@ static const field fields[] = {
     {"measure", LUA_TFUNCTION, DOMAIN_MEASURE, ANY},
     {"canonical", LUA_TFUNCTION, DOMAIN_CANONICAL, ANY},
     {"tokenize", LUA_TFUNCTION, DOMAIN_TOKENIZE, ANY},
-    {"actions", LUA_TNIL, -1, ANY},
-    {"end_action", LUA_TNIL, -1, ANY},
-    {"max_length", LUA_TNIL, -1, ANY},
-    {"phases", LUA_TNIL, -1, ANY},
-    {"limited_phases", LUA_TNIL, -1, ANY},
-    {"state", LUA_TNIL, -1, ANY},
-    {"node_bytes", LUA_TNIL, -1, ANY},
-    {"slot_bytes", LUA_TNIL, -1, ANY},
-    {"slot_unit_bytes", LUA_TNIL, -1, ANY},
-    {"unnormalised", LUA_TNIL, -1, ANY},
-    {"description", LUA_TNIL, -1, ANY},
-    {"separator", LUA_TNIL, -1, ANY},
     {"options", LUA_TTABLE, -1, ANY},
 };
-enum { FIELDS = sizeof fields / sizeof *fields };
+static const field info_field = {NULL, LUA_TNIL, -1, ANY}; /* model information, which domain_open() checks */
+
+/* Names of fields in the order of messages: `options` comes last. */
+enum { OWN_FIELDS = sizeof fields / sizeof *fields, FIELDS = OWN_FIELDS + DOMAIN_INFO_NAMES };
+static const char *field_name(int i)
+{
+    if (i < OWN_FIELDS - 1) return fields[i].name;
+    return i < FIELDS - 1 ? domain_info_names[i - (OWN_FIELDS - 1)] : "options";
+}
 
 static const field *find_field(const char *name)
 {
-    for (int i = 0; i < FIELDS; i++)
+    for (int i = 0; i < OWN_FIELDS; i++)
         if (strcmp(fields[i].name, name) == 0) return &fields[i];
+    for (int i = 0; i < DOMAIN_INFO_NAMES; i++)
+        if (strcmp(domain_info_names[i], name) == 0) return &info_field;
     return NULL;
 }
 
 static int unknown_field(lua_State *L, const char *name)
 {
     const char *names[FIELDS];
-    for (int i = 0; i < FIELDS; i++) names[i] = fields[i].name;
+    for (int i = 0; i < FIELDS; i++) names[i] = field_name(i);
     const char *near = script_nearest(name, names, FIELDS);
     if (near != NULL) return luaL_error(L, "rill.domain: unknown field \"%s\": did you mean \"%s\"?", name, near);
     luaL_Buffer list;
@@ -221,16 +219,14 @@ static void take_field(lua_State *L, script_domain *d, int *ways)
     const field *f = key != NULL ? find_field(key) : NULL;
     if (f == NULL) unknown_field(L, luaL_tolstring(L, -2, NULL));
     if (f->type != LUA_TNIL && lua_type(L, -1) != f->type)
-        luaL_error(L, "rill.domain: %s is a %s; a %s was expected", f->name, luaL_typename(L, -1),
+        luaL_error(L, "rill.domain: %s is a %s; a %s was expected", key, luaL_typename(L, -1),
                    lua_typename(L, f->type));
     *ways |= f->styles;
-    if (f->function >= 0) {
-        lua_pushvalue(L, -1);
+    lua_pushvalue(L, -1);
+    if (f->function >= 0)
         d->function[f->function] = luaL_ref(L, LUA_REGISTRYINDEX);
-    } else {
-        lua_pushvalue(L, -1);
-        lua_setfield(L, STACK_DECLARED, f->name);
-    }
+    else
+        lua_setfield(L, STACK_DECLARED, key);
 }
 
 static const char *declared_text(lua_State *L, const char *name, const char *otherwise)
@@ -248,7 +244,7 @@ static const char *declared_text(lua_State *L, const char *name, const char *oth
 
 static void require_function(lua_State *L, const script_domain *d, int function)
 {
-    for (int i = 0; i < FIELDS; i++)
+    for (int i = 0; i < OWN_FIELDS; i++)
         if (fields[i].function == function && d->function[function] == LUA_NOREF)
             luaL_error(L, "rill.domain: %s lacks the function %s", d->table.name, fields[i].name);
 }
@@ -345,7 +341,7 @@ void script_open_domains(lua_State *L)
     lua_pushcfunction(L, domain_name);
     lua_setfield(L, -2, "__tostring");
     lua_pop(L, 1);
-    for (int i = 0; i < FIELDS; i++) script_name_add(L, "domain", fields[i].name);
+    for (int i = 0; i < FIELDS; i++) script_name_add(L, "domain", field_name(i));
     lua_pushcfunction(L, declare);
     lua_setfield(L, -2, "domain");
 }

@@ -75,10 +75,8 @@ typedef struct script_model {
     const struct domain_score_call *score_call; /* score() in progress */
     /* address of the table `rows` that the script's score() got, to recognise it */
     const void *score_call_rows;
-    int32_t slot; /* slot of the current row or input; -1: none */
-    /* status of a failed callback that returns no status itself; the next callback returns it */
-    rill_status late_status;
-    char late_message[SCRIPT_MESSAGE_MAX];
+    int32_t slot;       /* slot of the current row or input; -1: none */
+    script_late failed; /* failure of a callback that returns no status itself */
 } script_model;
 
 /* Maximum size of an input; sums over all inputs then fit 64 bits. */
@@ -92,6 +90,10 @@ typedef struct domain_score_call {
 } domain_score_call;
 
 /* --- domain_open.c ------------------------------------------------------------------------------------------------ */
+
+/* Names of the fields with model information: of open()'s second result, and of declarations. */
+enum { DOMAIN_INFO_NAMES = 12 };
+extern const char *const domain_info_names[DOMAIN_INFO_NAMES];
 
 rill_status domain_open(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
                         rill_domain_info *info);
@@ -139,6 +141,18 @@ void domain_push_action(lua_State *L, const script_model *m, int32_t action);
 static inline void domain_push(lua_State *L, int reference)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, reference);
+}
+
+/* Push a function of the domain and `self`, its first argument. */
+static inline void domain_push_method(lua_State *L, const script_model *m, domain_function function)
+{
+    domain_push(L, m->domain->function[function]);
+    domain_push(L, m->self);
+}
+
+static inline int domain_has(const script_model *m, domain_function function)
+{
+    return m->domain->function[function] != LUA_NOREF;
 }
 
 #endif

@@ -14,9 +14,7 @@ enum { CHOOSE, REFILL, ENCODE_AHEAD };
 
 typedef struct scheduler_instance {
     script_instance base;
-    /* status of a failed encode_ahead, which returns no status itself; the next call returns it, with `message` */
-    rill_status late_status;
-    char message[SCRIPT_MESSAGE_MAX];
+    script_late failed; /* failure of encode_ahead, which returns no status itself */
 } scheduler_instance;
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
@@ -159,16 +157,15 @@ static rill_status call_script_scheduler(const script_instance *self, int which,
     return status < 0 ? fail_scheduler_call(self, status, which, f) : RILL_OK;
 }
 
-static rill_status fail_late(const scheduler_instance *self)
+static rill_status take_late(scheduler_instance *self)
 {
-    return self->late_status < 0 ? rill_fail(self->base.table->script->ctx, self->late_status, "%s", self->message)
-                                 : RILL_OK;
+    return script_late_take(&self->failed, self->base.table->script->ctx);
 }
 
 static rill_status choose(void *self, const rill_sched_view *f, int32_t *index, int32_t *count)
 {
     order o = {f->n, index, 0};
-    rill_status status = fail_late(self);
+    rill_status status = take_late(self);
     if (status == RILL_OK) status = call_script_scheduler(self, CHOOSE, f, take_order, &o);
     *count = o.count;
     return status;
@@ -177,7 +174,7 @@ static rill_status choose(void *self, const rill_sched_view *f, int32_t *index, 
 static rill_status refill(void *self, const rill_sched_view *f, int32_t *admit)
 {
     amount a = {"refill", 0, 0};
-    rill_status status = fail_late(self);
+    rill_status status = take_late(self);
     if (status == RILL_OK) status = call_script_scheduler(self, REFILL, f, take_needed_amount, &a);
     *admit = clamp(a.value);
     return status;
@@ -194,9 +191,9 @@ static int32_t encode_ahead(void *self, const rill_sched_view *f)
 {
     amount a = {"encode_ahead", 0, 0};
     scheduler_instance *p = self;
-    if (p->late_status < 0) return 0;
-    p->late_status = call_script_scheduler(&p->base, ENCODE_AHEAD, f, take_needed_amount, &a);
-    if (p->late_status < 0) snprintf(p->message, sizeof p->message, "%s", rill_error(p->base.table->script->ctx));
+    if (p->failed.status < 0) return 0;
+    script_late_keep(&p->failed, p->base.table->script->ctx,
+                     call_script_scheduler(&p->base, ENCODE_AHEAD, f, take_needed_amount, &a));
     return clamp(a.value);
 }
 

@@ -77,8 +77,6 @@ struct script_table {
     script_table *next;
     rill_script *script;
     const script_declaration *declaration;
-    char *text; /* memory of name, arguments and summary, one after the other */
-    size_t text_size;
     const char *name, *arguments, *summary;
     int is_function; /* 1: declared from a bare function, without rill.WORD{} */
     int32_t number;  /* value of the key `number_key` */
