@@ -1,10 +1,173 @@
-/* Operations within segments, such as ranks and cumulative sums. An array of cells is processed segment by segment,
- * any other array as one segment. Sorting is stable, with NaN last. Sorted input, as candidates' scores usually are,
- * costs little more than reading it. */
+/* Operations within segments: reductions, cumulative sums, ranks. An array of cells is processed segment by segment, any other array as one
+ * segment.
+ *
+ * A reduction of an array of cells yields one value per segment, of any other array one value. Sums run from left to right, so a segment's
+ * result does not depend on its neighbours. Results for empty segments: sum 0, max -inf, min inf, mean, first and last NaN, argmax 0,
+ * logsumexp -inf. max, min, argmax and argmin ignore NaN.
+ *
+ * Sorting is stable, with NaN last. Sorted input, as candidates' scores usually are, costs little more than reading it.
+ *
+ * Divisions: segments · reductions · order · cumulative operations · positions · equal keys · order across segments · opening. */
 #include <math.h>
 #include <string.h>
 
 #include "array.h"
+
+/* --- segments ------------------------------------------------------------------------------------------------------ */
+
+typedef struct segments {
+    int32_t n;
+    int32_t base;          /* offset[0]: segment j is [offset[j] - base, offset[j + 1] - base) of the array */
+    const int32_t *offset; /* [n + 1] */
+    int32_t single_offset[2];
+} segments;
+
+/* Get the segments of the array: those of the call in progress for an array of cells, else one segment with all
+ * elements. */
+static void get_segments(segments *out, const rill_script *s, const array *a)
+{
+    if (a->level == ARRAY_CELLS) {
+        out->n = s->frame.items;
+        out->offset = s->frame.offset;
+    } else {
+        out->single_offset[0] = 0;
+        out->single_offset[1] = a->n;
+        out->n = 1;
+        out->offset = out->single_offset;
+    }
+    out->base = out->offset[0];
+}
+
+/* --- reductions ---------------------------------------------------------------------------------------------------- */
+
+typedef enum reduction {
+    REDUCE_SUM,
+    REDUCE_MAX,
+    REDUCE_MIN,
+    REDUCE_MEAN,
+    REDUCE_FIRST,
+    REDUCE_LAST,
+    REDUCE_LOGSUMEXP,
+    REDUCE_COUNT, /* this and later reductions have integer results */
+    REDUCE_ARGMAX,
+    REDUCE_ARGMIN,
+    REDUCE_ANY, /* this and later reductions have boolean results */
+    REDUCE_ALL,
+    REDUCTIONS
+} reduction;
+
+static double sum(const double *x, int32_t n)
+{
+    double total = 0;
+    for (int32_t i = 0; i < n; i++) total += x[i];
+    return total;
+}
+
+static double max_of(const double *x, int32_t n)
+{
+    double max = -HUGE_VAL;
+    for (int32_t i = 0; i < n; i++) max = x[i] > max ? x[i] : max;
+    return max;
+}
+
+static double min_of(const double *x, int32_t n)
+{
+    double lowest = HUGE_VAL;
+    for (int32_t i = 0; i < n; i++) lowest = x[i] < lowest ? x[i] : lowest;
+    return lowest;
+}
+
+static double logsumexp(const double *x, int32_t n)
+{
+    double max = max_of(x, n), total = 0;
+    if (isinf(max)) { /* empty, all -inf, or with an element inf: the result is the maximum, unless an element is NaN */
+        for (int32_t i = 0; i < n; i++)
+            if (x[i] != x[i]) return x[i];
+        return max;
+    }
+    for (int32_t i = 0; i < n; i++) total += exp(x[i] - max);
+    return max + log(total);
+}
+
+static int32_t count(const double *x, int32_t n)
+{
+    int32_t found = 0;
+    for (int32_t i = 0; i < n; i++) found += x[i] != 0;
+    return found;
+}
+
+/* Return the index, counted from 1, of the maximum of sign * x; the first of equal elements. */
+static int32_t arg_extreme(const double *x, int32_t n, double sign)
+{
+    int32_t best = -1;
+    for (int32_t i = 0; i < n; i++)
+        if (best < 0 ? x[i] == x[i] : sign * x[i] > sign * x[best]) best = i;
+    return best + 1;
+}
+
+static double reduce(reduction how, const double *x, int32_t n)
+{
+    switch (how) {
+    case REDUCE_SUM: return sum(x, n);
+    case REDUCE_MAX: return max_of(x, n);
+    case REDUCE_MIN: return min_of(x, n);
+    case REDUCE_MEAN: return n > 0 ? sum(x, n) / n : (double)NAN;
+    case REDUCE_FIRST: return n > 0 ? x[0] : (double)NAN;
+    case REDUCE_LAST: return n > 0 ? x[n - 1] : (double)NAN;
+    case REDUCE_LOGSUMEXP: return logsumexp(x, n);
+    case REDUCE_COUNT: return count(x, n);
+    case REDUCE_ARGMAX: return arg_extreme(x, n, 1);
+    case REDUCE_ARGMIN: return arg_extreme(x, n, -1);
+    case REDUCE_ANY: return count(x, n) > 0;
+    case REDUCE_ALL: return count(x, n) == n;
+    case REDUCTIONS: break;
+    }
+    return 0;
+}
+
+static void push_result(lua_State *L, reduction how, array_type type, double value)
+{
+    if (how >= REDUCE_ANY)
+        lua_pushboolean(L, value != 0);
+    else
+        array_push_number(L,
+                          how >= REDUCE_COUNT                             ? ARRAY_I32
+                          : how == REDUCE_MEAN || how == REDUCE_LOGSUMEXP ? ARRAY_F64
+                                                                          : type,
+                          value);
+}
+
+/* Apply a reduction to an array. Upvalue 1 is the reduction. */
+static int apply_reduction(lua_State *L)
+{
+    rill_script *s = script_from_lua(L);
+    const array *a = array_check(L, s, 1);
+    reduction how = (reduction)lua_tointeger(L, lua_upvalueindex(1));
+    double local[ARRAY_LOCAL], block[ARRAY_BLOCK];
+    script_charge(L, a->n);
+    const double *x = array_doubles(L, a, local);
+    if (a->level != ARRAY_CELLS) {
+        push_result(L, how, a->type, reduce(how, x, a->n));
+        return 1;
+    }
+    segments g;
+    get_segments(&g, s, a);
+    const array *out = array_new(L, s,
+                                 how >= REDUCE_ANY     ? ARRAY_U8
+                                 : how >= REDUCE_COUNT ? ARRAY_I32
+                                                       : ARRAY_F64,
+                                 g.n, ARRAY_ITEMS);
+    for (int32_t first = 0; first < g.n; first += ARRAY_BLOCK) {
+        int32_t n = g.n - first < ARRAY_BLOCK ? g.n - first : ARRAY_BLOCK;
+        double *values = out->type == ARRAY_F64 ? (double *)out->data + first : block;
+        for (int32_t j = 0; j < n; j++) {
+            int32_t from = g.offset[first + j] - g.base, to = g.offset[first + j + 1] - g.base;
+            values[j] = reduce(how, x + from, to - from);
+        }
+        if (values == block) array_narrow(out, first, n, block);
+    }
+    return 1;
+}
 
 /* --- order -------------------------------------------------------------------------------------------------------- */
 
@@ -60,7 +223,7 @@ typedef enum walk { WALK_CUMSUM, WALK_CUMMAX, WALK_DIFF, WALK_SOFTMAX } walk;
 
 static void softmax(const double *x, int32_t n, double *out)
 {
-    double max = array_max(x, n), total = 0;
+    double max = max_of(x, n), total = 0;
     for (int32_t i = 0; i < n; i++) total += out[i] = exp(x[i] - max);
     for (int32_t i = 0; i < n; i++) out[i] /= total;
 }
@@ -284,16 +447,28 @@ static int order(lua_State *L)
     return 1;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening ------------------------------------------------------------------------------------------------------- */
 
-void array_open_segments(lua_State *L, int methods)
+void script_open_array_segments(lua_State *L)
 {
-    static const array_entry walks[] = {
-        {"cumsum", WALK_CUMSUM}, {"cummax", WALK_CUMMAX}, {"diff", WALK_DIFF}, {"softmax", WALK_SOFTMAX}, {NULL, 0}};
-    static const luaL_Reg places[] = {{"index", index_segments}, {"rank", rank},   {"top", top},
-                                      {"count_by", count_by},    {"order", order}, {NULL, NULL}};
-    lua_pushvalue(L, methods);
-    array_set_functions(L, apply_walk, walks);
-    luaL_setfuncs(L, places, 0);
-    lua_pop(L, 1);
+    static const char *const reductions[REDUCTIONS] = {
+        [REDUCE_SUM] = "sum",       [REDUCE_MAX] = "max",   [REDUCE_MIN] = "min",     [REDUCE_MEAN] = "mean",
+        [REDUCE_FIRST] = "first",   [REDUCE_LAST] = "last", [REDUCE_COUNT] = "count", [REDUCE_ARGMAX] = "argmax",
+        [REDUCE_ARGMIN] = "argmin", [REDUCE_ANY] = "any",   [REDUCE_ALL] = "all",     [REDUCE_LOGSUMEXP] = "logsumexp"};
+    static const struct {
+        const char *name;
+        lua_CFunction function;
+        int number;
+    } methods[] = {{"cumsum", apply_walk, WALK_CUMSUM},
+                   {"cummax", apply_walk, WALK_CUMMAX},
+                   {"diff", apply_walk, WALK_DIFF},
+                   {"softmax", apply_walk, WALK_SOFTMAX},
+                   {"index", index_segments, 0},
+                   {"rank", rank, 0},
+                   {"top", top, 0},
+                   {"count_by", count_by, 0},
+                   {"order", order, 0}};
+    for (int i = 0; i < REDUCTIONS; i++) array_add_function(L, ARRAY_METHOD, reductions[i], apply_reduction, i);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        array_add_function(L, ARRAY_METHOD, methods[i].name, methods[i].function, methods[i].number);
 }
