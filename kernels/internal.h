@@ -111,15 +111,15 @@ static inline rill_panel rill_get_panel(size_t n, size_t p)
 }
 
 /* First element of the embedding of row r; NULL: a row of zeros. */
-static inline const float *rill_embed_row(const rill_embed *e, size_t r)
+static inline const float *rill_embed_row(const rill_row_call *e, size_t r)
 {
-    const int32_t id = e->table.index[r];
-    if (!e->packed || id < 0) return rill_operand_row(&e->table, r);
-    return rill_output_weights(e->packed, (size_t)id);
+    const rill_operand *rows = &e->x[EMBED_rows];
+    if (!e->packed || rows->index[r] < 0) return rill_operand_row(rows, r);
+    return rill_output_weights(e->packed, (size_t)rows->index[r]);
 }
 
 /* Distance, in floats, between consecutive elements of an embedding. */
-static inline size_t rill_embed_step(const rill_embed *e)
+static inline size_t rill_embed_step(const rill_row_call *e)
 {
     return e->packed ? RILL_BLOCK : 1;
 }
@@ -190,13 +190,7 @@ void rill_gemm_ref(const rill_gemm *g, rill_pool *pool);
 void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool);
 void rill_best_f32_ref(const rill_best *b, rill_pool *pool);
 
-/* 1 / (1 + e^-x) without overflow: the exponential is only taken of -|x|. NaN gives NaN. */
-float rill_sigmoid_ref(float x);
-
-/* GELU: x Phi(x), Phi the normal distribution. The next two functions approximate it, see rill_epilogue. */
-float rill_gelu_ref(float x);
-float rill_gelu_tanh_ref(float x);
-float rill_gelu_sigmoid_ref(float x);
+void rill_activate_ref(rill_activation activation, size_t n, const float *x, float *y);
 
 /* Insert (id, score) into the lists `ids` and `logp` of `count` entries, best first, and keep at most `best` entries.
  * Callers offer ids in ascending order, so a tie goes after its equals. Returns the new count. */

@@ -4,6 +4,7 @@
  * the previous one, so all sets after a mask's first missing one are ignored. On x86-64, detection uses the compiler's
  * runtime, which also checks that the operating system saves the wide registers. On AArch64, it uses the kernel's
  * hwcaps. Both are constant after program start. */
+#include <assert.h>
 #include <string.h>
 
 #include "internal.h"
@@ -90,4 +91,12 @@ void rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
 #else
     (void)use;
 #endif
+}
+
+void rill_run_rows(const rill_kernels *k, rill_op_kind kind, const rill_row_call *call, rill_pool *pool)
+{
+    const rill_row_kernel *kernel = &k->rows[kind];
+    assert(call->rows == 0 || (kernel->run && call->width >= 1));
+    assert(!call->packed || (call->packed->dtype == RILL_DTYPE_F32 && call->packed->k == call->width));
+    rill_parallel_for(pool, kernel->run, call, call->rows, (double)call->width * kernel->ns);
 }

@@ -1,4 +1,4 @@
-/* gemm_u8s8.c (vector): C = epilogue(bias + add + [A1 A2] W^T) over int8 weights, rows of A quantised on the fly.
+/* gemm_u8s8.c (vector): C = activation(bias + add + [A1 A2] W^T) over int8 weights, rows of A quantised on the fly.
  *
  * A chunk of rows is first quantised into scratch, each row of [A1 A2] with one scale, and then multiplied as integers,
  * and the sums are scaled. Compiled for AVX2, AVX-512 VNNI, and NEON with dotprod and with i8mm. Each set's header defines
@@ -9,7 +9,7 @@
  *   accumulate(s, row, w)  s plus the products of row and w, exactly
  *
  * Invariant: integer sums are exact in any order, and each element is then start + float(sum) * (row scale * column
- * scale), each operation rounded once. So without an epilogue all instruction sets agree with plain C to the last bit.
+ * scale), each operation rounded once. So without an activation all instruction sets agree with plain C to the last bit.
  *
  * Divisions: primitives, rows, sums, the tile, tiles of each shape, the call. */
 #include <assert.h>

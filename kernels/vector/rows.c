@@ -1,24 +1,21 @@
-/* rows.c (vector): cells and operations on whole rows, one vector at a time; elementwise functions; the operations that
- * this instruction set overrides.
+/* rows.c (vector): row operations, one vector at a time, and the operations that this instruction set overrides.
  *
  * Invariant: a unit's result is a function of its own operands, whichever lane it falls in. A sum over a row has VL
  * partial sums, added in one tree, so the order of additions depends only on the width.
  *
- * Divisions: cells, embedding, layer norm, elementwise, the table. */
-#include <assert.h>
-
+ * Divisions: cells, rows, the table. */
 #include "vec.h"
 
 /* ---- cells ----------------------------------------------------------------------------------------------- */
 
-/* Vector divisions dominate the latency of an LSTM. So sigmoid(i) tanh(g) and sigmoid(o) tanh(c) take one division each,
- * as v_ratio (vec.h). */
 typedef struct lstm_row {
     const float *gate, *prev; /* rows of gates and previous c; prev is NULL if the previous c is zero */
     float *c, *h;
     size_t width;
 } lstm_row;
 
+/* Vector divisions dominate the latency. So sigmoid(i) tanh(g) and sigmoid(o) tanh(c) take one division each, as v_ratio
+ * (vec.h). */
 RILL_INLINE void lstm_units(const lstm_row *p, size_t j, size_t n)
 {
     const v_ratio in = v_sigmoid_ratio(v_load_n(p->gate + j, n));
@@ -33,26 +30,19 @@ RILL_INLINE void lstm_units(const lstm_row *p, size_t j, size_t n)
 
 static void lstm_rows(const void *arg, size_t begin, size_t end)
 {
-    const rill_lstm *l = arg;
+    const rill_row_call *l = arg;
     for (size_t r = begin; r < end; r++) {
         const lstm_row p = {
-            .gate = rill_operand_row(&l->gates, r),
-            .prev = rill_operand_row(&l->c_prev, r),
-            .c = rill_operand_row(&l->c, r),
-            .h = rill_operand_row(&l->h, r),
-            .width = l->hidden,
+            .gate = rill_operand_row(&l->x[LSTM_gates], r),
+            .prev = rill_operand_row(&l->x[LSTM_c], r),
+            .c = rill_operand_row(&l->x[LSTM_c_out], r),
+            .h = rill_operand_row(&l->x[LSTM_h_out], r),
+            .width = l->width,
         };
         size_t j = 0;
         for (; j + VL <= p.width; j += VL) lstm_units(&p, j, VL);
         if (j < p.width) lstm_units(&p, j, p.width - j);
     }
-}
-
-static void lstm(const rill_lstm *l, rill_pool *pool)
-{
-    if (l->rows == 0) return;
-    assert(l->gates.data && l->c.data && l->h.data && l->hidden >= 1);
-    rill_parallel_for(pool, lstm_rows, l, l->rows, (double)l->hidden * 32.0 / VL);
 }
 
 typedef struct gru_row {
@@ -78,27 +68,20 @@ RILL_INLINE void gru_units(const gru_row *p, size_t j, size_t n)
 
 static void gru_rows(const void *arg, size_t begin, size_t end)
 {
-    const rill_gru *g = arg;
+    const rill_row_call *g = arg;
     for (size_t r = begin; r < end; r++) {
         const gru_row p = {
-            .x = rill_operand_row(&g->input, r),
-            .gate = rill_operand_row(&g->gates, r),
-            .prev = rill_operand_row(&g->h_prev, r),
-            .h = rill_operand_row(&g->h, r),
-            .width = g->hidden,
+            .x = rill_operand_row(&g->x[GRU_input], r),
+            .gate = rill_operand_row(&g->x[GRU_hidden_gates], r),
+            .prev = rill_operand_row(&g->x[GRU_h], r),
+            .h = rill_operand_row(&g->x[GRU_h_out], r),
+            .width = g->width,
         };
         for (size_t j = 0; j < p.width; j += VL) gru_units(&p, j, p.width - j);
     }
 }
 
-static void gru(const rill_gru *g, rill_pool *pool)
-{
-    if (g->rows == 0) return;
-    assert(g->input.data && g->gates.data && g->h.data && g->hidden >= 1);
-    rill_parallel_for(pool, gru_rows, g, g->rows, (double)g->hidden * 24.0 / VL);
-}
-
-/* ---- embedding ------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------------------ */
 
 /* Load min(n, VL) floats that are `step` floats apart; the other lanes are zero. */
 RILL_INLINE vf load_lines(const float *from, size_t step, size_t n)
@@ -110,12 +93,12 @@ RILL_INLINE vf load_lines(const float *from, size_t step, size_t n)
 
 static void embed_rows(const void *arg, size_t begin, size_t end)
 {
-    const rill_embed *e = arg;
-    const vf scale = v_set1(e->scale);
+    const rill_row_call *e = arg;
+    const vf scale = v_set1(e->op->embed.scale);
     const size_t width = e->width, step = rill_embed_step(e);
     for (size_t r = begin; r < end; r++) {
-        const float *from = rill_embed_row(e, r), *place = rill_operand_row(&e->position, r);
-        float *out = rill_operand_row(&e->out, r);
+        const float *from = rill_embed_row(e, r), *place = rill_operand_row(&e->x[EMBED_position], r);
+        float *out = rill_operand_row(&e->x[EMBED_out], r);
         for (size_t j = 0; j < width; j += VL) {
             vf x = v_zero();
             if (from && e->packed)
@@ -128,93 +111,70 @@ static void embed_rows(const void *arg, size_t begin, size_t end)
     }
 }
 
-static void embed(const rill_embed *e, rill_pool *pool)
+static void normalise_rows(const void *arg, size_t begin, size_t end)
 {
-    if (e->rows == 0) return;
-    assert((e->table.data || e->packed) && e->table.index && e->out.data && e->width >= 1);
-    assert(!e->packed || (e->packed->dtype != RILL_DTYPE_BF16 && e->packed->dtype != RILL_DTYPE_U8S8));
-    assert(!e->packed || e->packed->k == e->width);
-    rill_parallel_for(pool, embed_rows, e, e->rows, (double)e->width * 0.1);
-}
-
-/* ---- layer norm ------------------------------------------------------------------------------------------ */
-
-static void norm_row(const rill_layer_norm *n, size_t r)
-{
-    const float *x = rill_operand_row(&n->x, r), *more = rill_operand_row(&n->residual, r);
-    float *y = rill_operand_row(&n->y, r);
+    const rill_row_call *n = arg;
+    const float *gain = n->x[NORMALISE_gain].data, *bias = n->x[NORMALISE_bias].data;
     const size_t width = n->width;
-    vf sum = v_zero(), square = v_zero();
-    for (size_t j = 0; j < width; j += VL) {
-        vf z = v_load_n(x + j, width - j);
-        if (more) z = v_add(z, v_load_n(more + j, width - j));
-        v_store_n(y + j, width - j, z);
-        sum = v_add(sum, z);
-    }
-    const vf mean = v_set1(n->rms ? 0.0f : v_sum(sum) / (float)width);
-    for (size_t j = 0; j < width; j += VL) {
-        const vm m = vm_first(width - j);
-        const vf d = v_blend(m, v_sub(v_load_n(y + j, width - j), mean), v_zero());
-        square = v_fma(d, d, square);
-    }
-    const vf scale = v_set1(1.0f / sqrtf(v_sum(square) / (float)width + n->eps));
-    for (size_t j = 0; j < width; j += VL) {
-        vf z = v_mul(v_sub(v_load_n(y + j, width - j), mean), scale);
-        if (n->gain) z = v_mul(z, v_load_n(n->gain + j, width - j));
-        if (n->bias) z = v_add(z, v_load_n(n->bias + j, width - j));
-        v_store_n(y + j, width - j, z);
+    for (size_t r = begin; r < end; r++) {
+        const float *x = rill_operand_row(&n->x[NORMALISE_x], r),
+                    *more = rill_operand_row(&n->x[NORMALISE_residual], r);
+        float *y = rill_operand_row(&n->x[NORMALISE_y], r);
+        vf sum = v_zero(), square = v_zero();
+        for (size_t j = 0; j < width; j += VL) {
+            vf z = v_load_n(x + j, width - j);
+            if (more) z = v_add(z, v_load_n(more + j, width - j));
+            v_store_n(y + j, width - j, z);
+            sum = v_add(sum, z);
+        }
+        const vf mean = v_set1(n->op->normalise.rms ? 0.0f : v_sum(sum) / (float)width);
+        for (size_t j = 0; j < width; j += VL) {
+            const vm m = vm_first(width - j);
+            const vf d = v_blend(m, v_sub(v_load_n(y + j, width - j), mean), v_zero());
+            square = v_fma(d, d, square);
+        }
+        const vf scale = v_set1(1.0f / sqrtf(v_sum(square) / (float)width + n->op->normalise.eps));
+        for (size_t j = 0; j < width; j += VL) {
+            vf z = v_mul(v_sub(v_load_n(y + j, width - j), mean), scale);
+            if (gain) z = v_mul(z, v_load_n(gain + j, width - j));
+            if (bias) z = v_add(z, v_load_n(bias + j, width - j));
+            v_store_n(y + j, width - j, z);
+        }
     }
 }
 
-static void norm_rows(const void *arg, size_t begin, size_t end)
+static void activate_rows(const void *arg, size_t begin, size_t end)
 {
-    for (size_t r = begin; r < end; r++) norm_row(arg, r);
-}
-
-static void layer_norm(const rill_layer_norm *n, rill_pool *pool)
-{
-    if (n->rows == 0) return;
-    assert(n->x.data && n->y.data && n->width >= 1);
-    rill_parallel_for(pool, norm_rows, n, n->rows, (double)n->width * 4.0 / VL);
-}
-
-/* ---- elementwise ----------------------------------------------------------------------------------------- */
-
-#define ELEMENTWISE(op)                                              \
-    static void run_##op(size_t n, const float *x, float *y)         \
-    {                                                                \
-        for (size_t i = 0; i < n; i += VL) {                         \
-            v_store_n(y + i, n - i, v_##op(v_load_n(x + i, n - i))); \
-        }                                                            \
+    const rill_row_call *a = arg;
+    const size_t width = a->width;
+    for (size_t r = begin; r < end; r++) {
+        const float *gate = rill_operand_row(&a->x[ACTIVATE_gate], r);
+        float *y = rill_operand_row(&a->x[ACTIVATE_y], r);
+        activate(a->op->activate.activation, width, rill_operand_row(&a->x[ACTIVATE_x], r), y);
+        for (size_t j = 0; gate && j < width; j += VL)
+            v_store_n(y + j, width - j, v_mul(v_load_n(y + j, width - j), v_load_n(gate + j, width - j)));
     }
+}
 
-ELEMENTWISE(tanh)
-ELEMENTWISE(sigmoid)
-ELEMENTWISE(exp)
-ELEMENTWISE(swish)
-ELEMENTWISE(gelu)
-ELEMENTWISE(gelu_tanh)
-ELEMENTWISE(gelu_sigmoid)
+static void run_exp(size_t n, const float *x, float *y)
+{
+    for (size_t i = 0; i < n; i += VL) v_store_n(y + i, n - i, v_exp(v_load_n(x + i, n - i)));
+}
 
 /* ---- the table ------------------------------------------------------------------------------------------- */
 
-/* Gather stays plain C, since it is memcpy. */
+/* Copies and sums stay plain C, which compilers turn into vectors. */
 void RILL_FN(rill_kernels_init)(rill_kernels *k)
 {
     k->isa |= RILL_SET;
     k->name = RILL_SET_NAME;
     k->gemm = RILL_FN(rill_gemm);
-    k->lstm = lstm;
     k->attention = RILL_FN(rill_attention_f32);
     k->best = RILL_FN(rill_best_f32);
-    k->embed = embed;
-    k->layer_norm = layer_norm;
-    k->tanh = run_tanh;
-    k->sigmoid = run_sigmoid;
+    k->rows[RILL_OP_LSTM] = (rill_row_kernel){lstm_rows, 32.0 / VL};
+    k->rows[RILL_OP_GRU] = (rill_row_kernel){gru_rows, 24.0 / VL};
+    k->rows[RILL_OP_NORMALISE] = (rill_row_kernel){normalise_rows, 4.0 / VL};
+    k->rows[RILL_OP_ACTIVATE] = (rill_row_kernel){activate_rows, 8.0 / VL};
+    k->rows[RILL_OP_EMBED] = (rill_row_kernel){embed_rows, 0.1};
     k->exp = run_exp;
-    k->swish = run_swish;
-    k->gelu = run_gelu;
-    k->gelu_tanh = run_gelu_tanh;
-    k->gelu_sigmoid = run_gelu_sigmoid;
-    k->gru = gru;
 }

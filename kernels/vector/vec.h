@@ -225,6 +225,30 @@ RILL_INLINE vf v_gelu(vf x)
     return v_blend(v_gt(x, v_zero()), v_fnma(x, tail, x), v_mul(x, tail));
 }
 
+/* max(x, 0) */
+RILL_INLINE vf v_relu(vf x)
+{
+    return v_max(v_zero(), x);
+}
+
+RILL_INLINE vf v_linear(vf x)
+{
+    return x;
+}
+
+/* y[i] = activation(x[i]) for i < n; y == x is legal. */
+RILL_INLINE void activate(rill_activation activation, size_t n, const float *x, float *y)
+{
+    switch (activation) {
+#define CASE(NAME, name)                                                                              \
+    case RILL_##NAME:                                                                                 \
+        for (size_t i = 0; i < n; i += VL) v_store_n(y + i, n - i, v_##name(v_load_n(x + i, n - i))); \
+        break;
+        RILL_ACTIVATIONS(CASE)
+#undef CASE
+    }
+}
+
 /* ---- operations of this instruction set ------------------------------------------------------------------- */
 
 void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool);
