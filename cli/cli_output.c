@@ -340,6 +340,6 @@ int cli_files_check(const cli_file *files)
     int code = CLI_OK;
     for (const cli_file *b = files; b->label; b++)
         for (const cli_file *a = files; a->label && code == CLI_OK; a++)
-            if (b->is_output && a != b && (!a->is_output || a < b)) code = check_pair(a, b);
+            if (a->path && b->path && b->is_output && a != b && (!a->is_output || a < b)) code = check_pair(a, b);
     return code;
 }

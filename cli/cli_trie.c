@@ -31,21 +31,6 @@ static const cli_option options[] = {
     {.name = NULL},
 };
 
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    trie *t = user;
-    if (cli_session_owns_option(option)) return cli_session_take_option(&t->session, option, value);
-    return cli_option_store(t, option, value);
-}
-
-static int take_argument(void *user, const char *value)
-{
-    trie *t = user;
-    if (t->input_path) return cli_fail("expected one file of sequences, found another, \"%s\"", value);
-    t->input_path = value;
-    return CLI_OK;
-}
-
 static int grow_actions(trie *t, int32_t need)
 {
     if (need <= t->action_capacity) return CLI_OK;
@@ -136,10 +121,12 @@ static rill_status write_output(void *user, const void *bytes, size_t n)
     return cli_output_write(user, bytes, n) ? RILL_ERR_IO : RILL_OK;
 }
 
-static int build(trie *t)
+static int run(void *command)
 {
+    trie *t = command;
     rill_context *ctx = t->session.ctx;
-    cli_file files[3] = {{"the sequences", t->input_path, 0}, {"-o", t->output_path, 1}};
+    const cli_file files[] = {
+        {"the sequences", cli_file_or_standard(t->input_path), 0}, {"-o", t->output_path, 1}, {NULL, NULL, 0}};
     if (!t->output_path) return cli_fail("no output file: set -o FILE");
     if (cli_file_is_standard(t->output_path)) return cli_fail("-o: a trie must be written to a file: set -o FILE");
     int code = cli_session_configure(&t->session);
@@ -162,38 +149,40 @@ static int build(trie *t)
     return code == CLI_OK && t->n_failed ? CLI_SOME_FAILED : code;
 }
 
-int cli_trie(int argc, char **argv)
+static int start(void *command, int argc)
 {
-    static const cli_group groups[] = {{"Options", options}, {"Model", cli_naming_options}, {NULL, NULL}};
-    int helped = 0;
-    trie *t = calloc(1, sizeof *t);
-    if (!t) return cli_fail_memory("the command");
-    const cli_syntax syntax = {
-        "rill trie [SEQUENCES] -m DIR -o FILE [options]",
-        "Make a trie of allowed outputs, one per line, from a file or standard input.\n"
-        "With `--scorer trie:FILE`, every output of the model is one of these lines: for\n"
-        "retrieval, closed sets of labels, names. A line that the model's actions cannot\n"
-        "express is reported and skipped. The file works only with models that have the\n"
-        "same actions.",
-        groups,
-        "Exit code: 0 success; 1 wrong usage or failure; 2 written, lines were skipped.\n"
-        "\n"
-        "Examples:\n"
-        "  rill trie titles.txt -m model -o titles.trie\n"
-        "  rill decode -m model -k 20 --n-best 20 --scorer trie:titles.trie < in > out\n",
-        take_option,
-        take_argument,
-        t,
-        NULL,
-    };
-    t->input.fd = -1;
-    int code = cli_session_start(&t->session);
-    if (code == CLI_OK) code = cli_session_parse(&t->session, &syntax, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = build(t);
+    (void)argc;
+    ((trie *)command)->input.fd = -1;
+    return CLI_OK;
+}
+
+static void end(void *command)
+{
+    trie *t = command;
     rill_trie_free(t->set);
     cli_input_close(&t->input);
     free(t->action);
-    cli_session_end(&t->session);
-    free(t);
-    return code;
 }
+
+const cli_command cli_trie = {
+    .name = "trie",
+    .summary = "make a set of allowed outputs",
+    .usage = "rill trie [SEQUENCES] -m DIR -o FILE [options]",
+    .about = "Make a trie of allowed outputs, one per line, from a file or standard input.\n"
+             "With `--scorer trie:FILE`, every output of the model is one of these lines: for\n"
+             "retrieval, closed sets of labels, names. A line that the model's actions cannot\n"
+             "express is reported and skipped. The file works only with models that have the\n"
+             "same actions.",
+    .groups = {{"Options", options}, {"Model", cli_naming_options}},
+    .epilogue = "Exit code: 0 success; 1 wrong usage or failure; 2 written, lines were skipped.\n"
+                "\n"
+                "Examples:\n"
+                "  rill trie titles.txt -m model -o titles.trie\n"
+                "  rill decode -m model -k 20 --n-best 20 --scorer trie:titles.trie < in > out\n",
+    .argument = "file of sequences",
+    .argument_member = offsetof(trie, input_path),
+    .size = sizeof(trie),
+    .start = start,
+    .run = run,
+    .end = end,
+};

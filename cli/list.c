@@ -203,11 +203,6 @@ static int take_argument(void *user, const char *value)
     return cli_fail("unknown kind \"%s\"; `rill list` shows all of them", value);
 }
 
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    return cli_session_take_option(&((list *)user)->session, option, value);
-}
-
 static int print_kinds(const list *l)
 {
     int several = 0;
@@ -220,28 +215,25 @@ static int print_kinds(const list *l)
     return cli_flush_stdout();
 }
 
-int cli_list(int argc, char **argv)
+static int run(void *command)
 {
-    static list l; /* static because it is large; there is only one */
-    const cli_group groups[] = {{"Options", cli_naming_options}, {NULL, NULL}};
-    const cli_syntax syntax = {
-        "rill list [KIND] [--plugin FILE]\n       rill list actions -m DIR [options]",
-        "List what can be named on a command line. NAME:ARGS shows how arguments are\n"
-        "written.\n"
-        "KIND: domains, methods, heuristics, scorers, schedulers, metrics, settings,\n"
-        "likes, outputs or options; without it, all of them. Each action of a model is a\n"
-        "line \"NUMBER<TAB>NAME\", in which a tab is \\t, a newline \\n, a backslash \\\\.",
-        groups,
-        "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"
-        "  rill list heuristics --plugin mine.lua\n  rill list actions -m model | grep cat\n",
-        take_option,
-        take_argument,
-        &l,
-        NULL};
-    int helped = 0;
-    int code = cli_session_start(&l.session);
-    if (code == CLI_OK) code = cli_session_parse(&l.session, &syntax, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = is_actions(&l) ? print_actions(&l) : print_kinds(&l);
-    cli_session_end(&l.session);
-    return code;
+    list *l = command;
+    return is_actions(l) ? print_actions(l) : print_kinds(l);
 }
+
+const cli_command cli_list = {
+    .name = "list",
+    .summary = "list domains, methods, options and so on, and the actions of a model",
+    .usage = "rill list [KIND] [--plugin FILE]\n       rill list actions -m DIR [options]",
+    .about = "List what can be named on a command line. NAME:ARGS shows how arguments are\n"
+             "written.\n"
+             "KIND: domains, methods, heuristics, scorers, schedulers, metrics, settings,\n"
+             "likes, outputs or options; without it, all of them. Each action of a model is a\n"
+             "line \"NUMBER<TAB>NAME\", in which a tab is \\t, a newline \\n, a backslash \\\\.",
+    .groups = {{"Options", cli_naming_options}},
+    .epilogue = "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"
+                "  rill list heuristics --plugin mine.lua\n  rill list actions -m model | grep cat\n",
+    .take_argument = take_argument,
+    .size = sizeof(list),
+    .run = run,
+};

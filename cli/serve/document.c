@@ -56,12 +56,6 @@ piece *document_add(document *d, piece_kind kind, const char *text, size_t lengt
     return p;
 }
 
-const char *document_split_name(document_split split)
-{
-    static const char *const names[] = {NULL, "lines", "sentences", "html"};
-    return names[split];
-}
-
 int32_t document_n_parts(const document *d)
 {
     return d->n_parts;

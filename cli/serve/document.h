@@ -20,9 +20,6 @@ typedef enum document_split {
 
 typedef struct document document;
 
-/* "lines", "sentences" or "html"; NULL for DOCUMENT_UNSPLIT. */
-const char *document_split_name(document_split split);
-
 /* Split a text into parts.
  *   text: [length] UTF-8; invalid UTF-8 becomes a part that the model refuses
  *   language: as for rill_sentences_split()

@@ -219,8 +219,8 @@ rill_status service_submit(service *s, job *j)
     if (!make_keys(s, j)) return RILL_ERR_MEMORY;
     pthread_mutex_lock(&s->lock);
     rill_status status = s->is_draining || s->has_ended ? RILL_ERR_STOPPED : RILL_OK;
-    if (status == RILL_OK && s->counts.waiting + j->n > s->max_waiting &&
-        s->counts.waiting + count_needing_search(s, j) > s->max_waiting)
+    if (status == RILL_OK && s->counts.waiting + j->n > s->options.queue_size &&
+        s->counts.waiting + count_needing_search(s, j) > s->options.queue_size)
         status = RILL_AGAIN;
     if (status == RILL_OK) enqueue(s, j);
     pthread_mutex_unlock(&s->lock);
