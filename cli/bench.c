@@ -548,9 +548,8 @@ static void end(void *command)
     cli_runfile_end(&b->runfile);
 }
 
-static int start(void *command, int argc)
+static int start(void *command)
 {
-    (void)argc;
     ((bench *)command)->repeat = 3;
     return CLI_OK;
 }

@@ -57,12 +57,12 @@ static int put_event(cli_output *out, const char *separator, const json_t *event
     return CLI_OK;
 }
 
-int cli_picture_event(cli_output *out, const json_t *event, int digits)
+static int put_event_line(cli_output *out, const json_t *event, int digits)
 {
     return put_event(out, ",\n", event, digits);
 }
 
-int cli_picture_begin(cli_output *out, const char *title)
+static int begin_page(cli_output *out, const char *title)
 {
     cli_output_printf(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -79,7 +79,7 @@ int cli_picture_begin(cli_output *out, const char *title)
     return code;
 }
 
-void cli_picture_end(cli_output *out)
+static void end_page(cli_output *out)
 {
     cli_output_printf(out, "\n]</script>\n<script>\n");
     for (size_t i = 1; i < cli_picture_n_files; i++)
@@ -91,10 +91,10 @@ void cli_picture_end(cli_output *out)
 int cli_picture_write(cli_output *out, const char *title, const char *kind, json_t *object)
 {
     int code = json_object_set_new(object, "event", json_string(kind)) < 0 ? cli_fail_memory("the page") : CLI_OK;
-    if (code == CLI_OK) code = cli_picture_begin(out, title);
-    if (code == CLI_OK) code = cli_picture_event(out, object, 17);
+    if (code == CLI_OK) code = begin_page(out, title);
+    if (code == CLI_OK) code = put_event_line(out, object, 17);
     if (code == CLI_OK)
-        cli_picture_end(out);
+        end_page(out);
     else
         cli_output_discard(out);
     return code;
@@ -192,13 +192,8 @@ static int count_candidate(trace_page *v, int64_t item)
         v->tally[v->n_tallies - 1].n++;
         return CLI_OK;
     }
-    if (v->n_tallies == v->tally_capacity) {
-        const size_t capacity = 2 * (v->tally_capacity + 32);
-        tally *grown = realloc(v->tally, capacity * sizeof *grown);
-        if (!grown) return cli_fail_memory("the inputs");
-        v->tally = grown;
-        v->tally_capacity = capacity;
-    }
+    if (!cli_grow(&v->tally, &v->tally_capacity, v->n_tallies + 1, sizeof *v->tally))
+        return cli_fail_memory("the inputs");
     v->tally[v->n_tallies++] = (tally){item, 1};
     if (item >= v->n_items) v->n_items = item + 1;
     return CLI_OK;
@@ -271,7 +266,7 @@ static int copy_event(trace_page *v, json_t *event)
         is_kind(event, "admitted"))
         return CLI_OK; /* the timestep of this event is left out */
     if (is_timestep) drop_candidates(v, event);
-    return cli_picture_event(&v->out, event, DIGITS);
+    return put_event_line(&v->out, event, DIGITS);
 }
 
 /* --- the page ----------------------------------------------------------------------------------------------------- */
@@ -288,7 +283,7 @@ static int write_left_out(trace_page *v)
     json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "left_out", "timesteps", (json_int_t)n,
                               "of_timesteps", (json_int_t)v->n_timesteps, "trees", (json_int_t)v->max_trees, "of_trees",
                               (json_int_t)v->n_items);
-    const int code = cli_picture_event(&v->out, event, DIGITS);
+    const int code = put_event_line(&v->out, event, DIGITS);
     json_decref(event);
     return code;
 }
@@ -297,14 +292,14 @@ static int write_page(trace_page *v)
 {
     int code = cli_output_open(&v->out, v->session.ctx, v->output_path, CLI_REPORT);
     if (code != CLI_OK) return code;
-    code = cli_picture_begin(&v->out, v->title);
+    code = begin_page(&v->out, v->title);
     if (code == CLI_OK) code = read_events(v, copy_event);
     if (code == CLI_OK) code = write_left_out(v);
     if (code != CLI_OK) {
         cli_output_discard(&v->out);
         return code;
     }
-    cli_picture_end(&v->out);
+    end_page(&v->out);
     return cli_output_close(&v->out);
 }
 
@@ -317,10 +312,7 @@ static int name_page(trace_page *v, char **name)
     const size_t stem = dot && dot > last ? (size_t)(dot - v->path) : strlen(v->path);
     if (!v->title) v->title = last;
     if (v->output_path) return CLI_OK;
-    *name = malloc(stem + sizeof ".html");
-    if (!*name) return cli_fail_memory("the page's name");
-    memcpy(*name, v->path, stem);
-    memcpy(*name + stem, ".html", sizeof ".html");
+    if (asprintf(name, "%.*s.html", (int)stem, v->path) < 0) return cli_fail_memory("the page's name");
     v->output_path = *name;
     return CLI_OK;
 }
@@ -349,10 +341,9 @@ static int run(void *command)
     return code;
 }
 
-static int start(void *command, int argc)
+static int start(void *command)
 {
     trace_page *v = command;
-    (void)argc;
     v->max_timesteps = TIMESTEPS;
     v->max_trees = -1;
     return CLI_OK;

@@ -375,11 +375,10 @@ static int run(void *command)
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 /* Register the tables of this command before the plugins, so that everything after builtin_mark belongs to plugins. */
-static int start(void *command, int argc)
+static int start(void *command)
 {
     check *c = command;
     rill_context *ctx = c->session.ctx;
-    (void)argc;
     c->seed = 1;
     if (rill_register_domain(ctx, &cli_check_problem) < 0 || cli_check_rescore_register(&c->rescore, ctx) < 0 ||
         cli_check_instance_register(&c->instance, ctx) < 0)

@@ -37,6 +37,10 @@ int cli_fail_memory(const char *what);
 /* Flush stdout. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. */
 int cli_flush_stdout(void);
 
+/* Grow an array of `*capacity` elements of `size` bytes to at least `need` elements. `block`: address of the pointer to its memory, of
+ * malloc(). 0: out of memory, and nothing is changed. */
+int cli_grow(void *block, size_t *capacity, size_t need, size_t size);
+
 /* Seconds of a monotonic clock. */
 double cli_now(void);
 

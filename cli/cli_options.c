@@ -40,7 +40,8 @@ static int shares_name(const cli_option *a, const cli_option *b)
     return 0;
 }
 
-const cli_option *cli_group_options(const cli_group *group, const cli_option_rows *rows)
+/* The options of a group. rows: may be NULL. */
+static const cli_option *group_options(const cli_group *group, const cli_option_rows *rows)
 {
     static const cli_option none[] = {{.name = NULL}};
     const cli_option *options = group->rows && rows ? rows->table[group->rows] : group->options;
@@ -69,7 +70,7 @@ static const cli_option *find(const parser *p, const char *name, size_t length, 
     char word[64];
     snprintf(word, sizeof word, "%.*s", letter ? 1 : (int)length, letter ? &letter : name);
     for (const cli_group *g = p->command->groups; g->title; g++)
-        for (const cli_option *o = cli_group_options(g, p->rows); o->name; o++)
+        for (const cli_option *o = group_options(g, p->rows); o->name; o++)
             if ((letter && o->letter == letter) || is_called(o, word)) return o;
     return NULL;
 }
@@ -107,7 +108,7 @@ static int refuse_unknown_option(const parser *p, const char *name, size_t lengt
     if (foreign_option(word)) return cli_fail("unknown option --%s: %s", word, foreign_option(word));
     rill_option_nearer(&(rill_option){.name = "help"}, word, &near);
     for (const cli_group *g = p->command->groups; g->title; g++)
-        for (const cli_option *o = cli_group_options(g, p->rows); o->name; o++)
+        for (const cli_option *o = group_options(g, p->rows); o->name; o++)
             if (!o->refused) rill_option_nearer(&(rill_option){.name = o->name, .aliases = o->aliases}, word, &near);
     if (near.name[0]) return cli_fail("unknown option --%s; did you mean --%s?", word, near.name);
     return cli_fail("unknown option --%s; --help lists all options", word);
@@ -337,7 +338,7 @@ static void print_groups(const parser *p, const char *names)
 {
     for (const cli_group *g = p->command->groups; g->title; g++) {
         int n_printed = 0;
-        for (const cli_option *o = cli_group_options(g, p->rows); o->name; o++) {
+        for (const cli_option *o = group_options(g, p->rows); o->name; o++) {
             if (o->refused || (names && !has_word(names, o->name))) continue;
             if (n_printed++ == 0) cli_print("\n%s:\n", g->title);
             print_option(o, names != NULL);
@@ -502,10 +503,10 @@ int cli_option_rows_check(const cli_command *command, const cli_option_rows *row
     const cli_group *domains = command->groups;
     while (domains->title && domains->rows != CLI_ROWS_DOMAINS) domains++;
     if (!domains->title) return CLI_OK;
-    for (const cli_option *row = cli_group_options(domains, rows); row->name; row++) {
+    for (const cli_option *row = group_options(domains, rows); row->name; row++) {
         int is_hidden = shares_name(&help, row);
         for (const cli_group *g = command->groups; g->title; g++)
-            for (const cli_option *own = cli_group_options(g, rows); g != domains && own->name; own++)
+            for (const cli_option *own = group_options(g, rows); g != domains && own->name; own++)
                 is_hidden |= shares_name(own, row);
         if (is_hidden)
             return cli_fail("domain %s: its option --%s has the name of an option of the command: rename it",

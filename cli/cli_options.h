@@ -96,18 +96,15 @@ typedef struct cli_command {
     const char *argument;
     size_t argument_member;
     int (*take_argument)(void *command, const char *value);
-    size_t size;                           /* bytes of the command's struct, which is zeroed */
-    int (*start)(void *command, int argc); /* before the options are parsed; NULL: nothing */
-    int (*run)(void *command);             /* each returns an exit code, after a message if it is not CLI_OK */
-    void (*end)(void *command);            /* also after a failure; NULL: nothing */
-    int (*main)(int argc, char **argv);    /* runs in place of all these: the command parses its arguments itself */
+    size_t size;                        /* bytes of the command's struct, which is zeroed */
+    int (*start)(void *command);        /* before the options are parsed; NULL: nothing */
+    int (*run)(void *command);          /* each returns an exit code, after a message if it is not CLI_OK */
+    void (*end)(void *command);         /* also after a failure; NULL: nothing */
+    int (*main)(int argc, char **argv); /* runs in place of all these: the command parses its arguments itself */
 } cli_command;
 
 extern const cli_command cli_bench, cli_check, cli_decode, cli_eval, cli_evidence, cli_info, cli_list, cli_run,
     cli_score, cli_serve, cli_trace_command, cli_trie, cli_tune;
-
-/* The options of a group; NULL: `rows` is NULL. */
-const cli_option *cli_group_options(const cli_group *group, const cli_option_rows *rows);
 
 /* Refuse a domain's option that has the name of an option of the command, since it could not be set. CLI_OK or CLI_FAILED. */
 int cli_option_rows_check(const cli_command *command, const cli_option_rows *rows);

@@ -131,16 +131,20 @@ static rill_status take_output(given_outputs *given, const char *line, size_t le
 /* Copy the input text, since further lines of an n-best list may have the same input. */
 static rill_status keep_line(given_outputs *given, const char *text, size_t length)
 {
-    if (length >= given->capacity) {
-        char *line = realloc(given->line, 2 * length + 64);
-        if (!line) return rill_fail_memory(given->ctx, 2 * length + 64, "an input");
-        given->line = line;
-        given->capacity = 2 * length + 64;
-    }
+    if (!cli_grow(&given->line, &given->capacity, length + 1, 1))
+        return rill_fail_memory(given->ctx, 2 * length, "an input");
     memcpy(given->line, text, length);
     given->line[length] = '\0';
     given->length = length;
     return RILL_OK;
+}
+
+/* Count an input that was read, and whether the one before it had no output. */
+static void count_input(given_outputs *given)
+{
+    given->without += given->n_read > 0 && !given->used;
+    given->used = 0;
+    given->n_read++;
 }
 
 /* Read inputs up to the input of given->waiting, the output that was read last. */
@@ -156,9 +160,7 @@ static rill_status reach_input(given_outputs *given, int may_block, const char *
         }
         if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
         given->line_status = status;
-        given->without += given->n_read > 0 && !given->used;
-        given->used = 0;
-        given->n_read++;
+        count_input(given);
         const rill_status kept = keep_line(given, text, length);
         if (kept < 0) return kept;
     }
@@ -172,12 +174,8 @@ static rill_status read_rest(given_outputs *given, int may_block)
     const char *text;
     size_t length;
     rill_status status;
-    while ((status = cli_input_read(&given->inputs, may_block, &text, &length)) == RILL_OK ||
-           status == RILL_ERR_INPUT) {
-        given->without += given->n_read == 0 || given->used ? 0 : 1;
-        given->used = 0;
-        given->n_read++;
-    }
+    while ((status = cli_input_read(&given->inputs, may_block, &text, &length)) == RILL_OK || status == RILL_ERR_INPUT)
+        count_input(given);
     if (status != RILL_END_OF_INPUT) return status;
     given->without += given->n_read > 0 && !given->used;
     given->used = 1; /* a second call must not count it again */
@@ -282,13 +280,6 @@ static void limit_length(score *s, const given_pair *pair, rill_request *request
     request->settings = &s->settings;
 }
 
-static rill_status fail_request(rill_request *request, const char *message)
-{
-    request->text = message;
-    request->length = strlen(message);
-    return RILL_ERR_INPUT;
-}
-
 static rill_status read_request(void *user, int may_block, rill_request *request)
 {
     score *s = user;
@@ -298,7 +289,7 @@ static rill_status read_request(void *user, int may_block, rill_request *request
     request->user = pair;
     if (status != RILL_OK) return status;
     if (pair->truncated && !s->extras.has_ids)
-        return fail_request(request, "the output is truncated: use --ids to score an output without an end");
+        return cli_refuse_input(request, "the output is truncated: use --ids to score an output without an end");
     cli_placeholders_count(&s->placeholders, request->text, request->length, pair->text, strlen(pair->text));
     rill_text_reset(&s->arguments);
     status = rill_text_printf(&s->arguments, "%s %s", s->extras.has_ids ? "ids" : "text", pair->text);
@@ -369,6 +360,7 @@ static int prepare(score *s)
 {
     cli_session *session = &s->session;
     int code = cli_session_prepare(session);
+    s->arguments.ctx = session->ctx;
     if (code == CLI_OK) code = make_search_config(s);
     if (code == CLI_OK) code = check_files(s);
     if (code == CLI_OK) code = open_given(&s->given, session->ctx, s->input_path, s->outputs_path);
@@ -410,19 +402,10 @@ static int run(void *command)
     return code;
 }
 
-static int start(void *command, int argc)
-{
-    score *s = command;
-    (void)argc;
-    s->given.inputs.fd = s->given.outputs.fd = -1;
-    s->arguments.ctx = s->session.ctx;
-    return CLI_OK;
-}
-
 static void end(void *command)
 {
     score *s = command;
-    rill_text_clear(&s->arguments);
+    if (s->arguments.ctx) rill_text_clear(&s->arguments);
     rill_search_config_free(s->search_config);
     close_given(&s->given);
     free(s->scorers);
@@ -462,7 +445,6 @@ const cli_command cli_score = {
     .main_options =
         "input outputs output ids model threads batch-size length-penalty word-scores weights device source-lang target-lang",
     .size = sizeof(score),
-    .start = start,
     .run = run,
     .end = end,
 };

@@ -18,7 +18,7 @@ typedef struct trie {
     cli_input input;
     rill_trie *set;
     int32_t *action; /* [action_capacity] actions of the current line */
-    int32_t action_capacity;
+    size_t action_capacity;
     int64_t n_failed;
     cli_output output;
 } trie;
@@ -33,12 +33,8 @@ static const cli_option options[] = {
 
 static int grow_actions(trie *t, int32_t need)
 {
-    if (need <= t->action_capacity) return CLI_OK;
-    int32_t *action = realloc(t->action, 2 * (size_t)need * sizeof *action);
-    if (!action) return cli_fail_memory("a sequence");
-    t->action = action;
-    t->action_capacity = 2 * need;
-    return CLI_OK;
+    return cli_grow(&t->action, &t->action_capacity, (size_t)need, sizeof *t->action) ? CLI_OK
+                                                                                      : cli_fail_memory("a sequence");
 }
 
 /* Read the ids of a line. *n < 0 after a message about a bad line. */
@@ -69,10 +65,11 @@ static int read_text(trie *t, const char *text, size_t length, int32_t *n)
 {
     rill_context *ctx = t->session.ctx;
     const rill_domain_info *info = rill_model_info(t->session.model);
-    rill_status status = rill_model_tokenize(t->session.model, ctx, text, length, t->action, t->action_capacity, n);
-    if (status == RILL_OK && *n + 1 > t->action_capacity) {
+    rill_status status = rill_model_tokenize(t->session.model, ctx, text, length, t->action,
+                                             (int32_t)t->action_capacity, n);
+    if (status == RILL_OK && (size_t)*n + 1 > t->action_capacity) {
         if (grow_actions(t, *n + 1) != CLI_OK) return CLI_FAILED;
-        status = rill_model_tokenize(t->session.model, ctx, text, length, t->action, t->action_capacity, n);
+        status = rill_model_tokenize(t->session.model, ctx, text, length, t->action, (int32_t)t->action_capacity, n);
     }
     if (status == RILL_ERR_INPUT) {
         cli_message("line %" PRId64 ": %s", t->input.lines, rill_error(ctx));
@@ -116,11 +113,6 @@ static int add_lines(trie *t)
     return code;
 }
 
-static rill_status write_output(void *user, const void *bytes, size_t n)
-{
-    return cli_output_write(user, bytes, n) ? RILL_ERR_IO : RILL_OK;
-}
-
 static int run(void *command)
 {
     trie *t = command;
@@ -138,7 +130,7 @@ static int run(void *command)
     if (code == CLI_OK) code = add_lines(t);
     if (code == CLI_OK) code = cli_output_open(&t->output, ctx, t->output_path, CLI_REPORT);
     if (code != CLI_OK) return code;
-    const rill_status status = rill_trie_write(t->set, write_output, &t->output);
+    const rill_status status = rill_trie_write(t->set, cli_output_bytes, &t->output);
     if (status < 0 && !t->output.error) {
         cli_fail_context(ctx);
         t->output.is_begun = 0; /* discard the incomplete file */
@@ -147,13 +139,6 @@ static int run(void *command)
     const int closed = cli_output_close(&t->output);
     if (closed != CLI_OK) return closed;
     return code == CLI_OK && t->n_failed ? CLI_SOME_FAILED : code;
-}
-
-static int start(void *command, int argc)
-{
-    (void)argc;
-    ((trie *)command)->input.fd = -1;
-    return CLI_OK;
 }
 
 static void end(void *command)
@@ -182,7 +167,6 @@ const cli_command cli_trie = {
     .argument = "file of sequences",
     .argument_member = offsetof(trie, input_path),
     .size = sizeof(trie),
-    .start = start,
     .run = run,
     .end = end,
 };

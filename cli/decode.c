@@ -273,10 +273,7 @@ static int open_outputs(decode *d)
  * need no special case. */
 static cli_output_format choose_format(const decode *d)
 {
-    const rill_option_source *file = d->session.run_file;
-    if (rill_option_source_get(d->session.command_line, "n-best") || (file && rill_option_source_get(file, "n-best")) ||
-        d->search_config->resolved->n_best > 1)
-        return CLI_FORMAT_NBEST;
+    if (cli_session_option(&d->session, "n-best") || d->search_config->resolved->n_best > 1) return CLI_FORMAT_NBEST;
     return d->search_config->resolved->unordered ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
 }
 
@@ -352,14 +349,11 @@ static int is_large_input(const decode *d)
 /* An option that needs inputs to be decoded whole; NULL: none. */
 static const char *unsplittable_option(const decode *d)
 {
-    static const char *const rows[] = {"ids", "alignment", "unknown-names", "word-scores"};
     static const char *const names[] = {"--ids", "--alignment", "--unknown-names", "--word-scores"};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (cli_session_option_is_on(&d->session, rows[i])) return names[i];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (cli_session_option_is_on(&d->session, names[i] + 2)) return names[i];
     if (d->constraints_path) return "--constraints";
-    if (rill_option_source_get(d->session.command_line, "like") ||
-        (d->session.run_file && rill_option_source_get(d->session.run_file, "like")))
-        return "--like";
+    if (cli_session_option(&d->session, "like")) return "--like";
     return d->search_config->setup->n_scorers > 0 ? "a scorer" : NULL;
 }
 
@@ -516,10 +510,10 @@ static int run(void *command)
     return code == CLI_OK ? decode_all(d) : code;
 }
 
-static int start(void *command, int argc)
+static int start(void *command)
 {
     decode *d = command;
-    d->inputs = calloc((size_t)argc + 1, sizeof *d->inputs);
+    d->inputs = calloc((size_t)d->session.argc + 1, sizeof *d->inputs);
     d->session.erase_progress = erase_progress;
     d->session.message_user = &d->progress;
     d->split.read = read_request;

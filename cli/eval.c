@@ -268,13 +268,6 @@ static int run(void *command)
     return code == CLI_OK ? report(e) : code;
 }
 
-static int start(void *command, int argc)
-{
-    (void)argc;
-    ((eval *)command)->input.fd = -1;
-    return CLI_OK;
-}
-
 static void end(void *command)
 {
     eval *e = command;
@@ -315,7 +308,6 @@ const cli_command cli_eval = {
     .argument = "file of hypotheses",
     .argument_member = offsetof(eval, hypotheses_path),
     .size = sizeof(eval),
-    .start = start,
     .run = run,
     .end = end,
 };

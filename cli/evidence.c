@@ -84,13 +84,8 @@ static int check_line(evidence *e, rill_status status)
 
 static int reserve(evidence *e, size_t n)
 {
-    if (e->n_actions + n <= e->capacity) return CLI_OK;
-    const size_t capacity = 2 * (e->n_actions + n);
-    int32_t *more = realloc(e->action, capacity * sizeof *more);
-    if (!more) return cli_fail_memory("actions");
-    e->action = more;
-    e->capacity = capacity;
-    return CLI_OK;
+    return cli_grow(&e->action, &e->capacity, e->n_actions + n, sizeof *e->action) ? CLI_OK
+                                                                                   : cli_fail_memory("actions");
 }
 
 /* Read action ids. */
@@ -147,13 +142,7 @@ static int take_entry(evidence *e, const cli_nbest *line)
 
 static int add_arc(evidence *e, const arc *new)
 {
-    if (e->n_arcs == e->arcs_room) {
-        const size_t capacity = 2 * e->arcs_room + 64;
-        arc *more = realloc(e->arc, capacity * sizeof *more);
-        if (!more) return cli_fail_memory("a lattice");
-        e->arc = more;
-        e->arcs_room = capacity;
-    }
+    if (!cli_grow(&e->arc, &e->arcs_room, e->n_arcs + 1, sizeof *e->arc)) return cli_fail_memory("a lattice");
     e->arc[e->n_arcs++] = *new;
     e->n_actions += (size_t) new->n;
     e->entries++;
@@ -305,11 +294,6 @@ static const cli_option options[] = {
     {.name = NULL},
 };
 
-static rill_status write_bytes(void *user, const void *bytes, size_t n)
-{
-    return cli_output_write(user, bytes, n) ? RILL_ERR_IO : RILL_OK;
-}
-
 static int prepare(evidence *e)
 {
     const cli_field scale = {e->scale_text, e->scale_text ? strlen(e->scale_text) : 0};
@@ -326,7 +310,7 @@ static int prepare(evidence *e)
     e->kind.struct_size = sizeof e->kind;
     rill_status status = rill_evidence_kind_for_model(&e->kind, ctx, e->session.model);
     if (status >= 0) status = rill_ngrams_create(&e->ngrams, ctx, &e->kind);
-    if (status >= 0) status = rill_evidence_writer_create(&e->writer, ctx, &e->kind, write_bytes, &e->output);
+    if (status >= 0) status = rill_evidence_writer_create(&e->writer, ctx, &e->kind, cli_output_bytes, &e->output);
     return cli_exit_code(ctx, status);
 }
 
@@ -346,11 +330,10 @@ static int run(void *command)
     return code == CLI_OK && e->bad > 0 ? CLI_SOME_FAILED : code;
 }
 
-static int start(void *command, int argc)
+static int start(void *command)
 {
     evidence *e = command;
-    (void)argc;
-    e->input.fd = e->id = -1;
+    e->id = -1;
     e->scale = 1;
     return CLI_OK;
 }

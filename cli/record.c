@@ -90,10 +90,7 @@ static rill_status fail_record(cli_records *r, rill_request *request, const char
 {
     rill_text_reset(&r->text);
     const rill_status status = rill_text_printf(&r->text, format, what);
-    if (status < 0) return status;
-    request->text = r->text.data;
-    request->length = r->text.length;
-    return RILL_ERR_INPUT;
+    return status < 0 ? status : cli_refuse_input(request, r->text.data);
 }
 
 static rill_status take_column(cli_records *r, rill_request *request)
@@ -301,7 +298,7 @@ rill_status cli_records_take(cli_records *r, rill_status status, rill_request *r
 static void put_cell(cli_output *out, const char *text, size_t length)
 {
     cli_output_write(out, "\t", 1);
-    cli_output_cell(out, text, length);
+    cli_output_text(out, text, length, CLI_CELL);
 }
 
 static void put_row(cli_output *out, cli_output_format line_format, const cli_extras *extras, const cli_record *record,
@@ -359,7 +356,7 @@ static int put_object(const cli_records *r, cli_output *out, const cli_extras *e
     }
     cli_output_write(out, record->line, record->length);
     if (record->length) cli_output_write(out, ", ", 2);
-    cli_output_json(out, text + (record->length > 0), strlen(text) - (record->length > 0));
+    cli_output_text(out, text + (record->length > 0), strlen(text) - (record->length > 0), CLI_JSON);
     free(text);
     return cli_output_write(out, "\n", 1);
 }
@@ -414,13 +411,6 @@ void cli_constraints_close(cli_constraints *c)
     c->reader = NULL;
 }
 
-static rill_status fail_input(rill_request *request, const char *message)
-{
-    request->text = message;
-    request->length = strlen(message);
-    return RILL_ERR_INPUT;
-}
-
 rill_status cli_constraints_wait(cli_constraints *c, int may_block)
 {
     if (!c->has_line) c->status = cli_input_read(&c->input, may_block, &c->line, &c->length);
@@ -433,9 +423,10 @@ rill_status cli_constraints_apply(cli_constraints *c, rill_context *ctx, rill_st
     if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
     c->has_line = 0;
     if (status < 0) return status;
-    if (c->status == RILL_END_OF_INPUT) return fail_input(request, "the --constraints file has no line for this input");
-    if (c->status == RILL_ERR_INPUT) return fail_input(request, c->line);
+    if (c->status == RILL_END_OF_INPUT)
+        return cli_refuse_input(request, "the --constraints file has no line for this input");
+    if (c->status == RILL_ERR_INPUT) return cli_refuse_input(request, c->line);
     if (c->status < 0) return c->status;
     status = rill_constraints_read(c->reader, c->line, c->length, &request->scorers);
-    return status == RILL_ERR_INPUT ? fail_input(request, rill_error(ctx)) : status;
+    return status == RILL_ERR_INPUT ? cli_refuse_input(request, rill_error(ctx)) : status;
 }

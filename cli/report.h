@@ -20,6 +20,7 @@
 typedef struct cli_profile {
     rill_op_profile *op; /* [n] */
     int n;
+    size_t capacity;
     rill_limits limits;
 } cli_profile;
 
@@ -86,9 +87,6 @@ void cli_report_warn(const cli_report *report, int summary);
 
 /* The object of --stats: a new reference, NULL when out of memory. */
 json_t *cli_report_json(const cli_report *report);
-
-/* A JSON string from UTF-8; invalid bytes become U+FFFD. */
-json_t *cli_json_text(const char *text, size_t length);
 
 /* Write `value` and a newline. Takes the reference to `value`; NULL means out of memory. CLI_OK or CLI_FAILED after a message. */
 int cli_json_write(cli_output *output, json_t *value);

@@ -160,8 +160,9 @@ int cli_command_run(const cli_command *command, int argc, char **argv)
     cli_session *session = calloc(1, command->size);
     if (!session) return cli_fail_memory("the command");
     session->command = command;
+    session->argc = argc;
     int code = cli_session_start(session);
-    if (code == CLI_OK && command->start) code = command->start(session, argc);
+    if (code == CLI_OK && command->start) code = command->start(session);
     if (code == CLI_OK) code = cli_session_parse(session, argc, argv, &helped);
     if (code == CLI_OK && !helped) code = command->run(session);
     if (command->end) command->end(session);
@@ -357,6 +358,43 @@ static rill_status take_values(cli_session *session, const rill_domain *domain)
     return status;
 }
 
+/* Resolve the device `auto` once. The model is then opened on the device that was found. */
+static const char *find_device(const cli_session *session)
+{
+    const char *weights = rill_open_option(&session->open, "weights");
+    const rill_device_options options = {.struct_size = sizeof options,
+                                         .name = "auto",
+                                         .fast = rill_open_switch(&session->open, "fast"),
+                                         .int8 = weights && strcmp(weights, "int8") == 0};
+    rill_device *found = NULL;
+    if (rill_device_open(&found, session->ctx, &options) != RILL_OK) return "auto";
+    const char *name = strncmp(rill_device_name(found), "cpu", 3) == 0 ? "cpu" : "cuda";
+    rill_device_close(found);
+    return name;
+}
+
+/* Number of workers: the number on the command line, otherwise 1, or one per available processor if the input is large, workers can
+ * share the model and nothing else prevents it. 0: one worker per device other than the CPU. If the number depends on the device
+ * `auto`, the device is resolved and stored in the session. */
+static int count_workers(cli_session *session, const rill_domain *domain)
+{
+    if (session->workers) return session->workers;
+    rill_pair *device = NULL;
+    for (int32_t i = 0; i < session->open.n_values; i++)
+        if (!strcmp(session->values[i].name, "device")) device = &session->values[i];
+    const int is_auto = device && strcmp(device->value, "auto") == 0;
+    if (device && session->n_scripts && strchr(device->value, ','))
+        cli_message(
+            "device: a script's functions use one worker and the first device: with --workers N each worker loads "
+            "the script");
+    if (device && !is_auto && strcmp(device->value, "cpu") != 0) return session->n_scripts ? 1 : 0;
+    /* Use one worker if --threads was given, or if scripts are loaded: a script may count, print or store what it sees. */
+    if (!session->is_large_input || session->has_threads_option || session->n_scripts) return 1;
+    if (!domain || !rill_domain_has_runners(domain)) return 1;
+    if (is_auto) device->value = find_device(session);
+    return is_auto && strcmp(device->value, "cuda") == 0 ? 0 : rill_processors();
+}
+
 int cli_session_open(cli_session *session)
 {
     const char *name = cli_session_domain(session);
@@ -366,7 +404,7 @@ int cli_session_open(cli_session *session)
     session->open.ensemble = session->ensemble;
     if (take_values(session, domain) < 0) return cli_fail_context(session->ctx);
     const rill_workers_options workers_options = {.struct_size = sizeof workers_options,
-                                                  .workers = cli_workers_count(session, domain),
+                                                  .workers = count_workers(session, domain),
                                                   .shared = &session->builtin_mark,
                                                   .prepare = prepare_worker,
                                                   .user = session};
@@ -399,40 +437,6 @@ void cli_session_end(cli_session *session)
 }
 
 /* --- workers ----------------------------------------------------------------------------------------------------------- */
-
-/* Resolve the device `auto` once. The model is then opened on the device that was found. */
-static const char *find_device(const cli_session *session)
-{
-    const char *weights = rill_open_option(&session->open, "weights");
-    const rill_device_options options = {.struct_size = sizeof options,
-                                         .name = "auto",
-                                         .fast = rill_open_switch(&session->open, "fast"),
-                                         .int8 = weights && strcmp(weights, "int8") == 0};
-    rill_device *found = NULL;
-    if (rill_device_open(&found, session->ctx, &options) != RILL_OK) return "auto";
-    const char *name = strncmp(rill_device_name(found), "cpu", 3) == 0 ? "cpu" : "cuda";
-    rill_device_close(found);
-    return name;
-}
-
-int cli_workers_count(cli_session *session, const rill_domain *domain)
-{
-    if (session->workers) return session->workers;
-    rill_pair *device = NULL;
-    for (int32_t i = 0; i < session->open.n_values; i++)
-        if (!strcmp(session->values[i].name, "device")) device = &session->values[i];
-    const int is_auto = device && strcmp(device->value, "auto") == 0;
-    if (device && session->n_scripts && strchr(device->value, ','))
-        cli_message(
-            "device: a script's functions use one worker and the first device: with --workers N each worker loads "
-            "the script");
-    if (device && !is_auto && strcmp(device->value, "cpu") != 0) return session->n_scripts ? 1 : 0;
-    /* Use one worker if --threads was given, or if scripts are loaded: a script may count, print or store what it sees. */
-    if (!session->is_large_input || session->has_threads_option || session->n_scripts) return 1;
-    if (!domain || !rill_domain_has_runners(domain)) return 1;
-    if (is_auto) device->value = find_device(session);
-    return is_auto && strcmp(device->value, "cuda") == 0 ? 0 : rill_processors();
-}
 
 /* Name of a heuristic, scorer, scheduler or option function that only the script in the session's context has; NULL: none. */
 static const char *script_only_name(cli_session *session, const rill_engine_setup *setup)
@@ -487,10 +491,12 @@ rill_status cli_workers_begin(cli_session *session, const rill_search_config *se
     worker_setup *own = calloc((size_t)n, sizeof *own);
     rill_status status = setups && own ? RILL_OK : rill_fail_memory(session->ctx, sizeof *own, "workers");
     for (int32_t w = 0; status == RILL_OK && w < n; w++) {
-        if (n > 1) status = fill_worker_setup(session, search_config, setup, w, &own[w]);
+        if (n > 1 && search_config) status = fill_worker_setup(session, search_config, setup, w, &own[w]);
         setups[w] = own[w].search_config ? &own[w].setup : setup;
     }
-    const char *name = status == RILL_OK && n > 1 && !own[0].search_config ? script_only_name(session, setup) : NULL;
+    const char *name = status == RILL_OK && n > 1 && search_config && !own[0].search_config
+                           ? script_only_name(session, setup)
+                           : NULL;
     if (name)
         status = rill_fail(session->ctx, RILL_ERR_OPTION,
                            "%s is a function of the script, which runs on one thread: set --workers 1", name);

@@ -13,6 +13,7 @@ enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16, CLI_SCRIPTS_MAX = 64 };
 /* Options for model and search: the beginning of every command's struct. Strings point into argv. */
 typedef struct cli_session {
     const cli_command *command; /* set before cli_session_start(); NULL: no command */
+    int argc;
     rill_context *ctx;
     rill_workers *worker_pool;        /* one or more workers, which share the model */
     rill_model *model;                /* owned by the workers */
@@ -87,12 +88,7 @@ void cli_session_end(cli_session *session);
  * A Lua state belongs to one thread, so each worker's context loads the scripts of the command line again, and the run file too. The
  * run file may set functions as search options, so each worker's engine is made from its own copy. */
 
-/* Number of workers: the number on the command line, otherwise 1, or one per available processor if the input is large, workers can
- * share the model and nothing else prevents it. 0: one worker per device other than the CPU. If the number depends on the device
- * `auto`, the device is resolved and stored in the session. */
-int cli_workers_count(cli_session *session, const rill_domain *domain);
-
-/* Call rill_workers_begin() with the setup of the search config. The caller may have changed its settings, but not its
+/* Call rill_workers_begin() with the setup of the search config; NULL: the setup has no functions of a script. The caller may have changed its settings, but not its
  * heuristics, scorers, scheduler or budget function. RILL_OK · a negative status, with the error in the session's context */
 rill_status cli_workers_begin(cli_session *session, const rill_search_config *search_config,
                               const rill_engine_setup *setup);

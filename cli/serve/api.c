@@ -184,10 +184,7 @@ static int show_metrics(api_request *r)
 
 /* --- the description --------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name, *text;
-    size_t length;
-} embedded[] = {
+static const cli_picture_file embedded[] = {
 #include "openapi_json.h"
 };
 

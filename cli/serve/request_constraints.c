@@ -11,16 +11,12 @@
 
 /* --- constraints -------------------------------------------------------------------------------------------------- */
 
-static const char PART_SEPARATOR[] = " ||| ";
-
 /* Append a part to an input's line of constraints. 0: out of memory. */
 static int add_part(job_input *input, const char *name, const char *text)
 {
     const char *old_line = input->constraints ? input->constraints : "";
-    const size_t size = strlen(old_line) + sizeof PART_SEPARATOR + strlen(name) + strlen(text) + 1;
-    char *line = malloc(size);
-    if (!line) return 0;
-    snprintf(line, size, "%s%s%s%s", old_line, *old_line ? PART_SEPARATOR : "", name, text);
+    char *line;
+    if (asprintf(&line, "%s%s%s%s", old_line, *old_line ? " ||| " : "", name, text) < 0) return 0;
     free(input->constraints);
     input->constraints = line;
     return 1;

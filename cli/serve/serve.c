@@ -83,9 +83,8 @@ static const cli_option server_rows[] = {
     {.name = NULL},
 };
 
-static int set_defaults(void *command, int argc)
+static int set_defaults(void *command)
 {
-    (void)argc;
     ((service *)command)->options = (serve_options){.host = "127.0.0.1",
                                                     .port = 8190,
                                                     .queue_size = 10000,

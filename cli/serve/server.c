@@ -284,13 +284,7 @@ static int check_head(exchange *x, const char *method, const char *path, const c
 static int take_bytes(exchange *x, const char *bytes, size_t n)
 {
     if (x->body_length + n > (size_t)x->server->options.max_body_bytes) return 0;
-    if (x->body_length + n + 1 > x->body_capacity) {
-        const size_t capacity = 2 * (x->body_length + n) + 1;
-        char *more = realloc(x->body, capacity);
-        if (!more) return 0;
-        x->body = more;
-        x->body_capacity = capacity;
-    }
+    if (!cli_grow(&x->body, &x->body_capacity, x->body_length + n + 1, 1)) return 0;
     memcpy(x->body + x->body_length, bytes, n);
     x->body_length += n;
     x->body[x->body_length] = '\0';

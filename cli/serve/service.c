@@ -89,7 +89,7 @@ int service_open(service **out, const cli_command *command, char *name, int argc
     s->name = name;
     s->session.command = command;
     int code = cli_session_start(&s->session);
-    if (code == CLI_OK) code = command->start(s, argc);
+    if (code == CLI_OK) code = command->start(s);
     if (code == CLI_OK) code = cli_session_parse(&s->session, argc, argv, helped);
     if (code == CLI_OK && !*helped) code = prepare(s);
     if (code == CLI_OK && !*helped)
