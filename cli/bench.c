@@ -57,14 +57,6 @@ typedef struct bench {
     cli_output json, plot;
 } bench;
 
-/* Compute the median of n run times, and half their range as a fraction of the median. */
-void bench_summarise(const double *seconds, int n, double *median, double *spread);
-
-/* Print the table on stdout. CLI_OK, or another exit code after a message. */
-int bench_print(const bench *b);
-/* Write --json and --plot, and close them. CLI_OK, or another exit code after a message. */
-int bench_write(bench *b);
-
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
 static int method_status(const bench *b, const bench_method *m, rill_status status)
@@ -75,15 +67,11 @@ static int method_status(const bench *b, const bench_method *m, rill_status stat
 
 static void show_method(const bench *b, const bench_method *m, int round)
 {
-    if (b->quiet || !isatty(STDERR_FILENO)) return;
+    if (b->quiet) return;
     if (round < 0)
-        fputs("\rtrying ", stderr);
+        cli_status_line("trying %s", m->label);
     else
-        fprintf(stderr, "\rrun %d of %d: ", round + 1, b->repeat);
-    cli_terminal_write(stderr, m->label, strlen(m->label));
-    fputs("\033[K", stderr);
-    fflush(stderr);
-    cli_interrupt_set_line_drawn(1);
+        cli_status_line("run %d of %d: %s", round + 1, b->repeat, m->label);
 }
 
 static void keep_min(double *min, double seconds)
@@ -128,8 +116,7 @@ static int run_all(bench *b)
         m->rows = untimed.rows;
     }
     if (code == CLI_OK) code = run_timed(b);
-    if (!b->quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
-    cli_interrupt_set_line_drawn(0);
+    if (!b->quiet) cli_status_erase(NULL);
     return code;
 }
 
@@ -226,13 +213,13 @@ static int parse_methods(bench *b)
 
 static int check_files(const bench *b)
 {
-    cli_file files[7] = {{"input", b->input_path ? b->input_path : b->tsv_path, 0}};
-    int n = 1;
-    if (!cli_json_replaces_table(b->json_path)) files[n++] = (cli_file){"the table", NULL, 1};
-    if (b->runfile.path) files[n++] = (cli_file){"the configuration", b->runfile.path, 0};
-    if (b->references_path) files[n++] = (cli_file){"--refs", b->references_path, 0};
-    if (b->json_path) files[n++] = (cli_file){"--json", b->json_path, 1};
-    if (b->plot_path) files[n++] = (cli_file){"--plot", b->plot_path, 1};
+    const cli_file files[] = {{"input", b->input_path ? b->input_path : b->tsv_path, 0},
+                              {"the table", cli_json_replaces_table(b->json_path) ? NULL : "-", 1},
+                              {"the configuration", b->runfile.path, 0},
+                              {"--refs", b->references_path, 0},
+                              {"--json", b->json_path, 1},
+                              {"--plot", b->plot_path, 1},
+                              {NULL, NULL, 0}};
     return cli_files_check(files);
 }
 
@@ -288,148 +275,12 @@ static int prepare(bench *b)
         b->input_path = b->runfile.config->input;
         b->references_path = cli_value_or(b->references_path, b->runfile.config->references);
     }
-    if (code == CLI_OK) code = cli_session_configure(&b->session);
-    if (code == CLI_OK) cli_session_limit_threads(&b->session);
-    const char *domain = code == CLI_OK ? cli_session_domain(&b->session) : NULL;
-    if (!domain) return CLI_FAILED;
-    code = load_data(b);
+    if (code == CLI_OK) code = cli_session_prepare(&b->session);
+    if (code == CLI_OK) code = load_data(b);
     if (code == CLI_OK) code = configure_methods(b);
-    if (code == CLI_OK) code = cli_session_open(&b->session);
-    if (code == CLI_OK)
-        code = cli_exit_code(b->session.ctx, cli_testset_open_metric(&b->test_set, b->session.ctx,
-                                                                     rill_find_domain(b->session.ctx, domain),
-                                                                     b->session.open.tokenized, cli_message));
+    if (code == CLI_OK) code = cli_testset_open(&b->test_set, &b->session);
     if (code == CLI_OK && b->json_path) code = cli_output_open(&b->json, b->session.ctx, b->json_path, CLI_REPORT);
     if (code == CLI_OK && b->plot_path) code = cli_output_open(&b->plot, b->session.ctx, b->plot_path, CLI_REPORT);
-    return code;
-}
-
-/* --- the command -------------------------------------------------------------------------------------------------- */
-
-enum { TAKE_METRIC = 1, TAKE_METHODS, TAKE_REPEAT };
-
-#define STORED(field) .member = offsetof(bench, field)
-static const cli_option bench_options[] = {
-    {"config", 0, "FILE.lua", "a run file in Lua, whose model, files and search options are defaults",
-     STORED(runfile.path)},
-    {"input", 'i', "FILE", "inputs, one per line", STORED(input_path)},
-    {"refs", 'r', "FILE", "references, one per line; without them no quality is computed", STORED(references_path)},
-    {"test-set", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(tsv_path)},
-    CLI_REFUSED_TSV,
-    {"methods", 0, "A,B,...",
-     "methods to compare; each is NAME or NAME:KEY=VALUE:... with its own options (default "
-     "greedy,fixed,var-batch,stream-all)",
-     .id = TAKE_METHODS, .is_repeatable = 1},
-    {"metric", 0, "NAME", "metric, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
-    {"repeat", 0, "R", "number of timed runs of every method (default 3)", .id = TAKE_REPEAT},
-    {"json", 0, "FILE", "write all figures as JSON; - is standard output, in place of the table", STORED(json_path)},
-    {"plot", 0, "FILE.html", "write an HTML page with charts of each method's speed and batch sizes",
-     STORED(plot_path)},
-    {"profile", 0, "",
-     "print the time of each operation of the model in the first run of each method; also in "
-     "--json",
-     STORED(profile)},
-    {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
-    {.name = NULL},
-};
-
-static const char about[] = "Decode the same inputs with several search methods and print a table: quality,\n"
-                            "seconds, inputs per second, mean batch fill. --verbose adds columns with the\n"
-                            "engine's counters; --json has all numbers. The model is opened once. Every\n"
-                            "method runs once untimed to warm up, then R times in turn with the others;\n"
-                            "seconds are medians. Methods with identical outputs have the same letter in the\n"
-                            "last column. Methods with equal search settings must give identical outputs:\n"
-                            "otherwise the exit code is 1, unless --fast allows a difference. Search options\n"
-                            "of the command line, of a script (--config) and of the model apply to every\n"
-                            "method that can use them. Settings after a method's name apply to it only.";
-
-static const char epilogue[] = "Exit code: 0 success; 1 failure, or methods that must agree gave different\n"
-                               "outputs; 2 finished, but some inputs failed.\n"
-                               "\n"
-                               "Examples:\n"
-                               "  rill bench -m model --test-set test.tsv\n"
-                               "  rill bench -m model -i test.de --methods fixed,fixed:finish=top,fixed-stream\n"
-                               "  rill bench -m model --test-set test.tsv --max-batch-hypotheses 100 \\\n"
-                               "    --methods var-stream,stream-all --json bench.json\n";
-
-static int take_methods(bench *b, const char *value)
-{
-    if (b->methods_text)
-        return cli_fail("--methods is given twice: write one list, --methods %s,%s", b->methods_text, value);
-    b->methods_text = value;
-    return CLI_OK;
-}
-
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    bench *b = user;
-    if (cli_session_owns_option(option)) return cli_session_take_option(&b->session, option, value);
-    switch (option->id) {
-    case TAKE_METRIC: return cli_metric_take(value, &b->test_set.kind);
-    case TAKE_METHODS: return take_methods(b, value);
-    case TAKE_REPEAT: return cli_parse_int("--repeat", value, 1, BENCH_REPEAT_MAX, &b->repeat);
-    default: return cli_option_store(b, option, value);
-    }
-}
-
-static int run(bench *b)
-{
-    int code = prepare(b);
-    if (code == CLI_OK) code = run_all(b);
-    if (code != CLI_OK) return code;
-    int compared = compare_all(b);
-    if (!cli_json_replaces_table(b->json_path)) code = bench_print(b);
-    if (code == CLI_OK) code = bench_write(b);
-    if (code == CLI_OK) code = compared;
-    int64_t missing = 0;
-    for (int i = 0; i < b->n; i++)
-        if (b->method[i].counts.missing > missing) missing = b->method[i].counts.missing;
-    if (missing) cli_message("%" PRId64 " of %" PRId64 " inputs have no output", missing, b->test_set.inputs.n);
-    return code == CLI_OK && missing ? CLI_SOME_FAILED : code;
-}
-
-static void end(bench *b)
-{
-    for (int i = 0; b->method && i < BENCH_METHODS_MAX;
-         i++) { /* b->n does not count a method with an invalid setting */
-        free(b->method[i].hash);
-        cli_profile_end(&b->method[i].profile);
-        json_decref(b->method[i].rows);
-        rill_search_config_free(b->method[i].search_config);
-        rill_option_source_free(b->method[i].options);
-    }
-    free(b->method);
-    cli_output_close(&b->json);
-    cli_output_close(&b->plot);
-    cli_testset_free(&b->test_set);
-    cli_runfile_end(&b->runfile);
-    cli_session_end(&b->session);
-    free(b);
-}
-
-int cli_bench(int argc, char **argv)
-{
-    int helped = 0;
-    bench *b = calloc(1, sizeof *b);
-    if (!b) return cli_fail_memory("the command");
-    b->repeat = 3;
-    b->session.hidden_option = "method"; /* --methods replaces --method */
-    const cli_group groups[] = {
-        {"Bench", bench_options}, {"Model", cli_model_options}, CLI_OPTION_ROW_GROUPS(b->session), {NULL, NULL}};
-    const cli_syntax syntax = {
-        "rill bench -m DIR {-i FILE [--refs FILE] | --test-set FILE} [options]",
-        about,
-        groups,
-        epilogue,
-        take_option,
-        NULL,
-        b,
-        "input refs test-set methods metric repeat json plot model threads weights device beam-size batch-size "
-        "max-length length-penalty"};
-    int code = cli_session_start(&b->session);
-    if (code == CLI_OK) code = cli_session_parse(&b->session, &syntax, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = run(b);
-    end(b);
     return code;
 }
 
@@ -443,8 +294,9 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts a copy: element i of m->seconds stays the time of round i. */
-void bench_summarise(const double *seconds, int n, double *median, double *spread)
+/* The median of n run times, and half their range as a fraction of the median. Sorts a copy: element i of m->seconds stays the time of
+ * round i. */
+static void summarise(const double *seconds, int n, double *median, double *spread)
 {
     double sorted[BENCH_REPEAT_MAX];
     memcpy(sorted, seconds, (size_t)n * sizeof *sorted);
@@ -515,7 +367,7 @@ static int any_certifies(const bench *b)
 static void print_row(const bench *b, bench_method *m, int width)
 {
     double median, spread, least_advanced, any;
-    bench_summarise(m->seconds, m->runs, &median, &spread);
+    summarise(m->seconds, m->runs, &median, &spread);
     bound_ratios(m, &least_advanced, &any);
     const double speed = median > 0 ? (double)b->test_set.inputs.n / median : 0;
     const int own_line = (int)strlen(m->label) > width; /* a long label gets a line to itself */
@@ -554,7 +406,7 @@ static const char verbose_legend[] = "engine: share of the time outside the mode
                                      "a lower bound for the least-advanced schedule, and for any schedule, with the\n"
                                      "same --max-batch-hypotheses.\n";
 
-int bench_print(const bench *b)
+static int print_table(const bench *b)
 {
     enum { METHOD_WIDTH = 27 }; /* characters: 80 columns minus the width of the other columns */
     int width = 6;
@@ -575,7 +427,7 @@ int bench_print(const bench *b)
 static json_t *method_json(const bench *b, bench_method *m)
 {
     double median, spread, least_advanced, any;
-    bench_summarise(m->seconds, m->runs, &median, &spread);
+    summarise(m->seconds, m->runs, &median, &spread);
     bound_ratios(m, &least_advanced, &any);
     cli_report report = {
         .stats = m->stats,
@@ -600,7 +452,7 @@ static json_t *method_json(const bench *b, bench_method *m)
     return object;
 }
 
-int bench_write(bench *b)
+static int write_files(bench *b)
 {
     char hardware[CLI_HARDWARE_MAX];
     if (!b->json_path && !b->plot_path) return CLI_OK;
@@ -616,3 +468,120 @@ int bench_write(bench *b)
     const int json = cli_output_close(&b->json), plot = cli_output_close(&b->plot);
     return code != CLI_OK ? code : json != CLI_OK ? json : plot;
 }
+
+/* --- the command -------------------------------------------------------------------------------------------------- */
+
+static int take_metric(void *command, const cli_option *option, const char *value)
+{
+    (void)option;
+    return cli_metric_take(value, &((bench *)command)->test_set.kind);
+}
+
+static int take_methods(void *command, const cli_option *option, const char *value)
+{
+    bench *b = command;
+    (void)option;
+    if (b->methods_text)
+        return cli_fail("--methods is given twice: write one list, --methods %s,%s", b->methods_text, value);
+    b->methods_text = value;
+    return CLI_OK;
+}
+
+#define STORED(field) .member = offsetof(bench, field)
+static const cli_option bench_options[] = {
+    {"config", 0, "FILE.lua", "a run file in Lua, whose model, files and search options are defaults",
+     STORED(runfile.path)},
+    {"input", 'i', "FILE", "inputs, one per line", STORED(input_path)},
+    {"refs", 'r', "FILE", "references, one per line; without them no quality is computed", STORED(references_path)},
+    {"test-set", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(tsv_path)},
+    CLI_REFUSED_TSV,
+    {"methods", 0, "A,B,...",
+     "methods to compare; each is NAME or NAME:KEY=VALUE:... with its own options (default "
+     "greedy,fixed,var-batch,stream-all)",
+     .take = take_methods, .is_repeatable = 1},
+    {"metric", 0, "NAME", "metric, one of `rill list metrics` (default: the domain's)", .take = take_metric},
+    {"repeat", 0, "R", "number of timed runs of every method (default 3)", STORED(repeat), .type = CLI_INT, .min = 1,
+     .max = BENCH_REPEAT_MAX},
+    {"json", 0, "FILE", "write all figures as JSON; - is standard output, in place of the table", STORED(json_path)},
+    {"plot", 0, "FILE.html", "write an HTML page with charts of each method's speed and batch sizes",
+     STORED(plot_path)},
+    {"profile", 0, "",
+     "print the time of each operation of the model in the first run of each method; also in "
+     "--json",
+     STORED(profile)},
+    {"quiet", 'q', "", "print no progress on standard error", STORED(quiet)},
+    {.name = NULL},
+};
+
+static int run(void *command)
+{
+    bench *b = command;
+    int code = prepare(b);
+    if (code == CLI_OK) code = run_all(b);
+    if (code != CLI_OK) return code;
+    int compared = compare_all(b);
+    if (!cli_json_replaces_table(b->json_path)) code = print_table(b);
+    if (code == CLI_OK) code = write_files(b);
+    if (code == CLI_OK) code = compared;
+    int64_t missing = 0;
+    for (int i = 0; i < b->n; i++)
+        if (b->method[i].counts.missing > missing) missing = b->method[i].counts.missing;
+    if (missing) cli_message("%" PRId64 " of %" PRId64 " inputs have no output", missing, b->test_set.inputs.n);
+    return code == CLI_OK && missing ? CLI_SOME_FAILED : code;
+}
+
+static void end(void *command)
+{
+    bench *b = command;
+    for (int i = 0; b->method && i < BENCH_METHODS_MAX;
+         i++) { /* b->n does not count a method with an invalid setting */
+        free(b->method[i].hash);
+        cli_profile_end(&b->method[i].profile);
+        json_decref(b->method[i].rows);
+        rill_search_config_free(b->method[i].search_config);
+        rill_option_source_free(b->method[i].options);
+    }
+    free(b->method);
+    cli_output_close(&b->json);
+    cli_output_close(&b->plot);
+    cli_testset_free(&b->test_set);
+    cli_runfile_end(&b->runfile);
+}
+
+static int start(void *command)
+{
+    ((bench *)command)->repeat = 3;
+    return CLI_OK;
+}
+
+const cli_command cli_bench = {
+    .name = "bench",
+    .summary = "run several search methods on one input and compare them",
+    .usage = "rill bench -m DIR {-i FILE [--refs FILE] | --test-set FILE} [options]",
+    .about = "Decode the same inputs with several search methods and print a table: quality,\n"
+             "seconds, inputs per second, mean batch fill. --verbose adds columns with the\n"
+             "engine's counters; --json has all numbers. The model is opened once. Every\n"
+             "method runs once untimed to warm up, then R times in turn with the others;\n"
+             "seconds are medians. Methods with identical outputs have the same letter in the\n"
+             "last column. Methods with equal search settings must give identical outputs:\n"
+             "otherwise the exit code is 1, unless --fast allows a difference. Search options\n"
+             "of the command line, of a script (--config) and of the model apply to every\n"
+             "method that can use them. Settings after a method's name apply to it only.",
+    .groups = {{"Bench", bench_options}, {"Model", cli_model_options}, CLI_SEARCH_GROUPS},
+    .epilogue = "Exit code: 0 success; 1 failure, or methods that must agree gave different\n"
+                "outputs; 2 finished, but some inputs failed.\n"
+                "\n"
+                "Examples:\n"
+                "  rill bench -m model --test-set test.tsv\n"
+                "  rill bench -m model -i test.de --methods fixed,fixed:finish=top,fixed-stream\n"
+                "  rill bench -m model --test-set test.tsv --max-batch-hypotheses 100 \\\n"
+                "    --methods var-stream,stream-all --json bench.json\n",
+    .main_options =
+        "input refs test-set methods metric repeat json plot model threads weights device beam-size batch-size "
+        "max-length length-penalty",
+    .hidden = "method", /* --methods replaces --method */
+    .size = sizeof(bench),
+    .start = start,
+    .run = run,
+    .end = end,
+};

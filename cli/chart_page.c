@@ -17,6 +17,91 @@
 #include "cli_options.h"
 #include "report.h"
 
+/* --- pages of charts --------------------------------------------------------------------------------------------------- */
+
+const cli_picture_file cli_picture_files[] = {
+#include "view_files.h"
+};
+const size_t cli_picture_n_files = sizeof cli_picture_files / sizeof *cli_picture_files;
+
+int cli_picture_check(const char *option, const char *path)
+{
+    static const char *const kinds[] = {".svg", ".png", ".pdf"};
+    const char *ending = path ? strrchr(path, '.') : NULL;
+    for (size_t i = 0; ending && i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcasecmp(ending, kinds[i]))
+            return cli_fail("%s %s: expected the name of an HTML page, as in %.*s.html; its charts can be saved as "
+                            "SVG in a browser",
+                            option, path, (int)(ending - path), path);
+    return CLI_OK;
+}
+
+/* Write `text` with `less` for "<" and `ampersand` for "&". In a script element, "<" could begin the end tag. */
+static void put_text(cli_output *out, const char *text, const char *less, const char *ampersand)
+{
+    while (*text) {
+        const size_t n = strcspn(text, "<&");
+        cli_output_write(out, text, n);
+        if (text[n]) cli_output_printf(out, "%s", text[n] == '<' ? less : ampersand);
+        text += n + (text[n] != '\0');
+    }
+}
+
+static int put_event(cli_output *out, const char *separator, const json_t *event, int digits)
+{
+    char *text = event ? json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(digits)) : NULL;
+    if (!text) return cli_fail_memory("the page");
+    cli_output_printf(out, "%s", separator);
+    put_text(out, text, "\\u003c", "&");
+    free(text);
+    return CLI_OK;
+}
+
+static int put_event_line(cli_output *out, const json_t *event, int digits)
+{
+    return put_event(out, ",\n", event, digits);
+}
+
+static int begin_page(cli_output *out, const char *title)
+{
+    cli_output_printf(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                           "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+    put_text(out, title, "&lt;", "&amp;");
+    cli_output_printf(out, "</title>\n<style>\n");
+    cli_output_write(out, cli_picture_files[0].text, cli_picture_files[0].length);
+    cli_output_printf(out, "</style>\n</head>\n<body>\n<main id=\"pictures\"><noscript>This page draws its charts "
+                           "with JavaScript, which is off.</noscript></main>\n"
+                           "<script type=\"application/json\" id=\"events\">[");
+    json_t *event = json_pack("{s:s,s:o}", "event", "page", "title", cli_json_text(title, strlen(title)));
+    const int code = put_event(out, "\n", event, 1);
+    json_decref(event);
+    return code;
+}
+
+static void end_page(cli_output *out)
+{
+    cli_output_printf(out, "\n]</script>\n<script>\n");
+    for (size_t i = 1; i < cli_picture_n_files; i++)
+        cli_output_write(out, cli_picture_files[i].text, cli_picture_files[i].length);
+    cli_output_printf(out, "rillView.page(document.getElementById(\"pictures\"), "
+                           "document.getElementById(\"events\"));\n</script>\n</body>\n</html>\n");
+}
+
+int cli_picture_write(cli_output *out, const char *title, const char *kind, json_t *object)
+{
+    int code = json_object_set_new(object, "event", json_string(kind)) < 0 ? cli_fail_memory("the page") : CLI_OK;
+    if (code == CLI_OK) code = begin_page(out, title);
+    if (code == CLI_OK) code = put_event_line(out, object, 17);
+    if (code == CLI_OK)
+        end_page(out);
+    else
+        cli_output_discard(out);
+    return code;
+}
+
+/* --- the command's state ----------------------------------------------------------------------------------------------- */
+
 enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
 
 /* Number of candidates of an input, in one timestep or in all. */
@@ -25,20 +110,19 @@ typedef struct tally {
 } tally;
 
 typedef struct trace_page {
-    rill_context *ctx;
-    const char *path, *output_path, *title, *timesteps_option, *trees_option;
+    cli_session session;
+    const char *path, *output_path, *title;
     cli_output out;
     int64_t max_timesteps; /* limit of timesteps in the page */
     int64_t max_trees;     /* number of inputs with trees; -1: as many as have at most CANDIDATES candidates */
-    int64_t n_timesteps, n_events;
+    int64_t n_timesteps;
     /* [n_tallies] in order of reading, then sorted by choose_trees(). Memory grows with the events of the trace, not with input
      * numbers. */
     tally *tally;
     size_t n_tallies, tally_capacity;
-    int64_t n_items;     /* 1 + the largest input number */
-    int64_t n_written;   /* timesteps written */
-    const json_t *items; /* "items" of the current timestep */
-    int cut;             /* the last line of the trace is incomplete */
+    int64_t n_items;   /* 1 + the largest input number */
+    int64_t n_written; /* timesteps written */
+    int cut;           /* the last line of the trace is incomplete */
 } trace_page;
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
@@ -47,55 +131,12 @@ typedef struct trace_page {
 static const cli_option view_options[] = {
     {"output", 'o', "FILE", "file for the page (default: the trace's name with .html)", STORED(output_path)},
     {"title", 0, "TEXT", "title of the page (default: the trace's name)", STORED(title)},
-    {"timesteps", 0, "N", "include the first N timesteps (default 20000)", STORED(timesteps_option)},
+    {"timesteps", 0, "N", "include the first N timesteps (default 20000)", STORED(max_timesteps), .type = CLI_INT64,
+     .min = 1, .max = INT64_MAX},
     {"trees", 0, "N", "include the trees of the first N inputs (default: as many as have 500000 candidates)",
-     STORED(trees_option)},
+     STORED(max_trees), .type = CLI_INT64, .max = INT64_MAX},
     {.name = NULL},
 };
-
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    return cli_option_store(user, option, value);
-}
-
-static int take_argument(void *user, const char *value)
-{
-    trace_page *v = user;
-    if (v->path) return cli_fail("expected one trace, found another, \"%s\"", value);
-    v->path = value;
-    return CLI_OK;
-}
-
-static int parse(trace_page *v, int argc, char **argv, int *helped)
-{
-    const cli_group groups[] = {{"Options", view_options}, {NULL, NULL}};
-    const cli_syntax syntax = {
-        "rill trace FILE [-o PAGE.html] [options]",
-        "Make an HTML page of charts from a trace (`rill decode --trace FILE`): batch\n"
-        "fill of the timesteps, when inputs were admitted and finished, beam widths,\n"
-        "pruning by each heuristic, time per stage. With a trace of `--trace-trees`, the page also\n"
-        "has the tree of each input's hypotheses. It is one file and needs no network.",
-        groups,
-        "Examples:\n"
-        "  rill decode -m model -i in.txt -o out.txt --trace run.jsonl --trace-trees\n"
-        "  rill trace run.jsonl\n",
-        take_option,
-        take_argument,
-        v,
-        NULL,
-    };
-    int code = cli_parse(&syntax, argc, argv, helped);
-    if (code != CLI_OK || *helped) return code;
-    v->max_timesteps = TIMESTEPS;
-    v->max_trees = -1;
-    if (v->timesteps_option)
-        code = cli_parse_int64("--timesteps", v->timesteps_option, 1, INT64_MAX, &v->max_timesteps);
-    if (code == CLI_OK && v->trees_option)
-        code = cli_parse_int64("--trees", v->trees_option, 0, INT64_MAX, &v->max_trees);
-    if (code == CLI_OK) code = cli_picture_check("-o", v->output_path);
-    if (code == CLI_OK && !v->path) return cli_fail("no trace: rill trace FILE; `rill decode --trace FILE` writes one");
-    return code;
-}
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
 
@@ -111,7 +152,7 @@ static int read_events(trace_page *v, int (*each)(trace_page *v, json_t *event))
     cli_input input;
     const char *line;
     size_t length;
-    int code = cli_input_open(&input, v->ctx, v->path, RILL_FILE_REGULAR);
+    int code = cli_input_open(&input, v->session.ctx, v->path, RILL_FILE_REGULAR);
     rill_status status = RILL_OK;
     while (code == CLI_OK && (status = cli_input_read(&input, 1, &line, &length)) == RILL_OK) {
         json_error_t error;
@@ -132,7 +173,7 @@ static int read_events(trace_page *v, int (*each)(trace_page *v, json_t *event))
     if (code == CLI_OK && status == RILL_ERR_INPUT)
         code = cli_fail("%s: line %" PRId64 ": %s", v->path, input.lines, line);
     else if (code == CLI_OK && status != RILL_END_OF_INPUT)
-        code = cli_fail_context(v->ctx);
+        code = cli_fail_context(v->session.ctx);
     cli_input_close(&input);
     return code;
 }
@@ -151,13 +192,8 @@ static int count_candidate(trace_page *v, int64_t item)
         v->tally[v->n_tallies - 1].n++;
         return CLI_OK;
     }
-    if (v->n_tallies == v->tally_capacity) {
-        const size_t capacity = 2 * (v->tally_capacity + 32);
-        tally *grown = realloc(v->tally, capacity * sizeof *grown);
-        if (!grown) return cli_fail_memory("the inputs");
-        v->tally = grown;
-        v->tally_capacity = capacity;
-    }
+    if (!cli_grow(&v->tally, &v->tally_capacity, v->n_tallies + 1, sizeof *v->tally))
+        return cli_fail_memory("the inputs");
     v->tally[v->n_tallies++] = (tally){item, 1};
     if (item >= v->n_items) v->n_items = item + 1;
     return CLI_OK;
@@ -167,7 +203,6 @@ static int count_event(trace_page *v, json_t *event)
 {
     const json_t *items = json_object_get(event, "items"), *index;
     int code = CLI_OK;
-    v->n_events++;
     if (!is_kind(event, "timestep")) return CLI_OK;
     if (v->n_timesteps++ >= v->max_timesteps) return CLI_OK;
     index = json_object_get(json_object_get(event, "hypotheses"), "item");
@@ -231,7 +266,7 @@ static int copy_event(trace_page *v, json_t *event)
         is_kind(event, "admitted"))
         return CLI_OK; /* the timestep of this event is left out */
     if (is_timestep) drop_candidates(v, event);
-    return cli_picture_event(&v->out, event, DIGITS);
+    return put_event_line(&v->out, event, DIGITS);
 }
 
 /* --- the page ----------------------------------------------------------------------------------------------------- */
@@ -248,23 +283,23 @@ static int write_left_out(trace_page *v)
     json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "left_out", "timesteps", (json_int_t)n,
                               "of_timesteps", (json_int_t)v->n_timesteps, "trees", (json_int_t)v->max_trees, "of_trees",
                               (json_int_t)v->n_items);
-    const int code = cli_picture_event(&v->out, event, DIGITS);
+    const int code = put_event_line(&v->out, event, DIGITS);
     json_decref(event);
     return code;
 }
 
 static int write_page(trace_page *v)
 {
-    int code = cli_output_open(&v->out, v->ctx, v->output_path, CLI_REPORT);
+    int code = cli_output_open(&v->out, v->session.ctx, v->output_path, CLI_REPORT);
     if (code != CLI_OK) return code;
-    code = cli_picture_begin(&v->out, v->title);
+    code = begin_page(&v->out, v->title);
     if (code == CLI_OK) code = read_events(v, copy_event);
     if (code == CLI_OK) code = write_left_out(v);
     if (code != CLI_OK) {
         cli_output_discard(&v->out);
         return code;
     }
-    cli_picture_end(&v->out);
+    end_page(&v->out);
     return cli_output_close(&v->out);
 }
 
@@ -277,22 +312,22 @@ static int name_page(trace_page *v, char **name)
     const size_t stem = dot && dot > last ? (size_t)(dot - v->path) : strlen(v->path);
     if (!v->title) v->title = last;
     if (v->output_path) return CLI_OK;
-    *name = malloc(stem + sizeof ".html");
-    if (!*name) return cli_fail_memory("the page's name");
-    memcpy(*name, v->path, stem);
-    memcpy(*name + stem, ".html", sizeof ".html");
+    if (asprintf(name, "%.*s.html", (int)stem, v->path) < 0) return cli_fail_memory("the page's name");
     v->output_path = *name;
     return CLI_OK;
 }
 
-static int run(trace_page *v)
+static int run(void *command)
 {
+    trace_page *v = command;
     char *name = NULL;
-    int code = cli_file_is_standard(v->path) ? cli_fail("the trace must be a file, because it is read twice")
-                                             : name_page(v, &name);
+    int code = cli_picture_check("-o", v->output_path);
+    if (code == CLI_OK && !v->path) code = cli_fail("no trace: rill trace FILE; `rill decode --trace FILE` writes one");
+    if (code == CLI_OK && cli_file_is_standard(v->path))
+        code = cli_fail("the trace must be a file, because it is read twice");
+    if (code == CLI_OK) code = name_page(v, &name);
     const cli_file files[] = {{"the trace", v->path, 0}, {"the page", v->output_path, 1}, {NULL, NULL, 0}};
     if (code == CLI_OK) code = cli_files_check(files);
-    if (code == CLI_OK && rill_context_create(&v->ctx, NULL) < 0) code = cli_fail_memory("a context");
     if (code == CLI_OK) code = read_events(v, count_event);
     if (code == CLI_OK && v->n_timesteps == 0)
         code = cli_fail("%s: the trace has no timesteps; `rill decode --trace FILE` writes a trace", v->path);
@@ -301,102 +336,34 @@ static int run(trace_page *v)
     if (code == CLI_OK)
         cli_message("%s: %" PRId64 " timesteps, trees of %" PRId64 " inputs", v->output_path,
                     v->n_timesteps < v->max_timesteps ? v->n_timesteps : v->max_timesteps, v->max_trees);
-    rill_context_destroy(v->ctx);
     free(v->tally);
     free(name);
     return code;
 }
 
-int cli_trace_page(int argc, char **argv)
+static int start(void *command)
 {
-    int helped = 0;
-    trace_page *v = calloc(1, sizeof *v);
-    if (!v) return cli_fail_memory("the command");
-    int code = parse(v, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = run(v);
-    free(v);
-    return code;
+    trace_page *v = command;
+    v->max_timesteps = TIMESTEPS;
+    v->max_trees = -1;
+    return CLI_OK;
 }
 
-/* --- pages of charts --------------------------------------------------------------------------------------------------- */
-
-const cli_picture_file cli_picture_files[] = {
-#include "view_files.h"
+const cli_command cli_trace_command = {
+    .name = "trace",
+    .summary = "make an HTML page of charts from the trace of a run",
+    .usage = "rill trace FILE [-o PAGE.html] [options]",
+    .about = "Make an HTML page of charts from a trace (`rill decode --trace FILE`): batch\n"
+             "fill of the timesteps, when inputs were admitted and finished, beam widths,\n"
+             "pruning by each heuristic, time per stage. With a trace of `--trace-trees`, the page also\n"
+             "has the tree of each input's hypotheses. It is one file and needs no network.",
+    .groups = {{"Options", view_options}},
+    .epilogue = "Examples:\n"
+                "  rill decode -m model -i in.txt -o out.txt --trace run.jsonl --trace-trees\n"
+                "  rill trace run.jsonl\n",
+    .argument = "trace",
+    .argument_member = offsetof(trace_page, path),
+    .size = sizeof(trace_page),
+    .start = start,
+    .run = run,
 };
-const size_t cli_picture_n_files = sizeof cli_picture_files / sizeof *cli_picture_files;
-
-int cli_picture_check(const char *option, const char *path)
-{
-    static const char *const kinds[] = {".svg", ".png", ".pdf"};
-    const char *ending = path ? strrchr(path, '.') : NULL;
-    for (size_t i = 0; ending && i < sizeof kinds / sizeof *kinds; i++)
-        if (!strcasecmp(ending, kinds[i]))
-            return cli_fail("%s %s: expected the name of an HTML page, as in %.*s.html; its charts can be saved as "
-                            "SVG in a browser",
-                            option, path, (int)(ending - path), path);
-    return CLI_OK;
-}
-
-/* Write `text` with `less` for "<" and `ampersand` for "&". In a script element, "<" could begin the end tag. */
-static void put_text(cli_output *out, const char *text, const char *less, const char *ampersand)
-{
-    while (*text) {
-        const size_t n = strcspn(text, "<&");
-        cli_output_write(out, text, n);
-        if (text[n]) cli_output_printf(out, "%s", text[n] == '<' ? less : ampersand);
-        text += n + (text[n] != '\0');
-    }
-}
-
-static int put_event(cli_output *out, const char *separator, const json_t *event, int digits)
-{
-    char *text = event ? json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(digits)) : NULL;
-    if (!text) return cli_fail_memory("the page");
-    cli_output_printf(out, "%s", separator);
-    put_text(out, text, "\\u003c", "&");
-    free(text);
-    return CLI_OK;
-}
-
-int cli_picture_event(cli_output *out, const json_t *event, int digits)
-{
-    return put_event(out, ",\n", event, digits);
-}
-
-int cli_picture_begin(cli_output *out, const char *title)
-{
-    cli_output_printf(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                           "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
-    put_text(out, title, "&lt;", "&amp;");
-    cli_output_printf(out, "</title>\n<style>\n");
-    cli_output_write(out, cli_picture_files[0].text, cli_picture_files[0].length);
-    cli_output_printf(out, "</style>\n</head>\n<body>\n<main id=\"pictures\"><noscript>This page draws its charts "
-                           "with JavaScript, which is off.</noscript></main>\n"
-                           "<script type=\"application/json\" id=\"events\">[");
-    json_t *event = json_pack("{s:s,s:o}", "event", "page", "title", cli_json_text(title, strlen(title)));
-    const int code = put_event(out, "\n", event, 1);
-    json_decref(event);
-    return code;
-}
-
-void cli_picture_end(cli_output *out)
-{
-    cli_output_printf(out, "\n]</script>\n<script>\n");
-    for (size_t i = 1; i < cli_picture_n_files; i++)
-        cli_output_write(out, cli_picture_files[i].text, cli_picture_files[i].length);
-    cli_output_printf(out, "rillView.page(document.getElementById(\"pictures\"), "
-                           "document.getElementById(\"events\"));\n</script>\n</body>\n</html>\n");
-}
-
-int cli_picture_write(cli_output *out, const char *title, const char *kind, json_t *object)
-{
-    int code = json_object_set_new(object, "event", json_string(kind)) < 0 ? cli_fail_memory("the page") : CLI_OK;
-    if (code == CLI_OK) code = cli_picture_begin(out, title);
-    if (code == CLI_OK) code = cli_picture_event(out, object, 17);
-    if (code == CLI_OK)
-        cli_picture_end(out);
-    else
-        cli_output_discard(out);
-    return code;
-}

@@ -96,12 +96,6 @@ typedef struct cli_check_instance {
 /* Fill in the function tables of the instance (heuristic and scorer) and register them. `instance` must outlive the context. */
 rill_status cli_check_instance_register(cli_check_instance *instance, rill_context *ctx);
 
-/* Create the real instance: of the heuristic, or of the scorer if `heuristic` is NULL. Returns what create() returns. */
-rill_status cli_check_instance_make(cli_check_instance *instance, rill_context *ctx, const rill_heuristic *heuristic,
-                                    const rill_scorer *scorer, const char *arguments);
-/* Destroy the real instance, if one exists. */
-void cli_check_instance_end(cli_check_instance *instance);
-
 /* --- the test runs of one item ----------------------------------------------------------------------------------------- */
 
 /* The test runs of `rill check` for one plugin item: a domain, or a heuristic, scorer or scheduler on an open model. */

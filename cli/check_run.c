@@ -124,12 +124,7 @@ static rill_status keep_result(void *user, const rill_result *result)
 static rill_status decode(cli_session *session, const rill_engine_setup *setup, check_run_state *r)
 {
     rill_workers *workers = session->worker_pool;
-    const int32_t n = rill_workers_count(workers);
-    const rill_engine_setup **setups = calloc((size_t)n, sizeof *setups);
-    if (!setups) return rill_fail_memory(session->ctx, (size_t)n * sizeof *setups, "workers");
-    for (int32_t w = 0; w < n; w++) setups[w] = setup;
-    rill_status status = rill_workers_begin(workers, setups);
-    free(setups);
+    rill_status status = cli_workers_begin(session, NULL, setup);
     if (status < 0) return status;
     r->record->begun = 1;
     rill_stats stats = {.struct_size = sizeof stats};

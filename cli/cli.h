@@ -23,7 +23,7 @@ enum {
 
 /* Print "rill: ", the sentence and a newline on stderr. cli_fail() returns CLI_FAILED, for `return cli_fail(...)`. */
 void cli_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define cli_fail(...) (cli_message(__VA_ARGS__), CLI_FAILED)
 
 /* Print the error of the context. Returns CLI_FAILED. */
 int cli_fail_context(const rill_context *ctx);
@@ -37,36 +37,17 @@ int cli_fail_memory(const char *what);
 /* Flush stdout. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. */
 int cli_flush_stdout(void);
 
+/* Grow an array of `*capacity` elements of `size` bytes to at least `need` elements. `block`: address of the pointer to its memory, of
+ * malloc(). 0: out of memory, and nothing is changed. */
+int cli_grow(void *block, size_t *capacity, size_t need, size_t size);
+
 /* Seconds of a monotonic clock. */
 double cli_now(void);
 
 /* Parse a whole number between `min` and `max`. `option` is its name for the message. CLI_OK or CLI_FAILED after a message. */
-int cli_parse_int(const char *option, const char *text, int min, int max, int *out);
 int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
-/* Parse a number of bytes; K, M, G and T are powers of 1024, as in "500M". CLI_OK or CLI_FAILED after a message. */
-int cli_parse_size(rill_context *ctx, const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
-
-/* One command. argv[0] is the name of the command. */
-typedef struct cli_command {
-    const char *name;
-    const char *summary; /* one line for `rill --help` */
-    int (*run)(int argc, char **argv);
-} cli_command;
-
-int cli_convert(int argc, char **argv);
-int cli_decode(int argc, char **argv);
-int cli_run(int argc, char **argv);
-int cli_score(int argc, char **argv);
-int cli_trie(int argc, char **argv);
-int cli_tune(int argc, char **argv);
-int cli_trace_page(int argc, char **argv);
-int cli_evidence(int argc, char **argv);
-int cli_eval(int argc, char **argv);
-int cli_bench(int argc, char **argv);
-int cli_check(int argc, char **argv);
-int cli_serve(int argc, char **argv); /* only with RILL_SERVE */
-int cli_info(int argc, char **argv);
-int cli_list(int argc, char **argv);
+/* Parse a number of bytes; K, M, G and T are powers of 1024, as in "500M". `option`: without dashes. Returns as cli_parse_int64(). */
+int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
 
 /* --- the terminal ------------------------------------------------------------------------------------------------------ */
 
@@ -88,7 +69,7 @@ void cli_terminal_write(FILE *to, const char *text, size_t length);
 /* printf() and fprintf() that escape on a terminal and on standard error. Return the length of the unescaped text, or -1 after an
  * error. */
 int cli_print_to(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define cli_print(...) cli_print_to(stdout, __VA_ARGS__)
 
 /* --- the progress line ------------------------------------------------------------------------------------------------- */
 
@@ -117,6 +98,10 @@ void cli_progress_draw(cli_progress *progress, const cli_progress_position *posi
 /* Erase the line before something else is printed. */
 void cli_progress_erase(cli_progress *progress);
 
+/* Draw another line on standard error, if it is a terminal, in place of the last one. Erase it; the argument is not used. */
+void cli_status_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_status_erase(void *unused);
+
 /* Write the text of the line into `out`, without control characters. `elapsed`: seconds since the start. */
 void cli_progress_text(const cli_progress_position *position, double elapsed, char *out, unsigned long size);
 
@@ -126,12 +111,16 @@ void cli_progress_text(const cli_progress_position *position, double elapsed, ch
 
 typedef struct cli_file {
     const char *label; /* name in messages: "input", "--stats"; NULL ends a list */
-    const char *path;  /* NULL or "-": standard input or output */
+    const char *path;  /* "-": standard input or output; NULL: the file is not used */
     int is_output;     /* 0: the file is read */
 } cli_file;
 
-/* Whether the path means standard input or output. */
+/* Whether the path means standard input or output: NULL or "-". cli_file_or_standard(): "-" for NULL. */
 int cli_file_is_standard(const char *path);
+static inline const char *cli_file_or_standard(const char *path)
+{
+    return path ? path : "-";
+}
 
 int cli_file_exists(const char *path);
 int cli_file_is_folder(const char *path);

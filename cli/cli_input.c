@@ -51,16 +51,6 @@ int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_f
     return cli_exit_code(ctx, cli_input_begin(input, ctx, path, kind));
 }
 
-int cli_input_skip(cli_input *input, int64_t bytes)
-{
-    if (lseek(input->fd, (off_t)(input->origin + bytes), SEEK_SET) < 0)
-        return cli_fail("%s: cannot seek in it: %s", input->name, strerror(errno));
-    input->skipped = bytes;
-    input->received = bytes;
-    input->is_past_bom |= bytes > 0;
-    return CLI_OK;
-}
-
 void cli_input_close(cli_input *input)
 {
     if (input->is_owned) close(input->fd);
@@ -324,6 +314,17 @@ static void finish_file(cli_input_files *s)
     cli_input_close(&s->input);
 }
 
+/* Skip the first `bytes` bytes, before the first read. */
+static int skip_bytes(cli_input *input, int64_t bytes)
+{
+    if (lseek(input->fd, (off_t)(input->origin + bytes), SEEK_SET) < 0)
+        return cli_fail("%s: cannot seek in it: %s", input->name, strerror(errno));
+    input->skipped = bytes;
+    input->received = bytes;
+    input->is_past_bom |= bytes > 0;
+    return CLI_OK;
+}
+
 /* Skip to the first line that begins at byte `from` of the current file or later. Reading begins one byte earlier, to see whether a
  * line ends there. */
 static int seek_line(cli_input_files *s, int64_t from)
@@ -331,7 +332,7 @@ static int seek_line(cli_input_files *s, int64_t from)
     const char *text;
     size_t length;
     int64_t lines;
-    int is_line_end, code = cli_input_skip(&s->input, from - 1);
+    int is_line_end, code = skip_bytes(&s->input, from - 1);
     if (code != CLI_OK) return code;
     rill_status status = cli_input_read(&s->input, 1, &text, &length);
     if (status < 0 && status != RILL_ERR_INPUT) return cli_fail_context(s->ctx);

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "cli.h"
 #include "metric.h"
@@ -24,7 +25,7 @@ typedef struct cli_input {
     int64_t consumed; /* bytes of the returned lines */
     int64_t
         origin; /* regular file: offset in bytes at which reading began; above 0 if standard input was partly read before */
-    int64_t skipped; /* bytes that cli_input_skip() skipped after `origin` */
+    int64_t skipped; /* bytes that were skipped after `origin` */
     int64_t lines;   /* returned lines */
     double seconds;  /* time spent in waiting and reading */
     /* private */
@@ -42,9 +43,6 @@ rill_status cli_input_begin(cli_input *input, rill_context *ctx, const char *pat
 
 /* Return the next line; a rill_read_fn whose user is a cli_input. A line with a NUL byte is RILL_ERR_INPUT. */
 rill_status cli_input_read(void *input, int may_block, const char **text, size_t *length);
-
-/* Skip the first `bytes` bytes of a regular file. Call it before the first read. CLI_OK, or CLI_FAILED after a message. */
-int cli_input_skip(cli_input *input, int64_t bytes);
 
 /* Close the file and free the buffer; accepts a zeroed input. */
 void cli_input_close(cli_input *input);
@@ -104,6 +102,14 @@ const char *cli_input_files_place(const cli_input_files *source, int64_t id, cha
 
 /* Close the files and free memory; accepts a zeroed struct. */
 void cli_input_files_close(cli_input_files *source);
+
+/* Make a message the text of a request that is refused. Returns RILL_ERR_INPUT. */
+static inline rill_status cli_refuse_input(rill_request *request, const char *message)
+{
+    request->text = message;
+    request->length = strlen(message);
+    return RILL_ERR_INPUT;
+}
 
 /* --- n-best lists ------------------------------------------------------------------------------------------------------ */
 

@@ -14,22 +14,12 @@
 
 enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC };
 
-static char *join_paths(const char *path, const char *ending)
-{
-    const size_t length = strlen(path), more = strlen(ending);
-    char *text = malloc(length + more + 1);
-    if (!text) return NULL;
-    memcpy(text, path, length);
-    memcpy(text + length, ending, more + 1);
-    return text;
-}
-
 /* Resolve the path of a report. NULL if the file must be written in place: it is not a regular file, it has several hard links, or it
  * belongs to another user. Replacing such a file would break the links or change its owner. */
 static char *replaceable_path(const char *path)
 {
     struct stat info;
-    if (lstat(path, &info)) return errno == ENOENT ? join_paths(path, "") : NULL;
+    if (lstat(path, &info)) return errno == ENOENT ? strdup(path) : NULL;
     if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6) || stat(path, &info)) return NULL;
     if (!S_ISREG(info.st_mode) || info.st_nlink > 1 || info.st_uid != geteuid()) return NULL;
     return realpath(path, NULL);
@@ -39,11 +29,12 @@ static char *replaceable_path(const char *path)
 static int open_partial(cli_output *output, const char *path)
 {
     struct stat info;
-    char ending[40];
-    snprintf(ending, sizeof ending, ".%ld.partial", (long)getpid());
     output->final_path = replaceable_path(path);
-    output->partial_path = output->final_path ? join_paths(output->final_path, ending) : NULL;
-    if (!output->partial_path) return -1;
+    if (!output->final_path) return -1;
+    if (asprintf(&output->partial_path, "%s.%ld.partial", output->final_path, (long)getpid()) < 0) {
+        output->partial_path = NULL;
+        return -1;
+    }
     /* register the path before the file exists, since a signal may come in between */
     cli_interrupt_set_unfinished(output->partial_path, 1);
     const int fd = open(output->partial_path, CREATE_FLAGS | O_NOFOLLOW, 0666);
@@ -170,6 +161,11 @@ int cli_output_write(cli_output *output, const char *bytes, size_t length)
     return output->error ? -1 : 0;
 }
 
+rill_status cli_output_bytes(void *output, const void *bytes, size_t length)
+{
+    return cli_output_write(output, bytes, length) ? RILL_ERR_IO : RILL_OK;
+}
+
 int cli_output_printf(cli_output *output, const char *format, ...)
 {
     char text[512];
@@ -225,38 +221,22 @@ static size_t line_end_width(const char *pos, size_t n_bytes)
     return n_bytes >= 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9) ? 3 : 0;
 }
 
-/* Write a text as one line. A space replaces each line break, and in a table cell each tab too. In JSON, where line breaks occur in
- * strings only, an escape such as \u2028 replaces them. */
-static int write_one_line(cli_output *output, const char *text, size_t length, int cell, int json)
+int cli_output_text(cli_output *output, const char *text, size_t length, cli_output_form form)
 {
     size_t from = 0;
     for (size_t offset = 0; offset < length;) {
-        const size_t end = cell && text[offset] == '\t' ? 1 : line_end_width(text + offset, length - offset);
+        const size_t end = form == CLI_CELL && text[offset] == '\t' ? 1
+                                                                    : line_end_width(text + offset, length - offset);
         if (!end) {
             offset++;
             continue;
         }
         cli_output_write(output, text + from, offset - from);
         const char *number = end == 2 ? "\\u0085" : text[offset + end - 1] == '\xa8' ? "\\u2028" : "\\u2029";
-        cli_output_write(output, json ? number : " ", json ? 6 : 1);
+        cli_output_write(output, form == CLI_JSON ? number : " ", form == CLI_JSON ? 6 : 1);
         from = offset += end;
     }
     return cli_output_write(output, text + from, length - from);
-}
-
-int cli_output_line(cli_output *output, const char *text, size_t length)
-{
-    return write_one_line(output, text, length, 0, 0);
-}
-
-int cli_output_cell(cli_output *output, const char *text, size_t length)
-{
-    return write_one_line(output, text, length, 1, 0);
-}
-
-int cli_output_json(cli_output *output, const char *text, size_t length)
-{
-    return write_one_line(output, text, length, 0, 1);
 }
 
 /* --- files that must differ -------------------------------------------------------------------------------------------- */
@@ -340,6 +320,6 @@ int cli_files_check(const cli_file *files)
     int code = CLI_OK;
     for (const cli_file *b = files; b->label; b++)
         for (const cli_file *a = files; a->label && code == CLI_OK; a++)
-            if (b->is_output && a != b && (!a->is_output || a < b)) code = check_pair(a, b);
+            if (a->path && b->path && b->is_output && a != b && (!a->is_output || a < b)) code = check_pair(a, b);
     return code;
 }

@@ -44,11 +44,15 @@ int cli_output_open(cli_output *output, const rill_context *ctx, const char *pat
 /* Return 0, or -1 after an error, now or in an earlier call. A terminal shows control characters in escaped form (message.c). */
 int cli_output_write(cli_output *output, const char *bytes, size_t length);
 int cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Write a text as a single line, also for readers that split at Unicode's line breaks, as Python's splitlines() does. A space replaces
- * each line break (cli_output_line()), and in a table cell each tab (cli_output_cell()). JSON text gets escapes such as \u2028. */
-int cli_output_line(cli_output *output, const char *text, size_t length);
-int cli_output_cell(cli_output *output, const char *text, size_t length);
-int cli_output_json(cli_output *output, const char *text, size_t length);
+/* Write bytes for a writer of the library; the user is a cli_output. */
+rill_status cli_output_bytes(void *output, const void *bytes, size_t length);
+/* Write a text as a single line, also for readers that split at Unicode's line breaks, as Python's splitlines() does. */
+typedef enum cli_output_form {
+    CLI_LINE, /* a space replaces each line break */
+    CLI_CELL, /* and each tab */
+    CLI_JSON, /* of JSON, where line breaks occur in strings only: an escape such as \u2028 replaces them */
+} cli_output_form;
+int cli_output_text(cli_output *output, const char *text, size_t length, cli_output_form form);
 int cli_output_flush(cli_output *output);
 
 /* Flush, close, and move a report to its path. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. Accepts a zeroed output. */
@@ -131,6 +135,11 @@ void cli_pretty_end(cli_pretty *pretty);
  * An output that is proved optimal has "certified": true. On request it has "ids", "tokens": [{"text", "id", "logprob"}] and the fields of
  * rill_engine_setup by name. "error" exists only after a failure. Infinite numbers are null. */
 
+/* A JSON string from UTF-8; invalid bytes become U+FFFD. */
+json_t *cli_json_text(const char *text, size_t length);
+/* A JSON number; null if it is infinite, which JSON has not and jansson refuses. */
+json_t *cli_json_real(double value);
+
 /* Optional members of outputs. */
 typedef struct cli_result_form {
     const rill_model *model; /* the model, for the token texts in "tokens" */
@@ -141,9 +150,6 @@ typedef struct cli_result_form {
 
 /* Convert a result. Returns a new reference, NULL when out of memory. */
 json_t *cli_result_json(const cli_result_form *form, const rill_result *result);
-
-/* The code of a failure in "error": "bad-input", "timeout". HTTP has more of them, for requests (serve/api.c). */
-const char *cli_error_code(rill_status status);
 
 /* The object {"code", "message"}. Returns a new reference, NULL when out of memory. */
 json_t *cli_error_json(const char *code, const char *message);

@@ -19,9 +19,7 @@ static int add_operation(cli_profile *p, const rill_op_profile *op)
 {
     rill_op_profile *sum = find_operation(p, op);
     if (!sum) {
-        rill_op_profile *more = realloc(p->op, (size_t)(p->n + 1) * sizeof *more);
-        if (!more) return 0;
-        p->op = more;
+        if (!cli_grow(&p->op, &p->capacity, (size_t)p->n + 1, sizeof *p->op)) return 0;
         p->op[p->n++] = *op;
         return 1;
     }

@@ -15,13 +15,16 @@
 #include "rill/option.h"
 #include "utf8.h"
 
-/* Print with one write, so that lines of several processes on one terminal are not mixed. */
-static void print_to_stderr(const char *format, va_list arguments)
+/* Prints with one write, so that lines of several processes on one terminal are not mixed. */
+void cli_message(const char *format, ...)
 {
     char line[4608]; /* a context's longest message and the text around it */
     char shown[4 * sizeof line];
+    va_list arguments;
+    va_start(arguments, format);
     int used = snprintf(line, sizeof line, "rill: ");
     int more = rill_print_message_list(line + used, sizeof line - (size_t)used - 1, format, arguments);
+    va_end(arguments);
     size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);
     if (length > sizeof line - 2) length = sizeof line - 2;
     line[length++] = '\n';
@@ -29,23 +32,6 @@ static void print_to_stderr(const char *format, va_list arguments)
     for (const char *pos = line; pos < line + length;) n += cli_terminal_escape(&pos, line + length, shown + n);
     fwrite(shown, 1, n, stderr);
     fflush(stderr);
-}
-
-void cli_message(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_to_stderr(format, arguments);
-    va_end(arguments);
-}
-
-int cli_fail(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_to_stderr(format, arguments);
-    va_end(arguments);
-    return CLI_FAILED;
 }
 
 int cli_fail_context(const rill_context *ctx)
@@ -73,6 +59,18 @@ int cli_flush_stdout(void)
     return cli_fail("cannot write standard output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
 }
 
+int cli_grow(void *block, size_t *capacity, size_t need, size_t size)
+{
+    void *old, *more;
+    if (need <= *capacity) return 1;
+    memcpy(&old, block, sizeof old);
+    more = realloc(old, 2 * need * size);
+    if (!more) return 0;
+    memcpy(block, &more, sizeof more);
+    *capacity = 2 * need;
+    return 1;
+}
+
 double cli_now(void)
 {
     struct timespec now;
@@ -91,18 +89,15 @@ int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t m
     return CLI_OK;
 }
 
-int cli_parse_int(const char *option, const char *text, int min, int max, int *out)
-{
-    int64_t value = min;
-    int code = cli_parse_int64(option, text, min, max, &value);
-    if (code == CLI_OK) *out = (int)value;
-    return code;
-}
-
-int cli_parse_size(rill_context *ctx, const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
+int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out)
 {
     const rill_option row = {.name = option, .type = RILL_OPTION_BYTES, .min = (double)min, .max = (double)max};
-    return rill_option_read(ctx, &row, text, out) < 0 ? cli_fail_context(ctx) : CLI_OK;
+    rill_context *ctx;
+    if (rill_context_create(&ctx, NULL) < 0) return cli_fail_memory("the options");
+    rill_option_set_style(ctx, RILL_OPTION_DASHED);
+    const int code = cli_exit_code(ctx, rill_option_read(ctx, &row, text, out));
+    rill_context_destroy(ctx);
+    return code;
 }
 
 /* --- the terminal ------------------------------------------------------------------------------------------------------ */
@@ -149,39 +144,23 @@ void cli_terminal_write(FILE *to, const char *text, size_t length)
     }
 }
 
-static int print(FILE *to, const char *format, va_list arguments)
+int cli_print_to(FILE *to, const char *format, ...)
 {
     char local[1024], *text = local;
-    va_list again;
+    va_list arguments, again;
+    va_start(arguments, format);
     va_copy(again, arguments);
     const int length = rill_print_list(local, sizeof local, format, arguments);
     if (length >= (int)sizeof local) text = malloc((size_t)length + 1);
     if (text && text != local) rill_print_list(text, (size_t)length + 1, format, again);
     va_end(again);
+    va_end(arguments);
     if (length < 0 || !text) return -1;
     if (to == stderr || isatty(fileno(to)))
         cli_terminal_write(to, text, (size_t)length);
     else
         fwrite(text, 1, (size_t)length, to);
     if (text != local) free(text);
-    return length;
-}
-
-int cli_print_to(FILE *to, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = print(to, format, arguments);
-    va_end(arguments);
-    return length;
-}
-
-int cli_print(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = print(stdout, format, arguments);
-    va_end(arguments);
     return length;
 }
 
@@ -263,4 +242,25 @@ void cli_progress_erase(cli_progress *progress)
     progress->is_drawn = 0;
     cli_interrupt_set_line_drawn(0);
     pthread_mutex_unlock(&terminal);
+}
+
+void cli_status_line(const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    if (!isatty(STDERR_FILENO)) return;
+    va_start(arguments, format);
+    const int length = rill_print_message_list(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fputs("\r", stderr);
+    cli_terminal_write(stderr, text, length > 0 ? (size_t)length : 0);
+    fputs("\033[K", stderr);
+    fflush(stderr);
+    cli_interrupt_set_line_drawn(length > 0);
+}
+
+void cli_status_erase(void *unused)
+{
+    (void)unused;
+    cli_status_line("%s", "");
 }

@@ -40,6 +40,15 @@ int cli_records_column(const char *text);
 /* Start according to --tsv-column=N and --jsonl[=KEY]; NULL: not set, "": set without a value. CLI_OK, or CLI_FAILED after a message. */
 int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, const char *jsonl);
 
+/* Read an object of options: settings, in a search config on top of the run's, and domain options of an input, appended to
+ * `input_options`.
+ *   gives_way: as in rill_search_config_request()
+ *   *source, *out: freed by the caller, also after an error; set to NULL before
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
+rill_status cli_request_options(rill_context *ctx, const rill_domain *domain, const rill_search_config *run,
+                                int gives_way, const json_t *object, rill_text *input_options,
+                                rill_option_source **source, rill_search_config **out);
+
 /* Extract the text of a request from its line, which was read with `status`. The text is valid until the next call. Sets the request's
  * settings and domain options from the object, and request->user for cli_records_write().
  *   RILL_OK · RILL_ERR_INPUT, the text is the message · RILL_ERR_MEMORY */

@@ -20,6 +20,7 @@
 typedef struct cli_profile {
     rill_op_profile *op; /* [n] */
     int n;
+    size_t capacity;
     rill_limits limits;
 } cli_profile;
 
@@ -87,9 +88,6 @@ void cli_report_warn(const cli_report *report, int summary);
 /* The object of --stats: a new reference, NULL when out of memory. */
 json_t *cli_report_json(const cli_report *report);
 
-/* A JSON string from UTF-8; invalid bytes become U+FFFD. */
-json_t *cli_json_text(const char *text, size_t length);
-
 /* Write `value` and a newline. Takes the reference to `value`; NULL means out of memory. CLI_OK or CLI_FAILED after a message. */
 int cli_json_write(cli_output *output, json_t *value);
 
@@ -106,6 +104,9 @@ int cli_option_is_in_effect(const rill_settings *settings, int has_heuristics, c
 
 /* Write a value in a form that the option accepts: "true", "0.5", "1/6". Returns `out`. */
 const char *cli_option_value(const rill_settings *settings, const rill_option *row, char out[RILL_OPTION_MAX]);
+
+/* The option's name as an identifier, with "_" for "-". Returns `out`. */
+const char *cli_option_key(const rill_option *row, char out[RILL_OPTION_MAX]);
 
 /* The options in effect as {"beam_size": 5, ...}: an "options" object accepts them. `settings`: resolved. Returns a new reference. */
 json_t *cli_options_json(const rill_settings *settings, const rill_search_config *search_config);

@@ -15,7 +15,7 @@ static void write_extras(cli_output *output, const cli_extras *extras, const ril
     for (int32_t i = 0; i < extras->fields; i++) {
         const char *field = rill_output_field(o, i);
         cli_output_write(output, " ||| ", 5);
-        cli_output_line(output, field, strlen(field));
+        cli_output_text(output, field, strlen(field), CLI_LINE);
     }
     if (!extras->has_word_scores) return;
     cli_output_printf(output, " ||| WordScores=");
@@ -24,7 +24,7 @@ static void write_extras(cli_output *output, const cli_extras *extras, const ril
 
 static void write_text(cli_output *output, const cli_extras *extras, const rill_output *o)
 {
-    if (!extras->has_ids) cli_output_line(output, o->text, o->text_bytes);
+    if (!extras->has_ids) cli_output_text(output, o->text, o->text_bytes, CLI_LINE);
     for (int32_t i = 0; i < o->n_ids && extras->has_ids; i++)
         cli_output_printf(output, "%s%" PRId32, i > 0 ? " " : "", o->ids[i]);
 }
@@ -52,8 +52,8 @@ int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, 
                       const rill_output *o)
 {
     cli_output_printf(output, "%" PRId64 " ||| ", id);
-    cli_output_line(output, text, strlen(text));
-    cli_output_line(output, columns, strlen(columns));
+    cli_output_text(output, text, strlen(text), CLI_LINE);
+    cli_output_text(output, columns, strlen(columns), CLI_LINE);
     write_extras(output, extras, o);
     write_scores(output, o);
     return output->error ? -1 : 0;
@@ -147,8 +147,27 @@ void cli_pretty_end(cli_pretty *pretty)
 
 /* --- JSON -------------------------------------------------------------------------------------------------------------- */
 
-/* JSON has no infinity. */
-static json_t *number_json(double value)
+json_t *cli_json_text(const char *text, size_t length)
+{
+    json_t *string = json_stringn(text, length);
+    char *mended = string ? NULL : malloc(3 * length + 1);
+    size_t n = 0;
+    if (!mended) return string;
+    for (size_t i = 0; i < length;) {
+        size_t part = (unsigned char)text[i] < 0x80 ? 1 : 4 < length - i ? 4 : length - i;
+        json_t *one = NULL;
+        while (part > 0 && !(one = json_stringn(text + i, part))) part--;
+        json_decref(one);
+        memcpy(mended + n, part ? text + i : "\xef\xbf\xbd", part ? part : 3);
+        n += part ? part : 3;
+        i += part ? part : 1;
+    }
+    string = json_stringn(mended, n);
+    free(mended);
+    return string;
+}
+
+json_t *cli_json_real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
@@ -174,7 +193,7 @@ static json_t *tokens_json(const rill_model *model, const rill_output *o)
         const int named = rill_model_action_name(model, o->ids[i], &name) == RILL_OK;
         json_array_append_new(list, json_pack("{s:o*, s:i, s:o}", "text",
                                               named ? cli_json_text(name.data ? name.data : "", name.length) : NULL,
-                                              "id", (int)o->ids[i], "logprob", number_json((double)o->id_logps[i])));
+                                              "id", (int)o->ids[i], "logprob", cli_json_real((double)o->id_logps[i])));
     }
     rill_text_clear(&name);
     rill_context_destroy(ctx);
@@ -184,8 +203,8 @@ static json_t *tokens_json(const rill_model *model, const rill_output *o)
 static json_t *output_json(const cli_result_form *form, const rill_output *o)
 {
     json_t *out = json_pack("{s:o, s:o, s:o, s:o, s:i, s:s}", "text", cli_json_text(o->text, o->text_bytes), "score",
-                            number_json(o->score), "path_score", number_json(o->path_score), "logp",
-                            number_json(o->logp), "length", (int)o->length, "finish_reason",
+                            cli_json_real(o->score), "path_score", cli_json_real(o->path_score), "logp",
+                            cli_json_real(o->logp), "length", (int)o->length, "finish_reason",
                             rill_finish_reason_name(o->finish_reason));
     if (!out) return NULL;
     if (o->certified) json_object_set_new(out, "certified", json_true());
@@ -200,7 +219,8 @@ static json_t *output_json(const cli_result_form *form, const rill_output *o)
     return out;
 }
 
-const char *cli_error_code(rill_status status)
+/* The code of a failure in "error". HTTP has more of them, for requests (serve/). */
+static const char *error_code(rill_status status)
 {
     switch (status) {
     case RILL_ERR_INPUT: return "bad-input";
@@ -222,7 +242,7 @@ json_t *cli_error_json(const char *code, const char *message)
 json_t *cli_result_error(rill_status status, const char *message)
 {
     const char *why = message[0] ? message : rill_status_name(status);
-    return json_pack("{s:[], s:[], s:o}", "outputs", "warnings", "error", cli_error_json(cli_error_code(status), why));
+    return json_pack("{s:[], s:[], s:o}", "outputs", "warnings", "error", cli_error_json(error_code(status), why));
 }
 
 void cli_result_warn(json_t *result, const char *warning)

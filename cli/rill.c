@@ -12,115 +12,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "cli_options.h"
-
-static const cli_command commands[] = {
-    {"decode", "decode lines with a model", cli_decode},
-    {"run", "decode as a run file in Lua describes, or run its sweep", cli_run},
-    {"score", "compute the log-probabilities of given outputs", cli_score},
-    {"trie", "make a set of allowed outputs", cli_trie},
-    {"tune", "compare configurations of a run file on a development set", cli_tune},
-    {"trace", "make an HTML page of charts from the trace of a run", cli_trace_page},
-    {"evidence", "make posteriors of n-grams from n-best lists, for --lmbr", cli_evidence},
-    {"eval", "compare decoded lines with references", cli_eval},
-#if defined(RILL_SERVE)
-    {"serve", "answer requests over HTTP", cli_serve},
-#endif
-    {"bench", "run several search methods on one input and compare them", cli_bench},
-    {"check", "test a plugin", cli_check},
-    {"convert", "convert a model from another toolkit", cli_convert},
-    {"info", "describe a model", cli_info},
-    {"list", "list domains, methods, options and so on, and the actions of a model", cli_list},
-    {NULL, NULL, NULL},
-};
-
-static int print_help(void)
-{
-    cli_print("rill " RILL_VERSION_STRING
-              ": streaming batched beam search\n\nUsage: rill COMMAND [options]\n\nCommands:\n");
-    for (const cli_command *c = commands; c->name; c++) cli_print("  %-8s %s\n", c->name, c->summary);
-    cli_print("\n`rill COMMAND -h` shows the main options of a command, `rill COMMAND --help`\n"
-              "all options; `man rill` explains all commands.\n"
-              "\n"
-              "Examples:\n"
-              "  rill decode -m model < inputs.txt > outputs.txt\n"
-              "  rill decode -m model -i inputs.txt --n-best 5 > outputs.nbest\n"
-              "  rill run run.lua\n"
-              "  rill score -m model --outputs others.nbest < inputs.txt > rescored.nbest\n"
-              "  rill tune run.lua --dev dev.tsv --plot front.html\n"
-              "  rill eval -m model --refs references.txt outputs.txt\n"
-              "  rill bench -m model --test-set test.tsv --methods greedy,fixed,var-stream\n"
-              "  rill serve -m model\n"
-              "  rill check --plugin ./rill-mine.so\n"
-              "  rill info model\n"
-              "  rill list methods\n");
-    return cli_flush_stdout();
-}
-
-static int print_version(void)
-{
-    cli_print("rill " RILL_VERSION_STRING "\n");
-    return cli_flush_stdout();
-}
-
-static const cli_command *find(const char *name)
-{
-    for (const cli_command *c = commands; c->name; c++)
-        if (!strcmp(c->name, name)) return c;
-    return NULL;
-}
-
-static int unknown_command(const char *word)
-{
-    const char *names[sizeof commands / sizeof commands[0]];
-    size_t n = 0;
-    for (const cli_command *c = commands; c->name; c++) names[n++] = c->name;
-    const char *near = rill_nearest(word, names, n);
-    if (word[0] == '-') return cli_fail("unknown option %s before the command; `rill --help` shows the usage", word);
-    if (near) return cli_fail("unknown command \"%s\"; did you mean \"%s\"?", word, near);
-    return cli_fail("unknown command \"%s\": `rill --help` lists the commands", word);
-}
-
-/* `rill help decode` is `rill decode --help`. */
-static int help_about(int argc, char **argv)
-{
-    char option[] = "--help";
-    if (argc < 3) return print_help();
-    const cli_command *command = find(argv[2]);
-    if (!command) return unknown_command(argv[2]);
-    char *arguments[] = {argv[2], option, NULL};
-    return command->run(2, arguments);
-}
-
-/* Open closed standard streams on /dev/null. Otherwise a file opened later would get the number of a standard stream, and results or
- * messages would go into it. The directions are reversed, so that reading or writing such a stream fails and is reported. */
-static int open_standard_streams(void)
-{
-    static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", way[fd]) != fd) return 0;
-    return 1;
-}
-
-int main(int argc, char **argv)
-{
-    if (!open_standard_streams()) return CLI_FAILED;
-    /* Writing to a closed pipe, or beyond the file size limit, then fails in write(2) instead of ending the process. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
-    if (argc < 2) {
-        cli_message("expected a command; `rill --help` lists the commands");
-        return CLI_FAILED;
-    }
-    const char *word = argv[1];
-    if (!strcmp(word, "--help") || !strcmp(word, "-h")) return print_help();
-    if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) return print_version();
-    if (!strcmp(word, "help")) return help_about(argc, argv);
-    const cli_command *command = find(word);
-    int code = command ? command->run(argc - 1, argv + 1) : unknown_command(word);
-    if (code == CLI_INTERRUPTED) cli_interrupt_die();
-    return code;
-}
+#include "session.h"
 
 /* --- rill convert ------------------------------------------------------------------------------------------------------ */
 
@@ -148,7 +40,7 @@ static const char *find_script(char *path, size_t size)
     return NULL;
 }
 
-int cli_convert(int argc, char **argv)
+static int convert(int argc, char **argv)
 {
     char path[8192], python[] = "python3";
     if (!find_script(path, sizeof path))
@@ -164,4 +56,110 @@ int cli_convert(int argc, char **argv)
     free(arguments);
     return cli_fail("%s: %s; the converters need Python and NumPy: apt-get install python3-numpy", python,
                     strerror(errno));
+}
+
+static const cli_command cli_convert = {
+    .name = "convert", .summary = "convert a model from another toolkit", .main = convert};
+
+/* --- commands ---------------------------------------------------------------------------------------------------------- */
+
+static const cli_command *const commands[] = {
+    &cli_decode, &cli_run,   &cli_score,   &cli_trie, &cli_tune, &cli_trace_command, &cli_evidence, &cli_eval,
+#if defined(RILL_SERVE)
+    &cli_serve,
+#endif
+    &cli_bench,  &cli_check, &cli_convert, &cli_info, &cli_list,
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static int print_help(void)
+{
+    cli_print("rill " RILL_VERSION_STRING
+              ": streaming batched beam search\n\nUsage: rill COMMAND [options]\n\nCommands:\n");
+    for (size_t i = 0; i < COMMANDS; i++) cli_print("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    cli_print("\n`rill COMMAND -h` shows the main options of a command, `rill COMMAND --help`\n"
+              "all options; `man rill` explains all commands.\n"
+              "\n"
+              "Examples:\n"
+              "  rill decode -m model < inputs.txt > outputs.txt\n"
+              "  rill decode -m model -i inputs.txt --n-best 5 > outputs.nbest\n"
+              "  rill run run.lua\n"
+              "  rill score -m model --outputs others.nbest < inputs.txt > rescored.nbest\n"
+              "  rill tune run.lua --dev dev.tsv --plot front.html\n"
+              "  rill eval -m model --refs references.txt outputs.txt\n"
+              "  rill bench -m model --test-set test.tsv --methods greedy,fixed,var-stream\n"
+              "  rill serve -m model\n"
+              "  rill check --plugin ./rill-mine.so\n"
+              "  rill info model\n"
+              "  rill list methods\n");
+    return cli_flush_stdout();
+}
+
+static int print_version(void)
+{
+    cli_print("rill " RILL_VERSION_STRING "\n");
+    return cli_flush_stdout();
+}
+
+static const cli_command *find(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (!strcmp(commands[i]->name, name)) return commands[i];
+    return NULL;
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    return command->main ? command->main(argc, argv) : cli_command_run(command, argc, argv);
+}
+
+static int unknown_command(const char *word)
+{
+    const char *names[COMMANDS];
+    for (size_t i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
+    const char *near = rill_nearest(word, names, COMMANDS);
+    if (word[0] == '-') return cli_fail("unknown option %s before the command; `rill --help` shows the usage", word);
+    if (near) return cli_fail("unknown command \"%s\"; did you mean \"%s\"?", word, near);
+    return cli_fail("unknown command \"%s\": `rill --help` lists the commands", word);
+}
+
+/* `rill help decode` is `rill decode --help`. */
+static int help_about(int argc, char **argv)
+{
+    char option[] = "--help";
+    if (argc < 3) return print_help();
+    const cli_command *command = find(argv[2]);
+    if (!command) return unknown_command(argv[2]);
+    char *arguments[] = {argv[2], option, NULL};
+    return run(command, 2, arguments);
+}
+
+/* Open closed standard streams on /dev/null. Otherwise a file opened later would get the number of a standard stream, and results or
+ * messages would go into it. The directions are reversed, so that reading or writing such a stream fails and is reported. */
+static int open_standard_streams(void)
+{
+    static const int way[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", way[fd]) != fd) return 0;
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (!open_standard_streams()) return CLI_FAILED;
+    /* Writing to a closed pipe, or beyond the file size limit, then fails in write(2) instead of ending the process. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    if (argc < 2) {
+        cli_message("expected a command; `rill --help` lists the commands");
+        return CLI_FAILED;
+    }
+    const char *word = argv[1];
+    if (!strcmp(word, "--help") || !strcmp(word, "-h")) return print_help();
+    if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) return print_version();
+    if (!strcmp(word, "help")) return help_about(argc, argv);
+    const cli_command *command = find(word);
+    int code = command ? run(command, argc - 1, argv + 1) : unknown_command(word);
+    if (code == CLI_INTERRUPTED) cli_interrupt_die();
+    return code;
 }

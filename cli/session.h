@@ -10,8 +10,10 @@
 
 enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16, CLI_SCRIPTS_MAX = 64 };
 
-/* Options for model and search. Strings point into argv. */
+/* Options for model and search: the beginning of every command's struct. Strings point into argv. */
 typedef struct cli_session {
+    const cli_command *command; /* set before cli_session_start(); NULL: no command */
+    int argc;
     rill_context *ctx;
     rill_workers *worker_pool;        /* one or more workers, which share the model */
     rill_model *model;                /* owned by the workers */
@@ -19,9 +21,7 @@ typedef struct cli_session {
     rill_option_source *command_line; /* search and model options of the command line */
     rill_option_source *run_file;     /* the options of the run file, which owns them; NULL: no run file */
     cli_option_rows rows;             /* command-line options that set search and model options */
-    const char
-        *hidden_option; /* a setting without a row, since another option replaces it; set before cli_session_start() */
-    rill_pair *values;  /* [n_values] options for the domain of the open model */
+    rill_pair *values;                /* [n_values] options for the domain of the open model */
     int32_t n_values;
     int row_options_only;   /* pass only options that the domain declares, and none from the model's directory */
     const char *domain;     /* name from --domain or the run file; NULL: config.json names the domain */
@@ -49,13 +49,13 @@ extern const cli_option cli_model_options[];
 extern const cli_option cli_domain_options[];
 /* Options that register names: plugins, and a model or a domain to open. */
 extern const cli_option cli_naming_options[];
-int cli_session_owns_option(const cli_option *option);
-int cli_session_take_option(cli_session *session, const cli_option *option, const char *value);
 
+/* Run a command: allocate its struct, start the session, parse the command line, run, and free everything. Returns its exit code. */
+int cli_command_run(const cli_command *command, int argc, char **argv);
 /* Create the context. CLI_OK or CLI_FAILED after a message. */
 int cli_session_start(cli_session *session);
 /* Parse the command line in two passes. The first pass loads plugins, so that the options that they register are known in the second. */
-int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, char **argv, int *helped);
+int cli_session_parse(cli_session *session, int argc, char **argv, int *helped);
 /* Whether a plugin is a Lua script, by its name. Scripts run in a sandbox. */
 int cli_session_is_script(const char *path);
 /* Load a shared object, or a script if the name ends in ".lua", into a context. *script: the script, or NULL. */
@@ -69,6 +69,8 @@ int cli_session_configure(cli_session *session);
 /* Limit threads to the number of processors: threads of an operation wait for each other, which is slow when they share a processor.
  * Not for `rill check`, which compares numbers of threads. */
 void cli_session_limit_threads(cli_session *session);
+/* All three for a run: cli_session_configure(), cli_session_limit_threads(), and the domain is known. */
+int cli_session_prepare(cli_session *session);
 /* The name of the domain from the option, or else from config.json. NULL after a message if neither is set. */
 const char *cli_session_domain(const cli_session *session);
 /* Open the model for the chosen number of workers. */
@@ -86,12 +88,7 @@ void cli_session_end(cli_session *session);
  * A Lua state belongs to one thread, so each worker's context loads the scripts of the command line again, and the run file too. The
  * run file may set functions as search options, so each worker's engine is made from its own copy. */
 
-/* Number of workers: the number on the command line, otherwise 1, or one per available processor if the input is large, workers can
- * share the model and nothing else prevents it. 0: one worker per device other than the CPU. If the number depends on the device
- * `auto`, the device is resolved and stored in the session. */
-int cli_workers_count(cli_session *session, const rill_domain *domain);
-
-/* Call rill_workers_begin() with the setup of the search config. The caller may have changed its settings, but not its
+/* Call rill_workers_begin() with the setup of the search config; NULL: the setup has no functions of a script. The caller may have changed its settings, but not its
  * heuristics, scorers, scheduler or budget function. RILL_OK · a negative status, with the error in the session's context */
 rill_status cli_workers_begin(cli_session *session, const rill_search_config *search_config,
                               const rill_engine_setup *setup);

@@ -59,11 +59,6 @@ extern const size_t cli_picture_n_files;
  * message. */
 int cli_picture_check(const char *option, const char *path);
 
-/* Write the beginning of a page, one event with `digits` digits in real numbers, and the end. CLI_OK, or CLI_FAILED after a message. */
-int cli_picture_begin(cli_output *out, const char *title);
-int cli_picture_event(cli_output *out, const json_t *event, int digits);
-void cli_picture_end(cli_output *out);
-
 /* Write a page with a single event: `object`, whose member "event" is set to `kind`. NULL means out of memory. CLI_OK, or CLI_FAILED
  * after a message. */
 int cli_picture_write(cli_output *out, const char *title, const char *kind, json_t *object);

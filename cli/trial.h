@@ -25,6 +25,8 @@ typedef struct cli_testset_files {
 
 /* Load the files. `input` or `tsv` must be set. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files);
+/* Open the session's model, and the metric for the references of the loaded set. CLI_OK or CLI_FAILED after a message. */
+int cli_testset_open(cli_testset *set, cli_session *session);
 
 /* Find a metric by name, for an option. CLI_OK or CLI_FAILED after a message that lists all metrics. */
 int cli_metric_take(const char *name, const cli_metric_kind **kind);
@@ -41,77 +43,30 @@ rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_se
 
 /* Evaluation of a series of configurations. */
 typedef struct cli_trials {
+    cli_session *session;       /* its command-line options override every point */
+    const cli_runfile *runfile; /* the script; the model was opened with what it returned */
+    cli_testset set;
     cli_points points;
-    cli_session *session; /* its command-line options override every point */
-    cli_testset *set;
-    const char *path;                 /* path of the script, for messages */
-    rill_script *script;              /* the script, to locate errors */
-    const rill_script_config *config; /* what the script returned; the model was opened with it */
-    int64_t total;                    /* number of points, 0 = unknown */
-    int shows_progress;               /* show the current point on standard error */
+    int64_t total;      /* number of points, 0 = unknown */
+    int shows_progress; /* show the current point on standard error */
 } cli_trials;
 
 /* Decode the test set with a configuration and append the result, even if the point is refused. Before the first valid point, the set
  * is decoded once more, so that the model's memory has grown.
  *   CLI_OK, or CLI_FAILED after a message that names the point */
 int cli_trials_try(cli_trials *trials, const rill_script_config *config);
+void cli_trials_free(cli_trials *trials); /* accepts a zeroed struct */
 
-/* Refuse a parameter that the command line sets too. CLI_OK or CLI_FAILED after a message. */
-int cli_trials_check_name(const char *path, const rill_option_source *command_line, const char *name);
+/* Refuse command-line options that set a parameter of the run file's grid. CLI_OK or CLI_FAILED after a message. */
+int cli_trials_check_grid(const cli_trials *trials);
 
 /* Whether outputs are certified (proved optimal) at every point, so that the table has the column cert%. */
 int cli_trials_have_certified(const cli_trials *trials);
 
-/* Erase the progress line. Has the type of cli_session.erase_progress. */
-void cli_trials_erase(void *unused);
-
-/* --- tables ------------------------------------------------------------------------------------------------------------ */
-
-/* Points of a sweep as a table: parameters, quality, cost. */
-
-enum { CLI_COLUMNS_MAX = 32 };
-
-typedef struct cli_table {
-    struct {
-        const char *name;
-        int width;
-    } column[CLI_COLUMNS_MAX]; /* parameters; columns beyond the last one are not shown */
-    int n;
-    const cli_metric_kind *metric; /* measures the quality */
-    int has_quality;               /* show quality */
-    int has_front;                 /* mark the front */
-    int has_certified;             /* show the percentage of certified outputs */
-} cli_table;
-
-/* Choose the columns for a grid, whose values are known, or for evaluated points. Names are borrowed. */
-void cli_table_columns_for_axes(cli_table *table, const rill_script_axis *axes, int32_t n);
-void cli_table_columns_for_points(cli_table *table, const cli_points *points);
-
-/* Closing the output reports write errors. */
-void cli_table_head(const cli_table *table, cli_output *output);
-/* n_equal: number of further points that the row represents. */
-void cli_table_row(const cli_table *table, cli_output *output, const cli_point *point, size_t n_equal);
-
-/* --- sweeps ------------------------------------------------------------------------------------------------------------ */
-
-/* Sweeps: `rill run` with a grid in the run file decodes the input at each grid point and prints a table. */
-
-typedef struct cli_sweep {
-    cli_session *session; /* configured, the model is not open yet */
-    const cli_runfile *runfile;
-    const char *input, *references, *output, *stats; /* file names; NULL: standard input, none, standard output, none */
-    int quiet;
-} cli_sweep;
-
-/* Run the sweep. CLI_OK; CLI_SOME_FAILED if a point was refused or inputs have no output; CLI_FAILED or CLI_CLOSED. */
-int cli_sweep_run(const cli_sweep *sweep);
-
-/* Refuse command-line options that set a parameter of the grid. CLI_OK or CLI_FAILED after a message. */
-int cli_sweep_check(const cli_runfile *runfile);
-
-/* Evaluate all points of the script's grid in order, until one fails. after(user, point), which may be NULL, is called for each.
- * Returns as cli_trials_try(). */
-int cli_sweep_points(cli_trials *trials, const cli_runfile *runfile, void (*after)(void *user, const cli_point *point),
-                     void *user);
+/* Run the sweep of a run file. The session is configured, and its model is not open.
+ *   input, output: NULL: standard input, and output; references, stats: NULL: none
+ *   CLI_OK; CLI_SOME_FAILED if a point was refused or inputs have no output; CLI_FAILED or CLI_CLOSED */
+int cli_sweep_run(cli_session *session, const cli_runfile *runfile, const char *input, const char *references,
+                  const char *output, const char *stats);
 
 #endif

@@ -54,12 +54,6 @@ rill_status cli_metric_open(cli_metric *metric, rill_context *ctx, const cli_met
     return metric->kind->open(metric, references);
 }
 
-int cli_metric_judge(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out)
-{
-    memset(out, 0, sizeof *out);
-    return metric->kind->judge(metric, i, text, length, out);
-}
-
 void cli_metric_close(cli_metric *metric)
 {
     if (metric->kind) metric->kind->close(metric);
@@ -68,8 +62,8 @@ void cli_metric_close(cli_metric *metric)
 
 int cli_verdict_add(cli_verdict *verdict, cli_metric *metric, int64_t i, const char *text, size_t length)
 {
-    cli_tally tally;
-    if (cli_metric_judge(metric, i, text, length, &tally) < 0) return -1;
+    cli_tally tally = {.part = {0}};
+    if (metric->kind->judge(metric, i, text, length, &tally) < 0) return -1;
     if (!verdict->n_outputs) verdict->first = verdict->best = tally;
     if (metric->kind->output_value(&tally) > metric->kind->output_value(&verdict->best)) verdict->best = tally;
     verdict->n_outputs += text != NULL;

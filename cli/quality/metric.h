@@ -99,7 +99,6 @@ const cli_metric_kind *cli_metric_for_domain(const rill_domain *domain);
  *   RILL_OK · RILL_ERR_INPUT (a malformed reference) · RILL_ERR_MEMORY */
 rill_status cli_metric_open(cli_metric *metric, rill_context *ctx, const cli_metric_kind *kind,
                             const rill_domain *domain, const cli_lines *references, cli_message_fn message);
-int cli_metric_judge(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out);
 /* Close a metric; accepts a zeroed one. */
 void cli_metric_close(cli_metric *metric);
 

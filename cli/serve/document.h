@@ -20,9 +20,6 @@ typedef enum document_split {
 
 typedef struct document document;
 
-/* "lines", "sentences" or "html"; NULL for DOCUMENT_UNSPLIT. */
-const char *document_split_name(document_split split);
-
 /* Split a text into parts.
  *   text: [length] UTF-8; invalid UTF-8 becomes a part that the model refuses
  *   language: as for rill_sentences_split()
@@ -52,8 +49,6 @@ char *words_fold(const char *text, size_t n);
  *   in, what: [n], [m] UTF-8, both folded or neither
  *   *begin: position of the match. 0: no match */
 int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin);
-/* Find the nearest beginning (ends = 0) or end (1) of a word around byte `pos`, or `length` if there is none nearby. */
-size_t words_edge(const char *text, size_t length, size_t pos, int ends);
 
 /* --- inside a document ------------------------------------------------------------------------------------------------- */
 
@@ -93,12 +88,6 @@ struct document {
 
 /* Append a piece with a copy of `length` bytes of `text`. */
 piece *document_add(document *d, piece_kind kind, const char *text, size_t length);
-/* Split a paragraph into sentences. Calls `found` for each one in order, as [begin, end) without surrounding spaces. */
-void document_sentences(document *d, const char *text, size_t length, const char *language,
-                        void (*found)(void *user, size_t begin, size_t end), void *user);
-
-/* Split a page into pieces. */
-void markup_read(document *d, const char *text, size_t length, const char *language);
 /* Write a text with & < > escaped. */
 void markup_write(buffer *out, const char *text, size_t length);
 

@@ -1,10 +1,10 @@
-/* Splitting of pages with simple HTML markup, for document.c.
+/* Splitting of texts, and of pages with simple HTML markup, into the pieces of documents; see document.h.
  *
  * This is not a full HTML parser. It distinguishes tags, comments and entities from text, and inline elements from blocks. An unknown
  * element counts as a block, and markup of blocks is kept byte by byte. Source of the names: html.spec.whatwg.org, sections 4.4 to 4.8
  * and 13.2.5.
  *
- * Divisions: entities · tags · paragraphs · pages. */
+ * Divisions: sentences · entities · tags · paragraphs · pages · splitting. */
 #include "document.h"
 
 #include <stdio.h>
@@ -14,6 +14,18 @@
 #include <unicode/utf8.h>
 
 #include "sentence_splitter.h"
+
+/* --- sentences --------------------------------------------------------------------------------------------------------- */
+
+/* Split a paragraph into sentences. Calls `found` for each one in order, as [begin, end) without surrounding spaces, until it returns 1. */
+static void find_sentences(const document *d, const char *text, size_t length, const char *language,
+                           int (*found)(void *user, size_t begin, size_t end), void *user)
+{
+    if (d->split == DOCUMENT_LINES)
+        rill_sentences_whole_text(text, length, found, user);
+    else
+        rill_sentences_split(text, length, language, found, user);
+}
 
 /* --- entities ----------------------------------------------------------------------------------------------------- */
 
@@ -346,7 +358,7 @@ static void add_tagged(paragraph *p, size_t begin, size_t sentence, size_t end)
     if (begin < end) document_add(p->d, PIECE_TAGGED, p->plain.data + begin, end - begin)->offset = begin - sentence;
 }
 
-static void add_sentence(void *user, size_t begin, size_t end)
+static int add_sentence(void *user, size_t begin, size_t end)
 {
     paragraph *p = user;
     keep_until(p, begin);
@@ -364,6 +376,7 @@ static void add_sentence(void *user, size_t begin, size_t end)
         if (m->depth > 0 && p->d->n_parts <= p->d->max_parts) add_tagged(p, m->offset, begin, end);
     }
     p->plain_done = end;
+    return p->d->n_parts > p->d->max_parts;
 }
 
 static void end_paragraph(paragraph *p)
@@ -371,7 +384,7 @@ static void end_paragraph(paragraph *p)
     buffer_add(&p->plain, "", 0);
     p->d->has_failed |= p->plain.is_out_of_memory;
     if (!p->d->has_failed) {
-        document_sentences(p->d, p->plain.data, p->plain.used, p->language, add_sentence, p);
+        find_sentences(p->d, p->plain.data, p->plain.used, p->language, add_sentence, p);
         keep_until(p, p->plain.used);
     }
     p->plain.used = p->n = p->n_used_marks = p->plain_done = 0;
@@ -425,7 +438,8 @@ static const char *read_markup(paragraph *p, const char *pos, tag *t)
     return !is_raw && !is_empty && !t->is_end_tag && has_name_in(t, title_names) ? read_title(p, t) : t->end;
 }
 
-void markup_read(document *d, const char *text, size_t length, const char *language)
+/* Split a page into pieces. */
+static void read_page(document *d, const char *text, size_t length, const char *language)
 {
     const char *end = text + length;
     paragraph p = {.d = d, .language = language, .end = end};
@@ -442,32 +456,6 @@ void markup_read(document *d, const char *text, size_t length, const char *langu
     free(p.mark);
 }
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
-
-/* Passes on sentences until there are more than max_parts. */
-typedef struct sentence_sink {
-    const document *d;
-    void (*found)(void *user, size_t begin, size_t end);
-    void *user;
-} sentence_sink;
-
-static int pass_sentence(void *user, size_t begin, size_t end)
-{
-    const sentence_sink *f = user;
-    f->found(f->user, begin, end);
-    return f->d->n_parts > f->d->max_parts;
-}
-
-void document_sentences(document *d, const char *text, size_t length, const char *language,
-                        void (*found)(void *user, size_t begin, size_t end), void *user)
-{
-    sentence_sink f = {d, found, user};
-    if (d->split == DOCUMENT_LINES)
-        rill_sentences_whole_text(text, length, pass_sentence, &f);
-    else
-        rill_sentences_split(text, length, language, pass_sentence, &f);
-}
-
 /* --- splitting ---------------------------------------------------------------------------------------------------- */
 
 typedef struct line_cutter {
@@ -476,12 +464,13 @@ typedef struct line_cutter {
     size_t done;
 } line_cutter;
 
-static void add_line_part(void *user, size_t begin, size_t end)
+static int add_line_part(void *user, size_t begin, size_t end)
 {
     line_cutter *c = user;
     if (begin > c->done) document_add(c->d, PIECE_VERBATIM, c->text + c->done, begin - c->done);
     document_add(c->d, PIECE_SENTENCE, c->text + begin, end - begin);
     c->done = end;
+    return c->d->n_parts > c->d->max_parts;
 }
 
 static void cut_lines(document *d, const char *text, size_t length, const char *language)
@@ -490,7 +479,7 @@ static void cut_lines(document *d, const char *text, size_t length, const char *
         const char *end = memchr(text + begin, '\n', length - begin);
         const size_t line = (end ? (size_t)(end - text) + 1 : length) - begin;
         line_cutter c = {.d = d, .text = text + begin};
-        document_sentences(d, c.text, line, language, add_line_part, &c);
+        find_sentences(d, c.text, line, language, add_line_part, &c);
         if (c.done < line) document_add(d, PIECE_VERBATIM, c.text + c.done, line - c.done);
         begin += line;
     }
@@ -505,7 +494,7 @@ document *document_open(const char *text, size_t length, document_split split, c
     if (length > INT32_MAX)
         d->has_failed = 1;
     else if (split == DOCUMENT_HTML)
-        markup_read(d, text, length, language);
+        read_page(d, text, length, language);
     else
         cut_lines(d, text, length, language);
     if (!d->has_failed) return d;

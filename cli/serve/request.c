@@ -11,17 +11,43 @@
 
 /* --- responses ---------------------------------------------------------------------------------------------------- */
 
-api_answer api_refuse(unsigned code, const char *name, const char *format, ...)
+int api_answer_json(api_request *r, unsigned code, json_t *body)
+{
+    r->answer = (api_answer){.code = code, .json = body};
+    return 0;
+}
+
+int api_answer_text(api_request *r, char *text, const char *type)
+{
+    if (!text) return api_refuse(r, 503, "out-of-memory", "out of memory: a response");
+    r->answer = (api_answer){.code = 200, .text = text, .type = type};
+    return 0;
+}
+
+int api_refuse(api_request *r, unsigned code, const char *name, const char *format, ...)
 {
     char why[600];
     va_list arguments;
     va_start(arguments, format);
     rill_print_message_list(why, sizeof why, format, arguments);
     va_end(arguments);
-    return (api_answer){.code = code, .json = json_pack("{s:o}", "error", cli_error_json(name, why))};
+    return api_answer_json(r, code, json_pack("{s:o}", "error", cli_error_json(name, why)));
 }
 
-static const api_answer wait_for_job_answer = {.code = 0};
+int api_refuse_memory(api_request *r)
+{
+    return api_refuse(r, 503, "out-of-memory", "out of memory: a request");
+}
+
+void request_clear(api_request *r)
+{
+    job_release(r->job);
+    for (size_t i = 0; i < r->n_documents; i++) document_close(r->document[i]);
+    free(r->document);
+    json_decref(r->answer.json);
+    free(r->answer.text);
+    *r = (api_request){.n_documents = 0};
+}
 
 /* --- parsing requests --------------------------------------------------------------------------------------------- */
 
@@ -39,179 +65,161 @@ static const char *known_key(const char *word, const char *const *keys)
     return rill_nearest(word, keys, n);
 }
 
-static api_answer unknown_key(service *s, const char *key, const char *const *keys)
+static int refuse_key(api_request *r, const char *key, const char *const *keys)
 {
+    service *s = r->models->service[0];
     const char *why = "";
-    const int is_option = rill_option_row(service_context(s), key) != NULL ||
-                          rill_refused_option("setting", key) != NULL;
-    if (is_option && service_check_option(s, key, &why) != RILL_OK) return api_refuse(400, "bad-request", "%s", why);
+    const int is_option = rill_option_row(s->session.ctx, key) != NULL || rill_refused_option("setting", key) != NULL;
+    if (is_option && service_check_option(s, key, &why) != RILL_OK) return api_refuse(r, 400, "bad-request", "%s", why);
     if (is_option || rill_is_options_key(key))
-        return api_refuse(400, "bad-request", "unknown key \"%s\": the options are in \"options\"", key);
+        return api_refuse(r, 400, "bad-request", "unknown key \"%s\": the options are in \"options\"", key);
     const char *near = known_key(key, keys);
-    return near ? api_refuse(400, "bad-request", "unknown key \"%s\": did you mean \"%s\"?", key, near)
-                : api_refuse(400, "bad-request", "unknown key \"%s\"", key);
+    return near ? api_refuse(r, 400, "bad-request", "unknown key \"%s\": did you mean \"%s\"?", key, near)
+                : api_refuse(r, 400, "bad-request", "unknown key \"%s\"", key);
 }
 
-/* Whether all keys are known. Otherwise refuse the first one that is not, and say what is meant. */
-int request_has_known_keys(const models *m, const json_t *body, const char *const *keys, api_answer *refused)
+int request_has_known_keys(api_request *r, const char *const *keys)
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)body, key, value)
+    json_object_foreach((json_t *)(uintptr_t)r->body, key, value)
     {
-        int known = 0;
-        for (size_t i = 0; keys[i]; i++) known |= !strcmp(keys[i], key);
-        if (known) continue;
-        *refused = unknown_key(m->service[0], key, keys);
-        return 0;
+        size_t i = 0;
+        while (keys[i] && strcmp(keys[i], key)) i++;
+        if (!keys[i]) return refuse_key(r, key, keys);
     }
     return 1;
 }
 
-static service *find_service(const models *a, const char *name)
+int request_find_service(api_request *r)
 {
-    for (int i = 0; i < a->n; i++)
-        if (!strcmp(service_name(a->service[i]), name)) return a->service[i];
-    return NULL;
+    const models *m = r->models;
+    const json_t *value = json_object_get(r->body, "model");
+    const char *name = json_string_value(value);
+    if (!value) r->service = m->service[0];
+    if (!value) return 1;
+    if (!name || strlen(name) != json_string_length(value))
+        return api_refuse(r, 400, "bad-request", "model: expected a text without a NUL byte");
+    for (int i = 0; i < m->n && !r->service; i++)
+        if (!strcmp(m->service[i]->name, name)) r->service = m->service[i];
+    return r->service
+               ? 1
+               : api_refuse(r, 404, "unknown-model", "unknown model \"%s\": GET /v1/models lists the models", name);
 }
 
-/* Whether a value is a string without NUL. */
-static int is_text_without_nul(const json_t *value)
+int request_read_options(api_request *r)
 {
-    return json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value);
-}
-
-/* Find the model that the request names, or the first model if it names none. */
-service *request_find_service(const models *a, const json_t *body, api_answer *refused)
-{
-    const json_t *name = json_object_get(body, "model");
-    service *found = name == NULL                ? a->service[0]
-                     : is_text_without_nul(name) ? find_service(a, json_string_value(name))
-                                                 : NULL;
-    if (!found && is_text_without_nul(name))
-        *refused = api_refuse(404, "unknown-model", "unknown model \"%s\": GET /v1/models lists the models",
-                              json_string_value(name));
-    else if (!found)
-        *refused = api_refuse(400, "bad-request", "model: expected a text without a NUL byte");
-    return found;
-}
-
-int request_read_options(service *target, const json_t *options, job *j, api_answer *refused)
-{
+    const json_t *options = json_object_get(r->body, "options");
     const char *why;
     if (options == NULL) return 1;
-    if (!json_is_object(options)) {
-        *refused = api_refuse(400, "bad-request", "options: expected an object {NAME: VALUE}");
-        return 0;
-    }
-    const rill_status status = service_read_settings(target, options, j, &why);
+    if (!json_is_object(options)) return api_refuse(r, 400, "bad-request", "options: expected an object {NAME: VALUE}");
+    const rill_status status = service_read_settings(r->service, options, r->job, &why);
     if (status == RILL_OK) return 1;
-    *refused = status == RILL_ERR_OPTION ? api_refuse(400, "bad-option", "options: %s", why)
-                                         : api_refuse(503, "out-of-memory", "%s", why);
-    return 0;
+    return status == RILL_ERR_OPTION ? api_refuse(r, 400, "bad-option", "options: %s", why)
+                                     : api_refuse(r, 503, "out-of-memory", "%s", why);
 }
 
-int request_read_switch(const json_t *body, const char *key, int *out, api_answer *refused)
+int request_read_switch(api_request *r, const char *key, int *out)
 {
-    const json_t *value = json_object_get(body, key);
+    const json_t *value = json_object_get(r->body, key);
     *out = json_is_true(value);
-    if (value == NULL || json_is_boolean(value)) return 1;
-    *refused = api_refuse(400, "bad-request", "%s: expected true or false", key);
-    return 0;
+    return value == NULL || json_is_boolean(value)
+               ? 1
+               : api_refuse(r, 400, "bad-request", "%s: expected true or false", key);
 }
 
-int request_read_timeout(const json_t *body, job *j, api_answer *refused)
+int request_read_timeout(api_request *r)
 {
-    const json_t *value = json_object_get(body, "timeout");
+    const json_t *value = json_object_get(r->body, "timeout");
     const double seconds = json_number_value(value);
     if (value == NULL) return 1;
-    if (json_is_number(value) && seconds > 0 && seconds < 1e6) {
-        j->deadline = j->arrival_time + seconds;
-        return 1;
-    }
-    *refused = api_refuse(400, "bad-request", "timeout: expected a number of seconds, above 0");
-    return 0;
-}
-
-int api_check_inputs(const api *a, const json_t *inputs, api_answer *refused)
-{
-    const size_t n = json_is_string(inputs) ? 1 : json_array_size(inputs);
-    if (!json_is_string(inputs) && !json_is_array(inputs)) {
-        *refused = api_refuse(400, "bad-request", "expected a text, or a list of texts, as inputs");
-        return 0;
-    }
-    if (n > (size_t)a->max_inputs) {
-        *refused = api_refuse(413, "too-many-inputs", "%zu inputs: the maximum of a request is %lld", n,
-                              (long long)a->max_inputs);
-        return 0;
-    }
-    for (size_t i = 0; i < json_array_size(inputs); i++)
-        if (!json_is_string(json_array_get(inputs, i))) {
-            *refused = api_refuse(400, "bad-request", "inputs: %zu: expected a text", i);
-            return 0;
-        }
+    if (!json_is_number(value) || !(seconds > 0 && seconds < 1e6))
+        return api_refuse(r, 400, "bad-request", "timeout: expected a number of seconds, above 0");
+    r->job->deadline = r->job->arrival_time + seconds;
     return 1;
 }
 
-job *api_job(const api *a, const service *to, const json_t *inputs, api_answer *refused)
+/* A text of the inputs, which are a string or a list of strings. */
+static const json_t *input_text(const json_t *inputs, size_t i)
 {
-    if (!api_check_inputs(a, inputs, refused)) return NULL;
-    const int one = json_is_string(inputs);
-    const size_t n = one ? 1 : json_array_size(inputs);
+    return json_is_string(inputs) ? inputs : json_array_get(inputs, i);
+}
+
+static size_t n_inputs(const json_t *inputs)
+{
+    return json_is_string(inputs) ? 1 : json_array_size(inputs);
+}
+
+static int check_inputs(api_request *r, const json_t *inputs)
+{
+    const size_t n = n_inputs(inputs);
+    if (!json_is_string(inputs) && !json_is_array(inputs))
+        return api_refuse(r, 400, "bad-request", "expected a text, or a list of texts, as inputs");
+    if (n > (size_t)r->max_inputs)
+        return api_refuse(r, 413, "too-many-inputs", "%zu inputs: the maximum of a request is %lld", n,
+                          (long long)r->max_inputs);
+    for (size_t i = 0; i < n; i++)
+        if (!json_is_string(input_text(inputs, i)))
+            return api_refuse(r, 400, "bad-request", "inputs: %zu: expected a text", i);
+    return 1;
+}
+
+job *request_make_job(api_request *r, const json_t *inputs)
+{
+    if (!check_inputs(r, inputs)) return NULL;
+    const size_t n = n_inputs(inputs);
     job *j = job_create((int32_t)n);
     for (size_t i = 0; j && i < n; i++) {
-        const json_t *text = one ? inputs : json_array_get(inputs, i);
+        const json_t *text = input_text(inputs, i);
         if (job_set_text(j, (int32_t)i, json_string_value(text), json_string_length(text))) continue;
         job_release(j);
         j = NULL;
     }
-    if (j)
-        j->settings = *service_settings(to);
-    else
-        *refused = api_refuse(503, "out-of-memory", "out of memory: a request");
+    if (!j) return api_refuse_memory(r), NULL;
+    j->settings = *r->service->search_config->resolved;
     return j;
 }
 
-/* Submit the job of a request. Returns code 0, or a refusal. */
-api_answer api_submit(api_request *request)
+int request_submit(api_request *r)
 {
-    const rill_status status = service_submit(request->service, request->job);
-    if (status == RILL_OK) return wait_for_job_answer;
-    const char *why = service_failure(request->service);
-    api_answer refused = why[0] ? api_refuse(503, "failed", "model %s has failed and is being reopened: %s",
-                                             service_name(request->service), why)
-                         : status == RILL_AGAIN
-                             ? api_refuse(503, "busy", "too many inputs are queued: try again")
-                             : api_refuse(503, "stopping", "the server is stopping and accepts no requests");
-    refused.retry_after = 1;
-    return refused;
+    const rill_status status = service_submit(r->service, r->job);
+    if (status == RILL_OK) return 1;
+    const char *why = service_failure(r->service);
+    if (why[0])
+        api_refuse(r, 503, "failed", "model %s has failed and is being reopened: %s", r->service->name, why);
+    else if (status == RILL_AGAIN)
+        api_refuse(r, 503, "busy", "too many inputs are queued: try again");
+    else
+        api_refuse(r, 503, "stopping", "the server is stopping and accepts no requests");
+    r->answer.retry_after = 1;
+    return 0;
 }
 
 /* --- documents --------------------------------------------------------------------------------------------------------- */
 
-int document_job_read_split(const json_t *value, document_split *split, api_answer *refused)
+int request_read_split(api_request *r, document_split *split)
 {
+    static const char *const names[] = {
+        [DOCUMENT_LINES] = "lines", [DOCUMENT_SENTENCES] = "sentences", [DOCUMENT_HTML] = "html"};
+    const json_t *value = json_object_get(r->body, "split");
     *split = DOCUMENT_UNSPLIT;
-    if (value == NULL) return 1;
     for (int s = DOCUMENT_LINES; s <= DOCUMENT_HTML && json_is_string(value); s++)
-        if (!strcmp(document_split_name((document_split)s), json_string_value(value))) {
-            *split = (document_split)s;
-            return 1;
-        }
-    *refused = api_refuse(400, "bad-request", "split: expected \"lines\", \"sentences\" or \"html\"");
-    return 0;
+        if (!strcmp(names[s], json_string_value(value))) *split = (document_split)s;
+    return value == NULL || *split != DOCUMENT_UNSPLIT
+               ? 1
+               : api_refuse(r, 400, "bad-request", "split: expected \"lines\", \"sentences\" or \"html\"");
 }
 
 /* Split the inputs into documents of the request. Returns the list of all parts; NULL: out of memory. */
 static json_t *split_inputs(api_request *r, const json_t *inputs, document_split split, int32_t max_parts)
 {
     const char *language = service_language(r->service);
-    const size_t n = json_is_string(inputs) ? 1 : json_array_size(inputs);
+    const size_t n = n_inputs(inputs);
     json_t *parts = json_array();
     r->document = calloc(n + 1, sizeof(document *));
     int fine = r->document && parts;
     for (size_t i = 0; i < n && fine && json_array_size(parts) <= (size_t)max_parts; i++) {
-        const json_t *text = json_is_string(inputs) ? inputs : json_array_get(inputs, i);
+        const json_t *text = input_text(inputs, i);
         document *d = document_open(json_string_value(text), json_string_length(text), split, language, max_parts);
         fine = d != NULL;
         r->document[i] = d;
@@ -227,22 +235,21 @@ static json_t *split_inputs(api_request *r, const json_t *inputs, document_split
     return NULL;
 }
 
-job *document_job_create(const api *a, api_request *r, const json_t *inputs, document_split split, api_answer *refused)
+int request_make_document_job(api_request *r, const json_t *inputs, document_split split)
 {
-    if (!api_check_inputs(a, inputs, refused)) return NULL;
+    if (!check_inputs(r, inputs)) return 0;
     r->is_single = json_is_string(inputs);
-    if (split == DOCUMENT_UNSPLIT) return api_job(a, r->service, inputs, refused);
-    json_t *parts = split_inputs(r, inputs, split, (int32_t)a->max_inputs);
-    const int too_many = json_array_size(parts) > (size_t)a->max_inputs;
-    job *j = parts && !too_many ? api_job(a, r->service, parts, refused) : NULL;
-    if (!parts) *refused = api_refuse(503, "out-of-memory", "out of memory: a request");
-    if (too_many)
-        *refused = api_refuse(413, "too-many-inputs",
-                              "the text has more than %lld sentences and HTML texts: send "
-                              "it in parts",
-                              (long long)a->max_inputs);
+    json_t *parts = split == DOCUMENT_UNSPLIT ? NULL : split_inputs(r, inputs, split, (int32_t)r->max_inputs);
+    if (split != DOCUMENT_UNSPLIT && !parts) return api_refuse_memory(r);
+    if (json_array_size(parts) > (size_t)r->max_inputs)
+        api_refuse(r, 413, "too-many-inputs",
+                   "the text has more than %lld sentences and HTML texts: send "
+                   "it in parts",
+                   (long long)r->max_inputs);
+    else
+        r->job = request_make_job(r, parts ? parts : inputs);
     json_decref(parts);
-    return j;
+    return r->job != NULL;
 }
 
 /* The parts of a document among the job's inputs, and the rank of the output to join. */
@@ -267,7 +274,7 @@ static const char *part_output_text(void *user, int32_t i)
     return json_string_value(cli_result_output_text(where->request->job->input[where->first + i].result, output));
 }
 
-json_t *document_job_text(const api_request *r, size_t i, size_t output)
+json_t *request_document_text(const api_request *r, size_t i, size_t output)
 {
     document_range where = job_range(r, i);
     where.output = output;
@@ -277,7 +284,7 @@ json_t *document_job_text(const api_request *r, size_t i, size_t output)
     return text_json;
 }
 
-json_t *document_job_results(const api_request *r, size_t i)
+json_t *request_document_results(const api_request *r, size_t i)
 {
     const document_range where = job_range(r, i);
     json_t *list = json_array();
@@ -290,12 +297,4 @@ json_t *document_job_results(const api_request *r, size_t i)
         json_array_append_new(list, part_json);
     }
     return list;
-}
-
-void document_job_clear(api_request *r)
-{
-    for (size_t i = 0; i < r->n_documents; i++) document_close(r->document[i]);
-    free(r->document);
-    r->document = NULL;
-    r->n_documents = 0;
 }

@@ -62,9 +62,9 @@ static fields count_fields(struct MHD_Connection *connection)
 
 /* --- framing ------------------------------------------------------------------------------------------------------ */
 
-#define REFUSE_HEAD(...) api_refuse(400, "bad-head", __VA_ARGS__)
+#define REFUSE_HEAD(...) api_refuse(r, 400, "bad-head", __VA_ARGS__)
 
-static api_answer check_framing(struct MHD_Connection *connection, const char *version)
+int head_check_framing(api_request *r, struct MHD_Connection *connection, const char *version)
 {
     const fields f = count_fields(connection);
     const char *length = head_value(connection, MHD_HTTP_HEADER_CONTENT_LENGTH),
@@ -79,16 +79,10 @@ static api_answer check_framing(struct MHD_Connection *connection, const char *v
         return REFUSE_HEAD("Content-Length: expected a number of bytes");
     if (f.encoding && is_old) return REFUSE_HEAD("Transfer-Encoding in HTTP/1.0: expected Content-Length");
     if (f.encoding && strcasecmp(encoding, "chunked") != 0)
-        return api_refuse(501, "bad-encoding", "Transfer-Encoding: expected \"chunked\" alone");
+        return api_refuse(r, 501, "bad-encoding", "Transfer-Encoding: expected \"chunked\" alone");
     if (f.host > 1) return REFUSE_HEAD("%d Host headers: expected one", f.host);
     if (!f.host && !is_old) return REFUSE_HEAD("no Host header: HTTP/1.1 requires one");
-    return (api_answer){.code = 0};
-}
-
-int head_check_framing(struct MHD_Connection *connection, const char *version, api_answer *refused)
-{
-    *refused = check_framing(connection, version);
-    return !refused->code;
+    return 1;
 }
 
 /* --- source ------------------------------------------------------------------------------------------------------- */
@@ -133,14 +127,14 @@ static int is_loopback_address(const char *name)
 }
 
 /* Whether a Host header names this machine. */
-static int is_this_machine(const char *host, const serve_pages *pages)
+static int is_this_machine(const char *host, const serve_options *options)
 {
     static const char local[] = ".localhost";
     char name[256], own[256];
     if (!host_name(host, name)) return 0;
     const size_t n = strlen(name), m = sizeof local - 1;
     if (!strcasecmp(name, "localhost") || (n > m && !strcasecmp(name + n - m, local))) return 1;
-    if (!strcasecmp(name, pages->host) || is_loopback_address(name)) return 1;
+    if (!strcasecmp(name, options->host) || is_loopback_address(name)) return 1;
     own[sizeof own - 1] = '\0';
     return !gethostname(own, sizeof own - 1) && !strcasecmp(name, own);
 }
@@ -158,46 +152,41 @@ static int is_own_origin(const char *origin, const char *host)
     return host && is_web && !strcasecmp(after_scheme(origin), host);
 }
 
-static int is_listed_origin(const char *origin, const serve_pages *pages)
+static int is_listed_origin(const char *origin, const serve_options *options)
 {
-    for (int i = 0; i < pages->n_origins; i++)
-        if (!strcmp(pages->origins[i], "*") || !strcasecmp(pages->origins[i], origin)) return 1;
+    for (int i = 0; i < options->n_origins; i++)
+        if (!strcmp(options->origins[i], "*") || !strcasecmp(options->origins[i], origin)) return 1;
     return 0;
 }
 
 /* Whether a Host header is the host of an allowed origin: a proxy may pass on the name that its clients use. With "*", any name is
  * allowed. */
-static int is_host_of_listed(const char *host, const serve_pages *pages)
+static int is_host_of_listed(const char *host, const serve_options *options)
 {
-    for (int i = 0; i < pages->n_origins; i++)
-        if (!strcmp(pages->origins[i], "*") || !strcasecmp(after_scheme(pages->origins[i]), host)) return 1;
+    for (int i = 0; i < options->n_origins; i++)
+        if (!strcmp(options->origins[i], "*") || !strcasecmp(after_scheme(options->origins[i]), host)) return 1;
     return 0;
 }
 
-const char *head_allowed_origin(struct MHD_Connection *connection, const serve_pages *pages)
+const char *head_allowed_origin(struct MHD_Connection *connection, const serve_options *options)
 {
     const char *origin = head_value(connection, MHD_HTTP_HEADER_ORIGIN);
-    return origin && is_listed_origin(origin, pages) ? origin : NULL;
+    return origin && is_listed_origin(origin, options) ? origin : NULL;
 }
 
-int head_check_source(struct MHD_Connection *connection, const serve_pages *pages, api_answer *refused)
+int head_check_source(api_request *r, struct MHD_Connection *connection, const serve_options *options)
 {
     const char *host = head_value(connection, MHD_HTTP_HEADER_HOST),
                *origin = head_value(connection, MHD_HTTP_HEADER_ORIGIN);
-    if (host && comes_by_loopback(connection) && !is_this_machine(host, pages) && !is_host_of_listed(host, pages)) {
-        *refused = api_refuse(403, "bad-host",
-                              "Host: \"%.200s\" is not this machine: add the host of your proxy with --allow-origin",
-                              host);
-        return 0;
-    }
+    if (host && comes_by_loopback(connection) && !is_this_machine(host, options) && !is_host_of_listed(host, options))
+        return api_refuse(r, 403, "bad-host",
+                          "Host: \"%.200s\" is not this machine: add the host of your proxy with --allow-origin", host);
     if (origin &&
-        (count_fields(connection).origin > 1 || (!is_own_origin(origin, host) && !is_listed_origin(origin, pages)))) {
-        *refused = api_refuse(403, "bad-origin",
-                              "pages of \"%.200s\" may not send requests to this server: --allow-origin permits an "
-                              "origin",
-                              origin);
-        return 0;
-    }
+        (count_fields(connection).origin > 1 || (!is_own_origin(origin, host) && !is_listed_origin(origin, options))))
+        return api_refuse(r, 403, "bad-origin",
+                          "pages of \"%.200s\" may not send requests to this server: --allow-origin permits an "
+                          "origin",
+                          origin);
     return 1;
 }
 

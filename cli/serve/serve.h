@@ -16,25 +16,19 @@
 
 enum { SERVE_ORIGINS_MAX = 64 };
 
-/* Origins whose web pages may send requests. */
-typedef struct serve_pages {
-    const char *host;                       /* listen address, as on the command line */
-    const char *origins[SERVE_ORIGINS_MAX]; /* [n_origins] allowed origins, "*": all */
-    int n_origins;
-} serve_pages;
-
+/* Options of the server. */
 typedef struct serve_options {
+    const char *host;                       /* listen address: a name, a number, or "*" for all */
+    const char *origins[SERVE_ORIGINS_MAX]; /* [n_origins] origins whose web pages may send requests, "*": all */
+    int n_origins;
     const char *api_key_path;
-    int port, queue_size, max_inputs, max_connections, request_timeout, shutdown_timeout, max_beam_size;
+    int port; /* 0: any free port */
+    int queue_size, max_connections, max_beam_size;
+    int max_inputs;       /* of a request */
+    int request_timeout;  /* seconds for a request to arrive */
+    int shutdown_timeout; /* seconds */
     int64_t request_bytes, max_body_bytes, cache_bytes;
-    serve_pages pages;
 } serve_options;
-
-/* Parse a command line with one model. Session options are stored in the session; all others are passed to `take`. */
-int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *option, const char *value), void *user,
-                int argc, char **argv, int *helped);
-/* Store an option of the server. */
-int serve_take_option(serve_options *options, rill_context *ctx, const cli_option *option, const char *value);
 
 /* --- the cache --------------------------------------------------------------------------------------------------------- */
 
@@ -156,12 +150,12 @@ typedef struct service_counts {
 } service_counts;
 
 /* Open the model of a command line with `rill decode`'s options.
- *   name: what clients call the model; borrowed
- *   options: receives the server options of the command line
+ *   command: the command whose options they are
+ *   name: what clients call the model; freed with the service, also after a failure
  *   *out: closed by the caller, NULL on failure; *helped: help was printed, nothing else to do
  *   CLI_OK, or another exit code after a message */
-int service_open(service **out, const char *name, struct serve_options *options, int argc, char **argv, int *helped);
-int service_start(service *s);
+int service_open(service **out, const cli_command *command, char *name, int argc, char **argv, int *helped);
+int service_start(service *s); /* does nothing if it has started */
 /* Refuse new jobs and wait until all jobs are done. `now`: stop at once, so that unfinished inputs get an error. */
 void service_end(service *s, int now);
 void service_close(service *s); /* service_end() must have been called; NULL is allowed */
@@ -173,11 +167,8 @@ rill_status service_submit(service *s, job *j);
 /* Cancel a job. Its unfinished inputs get the status RILL_ERR_CANCELLED. */
 void service_cancel(service *s, job *j);
 
-const char *service_name(const service *s);
 /* Why the service has failed; "" while it works. */
 const char *service_failure(service *s);
-const rill_settings *service_settings(const service *s); /* resolved settings of requests without options */
-json_t *service_options_json(const service *s);          /* the options in effect; a new reference */
 /* Apply the options of a request to its job, on top of the options of the server and the model. The texts of the job must be set.
  * Options are search settings, and domain options that inputs may set.
  *   *why: message, valid until the next call
@@ -192,17 +183,11 @@ rill_status service_check_constraints(service *s, const char *line, const char *
 /* Source language, in the form of rill_sentences_split(): the value of --source-lang, or else the name of the model, which may be
  * FROM-TO. */
 const char *service_language(const service *s);
-/* Context of the main thread. Use it before the start or after the end only. */
-rill_context *service_context(const service *s);
-rill_model *service_model(const service *s);
-const char *service_device(const service *s);
 void service_get_counts(service *s, service_counts *out);
 
 /* --- inside a service -------------------------------------------------------------------------------------------------- */
 
-/* For service.c, queue.c and request_trace.c only.
- *
- * Locks: the service's lock protects the queue, running searches and counters. A job's lock is taken while the service's lock is held,
+/* Locks: the service's lock protects the queue, running searches and counters. A job's lock is taken while the service's lock is held,
  * never the other way round. */
 
 /* One running search, shared by all inputs with the same key. */
@@ -220,19 +205,16 @@ typedef struct decoding {
 
 struct service {
     cli_session session;
-    rill_option_source *default_schedule; /* scheduling defaults */
-    rill_search_config *search_config;
+    serve_options options;                 /* of its command line */
+    rill_option_source *default_schedule;  /* scheduling defaults */
+    rill_search_config *search_config;     /* of requests without options */
     rill_constraints *constraints;         /* parser of constraints for the run */
     char *settings_key;                    /* key of the service's own settings */
     rill_context *request_ctx;             /* context of the server's thread, for parsing settings */
     rill_constraints *request_constraints; /* constraints reader of the server's thread, for checking constraints */
-    const char *name;
-    serve_options *options;  /* options of the command, used while opening */
-    int64_t max_waiting;     /* limit of waiting inputs */
-    int can_split;           /* the model is made for sentences (rill_model_split()) */
-    int max_beam_size;       /* limit of a request's widths */
-    double max_search_bytes; /* limit of the estimated memory of a request's search */
-    int64_t n_deadlines;     /* number of jobs in the queue with a deadline */
+    char *name;
+    int can_split;       /* the model is made for sentences (rill_model_split()) */
+    int64_t n_deadlines; /* number of jobs in the queue with a deadline */
     pthread_t thread;
     int is_started;
     pthread_mutex_t lock;
@@ -261,31 +243,16 @@ char *queue_settings_key(const rill_settings *settings);
 /* --- models ------------------------------------------------------------------------------------------------------------ */
 
 /* A set of served models. Each model is opened with the same command line except for its name. After a reload, the old set stays open
- * until its last request is answered. Threads: the main thread, unless noted. */
+ * until its last request is answered. */
 
 enum { MODELS_MAX = 64 };
 
 typedef struct models {
     service *service[MODELS_MAX]; /* [n] */
-    char *name[MODELS_MAX];
-    const char *model[MODELS_MAX]; /* NAME=DIR or DIR of each model, as on the command line */
-    int is_taken_over[MODELS_MAX]; /* the newer set owns and closes this service */
+    int is_shared[MODELS_MAX];    /* another set ends and closes this service */
     int n;
     int n_users;         /* number of requests that use the set; protected by the server's lock */
     struct models *next; /* list of old sets */
-    char **line;         /* [n_line + 2] the command line without its models, with space for one */
-    int n_line;
 } models;
-
-/* Open all models of a command line.
- *   options: receives the server options; *out: closed by the caller, NULL on failure; *helped: help was printed, nothing else to do
- *   CLI_OK, or another exit code after a message */
-int models_open(models **out, serve_options *options, int argc, char **argv, int *helped);
-int models_start(models *m);
-/* Open the models whose run has failed. The other services are shared by both sets. Close the new set after the old one.
- *   *out: started; NULL on failure, and `old` is unchanged. CLI_OK, or another exit code after a message */
-int models_reopen_failed(models **out, models *old, serve_options *options);
-void models_end(models *m, int now); /* as service_end() */
-void models_close(models *m);        /* models_end() must have been called; NULL is allowed */
 
 #endif

@@ -13,18 +13,10 @@
 
 typedef struct server server;
 
-typedef struct server_options {
-    int port;          /* 0: any free port */
-    const char *token; /* API key in "Authorization: Bearer KEY"; NULL: none is required */
-    int max_connections;
-    int64_t max_inputs;     /* limit per request */
-    int64_t max_body_bytes; /* limit of a request's body */
-    int request_timeout;    /* seconds for a request to arrive */
-    serve_pages pages;      /* allowed origins, and the listen address: a name, a number, or "*" for all */
-} server_options;
-
-/* Start the server with a set of models, which it borrows. CLI_OK or CLI_FAILED. */
-int server_open(server **out, const server_options *options, models *now);
+/* Start the server with a set of models, which it borrows.
+ *   token: the API key in "Authorization: Bearer KEY"; NULL: none is required
+ *   CLI_OK or CLI_FAILED */
+int server_open(server **out, const serve_options *options, models *now, const char *token);
 /* Use other models and another API key for new requests. Requests in work keep the old models. The old key is not used after the call. */
 void server_set_models(server *s, models *next, const char *token);
 /* Number of requests that use a set of models. */
@@ -45,16 +37,13 @@ void server_close(server *s); /* NULL is allowed */
  * allowed. A request over loopback must name this machine in its Host header, because a page whose domain resolves to 127.0.0.1 (DNS
  * rebinding) sends the page's host. */
 
-/* Whether a text is an origin, or "*". */
-int head_is_origin(const char *text);
-
-/* Whether the end of the request is unambiguous (RFC 9112, 3.2, 5.1, 6.1 and 6.3). 0: *refused is set, and the connection must be
+/* Whether the end of the request is unambiguous (RFC 9112, 3.2, 5.1, 6.1 and 6.3). 0: the request is refused, and the connection must be
  * closed, because a proxy might see a different request (request smuggling). */
-int head_check_framing(struct MHD_Connection *connection, const char *version, api_answer *refused);
-/* Whether the source of the request is allowed. 0: *refused is set. */
-int head_check_source(struct MHD_Connection *connection, const serve_pages *pages, api_answer *refused);
+int head_check_framing(api_request *r, struct MHD_Connection *connection, const char *version);
+/* Whether the source of the request is allowed. 0: the request is refused. */
+int head_check_source(api_request *r, struct MHD_Connection *connection, const serve_options *options);
 /* The allowed origin of a request from another origin; NULL: the request has no such origin. */
-const char *head_allowed_origin(struct MHD_Connection *connection, const serve_pages *pages);
+const char *head_allowed_origin(struct MHD_Connection *connection, const serve_options *options);
 /* Whether Content-Type is `type`, ignoring case and parameters. */
 int head_has_type(struct MHD_Connection *connection, const char *type);
 const char *head_value(struct MHD_Connection *connection, const char *name);
