@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import itertools
+import json
+import shutil
+import tempfile
 import unittest
+from collections.abc import Iterator
+from pathlib import Path
 
 import rill
 from common import CAPTIONS, ROOT, Case
 from rill.compat.transformers import generate
 
+IDS = [[0, 7, 8, 9, 2], [0, 12, 5, 2], [0, 33, 21, 40, 60, 2]]  # of BART; the outputs of the second reach any limit
+
 
 class Generate(Case):
+    @contextlib.contextmanager
+    def folder(self, forces_end: bool) -> Iterator[str]:
+        """A copy of the small BART, whose generation_config.json forces the end token at the limit or does not."""
+        with tempfile.TemporaryDirectory() as folder:
+            for path in (ROOT / "tests" / "data" / "mt" / "bart").iterdir():
+                shutil.copyfile(path, f"{folder}/{path.name}")
+            config = Path(folder, "generation_config.json")
+            config.write_text(json.dumps({**json.loads(config.read_text()), **({"forced_eos_token_id": 2} if forces_end else {})}))
+            yield folder
+
     def test_arguments_are_the_presets(self) -> None:
         found = generate(self.model, CAPTIONS[:4], num_beams=4, num_return_sequences=2, max_new_tokens=30, early_stopping=True)
         wanted = self.model.decode(CAPTIONS[:4], like="hf", k=4, n_best=2, max_length=30, stop="count", heuristic=[])
@@ -27,6 +46,24 @@ class Generate(Case):
         drawn = [generate(self.model, CAPTIONS[:2], do_sample=True, num_return_sequences=3, seed=1).texts for _ in range(2)]
         self.assertEqual(drawn[0], drawn[1])
         self.assertEqual(len(drawn[0]), 6)
+
+    def test_a_forced_end_counts(self) -> None:
+        """The end at the limit is one of max_new_tokens, whether an argument or the model's file forces it."""
+        for in_file in (False, True):
+            with self.folder(in_file) as folder, rill.Model(folder, tokenized=True) as model:
+                texts = [" ".join(model.id_to_token(action) for action in one[1:-1]) for one in IDS]
+                end = model.info.end_action
+                for said, longest in ({}, 20), ({"max_length": 7}, 6), ({"max_new_tokens": 6}, 6), ({"max_new_tokens": 2}, 2):
+                    plain = generate(model, texts, num_beams=3, **said)  # type: ignore[arg-type]
+                    forced = generate(model, texts, num_beams=3, forced_eos_token_id=end, **said)  # type: ignore[arg-type]
+                    self.assertEqual(max(map(len, forced.sequences)), longest)
+                    self.assertEqual([one[-1] for one in forced.sequences], [end] * len(IDS))
+                    self.assertEqual([one.count(end) for one in forced.sequences], [1] * len(IDS))
+                    self.assertEqual(list(map(len, forced.scores)), list(map(len, forced.sequences)))
+                    self.assertEqual(max(map(len, plain.sequences)), longest)
+                    self.assertEqual(plain == forced, in_file)
+                with self.assertRaisesRegex(ValueError, "no token fits besides the start token and the forced end"):
+                    generate(model, texts, max_new_tokens=1, forced_eos_token_id=end)
 
     def test_contradictions(self) -> None:
         for bad in (
@@ -46,20 +83,21 @@ class Generate(Case):
         import torch
         import transformers
 
-        folder = ROOT / "tests" / "data" / "mt" / "bart"
-        theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
-        ids = [[0, 7, 8, 9, 2], [0, 12, 5, 2]]
-        with rill.Model(folder, tokenized=True) as mine:
-            for said in ({"num_beams": 3, "num_return_sequences": 2}, {"num_beams": 4, "length_penalty": 0.5}, {"num_beams": 1}):
-                said = {**said, "max_new_tokens": 8}
-                texts = [" ".join(mine.id_to_token(action) for action in one[1:-1]) for one in ids]
-                found = generate(mine, texts, **said)  # type: ignore[arg-type]
-                real = []
-                for one in ids:
-                    real += theirs.generate(torch.tensor([one]), **said).tolist()
-                for a, b in zip(found.sequences, real, strict=True):
-                    self.assertGreater(len(a), 0)
-                    self.assertEqual(a, [action for action in b[1:] if action != theirs.config.pad_token_id][: len(a)])
+        searches = ({"num_beams": 3, "num_return_sequences": 2}, {"num_beams": 4, "length_penalty": 0.5}, {"num_beams": 1})
+        limits = ({}, {"max_new_tokens": 2}, {"max_length": 7})
+        torch.set_num_threads(1)
+        for in_file in (False, True):
+            with self.folder(in_file) as folder, rill.Model(folder, tokenized=True) as mine:
+                theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+                texts = [" ".join(mine.id_to_token(action) for action in one[1:-1]) for one in IDS]
+                for search, limit, end in itertools.product(searches, limits, ({}, {"forced_eos_token_id": mine.info.end_action})):
+                    said = {**search, **limit, **end}
+                    found = generate(mine, texts, **said)  # type: ignore[arg-type]
+                    real = []
+                    for one in IDS:
+                        real += theirs.generate(torch.tensor([one]), **said).tolist()
+                    with self.subTest(in_file=in_file, said=said):
+                        self.assertEqual(found.sequences, [[id for id in one[1:] if id != theirs.config.pad_token_id] for one in real])
 
 
 if __name__ == "__main__":

@@ -18,8 +18,10 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
+from .._native import lib
 from ..kinds import typed
 from ..model import Model
+from ..stream import Engine
 
 __all__ = ["GenerateOutput", "generate"]
 
@@ -63,6 +65,16 @@ _REFUSED = {
 _STOPS = {False: "bound", True: "count", "never": "bound-max"}
 
 
+def _length_limit(model: Model) -> tuple[int, bool]:
+    """The length limit that the model's files set, and whether they force the end token after it, which the limit does not count."""
+    engine = Engine(model._opened, {"like": "hf", "heuristic": []}, None, model._names, False)
+    try:
+        settings = lib.rill_engine_settings(engine.engine)
+        return settings.max_length or model.info.max_length, settings.at_limit == lib.RILL_LIMIT_END_FREE
+    finally:
+        engine.close()
+
+
 @typed
 def generate(
     model: Model,
@@ -91,6 +103,7 @@ def generate(
     """Decode as transformers' generate() does. None: the value of the model's generation_config.json, or its default.
 
     max_length counts the decoder's start symbol; max_new_tokens does not, and overrides it. The same holds for min_length, min_new_tokens.
+    Where neither they nor the model's files set a length, the model's largest is the limit; in transformers it is 20 new tokens.
     num_beams: 1 is greedy search. seed: of samples; None: different in every call
     Raises rill.OptionError for impossible values, ValueError for contradictory ones, and the error of a failed input.
     """
@@ -109,8 +122,13 @@ def generate(
         raise ValueError("temperature, top_k, top_p and seed are for do_sample=True")
     if not do_sample and num_return_sequences > (num_beams or 1) and num_beams is not None:
         raise ValueError(f"num_return_sequences ({num_return_sequences}) has to be at most num_beams ({num_beams})")
-    forced = 1 if forced_eos_token_id is not None else 0
-    longest = max_new_tokens - forced if max_new_tokens is not None else None if max_length is None else max_length - 1 - forced
+    file_length, file_forces = _length_limit(model)
+    forced = file_forces or forced_eos_token_id is not None
+    if max_new_tokens is None:
+        max_new_tokens = file_length + file_forces if max_length is None else max_length - 1
+    longest = max_new_tokens - forced
+    if longest < 1:
+        raise ValueError(f"max_length, max_new_tokens: no token fits besides the start token{' and the forced end' if forced else ''}")
     shortest = min_new_tokens if min_new_tokens is not None else None if min_length is None else max(0, min_length - 1)
     settings: dict[str, Any] = {
         "like": "hf",
@@ -135,9 +153,11 @@ def generate(
     else:
         settings |= {"beam_size": num_beams, "n_best": num_return_sequences}
     outputs = [output for result in model.stream(inputs, **settings) for output in (result.best, *result.outputs[1:])]
-    return GenerateOutput(
-        texts=[output.text for output in outputs],
-        sequences=[output.ids for output in outputs],
-        sequences_scores=[output.score for output in outputs],
-        scores=[output.token_logprobs for output in outputs],
-    )
+    sequences, scores = [output.ids for output in outputs], [output.token_logprobs for output in outputs]
+    end = model.info.end_action
+    if forced and end is not None:  # rill's output does not contain a forced end; transformers' does, with probability 1
+        for output, ids, logprobs in zip(outputs, sequences, scores, strict=True):
+            if output.finish_reason == "length":
+                ids.append(end)
+                logprobs.append(0.0)
+    return GenerateOutput([output.text for output in outputs], sequences, [output.score for output in outputs], scores)
