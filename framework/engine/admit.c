@@ -1,5 +1,5 @@
-/* Admits inputs: takes them from the input queue, has the domain encode them into slots, and puts them in flight when the scheduler
- * decides.
+/* Admits inputs: takes them from the input queue, has the domain (the model's code) encode them into slots, and puts them in flight when
+ * the scheduler decides.
  *
  * Invariant: a slot is free, ready (encoded, waiting for admission), parked (memory_limit.h) or running, except while its input is being
  * encoded.
@@ -137,7 +137,7 @@ static rill_status check_input(rill_engine *e, int32_t i)
 }
 
 /* Count an encoded input's memory against the memory limit, and call the scorers' begin(). Returns RILL_AGAIN if the input must be parked
- * until the whole memory limit is available to it. */
+ * (set aside) until the whole memory limit is available to it. */
 static rill_status admit_encoded(rill_engine *e, rill_input *input, int32_t entry)
 {
     const rill_status limit_status = memory_limit_add_input(e, input, e->queue.entries[entry].size);
@@ -323,8 +323,8 @@ rill_status engine_admit(rill_engine *e)
     return RILL_OK;
 }
 
-/* Encode as many inputs as the last refill (admission) took. Nothing is encoded while items are parked for lack of memory, since they need
- * all of it. */
+/* Encode as many inputs as the last refill (admission) took. Nothing is encoded while items are parked (set aside for lack of memory),
+ * since they need all of it. */
 rill_status engine_encode_ahead(rill_engine *e)
 {
     const int32_t wanted = e->admission.last_refill;

@@ -253,7 +253,8 @@ static rill_status fail_custom_items(chain *c, int32_t link, const candidates *c
     return any ? RILL_OK : status;
 }
 
-/* Call heuristic number `link` for all items: once per sequence of adjacent items that share an instance. */
+/* Call heuristic number `link` for all items: once per sequence of adjacent items that share an instance of it, which means equal
+ * arguments. */
 static rill_status call_for_all(chain *c, int32_t link, const candidates *cands, rill_candidates *all)
 {
     const rill_heuristic *h = c->link[link].heuristic;
@@ -275,7 +276,7 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
     const rill_array columns[] = {RILL_ARRAY(c->checked_width), RILL_ARRAY(c->checked_stop),
                                   RILL_ARRAY(c->checked_keep)};
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
-    /* Reserve at least one element: there may be no candidate, and memcmp() needs a valid pointer even for 0 bytes. */
+    /* reserve at least one element: there may be no candidate, and memcmp() needs a valid pointer even for 0 bytes */
     return rill_columns_grow(c->ctx, &c->checked_memory, n > total ? n : total + 1, columns,
                              sizeof columns / sizeof *columns, "checked marks");
 }

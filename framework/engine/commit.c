@@ -86,7 +86,8 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
         output_candidates(e, c, it, first, end, 1);
         if (it->n_outputs == 0) output_candidates(e, c, it, first, end, 0);
     }
-    /* For certificates: live candidates that a heuristic's stop made outputs count as given up too, since they could have continued. */
+    /* For certificates, which prove outputs optimal: candidates that did not become outputs count as abandoned. So do live ones that a
+     * heuristic's stop made outputs, since they could have continued. */
     for (int32_t j = first; e->settings.certify && reason != STOP_OUTPUT_ALL && j < end; j++)
         if (reason == STOP_ENOUGH || !c->ended[j]) stop_abandon_candidate(c, it, j);
     engine_release_beam(e, it);
@@ -106,7 +107,7 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     entry->state_parent = RILL_NO_NODE;
     entry->action_logp = c->action_logp[j];
     entry->group = c->group[j];
-    /* `length` of an ended entry; of a live entry this union member is state_rank, its own rank */
+    /* length and state_rank share memory: an ended entry has a length, a live entry has a state_rank, which is its own rank */
     entry->length = ended ? candidate_length(c, old_beam, it, j) : rank;
     entry->ended = ended ? c->terminal[j] : 0;
     t->child_counts[from].refs++;

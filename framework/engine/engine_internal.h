@@ -6,7 +6,8 @@
  *
  * Words used below. An *item* is an input that is being decoded, with its beam; a *slot* is the index of an item and of its encoder memory.
  * A *row* is a live hypothesis for which the model is called. A *node* is the id of a hypothesis's model state (KV cache entry). A *domain*
- * is a kind of model: a table of functions such as encode(), step() and score().
+ * is the code of a kind of model: a table of functions such as encode(), step() and score(). A *phase* is a part of a timestep with its own
+ * step() and score(); most domains have one.
  *
  * Modules that do not need rill_engine have separate headers; functions that need several modules are declared here. */
 #ifndef RILL_ENGINE_INTERNAL_H
@@ -269,8 +270,8 @@ rill_status engine_fail_choices(rill_engine *e, const timestep *t);
 /* Wait for the score calls that a device still computes, and discard their results. */
 void engine_collect_pending(rill_engine *e);
 
-/* merge.c: list the best children of each selected item as candidates, best first. `last`: 1: this is the timestep's last phase, in which
- * ended children can become outputs. */
+/* merge.c: list the best children of each selected item as candidates, best first. `last`: 1: this is the last phase of the timestep (most
+ * domains have one phase), in which ended children can become outputs. */
 rill_status engine_merge(rill_engine *e, timestep *t, int last);
 /* Reserve memory for all candidates and outputs that the rows' choices can become, so that merging cannot fail half-way. */
 rill_status engine_reserve_children(rill_engine *e, timestep *t);
@@ -336,8 +337,8 @@ typedef enum stop_reason {
  * best path score of a live candidate; RILL_SCORE_DEAD: none is live. */
 stop_reason stop_check_item(const item *it, double best_live, int requested);
 
-/* commit.c: after heuristics, make the remaining candidates the items' new beams. `last`: 1: the timestep's last phase, after which items
- * may stop; else 0. */
+/* commit.c: after heuristics, make the remaining candidates the items' new beams. `last`: 1: the last phase of the timestep (most domains
+ * have one phase), after which items may stop; else 0. */
 rill_status engine_commit(rill_engine *e, timestep *t, int last);
 /* For an item that stops: call before_outputs() of its search variants (search_variant.h). Returns 1 if one of them has added an output,
  * else 0. */
@@ -377,7 +378,7 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot);
  * result if the deadline passes during the second search. */
 rill_status engine_save_result(rill_engine *e, int32_t slot);
 void engine_deliver_saved(rill_engine *e, item *it);
-/* Make the empty result of an input with nothing to decode. */
+/* Make the result of an input with nothing to decode: one empty output. */
 rill_status engine_finish_empty(rill_engine *e, const queued_input *in);
 /* Make the result of an input that failed. */
 rill_status engine_fail_input(rill_engine *e, int64_t id, const request *own_request, rill_status status,

@@ -2,7 +2,8 @@
  * states (KV cache entries).
  *
  * A *hyp* is a hypothesis, stored in 32 bytes as its parent plus one action; beam entries and outputs refer to it. A *node* is the id under
- * which the domain keeps the state of a hyp. States use most of the memory, so nodes live as briefly as the domain allows:
+ * which the domain (the model's code) keeps the state of a hyp. States use most of the memory, so nodes live as briefly as the domain
+ * allows:
  *
  *   RILL_STATE_PARENT   "parent mode": a node is held by its hyp's beam entry while the entry is expanded, and then by each child whose
  *                       state is not computed yet; when the last hold is dropped, the node is recycled, while the hyp stays

@@ -1,9 +1,9 @@
 /* Declares items, the inputs that a run is decoding: each is an encoded input with its beam and its outputs, and occupies a slot.
  *
- * A slot is the index of an item, and the id under which the domain keeps the item's encoder memory. A slot is free, ready (encoded,
- * waiting for admission), parked (set aside for lack of memory, memory_limit.h) or in flight; while its input is being encoded it is none
- * of these. Data that each timestep reads for all items in flight is stored in separate arrays, since reading the large item structs would
- * miss the CPU cache. */
+ * A slot is the index of an item, and the id under which the domain (the model's code) keeps the item's encoder memory. A slot is free,
+ * ready (encoded, waiting for admission), parked (set aside for lack of memory, memory_limit.h) or in flight; while its input is being
+ * encoded it is none of these. Data that each timestep reads for all items in flight is stored in separate arrays, since reading the large
+ * item structs would miss the CPU cache. */
 #ifndef RILL_ITEM_H
 #define RILL_ITEM_H
 
@@ -84,8 +84,8 @@ typedef struct item {
     request *request;    /* NULL: the engine's settings apply to the input */
     int32_t queue_entry; /* index of the input's entry in the input queue, which has its text */
     int32_t next_slot;   /* slot of the next item in the list of ready items, or of parked ones */
-    /* For certificates (certify.c): the highest final score that any hypothesis given up so far could have reached; the highest path score
-     * given up in this phase. */
+    /* For certificates (certify.c), which prove outputs optimal: the highest final score that any hypothesis given up so far could have
+     * reached; the highest path score given up in this phase. */
     double abandoned_bound, abandoned_path_score;
     /* with at-limit "best-ended": the best ended hypothesis so far (best_ended.c); hyp -1: none */
     item_output best_ended;
@@ -170,7 +170,7 @@ typedef struct running_items {
 
 enum {
     RUNNING_TAKEN = 1,     /* the item is selected for this timestep */
-    RUNNING_NAMED = 2,     /* the item occurs in the part of the scheduler's order read so far */
+    RUNNING_NAMED = 2,     /* the scheduler's list contains the item; used to find items that it lists twice */
     RUNNING_MAX_SKIPS = 8, /* an item passed over this many times is overdue */
     /* an item not expanded for this many rounds is overdue too; a round is one expansion per live hypothesis in flight */
     RUNNING_MAX_ROUNDS = 4

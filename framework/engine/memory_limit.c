@@ -246,7 +246,8 @@ static rill_status finish_with_found(rill_engine *e)
     return RILL_OK;
 }
 
-/* Park, finish or fail the only item in flight, whose new states do not fit. */
+/* The new states of the only item in flight do not fit: park it (set it aside until the engine has the whole limit), finish it or fail
+ * it. */
 static rill_status handle_alone(rill_engine *e)
 {
     if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return preempt_last(e, memory_limit_park);

@@ -256,8 +256,8 @@ static item_output head_output(const merge *m)
     return stop_child_output(m->it, m->head->path_score, m->head->child.terminal);
 }
 
-/* For certificates: record all children that were not taken as given up. It suffices to record the heads, since later children of a parent
- * do not score higher. */
+/* For certificates, which prove outputs optimal: record all children that were not taken as given up. It suffices to record the heads,
+ * since later children of a parent do not score higher. */
 static void abandon_rest(merge *m)
 {
     if (m->is_list || !has_head(m)) return;

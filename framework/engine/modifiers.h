@@ -86,7 +86,7 @@ struct rill_modifiers {
 
 void modifiers_init(rill_modifiers *b, rill_context *ctx, int32_t actions);
 void modifiers_finish(rill_modifiers *b);
-/* Clear all modifiers and begin a score call of `n` rows. */
+/* Clear all modifiers (bonuses, bans and limits), and begin a score call of `n` rows. */
 rill_status modifiers_begin(rill_modifiers *b, int32_t n);
 /* Remove the limit on the row's number of choices. */
 void modifiers_unlimit(rill_modifiers *b, int32_t row);

@@ -1,4 +1,4 @@
-/* Makes the texts of outputs (detokenized, or in the domain's own notation), with the domain's finalize().
+/* Makes the texts of outputs (detokenized, or in the domain's own notation), with finalize() of the domain (the model's code).
  *
  * Normally the engine's thread makes the texts when an item finishes, while the item's states and slot still exist. If finalize() needs
  * neither (rill_domain_info.finalize_anywhere) and results go to another thread anyway, that thread makes the texts (worker_pool.c). A

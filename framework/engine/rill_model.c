@@ -1,5 +1,6 @@
-/* Opens models, starts their runners, and answers questions about a model's actions. A rill_model is a domain's table of functions with the
- * model that the table's open() made. A runner is one engine's use of the model, with its own states and buffers.
+/* Opens models, starts their runners, and answers questions about a model's actions. A domain is the code of a kind of model, a table of
+ * functions. A rill_model is such a table with the model that the table's open() made. A runner is one engine's use of the model, with its
+ * own states and buffers.
  *
  * Invariant: if the domain has runners, the model is const once it is open, so any number of threads may query it and start runners.
  * Failures are recorded in the caller's context. If the domain has no runners, the model is its own runner and serves one engine at a

@@ -165,8 +165,8 @@ static int32_t item_end(const timestep *t, int32_t row, int32_t end)
     return row;
 }
 
-/* Call scorer number i for rows [first, next), whose items share an instance. The modifiers go to `b`, whose first row is row `from` of the
- * timestep. */
+/* Call scorer number i for rows [first, next), whose items share an instance. Its bonuses and masks (modifiers) go to `b`, whose first row
+ * is row `from` of the timestep. */
 static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                       int32_t first, int32_t next)
 {
@@ -204,7 +204,8 @@ static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_mod
     return outcome;
 }
 
-/* Call scorer number i for rows [from, end): once per sequence of adjacent rows whose items share an instance. */
+/* Call scorer number i for rows [from, end): once per sequence of adjacent rows whose items share an instance of it, which means equal
+ * arguments. */
 static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                               int32_t end)
 {

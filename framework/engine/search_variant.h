@@ -59,9 +59,9 @@ typedef struct search_variant {
     /* Choose the item's children, in place of the best ones by score: write them to t->heads in rank order and return their number, or
      * VARIANT_BY_SCORE. `row`: the item's first row; its rows are adjacent. */
     int32_t (*choose)(timestep *t, const item *it, int32_t row);
-    /* Called when an item stops, or when its deadline passes and it has no output; not if it has an owner, is cancelled, preempted or
-     * fails. needs_output: 1: no candidate has ended, so live ones would become truncated outputs. Returns 1 if the variant has added an
-     * output in their place, else 0. */
+    /* Called when an item stops, or when its deadline passes and it has no output; not if it has an owner (item.owner), is cancelled,
+     * preempted or fails. needs_output: 1: no candidate has ended, so live ones would become truncated outputs. Returns 1 if the variant
+     * has added an output in their place, else 0. */
     int (*before_outputs)(rill_engine *e, item *it, int needs_output);
     /* Called after a phase, when the item's candidates have become its new beam or its outputs. */
     void (*phase_over)(const rill_engine *e, item *it);

@@ -136,11 +136,12 @@ typedef struct trace_columns {
 
 /* How far a timestep has come (beam_search.c). */
 typedef enum timestep_state {
-    TIMESTEP_FREE,      /* no items are selected */
-    TIMESTEP_SELECTED,  /* the items are selected, and the next phase can begin */
-    TIMESTEP_EXPANDED,  /* all rows have their model states; rows [0, next_row) also have their choices */
+    TIMESTEP_FREE,     /* no items are selected */
+    TIMESTEP_SELECTED, /* the items are selected, and the next phase can begin */
+    /* all rows have their model states; rows [0, next_row) also have their choices (best next actions) */
+    TIMESTEP_EXPANDED,
     TIMESTEP_SUBMITTED, /* as TIMESTEP_EXPANDED, and a device computes a score call, whose result must be collected */
-    TIMESTEP_SCORED,    /* all rows have their choices */
+    TIMESTEP_SCORED,    /* all rows have their choices (best next actions) */
 } timestep_state;
 
 typedef struct timestep {
@@ -159,7 +160,7 @@ typedef struct timestep {
     /* index of this timestep in rill_engine.timesteps, 0 or 1, by which the domain tells two timesteps in progress apart */
     int32_t group;
     timestep_state state;
-    int32_t phase;               /* the current phase, from 0 */
+    int32_t phase;               /* the current phase, from 0; most domains have one phase */
     int32_t next_row, part_size; /* rows [0, next_row) have their choices, the next part_size rows are being scored */
     /* nodes (state ids) reserved for this timestep and not in use yet; 0 without a memory limit */
     int64_t reserved_nodes;

@@ -27,7 +27,8 @@
 #include <math.h>
 
 enum {
-    /* allowed lists up to this length are requested as picks, bans up to this length stay a list; longer ones become sets */
+    /* lists of allowed actions up to this length are requested by name (picks), lists of bans up to this length stay lists; longer ones
+     * become bit sets */
     SHORT_LIST = 32,
     PART_MAX_CHOICES = 1 << 21 /* maximum number of choices in a part of a call, if all actions are requested: 18 MB */
 };
@@ -419,7 +420,8 @@ static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t ac
     insert_choice(s, row, r->max_choices, action, logp, score, terminal);
 }
 
-/* Check that each pick's log-probability is a number below infinity; RILL_SCORE_DEAD (-infinity) is allowed. */
+/* Check that the log-probability of each pick (action requested by name) is a number below infinity; RILL_SCORE_DEAD (-infinity) is
+ * allowed. */
 static int check_picks(topk *s, int32_t row, span picks)
 {
     for (int32_t i = 0; i < picks.n; i++)
@@ -442,8 +444,8 @@ static rill_terminal pick_terminal(const topk *s, uint8_t ends, int32_t action)
     return action == s->info->end_action ? RILL_END : RILL_LIVE;
 }
 
-/* Select a row's best choices among its picks and the choices that the domain returned for it. only_kept: 1: only actions kept for
- * constraint banks (rules->kept); 0: all others. `r`: index of the row in its part of the call. */
+/* Select a row's best choices among its picks (actions requested by name) and the choices that the domain returned for it. only_kept: 1:
+ * only actions kept for constraint banks (rules->kept); 0: all others. `r`: index of the row in its part of the call. */
 static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r, span picks, int only_kept)
 {
     const rill_score_result *raw = &s->raw;
@@ -568,8 +570,8 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
     return n;
 }
 
-/* Take the domain's result for rows without modifiers, where it is in s->choices already. Unless check_all is set, only the number of
- * choices is checked now; merging checks the rest. */
+/* Take the domain's result for rows without bonuses and masks (modifiers), where it is in s->choices already. Unless check_all is set, only
+ * the number of choices is checked now; merging checks the rest. */
 static const char *take_unmodified(topk *s)
 {
     int32_t *count = s->choices.count;

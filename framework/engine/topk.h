@@ -75,7 +75,8 @@ typedef struct topk {
 void topk_init(topk *s, rill_context *ctx, const rill_domain_info *info);
 void topk_finish(topk *s);
 
-/* Begin a call on n rows with modifiers that must not change until the last topk_take_result(). */
+/* Begin a score call on n rows with these bonuses, masks and limits (modifiers), which must not change until the last
+ * topk_take_result(). */
 rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n);
 
 /* Write the request and the result arrays for the next part of the call: the rows from `from` on, whose number is
