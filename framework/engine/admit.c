@@ -1,6 +1,8 @@
-/* Admission: inputs leave the queue, are encoded into slots, and are decoded once the scheduler admits them.
+/* Admits inputs: takes them from the input queue, has the domain (the model's code) encode them into slots, and puts them in flight when
+ * the scheduler decides.
  *
- * Invariant: a slot is either free, ready or running, except while its input is being encoded.
+ * Invariant: a slot is free, ready (encoded, waiting for admission), parked (memory_limit.h) or running, except while its input is being
+ * encoded.
  *
  * Divisions: slots · white space · encoding · refilling. */
 #include "engine_internal.h"
@@ -12,7 +14,7 @@ rill_status engine_reserve_domain(rill_engine *e)
     int32_t nodes = e->hyps.node_capacity, slots = (int32_t)e->items.memory.capacity;
     rill__reserved *reserved = e->runner.reserved;
     if (nodes <= reserved->nodes && slots <= reserved->slots) return RILL_OK;
-    /* Never request less than an earlier engine on this model did: capacities of a domain must not shrink. */
+    /* Never reserve less than an earlier engine on this model did: a domain's capacities must not shrink. */
     if (nodes < reserved->nodes) nodes = reserved->nodes;
     if (slots < reserved->slots) slots = reserved->slots;
     statistics_end_stage(&e->statistics, &e->statistics.current.choose);
@@ -45,7 +47,8 @@ void engine_free_item(rill_engine *e, int32_t slot)
     engine_free_input(e, e->items.item[slot].queue_entry);
     if (e->items.item[slot].saved_result != NULL) reorder_free_record(&e->reorder, e->items.item[slot].saved_result);
     e->items.item[slot].saved_result = NULL;
-    e->items.item[slot].request = NULL; /* freed; loops over a timestep's items check for NULL */
+    /* engine_free_input() has freed it, and loops over a timestep's items check for NULL */
+    e->items.item[slot].request = NULL;
 }
 
 /* --- white space -------------------------------------------------------------------------------------------------- */
@@ -94,7 +97,7 @@ static rill_status start_item(rill_engine *e, const rill_input *input, int32_t e
     return items_begin(&e->items, &e->hyps, input->slot);
 }
 
-/* Make the result of an input that cannot be decoded. */
+/* Make the failed result of an input that cannot be decoded, and free the input. */
 static rill_status fail_entry(rill_engine *e, int32_t entry, rill_status status, const char *message)
 {
     const queued_input *in = &e->queue.entries[entry];
@@ -103,7 +106,7 @@ static rill_status fail_entry(rill_engine *e, int32_t entry, rill_status status,
     return RILL_OK;
 }
 
-/* Make the empty result of an input with nothing to decode. */
+/* Make the result of an input with nothing to decode, which has one empty output, and free the input. */
 static rill_status finish_empty(rill_engine *e, int32_t entry)
 {
     RILL__TRY(engine_finish_empty(e, &e->queue.entries[entry]));
@@ -111,7 +114,7 @@ static rill_status finish_empty(rill_engine *e, int32_t entry)
     return RILL_OK;
 }
 
-/* Validate what the domain wrote to an input, and restore members that belong to the engine. */
+/* Check what the domain's encode() wrote to an input, and restore the members that encode() must not change. */
 static rill_status check_input(rill_engine *e, int32_t i)
 {
     const admission *a = &e->admission;
@@ -133,8 +136,8 @@ static rill_status check_input(rill_engine *e, int32_t i)
     return RILL_OK;
 }
 
-/* Check an encoded input against the memory limit, and call the scorers' begin(). Returns RILL_AGAIN if the input must wait (is parked)
- * until the whole memory limit is available to it. */
+/* Count an encoded input's memory against the memory limit, and call the scorers' begin(). Returns RILL_AGAIN if the input must be parked
+ * (set aside) until the whole memory limit is available to it. */
 static rill_status admit_encoded(rill_engine *e, rill_input *input, int32_t entry)
 {
     const rill_status limit_status = memory_limit_add_input(e, input, e->queue.entries[entry].size);
@@ -144,7 +147,7 @@ static rill_status admit_encoded(rill_engine *e, rill_input *input, int32_t entr
     return status < 0 ? status : limit_status;
 }
 
-/* Process each encoded input: it becomes a ready item, or gets its result at once (a failure or an empty output). */
+/* After encode(): make each of the n inputs a ready item, or make its result at once if it failed or has nothing to decode. */
 static rill_status admit_all_encoded(rill_engine *e, int32_t n)
 {
     rill_status status = RILL_OK;
@@ -169,15 +172,15 @@ static rill_status admit_all_encoded(rill_engine *e, int32_t n)
         } else if (status >= 0) {
             items_push_ready(&e->items, input->slot);
         } else {
-            /* The run is over, but the domain still has this slot: call drop(). */
+            /* The run has failed, but the domain still uses this slot: free_slot() calls its drop(). */
             free_slot(e, input->slot);
         }
     }
     return status;
 }
 
-/* Encode the next `count` waiting inputs in one call of the domain. Inputs of white space alone and inputs that failed when submitted only
- * get their results. */
+/* Encode the next `count` waiting inputs in one call of the domain's encode(). Inputs of white space alone, and inputs that were submitted
+ * as failed, are not encoded and get their results at once. */
 static rill_status encode_inputs(rill_engine *e, int32_t count)
 {
     admission *a = &e->admission;
@@ -222,8 +225,8 @@ int64_t engine_n_waiting(const rill_engine *e)
     return (int64_t)e->queue.n + e->items.n_ready + (e->input_source != NULL ? e->input_source->n_offered : 0);
 }
 
-/* Return 1 while a flush (setting flush_every) is in progress: from its start until the last item in flight finishes, nothing is
- * admitted. */
+/* Return 1 while a flush (setting flush_every) is in progress, else 0. A flush admits no input from its start until the last item in flight
+ * has finished. */
 static int flush_in_progress(rill_engine *e)
 {
     if (e->running.n == 0) {
@@ -235,6 +238,8 @@ static int flush_in_progress(rill_engine *e)
     return e->schedule.flushing;
 }
 
+/* Ask the scheduler how many inputs to admit (*admit) and how many more to encode in advance (*ahead), and reduce *admit to what fits. A
+ * scheduler that admits none while nothing is in flight is overruled. */
 static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
     rill_sched_view view = schedule_view(e);
@@ -253,9 +258,9 @@ static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead
     return RILL_OK;
 }
 
-/* Reserve nodes for all items to be admitted at once, so that the domain does not enlarge and copy its tables repeatedly. The estimate is
- * about two states per paused item, which its candidates continue, plus the rows of one timestep. A large budget must not inflate the
- * estimate, and the values of a budget function are unknown. */
+/* Reserve nodes (state ids) for all items to be admitted at once, so that the domain does not enlarge and copy its tables repeatedly. The
+ * estimate is about two states per paused item, from which its hypotheses continue, plus the rows of one timestep. A large budget must not
+ * inflate the estimate, and the values of a budget function are unknown. */
 static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
@@ -307,8 +312,8 @@ rill_status engine_admit(rill_engine *e)
         for (; admitted < admit && e->items.n_ready > 0; admitted++) start_running(e);
     }
     if (admitted > 0) {
-        /* encode_inputs() has passed the nodes of reserve_expected_nodes() to the domain, unless all admitted items were encoded earlier:
-         * then this call does. */
+        /* Pass the nodes that reserve_expected_nodes() reserved to the domain. Only if all items were encoded earlier is this not done
+         * yet. */
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.total.refills++;
         e->schedule.refill_index++;
@@ -318,7 +323,8 @@ rill_status engine_admit(rill_engine *e)
     return RILL_OK;
 }
 
-/* Encode as many inputs as the last refill admitted. Nothing is encoded while items are parked, since they need all of the memory. */
+/* Encode as many inputs as the last refill (admission) took. Nothing is encoded while items are parked (set aside for lack of memory),
+ * since they need all of it. */
 rill_status engine_encode_ahead(rill_engine *e)
 {
     const int32_t wanted = e->admission.last_refill;

@@ -1,9 +1,9 @@
-/* The engine: creation, input and results. The search is in beam_search.c.
+/* Creates the engine of a run, takes inputs and returns results. The search itself is in beam_search.c.
  *
  * Divisions: creation · input and results · profiles of operations. */
 #include "engine_internal.h"
 
-/* Smallest accepted rill_engine_setup: the members up to the scorers, which the first version had. */
+/* Smallest accepted rill_engine_setup.struct_size: the members up to the scorers, which the first version of the struct had. */
 enum { MIN_SETUP = offsetof(rill_engine_setup, scheduler) };
 
 /* --- creation ----------------------------------------------------------------------------------------------------- */
@@ -15,7 +15,8 @@ void rill_engine_setup_init(rill_engine_setup *setup, size_t size)
     if (size >= MIN_SETUP) rill_settings_default(&setup->settings);
 }
 
-/* Settings of a newer program may be longer than this version's rill_settings, but not longer than RILL_SETTINGS_SPACE. */
+/* The settings of a program compiled with a newer version may be longer than this version's rill_settings, but not longer than
+ * RILL_SETTINGS_SPACE. */
 rill_status rill__setup_copy(rill_context *ctx, rill_engine_setup *own, const rill_engine_setup *from)
 {
     RILL__TRY(rill_copy_struct(ctx, "rill_engine_setup", own, sizeof *own, from, MIN_SETUP));
@@ -154,7 +155,7 @@ int64_t rill_engine_free_slots(const rill_engine *e)
     return n_free < ahead ? n_free : ahead;
 }
 
-/* Return the number of words separated by spaces or tabs: the input's size for a domain without measure(). */
+/* Return the number of words, separated by spaces or tabs: the size of an input if the domain has no measure(). */
 static int64_t count_words(const char *text, size_t length)
 {
     int64_t words = 0;
@@ -173,7 +174,8 @@ int64_t engine_measure(const rill_engine *e, const char *text, size_t length)
     return size > 0 ? size : 0;
 }
 
-/* On success the queued input owns the request; after a failure the caller still owns it. */
+/* Add an input to the queue. `failed`: RILL_OK, or the status with which the input has already failed. On success the queued input owns the
+ * request; after a failure the caller still owns it. */
 static rill_status submit_input(rill_engine *e, const char *text, size_t length, int64_t size, rill_status failed,
                                 request *own_request, int64_t *id)
 {

@@ -1,4 +1,5 @@
-/* Options of one input: convert a request's text, NAME=VALUE pairs separated by spaces, to the form that the domain reads.
+/* Reads the options of single inputs: checks a request's text, NAME=VALUE pairs separated by spaces, and converts it to the form that the
+ * domain reads.
  *
  * Invariant: `options` of a rill_input is "NAME\0VALUE\0" for each option, followed by a NUL. */
 #include <string.h>

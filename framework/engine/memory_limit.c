@@ -1,4 +1,4 @@
-/* The memory limit: how many states may exist at once, and what happens when there are too few.
+/* Keeps a run within its limits on model states (KV cache entries) and encoder memory, and preempts items when there are too few states.
  *
  * The number of states that an item will need is unknown: its beam may stay narrow or fill, end soon or run to the length limit. So items
  * are admitted while they are expected to fit, and when they outgrow the limit:
@@ -28,9 +28,9 @@
 
 /* --- the limit ---------------------------------------------------------------------------------------------------- */
 
-/* Divide the setting `memory`, minus the fixed memory of all workers' runners: a quarter for encoded inputs if they take memory, a quarter
- * for a timestep's rows if they take memory, the rest for states. The parts are fixed, so whether an input's search fits does not depend on
- * the other inputs in flight. */
+/* Divide the bytes of the setting `memory`, after subtracting the fixed memory of all workers' runners. A quarter is for encoded inputs if
+ * they take memory, a quarter for a timestep's rows if they take memory, the rest for states. The parts are fixed, so whether an input's
+ * search fits does not depend on the other inputs in flight. */
 static rill_status share_memory(rill_engine *e, int32_t workers)
 {
     const rill_domain_info *info = &e->info;
@@ -112,7 +112,7 @@ int64_t memory_limit_free_nodes(const rill_engine *e)
     return (int64_t)e->hyps.node_limit - e->hyps.n_nodes - e->hyps.n_freed_nodes - promised;
 }
 
-/* One node per live beam entry in the first phase, and k nodes in each later phase. */
+/* The first phase makes one state per live beam entry; each later phase makes at most k states. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
 {
     return e->items.item[slot].n_live + (int64_t)(e->info.phases - 1) * e->items.item[slot].settings->k;
@@ -120,7 +120,7 @@ int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
 
 /* --- admission ---------------------------------------------------------------------------------------------------- */
 
-/* A new input is expected to need as many nodes as the average item in flight, and at least k. */
+/* A new input is expected to need as many states as the average item in flight has, and at least k. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit)
 {
     if (e->memory_limit.max_nodes == 0) return admit;
@@ -171,7 +171,7 @@ rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t me
     return cost > (double)b->max_slot_bytes ? RILL_AGAIN : RILL_OK;
 }
 
-/* running_window grows by one after running_window items have finished; memory_limit_shrink_window() lowers it. */
+/* After running_window items have finished, running_window grows by one; memory_limit_shrink_window() lowers it. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot)
 {
     memory_limit *b = &e->memory_limit;
@@ -191,7 +191,8 @@ void memory_limit_shrink_window(rill_engine *e)
     e->memory_limit.finished_in_window = 0;
 }
 
-/* Preempt the item admitted last: free its states, queue it for a restart with put(), and reset it to an initial beam. */
+/* Preempt the item that was admitted last: free its states, reset it to an initial beam, and let put() add it to a list of items that wait
+ * to restart. */
 static rill_status preempt_last(rill_engine *e, void (*put)(rill_engine *e, int32_t slot))
 {
     int32_t slot = running_pop_last(&e->running, &e->items);
@@ -233,18 +234,20 @@ void memory_limit_remove_parked(rill_engine *e, int32_t slot)
     e->memory_limit.n_parked--;
 }
 
-/* Out of memory with one item left: finish it with the outputs that a variant's search has found so far. */
+/* No more states fit, and only one item is in flight: finish it with the outputs that a search variant, such as exact search, has found so
+ * far. */
 static rill_status finish_with_found(rill_engine *e)
 {
     int32_t slot = running_pop_last(&e->running, &e->items);
     rill_status status = engine_finish_item(e, slot);
     engine_free_nodes(e);
     if (status != RILL_AGAIN) return status;
-    items_push_ready_front(&e->items, slot); /* a scorer requested another search of the item */
+    items_push_ready_front(&e->items, slot); /* the item stays: a scorer requested another search of it */
     return RILL_OK;
 }
 
-/* Park, finish or fail the only item in flight, whose new states do not fit. */
+/* The new states of the only item in flight do not fit: park it (set it aside until the engine has the whole limit), finish it or fail
+ * it. */
 static rill_status handle_alone(rill_engine *e)
 {
     if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return preempt_last(e, memory_limit_park);

@@ -1,4 +1,4 @@
-/* Statistics (engine_internal.h). */
+/* Counts a run's work and time for rill_stats; declared in engine_internal.h. */
 #include <time.h>
 
 #include "engine_internal.h"
@@ -64,6 +64,7 @@ void statistics_remove_item(statistics *s, const item *it)
     for (int32_t i = 0; i < it->n_outputs; i++) statistics_count_output(s, &it->outputs[i], -1);
 }
 
+/* Return rill_stats.depth_bound; 0 without a budget. */
 static int64_t depth_bound(const statistics *s, int64_t budget)
 {
     int64_t min_timesteps = 0;
