@@ -99,7 +99,7 @@ static int ends_line(int32_t c)
  * spaces. *text and *length may then refer to the copy, which the caller frees. */
 static rill_status clean_text(rill_context *ctx, const char **text, size_t *length, char **copy, size_t *capacity)
 {
-    size_t bytes, next_bytes, to = 0;
+    size_t next, to = 0;
     int32_t prev = 0;
     int any = 0;
     for (size_t pos = 0; pos + 1 < *length && !any; pos++) {
@@ -108,16 +108,16 @@ static rill_status clean_text(rill_context *ctx, const char **text, size_t *leng
     }
     if (!any || rill_utf8_check(*text, *length) < *length) return RILL_OK; /* invalid UTF-8 is refused later */
     TRY(GROW(ctx, *copy, *capacity, *length, "an input's text"));
-    for (size_t pos = 0; pos < *length; pos += bytes) {
-        const int32_t c = rill_utf8_next(*text + pos, *length - pos, &bytes);
-        const size_t next = pos + bytes;
-        if (is_ignorable(c, prev, next < *length ? rill_utf8_next(*text + next, *length - next, &next_bytes) : 0))
-            continue;
+    for (size_t pos = 0; pos < *length; pos = next) {
+        next = pos;
+        const int32_t c = rill_utf8_read(*text, *length, &next);
+        size_t after = next;
+        if (is_ignorable(c, prev, next < *length ? rill_utf8_read(*text, *length, &after) : 0)) continue;
         if (ends_line(c)) {
             (*copy)[to++] = ' ';
         } else {
-            memcpy(*copy + to, *text + pos, bytes);
-            to += bytes;
+            memcpy(*copy + to, *text + pos, next - pos);
+            to += next - pos;
         }
         prev = c;
     }

@@ -254,18 +254,11 @@ static void update_best(best_cut *best, size_t from, size_t to, int32_t id, doub
     best[to] = (best_cut){sum, from, id};
 }
 
-static size_t character_length(const char *text, size_t length)
-{
-    size_t n = 1;
-    while (n < length && ((unsigned char)text[n] & 0xC0) == 0x80) n++;
-    return n;
-}
-
 /* Update `best` by all tokens that start at offset `from`. If the character there is not itself a token, it may become an
  * unknown token. */
 static void try_tokens_from(const rill_pipeline *p, const char *word, size_t length, size_t from, best_cut *best)
 {
-    const size_t one = character_length(word + from, length - from);
+    const size_t one = rill_utf8_skip(word + from, length - from);
     size_t low = 0, high = p->n_scores;
     int single = 0;
     for (size_t n = 0; from + n < length && low < high; n++) {
@@ -307,7 +300,7 @@ rill_status rill_unigram_split(const rill_pipeline *p, rill_context *ctx, const 
     if (status == RILL_OK) status = rill_arena_alloc(&arena, &ends, length + 1, sizeof *ends, "a word");
     if (status == RILL_OK) {
         for (size_t i = 0; i <= length; i++) best[i] = (best_cut){.id = -1};
-        for (size_t from = 0; from < length; from += character_length(word + from, length - from))
+        for (size_t from = 0; from < length; from += rill_utf8_skip(word + from, length - from))
             try_tokens_from(p, word, length, from, best);
         for (size_t pos = length; pos > 0; pos = best[pos].from) ends[n++] = pos;
         status = emit_pieces(p, word, best, ends, n, fn, user);

@@ -10,24 +10,15 @@
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static int is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static int is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
 /* Return 1 for two or three lower-case letters, an underscore, and a script ("Latn") or, if `script` is 0, a region ("XX"). */
 static int is_code(const char *token, size_t length, int script)
 {
     size_t pos = 0;
-    while (pos < length && is_lower(token[pos])) pos++;
+    while (pos < length && rill_is_lower(token[pos])) pos++;
     if (pos < 2 || pos > 3 || length != pos + (script ? 5 : 3) || token[pos] != '_') return 0;
-    if (!script) return is_upper(token[pos + 1]) && is_upper(token[pos + 2]);
-    return is_upper(token[pos + 1]) && is_lower(token[pos + 2]) && is_lower(token[pos + 3]) && is_lower(token[pos + 4]);
+    if (!script) return rill_is_upper(token[pos + 1]) && rill_is_upper(token[pos + 2]);
+    return rill_is_upper(token[pos + 1]) && rill_is_lower(token[pos + 2]) && rill_is_lower(token[pos + 3]) &&
+           rill_is_lower(token[pos + 4]);
 }
 
 /* Set *name to the part of a token between `prefix` and `suffix`. Return 0 if the token lacks one, or if the name has other
@@ -39,7 +30,8 @@ static int strip_affixes(const char *token, size_t length, const char *prefix, c
     if (memcmp(token + length - suffix_length, suffix, suffix_length) != 0) return 0;
     *name = (rill_slice){token + prefix_length, length - prefix_length - suffix_length};
     for (size_t i = 0; i < name->length; i++)
-        if (!is_lower(name->data[i]) && !is_upper(name->data[i]) && name->data[i] != '_' && name->data[i] != '-')
+        if (!rill_is_lower(name->data[i]) && !rill_is_upper(name->data[i]) && name->data[i] != '_' &&
+            name->data[i] != '-')
             return 0;
     return 1;
 }

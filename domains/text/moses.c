@@ -25,44 +25,14 @@
 
 /* --- punctuation -------------------------------------------------------------------------------------------------- */
 
-/* Rules of replace-unicode-punctuation, for full-width and Chinese punctuation. */
+/* Rules of replace-unicode-punctuation, for full-width and Chinese punctuation: pairs of a character and its replacement, and the
+ * rules that change more than one character. */
+static const char32_t unicode_pairs[] = U"，,、,”\"“\"∶:：:？?《\"》\"）)！!（(；;」\"「\"～~"
+                                        U"’'━-〈<〉>【[】]％%０0１1２2３3４4５5６6７7８8９9";
 static const rill_rewrite_rule unicode_rules[] = {
-    {U"，", U",", 0},
     {U"。" RW_WHITE_SPACE RW_ANY, U". ", 0},
-    {U"、", U",", 0},
-    {U"”", U"\"", 0},
-    {U"“", U"\"", 0},
-    {U"∶", U":", 0},
-    {U"：", U":", 0},
-    {U"？", U"?", 0},
-    {U"《", U"\"", 0},
-    {U"》", U"\"", 0},
-    {U"）", U")", 0},
-    {U"！", U"!", 0},
-    {U"（", U"(", 0},
-    {U"；", U";", 0},
-    {U"」", U"\"", 0},
-    {U"「", U"\"", 0},
     {U"．" RW_WHITE_SPACE RW_ANY, U". ", 0},
-    {U"～", U"~", 0},
-    {U"’", U"'", 0},
     {U"…", U"...", 0},
-    {U"━", U"-", 0},
-    {U"〈", U"<", 0},
-    {U"〉", U">", 0},
-    {U"【", U"[", 0},
-    {U"】", U"]", 0},
-    {U"％", U"%", 0},
-    {U"０", U"0", 0},
-    {U"１", U"1", 0},
-    {U"２", U"2", 0},
-    {U"３", U"3", 0},
-    {U"４", U"4", 0},
-    {U"５", U"5", 0},
-    {U"６", U"6", 0},
-    {U"７", U"7", 0},
-    {U"８", U"8", 0},
-    {U"９", U"9", 0},
 };
 
 /* Rules of normalize-punctuation for all languages: brackets, quotes, dashes, non-breaking spaces. */
@@ -240,11 +210,22 @@ static void trim_ends(rill_chars *text)
     if (text->length > 0 && text->data[text->length - 1] == ' ') text->length--;
 }
 
+static void replace_pairs(rill_chars *text)
+{
+    for (size_t i = 0; i < text->length; i++)
+        for (const char32_t *pair = unicode_pairs; *pair != 0; pair += 2)
+            if (text->data[i] == pair[0]) {
+                text->data[i] = pair[1];
+                break;
+            }
+}
+
 static rill_status apply_rules(rill_moses *m, int lower)
 {
     const rules *own = &language_rules[m->language];
     for (size_t i = 0; lower && i < m->text.length; i++)
         m->text.data[i] = (char32_t)utf8proc_tolower((utf8proc_int32_t)m->text.data[i]);
+    replace_pairs(&m->text);
     TRY(rill_rewrite(unicode_rules, COUNT(unicode_rules), &m->text, &m->spare));
     TRY(rill_rewrite(punctuation_rules, COUNT(punctuation_rules), &m->text, &m->spare));
     TRY(rill_rewrite(own->punctuation, own->n_punctuation, &m->text, &m->spare));

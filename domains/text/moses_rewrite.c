@@ -11,6 +11,7 @@
 
 #include "domain_base.h"
 #include "moses.h"
+#include "utf8.h"
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 
@@ -31,14 +32,7 @@ rill_status rill_chars_read(rill_chars *chars, const char *text, size_t length)
 {
     chars->length = 0;
     TRY(reserve_chars(chars, length));
-    for (size_t i = 0; i < length;) {
-        utf8proc_int32_t c;
-        utf8proc_ssize_t step = utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(length - i),
-                                                 &c);
-        if (step <= 0) break; /* cannot happen: the caller has validated the text */
-        chars->data[chars->length++] = (char32_t)c;
-        i += (size_t)step;
-    }
+    for (size_t pos = 0; pos < length;) chars->data[chars->length++] = (char32_t)rill_utf8_read(text, length, &pos);
     return RILL_OK;
 }
 

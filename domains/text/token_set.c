@@ -188,20 +188,16 @@ int rill_is_white_space(int32_t c)
            c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* The character at `pos` of valid UTF-8, or -1 at the end of the text; *next = the offset of the next character. */
-static int32_t decode_char(const char *text, size_t length, size_t pos, size_t *next)
+/* The character at `pos`, or -1 at the end of the text. */
+static int32_t char_at(const char *text, size_t length, size_t pos)
 {
-    utf8proc_int32_t c = -1;
-    *next = pos;
-    if (pos < length)
-        *next += (size_t)utf8proc_iterate((const utf8proc_uint8_t *)text + pos, (utf8proc_ssize_t)(length - pos), &c);
-    return c;
+    return pos < length ? rill_utf8_read(text, length, &pos) : -1;
 }
 
 size_t rill_white_space_length(const char *text, size_t length)
 {
-    size_t next;
-    return rill_is_white_space(decode_char(text, length, 0, &next)) ? next : 0;
+    size_t next = 0;
+    return length > 0 && rill_is_white_space(rill_utf8_read(text, length, &next)) ? next : 0;
 }
 
 /* The offset of the character that ends before `pos`; pos > 0. */
@@ -221,9 +217,8 @@ static int is_word(int32_t c)
 
 static int is_single_word(const char *text, size_t length, size_t from, size_t to)
 {
-    size_t next;
-    if (from > 0 && is_word(decode_char(text, length, prev_char_offset(text, from), &next))) return 0;
-    return !is_word(decode_char(text, length, to, &next));
+    if (from > 0 && is_word(char_at(text, length, prev_char_offset(text, from)))) return 0;
+    return !is_word(char_at(text, length, to));
 }
 
 /* The longest added token at `pos` that has none of the flags `without`; NULL: none. */
@@ -251,15 +246,15 @@ rill_status rill_token_set_split(const rill_token_set *t, int without, const cha
             pos++;
             continue;
         }
-        size_t end = pos, next;
+        size_t end = pos;
         while ((found->flags & RILL_TOKEN_LSTRIP) != 0 && end > from &&
-               rill_is_white_space(decode_char(text, length, prev_char_offset(text, end), &next)))
+               rill_is_white_space(char_at(text, length, prev_char_offset(text, end))))
             end = prev_char_offset(text, end);
         if (end > from) TRY(part(user, text + from, end - from));
         TRY(token(user, found));
         pos += found->text.length;
-        while ((found->flags & RILL_TOKEN_RSTRIP) != 0 && rill_is_white_space(decode_char(text, length, pos, &next)))
-            pos = next;
+        while ((found->flags & RILL_TOKEN_RSTRIP) != 0 && rill_is_white_space(char_at(text, length, pos)))
+            rill_utf8_read(text, length, &pos);
         from = pos;
     }
     return length > from ? part(user, text + from, length - from) : RILL_OK;
