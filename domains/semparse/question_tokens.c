@@ -132,8 +132,7 @@ static size_t drop_apostrophes(char *data, size_t length)
 static rill_status add_token(rill_question *question, size_t offset, size_t length, size_t span)
 {
     if (length == 0) return RILL_OK;
-    TRY(GROW(question->ctx, question->raw, question->raw_tokens_capacity, question->raw_count + 1,
-             "tokens of a question"));
+    TRY(GROW(&question->arena, question->raw, question->raw_count + 1, "tokens of a question"));
     char *data = question->raw_bytes + offset;
     length = drop_diacritics(question, offset, length);
     rill__raw_token raw = {.offset = offset,
@@ -245,8 +244,8 @@ static rill_status normalise(rill_question *question)
 {
     const size_t length = question->line_length;
     question->raw_bytes_length = 0;
-    TRY(GROW(question->ctx, question->raw_bytes, question->raw_bytes_capacity, length + 1, "bytes of a question"));
-    TRY(GROW(question->ctx, question->raw_offsets, question->raw_offsets_capacity, length + 1, "bytes of a question"));
+    TRY(GROW(&question->arena, question->raw_bytes, length + 1, "bytes of a question"));
+    TRY(GROW(&question->arena, question->raw_offsets, length + 1, "bytes of a question"));
     for (size_t pos = 0; pos < length;) {
         const size_t from = pos, begin = question->raw_bytes_length,
                      n_space = rill_blank_bytes(question->line + pos, length - pos);

@@ -52,7 +52,7 @@ int rill_language_token_name(rill_language_form form, const char *token, size_t 
 
 /* Find all language tokens of the vocabulary. They must be added tokens, except for tags of the form <2de>, which are base
  * tokens. */
-static rill_status find_all_languages(rill_family_tokenizer *t, rill_context *ctx, size_t *capacity)
+static rill_status find_all_languages(rill_family_tokenizer *t)
 {
     const int added = t->family.language_form != RILL_LANGUAGES_TAGS;
     for (int32_t id = 0; id < rill_vocabulary_count(t->vocabulary); id++) {
@@ -66,21 +66,12 @@ static rill_status find_all_languages(rill_family_tokenizer *t, rill_context *ct
         memcpy(copy, name.data, name.length);
         copy[name.length] = '\0';
         const rill_language language = {copy, id};
-        PUSH(ctx, t->language, *capacity, t->n_languages, language, "languages");
+        PUSH(&t->arena, t->language, t->n_languages, language, "languages");
     }
-    return RILL_OK;
-}
-
-static rill_status keep_languages(rill_family_tokenizer *t, rill_language *found)
-{
-    const size_t n = t->n_languages;
-    t->language = NULL;
-    if (n == 0) return RILL_OK;
-    TRY(rill_arena_alloc(&t->arena, &t->language, n, sizeof *t->language, "languages"));
-    TRY(rill_arena_alloc(&t->arena, &t->language_names, n + 1, sizeof *t->language_names, "languages"));
-    memcpy(t->language, found, n * sizeof *found);
-    for (size_t i = 0; i < n; i++) t->language_names[i] = found[i].name;
-    t->language_names[n] = NULL;
+    if (t->n_languages == 0) return RILL_OK;
+    TRY(rill_arena_alloc(&t->arena, &t->language_names, t->n_languages + 1, sizeof *t->language_names, "languages"));
+    for (size_t i = 0; i < t->n_languages; i++) t->language_names[i] = t->language[i].name;
+    t->language_names[t->n_languages] = NULL;
     return RILL_OK;
 }
 
@@ -188,13 +179,8 @@ static rill_status set_default_languages(rill_family_tokenizer *t, rill_context 
 rill_status rill_languages_open(rill_family_tokenizer *t, rill_context *ctx, const rill_tokenizer_config *config,
                                 const rill_tokenizer_files *files)
 {
-    size_t capacity = 0;
-    rill_status status = find_all_languages(t, ctx, &capacity);
-    rill_language *found = t->language;
-    if (status == RILL_OK) status = keep_languages(t, found);
-    FREE_ARRAY(ctx, found, capacity);
-    if (status != RILL_OK) t->n_languages = 0;
-    return status == RILL_OK ? set_default_languages(t, ctx, config, files) : status;
+    TRY(find_all_languages(t));
+    return set_default_languages(t, ctx, config, files);
 }
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */

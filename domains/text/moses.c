@@ -198,7 +198,7 @@ void rill_moses_clear(rill_moses *m)
     rill_chars_clear(&m->text);
     rill_chars_clear(&m->spare);
     rill_text_clear(&m->bytes);
-    FREE_ARRAY(m->ctx, m->quotes, m->quotes_capacity);
+    rill_arena_clear(&m->arena);
 }
 
 /* Remove the space at the start and at the end of the text; there is at most one at each. */
@@ -239,7 +239,7 @@ static rill_status apply_rules(rill_moses *m, int lower)
 
 rill_status rill_moses_split(rill_moses *m, const char *text, size_t length, int lower, rill_word_fn fn, void *user)
 {
-    m->text.ctx = m->spare.ctx = m->bytes.ctx = m->ctx;
+    m->text.arena.ctx = m->spare.arena.ctx = m->bytes.ctx = m->ctx;
     TRY(rill_chars_read(&m->text, text, length));
     TRY(apply_rules(m, lower));
     for (size_t from = 0, size;;) {
@@ -320,7 +320,7 @@ static rill_status find_quote(rill_moses *m, const moses_token *t, rill_quote **
         *out = &m->quotes[i];
         if ((*out)->length == q.length && memcmp((*out)->text, q.text, q.length * sizeof *q.text) == 0) return RILL_OK;
     }
-    TRY(GROW(m->ctx, m->quotes, m->quotes_capacity, m->n_quotes + 1, "an output's quotes"));
+    TRY(GROW(&m->arena, m->quotes, m->n_quotes + 1, "an output's quotes"));
     m->quotes[m->n_quotes] = q;
     *out = &m->quotes[m->n_quotes++];
     return RILL_OK;
@@ -396,7 +396,7 @@ static rill_status pad_with_spaces(rill_moses *m)
 
 rill_status rill_moses_join(rill_moses *m, const char *tokens, size_t length, rill_text *out)
 {
-    m->text.ctx = m->spare.ctx = m->ctx;
+    m->text.arena.ctx = m->spare.arena.ctx = m->arena.ctx = m->ctx;
     TRY(rill_chars_read(&m->text, tokens, length));
     TRY(pad_with_spaces(m));
     TRY(rill_rewrite(unescape_rules, sizeof unescape_rules / sizeof *unescape_rules, &m->text, &m->spare));

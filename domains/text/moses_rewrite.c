@@ -17,7 +17,7 @@
 
 static rill_status reserve_chars(rill_chars *chars, size_t more)
 {
-    return GROW(chars->ctx, chars->data, chars->capacity, chars->length + more, "a text");
+    return GROW(&chars->arena, chars->data, chars->length + more, "a text");
 }
 
 rill_status rill_chars_append(rill_chars *chars, const char32_t *chars_to_add, size_t count)
@@ -48,8 +48,8 @@ rill_status rill_chars_write(const char32_t *text, size_t count, rill_text *out)
 
 void rill_chars_clear(rill_chars *chars)
 {
-    FREE_ARRAY(chars->ctx, chars->data, chars->capacity);
-    *chars = (rill_chars){.ctx = chars->ctx};
+    rill_arena_clear(&chars->arena);
+    *chars = (rill_chars){.arena.ctx = chars->arena.ctx};
 }
 
 void rill_chars_swap(rill_chars *a, rill_chars *b)

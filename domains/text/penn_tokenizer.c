@@ -21,11 +21,10 @@ void rill_sentence_begin(rill_sentence *s)
 /* End the current word, which consists of the bytes after the last word. */
 static rill_status end_word(rill_sentence *s, int32_t tag)
 {
-    rill_context *ctx = s->bytes.ctx;
-    size_t words = (size_t)s->words + 1;
-    rill_status status = GROW(ctx, s->end, s->end_capacity, words, "the words of a sentence");
-    if (status == RILL_OK) status = GROW(ctx, s->tag, s->tag_capacity, words, "the tags of a sentence");
-    if (status != RILL_OK) return status;
+    const size_t words = (size_t)s->words + 1;
+    s->arena.ctx = s->bytes.ctx;
+    TRY(GROW(&s->arena, s->end, words, "the words of a sentence"));
+    TRY(GROW(&s->arena, s->tag, words, "the tags of a sentence"));
     s->end[s->words] = s->bytes.length;
     s->tag[s->words++] = tag;
     return RILL_OK;
@@ -61,8 +60,7 @@ rill_slice rill_sentence_word(const rill_sentence *s, int32_t i)
 void rill_sentence_clear(rill_sentence *s)
 {
     rill_context *ctx = s->bytes.ctx;
-    FREE_ARRAY(ctx, s->end, s->end_capacity);
-    FREE_ARRAY(ctx, s->tag, s->tag_capacity);
+    rill_arena_clear(&s->arena);
     rill_text_clear(&s->bytes);
     *s = (rill_sentence){.bytes = {.ctx = ctx}};
 }

@@ -44,7 +44,7 @@ rill_status rill_token_set_add_base(rill_token_set *t, const char *text, size_t 
         return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, as config.json says", t->name,
                          t->limit);
     TRY(store_text(t, text, length, &token));
-    PUSH(t->arena.ctx, t->tokens, t->capacity, t->n_tokens, token, t->name);
+    PUSH(&t->text_arena, t->tokens, t->n_tokens, token, t->name);
     return RILL_OK;
 }
 
@@ -117,7 +117,7 @@ rill_status rill_token_set_add(rill_token_set *t, const char *text, size_t lengt
     }
     TRY(rill_arena_alloc(&t->arena, &bytes, length + 1, 1, t->name));
     added.text = copy_token_text(bytes, text, length);
-    PUSH(t->arena.ctx, t->added, t->added_capacity, t->n_added, added, t->name);
+    PUSH(&t->arena, t->added, t->n_added, added, t->name);
     return RILL_OK;
 }
 
@@ -142,10 +142,9 @@ static void index_added(rill_token_set *t)
 
 static void free_texts(rill_token_set *t)
 {
-    FREE_ARRAY(t->arena.ctx, t->tokens, t->capacity);
     t->tokens = NULL;
-    t->capacity = t->free_bytes = 0;
-    if (t->text_arena.ctx != NULL) rill_arena_clear(&t->text_arena);
+    t->free_bytes = 0;
+    rill_arena_clear(&t->text_arena);
 }
 
 rill_status rill_token_set_finish(rill_token_set *t, rill_vocabulary **out)
@@ -168,7 +167,6 @@ void rill_token_set_clear(rill_token_set *t)
     if (t->arena.ctx == NULL) return;
     rill_vocabulary_close(t->base);
     free_texts(t);
-    FREE_ARRAY(t->arena.ctx, t->added, t->added_capacity);
     rill_arena_clear(&t->arena);
     *t = (rill_token_set){0};
 }

@@ -13,13 +13,13 @@
 
 void rill_tree_begin(rill_tree *tree)
 {
+    tree->arena.ctx = tree->ctx;
     tree->count = tree->words = tree->depth = 0;
 }
 
 void rill_tree_clear(rill_tree *tree)
 {
-    FREE_ARRAY(tree->ctx, tree->node, tree->node_capacity);
-    FREE_ARRAY(tree->ctx, tree->open_nodes, tree->open_capacity);
+    rill_arena_clear(&tree->arena);
     *tree = (rill_tree){.ctx = tree->ctx};
 }
 
@@ -27,7 +27,7 @@ static rill_status append_node(rill_tree *tree, rill_slice label, rill_slice wor
 {
     size_t count = (size_t)tree->count + 1;
     if (count > INT32_MAX) return rill_fail_memory(tree->ctx, SIZE_MAX, "a tree");
-    TRY(GROW(tree->ctx, tree->node, tree->node_capacity, count, "a tree"));
+    TRY(GROW(&tree->arena, tree->node, count, "a tree"));
     tree->node[tree->count++] = (rill_tree_node){
         .label = label, .word = word, .end = tree->count, .from = tree->words, .to = word.data ? tree->words + 1 : 0};
     tree->words += word.data != NULL;
@@ -37,7 +37,7 @@ static rill_status append_node(rill_tree *tree, rill_slice label, rill_slice wor
 static rill_status push_open(rill_tree *tree, int32_t node)
 {
     size_t depth = (size_t)tree->depth + 1;
-    TRY(GROW(tree->ctx, tree->open_nodes, tree->open_capacity, depth, "a tree"));
+    TRY(GROW(&tree->arena, tree->open_nodes, depth, "a tree"));
     tree->open_nodes[tree->depth++] = node;
     return RILL_OK;
 }

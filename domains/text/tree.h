@@ -20,6 +20,7 @@
 #ifndef RILL_TEXT_TREE_H
 #define RILL_TEXT_TREE_H
 
+#include "domain_base.h"
 #include "utf8.h"
 
 typedef struct rill_tree_node {
@@ -34,10 +35,9 @@ typedef struct rill_tree {
     rill_tree_node *node; /* [count] */
     int32_t count;
     int32_t words;
-    size_t node_capacity;
     int32_t *open_nodes; /* [depth] nodes whose brackets are open, while the tree is read, built or written */
     int32_t depth;
-    size_t open_capacity;
+    rill_arena arena; /* private */
 } rill_tree;
 
 enum { RILL_TREE_AS_WRITTEN = 1, RILL_TREE_KEEP_BARS = 2 };
