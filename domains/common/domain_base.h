@@ -2,7 +2,8 @@
  * the options of opening a model, weights, and score requests.
  *
  * A loaded model owns a few dozen arrays of fixed size, and loading needs temporary arrays. Allocations with the same
- * lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64 bytes and never move.
+ * lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64 bytes; only growing
+ * arrays move.
  * One thread at a time. Stability: internal to rill's domains. */
 #ifndef RILL_COMMON_DOMAIN_BASE_H
 #define RILL_COMMON_DOMAIN_BASE_H
@@ -170,7 +171,10 @@ rill_selection rill_selection_for_request(const rill_score_request *req, const r
  * for which the network need not run. */
 void rill_score_result_force(const rill_score_request *req, rill_score_result *result, int32_t row, int32_t action);
 
-/* --- other programs' formats: folder.c ---------------------------------------------------------------------------- */
+/* --- directories: folder.c ---------------------------------------------------------------------------------------- */
+
+/* Whether the directory has the file. */
+int rill_directory_has_file(const char *directory, const char *file);
 
 /* If `directory` holds a model in a format that rill does not read, record an error with the format and how to convert it,
  * and return RILL_ERR_NOT_FOUND. Otherwise return RILL_OK. Call it after looking for supported formats. */

@@ -51,19 +51,7 @@ rill_status rill_token_set_add_base(rill_token_set *t, const char *text, size_t 
 /* *out = a vocabulary of all tokens added so far. */
 static rill_status make_vocabulary(const rill_token_set *t, rill_vocabulary **out)
 {
-    rill_arena lists = {.ctx = t->arena.ctx};
-    const char **text;
-    size_t *length;
-    rill_status status = rill_arena_alloc(&lists, &text, t->n_tokens, sizeof *text, t->name);
-    if (status == RILL_OK) status = rill_arena_alloc(&lists, &length, t->n_tokens, sizeof *length, t->name);
-    for (size_t i = 0; status == RILL_OK && i < t->n_tokens; i++) {
-        text[i] = t->tokens[i].data;
-        length[i] = t->tokens[i].length;
-    }
-    if (status == RILL_OK)
-        status = rill_vocabulary_from_list(out, t->arena.ctx, t->name, text, length, (int32_t)t->n_tokens);
-    rill_arena_clear(&lists);
-    return status;
+    return rill_vocabulary_from_list(out, t->arena.ctx, t->name, t->tokens, (int32_t)t->n_tokens);
 }
 
 rill_status rill_token_set_end_base(rill_token_set *t)
