@@ -9,7 +9,7 @@
 #include "cli_output.h"
 #include "files.h"
 #include "output_fields.h"
-#include "rill/trie.h"
+#include "rill/constraints.h"
 #include "session.h"
 
 typedef struct trie {

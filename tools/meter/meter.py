@@ -26,7 +26,7 @@ LIMITS = os.path.join(HERE, "limits.json")
 FOLDERS = ("framework", "domains", "kernels", "scripting", "cli")
 UNIQUE = ("framework", "domains", "scripting", "cli")  # base names are unique there; kernels has one word for an operation
 ENDINGS = (".c", ".h", ".cc", ".lua", ".js", ".css", ".html")
-BASE = {"context.c", "page_allocator.c", "carve.c", "status.c", "file.c", "nearest_name.c", "internal.h", "context.h", "status.h",
+BASE = {"context.c", "page_allocator.c", "file.c", "nearest_name.c", "internal.h", "context.h", "status.h",
         "option.c"}
 MAX_DEPTH = 100
 CALLBACKS = {"builtin_heuristics.c", "builtin_schedulers.c"}
