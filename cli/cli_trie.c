@@ -8,7 +8,7 @@
 #include "cli_input.h"
 #include "cli_options.h"
 #include "cli_output.h"
-#include "rill/trie.h"
+#include "rill/constraints.h"
 #include "session.h"
 
 typedef struct trie {
