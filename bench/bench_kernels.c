@@ -20,7 +20,6 @@
 
 #include "kernels.h"
 #include "machine.h"
-#include "peak.h"
 #include "unfused.h"
 #if defined(RILL_HAVE_ONEDNN)
 #include "yardstick.h"
@@ -416,14 +415,14 @@ static void run_best(bench *b)
 
 typedef struct recurrent {
     const rill_kernels *k;
-    rill_lstm l;
+    rill_row_call l;
     rill_attention a;
 } recurrent;
 
 static void call_lstm(void *arg)
 {
     const recurrent *r = arg;
-    r->k->lstm(&r->l, NULL);
+    rill_run_rows(r->k, RILL_OP_LSTM, &r->l, NULL);
 }
 
 static void call_attention(void *arg)
@@ -446,11 +445,11 @@ static void run_cell(bench *b)
         for (size_t r = 0; r < rows; r++) slot[r] = (int32_t)(r / 10);
         recurrent rec = {&b->k,
                          {.rows = rows,
-                          .hidden = h,
-                          .gates = {gates, 4 * h},
-                          .c_prev = {c0, h},
-                          .c = {c1, h},
-                          .h = {alloc_buffer(rows * h * 4), h}},
+                          .width = h,
+                          .x = {[LSTM_gates] = {gates, 4 * h},
+                                [LSTM_c] = {c0, h},
+                                [LSTM_c_out] = {c1, h},
+                                [LSTM_h_out] = {alloc_buffer(rows * h * 4), h}}},
                          {.rows = rows,
                           .heads = 1,
                           .width = h,
@@ -474,8 +473,8 @@ static void run_cell(bench *b)
         snprintf(text, sizeof text, "\"rows\": %zu, \"hidden\": %zu, \"length\": %zu", rows, h, t);
         record_timing(b, "lstm", text, "s", lstm.median, lstm.fastest);
         record_timing(b, "attention", text, "s", attention.median, attention.fastest);
-        free(keys), free(slot), free(h1), free(c0), free(c1), free(gates), free(rec.l.h.data), free(rec.a.weights),
-            free(rec.a.out.data);
+        free(keys), free(slot), free(h1), free(c0), free(c1), free(gates), free(rec.l.x[LSTM_h_out].data),
+            free(rec.a.weights), free(rec.a.out.data);
     }
     putchar('\n');
 }

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "arrays/arrays.h"
+#include "config/run_config.h"
 #include "machine.h"
-#include "script_load.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "machine.h"
-#include "native/ffi.h"
+#include "native/native.h"
 
 enum { SAMPLES = 1001, CALLS = 300 };
 

@@ -8,20 +8,54 @@
  * Settings after a method's name (fixed:finish=top) apply to that method only; a setting that the method cannot use is an error.
  *
  * Divisions: runs · comparing · preparing · the command. */
-#include "bench.h"
-
 #include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "cli_options.h"
-#include "files.h"
-#include "interrupt.h"
-#include "picture.h"
+#include "cli_output.h"
 #include "report.h"
+#include "session.h"
+#include "trace.h"
+#include "trial.h"
+
+enum { BENCH_METHODS_MAX = 16, BENCH_REPEAT_MAX = 1000, BENCH_LABEL_MAX = 128 };
+
+typedef struct bench_method {
+    char label[BENCH_LABEL_MAX]; /* as the user wrote it: "fixed:finish=top" */
+    rill_option_source *options; /* the method and the settings after its name */
+    rill_search_config *search_config;
+    cli_counts counts; /* outputs and quality of the untimed first run */
+    uint64_t *hash;    /* [inputs] hash of all outputs and their scores */
+    double seconds[BENCH_REPEAT_MAX];
+    int runs;
+    rill_stats
+        stats; /* counters of the first timed run (all runs have the same); seconds: minimum of each stage over all runs */
+    int first_alike;     /* first method with equal search settings, possibly this one */
+    int64_t difference;  /* first input whose outputs differ from those of method[first_alike]; -1: none */
+    cli_profile profile; /* with --profile: calls and seconds of each operation in the untimed first run */
+    json_t *rows; /* histogram of the untimed first run, for --json and --plot: number of timesteps by number of rows */
+    int first_equal; /* first method with equal outputs, whatever its settings; possibly this one */
+} bench_method;
+
+typedef struct bench {
+    cli_session session;
+    cli_runfile runfile; /* defaults of search options and input paths; the command line overrides them */
+    const char *input_path, *references_path, *tsv_path, *json_path, *plot_path;
+    const char *methods_text;
+    int repeat, quiet, profile;
+    cli_testset test_set;
+    bench_method *method; /* [n] */
+    int n;
+    cli_output json, plot;
+} bench;
 
 /* --- runs --------------------------------------------------------------------------------------------------------- */
 
@@ -33,15 +67,11 @@ static int method_status(const bench *b, const bench_method *m, rill_status stat
 
 static void show_method(const bench *b, const bench_method *m, int round)
 {
-    if (b->quiet || !isatty(STDERR_FILENO)) return;
+    if (b->quiet) return;
     if (round < 0)
-        fputs("\rtrying ", stderr);
+        cli_status_line("trying %s", m->label);
     else
-        fprintf(stderr, "\rrun %d of %d: ", round + 1, b->repeat);
-    cli_terminal_write(stderr, m->label, strlen(m->label));
-    fputs("\033[K", stderr);
-    fflush(stderr);
-    cli_interrupt_set_line_drawn(1);
+        cli_status_line("run %d of %d: %s", round + 1, b->repeat, m->label);
 }
 
 static void keep_min(double *min, double seconds)
@@ -86,8 +116,7 @@ static int run_all(bench *b)
         m->rows = untimed.rows;
     }
     if (code == CLI_OK) code = run_timed(b);
-    if (!b->quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
-    cli_interrupt_set_line_drawn(0);
+    if (!b->quiet) cli_status_erase(NULL);
     return code;
 }
 
@@ -184,13 +213,13 @@ static int parse_methods(bench *b)
 
 static int check_files(const bench *b)
 {
-    cli_file files[7] = {{"input", b->input_path ? b->input_path : b->tsv_path, 0}};
-    int n = 1;
-    if (!cli_json_replaces_table(b->json_path)) files[n++] = (cli_file){"the table", NULL, 1};
-    if (b->runfile.path) files[n++] = (cli_file){"the configuration", b->runfile.path, 0};
-    if (b->references_path) files[n++] = (cli_file){"--refs", b->references_path, 0};
-    if (b->json_path) files[n++] = (cli_file){"--json", b->json_path, 1};
-    if (b->plot_path) files[n++] = (cli_file){"--plot", b->plot_path, 1};
+    const cli_file files[] = {{"input", b->input_path ? b->input_path : b->tsv_path, 0},
+                              {"the table", cli_json_replaces_table(b->json_path) ? NULL : "-", 1},
+                              {"the configuration", b->runfile.path, 0},
+                              {"--refs", b->references_path, 0},
+                              {"--json", b->json_path, 1},
+                              {"--plot", b->plot_path, 1},
+                              {NULL, NULL, 0}};
     return cli_files_check(files);
 }
 
@@ -246,25 +275,217 @@ static int prepare(bench *b)
         b->input_path = b->runfile.config->input;
         b->references_path = cli_value_or(b->references_path, b->runfile.config->references);
     }
-    if (code == CLI_OK) code = cli_session_configure(&b->session);
-    if (code == CLI_OK) cli_session_limit_threads(&b->session);
-    const char *domain = code == CLI_OK ? cli_session_domain(&b->session) : NULL;
-    if (!domain) return CLI_FAILED;
-    code = load_data(b);
+    if (code == CLI_OK) code = cli_session_prepare(&b->session);
+    if (code == CLI_OK) code = load_data(b);
     if (code == CLI_OK) code = configure_methods(b);
-    if (code == CLI_OK) code = cli_session_open(&b->session);
-    if (code == CLI_OK)
-        code = cli_exit_code(b->session.ctx, cli_testset_open_metric(&b->test_set, b->session.ctx,
-                                                                     rill_find_domain(b->session.ctx, domain),
-                                                                     b->session.open.tokenized, cli_message));
+    if (code == CLI_OK) code = cli_testset_open(&b->test_set, &b->session);
     if (code == CLI_OK && b->json_path) code = cli_output_open(&b->json, b->session.ctx, b->json_path, CLI_REPORT);
     if (code == CLI_OK && b->plot_path) code = cli_output_open(&b->plot, b->session.ctx, b->plot_path, CLI_REPORT);
     return code;
 }
 
+/* --- results ----------------------------------------------------------------------------------------------------------- */
+
+/* The results of `rill bench` as a table, as JSON and as a page of charts. A row of the table fits 80 columns. --verbose adds
+ * columns with the engine's counters. */
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of n run times, and half their range as a fraction of the median. Sorts a copy: element i of m->seconds stays the time of
+ * round i. */
+static void summarise(const double *seconds, int n, double *median, double *spread)
+{
+    double sorted[BENCH_REPEAT_MAX];
+    memcpy(sorted, seconds, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_doubles);
+    *median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+    *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
+}
+
+/* Divide the number of timesteps by two lower bounds on it, given the budget (maximum number of hypotheses per timestep): the bound
+ * for the least-advanced schedule, and the bound for any schedule. Without a budget both ratios are 0. */
+static void bound_ratios(const bench_method *m, double *least_advanced, double *any)
+{
+    const rill_stats *t = &m->stats;
+    *least_advanced = *any = 0;
+    if (m->search_config->resolved->budget <= 0 || t->timesteps == 0) return;
+    double fewest = ceil((double)t->expansions / m->search_config->resolved->budget);
+    if (fewest < (double)t->longest_item_timesteps) fewest = (double)t->longest_item_timesteps;
+    if (t->depth_bound > 0) *least_advanced = (double)t->timesteps / (double)t->depth_bound;
+    if (fewest > 0) *any = (double)t->timesteps / fewest;
+}
+
+static void print_ratio(double ratio)
+{
+    if (ratio > 0)
+        cli_print(" %6.2f", ratio);
+    else
+        cli_print(" %6s", "-");
+}
+
+static void print_quality(const bench *b, const bench_method *m, int oracle)
+{
+    if (b->test_set.has_references)
+        cli_print(" %6.2f", cli_quality(b->test_set.metric.kind, &m->counts, oracle));
+    else
+        cli_print(" %6s", "-");
+}
+
+/* Methods with equal outputs share a letter. Letters follow the order of first appearance. */
+static char outputs_letter(const bench *b, const bench_method *m)
+{
+    char letter = 'a';
+    for (int i = 0; i < m->first_equal; i++) letter += b->method[i].first_equal == i;
+    return letter;
+}
+
+static void print_outputs_letter(const bench *b, const bench_method *m)
+{
+    cli_print(" %c", outputs_letter(b, m));
+    if (m->difference >= 0)
+        cli_print("  DIFFERS from %s at input %" PRId64, b->method[m->first_alike].label, m->difference + 1);
+    cli_print("\n");
+}
+
+/* Number of decimals that shows about four significant digits. */
+static int decimals(double value)
+{
+    return value < 10 ? 4 : value < 1000 ? 2 : 0;
+}
+
+/* Whether any method certifies outputs (proves them optimal). The table then has the column cert%. */
+static int any_certifies(const bench *b)
+{
+    int any = 0;
+    for (int i = 0; i < b->n; i++) any |= b->method[i].search_config->resolved->certify;
+    return any;
+}
+
+static void print_row(const bench *b, bench_method *m, int width)
+{
+    double median, spread, least_advanced, any;
+    summarise(m->seconds, m->runs, &median, &spread);
+    bound_ratios(m, &least_advanced, &any);
+    const double speed = median > 0 ? (double)b->test_set.inputs.n / median : 0;
+    const int own_line = (int)strlen(m->label) > width; /* a long label gets a line to itself */
+    cli_print("%-*s%s", width, m->label, own_line ? "\n" : "");
+    if (own_line) cli_print("%-*s", width, "");
+    print_quality(b, m, 0);
+    print_quality(b, m, 1);
+    if (any_certifies(b)) cli_print(" %6.2f", cli_certified_percent(&m->stats));
+    cli_print(" %7.*f %3.0f%% %8.1f %8.1f", decimals(median), median, 100 * spread, speed,
+              cli_expansions_per_timestep(&m->stats));
+    if (b->session.verbose) {
+        cli_print(" %9" PRId64 " %10" PRId64 " %6.1f%%", m->stats.timesteps, m->stats.expansions,
+                  100 * cli_engine_share(&m->stats));
+        print_ratio(least_advanced);
+        print_ratio(any);
+    }
+    print_outputs_letter(b, m);
+}
+
+static void print_head(const bench *b, int width)
+{
+    char parallelism[CLI_PARALLELISM_MAX];
+    cli_print("%" PRId64 " inputs, %d timed run%s of each method in turn, %s\n\n", b->test_set.inputs.n, b->repeat,
+              b->repeat == 1 ? "" : "s", cli_session_parallelism(&b->session, parallelism));
+    cli_print("%-*s %6s %6s%s %7s %4s %8s %8s", width, "method", b->test_set.kind->heading, "oracle",
+              any_certifies(b) ? "  cert%" : "", "seconds", "+-", "inputs/s", "exp/step");
+    if (b->session.verbose) cli_print(" %9s %10s %7s %6s %6s", "timesteps", "expansions", "engine", "/least", "/any");
+    cli_print(" outputs\n");
+}
+
+static const char bench_legend[] = "\nseconds: median, and half the range of the runs. exp/step: mean number of\n"
+                                   "hypotheses expanded per timestep. outputs: methods with the same letter gave\n"
+                                   "identical outputs, with bit-identical scores.\n";
+static const char certified_legend[] = "cert%: share of inputs whose best output is proved to be the model's best.\n";
+static const char verbose_legend[] = "engine: share of the time outside the model. /least, /any: timesteps divided by\n"
+                                     "a lower bound for the least-advanced schedule, and for any schedule, with the\n"
+                                     "same --max-batch-hypotheses.\n";
+
+static int print_table(const bench *b)
+{
+    enum { METHOD_WIDTH = 27 }; /* characters: 80 columns minus the width of the other columns */
+    int width = 6;
+    for (int i = 0; i < b->n; i++)
+        if ((int)strlen(b->method[i].label) > width) width = (int)strlen(b->method[i].label);
+    if (width > METHOD_WIDTH) width = METHOD_WIDTH;
+    print_head(b, width);
+    for (int i = 0; i < b->n; i++) print_row(b, &b->method[i], width);
+    cli_print("%s%s%s", bench_legend, any_certifies(b) ? certified_legend : "",
+              b->session.verbose ? verbose_legend : "");
+    for (int i = 0; i < b->n && b->profile; i++) {
+        cli_print("\n%s\n", b->method[i].label);
+        cli_profile_print(&b->method[i].profile, stdout);
+    }
+    return cli_flush_stdout();
+}
+
+static json_t *method_json(const bench *b, bench_method *m)
+{
+    double median, spread, least_advanced, any;
+    summarise(m->seconds, m->runs, &median, &spread);
+    bound_ratios(m, &least_advanced, &any);
+    cli_report report = {
+        .stats = m->stats,
+        .settings = m->search_config->resolved,
+        .search_config = m->search_config,
+        .session = &b->session,
+        .wall_seconds = median,
+    };
+    json_t *all = json_array();
+    for (int i = 0; i < m->runs; i++) json_array_append_new(all, json_real(m->seconds[i]));
+    json_t *object = json_pack("{s:s,s:f,s:f,s:o,s:f,s:f,s:O,s:o}", "method", m->label, "seconds_median", median,
+                               "seconds_spread", spread, "seconds", all, "over_least_advanced_bound", least_advanced,
+                               "over_any_bound", any, "timesteps_by_rows", m->rows, "run", cli_report_json(&report));
+    if (b->test_set.has_references) cli_quality_json(b->test_set.metric.kind, &m->counts, object);
+    if (&b->method[m->first_alike] != m) {
+        json_object_set_new(object, "compared_with", json_string(b->method[m->first_alike].label));
+        json_object_set_new(object, "identical", json_boolean(m->difference < 0));
+    }
+    if (b->profile) json_object_set_new(object, "profile", cli_profile_json(&m->profile));
+    const bench_method *same = &b->method[m->first_equal];
+    json_object_set_new(object, "same_outputs_as", same != m ? json_string(same->label) : json_null());
+    return object;
+}
+
+static int write_files(bench *b)
+{
+    char hardware[CLI_HARDWARE_MAX];
+    if (!b->json_path && !b->plot_path) return CLI_OK;
+    json_t *methods = json_array();
+    int code = CLI_OK;
+    for (int i = 0; i < b->n && code == CLI_OK; i++)
+        if (json_array_append_new(methods, method_json(b, &b->method[i])) < 0) code = cli_fail_memory("a report");
+    json_t *all = json_pack("{s:I,s:i,s:s,s:o}", "inputs", (json_int_t)b->test_set.inputs.n, "repeat", b->repeat,
+                            "hardware", cli_hardware(&b->session, hardware), "methods", methods);
+    if (code == CLI_OK && b->json_path) code = cli_json_write(&b->json, json_incref(all));
+    if (code == CLI_OK && b->plot_path) code = cli_picture_write(&b->plot, "Search methods compared", "bench", all);
+    json_decref(all);
+    const int json = cli_output_close(&b->json), plot = cli_output_close(&b->plot);
+    return code != CLI_OK ? code : json != CLI_OK ? json : plot;
+}
+
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-enum { TAKE_METRIC = 1, TAKE_METHODS, TAKE_REPEAT };
+static int take_metric(void *command, const cli_option *option, const char *value)
+{
+    (void)option;
+    return cli_metric_take(value, &((bench *)command)->test_set.kind);
+}
+
+static int take_methods(void *command, const cli_option *option, const char *value)
+{
+    bench *b = command;
+    (void)option;
+    if (b->methods_text)
+        return cli_fail("--methods is given twice: write one list, --methods %s,%s", b->methods_text, value);
+    b->methods_text = value;
+    return CLI_OK;
+}
 
 #define STORED(field) .member = offsetof(bench, field)
 static const cli_option bench_options[] = {
@@ -277,9 +498,10 @@ static const cli_option bench_options[] = {
     {"methods", 0, "A,B,...",
      "methods to compare; each is NAME or NAME:KEY=VALUE:... with its own options (default "
      "greedy,fixed,var-batch,stream-all)",
-     .id = TAKE_METHODS, .is_repeatable = 1},
-    {"metric", 0, "NAME", "metric, one of `rill list metrics` (default: the domain's)", .id = TAKE_METRIC},
-    {"repeat", 0, "R", "number of timed runs of every method (default 3)", .id = TAKE_REPEAT},
+     .take = take_methods, .is_repeatable = 1},
+    {"metric", 0, "NAME", "metric, one of `rill list metrics` (default: the domain's)", .take = take_metric},
+    {"repeat", 0, "R", "number of timed runs of every method (default 3)", STORED(repeat), .type = CLI_INT, .min = 1,
+     .max = BENCH_REPEAT_MAX},
     {"json", 0, "FILE", "write all figures as JSON; - is standard output, in place of the table", STORED(json_path)},
     {"plot", 0, "FILE.html", "write an HTML page with charts of each method's speed and batch sizes",
      STORED(plot_path)},
@@ -291,53 +513,15 @@ static const cli_option bench_options[] = {
     {.name = NULL},
 };
 
-static const char about[] = "Decode the same inputs with several search methods and print a table: quality,\n"
-                            "seconds, inputs per second, mean batch fill. --verbose adds columns with the\n"
-                            "engine's counters; --json has all numbers. The model is opened once. Every\n"
-                            "method runs once untimed to warm up, then R times in turn with the others;\n"
-                            "seconds are medians. Methods with identical outputs have the same letter in the\n"
-                            "last column. Methods with equal search settings must give identical outputs:\n"
-                            "otherwise the exit code is 1, unless --fast allows a difference. Search options\n"
-                            "of the command line, of a script (--config) and of the model apply to every\n"
-                            "method that can use them. Settings after a method's name apply to it only.";
-
-static const char epilogue[] = "Exit code: 0 success; 1 failure, or methods that must agree gave different\n"
-                               "outputs; 2 finished, but some inputs failed.\n"
-                               "\n"
-                               "Examples:\n"
-                               "  rill bench -m model --test-set test.tsv\n"
-                               "  rill bench -m model -i test.de --methods fixed,fixed:finish=top,fixed-stream\n"
-                               "  rill bench -m model --test-set test.tsv --max-batch-hypotheses 100 \\\n"
-                               "    --methods var-stream,stream-all --json bench.json\n";
-
-static int take_methods(bench *b, const char *value)
+static int run(void *command)
 {
-    if (b->methods_text)
-        return cli_fail("--methods is given twice: write one list, --methods %s,%s", b->methods_text, value);
-    b->methods_text = value;
-    return CLI_OK;
-}
-
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    bench *b = user;
-    if (cli_session_owns_option(option)) return cli_session_take_option(&b->session, option, value);
-    switch (option->id) {
-    case TAKE_METRIC: return cli_metric_take(value, &b->test_set.kind);
-    case TAKE_METHODS: return take_methods(b, value);
-    case TAKE_REPEAT: return cli_parse_int("--repeat", value, 1, BENCH_REPEAT_MAX, &b->repeat);
-    default: return cli_option_store(b, option, value);
-    }
-}
-
-static int run(bench *b)
-{
+    bench *b = command;
     int code = prepare(b);
     if (code == CLI_OK) code = run_all(b);
     if (code != CLI_OK) return code;
     int compared = compare_all(b);
-    if (!cli_json_replaces_table(b->json_path)) code = bench_print(b);
-    if (code == CLI_OK) code = bench_write(b);
+    if (!cli_json_replaces_table(b->json_path)) code = print_table(b);
+    if (code == CLI_OK) code = write_files(b);
     if (code == CLI_OK) code = compared;
     int64_t missing = 0;
     for (int i = 0; i < b->n; i++)
@@ -346,8 +530,9 @@ static int run(bench *b)
     return code == CLI_OK && missing ? CLI_SOME_FAILED : code;
 }
 
-static void end(bench *b)
+static void end(void *command)
 {
+    bench *b = command;
     for (int i = 0; b->method && i < BENCH_METHODS_MAX;
          i++) { /* b->n does not count a method with an invalid setting */
         free(b->method[i].hash);
@@ -361,32 +546,42 @@ static void end(bench *b)
     cli_output_close(&b->plot);
     cli_testset_free(&b->test_set);
     cli_runfile_end(&b->runfile);
-    cli_session_end(&b->session);
-    free(b);
 }
 
-int cli_bench(int argc, char **argv)
+static int start(void *command)
 {
-    int helped = 0;
-    bench *b = calloc(1, sizeof *b);
-    if (!b) return cli_fail_memory("the command");
-    b->repeat = 3;
-    b->session.hidden_option = "method"; /* --methods replaces --method */
-    const cli_group groups[] = {
-        {"Bench", bench_options}, {"Model", cli_model_options}, CLI_OPTION_ROW_GROUPS(b->session), {NULL, NULL}};
-    const cli_syntax syntax = {
-        "rill bench -m DIR {-i FILE [--refs FILE] | --test-set FILE} [options]",
-        about,
-        groups,
-        epilogue,
-        take_option,
-        NULL,
-        b,
-        "input refs test-set methods metric repeat json plot model threads weights device beam-size batch-size "
-        "max-length length-penalty"};
-    int code = cli_session_start(&b->session);
-    if (code == CLI_OK) code = cli_session_parse(&b->session, &syntax, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = run(b);
-    end(b);
-    return code;
+    ((bench *)command)->repeat = 3;
+    return CLI_OK;
 }
+
+const cli_command cli_bench = {
+    .name = "bench",
+    .summary = "run several search methods on one input and compare them",
+    .usage = "rill bench -m DIR {-i FILE [--refs FILE] | --test-set FILE} [options]",
+    .about = "Decode the same inputs with several search methods and print a table: quality,\n"
+             "seconds, inputs per second, mean batch fill. --verbose adds columns with the\n"
+             "engine's counters; --json has all numbers. The model is opened once. Every\n"
+             "method runs once untimed to warm up, then R times in turn with the others;\n"
+             "seconds are medians. Methods with identical outputs have the same letter in the\n"
+             "last column. Methods with equal search settings must give identical outputs:\n"
+             "otherwise the exit code is 1, unless --fast allows a difference. Search options\n"
+             "of the command line, of a script (--config) and of the model apply to every\n"
+             "method that can use them. Settings after a method's name apply to it only.",
+    .groups = {{"Bench", bench_options}, {"Model", cli_model_options}, CLI_SEARCH_GROUPS},
+    .epilogue = "Exit code: 0 success; 1 failure, or methods that must agree gave different\n"
+                "outputs; 2 finished, but some inputs failed.\n"
+                "\n"
+                "Examples:\n"
+                "  rill bench -m model --test-set test.tsv\n"
+                "  rill bench -m model -i test.de --methods fixed,fixed:finish=top,fixed-stream\n"
+                "  rill bench -m model --test-set test.tsv --max-batch-hypotheses 100 \\\n"
+                "    --methods var-stream,stream-all --json bench.json\n",
+    .main_options =
+        "input refs test-set methods metric repeat json plot model threads weights device beam-size batch-size "
+        "max-length length-penalty",
+    .hidden = "method", /* --methods replaces --method */
+    .size = sizeof(bench),
+    .start = start,
+    .run = run,
+    .end = end,
+};

@@ -10,11 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_problem.h"
-#include "check_rescore.h"
-#include "check_trial.h"
+#include "check.h"
 #include "cli_options.h"
-#include "runfile.h"
+#include "session.h"
 
 typedef struct check {
     cli_session session;
@@ -38,53 +36,36 @@ typedef struct check {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-enum { TAKE_INPUT = 1, TAKE_HEURISTIC, TAKE_SCORER, TAKE_SCHEDULER, TAKE_RUNS, TAKE_SEED };
+/* Take --heuristic, --scorer or --scheduler: the option's name is that of the kind. */
+static int take_entry(void *command, const cli_option *option, const char *value)
+{
+    check *c = command;
+    int kind = CLI_CHECK_HEURISTIC;
+    while (strcmp(option->name, cli_check_kind_names[kind])) kind++;
+    return cli_exit_code(c->session.ctx, rill_option_source_set(c->chains[kind], "scorer", value));
+}
+
+#define STORED(field) .member = offsetof(check, field)
 
 static const cli_option check_options[] = {
-    {"heuristic", 0, "NAME:ARGS", "a heuristic and its arguments; may be repeated", .id = TAKE_HEURISTIC,
+    {"heuristic", 0, "NAME:ARGS", "a heuristic and its arguments; may be repeated", .take = take_entry,
      .is_repeatable = 1},
-    {"scorer", 0, "NAME:ARGS", "a scorer and its arguments; may be repeated", .id = TAKE_SCORER, .is_repeatable = 1},
-    {"scheduler", 0, "NAME[:ARGS]", "a scheduler and its arguments; may be repeated", .id = TAKE_SCHEDULER,
+    {"scorer", 0, "NAME:ARGS", "a scorer and its arguments; may be repeated", .take = take_entry, .is_repeatable = 1},
+    {"scheduler", 0, "NAME[:ARGS]", "a scheduler and its arguments; may be repeated", .take = take_entry,
      .is_repeatable = 1},
-    {"input", 'i', "FILE", "inputs, one per line; the first 12 are used (default: generated)", .id = TAKE_INPUT},
+    {"input", 'i', "FILE", "inputs, one per line; the first 12 are used (default: generated)", STORED(input_path)},
     {"runs", 0, "N",
      "rounds of random settings, of about 20 runs each (default 20 on random problems, 3 on a "
      "model)",
-     .id = TAKE_RUNS},
-    {"seed", 0, "S", "seed of the random settings and generated inputs (default 1)", .id = TAKE_SEED},
+     STORED(rounds), .type = CLI_INT, .min = 1, .max = 100000},
+    {"seed", 0, "S", "seed of the random settings and generated inputs (default 1)", STORED(seed), .type = CLI_INT64,
+     .max = INT64_MAX},
     {.name = NULL},
 };
-
-static int add_named_entry(check *c, cli_check_kind kind, const char *text)
-{
-    return rill_option_source_set(c->chains[kind], "scorer", text) < 0 ? cli_fail_context(c->session.ctx) : CLI_OK;
-}
 
 static const rill_chain_entry *chain_entries(const check *c, cli_check_kind kind, int32_t *n)
 {
     return rill_option_source_chain(c->chains[kind], RILL_CHAIN_SCORERS, n);
-}
-
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    check *c = user;
-    if (cli_session_owns_option(option)) return cli_session_take_option(&c->session, option, value);
-    switch (option->id) {
-    case TAKE_INPUT: c->input_path = value; return CLI_OK;
-    case TAKE_HEURISTIC: return add_named_entry(c, CLI_CHECK_HEURISTIC, value);
-    case TAKE_SCORER: return add_named_entry(c, CLI_CHECK_SCORER, value);
-    case TAKE_SCHEDULER: return add_named_entry(c, CLI_CHECK_SCHEDULER, value);
-    case TAKE_RUNS: return cli_parse_int("--runs", value, 1, 100000, &c->rounds);
-    default: return cli_parse_int64("--seed", value, 0, INT64_MAX, &c->seed);
-    }
-}
-
-static int take_argument(void *user, const char *value)
-{
-    check *c = user;
-    if (c->runfile.path) return cli_fail("expected one run file, found another, \"%s\"", value);
-    c->runfile.path = value;
-    return CLI_OK;
 }
 
 /* --- models ------------------------------------------------------------------------------------------------------- */
@@ -185,7 +166,7 @@ static int try_workers_and_threads(check *c, const char *name, const rill_open_o
                            "memory");
 }
 
-/* Find errors that comparing runs cannot show (check_rescore.h). Return 1 if there are none, 0 if trial.why describes one, -1 if the run
+/* Find errors that comparing runs cannot show (check_rescore.c). Return 1 if there are none, 0 if trial.why describes one, -1 if the run
  * failed. After -1 the caller still runs the rounds, because their message says more. */
 static int try_rescoring(check *c, const char *name, const rill_open_options *model, int *code)
 {
@@ -376,8 +357,9 @@ static int summarise_checks(const check *c)
     return c->n_skipped ? cli_fail("%d of %d not tested", c->n_skipped, c->n_checked) : CLI_OK;
 }
 
-static int check_all(check *c)
+static int run(void *command)
 {
+    check *c = command;
     int code = prepare(c);
     if (code != CLI_OK) return code;
     if (c->domain) check_domain(c, c->domain, &c->model);
@@ -393,9 +375,11 @@ static int check_all(check *c)
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 /* Register the tables of this command before the plugins, so that everything after builtin_mark belongs to plugins. */
-static int register_tables(check *c)
+static int start(void *command)
 {
+    check *c = command;
     rill_context *ctx = c->session.ctx;
+    c->seed = 1;
     if (rill_register_domain(ctx, &cli_check_problem) < 0 || cli_check_rescore_register(&c->rescore, ctx) < 0 ||
         cli_check_instance_register(&c->instance, ctx) < 0)
         return cli_fail_context(ctx);
@@ -405,46 +389,42 @@ static int register_tables(check *c)
     return CLI_OK;
 }
 
-int cli_check(int argc, char **argv)
+static void end(void *command)
 {
-    int helped = 0;
-    check *c = calloc(1, sizeof *c);
-    if (!c) return cli_fail_memory("the command");
-    const cli_group groups[] = {{"Items to check", check_options},
-                                {"Model", cli_model_options},
-                                {"Options of the domain", c->session.rows.domains},
-                                {NULL, NULL}};
-    const cli_syntax syntax = {
-        "rill check --plugin FILE [options]\n       rill check -m DIR [options]\n       rill check RUN.lua [options]",
-        "Test plugins: domains, heuristics, scorers and schedulers. Each decodes in many\n"
-        "small runs with all methods and several batch sizes and budgets, whose results\n"
-        "must agree to the bit. A plugin that reads its neighbours in the batch or keeps\n"
-        "state between inputs fails, and the message says how. With -m or --domain that\n"
-        "domain is tested, and heuristics, scorers and schedulers are tested on it;\n"
-        "without, on random problems.\n"
-        "Of a run described in Lua its model and the links of its chains are checked.\n"
-        "--workers and --threads say how many are compared with one (default 3 and 2).",
-        groups,
-        "Exit code: 0 no error found; 1 an error was found, or an item was not tested.\n"
-        "\n"
-        "Examples:\n"
-        "  rill check --plugin ./rill-mine.so\n"
-        "  rill check --plugin mine.lua --heuristic mine:2.5\n"
-        "  rill check --plugin ./rill-mine.so -m model -i inputs.txt --runs 10\n"
-        "  rill check run.lua\n",
-        take_option,
-        take_argument,
-        c,
-        "heuristic scorer scheduler input runs seed model domain threads workers plugin weights device"};
-    c->seed = 1;
-    int code = cli_session_start(&c->session);
-    if (code == CLI_OK) code = register_tables(c);
-    if (code == CLI_OK) code = cli_session_parse(&c->session, &syntax, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = check_all(c);
+    check *c = command;
     cli_check_inputs_free(&c->file_inputs);
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_SCHEDULER; kind++) rill_option_source_free(c->chains[kind]);
     cli_runfile_end(&c->runfile);
-    cli_session_end(&c->session);
-    free(c);
-    return code;
 }
+
+const cli_command cli_check = {
+    .name = "check",
+    .summary = "test a plugin",
+    .usage =
+        "rill check --plugin FILE [options]\n       rill check -m DIR [options]\n       rill check RUN.lua [options]",
+    .about = "Test plugins: domains, heuristics, scorers and schedulers. Each decodes in many\n"
+             "small runs with all methods and several batch sizes and budgets, whose results\n"
+             "must agree to the bit. A plugin that reads its neighbours in the batch or keeps\n"
+             "state between inputs fails, and the message says how. With -m or --domain that\n"
+             "domain is tested, and heuristics, scorers and schedulers are tested on it;\n"
+             "without, on random problems.\n"
+             "Of a run described in Lua its model and the links of its chains are checked.\n"
+             "--workers and --threads say how many are compared with one (default 3 and 2).",
+    .groups = {{"Items to check", check_options},
+               {"Model", cli_model_options},
+               {"Options of the domain", .rows = CLI_ROWS_DOMAINS}},
+    .epilogue = "Exit code: 0 no error found; 1 an error was found, or an item was not tested.\n"
+                "\n"
+                "Examples:\n"
+                "  rill check --plugin ./rill-mine.so\n"
+                "  rill check --plugin mine.lua --heuristic mine:2.5\n"
+                "  rill check --plugin ./rill-mine.so -m model -i inputs.txt --runs 10\n"
+                "  rill check run.lua\n",
+    .main_options = "heuristic scorer scheduler input runs seed model domain threads workers plugin weights device",
+    .argument = "run file",
+    .argument_member = offsetof(check, runfile.path),
+    .size = sizeof(check),
+    .start = start,
+    .run = run,
+    .end = end,
+};

@@ -1,15 +1,13 @@
-/* Repeated scoring of states; see check_rescore.h.
+/* Repeated scoring of states; see check.h.
  *
  * Each repeated call has one row, so that neighbours, row order and batch size cannot explain a difference.
  *
  * Divisions: scoring · diagnosis · checked calls · forwarded calls · opening and closing · a run. */
-#include "check_rescore.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "check_problem.h"
 
 /* CHOICES: maximum number of a row's best choices that are compared; a vocabulary may be larger. WIDTH: beam size. */
 enum { CHOICES = 4096, TIMESTEPS = 20, WIDTH = 4 };

@@ -1,17 +1,16 @@
-/* Rounds of `rill check`; see check_trial.h.
+/* Rounds of `rill check`; see check.h.
  *
  * The reference run of a round decodes one input at a time. It is repeated unchanged, then with an instance that has already decoded
  * the inputs: a difference means that the plugin keeps state. The other schedules follow, and a run with the setting `check`. Methods
  * that prune give equal results under all schedules. A method that does not prune is compared with its own runs only.
  *
- * Divisions: settings · runs · tests. */
-#include "check_trial.h"
+ * Divisions: a shared instance · settings · runs · tests. */
+#include "check.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "check_problem.h"
 
 const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "scheduler"};
 
@@ -34,6 +33,100 @@ static const char domain_repeat_reason[] =
 static const char instance_reason[] =
     "an instance gives other results for the same inputs in a second run: it keeps state; each call has all data "
     "of its inputs";
+
+/* --- a shared instance ------------------------------------------------------------------------------------------------- */
+
+/* create() makes nothing: it returns the struct that contains the registered table. */
+static rill_status create_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)ctx;
+    (void)arguments;
+    *self = (char *)(uintptr_t)table - offsetof(cli_check_instance, heuristic);
+    return RILL_OK;
+}
+
+static rill_status create_scorer(const rill_scorer *table, rill_context *ctx, const char *arguments, void **self)
+{
+    (void)ctx;
+    (void)arguments;
+    *self = (char *)(uintptr_t)table - offsetof(cli_check_instance, scorer);
+    return RILL_OK;
+}
+
+static rill_status apply(void *self, rill_candidates *candidates)
+{
+    const cli_check_instance *instance = self;
+    return instance->real_heuristic->apply(instance->self, candidates);
+}
+
+static rill_status score(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
+{
+    const cli_check_instance *instance = self;
+    return instance->real_scorer->score(instance->self, rows, modifiers);
+}
+
+static rill_status begin(void *self, int64_t item_id)
+{
+    const cli_check_instance *instance = self;
+    return instance->real_scorer->begin(instance->self, item_id);
+}
+
+static rill_status found(void *self, const rill_found *found_for)
+{
+    const cli_check_instance *instance = self;
+    return instance->real_scorer->found(instance->self, found_for);
+}
+
+static void done(void *self, int64_t item_id)
+{
+    const cli_check_instance *instance = self;
+    instance->real_scorer->done(instance->self, item_id);
+}
+
+rill_status cli_check_instance_register(cli_check_instance *instance, rill_context *ctx)
+{
+    *instance = (cli_check_instance){.heuristic = {.abi_version = RILL_ABI_VERSION,
+                                                   .struct_size = sizeof(rill_heuristic),
+                                                   .name = CLI_CHECK_INSTANCE,
+                                                   .arguments = "",
+                                                   .summary = "",
+                                                   .create = create_heuristic,
+                                                   .apply = apply},
+                                     .scorer = {.abi_version = RILL_ABI_VERSION,
+                                                .struct_size = sizeof(rill_scorer),
+                                                .name = CLI_CHECK_INSTANCE,
+                                                .arguments = "",
+                                                .summary = "",
+                                                .create = create_scorer,
+                                                .score = score}};
+    rill_status status = rill_register_heuristic(ctx, &instance->heuristic);
+    return status < 0 ? status : rill_register_scorer(ctx, &instance->scorer);
+}
+
+/* Create the real instance: of the heuristic, or of the scorer if `heuristic` is NULL. Returns what create() returns. */
+static rill_status make_instance(cli_check_instance *instance, rill_context *ctx, const rill_heuristic *heuristic,
+                                 const rill_scorer *scorer, const char *arguments)
+{
+    instance->real_heuristic = heuristic;
+    instance->real_scorer = heuristic ? NULL : scorer;
+    instance->self = NULL;
+    if (heuristic) return heuristic->create ? heuristic->create(heuristic, ctx, arguments, &instance->self) : RILL_OK;
+    instance->scorer.state_bytes = scorer->state_bytes;
+    instance->scorer.begin = scorer->begin ? begin : NULL;
+    instance->scorer.found = scorer->found ? found : NULL;
+    instance->scorer.done = scorer->done ? done : NULL;
+    return scorer->create ? scorer->create(scorer, ctx, arguments, &instance->self) : RILL_OK;
+}
+
+static void end_instance(cli_check_instance *instance)
+{
+    const rill_heuristic *heuristic = instance->real_heuristic;
+    const rill_scorer *scorer = instance->real_scorer;
+    if (heuristic && heuristic->destroy) heuristic->destroy(instance->self);
+    if (scorer && scorer->destroy) scorer->destroy(instance->self);
+    instance->real_heuristic = NULL;
+    instance->real_scorer = NULL;
+}
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
@@ -108,24 +201,21 @@ static int same(cli_check_trial *t, const cli_check_record *other, const char *h
     return 0;
 }
 
-static int run_and_compare(cli_check_trial *t, const rill_engine_setup *setup, const char *reason)
+/* Decode, and compare with the reference. how: the run, for messages; NULL: its schedule. */
+static int run_and_compare(cli_check_trial *t, const rill_engine_setup *setup, const char *how, const char *reason)
 {
-    char how[128];
+    char schedule[128];
     cli_check_record other = {0};
-    const int good = run(t, setup, &other, how) && same(t, &other, how, reason);
+    const int good = run(t, setup, &other, schedule) && same(t, &other, how ? how : schedule, reason);
     cli_check_record_free(&other);
     return good;
 }
 
 int cli_check_rerun(cli_check_trial *t, const char *how, const char *reason)
 {
-    cli_check_record other = {0};
     rill_engine_setup setup = t->setup;
-    char schedule[128];
     setup.settings.n = 3;
-    const int good = run(t, &setup, &other, schedule) && same(t, &other, how, reason);
-    cli_check_record_free(&other);
-    return good;
+    return run_and_compare(t, &setup, how, reason);
 }
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
@@ -141,13 +231,12 @@ static int try_instance(cli_check_trial *t)
         setup.heuristics = &shared;
     else
         setup.scorers = &shared;
-    rill_status status = cli_check_instance_make(t->instance, ctx,
-                                                 is_heuristic ? rill_find_heuristic(ctx, t->name) : NULL,
-                                                 rill_find_scorer(ctx, t->name), t->arguments ? t->arguments : "");
+    rill_status status = make_instance(t->instance, ctx, is_heuristic ? rill_find_heuristic(ctx, t->name) : NULL,
+                                       rill_find_scorer(ctx, t->name), t->arguments ? t->arguments : "");
     int good = status == RILL_OK;
     if (!good) snprintf(t->why, sizeof t->why, "create() failed when it was called a second time: %s", rill_error(ctx));
-    for (int i = 0; i < 2 && good; i++) good = run_and_compare(t, &setup, instance_reason);
-    cli_check_instance_end(t->instance);
+    for (int i = 0; i < 2 && good; i++) good = run_and_compare(t, &setup, NULL, instance_reason);
+    end_instance(t->instance);
     return good;
 }
 
@@ -157,7 +246,7 @@ static int try_engine_check(cli_check_trial *t)
     rill_engine_setup setup = t->setup;
     setup.settings.n = CLI_CHECK_INPUTS;
     setup.settings.check = 1;
-    return run_and_compare(t, &setup, schedule_reasons[t->kind]);
+    return run_and_compare(t, &setup, NULL, schedule_reasons[t->kind]);
 }
 
 /* Limit the number of states (max-nodes) so that a single item just fits and several items must be restarted. cli_check_same() skips
@@ -168,7 +257,7 @@ static int try_memory_limit(cli_check_trial *t)
     setup.settings.n = CLI_CHECK_INPUTS;
     snprintf(setup.settings.method, sizeof setup.settings.method, "stream-all");
     setup.settings.max_nodes = (int32_t)t->reference.nodes_peak + 1;
-    return run_and_compare(t, &setup, schedule_reasons[t->kind]);
+    return run_and_compare(t, &setup, NULL, schedule_reasons[t->kind]);
 }
 
 static int try_schedules(cli_check_trial *t, const rill_method_info *m, uint64_t seed)
@@ -180,7 +269,7 @@ static int try_schedules(cli_check_trial *t, const rill_method_info *m, uint64_t
         set_method(&setup, m);
         draw_schedule(&setup.settings, m, form, cli_check_mix(seed, (uint64_t)form));
         setup.scheduler = scheduler;
-        if (!run_and_compare(t, &setup, schedule_reasons[t->kind])) return 0;
+        if (!run_and_compare(t, &setup, NULL, schedule_reasons[t->kind])) return 0;
     }
     return 1;
 }
@@ -228,7 +317,8 @@ int cli_check_round(cli_check_trial *t, uint64_t seed)
     draw_search(t, seed);
     if (!run(t, &t->setup, &t->reference, t->how)) return 0;
     if (t->kind == CLI_CHECK_DOMAIN && !decodes_any(t)) return 0;
-    if (!run_and_compare(t, &t->setup, t->kind == CLI_CHECK_DOMAIN ? domain_repeat_reason : repeat_reason)) return 0;
+    if (!run_and_compare(t, &t->setup, NULL, t->kind == CLI_CHECK_DOMAIN ? domain_repeat_reason : repeat_reason))
+        return 0;
     if (chained && !(try_instance(t) && try_engine_check(t))) return 0;
     if (!try_methods(t, 1, seed)) return 0;
     if (t->kind == CLI_CHECK_DOMAIN && !try_memory_limit(t)) return 0;

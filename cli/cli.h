@@ -2,27 +2,28 @@
  *
  * The command uses only public headers of librill, librill-script and jansson. A function that fails prints its message on stderr
  * before it returns, and returns the exit code. Callers can therefore write `if ((code = step()) != CLI_OK) goto done;`. */
-#ifndef CLI_CLI_H
-#define CLI_CLI_H
+#ifndef CLI_H
+#define CLI_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include "rill/plugin.h"
 #include "rill/rill.h"
-#include "terminal.h"
 
 enum {
     CLI_OK = 0,
     CLI_FAILED = 1,      /* wrong usage, or the run failed */
     CLI_SOME_FAILED = 2, /* the run finished, but some inputs have no output */
-    /* After Ctrl-C, kill or a closed terminal. main() then raises the signal again, so that shell loops end too (interrupt.h). */
+    /* After Ctrl-C, kill or a closed terminal. main() then raises the signal again, so that shell loops end too (interrupt.c). */
     CLI_INTERRUPTED = 130,
     CLI_CLOSED = 141, /* the reader of our output is gone; shells show 141 for SIGPIPE */
 };
 
 /* Print "rill: ", the sentence and a newline on stderr. cli_fail() returns CLI_FAILED, for `return cli_fail(...)`. */
 void cli_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define cli_fail(...) (cli_message(__VA_ARGS__), CLI_FAILED)
 
 /* Print the error of the context. Returns CLI_FAILED. */
 int cli_fail_context(const rill_context *ctx);
@@ -36,35 +37,127 @@ int cli_fail_memory(const char *what);
 /* Flush stdout. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. */
 int cli_flush_stdout(void);
 
+/* Grow an array of `*capacity` elements of `size` bytes to at least `need` elements. `block`: address of the pointer to its memory, of
+ * malloc(). 0: out of memory, and nothing is changed. */
+int cli_grow(void *block, size_t *capacity, size_t need, size_t size);
+
 /* Seconds of a monotonic clock. */
 double cli_now(void);
 
 /* Parse a whole number between `min` and `max`. `option` is its name for the message. CLI_OK or CLI_FAILED after a message. */
-int cli_parse_int(const char *option, const char *text, int min, int max, int *out);
 int cli_parse_int64(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
-/* Parse a number of bytes; K, M, G and T are powers of 1024, as in "500M". CLI_OK or CLI_FAILED after a message. */
-int cli_parse_size(rill_context *ctx, const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
+/* Parse a number of bytes; K, M, G and T are powers of 1024, as in "500M". `option`: without dashes. Returns as cli_parse_int64(). */
+int cli_parse_size(const char *option, const char *text, int64_t min, int64_t max, int64_t *out);
 
-/* One command. argv[0] is the name of the command. */
-typedef struct cli_command {
-    const char *name;
-    const char *summary; /* one line for `rill --help` */
-    int (*run)(int argc, char **argv);
-} cli_command;
+/* --- the terminal ------------------------------------------------------------------------------------------------------ */
 
-int cli_convert(int argc, char **argv);
-int cli_decode(int argc, char **argv);
-int cli_run(int argc, char **argv);
-int cli_score(int argc, char **argv);
-int cli_trie(int argc, char **argv);
-int cli_tune(int argc, char **argv);
-int cli_trace_page(int argc, char **argv);
-int cli_evidence(int argc, char **argv);
-int cli_eval(int argc, char **argv);
-int cli_bench(int argc, char **argv);
-int cli_check(int argc, char **argv);
-int cli_serve(int argc, char **argv); /* only with RILL_SERVE */
-int cli_info(int argc, char **argv);
-int cli_list(int argc, char **argv);
+/* Escape control characters in text of models, plugins and users before it is shown on a terminal.
+ *
+ * Control characters other than tab and newline become "\x1b". C1 controls in UTF-8 (U+0080 to U+009F) become "\u009b", and single
+ * bytes of these values "\x9b". All messages on standard error are escaped. Results and tables are escaped on a terminal, and
+ * unchanged in files and pipes. */
+
+enum { CLI_TERMINAL_CHUNK = 256 };
+
+/* Escape the next part of *text, up to `end`, into `out`, and advance *text. Returns the number of bytes in `out`, at least 1 before
+ * the end. */
+size_t cli_terminal_escape(const char **text, const char *end, char out[CLI_TERMINAL_CHUNK]);
+
+/* Write a text, escaped. */
+void cli_terminal_write(FILE *to, const char *text, size_t length);
+
+/* printf() and fprintf() that escape on a terminal and on standard error. Return the length of the unescaped text, or -1 after an
+ * error. */
+int cli_print_to(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define cli_print(...) cli_print_to(stdout, __VA_ARGS__)
+
+/* --- the progress line ------------------------------------------------------------------------------------------------- */
+
+/* A progress line on a terminal: inputs done, share of the work, inputs per second, time left.
+ *
+ * The total number of inputs is unknown. The share is the fraction of a regular file's bytes that were read, corrected for inputs that
+ * were read and are not finished. The line is drawn at most ten times a second, and erased before messages and at the end. */
+
+typedef struct cli_progress {
+    int is_on;
+    int is_drawn;       /* the line is on the terminal now */
+    double start, last; /* cli_now() at the start and at the last drawing */
+} cli_progress;
+
+typedef struct cli_progress_position {
+    int64_t done;  /* inputs finished */
+    int64_t read;  /* inputs read */
+    int64_t bytes; /* bytes of the inputs read */
+    int64_t size;  /* bytes of the whole input, -1 = unknown */
+} cli_progress_position;
+
+void cli_progress_start(cli_progress *progress, int on);
+/* Whether it is time to draw again. Cheap enough to call for every input. */
+int cli_progress_due(const cli_progress *progress);
+void cli_progress_draw(cli_progress *progress, const cli_progress_position *position);
+/* Erase the line before something else is printed. */
+void cli_progress_erase(cli_progress *progress);
+
+/* Draw another line on standard error, if it is a terminal, in place of the last one. Erase it; the argument is not used. */
+void cli_status_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_status_erase(void *unused);
+
+/* Write the text of the line into `out`, without control characters. `elapsed`: seconds since the start. */
+void cli_progress_text(const cli_progress_position *position, double elapsed, char *out, unsigned long size);
+
+/* --- files ------------------------------------------------------------------------------------------------------------- */
+
+/* Check that a command does not overwrite a file that it also reads or writes elsewhere. */
+
+typedef struct cli_file {
+    const char *label; /* name in messages: "input", "--stats"; NULL ends a list */
+    const char *path;  /* "-": standard input or output; NULL: the file is not used */
+    int is_output;     /* 0: the file is read */
+} cli_file;
+
+/* Whether the path means standard input or output: NULL or "-". cli_file_or_standard(): "-" for NULL. */
+int cli_file_is_standard(const char *path);
+static inline const char *cli_file_or_standard(const char *path)
+{
+    return path ? path : "-";
+}
+
+int cli_file_exists(const char *path);
+int cli_file_is_folder(const char *path);
+
+/* Whether two paths name the same existing file. */
+int cli_file_same(const char *a, const char *b);
+
+/* Refuse an output file that is also an input or another output, under any name or link, and two outputs on standard output. Call it
+ * before any file is opened for writing. Reading a file twice is allowed, and so is writing twice to a device such as /dev/null.
+ *   CLI_OK, or CLI_FAILED after a message */
+int cli_files_check(const cli_file *files);
+
+/* --- interruption ------------------------------------------------------------------------------------------------------ */
+
+/* Graceful interruption by Ctrl-C, kill or a closed terminal (SIGINT, SIGTERM, SIGHUP). The first signal asks the command to stop: it
+ * writes finished results and statistics. A second signal of the same kind ends the process, as does the first if the command has not
+ * called cli_interrupt_catch(). SIGQUIT and SIGXCPU end the process at once. Unfinished files are deleted in all cases. */
+
+struct rill_workers;
+
+void cli_interrupt_catch(void);
+/* Register a file to be deleted if a signal ends the process (is = 1), or unregister it (0). The path must stay valid while it is
+ * registered. */
+void cli_interrupt_set_unfinished(const char *path, int is);
+/* Note whether an unfinished line is on the terminal, which a signal that ends the process must end first. */
+void cli_interrupt_set_line_drawn(int is);
+/* Stop the run of these workers when a signal comes; NULL: no run. The workers must stay open until then. */
+void cli_interrupt_set_workers(struct rill_workers *workers);
+/* From now on SIGHUP asks for a reload instead of ending the process. Returns whether SIGHUP was ignored before (nohup). */
+int cli_interrupt_reload_on_hup(void);
+/* Whether SIGHUP came since the last call. cli_interrupt_descriptor() is readable until then. */
+int cli_interrupt_take_hup(void);
+int cli_interrupted(void); /* the signal that came, or 0; always 0 before cli_interrupt_catch() */
+/* A descriptor that becomes readable when a signal comes. -1, which poll() ignores, before cli_interrupt_catch(). */
+int cli_interrupt_descriptor(void);
+/* End the process with the signal that came, after everything is written. The parent process sees the signal, and a shell ends its
+ * loop. */
+void cli_interrupt_die(void);
 
 #endif

@@ -4,14 +4,16 @@
  * the beginning is skipped. A regular file that becomes shorter while it is read is an error after its last complete line. On a pipe
  * or a terminal the reader does not block while the engine has work, but returns RILL_AGAIN. When it does block, it waits up to two
  * milliseconds after the first data for more, so that a fast writer fills a batch before decoding starts. Ctrl-C ends the wait like
- * the end of the input (interrupt.h). */
+ * the end of the input (interrupt.c). */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "cli.h"
-#include "lines.h"
+#include "metric.h"
 
 typedef struct cli_input {
     rill_context *ctx; /* keeps errors */
@@ -23,7 +25,7 @@ typedef struct cli_input {
     int64_t consumed; /* bytes of the returned lines */
     int64_t
         origin; /* regular file: offset in bytes at which reading began; above 0 if standard input was partly read before */
-    int64_t skipped; /* bytes that cli_input_skip() skipped after `origin` */
+    int64_t skipped; /* bytes that were skipped after `origin` */
     int64_t lines;   /* returned lines */
     double seconds;  /* time spent in waiting and reading */
     /* private */
@@ -42,9 +44,6 @@ rill_status cli_input_begin(cli_input *input, rill_context *ctx, const char *pat
 /* Return the next line; a rill_read_fn whose user is a cli_input. A line with a NUL byte is RILL_ERR_INPUT. */
 rill_status cli_input_read(void *input, int may_block, const char **text, size_t *length);
 
-/* Skip the first `bytes` bytes of a regular file. Call it before the first read. CLI_OK, or CLI_FAILED after a message. */
-int cli_input_skip(cli_input *input, int64_t bytes);
-
 /* Close the file and free the buffer; accepts a zeroed input. */
 void cli_input_close(cli_input *input);
 
@@ -54,5 +53,88 @@ int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path);
 /* Read the two tab-separated columns of `path`. A line without a tab is an error. The caller frees both, even after an error. CLI_OK,
  * or CLI_FAILED after a message. */
 int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ctx, const char *path);
+
+/* --- several files, or a part of them ---------------------------------------------------------------------------------- */
+
+/* Input of a run: the lines of one or several files in order, or one shard of them.
+ *
+ * Shard I of N has the lines whose first byte lies in the I-th of N equal ranges of all bytes. Each line belongs to one shard, so
+ * joining the outputs of all shards in order gives the output of the whole, and shards run independently. Lines before the shard are
+ * counted, so that line numbers and ids are those of the whole input. Shards need regular files, whose sizes are known. */
+
+typedef struct cli_shard {
+    int64_t part, n_parts; /* part counts from 1; n_parts 0: the whole input */
+} cli_shard;
+
+/* Read "I/N". CLI_OK, or CLI_FAILED after a message. */
+int cli_shard_read(const char *text, cli_shard *out);
+
+enum { CLI_PLACE_MAX = 512 };
+
+typedef struct cli_input_files {
+    cli_input input;  /* reader of the current file */
+    int64_t first;    /* lines before this shard */
+    int64_t lines;    /* lines returned so far */
+    int64_t consumed; /* bytes of the lines returned so far */
+    int64_t size;     /* bytes of the whole input or shard; -1: unknown */
+    double seconds;   /* spent waiting and reading */
+    /* private */
+    rill_context *ctx;
+    const char *const *path; /* [n] borrowed */
+    int n, file_index;
+    /* [n] number of the first line of each file, counted like `lines`; below 0 for the file in which the shard begins */
+    int64_t *first_lines;
+    int64_t file_offset;          /* offset of the current file in the whole input */
+    int64_t begin_byte, end_byte; /* byte range of the shard; end_byte -1: no shard */
+} cli_input_files;
+
+/* Open `n` files. Without files, standard input is read; "-" is standard input too. All files are checked before the first is read.
+ *   path: [n], borrowed until cli_input_files_close()
+ *   CLI_OK, or CLI_FAILED after a message */
+int cli_input_files_open(cli_input_files *source, rill_context *ctx, const char *const *path, int n,
+                         const cli_shard *shard);
+
+/* Return the next line; a rill_read_fn whose user is a cli_input_files. A line with a NUL byte is RILL_ERR_INPUT. */
+rill_status cli_input_files_read(void *source, int may_block, const char **text, size_t *length);
+
+/* Name the line of result `id` for a message: "line 3", or "b.txt: line 3" if there are several files. Returns `out`. */
+const char *cli_input_files_place(const cli_input_files *source, int64_t id, char out[CLI_PLACE_MAX]);
+
+/* Close the files and free memory; accepts a zeroed struct. */
+void cli_input_files_close(cli_input_files *source);
+
+/* Make a message the text of a request that is refused. Returns RILL_ERR_INPUT. */
+static inline rill_status cli_refuse_input(rill_request *request, const char *message)
+{
+    request->text = message;
+    request->length = strlen(message);
+    return RILL_ERR_INPUT;
+}
+
+/* --- n-best lists ------------------------------------------------------------------------------------------------------ */
+
+/* Parsing of Moses n-best lists, "ID ||| OUTPUT ||| ... ||| SCORE", and of similar formats: lattices and numbered lines. */
+
+enum { CLI_NBEST_FIELDS = 8 };
+
+typedef struct cli_field {
+    const char *text;
+    size_t length;
+} cli_field;
+
+/* A parsed line. Its fields point into the line's text. */
+typedef struct cli_nbest {
+    int64_t id;
+    int n;                             /* number of fields, including ID and OUTPUT: at least 2 */
+    cli_field field[CLI_NBEST_FIELDS]; /* if a line has more fields, the last element is the line's last field */
+    cli_field kept;                    /* " ||| ..." columns after OUTPUT; empty if there are none */
+    int truncated;                     /* a field marks the output as truncated */
+} cli_nbest;
+
+/* Parse an id of at most 18 digits, followed by `bar`. Returns the length of both, or 0 if the line begins differently. */
+size_t cli_nbest_id(const char *line, size_t length, const char *bar, int64_t *id);
+
+/* Split a line into fields. Returns 1, or 0 if it does not begin with "ID ||| ". */
+int cli_nbest_read(const char *line, size_t length, cli_nbest *out);
 
 #endif

@@ -1,8 +1,6 @@
 /* Parsing command lines and printing help; see cli_options.h for the syntax. */
 #include "cli_options.h"
 
-#include "files.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +12,6 @@ enum { HELP_ALL = 1, HELP_SHORT };
 int cli_option_is_switch(const cli_option *option)
 {
     return !option->argument || !option->argument[0];
-}
-
-int cli_option_store(void *all, const cli_option *option, const char *value)
-{
-    void *member = (char *)all + option->member;
-    if (cli_option_is_switch(option))
-        *(int *)member = 1;
-    else
-        *(const char **)member = value;
-    return CLI_OK;
 }
 
 static int is_optional(const cli_option *option)
@@ -38,7 +26,8 @@ static int is_called(const cli_option *option, const char *word)
     return rill_option_find(table, word) != NULL;
 }
 
-int cli_option_shares_name(const cli_option *a, const cli_option *b)
+/* Whether a name, alias or letter selects both options. */
+static int shares_name(const cli_option *a, const cli_option *b)
 {
     char word[64];
     if (is_called(a, b->name) || (a->letter && a->letter == b->letter)) return 1;
@@ -51,12 +40,37 @@ int cli_option_shares_name(const cli_option *a, const cli_option *b)
     return 0;
 }
 
-static const cli_option *find(const cli_syntax *syntax, const char *name, size_t length, char letter)
+/* The options of a group. rows: may be NULL. */
+static const cli_option *group_options(const cli_group *group, const cli_option_rows *rows)
+{
+    static const cli_option none[] = {{.name = NULL}};
+    const cli_option *options = group->rows && rows ? rows->table[group->rows] : group->options;
+    return options ? options : none;
+}
+
+/* An option that was parsed, with its value. */
+typedef struct taken_option {
+    const cli_option *option;
+    const char *value;
+} taken_option;
+
+typedef struct parser {
+    const cli_command *command;
+    void *self;
+    const cli_option_rows *rows;
+    int argc;
+    char **argv;
+    int *helped;
+    taken_option *taken; /* [n_taken] of at most argc */
+    int n_taken;
+} parser;
+
+static const cli_option *find(const parser *p, const char *name, size_t length, char letter)
 {
     char word[64];
     snprintf(word, sizeof word, "%.*s", letter ? 1 : (int)length, letter ? &letter : name);
-    for (const cli_group *g = syntax->groups; g->title; g++)
-        for (const cli_option *o = cli_group_options(g); o->name; o++)
+    for (const cli_group *g = p->command->groups; g->title; g++)
+        for (const cli_option *o = group_options(g, p->rows); o->name; o++)
             if ((letter && o->letter == letter) || is_called(o, word)) return o;
     return NULL;
 }
@@ -86,15 +100,15 @@ static const char *foreign_option(const char *word)
     return why ? why : rill_refused_option("opening", word);
 }
 
-static int refuse_unknown_option(const cli_syntax *syntax, const char *name, size_t length)
+static int refuse_unknown_option(const parser *p, const char *name, size_t length)
 {
     char word[64];
     rill_option_near near = {.name = ""};
     snprintf(word, sizeof word, "%.*s", (int)length, name);
     if (foreign_option(word)) return cli_fail("unknown option --%s: %s", word, foreign_option(word));
     rill_option_nearer(&(rill_option){.name = "help"}, word, &near);
-    for (const cli_group *g = syntax->groups; g->title; g++)
-        for (const cli_option *o = cli_group_options(g); o->name; o++)
+    for (const cli_group *g = p->command->groups; g->title; g++)
+        for (const cli_option *o = group_options(g, p->rows); o->name; o++)
             if (!o->refused) rill_option_nearer(&(rill_option){.name = o->name, .aliases = o->aliases}, word, &near);
     if (near.name[0]) return cli_fail("unknown option --%s; did you mean --%s?", word, near.name);
     return cli_fail("unknown option --%s; --help lists all options", word);
@@ -124,21 +138,6 @@ static int fail_no_value(const cli_option *option, const char *name, int length)
     return cli_fail("option --%.*s needs a value: --%.*s %s%s", length, name, length, name, option->argument, hint);
 }
 
-/* An option that was parsed, with its value. */
-typedef struct taken_option {
-    const cli_option *option;
-    const char *value;
-} taken_option;
-
-typedef struct parser {
-    const cli_syntax *syntax;
-    int argc;
-    char **argv;
-    int *helped;
-    taken_option *taken; /* [n_taken] of at most argc */
-    int n_taken;
-} parser;
-
 /* Whether both texts stand for the same value of the option, as "2" and "02" do. */
 static int is_same_value(const cli_option *option, const char *a, const char *b)
 {
@@ -161,8 +160,31 @@ static int is_same_value(const cli_option *option, const char *a, const char *b)
     return same;
 }
 
+/* Store a value in the member of the command's struct that the option names. */
+static int store_value(void *member, const cli_option *option, const char *value)
+{
+    char name[64];
+    int64_t number = 0;
+    int code = CLI_OK;
+    snprintf(name, sizeof name, "--%s", option->name);
+    if (option->type == CLI_INT || option->type == CLI_INT64)
+        code = cli_parse_int64(name, value, option->min, option->max, &number);
+    if (code != CLI_OK) return code;
+    switch (option->type) {
+    case CLI_INT: *(int *)member = (int)number; break;
+    case CLI_INT64: *(int64_t *)member = number; break;
+    case CLI_SIZE: return cli_parse_size(option->name, value, option->min, option->max, member);
+    default:
+        if (cli_option_is_switch(option))
+            *(int *)member = 1;
+        else
+            *(const char **)member = value;
+    }
+    return CLI_OK;
+}
+
 /* Handle an option. A second, different value is an error unless the option is repeatable, since one of the values would be lost. */
-static int take(parser *p, const cli_option *option, const char *value)
+static int take_option(parser *p, const cli_option *option, const char *value)
 {
     int i = 0;
     while (i < p->n_taken && p->taken[i].option != option) i++;
@@ -170,72 +192,64 @@ static int take(parser *p, const cli_option *option, const char *value)
         return cli_fail("--%s is given twice, \"%s\" and \"%s\"", option->name, p->taken[i].value, value);
     if (i == p->n_taken && p->helped && !cli_option_is_switch(option))
         p->taken[p->n_taken++] = (taken_option){option, value};
-    return p->syntax->take_option(p->syntax->user, option, value);
+    if (option->is_early != !p->helped) return CLI_OK; /* the other pass takes it */
+    return option->take ? option->take(p->self, option, value)
+                        : store_value((char *)p->self + option->member, option, value);
 }
 
 /* Parse the long option at argv[*arg_index], which begins with two dashes. */
 static int parse_long(parser *p, int *arg_index)
 {
-    const cli_syntax *syntax = p->syntax;
-    const int argc = p->argc;
-    char **argv = p->argv;
-    int *helped = p->helped;
-    const char *name = argv[*arg_index] + 2;
+    const char *name = p->argv[*arg_index] + 2;
     size_t length = strcspn(name, "=");
     const char *value = name[length] ? name + length + 1 : NULL;
     if (length == 4 && !memcmp(name, "help", 4)) {
-        if (helped) *helped = HELP_ALL;
+        if (p->helped) *p->helped = HELP_ALL;
         return CLI_OK;
     }
-    const cli_option *option = find(syntax, name, length, 0);
-    if ((!option || option->refused) && !helped) return CLI_OK;
-    if (!option) return refuse_unknown_option(syntax, name, length);
+    const cli_option *option = find(p, name, length, 0);
+    if ((!option || option->refused) && !p->helped) return CLI_OK;
+    if (!option) return refuse_unknown_option(p, name, length);
     if (option->refused) return cli_fail("unknown option --%s: %s", option->name, option->refused);
-    if (cli_option_is_switch(option)) {
-        if (value) return cli_fail("option --%s takes no value, found \"%s\"", option->name, value);
-        return take(p, option, "");
-    }
-    if (!value && is_optional(option)) return take(p, option, "");
+    if (cli_option_is_switch(option) && value)
+        return cli_fail("option --%s takes no value, found \"%s\"", option->name, value);
+    if (!value && (cli_option_is_switch(option) || is_optional(option))) return take_option(p, option, "");
     if (!value) {
-        if (*arg_index + 1 >= argc || is_value_missing(option, argv[*arg_index + 1]))
+        if (*arg_index + 1 >= p->argc || is_value_missing(option, p->argv[*arg_index + 1]))
             return fail_no_value(option, name, (int)length);
-        value = argv[++*arg_index];
+        value = p->argv[++*arg_index];
     }
-    return take(p, option, value);
+    return take_option(p, option, value);
 }
 
 /* Parse the short options at argv[*arg_index]: switches, until an option takes the rest of the word as its value. */
 static int parse_letters(parser *p, int *arg_index)
 {
-    const cli_syntax *syntax = p->syntax;
-    int *helped = p->helped;
     const char *word = p->argv[*arg_index] + 1;
     size_t length = strcspn(word, "=");
+    int code = CLI_OK;
     /* "-method x" would be -m with the value "ethod": report it as a misspelt --method. */
-    if (length > 1 && helped && find(syntax, word, length, 0))
+    if (length > 1 && p->helped && find(p, word, length, 0))
         return cli_fail("unknown option -%.*s; did you mean --%.*s?", (int)length, word, (int)length, word);
-    for (const char *letter_at = word; *letter_at; letter_at++) {
-        if (*letter_at == 'h') {
-            if (helped) *helped = HELP_SHORT;
+    for (; *word && code == CLI_OK; word++) {
+        if (*word == 'h') {
+            if (p->helped) *p->helped = HELP_SHORT;
             return CLI_OK;
         }
-        const cli_option *option = find(syntax, NULL, 0, *letter_at);
-        if ((!option || option->refused) && !helped) return CLI_OK;
-        if (!option) return cli_fail("unknown option -%c; --help lists all", *letter_at);
-        if (option->refused) return cli_fail("unknown option -%c: %s", *letter_at, option->refused);
-        const char *value = "";
+        const cli_option *option = find(p, NULL, 0, *word);
+        if ((!option || option->refused) && !p->helped) return CLI_OK;
+        if (!option) return cli_fail("unknown option -%c; --help lists all", *word);
+        if (option->refused) return cli_fail("unknown option -%c: %s", *word, option->refused);
         if (!cli_option_is_switch(option)) {
-            if (letter_at[1] == '=')
-                return cli_fail("option -%c takes its value without \"=\": -%c %s", *letter_at, *letter_at,
-                                letter_at + 2);
-            value = letter_at[1] ? letter_at + 1 : *arg_index + 1 < p->argc ? p->argv[++*arg_index] : NULL;
-            if (!value) return cli_fail("option -%c needs a value: -%c %s", *letter_at, *letter_at, option->argument);
-            return take(p, option, value);
+            if (word[1] == '=')
+                return cli_fail("option -%c takes its value without \"=\": -%c %s", *word, *word, word + 2);
+            const char *value = word[1] ? word + 1 : *arg_index + 1 < p->argc ? p->argv[++*arg_index] : NULL;
+            return value ? take_option(p, option, value)
+                         : cli_fail("option -%c needs a value: -%c %s", *word, *word, option->argument);
         }
-        int code = take(p, option, value);
-        if (code != CLI_OK) return code;
+        code = take_option(p, option, "");
     }
-    return CLI_OK;
+    return code;
 }
 
 void cli_print_wrapped(const char *text, int column, int indent)
@@ -274,7 +288,7 @@ static void write_help(FILE *out, const cli_option *option, int is_short)
 {
     const char *aliases = option->aliases && !is_short ? option->aliases : "";
     const char *notes[][2] = {{"default ", option->initial ? option->initial : ""},
-                              {"", option->domains && !is_short ? option->domains : ""},
+                              {"", is_short ? "" : option->domains},
                               {"also ", write_aliases(NULL, aliases, option->letter) ? aliases : ""}};
     const char *separator = " (";
     fprintf(out, "%.*s", (int)(is_short ? strcspn(option->help, ";") : strlen(option->help)), option->help);
@@ -320,11 +334,11 @@ static int has_word(const char *words, const char *word)
 }
 
 /* names: the options to print; NULL: all. */
-static void print_groups(const cli_syntax *syntax, const char *names)
+static void print_groups(const parser *p, const char *names)
 {
-    for (const cli_group *g = syntax->groups; g->title; g++) {
+    for (const cli_group *g = p->command->groups; g->title; g++) {
         int n_printed = 0;
-        for (const cli_option *o = cli_group_options(g); o->name; o++) {
+        for (const cli_option *o = group_options(g, p->rows); o->name; o++) {
             if (o->refused || (names && !has_word(names, o->name))) continue;
             if (n_printed++ == 0) cli_print("\n%s:\n", g->title);
             print_option(o, names != NULL);
@@ -340,68 +354,163 @@ static int sentence_length(const char *text)
     return (int)(text[length] ? length + 1 : length);
 }
 
-static int print_short_help(const cli_syntax *syntax)
+static int print_short_help(const parser *p)
 {
-    const size_t program = strcspn(syntax->usage, " ") + 1, command = strcspn(syntax->usage + program, " ");
-    cli_print("Usage: %s\n\n%.*s\n", syntax->usage, sentence_length(syntax->about), syntax->about);
-    print_groups(syntax, syntax->main_options);
-    cli_print("\n`%.*s --help` shows all options, and examples.\n", (int)(program + command), syntax->usage);
+    const char *usage = p->command->usage, *about = p->command->about;
+    const size_t program = strcspn(usage, " ") + 1, command = strcspn(usage + program, " ");
+    cli_print("Usage: %s\n\n%.*s\n", usage, sentence_length(about), about);
+    print_groups(p, p->command->main_options);
+    cli_print("\n`%.*s --help` shows all options, and examples.\n", (int)(program + command), usage);
     return cli_flush_stdout();
 }
 
-static int print_help(const cli_syntax *syntax)
+static int print_help(const parser *p)
 {
-    cli_print("Usage: %s\n\n%s\n", syntax->usage, syntax->about);
-    print_groups(syntax, NULL);
-    if (syntax->epilogue) cli_print("\n%s", syntax->epilogue);
+    cli_print("Usage: %s\n\n%s\n", p->command->usage, p->command->about);
+    print_groups(p, NULL);
+    if (p->command->epilogue) cli_print("\n%s", p->command->epilogue);
     return cli_flush_stdout();
 }
 
 /* Whether the word should follow "=", as "hard" in "--alignment hard": the previous word `last` is an option with an optional value, and
  * no file has this name. */
-static int is_stray_value(const cli_syntax *syntax, const char *last, const char *word)
+static int is_stray_value(const parser *p, const char *last, const char *word)
 {
     if (strncmp(last, "--", 2) || !last[2] || strchr(last, '=')) return 0;
-    const cli_option *option = find(syntax, last + 2, strlen(last + 2), 0);
+    const cli_option *option = find(p, last + 2, strlen(last + 2), 0);
     return option && is_optional(option) && !cli_file_exists(word);
+}
+
+/* Handle a positional argument. In the first pass it may be the value of an option of a plugin that is not loaded yet. */
+static int take_argument(const parser *p, const char *last, const char *word)
+{
+    const cli_command *command = p->command;
+    if (is_stray_value(p, last, word)) return cli_fail("the value of %s follows \"=\": write %s=%s", last, last, word);
+    if (!p->helped) return CLI_OK;
+    if (command->take_argument) return command->take_argument(p->self, word);
+    if (command->argument) {
+        const char **member = (const char **)(void *)((char *)p->self + command->argument_member);
+        if (*member) return cli_fail("expected one %s, found another, \"%s\"", command->argument, word);
+        *member = word;
+        return CLI_OK;
+    }
+    if (find(p, "model", 5, 0) && cli_file_is_folder(word))
+        return cli_fail("unexpected argument \"%s\": name a model with -m", word);
+    if (find(p, "input", 5, 0))
+        return cli_fail("unexpected argument \"%s\": name inputs with -i; --help shows the usage", word);
+    return cli_fail("unexpected argument \"%s\"; --help shows the usage", word);
 }
 
 static int parse_words(parser *p)
 {
-    const cli_syntax *syntax = p->syntax;
-    const int argc = p->argc;
-    char **argv = p->argv;
-    int *helped = p->helped, only_arguments = 0, code = CLI_OK;
-    for (int arg_index = 1; arg_index < argc && code == CLI_OK && !(helped && *helped); arg_index++) {
-        const char *word = argv[arg_index];
-        if (only_arguments || word[0] != '-' || !word[1]) { /* a lone "-" is an argument: standard input or output */
-            if (arg_index > 1 && is_stray_value(syntax, argv[arg_index - 1], word))
-                return cli_fail("the value of %s follows \"=\": write %s=%s", argv[arg_index - 1], argv[arg_index - 1],
-                                word);
-            if (!syntax->take_argument && find(syntax, "model", 5, 0) && cli_file_is_folder(word))
-                return cli_fail("unexpected argument \"%s\": name a model with -m", word);
-            if (!syntax->take_argument && find(syntax, "input", 5, 0))
-                return cli_fail("unexpected argument \"%s\": name inputs with -i; --help shows the usage", word);
-            if (!syntax->take_argument) return cli_fail("unexpected argument \"%s\"; --help shows the usage", word);
-            code = syntax->take_argument(syntax->user, word);
-        } else if (!strcmp(word, "--")) {
+    int only_arguments = 0, code = CLI_OK;
+    for (int i = 1; i < p->argc && code == CLI_OK && !(p->helped && *p->helped); i++) {
+        const char *word = p->argv[i];
+        if (only_arguments || word[0] != '-' || !word[1]) /* a lone "-" is an argument: standard input or output */
+            code = take_argument(p, i > 1 ? p->argv[i - 1] : "", word);
+        else if (!strcmp(word, "--"))
             only_arguments = 1;
-        } else if (word[1] == '-') {
-            code = parse_long(p, &arg_index);
-        } else {
-            code = parse_letters(p, &arg_index);
-        }
+        else
+            code = word[1] == '-' ? parse_long(p, &i) : parse_letters(p, &i);
     }
     return code;
 }
 
-int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped)
+int cli_parse(const cli_command *command, void *self, const cli_option_rows *rows, int argc, char **argv, int *helped)
 {
-    parser p = {.syntax = syntax, .argc = argc, .argv = argv, .helped = helped};
+    parser p = {.command = command, .self = self, .rows = rows, .argc = argc, .argv = argv, .helped = helped};
     if (helped) *helped = 0;
     if (helped && !(p.taken = calloc((size_t)argc + 1, sizeof *p.taken))) return cli_fail_memory("the options");
     const int code = parse_words(&p);
     free(p.taken);
     if (code != CLI_OK || !helped || !*helped) return code;
-    return *helped == HELP_SHORT && syntax->main_options ? print_short_help(syntax) : print_help(syntax);
+    return *helped == HELP_SHORT && command->main_options ? print_short_help(&p) : print_help(&p);
+}
+
+/* --- rows of the library's tables -------------------------------------------------------------------------------------- */
+
+/* The first alias of one letter; 0: the option has none. */
+static char row_letter(const rill_option *row)
+{
+    const char *alias = row->aliases ? row->aliases : "";
+    for (size_t length; (length = strcspn(alias, " ")) > 0; alias += length, alias += *alias == ' ')
+        if (length == 1) return *alias;
+    return 0;
+}
+
+/* Append a row, and a row that ends the table. `domain`: the domain whose option it is; of an option that another domain has already, the
+ * help text of the first is shown. */
+static int add_row(cli_option_rows *rows, cli_row_group group, const rill_option *row, const char *domain)
+{
+    cli_option *table = rows->table[group];
+    int i = 0;
+    while (domain && i < rows->n[group] && strcmp(table[i].name, row->name)) i++;
+    if (!domain || i == rows->n[group]) {
+        i = rows->n[group];
+        table = realloc(table, ((size_t)i + 2) * sizeof *table);
+        if (!table) return cli_fail_memory("the options");
+        rows->table[group] = table;
+        table[i] = (cli_option){.name = row->name,
+                                .aliases = row->aliases,
+                                .letter = row_letter(row),
+                                .argument = row->argument,
+                                .help = row->help,
+                                .initial = row->initial,
+                                /* the option source refuses different values itself, and chains may have several */
+                                .is_repeatable = 1,
+                                .refused = group == CLI_ROWS_SEARCH && !strcmp(row->name, "check")
+                                               ? "`rill check` checks heuristics, scorers and schedulers"
+                                               : NULL,
+                                .take = rows->take};
+        table[++rows->n[group]] = (cli_option){.name = NULL};
+    }
+    const size_t used = strlen(table[i].domains);
+    if (domain) snprintf(table[i].domains + used, CLI_DOMAIN_NAMES_MAX - used, "%s%s", used ? ", " : "", domain);
+    return CLI_OK;
+}
+
+static int add_rows(cli_option_rows *rows, cli_row_group group, const rill_option *row, const char *domain)
+{
+    int code = CLI_OK;
+    for (; row && row->name && code == CLI_OK; row++)
+        if (!rows->hidden || strcmp(row->name, rows->hidden)) code = add_row(rows, group, row, domain);
+    return code;
+}
+
+int cli_option_rows_fill(cli_option_rows *rows, const rill_context *ctx, cli_take_fn take, const char *hidden)
+{
+    const rill_domain *d;
+    cli_option_rows_free(rows);
+    rows->take = take;
+    rows->hidden = hidden;
+    int code = add_rows(rows, CLI_ROWS_SEARCH, rill_setting_table(), NULL);
+    if (code == CLI_OK) code = add_rows(rows, CLI_ROWS_CHAINS, rill_chain_table(), NULL);
+    if (code == CLI_OK) code = add_rows(rows, CLI_ROWS_OUTPUTS, rill_output_table(), NULL);
+    for (size_t i = 0; code == CLI_OK && (d = rill_domain_at(ctx, i)); i++)
+        code = add_rows(rows, CLI_ROWS_DOMAINS, d->options, d->name);
+    return code;
+}
+
+void cli_option_rows_free(cli_option_rows *rows)
+{
+    for (int i = 0; i < CLI_ROW_GROUPS; i++) free(rows->table[i]);
+    memset(rows, 0, sizeof *rows);
+}
+
+int cli_option_rows_check(const cli_command *command, const cli_option_rows *rows)
+{
+    static const cli_option help = {.name = "help", .letter = 'h'};
+    const cli_group *domains = command->groups;
+    while (domains->title && domains->rows != CLI_ROWS_DOMAINS) domains++;
+    if (!domains->title) return CLI_OK;
+    for (const cli_option *row = group_options(domains, rows); row->name; row++) {
+        int is_hidden = shares_name(&help, row);
+        for (const cli_group *g = command->groups; g->title; g++)
+            for (const cli_option *own = group_options(g, rows); g != domains && own->name; own++)
+                is_hidden |= shares_name(own, row);
+        if (is_hidden)
+            return cli_fail("domain %s: its option --%s has the name of an option of the command: rename it",
+                            row->domains, row->name);
+    }
+    return CLI_OK;
 }

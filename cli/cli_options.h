@@ -1,13 +1,27 @@
-/* A table-driven parser of command lines.
+/* Commands as tables, and a parser of their command lines.
  *
- * It accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc in one word, and "--" before arguments that begin with a
- * dash. Options may have aliases, and "_" equals "-" in a name. Names are not abbreviated, because an abbreviation could mean another
+ * The parser accepts --name VALUE, --name=VALUE, -x VALUE, -xVALUE, switches -abc in one word, and "--" before arguments that begin with
+ * a dash. Options may have aliases, and "_" equals "-" in a name. Names are not abbreviated, because an abbreviation could mean another
  * option after an option is added. The message about an unknown name suggests the nearest known one. --help prints all options and -h
  * the main ones; neither needs an entry in a table. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
 #include "cli.h"
+
+enum { CLI_DOMAIN_NAMES_MAX = 64, CLI_GROUPS_MAX = 8 };
+
+/* The type of the member that an option sets. */
+typedef enum cli_member {
+    CLI_TEXT,
+    CLI_INT,
+    CLI_INT64,
+    CLI_SIZE
+} cli_member; /* CLI_SIZE: int64_t, a number of bytes */
+
+/* Take an option's value, "" for a switch. CLI_OK, or another exit code after a message. */
+struct cli_option;
+typedef int (*cli_take_fn)(void *command, const struct cli_option *option, const char *value);
 
 typedef struct cli_option {
     const char *name; /* without dashes; NULL ends a table */
@@ -16,55 +30,90 @@ typedef struct cli_option {
      * optional and follows "=" */
     const char *argument;
     const char *help;
-    int id;              /* number by which take_option() knows the option */
-    size_t member;       /* offset of the member that cli_option_store() sets */
+    size_t member;       /* offset of the member of the command's struct that takes the value: of a switch an int, 1 */
+    cli_member type;     /* its type */
+    int64_t min, max;    /* range of a number */
+    cli_take_fn take;    /* takes the value in place of a member; NULL: none */
+    int is_early;        /* taken in the first pass, before plugins are loaded, and not in the second */
     const char *initial; /* the default value; NULL or "": help shows none */
-    const char *domains; /* domains that have the option, as "mt, semparse"; NULL: help shows none */
     /* other names, separated by spaces; one letter stands for a short form, as "k" for -k; NULL: none */
     const char *aliases;
     const char *refused; /* the name is refused, with this hint what to use instead; NULL: a normal option */
     int is_repeatable;   /* may be set to several values; otherwise a second, different value is refused */
-    const struct cli_option
-        *table; /* only in the first row: the table to use instead, which may have grown; else NULL */
+    char domains[CLI_DOMAIN_NAMES_MAX]; /* domains that have the option, as "mt, semparse"; "": help shows none */
 } cli_option;
 
 /* Whether the option takes no value. */
 int cli_option_is_switch(const cli_option *option);
 
-/* Whether a name, alias or letter selects both options. */
-int cli_option_shares_name(const cli_option *a, const cli_option *b);
+/* Options from the library's tables (rill/option.h): options of domains, search settings, heuristics, scorers and schedulers, and outputs.
+ * Every command with a search offers them. */
+typedef enum cli_row_group {
+    CLI_ROWS_DOMAINS = 1,
+    CLI_ROWS_SEARCH,
+    CLI_ROWS_CHAINS,
+    CLI_ROWS_OUTPUTS,
+    CLI_ROW_GROUPS
+} cli_row_group;
 
-/* Store an option at `option->member` of the struct `all`: 1 in an int for a switch, the value in a const char * otherwise. Returns
- * CLI_OK. */
-int cli_option_store(void *all, const cli_option *option, const char *value);
+typedef struct cli_option_rows {
+    cli_option *table[CLI_ROW_GROUPS]; /* [n + 1] each */
+    int n[CLI_ROW_GROUPS];
+    cli_take_fn take;   /* the function of all of them */
+    const char *hidden; /* a setting that is left out; NULL: none */
+} cli_option_rows;
+
+/* Fill the tables from everything registered so far. May be called again after plugins are loaded.
+ *   take: the function of all options; hidden: name of a setting for which the command has an option of its own, NULL: none
+ *   CLI_OK or CLI_FAILED after a message */
+int cli_option_rows_fill(cli_option_rows *rows, const rill_context *ctx, cli_take_fn take, const char *hidden);
+void cli_option_rows_free(cli_option_rows *rows); /* accepts a zeroed struct */
 
 typedef struct cli_group {
     const char *title; /* NULL ends the list */
     const cli_option *options;
+    cli_row_group rows; /* in place of `options` */
 } cli_group;
 
-static inline const cli_option *cli_group_options(const cli_group *group)
-{
-    return group->options->table ? group->options->table : group->options;
-}
+/* The groups of a command with a search. */
+#define CLI_SEARCH_GROUPS                                                                     \
+    {"Options of the domain", .rows = CLI_ROWS_DOMAINS}, {"Search", .rows = CLI_ROWS_SEARCH}, \
+    {                                                                                         \
+        "Heuristics, scorers and schedulers", .rows = CLI_ROWS_CHAINS                         \
+    }
 
-typedef struct cli_syntax {
-    const char *usage; /* lines after "Usage: " */
-    const char *about; /* one paragraph or more, lines up to 78 columns */
-    const cli_group *groups;
-    const char *epilogue; /* examples, exit codes */
-    /* Handle one option; value is "" for a switch. CLI_OK, or another exit code after a message. */
-    int (*take_option)(void *user, const cli_option *option, const char *value);
-    /* Handle one positional argument. NULL: the command takes none. */
-    int (*take_argument)(void *user, const char *value);
-    void *user;
+/* One command. Its struct begins with a cli_session (session.h). */
+typedef struct cli_command {
+    const char *name, *summary; /* a line of `rill --help` */
+    const char *usage;          /* lines after "Usage: " */
+    const char *about;          /* one paragraph or more, lines up to 78 columns */
+    cli_group groups[CLI_GROUPS_MAX];
+    const char *epilogue;     /* examples, exit codes */
     const char *main_options; /* names of the options that -h shows, separated by spaces; NULL: -h equals --help */
-} cli_syntax;
+    const char *hidden;       /* a setting that is no option of this command; NULL: none */
+    /* The positional argument: its name, as "run file", and the offset of the member that takes it; or a function that handles each one,
+     * and returns an exit code. Neither: the command takes none. */
+    const char *argument;
+    size_t argument_member;
+    int (*take_argument)(void *command, const char *value);
+    size_t size;                        /* bytes of the command's struct, which is zeroed */
+    int (*start)(void *command);        /* before the options are parsed; NULL: nothing */
+    int (*run)(void *command);          /* each returns an exit code, after a message if it is not CLI_OK */
+    void (*end)(void *command);         /* also after a failure; NULL: nothing */
+    int (*main)(int argc, char **argv); /* runs in place of all these: the command parses its arguments itself */
+} cli_command;
+
+extern const cli_command cli_bench, cli_check, cli_decode, cli_eval, cli_evidence, cli_info, cli_list, cli_run,
+    cli_score, cli_serve, cli_trace_command, cli_trie, cli_tune;
+
+/* Refuse a domain's option that has the name of an option of the command, since it could not be set. CLI_OK or CLI_FAILED. */
+int cli_option_rows_check(const cli_command *command, const cli_option_rows *rows);
 
 /* Parse argv[1..argc).
+ *   self: the command's struct; rows: NULL for a command without them
  *   helped: set when help was printed and the command should end; NULL in a first pass, which ignores --help and unknown options
  *   CLI_OK, or another exit code after a message */
-int cli_parse(const cli_syntax *syntax, int argc, char **argv, int *helped);
+int cli_parse(const cli_command *command, void *self, const cli_option_rows *rows, int argc, char **argv, int *helped);
 
 /* Print `text` on stdout, wrapped between columns `indent` and 78. The cursor is in column `column`. */
 void cli_print_wrapped(const char *text, int column, int indent);

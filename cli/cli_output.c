@@ -1,9 +1,6 @@
 /* Output files; see cli_output.h. */
 #include "cli_output.h"
 
-#include "files.h"
-#include "interrupt.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,22 +14,12 @@
 
 enum { CREATE_FLAGS = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC };
 
-static char *join_paths(const char *path, const char *ending)
-{
-    const size_t length = strlen(path), more = strlen(ending);
-    char *text = malloc(length + more + 1);
-    if (!text) return NULL;
-    memcpy(text, path, length);
-    memcpy(text + length, ending, more + 1);
-    return text;
-}
-
 /* Resolve the path of a report. NULL if the file must be written in place: it is not a regular file, it has several hard links, or it
  * belongs to another user. Replacing such a file would break the links or change its owner. */
 static char *replaceable_path(const char *path)
 {
     struct stat info;
-    if (lstat(path, &info)) return errno == ENOENT ? join_paths(path, "") : NULL;
+    if (lstat(path, &info)) return errno == ENOENT ? strdup(path) : NULL;
     if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6) || stat(path, &info)) return NULL;
     if (!S_ISREG(info.st_mode) || info.st_nlink > 1 || info.st_uid != geteuid()) return NULL;
     return realpath(path, NULL);
@@ -42,11 +29,12 @@ static char *replaceable_path(const char *path)
 static int open_partial(cli_output *output, const char *path)
 {
     struct stat info;
-    char ending[40];
-    snprintf(ending, sizeof ending, ".%ld.partial", (long)getpid());
     output->final_path = replaceable_path(path);
-    output->partial_path = output->final_path ? join_paths(output->final_path, ending) : NULL;
-    if (!output->partial_path) return -1;
+    if (!output->final_path) return -1;
+    if (asprintf(&output->partial_path, "%s.%ld.partial", output->final_path, (long)getpid()) < 0) {
+        output->partial_path = NULL;
+        return -1;
+    }
     /* register the path before the file exists, since a signal may come in between */
     cli_interrupt_set_unfinished(output->partial_path, 1);
     const int fd = open(output->partial_path, CREATE_FLAGS | O_NOFOLLOW, 0666);
@@ -173,6 +161,11 @@ int cli_output_write(cli_output *output, const char *bytes, size_t length)
     return output->error ? -1 : 0;
 }
 
+rill_status cli_output_bytes(void *output, const void *bytes, size_t length)
+{
+    return cli_output_write(output, bytes, length) ? RILL_ERR_IO : RILL_OK;
+}
+
 int cli_output_printf(cli_output *output, const char *format, ...)
 {
     char text[512];
@@ -228,97 +221,105 @@ static size_t line_end_width(const char *pos, size_t n_bytes)
     return n_bytes >= 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9) ? 3 : 0;
 }
 
-/* Write a text as one line. A space replaces each line break, and in a table cell each tab too. In JSON, where line breaks occur in
- * strings only, an escape such as \u2028 replaces them. */
-static int write_one_line(cli_output *output, const char *text, size_t length, int cell, int json)
+int cli_output_text(cli_output *output, const char *text, size_t length, cli_output_form form)
 {
     size_t from = 0;
     for (size_t offset = 0; offset < length;) {
-        const size_t end = cell && text[offset] == '\t' ? 1 : line_end_width(text + offset, length - offset);
+        const size_t end = form == CLI_CELL && text[offset] == '\t' ? 1
+                                                                    : line_end_width(text + offset, length - offset);
         if (!end) {
             offset++;
             continue;
         }
         cli_output_write(output, text + from, offset - from);
         const char *number = end == 2 ? "\\u0085" : text[offset + end - 1] == '\xa8' ? "\\u2028" : "\\u2029";
-        cli_output_write(output, json ? number : " ", json ? 6 : 1);
+        cli_output_write(output, form == CLI_JSON ? number : " ", form == CLI_JSON ? 6 : 1);
         from = offset += end;
     }
     return cli_output_write(output, text + from, length - from);
 }
 
-int cli_output_line(cli_output *output, const char *text, size_t length)
+/* --- files that must differ -------------------------------------------------------------------------------------------- */
+
+/* Existing files are compared by device and inode, since a file may have several names. A
+ * file that does not exist yet is compared by its directory and its name. */
+typedef struct identity {
+    int is_known;
+    struct stat info;     /* identity of the file, or of its directory if the file does not exist */
+    const char *new_name; /* name of a file that does not exist yet, otherwise NULL */
+} identity;
+
+int cli_file_is_standard(const char *path)
 {
-    return write_one_line(output, text, length, 0, 0);
+    return !path || !strcmp(path, "-");
 }
 
-int cli_output_cell(cli_output *output, const char *text, size_t length)
+int cli_file_exists(const char *path)
 {
-    return write_one_line(output, text, length, 1, 0);
+    return access(path, F_OK) == 0;
 }
 
-int cli_output_json(cli_output *output, const char *text, size_t length)
+int cli_file_is_folder(const char *path)
 {
-    return write_one_line(output, text, length, 0, 1);
+    struct stat info;
+    return !stat(path, &info) && S_ISDIR(info.st_mode);
 }
 
-static void write_extras(cli_output *output, const cli_extras *extras, const rill_output *o)
+static identity identify_new(const char *path)
 {
-    for (int32_t i = 0; i < extras->fields; i++) {
-        const char *field = rill_output_field(o, i);
-        cli_output_write(output, " ||| ", 5);
-        cli_output_line(output, field, strlen(field));
-    }
-    if (!extras->has_word_scores) return;
-    cli_output_printf(output, " ||| WordScores=");
-    for (int32_t i = 0; i < o->n_ids; i++) cli_output_printf(output, " %.5f", (double)o->id_logps[i]);
+    char directory[4096];
+    const char *slash = strrchr(path, '/');
+    identity id = {.new_name = slash ? slash + 1 : path};
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    if (length >= sizeof directory) return id;
+    memcpy(directory, path, length);
+    strcpy(directory + length, ".");
+    id.is_known = !stat(directory, &id.info);
+    return id;
 }
 
-static void write_text(cli_output *output, const cli_extras *extras, const rill_output *o)
+/* Errors are ignored here: such a file equals no other one, and opening it reports the error. */
+static identity identify(const cli_file *file)
 {
-    if (!extras->has_ids) cli_output_line(output, o->text, o->text_bytes);
-    for (int32_t i = 0; i < o->n_ids && extras->has_ids; i++)
-        cli_output_printf(output, "%s%" PRId32, i > 0 ? " " : "", o->ids[i]);
+    identity id = {0};
+    if (cli_file_is_standard(file->path))
+        id.is_known = !fstat(file->is_output ? STDOUT_FILENO : STDIN_FILENO, &id.info);
+    else
+        id.is_known = !stat(file->path, &id.info);
+    return id.is_known || cli_file_is_standard(file->path) ? id : identify_new(file->path);
 }
 
-static void write_scores(cli_output *output, const rill_output *o)
+static int same(const identity *a, const identity *b)
 {
-    cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s%s ||| %.9g\n", o->logp, o->length,
-                      o->finish_reason != RILL_FINISH_REASON_STOP ? " truncated= 1" : "",
-                      o->certified ? " certified= 1" : "", o->score);
+    if (!a->is_known || !b->is_known || !a->new_name != !b->new_name) return 0;
+    return a->info.st_dev == b->info.st_dev && a->info.st_ino == b->info.st_ino &&
+           (!a->new_name || !strcmp(a->new_name, b->new_name));
 }
 
-static int write_nbest(cli_output *output, const cli_extras *extras, const rill_result *result)
+int cli_file_same(const char *a, const char *b)
 {
-    for (int32_t i = 0; i < result->n_outputs; i++) {
-        const rill_output *o = rill_result_output(result, i);
-        cli_output_printf(output, "%" PRId64 " ||| ", result->id);
-        write_text(output, extras, o);
-        write_extras(output, extras, o);
-        write_scores(output, o);
-    }
-    return output->error ? -1 : 0;
+    identity x = identify(&(cli_file){.path = a}), y = identify(&(cli_file){.path = b});
+    return !x.new_name && same(&x, &y);
 }
 
-int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *columns,
-                      const rill_output *o)
+/* Report an error if the output `b` is the same file as `a`. The same terminal, socket or pipe may be read and written, because only a
+ * regular file would lose its content. */
+static int check_pair(const cli_file *a, const cli_file *b)
 {
-    cli_output_printf(output, "%" PRId64 " ||| ", id);
-    cli_output_line(output, text, strlen(text));
-    cli_output_line(output, columns, strlen(columns));
-    write_extras(output, extras, o);
-    write_scores(output, o);
-    return output->error ? -1 : 0;
+    identity x = identify(a), y = identify(b);
+    if (a->is_output && cli_file_is_standard(a->path) && cli_file_is_standard(b->path))
+        return cli_fail("%s and %s cannot both go to standard output: set a file for one of them", a->label, b->label);
+    if (!same(&x, &y) || S_ISCHR(x.info.st_mode) || (!a->is_output && !x.new_name && !S_ISREG(x.info.st_mode)))
+        return CLI_OK;
+    return cli_fail("%s: %s and %s are the same file", cli_file_is_standard(b->path) ? "standard output" : b->path,
+                    a->label, b->label);
 }
 
-int cli_output_result(cli_output *output, cli_output_format line_format, const cli_extras *extras,
-                      const rill_result *result)
+int cli_files_check(const cli_file *files)
 {
-    if (line_format == CLI_FORMAT_NBEST) return write_nbest(output, extras, result);
-    if (line_format == CLI_FORMAT_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
-    if (result->n_outputs > 0) {
-        write_text(output, extras, rill_result_output(result, 0));
-        write_extras(output, extras, rill_result_output(result, 0));
-    }
-    return cli_output_write(output, "\n", 1);
+    int code = CLI_OK;
+    for (const cli_file *b = files; b->label; b++)
+        for (const cli_file *a = files; a->label && code == CLI_OK; a++)
+            if (a->path && b->path && b->is_output && a != b && (!a->is_output || a < b)) code = check_pair(a, b);
+    return code;
 }

@@ -10,9 +10,14 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 #include "cli.h"
+#include "rill/plugin.h"
+#include "rill/rill.h"
+#include "session.h"
+#include "tree.h"
 
 enum { CLI_OUTPUT_BUFFER = 1 << 16 };
 
@@ -36,14 +41,18 @@ typedef enum cli_output_kind { CLI_STREAM, CLI_REPORT } cli_output_kind;
  * CLI_FAILED after a message. */
 int cli_output_open(cli_output *output, const rill_context *ctx, const char *path, cli_output_kind kind);
 
-/* Return 0, or -1 after an error, now or in an earlier call. A terminal shows control characters in escaped form (terminal.h). */
+/* Return 0, or -1 after an error, now or in an earlier call. A terminal shows control characters in escaped form (message.c). */
 int cli_output_write(cli_output *output, const char *bytes, size_t length);
 int cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Write a text as a single line, also for readers that split at Unicode's line breaks, as Python's splitlines() does. A space replaces
- * each line break (cli_output_line()), and in a table cell each tab (cli_output_cell()). JSON text gets escapes such as \u2028. */
-int cli_output_line(cli_output *output, const char *text, size_t length);
-int cli_output_cell(cli_output *output, const char *text, size_t length);
-int cli_output_json(cli_output *output, const char *text, size_t length);
+/* Write bytes for a writer of the library; the user is a cli_output. */
+rill_status cli_output_bytes(void *output, const void *bytes, size_t length);
+/* Write a text as a single line, also for readers that split at Unicode's line breaks, as Python's splitlines() does. */
+typedef enum cli_output_form {
+    CLI_LINE, /* a space replaces each line break */
+    CLI_CELL, /* and each tab */
+    CLI_JSON, /* of JSON, where line breaks occur in strings only: an escape such as \u2028 replaces them */
+} cli_output_form;
+int cli_output_text(cli_output *output, const char *text, size_t length, cli_output_form form);
 int cli_output_flush(cli_output *output);
 
 /* Flush, close, and move a report to its path. CLI_OK, CLI_CLOSED, or CLI_FAILED after a message. Accepts a zeroed output. */
@@ -75,5 +84,86 @@ int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, 
 /* Write one result. Ids count from 0. Returns as cli_output_write(). */
 int cli_output_result(cli_output *output, cli_output_format line_format, const cli_extras *extras,
                       const rill_result *result);
+
+/* --- extra fields ------------------------------------------------------------------------------------------------------ */
+
+/* Extra fields of outputs, as requested by options, a run file or a request (rill_output_table()). */
+
+typedef struct cli_fields {
+    const char *name[2]; /* names for rill_engine_setup.fields */
+    char alignment[64];
+} cli_fields;
+
+/* Value of an option on the command line or in the run file, "" for a switch that is on; NULL: it is not set. */
+const char *cli_session_option(const cli_session *session, const char *name);
+int cli_session_option_is_on(const cli_session *session, const char *name);
+
+/* Request the extra fields from the domain: sets fields of the search config's setup, which points into `fields`, and `extras`. CLI_OK
+ * or CLI_FAILED after a message. */
+int cli_fields_request(cli_fields *fields, const cli_session *session, rill_search_config *search_config,
+                       cli_extras *extras);
+
+/* --- indented trees ---------------------------------------------------------------------------------------------------- */
+
+/* Print bracketed trees with one constituent per line. */
+
+typedef struct cli_pretty {
+    rill_tree tree;
+    rill_text text;
+    int64_t n_trees, n_others; /* outputs that were trees, and other outputs that were not empty */
+} cli_pretty;
+
+void cli_pretty_start(cli_pretty *pretty, rill_context *ctx);
+
+/* Write the result's best output as an indented tree, or on one line if it is not a tree. CLI_FORMAT_NBEST is not supported. Returns
+ * as cli_output_result(). */
+int cli_pretty_result(cli_pretty *pretty, cli_output *output, cli_output_format line_format, const rill_result *result);
+
+/* Warn if no output was a tree, so that the option had no effect. */
+void cli_pretty_warn(const cli_pretty *pretty);
+
+/* Free memory; accepts a zeroed struct. */
+void cli_pretty_end(cli_pretty *pretty);
+
+/* --- results as JSON --------------------------------------------------------------------------------------------------- */
+
+/* Results as JSON, in the shape that JSON lines and HTTP share. Any thread.
+ *
+ *   {"outputs": [{"text", "score", "path_score", "logp", "length", "finish_reason", ...}], "warnings": [TEXT, ...],
+ *    "error": {"code", "message"}}
+ *
+ * An output that is proved optimal has "certified": true. On request it has "ids", "tokens": [{"text", "id", "logprob"}] and the fields of
+ * rill_engine_setup by name. "error" exists only after a failure. Infinite numbers are null. */
+
+/* A JSON string from UTF-8; invalid bytes become U+FFFD. */
+json_t *cli_json_text(const char *text, size_t length);
+/* A JSON number; null if it is infinite, which JSON has not and jansson refuses. */
+json_t *cli_json_real(double value);
+
+/* Optional members of outputs. */
+typedef struct cli_result_form {
+    const rill_model *model; /* the model, for the token texts in "tokens" */
+    int has_tokens, has_ids;
+    const char *const *field; /* [n_fields] "NAME" or "NAME=ARGUMENTS" */
+    int32_t n_fields;
+} cli_result_form;
+
+/* Convert a result. Returns a new reference, NULL when out of memory. */
+json_t *cli_result_json(const cli_result_form *form, const rill_result *result);
+
+/* The object {"code", "message"}. Returns a new reference, NULL when out of memory. */
+json_t *cli_error_json(const char *code, const char *message);
+
+/* The result of a failed input. Returns a new reference, NULL when out of memory. */
+json_t *cli_result_error(rill_status status, const char *message);
+
+/* Append a warning to the result. */
+void cli_result_warn(json_t *result, const char *warning);
+
+/* The text of an output, counted from 0: a borrowed reference, or NULL if there is no such output. */
+json_t *cli_result_output_text(const json_t *result, size_t output);
+
+/* A result as one line of text; the caller frees it. NULL: out of memory. */
+char *cli_result_line(const json_t *result);
 
 #endif

@@ -1,9 +1,9 @@
-/* Profiles as a table and as JSON; see cli_profile.h. The same operation in several layers of a transformer is one line. */
+/* Profiles as a table and as JSON; see report.h. The same operation in several layers of a transformer is one line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_profile.h"
+#include "report.h"
 
 /* --- collecting --------------------------------------------------------------------------------------------------- */
 
@@ -19,9 +19,7 @@ static int add_operation(cli_profile *p, const rill_op_profile *op)
 {
     rill_op_profile *sum = find_operation(p, op);
     if (!sum) {
-        rill_op_profile *more = realloc(p->op, (size_t)(p->n + 1) * sizeof *more);
-        if (!more) return 0;
-        p->op = more;
+        if (!cli_grow(&p->op, &p->capacity, (size_t)p->n + 1, sizeof *p->op)) return 0;
         p->op[p->n++] = *op;
         return 1;
     }

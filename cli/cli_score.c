@@ -10,22 +10,228 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
+#include "cli_input.h"
 #include "cli_options.h"
 #include "cli_output.h"
-#include "cli_workers.h"
-#include "files.h"
-#include "given.h"
-#include "interrupt.h"
-#include "output_fields.h"
 #include "session.h"
 #include "testset.h"
+
+/* --- pairs ------------------------------------------------------------------------------------------------------------- */
+
+/* Pairs of an input and an output for `rill score`.
+ *
+ * Sources are two columns of one file, separated by a tab, or two files. Of two files, the second has an output on each line, or is an
+ * n-best list, "ID ||| OUTPUT ||| ...", whose ids count input lines from 0. Ids must ascend, so that both files are streamed. */
+/* One pair. Its texts follow the struct in memory. */
+typedef struct given_pair {
+    struct given_pair *next, **link; /* doubly linked list of all pairs, so that those of a failed run can be freed */
+    int64_t id;                      /* number of the input, from 0 */
+    const char *text;                /* the output's text */
+    const char *kept;                /* " ||| ..." columns after the output in a list */
+    int truncated;                   /* the list marks the output as truncated */
+} given_pair;
+
+typedef enum given_form { GIVEN_UNKNOWN, GIVEN_COLUMNS, GIVEN_LINES, GIVEN_LIST } given_form;
+
+typedef struct given_outputs {
+    rill_context *ctx;
+    cli_input inputs, outputs;
+    given_form form;
+    int64_t n_read;  /* inputs read so far */
+    int64_t without; /* inputs without an output */
+    int used;        /* the last input has an output */
+    /* The current input of a list, which several outputs may share, and the status of reading it. */
+    char *line;
+    size_t length, capacity;
+    rill_status line_status;
+    given_pair *waiting; /* an output whose input is not read yet */
+    given_pair *pairs;   /* list of all pairs that are not freed yet */
+} given_outputs;
+
+/* Open both files; outputs: NULL for two columns. CLI_OK or CLI_FAILED after a message. */
+static int open_given(given_outputs *given, rill_context *ctx, const char *inputs, const char *outputs)
+{
+    given->ctx = ctx;
+    given->form = outputs ? GIVEN_UNKNOWN : GIVEN_COLUMNS;
+    int code = cli_input_open(&given->inputs, ctx, inputs, RILL_FILE_STREAM);
+    if (code == CLI_OK && outputs) code = cli_input_open(&given->outputs, ctx, outputs, RILL_FILE_STREAM);
+    return code;
+}
+
+static void free_pair(given_pair *pair)
+{
+    if (!pair) return;
+    *pair->link = pair->next;
+    if (pair->next) pair->next->link = pair->link;
+    free(pair);
+}
+
+/* Also frees all pairs; accepts a zeroed struct. */
+static void close_given(given_outputs *given)
+{
+    cli_input_close(&given->inputs);
+    cli_input_close(&given->outputs);
+    while (given->pairs) free_pair(given->pairs);
+    free(given->line);
+    given->waiting = NULL;
+    given->line = NULL;
+}
+
+/* list: the n-best line of the text; NULL: not from a list. */
+static rill_status make_pair(given_outputs *given, int64_t id, const char *text, size_t length, const cli_nbest *list,
+                             given_pair **out)
+{
+    const cli_field kept = list ? list->kept : (cli_field){"", 0};
+    const size_t size = sizeof(given_pair) + length + kept.length + 2;
+    given_pair *pair = malloc(size);
+    if (!pair) return rill_fail_memory(given->ctx, size, "an output");
+    char *copy = (char *)(pair + 1);
+    *pair = (given_pair){.id = id, .text = copy, .kept = copy + length + 1};
+    pair->next = given->pairs;
+    pair->link = &given->pairs;
+    if (pair->next) pair->next->link = &pair->next;
+    given->pairs = pair;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    memcpy(copy + length + 1, kept.text, kept.length);
+    copy[length + 1 + kept.length] = '\0';
+    pair->truncated = list && list->truncated;
+    *out = pair;
+    return RILL_OK;
+}
+
+/* Parse a line of outputs. RILL_ERR_INPUT with *message if the line does not fit the format. */
+static rill_status take_output(given_outputs *given, const char *line, size_t length, given_pair **pair,
+                               const char **message)
+{
+    cli_nbest list;
+    const int is_list = cli_nbest_read(line, length, &list);
+    if (given->form == GIVEN_UNKNOWN) given->form = is_list ? GIVEN_LIST : GIVEN_LINES;
+    if (given->form == GIVEN_LINES) {
+        size_t start = 0;
+        while (start < length && (line[start] == ' ' || line[start] == '\t')) start++;
+        if (!cli_nbest_read(line + start, length - start, &list))
+            return make_pair(given, given->n_read, line, length, NULL, pair);
+        *message =
+            "the line is of an n-best list, but the first line is not: expected all lines to begin with \"ID ||| \"";
+        return RILL_ERR_INPUT;
+    }
+    if (!is_list) {
+        *message = "expected a line of an n-best list, \"ID ||| OUTPUT ||| ...\"";
+        return RILL_ERR_INPUT;
+    }
+    if (list.id < given->n_read - 1) {
+        *message = "the id is smaller than an earlier one: expected lists in the order of the inputs";
+        return RILL_ERR_INPUT;
+    }
+    return make_pair(given, list.id, list.field[1].text, list.field[1].length, &list, pair);
+}
+
+/* Copy the input text, since further lines of an n-best list may have the same input. */
+static rill_status keep_line(given_outputs *given, const char *text, size_t length)
+{
+    if (!cli_grow(&given->line, &given->capacity, length + 1, 1))
+        return rill_fail_memory(given->ctx, 2 * length, "an input");
+    memcpy(given->line, text, length);
+    given->line[length] = '\0';
+    given->length = length;
+    return RILL_OK;
+}
+
+/* Count an input that was read, and whether the one before it had no output. */
+static void count_input(given_outputs *given)
+{
+    given->without += given->n_read > 0 && !given->used;
+    given->used = 0;
+    given->n_read++;
+}
+
+/* Read inputs up to the input of given->waiting, the output that was read last. */
+static rill_status reach_input(given_outputs *given, int may_block, const char **message)
+{
+    const char *text = NULL;
+    size_t length = 0;
+    while (given->n_read <= given->waiting->id) {
+        const rill_status status = cli_input_read(&given->inputs, may_block, &text, &length);
+        if (status == RILL_END_OF_INPUT) {
+            *message = "no input has this id";
+            return RILL_ERR_INPUT;
+        }
+        if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
+        given->line_status = status;
+        count_input(given);
+        const rill_status kept = keep_line(given, text, length);
+        if (kept < 0) return kept;
+    }
+    *message = given->line;
+    return given->line_status;
+}
+
+/* The outputs have ended: count the remaining inputs, which have no output. */
+static rill_status read_rest(given_outputs *given, int may_block)
+{
+    const char *text;
+    size_t length;
+    rill_status status;
+    while ((status = cli_input_read(&given->inputs, may_block, &text, &length)) == RILL_OK || status == RILL_ERR_INPUT)
+        count_input(given);
+    if (status != RILL_END_OF_INPUT) return status;
+    given->without += given->n_read > 0 && !given->used;
+    given->used = 1; /* a second call must not count it again */
+    return RILL_END_OF_INPUT;
+}
+
+static rill_status read_columns(given_outputs *given, int may_block, given_pair **pair, const char **text,
+                                size_t *length)
+{
+    const rill_status status = cli_input_read(&given->inputs, may_block, text, length);
+    if (status != RILL_OK) return status;
+    const int64_t id = given->n_read++;
+    const char *tab = memchr(*text, '\t', *length);
+    if (!tab) {
+        *text = "expected \"INPUT<TAB>OUTPUT\": set a file of outputs with --outputs";
+        *length = strlen(*text);
+        return RILL_ERR_INPUT;
+    }
+    const size_t input = (size_t)(tab - *text);
+    const rill_status made = make_pair(given, id, tab + 1, *length - input - 1, NULL, pair);
+    *length = input;
+    return made;
+}
+
+/* Read the next pair and the text of its input, which is valid until the next call. The caller frees *pair with free_pair(); it is
+ * NULL for a bad line, whose *text is the message. Returns as a rill_read_fn. */
+static rill_status read_given(given_outputs *given, int may_block, given_pair **pair, const char **text, size_t *length)
+{
+    const char *line = NULL;
+    size_t n = 0;
+    *pair = NULL;
+    if (given->form == GIVEN_COLUMNS) return read_columns(given, may_block, pair, text, length);
+    rill_status status = RILL_OK;
+    if (!given->waiting) {
+        status = cli_input_read(&given->outputs, may_block, &line, &n);
+        *text = line;
+        if (status == RILL_END_OF_INPUT) return read_rest(given, may_block);
+        if (status == RILL_OK) status = take_output(given, line, n, &given->waiting, text);
+    }
+    if (status == RILL_OK) status = reach_input(given, may_block, text);
+    if (status == RILL_AGAIN || (status < 0 && status != RILL_ERR_INPUT)) return status;
+    given->used = 1;
+    *length = status == RILL_OK ? given->length : *text ? strlen(*text) : 0;
+    *pair = given->waiting;
+    given->waiting = NULL;
+    return status;
+}
+
+/* --- the command's state ----------------------------------------------------------------------------------------------- */
 
 typedef struct score {
     cli_session session;
     rill_search_config *search_config;
     const char *input_path, *outputs_path, *output_path;
     int quiet;
-    cli_given_outputs given;
+    given_outputs given;
     cli_output output;
     cli_extras extras;
     cli_fields fields;
@@ -50,56 +256,6 @@ static const cli_option file_options[] = {
     {.name = NULL},
 };
 
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    score *s = user;
-    if (cli_session_owns_option(option)) return cli_session_take_option(&s->session, option, value);
-    return cli_option_store(s, option, value);
-}
-
-static int parse(score *s, int argc, char **argv, int *helped)
-{
-    const cli_group groups[] = {
-        {"Model", cli_model_options},
-        {"Input and output", file_options},
-        {"Outputs", s->session.rows.output_options},
-        CLI_OPTION_ROW_GROUPS(s->session),
-        {NULL, NULL},
-    };
-    const cli_syntax syntax = {
-        "rill score -m DIR [--outputs FILE] [options] [< INPUT] [> RESULTS]",
-        "Compute the log-probabilities of given outputs: references, outputs of other\n"
-        "systems, or n-best lists to rescore. Each output gives one line\n"
-        "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", the format of\n"
-        "`rill decode --n-best`; ID is the number of the input, from 0. The outputs are\n"
-        "the second column of the input, after a tab, or a file (--outputs) with one\n"
-        "output per input, or with an n-best list \"ID ||| OUTPUT ||| ...\". Further\n"
-        "columns of the list are kept; the new columns follow them. An output that the\n"
-        "model's actions cannot express, or that has probability 0, gives an empty line\n"
-        "and a message.\n"
-        "\n"
-        "A text is split into actions as the model's tokenizer does it. With --ids,\n"
-        "outputs are numbers of actions as `rill decode --ids` writes them, with the end\n"
-        "action; scores then equal those of decoding to the bit. For trees, a text is a\n"
-        "list of action names separated by spaces.",
-        groups,
-        "Exit code: 0 every output was scored; 1 wrong usage, or the run failed; 2\n"
-        "finished, but some outputs have no score; 130, 143, 129, 141: as for\n"
-        "`rill decode`.\n"
-        "\n"
-        "Examples:\n"
-        "  paste inputs.txt references.txt | rill score -m model\n"
-        "  rill score -m model -i inputs.txt --outputs other.nbest > rescored.nbest\n"
-        "  rill decode -m model -i in --n-best 5 --ids |\n"
-        "    rill score -m better -i in --outputs /dev/stdin --ids --word-scores\n",
-        take_option,
-        NULL,
-        s,
-        "input outputs output ids model threads batch-size length-penalty word-scores weights device source-lang target-lang",
-    };
-    return cli_session_parse(&s->session, &syntax, argc, argv, helped);
-}
-
 /* --- reader and writer of the run --------------------------------------------------------------------------------- */
 
 /* Count the ids in a text. */
@@ -114,7 +270,7 @@ static int32_t count_ids(const char *text, int32_t *last)
 }
 
 /* Limit the length of an output without an end action to its own length, so that decoding stops after its last action. */
-static void limit_length(score *s, const cli_pair *pair, rill_request *request)
+static void limit_length(score *s, const given_pair *pair, rill_request *request)
 {
     const rill_domain_info *info = rill_model_info(s->session.model);
     int32_t last = RILL_NO_ACTION, n = count_ids(pair->text, &last);
@@ -124,23 +280,16 @@ static void limit_length(score *s, const cli_pair *pair, rill_request *request)
     request->settings = &s->settings;
 }
 
-static rill_status fail_request(rill_request *request, const char *message)
-{
-    request->text = message;
-    request->length = strlen(message);
-    return RILL_ERR_INPUT;
-}
-
 static rill_status read_request(void *user, int may_block, rill_request *request)
 {
     score *s = user;
-    cli_pair *pair;
+    given_pair *pair;
     if (cli_interrupted()) return RILL_END_OF_INPUT;
-    rill_status status = cli_given_read(&s->given, may_block, &pair, &request->text, &request->length);
+    rill_status status = read_given(&s->given, may_block, &pair, &request->text, &request->length);
     request->user = pair;
     if (status != RILL_OK) return status;
     if (pair->truncated && !s->extras.has_ids)
-        return fail_request(request, "the output is truncated: use --ids to score an output without an end");
+        return cli_refuse_input(request, "the output is truncated: use --ids to score an output without an end");
     cli_placeholders_count(&s->placeholders, request->text, request->length, pair->text, strlen(pair->text));
     rill_text_reset(&s->arguments);
     status = rill_text_printf(&s->arguments, "%s %s", s->extras.has_ids ? "ids" : "text", pair->text);
@@ -152,7 +301,7 @@ static rill_status read_request(void *user, int may_block, rill_request *request
 }
 
 /* The reason why the decoded output differs from the given output; NULL: they are equal. */
-static const char *result_problem(const score *s, const cli_pair *pair, const rill_output *o)
+static const char *result_problem(const score *s, const given_pair *pair, const rill_output *o)
 {
     int32_t last;
     if (o->n_ids == 0 && pair->text[strspn(pair->text, " ")] != '\0')
@@ -165,7 +314,7 @@ static const char *result_problem(const score *s, const cli_pair *pair, const ri
 static rill_status write_result(void *user, const rill_result *result)
 {
     score *s = user;
-    cli_pair *pair = result->user;
+    given_pair *pair = result->user;
     const char *wrong = result->status >= 0          ? result_problem(s, pair, rill_result_output(result, 0))
                         : result->message[0] != '\0' ? result->message
                                                      : rill_status_name(result->status);
@@ -177,7 +326,7 @@ static rill_status write_result(void *user, const rill_result *result)
     } else {
         cli_output_scored(&s->output, &s->extras, pair->id, pair->text, pair->kept, rill_result_output(result, 0));
     }
-    cli_pair_free(pair);
+    free_pair(pair);
     const int broken = result->has_more ? s->output.error != 0 : cli_output_flush(&s->output);
     return broken || cli_interrupted() ? RILL_ERR_STOPPED : RILL_OK;
 }
@@ -200,20 +349,21 @@ static int make_search_config(score *s)
 
 static int check_files(const score *s)
 {
-    cli_file files[4] = {{"input", s->input_path, 0}, {"output", s->output_path, 1}};
-    if (s->outputs_path) files[2] = (cli_file){"--outputs", s->outputs_path, 0};
+    const cli_file files[] = {{"input", cli_file_or_standard(s->input_path), 0},
+                              {"output", cli_file_or_standard(s->output_path), 1},
+                              {"--outputs", s->outputs_path, 0},
+                              {NULL, NULL, 0}};
     return cli_files_check(files);
 }
 
 static int prepare(score *s)
 {
     cli_session *session = &s->session;
-    int code = cli_session_configure(session);
-    if (code == CLI_OK) cli_session_limit_threads(session);
-    if (code == CLI_OK && !cli_session_domain(session)) code = CLI_FAILED;
+    int code = cli_session_prepare(session);
+    s->arguments.ctx = session->ctx;
     if (code == CLI_OK) code = make_search_config(s);
     if (code == CLI_OK) code = check_files(s);
-    if (code == CLI_OK) code = cli_given_open(&s->given, session->ctx, s->input_path, s->outputs_path);
+    if (code == CLI_OK) code = open_given(&s->given, session->ctx, s->input_path, s->outputs_path);
     if (code == CLI_OK) code = cli_session_open(session);
     if (code != CLI_OK) return code;
     if (cli_workers_begin(session, s->search_config, s->search_config->setup) < 0)
@@ -223,8 +373,9 @@ static int prepare(score *s)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-static int run(score *s)
+static int run(void *command)
 {
+    score *s = command;
     int code = prepare(s);
     if (code != CLI_OK) return code;
     cli_interrupt_catch();
@@ -251,21 +402,49 @@ static int run(score *s)
     return code;
 }
 
-int cli_score(int argc, char **argv)
+static void end(void *command)
 {
-    int helped = 0;
-    score *s = calloc(1, sizeof *s);
-    if (!s) return cli_fail_memory("the command");
-    s->given.inputs.fd = s->given.outputs.fd = -1;
-    int code = cli_session_start(&s->session);
-    s->arguments.ctx = s->session.ctx;
-    if (code == CLI_OK) code = parse(s, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = run(s);
-    rill_text_clear(&s->arguments);
+    score *s = command;
+    if (s->arguments.ctx) rill_text_clear(&s->arguments);
     rill_search_config_free(s->search_config);
-    cli_given_close(&s->given);
-    cli_session_end(&s->session);
+    close_given(&s->given);
     free(s->scorers);
-    free(s);
-    return code;
 }
+
+const cli_command cli_score = {
+    .name = "score",
+    .summary = "compute the log-probabilities of given outputs",
+    .usage = "rill score -m DIR [--outputs FILE] [options] [< INPUT] [> RESULTS]",
+    .about = "Compute the log-probabilities of given outputs: references, outputs of other\n"
+             "systems, or n-best lists to rescore. Each output gives one line\n"
+             "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\", the format of\n"
+             "`rill decode --n-best`; ID is the number of the input, from 0. The outputs are\n"
+             "the second column of the input, after a tab, or a file (--outputs) with one\n"
+             "output per input, or with an n-best list \"ID ||| OUTPUT ||| ...\". Further\n"
+             "columns of the list are kept; the new columns follow them. An output that the\n"
+             "model's actions cannot express, or that has probability 0, gives an empty line\n"
+             "and a message.\n"
+             "\n"
+             "A text is split into actions as the model's tokenizer does it. With --ids,\n"
+             "outputs are numbers of actions as `rill decode --ids` writes them, with the end\n"
+             "action; scores then equal those of decoding to the bit. For trees, a text is a\n"
+             "list of action names separated by spaces.",
+    .groups = {{"Model", cli_model_options},
+               {"Input and output", file_options},
+               {"Outputs", .rows = CLI_ROWS_OUTPUTS},
+               CLI_SEARCH_GROUPS},
+    .epilogue = "Exit code: 0 every output was scored; 1 wrong usage, or the run failed; 2\n"
+                "finished, but some outputs have no score; 130, 143, 129, 141: as for\n"
+                "`rill decode`.\n"
+                "\n"
+                "Examples:\n"
+                "  paste inputs.txt references.txt | rill score -m model\n"
+                "  rill score -m model -i inputs.txt --outputs other.nbest > rescored.nbest\n"
+                "  rill decode -m model -i in --n-best 5 --ids |\n"
+                "    rill score -m better -i in --outputs /dev/stdin --ids --word-scores\n",
+    .main_options =
+        "input outputs output ids model threads batch-size length-penalty word-scores weights device source-lang target-lang",
+    .size = sizeof(score),
+    .run = run,
+    .end = end,
+};

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
 #include "cli_input.h"
 #include "cli_options.h"
 #include "cli_output.h"
-#include "files.h"
-#include "output_fields.h"
 #include "rill/trie.h"
 #include "session.h"
 
@@ -19,7 +18,7 @@ typedef struct trie {
     cli_input input;
     rill_trie *set;
     int32_t *action; /* [action_capacity] actions of the current line */
-    int32_t action_capacity;
+    size_t action_capacity;
     int64_t n_failed;
     cli_output output;
 } trie;
@@ -32,29 +31,10 @@ static const cli_option options[] = {
     {.name = NULL},
 };
 
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    trie *t = user;
-    if (cli_session_owns_option(option)) return cli_session_take_option(&t->session, option, value);
-    return cli_option_store(t, option, value);
-}
-
-static int take_argument(void *user, const char *value)
-{
-    trie *t = user;
-    if (t->input_path) return cli_fail("expected one file of sequences, found another, \"%s\"", value);
-    t->input_path = value;
-    return CLI_OK;
-}
-
 static int grow_actions(trie *t, int32_t need)
 {
-    if (need <= t->action_capacity) return CLI_OK;
-    int32_t *action = realloc(t->action, 2 * (size_t)need * sizeof *action);
-    if (!action) return cli_fail_memory("a sequence");
-    t->action = action;
-    t->action_capacity = 2 * need;
-    return CLI_OK;
+    return cli_grow(&t->action, &t->action_capacity, (size_t)need, sizeof *t->action) ? CLI_OK
+                                                                                      : cli_fail_memory("a sequence");
 }
 
 /* Read the ids of a line. *n < 0 after a message about a bad line. */
@@ -85,10 +65,11 @@ static int read_text(trie *t, const char *text, size_t length, int32_t *n)
 {
     rill_context *ctx = t->session.ctx;
     const rill_domain_info *info = rill_model_info(t->session.model);
-    rill_status status = rill_model_tokenize(t->session.model, ctx, text, length, t->action, t->action_capacity, n);
-    if (status == RILL_OK && *n + 1 > t->action_capacity) {
+    rill_status status = rill_model_tokenize(t->session.model, ctx, text, length, t->action,
+                                             (int32_t)t->action_capacity, n);
+    if (status == RILL_OK && (size_t)*n + 1 > t->action_capacity) {
         if (grow_actions(t, *n + 1) != CLI_OK) return CLI_FAILED;
-        status = rill_model_tokenize(t->session.model, ctx, text, length, t->action, t->action_capacity, n);
+        status = rill_model_tokenize(t->session.model, ctx, text, length, t->action, (int32_t)t->action_capacity, n);
     }
     if (status == RILL_ERR_INPUT) {
         cli_message("line %" PRId64 ": %s", t->input.lines, rill_error(ctx));
@@ -132,15 +113,12 @@ static int add_lines(trie *t)
     return code;
 }
 
-static rill_status write_output(void *user, const void *bytes, size_t n)
+static int run(void *command)
 {
-    return cli_output_write(user, bytes, n) ? RILL_ERR_IO : RILL_OK;
-}
-
-static int build(trie *t)
-{
+    trie *t = command;
     rill_context *ctx = t->session.ctx;
-    cli_file files[3] = {{"the sequences", t->input_path, 0}, {"-o", t->output_path, 1}};
+    const cli_file files[] = {
+        {"the sequences", cli_file_or_standard(t->input_path), 0}, {"-o", t->output_path, 1}, {NULL, NULL, 0}};
     if (!t->output_path) return cli_fail("no output file: set -o FILE");
     if (cli_file_is_standard(t->output_path)) return cli_fail("-o: a trie must be written to a file: set -o FILE");
     int code = cli_session_configure(&t->session);
@@ -152,7 +130,7 @@ static int build(trie *t)
     if (code == CLI_OK) code = add_lines(t);
     if (code == CLI_OK) code = cli_output_open(&t->output, ctx, t->output_path, CLI_REPORT);
     if (code != CLI_OK) return code;
-    const rill_status status = rill_trie_write(t->set, write_output, &t->output);
+    const rill_status status = rill_trie_write(t->set, cli_output_bytes, &t->output);
     if (status < 0 && !t->output.error) {
         cli_fail_context(ctx);
         t->output.is_begun = 0; /* discard the incomplete file */
@@ -163,38 +141,32 @@ static int build(trie *t)
     return code == CLI_OK && t->n_failed ? CLI_SOME_FAILED : code;
 }
 
-int cli_trie(int argc, char **argv)
+static void end(void *command)
 {
-    static const cli_group groups[] = {{"Options", options}, {"Model", cli_naming_options}, {NULL, NULL}};
-    int helped = 0;
-    trie *t = calloc(1, sizeof *t);
-    if (!t) return cli_fail_memory("the command");
-    const cli_syntax syntax = {
-        "rill trie [SEQUENCES] -m DIR -o FILE [options]",
-        "Make a trie of allowed outputs, one per line, from a file or standard input.\n"
-        "With `--scorer trie:FILE`, every output of the model is one of these lines: for\n"
-        "retrieval, closed sets of labels, names. A line that the model's actions cannot\n"
-        "express is reported and skipped. The file works only with models that have the\n"
-        "same actions.",
-        groups,
-        "Exit code: 0 success; 1 wrong usage or failure; 2 written, lines were skipped.\n"
-        "\n"
-        "Examples:\n"
-        "  rill trie titles.txt -m model -o titles.trie\n"
-        "  rill decode -m model -k 20 --n-best 20 --scorer trie:titles.trie < in > out\n",
-        take_option,
-        take_argument,
-        t,
-        NULL,
-    };
-    t->input.fd = -1;
-    int code = cli_session_start(&t->session);
-    if (code == CLI_OK) code = cli_session_parse(&t->session, &syntax, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = build(t);
+    trie *t = command;
     rill_trie_free(t->set);
     cli_input_close(&t->input);
     free(t->action);
-    cli_session_end(&t->session);
-    free(t);
-    return code;
 }
+
+const cli_command cli_trie = {
+    .name = "trie",
+    .summary = "make a set of allowed outputs",
+    .usage = "rill trie [SEQUENCES] -m DIR -o FILE [options]",
+    .about = "Make a trie of allowed outputs, one per line, from a file or standard input.\n"
+             "With `--scorer trie:FILE`, every output of the model is one of these lines: for\n"
+             "retrieval, closed sets of labels, names. A line that the model's actions cannot\n"
+             "express is reported and skipped. The file works only with models that have the\n"
+             "same actions.",
+    .groups = {{"Options", options}, {"Model", cli_naming_options}},
+    .epilogue = "Exit code: 0 success; 1 wrong usage or failure; 2 written, lines were skipped.\n"
+                "\n"
+                "Examples:\n"
+                "  rill trie titles.txt -m model -o titles.trie\n"
+                "  rill decode -m model -k 20 --n-best 20 --scorer trie:titles.trie < in > out\n",
+    .argument = "file of sequences",
+    .argument_member = offsetof(trie, input_path),
+    .size = sizeof(trie),
+    .run = run,
+    .end = end,
+};

@@ -1,8 +1,11 @@
-/* rill tune: find settings with the best quality at each cost. A Lua script has a grid of settings or its own search function.
+/* rill tune: find settings with the best quality at each cost; and the sweeps of `rill run`. A Lua script has a grid of settings, or, for
+ * tune, its own search function.
  *
  * Quality is the metric of the dev set's first outputs, or of the best output of each input (oracle). Cost is the number of expanded
  * candidates, which is equal on every machine and in every run. The Pareto front contains the configurations that no other one beats in
- * both. */
+ * both.
+ *
+ * Divisions: tables · sweeps · trials · output · preparing · the command. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -10,30 +13,202 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_options.h"
-#include "files.h"
-#include "hardware.h"
-#include "interrupt.h"
-#include "picture.h"
 #include "report.h"
-#include "runfile.h"
-#include "sweep.h"
-#include "table.h"
+#include "trace.h"
 #include "trial.h"
+
+/* --- tables ------------------------------------------------------------------------------------------------------------ */
+
+enum { COLUMNS_MAX = 32 };
+
+/* Points as a table: parameters, quality, cost. */
+typedef struct table {
+    struct {
+        const char *name;
+        int width;
+    } column[COLUMNS_MAX]; /* parameters; columns beyond the last one are not shown */
+    int n;
+    const cli_metric_kind *metric; /* measures the quality */
+    int has_quality;               /* show quality */
+    int has_front;                 /* mark the front */
+    int has_certified;             /* show the percentage of certified outputs */
+} table;
+
+static int find_column(const table *t, const char *name)
+{
+    int i = 0;
+    while (i < t->n && strcmp(t->column[i].name, name)) i++;
+    return i;
+}
+
+static void widen_column(table *t, const char *name, const char *value)
+{
+    char text[CLI_DISPLAY_VALUE_MAX];
+    int i = find_column(t, name), width = (int)strlen(cli_point_display_value(value, text));
+    if (i == COLUMNS_MAX) return;
+    if (i == t->n) {
+        t->column[i].name = name;
+        t->column[i].width = (int)strlen(name);
+        t->n++;
+    }
+    if (width > t->column[i].width) t->column[i].width = width;
+}
+
+static void columns_for_axes(table *t, const rill_script_axis *axes, int32_t n)
+{
+    t->n = 0;
+    for (int32_t i = 0; i < n; i++)
+        for (int32_t j = 0; j < axes[i].n; j++) widen_column(t, axes[i].name, axes[i].value[j]);
+}
+
+static void columns_for_points(table *t, const cli_points *points)
+{
+    t->n = 0;
+    for (size_t i = 0; i < points->n; i++)
+        for (int j = 0; j < points->point[i].n; j++)
+            widen_column(t, points->point[i].name[j], points->point[i].value[j]);
+}
+
+static void write_padded(cli_output *output, const char *text, int width, int i)
+{
+    static const char spaces[] = "                                ";
+    int missing = width - (int)strlen(text);
+    if (i) cli_output_write(output, " ", 1);
+    for (; missing > 0; missing -= (int)sizeof spaces - 1)
+        cli_output_write(output, spaces, (size_t)missing < sizeof spaces - 1 ? (size_t)missing : sizeof spaces - 1);
+    cli_output_write(output, text, strlen(text));
+}
+
+static void write_head(const table *t, cli_output *output)
+{
+    for (int i = 0; i < t->n; i++) write_padded(output, t->column[i].name, t->column[i].width, i);
+    cli_output_printf(output, "  %6s %6s%s %9s %9s %10s %8s %6s%s\n", t->metric->heading, "oracle",
+                      t->has_certified ? "  cert%" : "", "seconds", "timesteps", "expansions", "exp/step", "failed",
+                      t->has_front ? " front" : "");
+}
+
+static void write_quality(const table *t, cli_output *output, const cli_counts *counts, int oracle)
+{
+    if (t->has_quality)
+        cli_output_printf(output, " %6.2f", cli_quality(t->metric, counts, oracle));
+    else
+        cli_output_printf(output, " %6s", "-");
+}
+
+static void write_row(const table *t, cli_output *output, const cli_point *point, size_t n_equal)
+{
+    const cli_trial *trial = &point->trial;
+    for (int i = 0; i < t->n; i++) {
+        char text[CLI_DISPLAY_VALUE_MAX];
+        const char *value = cli_point_value(point, t->column[i].name);
+        write_padded(output, value ? cli_point_display_value(value, text) : "-", t->column[i].width, i);
+    }
+    if (point->refusal) {
+        cli_output_write(output, "  refused: ", 11);
+        cli_output_write(output, point->refusal, strlen(point->refusal));
+        cli_output_write(output, "\n", 1);
+        return;
+    }
+    cli_output_write(output, " ", 1);
+    write_quality(t, output, &trial->counts, 0);
+    write_quality(t, output, &trial->counts, 1);
+    if (t->has_certified) cli_output_printf(output, " %6.2f", cli_certified_percent(&trial->stats));
+    cli_output_printf(output, " %9.4f %9" PRId64 " %10" PRId64 " %8.1f %6" PRId64 "%s", trial->stats.seconds.total,
+                      trial->stats.timesteps, trial->stats.expansions, cli_expansions_per_timestep(&trial->stats),
+                      trial->counts.missing, t->has_front && point->on_front ? "     *" : "");
+    if (n_equal) cli_output_printf(output, "  and %zu alike", n_equal);
+    cli_output_write(output, "\n", 1);
+}
+
+/* Start a table of trials. Its columns are those of the grid, whose values are known, or else of the evaluated points. */
+static void start_table(table *t, const cli_trials *trials, int of_grid)
+{
+    *t = (table){.metric = trials->set.kind,
+                 .has_quality = trials->set.has_references,
+                 .has_certified = cli_trials_have_certified(trials)};
+    if (of_grid)
+        columns_for_axes(t, trials->runfile->config->sweep, trials->runfile->config->n_sweep);
+    else
+        columns_for_points(t, &trials->points);
+}
+
+/* --- sweeps ------------------------------------------------------------------------------------------------------------ */
+
+/* Evaluate all points of the script's grid in order, until one fails. With a table, write each one's row at once. */
+static int try_grid(cli_trials *trials, const table *t, cli_output *output)
+{
+    const cli_runfile *runfile = trials->runfile;
+    int code = CLI_OK;
+    trials->total = runfile->config->sweep_points;
+    cli_interrupt_catch();
+    for (int64_t i = 0; i < trials->total && code == CLI_OK; i++) {
+        rill_script_config *config;
+        if (rill_script_sweep_point(runfile->script, i, &config) < 0) return cli_fail_context(trials->session->ctx);
+        code = cli_trials_try(trials, config);
+        rill_script_config_free(config);
+        if (code != CLI_OK || !t) continue;
+        write_row(t, output, &trials->points.point[trials->points.n - 1], 0);
+        cli_output_flush(output);
+    }
+    return code;
+}
+
+static int run_sweep(cli_trials *trials, cli_output *output, cli_output *stats)
+{
+    table t;
+    start_table(&t, trials, 1);
+    write_head(&t, output);
+    int code = try_grid(trials, &t, output);
+    if (stats->name &&
+        cli_json_write(stats, cli_points_json(&trials->points, trials->runfile->path, trials->set.inputs.n)) != CLI_OK)
+        code = CLI_FAILED;
+    return code == CLI_OK && cli_points_have_failures(&trials->points) ? CLI_SOME_FAILED : code;
+}
+
+int cli_sweep_run(cli_session *session, const cli_runfile *runfile, const char *input, const char *references,
+                  const char *output, const char *stats)
+{
+    struct {
+        cli_trials trials;
+        cli_output output, stats;
+    } *s = calloc(1, sizeof *s);
+    if (!s) return cli_fail_memory("the sweep");
+    s->trials = (cli_trials){.session = session, .runfile = runfile};
+    const cli_file files[] = {{"input", cli_file_or_standard(input), 0},
+                              {"the configuration", runfile->path, 0},
+                              {"output", cli_file_or_standard(output), 1},
+                              {"references", references, 0},
+                              {"--stats", stats, 1},
+                              {NULL, NULL, 0}};
+    const cli_testset_files set = {cli_file_or_standard(input), references, NULL};
+    int code = cli_session_domain(session) ? cli_files_check(files) : CLI_FAILED;
+    if (code == CLI_OK) code = cli_trials_check_grid(&s->trials);
+    session->erase_progress = cli_status_erase;
+    if (code == CLI_OK) code = cli_testset_load(&s->trials.set, session->ctx, &set);
+    if (code == CLI_OK) code = cli_testset_open(&s->trials.set, session);
+    if (code == CLI_OK && stats) code = cli_output_open(&s->stats, session->ctx, stats, CLI_REPORT);
+    if (code == CLI_OK) code = cli_output_open(&s->output, session->ctx, output, CLI_STREAM);
+    s->trials.points.kind = cli_testset_metric(&s->trials.set);
+    if (code == CLI_OK) code = run_sweep(&s->trials, &s->output, &s->stats);
+    int closed = cli_output_close(&s->output), reported = cli_output_close(&s->stats);
+    if (closed != CLI_OK || reported != CLI_OK) code = closed != CLI_OK ? closed : reported;
+    cli_trials_free(&s->trials);
+    free(s);
+    return code;
+}
+
+/* --- trials ------------------------------------------------------------------------------------------------------- */
 
 typedef struct tune {
     cli_session session;
     cli_runfile runfile;
     const char *dev_path, *plot_path, *json_path;
     int oracle, quiet;
-    cli_testset set;
     cli_trials trials;
-    cli_table table;
+    table table;
     cli_output output, plot, json;
     int last_code; /* exit code of the last evaluation that the script's function tune requested */
 } tune;
-
-/* --- evaluation --------------------------------------------------------------------------------------------------- */
 
 static rill_status try_config(void *user, const rill_script_config *config, rill_script_measures *out)
 {
@@ -43,9 +218,9 @@ static rill_status try_config(void *user, const rill_script_config *config, rill
     const cli_point *point = &t->trials.points.point[t->trials.points.n - 1];
     const cli_counts *c = &point->trial.counts;
     out->refused = point->refusal;
-    out->quality = cli_quality(t->set.kind, c, 0);
-    out->oracle = cli_quality(t->set.kind, c, 1);
-    out->exact = t->set.kind == &cli_metric_exact ? out->quality : NAN;
+    out->quality = cli_quality(t->trials.set.kind, c, 0);
+    out->oracle = cli_quality(t->trials.set.kind, c, 1);
+    out->exact = t->trials.set.kind == &cli_metric_exact ? out->quality : NAN;
     out->seconds = point->trial.stats.seconds.total;
     out->expansions = point->trial.stats.expansions;
     out->timesteps = point->trial.stats.timesteps;
@@ -55,15 +230,8 @@ static rill_status try_config(void *user, const rill_script_config *config, rill
 
 static int try_all(tune *t)
 {
-    const rill_script_config *config = t->runfile.config;
-    t->trials = (cli_trials){.points.kind = cli_testset_metric(&t->set),
-                             .session = &t->session,
-                             .set = &t->set,
-                             .path = t->runfile.path,
-                             .script = t->runfile.script,
-                             .config = config,
-                             .shows_progress = !t->quiet};
-    if (!config->has_tune) return cli_sweep_points(&t->trials, &t->runfile, NULL, NULL);
+    t->trials.points.kind = cli_testset_metric(&t->trials.set);
+    if (!t->runfile.config->has_tune) return try_grid(&t->trials, NULL, NULL);
     cli_interrupt_catch();
     rill_status status = rill_script_tune(t->runfile.script, try_config, t);
     if (t->last_code != CLI_OK) return t->last_code; /* the message was printed, even if the script continued */
@@ -73,7 +241,7 @@ static int try_all(tune *t)
 
 static const char *quality_name(const tune *t)
 {
-    return t->oracle ? "oracle" : t->set.kind->name;
+    return t->oracle ? "oracle" : t->trials.set.kind->name;
 }
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
@@ -89,8 +257,8 @@ static int print_front(tune *t, size_t marked)
                       "\n",
                       quality_name(t));
     t->table.has_front = 0;
-    cli_table_head(&t->table, &t->output);
-    for (size_t i = 0; i < n; i++) cli_table_row(&t->table, &t->output, &t->trials.points.point[front[i]], n_equal[i]);
+    write_head(&t->table, &t->output);
+    for (size_t i = 0; i < n; i++) write_row(&t->table, &t->output, &t->trials.points.point[front[i]], n_equal[i]);
     free(front);
     return CLI_OK;
 }
@@ -99,20 +267,14 @@ static int print_points(tune *t)
 {
     size_t n = cli_points_mark_front(&t->trials.points, t->oracle);
     if (cli_json_replaces_table(t->json_path)) return CLI_OK;
-    t->table.metric = t->set.kind;
-    t->table.has_quality = t->set.has_references;
-    t->table.has_certified = cli_trials_have_certified(&t->trials);
+    start_table(&t->table, &t->trials, !t->runfile.config->has_tune);
     t->table.has_front = 1;
-    if (t->runfile.config->has_tune)
-        cli_table_columns_for_points(&t->table, &t->trials.points);
-    else
-        cli_table_columns_for_axes(&t->table, t->runfile.config->sweep, t->runfile.config->n_sweep);
     char parallelism[CLI_PARALLELISM_MAX];
-    cli_output_printf(&t->output, "%" PRId64 " inputs, %zu configuration%s, %s\n\n", t->set.inputs.n,
+    cli_output_printf(&t->output, "%" PRId64 " inputs, %zu configuration%s, %s\n\n", t->trials.set.inputs.n,
                       t->trials.points.n, t->trials.points.n == 1 ? "" : "s",
                       cli_session_parallelism(&t->session, parallelism));
-    cli_table_head(&t->table, &t->output);
-    for (size_t i = 0; i < t->trials.points.n; i++) cli_table_row(&t->table, &t->output, &t->trials.points.point[i], 0);
+    write_head(&t->table, &t->output);
+    for (size_t i = 0; i < t->trials.points.n; i++) write_row(&t->table, &t->output, &t->trials.points.point[i], 0);
     return n ? print_front(t, n) : CLI_OK;
 }
 
@@ -120,7 +282,7 @@ static int print_points(tune *t)
 static int write_points(tune *t)
 {
     char title[512], hardware[CLI_HARDWARE_MAX];
-    json_t *object = cli_points_json(&t->trials.points, t->runfile.path, t->set.inputs.n),
+    json_t *object = cli_points_json(&t->trials.points, t->runfile.path, t->trials.set.inputs.n),
            *list = json_object_get(object, "configurations");
     json_object_set_new(object, "metric", json_string(quality_name(t)));
     json_object_set_new(object, "hardware", json_string(cli_hardware(&t->session, hardware)));
@@ -158,52 +320,59 @@ static int load_set(tune *t)
         return cli_fail("no development set: set --dev FILE.tsv, with inputs and references in two columns (or "
                         "input and references in %s)",
                         t->runfile.path);
-    return cli_testset_load(&t->set, t->session.ctx, &files);
+    return cli_testset_load(&t->trials.set, t->session.ctx, &files);
 }
 
 static int check_files(const tune *t)
 {
     const rill_script_config *config = t->runfile.config;
-    cli_file files[7] = {{"the configuration", t->runfile.path, 0}};
-    int n = 1;
-    if (!cli_json_replaces_table(t->json_path)) files[n++] = (cli_file){"the table", NULL, 1};
-    if (t->dev_path) files[n++] = (cli_file){"--dev", t->dev_path, 0};
-    if (!t->dev_path && config->input) files[n++] = (cli_file){"input", config->input, 0};
-    if (!t->dev_path && config->references) files[n++] = (cli_file){"references", config->references, 0};
-    if (t->plot_path) files[n++] = (cli_file){"--plot", t->plot_path, 1};
-    if (t->json_path) files[n++] = (cli_file){"--json", t->json_path, 1};
+    const cli_file files[] = {{"the configuration", t->runfile.path, 0},
+                              {"the table", cli_json_replaces_table(t->json_path) ? NULL : "-", 1},
+                              {"--dev", t->dev_path, 0},
+                              {"input", t->dev_path ? NULL : config->input, 0},
+                              {"references", t->dev_path ? NULL : config->references, 0},
+                              {"--plot", t->plot_path, 1},
+                              {"--json", t->json_path, 1},
+                              {NULL, NULL, 0}};
     return cli_files_check(files);
 }
 
 static int prepare(tune *t)
 {
+    cli_session *session = &t->session;
     if (!t->runfile.path) return cli_fail("no run file: rill tune FILE.lua --dev FILE.tsv");
     int code = cli_picture_check("--plot", t->plot_path);
-    if (code == CLI_OK) code = cli_runfile_load(&t->runfile, &t->session);
+    if (code == CLI_OK) code = cli_runfile_load(&t->runfile, session);
     t->runfile.is_sweep = 1;
+    t->trials = (cli_trials){
+        .session = session, .runfile = &t->runfile, .set = t->trials.set, .shows_progress = !t->quiet};
     if (code == CLI_OK) code = cli_runfile_check_plain(&t->runfile);
     if (code == CLI_OK) code = check_search(t);
-    if (code == CLI_OK && !t->runfile.config->has_tune) code = cli_sweep_check(&t->runfile);
-    if (code == CLI_OK) code = cli_session_configure(&t->session);
-    if (code == CLI_OK) cli_session_limit_threads(&t->session);
-    const char *domain = code == CLI_OK ? cli_session_domain(&t->session) : NULL;
-    if (!domain) return CLI_FAILED;
-    code = check_files(t);
+    if (code == CLI_OK && !t->runfile.config->has_tune) code = cli_trials_check_grid(&t->trials);
+    if (code == CLI_OK) code = cli_session_prepare(session);
+    if (code == CLI_OK) code = check_files(t);
     if (code == CLI_OK) code = load_set(t);
-    if (code == CLI_OK) code = cli_session_open(&t->session);
-    if (code == CLI_OK)
-        code = cli_exit_code(t->session.ctx,
-                             cli_testset_open_metric(&t->set, t->session.ctx, rill_find_domain(t->session.ctx, domain),
-                                                     t->session.open.tokenized, cli_message));
-    const rill_context *ctx = t->session.ctx;
-    if (code == CLI_OK && t->plot_path) code = cli_output_open(&t->plot, ctx, t->plot_path, CLI_REPORT);
-    if (code == CLI_OK && t->json_path) code = cli_output_open(&t->json, ctx, t->json_path, CLI_REPORT);
-    return code == CLI_OK ? cli_output_open(&t->output, ctx, NULL, CLI_STREAM) : code;
+    if (code == CLI_OK) code = cli_testset_open(&t->trials.set, session);
+    if (code == CLI_OK && t->plot_path) code = cli_output_open(&t->plot, session->ctx, t->plot_path, CLI_REPORT);
+    if (code == CLI_OK && t->json_path) code = cli_output_open(&t->json, session->ctx, t->json_path, CLI_REPORT);
+    return code == CLI_OK ? cli_output_open(&t->output, session->ctx, NULL, CLI_STREAM) : code;
 }
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-enum { TAKE_METRIC = 1 };
+/* Take "oracle", "NAME" or "NAME:oracle". */
+static int take_metric(void *command, const cli_option *option, const char *value)
+{
+    tune *t = command;
+    char name[40];
+    const char *colon = strchr(value, ':');
+    (void)option;
+    t->oracle = !strcmp(colon ? colon + 1 : value, "oracle");
+    if (t->oracle && !colon) return CLI_OK;
+    if (colon && !t->oracle) return cli_fail("--metric %s: expected \"oracle\" after the colon", value);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(value, ":"), value);
+    return cli_metric_take(name, &t->trials.set.kind);
+}
 
 #define STORED(field) .member = offsetof(tune, field)
 static const cli_option tune_options[] = {
@@ -211,7 +380,7 @@ static const cli_option tune_options[] = {
     {"metric", 0, "NAME",
      "metric, one of `rill list metrics` (default: the domain's), of the first outputs or, as NAME:oracle, of each "
      "input's best",
-     .id = TAKE_METRIC},
+     .take = take_metric},
     {"plot", 0, "FILE.html", "write an HTML page with a chart of quality against expansions and the Pareto front",
      STORED(plot_path)},
     {"json", 0, "FILE", "write all configurations as JSON; - is standard output, in place of the table",
@@ -220,94 +389,12 @@ static const cli_option tune_options[] = {
     {.name = NULL},
 };
 
-static const char about[] = "Decode a dev set with each configuration of a Lua script, and print a table of\n"
-                            "all configurations and the Pareto front of quality against expansions. The\n"
-                            "front has the configurations that no other one beats in both.\n"
-                            "\n"
-                            "The configurations are the grid of the script's `sweep`, or those that its\n"
-                            "function `tune` evaluates, which may loop, compare and bisect:\n"
-                            "\n"
-                            "  return {\n"
-                            "    model = \"model\",\n"
-                            "    options = { beam_size = 10, max_batch_hypotheses = 100 },\n"
-                            "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
-                            "    tune = function(try)          -- replaces the sweep if both are set\n"
-                            "      local delta = 4\n"
-                            "      while delta > 0.1 and try{ delta = delta }.quality > 80 do\n"
-                            "        delta = delta / 2\n"
-                            "      end\n"
-                            "    end,\n"
-                            "  }\n"
-                            "\n"
-                            "In a grid, delta is the argument of the heuristic absolute, M is max_children;\n"
-                            "relative, relative_local and every setting keep their names. Configurations\n"
-                            "with conflicting settings are reported and skipped. An error in the script ends\n"
-                            "the search; the configurations before it are printed. Options of the command\n"
-                            "line override every configuration. Seconds are the time in the engine during\n"
-                            "one run that returns all outputs.";
-
-static const char epilogue[] = "Exit code: 0 success; 1 wrong usage, or the search failed;\n"
-                               "2 finished, but in some configurations inputs failed or settings were refused;\n"
-                               "130 Ctrl-C: the configurations before it are printed.\n"
-                               "\n"
-                               "Examples:\n"
-                               "  rill tune run.lua --dev dev.tsv\n"
-                               "  rill tune run.lua --dev dev.tsv --metric oracle --plot front.html\n"
-                               "  rill tune run.lua --dev dev.tsv --tokenized -m other-model --threads 2\n";
-
-/* Parse "oracle", "NAME" or "NAME:oracle". */
-static int take_metric(tune *t, const char *value)
-{
-    char name[40];
-    const char *colon = strchr(value, ':');
-    t->oracle = !strcmp(colon ? colon + 1 : value, "oracle");
-    if (t->oracle && !colon) return CLI_OK;
-    if (colon && !t->oracle) return cli_fail("--metric %s: expected \"oracle\" after the colon", value);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(value, ":"), value);
-    return cli_metric_take(name, &t->set.kind);
-}
-
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    tune *t = user;
-    if (cli_session_owns_option(option)) return cli_session_take_option(&t->session, option, value);
-    return option->id == TAKE_METRIC ? take_metric(t, value) : cli_option_store(t, option, value);
-}
-
-static int take_argument(void *user, const char *value)
-{
-    tune *t = user;
-    if (t->runfile.path) return cli_fail("expected one run file, found another, \"%s\"", value);
-    t->runfile.path = value;
-    return CLI_OK;
-}
-
-static int parse(tune *t, int argc, char **argv, int *helped)
-{
-    const cli_group groups[] = {
-        {"Tuning", tune_options},
-        {"Model", cli_model_options},
-        CLI_OPTION_ROW_GROUPS(t->session),
-        {NULL, NULL},
-    };
-    const cli_syntax syntax = {
-        "rill tune FILE.lua --dev FILE [options]",
-        about,
-        groups,
-        epilogue,
-        take_option,
-        take_argument,
-        t,
-        "dev metric plot json quiet model threads weights device beam-size batch-size max-length length-penalty"};
-    return cli_session_parse(&t->session, &syntax, argc, argv, helped);
-}
-
 /* Prints the points that were evaluated even if the search failed. */
-static int run(tune *t)
+static int tune_all(tune *t)
 {
     int code = prepare(t);
     if (code != CLI_OK) return code;
-    t->session.erase_progress = cli_trials_erase;
+    t->session.erase_progress = cli_status_erase;
     code = try_all(t);
     if (t->trials.points.n == 0) return code;
     int printed = print_points(t);
@@ -316,9 +403,11 @@ static int run(tune *t)
     return code == CLI_OK && cli_points_have_failures(&t->trials.points) ? CLI_SOME_FAILED : code;
 }
 
-static int close_outputs(tune *t, int code)
+static int run(void *command)
 {
+    tune *t = command;
     cli_output *const outputs[] = {&t->output, &t->plot, &t->json};
+    int code = tune_all(t);
     for (int i = 0; i < 3; i++) {
         int closed = cli_output_close(outputs[i]);
         if (closed != CLI_OK && code != CLI_FAILED) code = closed;
@@ -326,19 +415,56 @@ static int close_outputs(tune *t, int code)
     return code;
 }
 
-int cli_tune(int argc, char **argv)
+static void end(void *command)
 {
-    int helped = 0;
-    tune *t = calloc(1, sizeof *t);
-    if (!t) return cli_fail_memory("the command");
-    int code = cli_session_start(&t->session);
-    if (code == CLI_OK) code = parse(t, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = run(t);
-    code = close_outputs(t, code);
-    cli_points_free(&t->trials.points);
-    cli_testset_free(&t->set);
+    tune *t = command;
+    cli_trials_free(&t->trials);
     cli_runfile_end(&t->runfile);
-    cli_session_end(&t->session);
-    free(t);
-    return code;
 }
+
+const cli_command cli_tune = {
+    .name = "tune",
+    .summary = "compare configurations of a run file on a development set",
+    .usage = "rill tune FILE.lua --dev FILE [options]",
+    .about = "Decode a dev set with each configuration of a Lua script, and print a table of\n"
+             "all configurations and the Pareto front of quality against expansions. The\n"
+             "front has the configurations that no other one beats in both.\n"
+             "\n"
+             "The configurations are the grid of the script's `sweep`, or those that its\n"
+             "function `tune` evaluates, which may loop, compare and bisect:\n"
+             "\n"
+             "  return {\n"
+             "    model = \"model\",\n"
+             "    options = { beam_size = 10, max_batch_hypotheses = 100 },\n"
+             "    sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} },\n"
+             "    tune = function(try)          -- replaces the sweep if both are set\n"
+             "      local delta = 4\n"
+             "      while delta > 0.1 and try{ delta = delta }.quality > 80 do\n"
+             "        delta = delta / 2\n"
+             "      end\n"
+             "    end,\n"
+             "  }\n"
+             "\n"
+             "In a grid, delta is the argument of the heuristic absolute, M is max_children;\n"
+             "relative, relative_local and every setting keep their names. Configurations\n"
+             "with conflicting settings are reported and skipped. An error in the script ends\n"
+             "the search; the configurations before it are printed. Options of the command\n"
+             "line override every configuration. Seconds are the time in the engine during\n"
+             "one run that returns all outputs.",
+    .groups = {{"Tuning", tune_options}, {"Model", cli_model_options}, CLI_SEARCH_GROUPS},
+    .epilogue = "Exit code: 0 success; 1 wrong usage, or the search failed;\n"
+                "2 finished, but in some configurations inputs failed or settings were refused;\n"
+                "130 Ctrl-C: the configurations before it are printed.\n"
+                "\n"
+                "Examples:\n"
+                "  rill tune run.lua --dev dev.tsv\n"
+                "  rill tune run.lua --dev dev.tsv --metric oracle --plot front.html\n"
+                "  rill tune run.lua --dev dev.tsv --tokenized -m other-model --threads 2\n",
+    .main_options =
+        "dev metric plot json quiet model threads weights device beam-size batch-size max-length length-penalty",
+    .argument = "run file",
+    .argument_member = offsetof(tune, runfile.path),
+    .size = sizeof(tune),
+    .run = run,
+    .end = end,
+};

@@ -13,24 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli_constraints.h"
+#include "cli.h"
+#include "cli_input.h"
 #include "cli_options.h"
 #include "cli_output.h"
-#include "cli_progress.h"
-#include "cli_workers.h"
-#include "files.h"
-#include "input_files.h"
-#include "interrupt.h"
-#include "option_rows.h"
-#include "output_fields.h"
-#include "pretty_trees.h"
 #include "record.h"
 #include "report.h"
-#include "runfile.h"
 #include "session.h"
 #include "split_sentences.h"
-#include "sweep.h"
 #include "trace.h"
+#include "trial.h"
 
 typedef struct decode {
     cli_session session;
@@ -65,18 +57,30 @@ typedef struct decode {
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
+static int take_shard(void *command, const cli_option *option, const char *value)
+{
+    (void)option;
+    return cli_shard_read(value, &((decode *)command)->shard);
+}
+
+static int take_tsv_column(void *command, const cli_option *option, const char *value)
+{
+    (void)option;
+    ((decode *)command)->tsv = value;
+    return value[0] ? CLI_OK : cli_fail("--tsv-column: \"\" is not a whole number");
+}
+
 #define STORED(field) .member = offsetof(decode, field)
-enum { TAKE_SHARD = 1, TAKE_TSV, TAKE_JSONL };
 static const cli_option file_options[] = {
     {"config", 0, "FILE.lua", "a run file in Lua, which options override: `rill run --help`", STORED(runfile.path)},
     {"input", 'i', "FILE", "inputs, one per line (default: standard input)", STORED(input_path)},
     {"shard", 0, "I/N", "decode part I of N, from 1; the joined outputs of all parts equal those of one run",
-     .id = TAKE_SHARD},
+     .take = take_shard},
     {"tsv-column", 0, "N", "inputs are tab-separated rows: decode column N, from 1, and append outputs as columns",
-     .id = TAKE_TSV, .aliases = "tsv"},
+     .take = take_tsv_column, .aliases = "tsv"},
     {"jsonl", 0, "[=KEY]",
      "inputs are JSON objects, one per line: decode the member text (or input), and append results as members",
-     .id = TAKE_JSONL},
+     STORED(jsonl)},
     {"constraints", 0, "FILE",
      "constraints on outputs, one line per input: \"prefix:TEXT ||| ban:TEXT ||| allow:TEXT ||| require:TEXT\"",
      STORED(constraints_path)},
@@ -94,7 +98,6 @@ static const cli_option file_options[] = {
     {.name = NULL},
 };
 
-/* Options of `rill run`, then options of `rill decode`. */
 static const cli_option sweep_options[] = {
     {"refs", 'r', "FILE", "references, one per line, for the quality of a sweep", STORED(references_path)},
     {.name = NULL},
@@ -103,24 +106,6 @@ static const cli_option refused_options[] = {
     {"refs", 'r', "FILE", "", .refused = "`rill eval` compares outputs with references"},
     {.name = NULL},
 };
-
-static int take_tsv_column(decode *d, const char *value)
-{
-    d->tsv = value;
-    return value[0] ? CLI_OK : cli_fail("--tsv-column: \"\" is not a whole number");
-}
-
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    decode *d = user;
-    if (cli_session_owns_option(option)) return cli_session_take_option(&d->session, option, value);
-    switch (option->id) {
-    case TAKE_SHARD: return cli_shard_read(value, &d->shard);
-    case TAKE_TSV: return take_tsv_column(d, value);
-    case TAKE_JSONL: d->jsonl = value; return CLI_OK;
-    default: return cli_option_store(d, option, value);
-    }
-}
 
 static int take_input(void *user, const char *value)
 {
@@ -145,121 +130,6 @@ static int take_config(void *user, const char *value)
     if (d->argument) return take_input(user, value);
     d->argument = value;
     return CLI_OK;
-}
-
-static const char main_options[] =
-    "model threads input jsonl output weights device source-lang target-lang beam-size batch-size "
-    "max-length length-penalty n-best num-samples";
-
-/* The differences between `rill decode` and `rill run`. */
-typedef struct command_variant {
-    const char *usage, *about, *epilogue;
-    int (*argument)(void *user, const char *value);
-} command_variant;
-
-#define EXIT_CODES                                                                     \
-    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"        \
-    "2 finished, but some inputs failed; 130 Ctrl-C, 143 kill, 129 terminal closed:\n" \
-    "finished results are written (a second Ctrl-C ends at once); 141 the reader of\n" \
-    "the output closed it.\n"
-
-static const command_variant decode_variant = {
-    "rill decode -m DIR [options] [INPUT ...] [< INPUT] [> OUTPUT]",
-    "Decode every line of the input with a model, and write one line per input. An\n"
-    "input that cannot be decoded gives an empty line, and a message with its line\n"
-    "number on standard error; decoding continues. A blank line gives an empty line\n"
-    "and is no error.\n"
-    "With --n-best N, every input gives up to N lines\n"
-    "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\". Ids count from 0, and a failed\n"
-    "input has no line. \" truncated= 1\" after N: the output was cut short.\n"
-    "\" certified= 1\", with --certify: the first such line of an input is proved the\n"
-    "model's best output, the second its second best, and so on.\n"
-    "With --unordered, results are written in order of completion, \"ID<TAB>OUTPUT\".\n"
-    "--alignment, --unknown-names and --word-scores add columns after OUTPUT, in\n"
-    "this order.\n"
-    "Input lines end with LF or CRLF, or with the end of the file. Several files are\n"
-    "read one after the other.\n"
-    "\n"
-    "The model's config.json may contain default settings. Options override them one\n"
-    "by one, but one option for heuristics replaces the model's whole list of\n"
-    "heuristics, and one for scorers its list of scorers. Defaults that the method\n"
-    "cannot use are ignored. A script (--config) overrides the model's defaults, and\n"
-    "options override the script, in the same way.",
-    EXIT_CODES "\n"
-               "Examples:\n"
-               "  rill decode -m model < questions.txt > forms.txt\n"
-               "  rill decode -m model -i questions.txt -o forms.txt --threads 2\n"
-               "  rill decode -m model --jsonl -o out.jsonl one.jsonl two.jsonl\n"
-               "  rill decode -m model --shard 3/8 -i all.txt > part-3.txt\n"
-               "  rill decode -m model --n-best 10 --stats stats.json < in > nbest\n"
-               "  rill decode -m model -k 50 --prune-absolute 1.5 --max-children 5 < in > out\n"
-               "  rill decode --config run.lua -k 5 < questions.txt\n"
-               "  echo \"show flights from ci0 to ci1\" | rill decode -m model --quiet\n",
-    take_input,
-};
-
-static const command_variant run_variant = {
-    "rill run FILE.lua [options] [INPUT ...] [< INPUT] [> OUTPUT]",
-    "Decode as a Lua script describes, like `rill decode --config FILE.lua`. The\n"
-    "script returns a table, whose entries are all optional:\n"
-    "\n"
-    "  return {\n"
-    "    model = \"model\", input = \"questions.txt\",\n"
-    "    n_best = 5,\n"
-    "    options = { beam_size = 10, max_batch_hypotheses = 100 },\n"
-    "    heuristics = { {\"absolute\", 2.5},\n"
-    "                   function(b) b.keep = b.path_score:ge(b.best - 4) end },\n"
-    "    scorers = { {\"word_reward\", 0.2} },\n"
-    "  }\n"
-    "\n"
-    "Further entries: domain, domain_args, weights, input_format, shortlist,\n"
-    "source_lang, target_lang, language_columns, tokenized, threads, workers,\n"
-    "plugins, scheduler, alignment, unknown_names, word_scores, ids, split, pretty,\n"
-    "unordered, output, tsv_column, jsonl, stats, trace, references, constraints,\n"
-    "sweep, tune.\n"
-    "A script may write a file or load a native plugin only if an option names the\n"
-    "same file, or with --unsafe-scripts. The entry `options` takes the options of\n"
-    "`rill decode --help`, with _ for -; max_batch_hypotheses may be a function of\nthe timestep.\n"
-    "Paths are relative to the script's directory. Options of the command line\n"
-    "override the script one by one, but one option for heuristics replaces the\n"
-    "script's whole list of heuristics, and one for scorers its list of scorers. A\n"
-    "warning names the entries that cannot be used with the options.\n"
-    "docs/scripting.md explains all entries.\n"
-    "\n"
-    "With sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} } the input is\n"
-    "decoded with every configuration of the grid, and the output is a table with one\n"
-    "row for each: quality (if there are references), seconds, timesteps, expansions.",
-    EXIT_CODES "For a sweep also 2: the settings of some configurations were refused.\n"
-               "\n"
-               "Examples:\n"
-               "  rill run run.lua > forms.txt\n"
-               "  rill run run.lua -i questions.txt -k 5 > forms.txt\n"
-               "  rill run run.lua --method greedy --stats stats.json\n"
-               "  rill run sweep.lua -i questions.txt --refs forms.txt --stats points.json\n",
-    take_config,
-};
-
-static int parse(decode *d, const command_variant *variant, int argc, char **argv, int *helped)
-{
-    const cli_group groups[] = {
-        {"Model", cli_model_options},
-        {"Input and output", file_options},
-        {"Sweeps", variant->argument == take_config ? sweep_options : refused_options},
-        {"Outputs", d->session.rows.output_options},
-        CLI_OPTION_ROW_GROUPS(d->session),
-        {NULL, NULL},
-    };
-    const cli_syntax syntax = {variant->usage, variant->about,    groups, variant->epilogue,
-                               take_option,    variant->argument, d,      main_options};
-    int code = cli_session_parse(&d->session, &syntax, argc, argv, helped);
-    if (code != CLI_OK || *helped) return code;
-    if (d->n_inputs && d->input_path)
-        return cli_fail("inputs are given both with -i, \"%s\", and as an argument, \"%s\": use one of the two",
-                        d->input_path, d->inputs[0]);
-    if (variant->argument != take_config) return CLI_OK;
-    if (d->argument && d->runfile.path) return fail_second_config(d->runfile.path);
-    d->runfile.path = cli_value_or(d->argument, d->runfile.path);
-    return d->runfile.path ? CLI_OK : cli_fail("no run file: rill run FILE.lua; `rill run --help` shows an example");
 }
 
 /* --- reader and writer of the run --------------------------------------------------------------------------------- */
@@ -374,18 +244,17 @@ static rill_status write_part(void *user, const rill_result *result)
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
 
-/* Check files that options name, and the output, which is standard output without -o. */
 static int check_files(const decode *d)
 {
-    cli_file files[7] = {{"output", d->output_path, 1}};
-    int n = 1;
-    if (d->runfile.path) files[n++] = (cli_file){"the configuration", d->runfile.path, 0};
-    if (d->constraints_path) files[n++] = (cli_file){"--constraints", d->constraints_path, 0};
-    if (d->stats_path) files[n++] = (cli_file){"--stats", d->stats_path, 1};
-    if (d->trace_path) files[n++] = (cli_file){"--trace", d->trace_path, 1};
     int code = CLI_OK;
     for (int i = 0; i < d->n_inputs && code == CLI_OK; i++) {
-        files[n] = (cli_file){"input", d->inputs[i], 0};
+        const cli_file files[] = {{"output", cli_file_or_standard(d->output_path), 1},
+                                  {"the configuration", d->runfile.path, 0},
+                                  {"--constraints", d->constraints_path, 0},
+                                  {"--stats", d->stats_path, 1},
+                                  {"--trace", d->trace_path, 1},
+                                  {"input", cli_file_or_standard(d->inputs[i]), 0},
+                                  {NULL, NULL, 0}};
         code = cli_files_check(files);
     }
     return code;
@@ -404,10 +273,7 @@ static int open_outputs(decode *d)
  * need no special case. */
 static cli_output_format choose_format(const decode *d)
 {
-    const rill_option_source *file = d->session.run_file;
-    if (rill_option_source_get(d->session.command_line, "n-best") || (file && rill_option_source_get(file, "n-best")) ||
-        d->search_config->resolved->n_best > 1)
-        return CLI_FORMAT_NBEST;
+    if (cli_session_option(&d->session, "n-best") || d->search_config->resolved->n_best > 1) return CLI_FORMAT_NBEST;
     return d->search_config->resolved->unordered ? CLI_FORMAT_NUMBERED : CLI_FORMAT_PLAIN;
 }
 
@@ -483,14 +349,11 @@ static int is_large_input(const decode *d)
 /* An option that needs inputs to be decoded whole; NULL: none. */
 static const char *unsplittable_option(const decode *d)
 {
-    static const char *const rows[] = {"ids", "alignment", "unknown-names", "word-scores"};
     static const char *const names[] = {"--ids", "--alignment", "--unknown-names", "--word-scores"};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (cli_session_option_is_on(&d->session, rows[i])) return names[i];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (cli_session_option_is_on(&d->session, names[i] + 2)) return names[i];
     if (d->constraints_path) return "--constraints";
-    if (rill_option_source_get(d->session.command_line, "like") ||
-        (d->session.run_file && rill_option_source_get(d->session.run_file, "like")))
-        return "--like";
+    if (cli_session_option(&d->session, "like")) return "--like";
     return d->search_config->setup->n_scorers > 0 ? "a scorer" : NULL;
 }
 
@@ -608,13 +471,6 @@ static int decode_all(decode *d)
 
 static int sweep(decode *d)
 {
-    const cli_sweep sweep = {.session = &d->session,
-                             .runfile = &d->runfile,
-                             .input = d->inputs[0],
-                             .references = d->references_path,
-                             .output = d->output_path,
-                             .stats = d->stats_path,
-                             .quiet = d->quiet};
     if (d->n_inputs > 1 || d->shard.n_parts || d->tsv || d->jsonl)
         return cli_fail("a sweep decodes one file of lines: leave out other files, --shard, --tsv-column and --jsonl");
     if (d->constraints_path) return cli_fail("a sweep cannot be combined with constraints");
@@ -624,12 +480,25 @@ static int sweep(decode *d)
             return cli_fail("a sweep cannot be combined with --%s: it prints no outputs", row->name);
     if (rill_option_source_get(d->session.command_line, "unordered"))
         return cli_fail("a sweep cannot be combined with --unordered: it prints no outputs");
-    return cli_sweep_run(&sweep);
+    return cli_sweep_run(&d->session, &d->runfile, d->inputs[0], d->references_path, d->output_path, d->stats_path);
 }
 
-static int run(decode *d)
+static int check_arguments(decode *d)
 {
-    int wants_sweep = d->references_path != NULL, code = configure(d);
+    if (d->n_inputs && d->input_path)
+        return cli_fail("inputs are given both with -i, \"%s\", and as an argument, \"%s\": use one of the two",
+                        d->input_path, d->inputs[0]);
+    if (d->session.command != &cli_run) return CLI_OK;
+    if (d->argument && d->runfile.path) return fail_second_config(d->runfile.path);
+    d->runfile.path = cli_value_or(d->argument, d->runfile.path);
+    return d->runfile.path ? CLI_OK : cli_fail("no run file: rill run FILE.lua; `rill run --help` shows an example");
+}
+
+static int run(void *command)
+{
+    decode *d = command;
+    int wants_sweep = d->references_path != NULL, code = check_arguments(d);
+    if (code == CLI_OK) code = configure(d);
     if (code != CLI_OK) return code;
     if (d->wants_trees && !d->trace_path) return cli_fail("--trace-trees has no effect without --trace FILE");
     d->runfile.is_sweep = d->runfile.config && d->runfile.config->n_sweep;
@@ -641,22 +510,21 @@ static int run(decode *d)
     return code == CLI_OK ? decode_all(d) : code;
 }
 
-static int command(const command_variant *variant, int argc, char **argv)
+static int start(void *command)
 {
-    int helped = 0;
-    decode *d = calloc(1, sizeof *d);
-    if (!d || !(d->inputs = calloc((size_t)argc + 1, sizeof *d->inputs))) {
-        free(d);
-        return cli_fail_memory("the command");
-    }
+    decode *d = command;
+    d->inputs = calloc((size_t)d->session.argc + 1, sizeof *d->inputs);
     d->session.erase_progress = erase_progress;
     d->session.message_user = &d->progress;
     d->split.read = read_request;
     d->split.write = write_result;
     d->split.user = d;
-    int code = cli_session_start(&d->session);
-    if (code == CLI_OK) code = parse(d, variant, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = run(d);
+    return d->inputs ? CLI_OK : cli_fail_memory("the command");
+}
+
+static void end(void *command)
+{
+    decode *d = command;
     cli_trace_close(&d->trace);
     cli_pretty_end(&d->pretty);
     cli_profile_end(&d->profile);
@@ -665,20 +533,117 @@ static int command(const command_variant *variant, int argc, char **argv)
     cli_constraints_close(&d->constraints);
     cli_records_end(&d->records);
     cli_split_end(&d->split);
-    cli_session_end(&d->session);
     cli_input_files_close(&d->input_files);
     free(d->inputs);
     cli_output_close(&d->stats); /* also if nothing was decoded; a second close does nothing */
-    free(d);
-    return code;
 }
 
-int cli_decode(int argc, char **argv)
-{
-    return command(&decode_variant, argc, argv);
-}
+#define MAIN_OPTIONS                                                                                \
+    "model threads input jsonl output weights device source-lang target-lang beam-size batch-size " \
+    "max-length length-penalty n-best num-samples"
 
-int cli_run(int argc, char **argv)
-{
-    return command(&run_variant, argc, argv);
-}
+#define EXIT_CODES                                                                     \
+    "Exit code: 0 every input was decoded; 1 wrong usage, or the run failed;\n"        \
+    "2 finished, but some inputs failed; 130 Ctrl-C, 143 kill, 129 terminal closed:\n" \
+    "finished results are written (a second Ctrl-C ends at once); 141 the reader of\n" \
+    "the output closed it.\n"
+
+const cli_command cli_decode = {
+    .name = "decode",
+    .summary = "decode lines with a model",
+    .usage = "rill decode -m DIR [options] [INPUT ...] [< INPUT] [> OUTPUT]",
+    .about = "Decode every line of the input with a model, and write one line per input. An\n"
+             "input that cannot be decoded gives an empty line, and a message with its line\n"
+             "number on standard error; decoding continues. A blank line gives an empty line\n"
+             "and is no error.\n"
+             "With --n-best N, every input gives up to N lines\n"
+             "\"ID ||| OUTPUT ||| logp= L length= N ||| SCORE\". Ids count from 0, and a failed\n"
+             "input has no line. \" truncated= 1\" after N: the output was cut short.\n"
+             "\" certified= 1\", with --certify: the first such line of an input is proved the\n"
+             "model's best output, the second its second best, and so on.\n"
+             "With --unordered, results are written in order of completion, \"ID<TAB>OUTPUT\".\n"
+             "--alignment, --unknown-names and --word-scores add columns after OUTPUT, in\n"
+             "this order.\n"
+             "Input lines end with LF or CRLF, or with the end of the file. Several files are\n"
+             "read one after the other.\n"
+             "\n"
+             "The model's config.json may contain default settings. Options override them one\n"
+             "by one, but one option for heuristics replaces the model's whole list of\n"
+             "heuristics, and one for scorers its list of scorers. Defaults that the method\n"
+             "cannot use are ignored. A script (--config) overrides the model's defaults, and\n"
+             "options override the script, in the same way.",
+    .groups = {{"Model", cli_model_options},
+               {"Input and output", file_options},
+               {"Sweeps", refused_options},
+               {"Outputs", .rows = CLI_ROWS_OUTPUTS},
+               CLI_SEARCH_GROUPS},
+    .epilogue = EXIT_CODES "\n"
+                           "Examples:\n"
+                           "  rill decode -m model < questions.txt > forms.txt\n"
+                           "  rill decode -m model -i questions.txt -o forms.txt --threads 2\n"
+                           "  rill decode -m model --jsonl -o out.jsonl one.jsonl two.jsonl\n"
+                           "  rill decode -m model --shard 3/8 -i all.txt > part-3.txt\n"
+                           "  rill decode -m model --n-best 10 --stats stats.json < in > nbest\n"
+                           "  rill decode -m model -k 50 --prune-absolute 1.5 --max-children 5 < in > out\n"
+                           "  rill decode --config run.lua -k 5 < questions.txt\n"
+                           "  echo \"show flights from ci0 to ci1\" | rill decode -m model --quiet\n",
+    .main_options = MAIN_OPTIONS,
+    .take_argument = take_input,
+    .size = sizeof(decode),
+    .start = start,
+    .run = run,
+    .end = end,
+};
+
+const cli_command cli_run = {
+    .name = "run",
+    .summary = "decode as a run file in Lua describes, or run its sweep",
+    .usage = "rill run FILE.lua [options] [INPUT ...] [< INPUT] [> OUTPUT]",
+    .about = "Decode as a Lua script describes, like `rill decode --config FILE.lua`. The\n"
+             "script returns a table, whose entries are all optional:\n"
+             "\n"
+             "  return {\n"
+             "    model = \"model\", input = \"questions.txt\",\n"
+             "    n_best = 5,\n"
+             "    options = { beam_size = 10, max_batch_hypotheses = 100 },\n"
+             "    heuristics = { {\"absolute\", 2.5},\n"
+             "                   function(b) b.keep = b.path_score:ge(b.best - 4) end },\n"
+             "    scorers = { {\"word_reward\", 0.2} },\n"
+             "  }\n"
+             "\n"
+             "Further entries: domain, domain_args, weights, input_format, shortlist,\n"
+             "source_lang, target_lang, language_columns, tokenized, threads, workers,\n"
+             "plugins, scheduler, alignment, unknown_names, word_scores, ids, split, pretty,\n"
+             "unordered, output, tsv_column, jsonl, stats, trace, references, constraints,\n"
+             "sweep, tune.\n"
+             "A script may write a file or load a native plugin only if an option names the\n"
+             "same file, or with --unsafe-scripts. The entry `options` takes the options of\n"
+             "`rill decode --help`, with _ for -; max_batch_hypotheses may be a function of\nthe timestep.\n"
+             "Paths are relative to the script's directory. Options of the command line\n"
+             "override the script one by one, but one option for heuristics replaces the\n"
+             "script's whole list of heuristics, and one for scorers its list of scorers. A\n"
+             "warning names the entries that cannot be used with the options.\n"
+             "docs/scripting.md explains all entries.\n"
+             "\n"
+             "With sweep = rill.sweep{ delta = {0.5, 1.5, 2.5}, M = {3, 5, 10} } the input is\n"
+             "decoded with every configuration of the grid, and the output is a table with one\n"
+             "row for each: quality (if there are references), seconds, timesteps, expansions.",
+    .groups = {{"Model", cli_model_options},
+               {"Input and output", file_options},
+               {"Sweeps", sweep_options},
+               {"Outputs", .rows = CLI_ROWS_OUTPUTS},
+               CLI_SEARCH_GROUPS},
+    .epilogue = EXIT_CODES "For a sweep also 2: the settings of some configurations were refused.\n"
+                           "\n"
+                           "Examples:\n"
+                           "  rill run run.lua > forms.txt\n"
+                           "  rill run run.lua -i questions.txt -k 5 > forms.txt\n"
+                           "  rill run run.lua --method greedy --stats stats.json\n"
+                           "  rill run sweep.lua -i questions.txt --refs forms.txt --stats points.json\n",
+    .main_options = MAIN_OPTIONS,
+    .take_argument = take_config,
+    .size = sizeof(decode),
+    .start = start,
+    .run = run,
+    .end = end,
+};

@@ -13,11 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
 #include "cli_input.h"
 #include "cli_options.h"
 #include "cli_output.h"
-#include "files.h"
-#include "nbest.h"
 #include "report.h"
 #include "session.h"
 #include "trial.h"
@@ -27,7 +26,7 @@ typedef struct eval {
     const rill_domain *domain;
     const char *references_path, *test_set_path, *hypotheses_path, *json_path;
     cli_output json;
-    int have_hypotheses, begun;
+    int begun;
     cli_lines references;
     cli_metric metric;
     cli_input input;
@@ -202,55 +201,22 @@ static int report(eval *e)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-enum { TAKE_METRIC = 1 };
+static int take_metric(void *command, const cli_option *option, const char *value)
+{
+    (void)option;
+    return cli_metric_take(value, &((eval *)command)->kind);
+}
 
 #define STORED(field) .member = offsetof(eval, field)
 static const cli_option eval_options[] = {
     {"refs", 'r', "FILE", "references, one per line", STORED(references_path)},
     {"test-set", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(test_set_path)},
     CLI_REFUSED_TSV,
-    {"metric", 0, "NAME", "one of the metrics below (default: the domain's; without a model exact)", .id = TAKE_METRIC},
+    {"metric", 0, "NAME", "one of the metrics below (default: the domain's; without a model exact)",
+     .take = take_metric},
     {"json", 0, "FILE", "write the report as JSON; - is standard output, in place of the text", STORED(json_path)},
     {.name = NULL},
 };
-
-static const char about[] = "Compare decoded lines with references. HYPOTHESES, or standard input, has one\n"
-                            "line per reference. The formats of `rill decode --unordered` and of\n"
-                            "`rill decode --n-best` (Moses n-best lists) are recognised. For an n-best list,\n"
-                            "the quality of each input's best output (oracle) is reported too.\n"
-                            "\n"
-                            "Metrics:\n"
-                            "  exact    outputs that equal the reference. The domain defines equality: for\n"
-                            "           logical forms, the order of the children of \"and\" does not matter.\n"
-                            "           Without a domain, only the number of spaces between words is free.\n"
-                            "  bleu     corpus BLEU of detokenised text, as sacreBLEU computes it by default\n"
-                            "           (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp).\n"
-                            "  bracket  labelled bracketing of trees, as EVALB counts with COLLINS.prm:\n"
-                            "           precision, recall, F1, exact match, tag accuracy. A tree whose words\n"
-                            "           differ from those of the reference is reported and not counted.";
-
-static const char epilogue[] = "Examples:\n"
-                               "  rill eval -m model --refs forms.txt decoded.txt\n"
-                               "  rill decode -m model -i questions.txt --n-best 10 |\n"
-                               "    rill eval -m model --refs forms.txt\n"
-                               "  rill eval --domain semparse --test-set test.tsv decoded.txt --json -\n"
-                               "  rill decode -m model -i test.de | rill eval --metric bleu --refs test.en\n";
-
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    eval *e = user;
-    if (cli_session_owns_option(option)) return cli_session_take_option(&e->session, option, value);
-    if (option->id != TAKE_METRIC) return cli_option_store(e, option, value);
-    return cli_metric_take(value, &e->kind);
-}
-
-static int take_argument(void *user, const char *value)
-{
-    eval *e = user;
-    if (e->have_hypotheses++) return cli_fail("expected one file of hypotheses, found another, \"%s\"", value);
-    e->hypotheses_path = value;
-    return CLI_OK;
-}
 
 static int load_references(eval *e)
 {
@@ -263,20 +229,22 @@ static int load_references(eval *e)
 
 static int check_files(const eval *e)
 {
-    cli_file files[5] = {{"references", references_name(e), 0}, {"outputs", e->hypotheses_path, 0}};
-    int n = 2;
+    const cli_file files[] = {{"references", references_name(e), 0},
+                              {"outputs", cli_file_or_standard(e->hypotheses_path), 0},
+                              {"the report", cli_json_replaces_table(e->json_path) ? NULL : "-", 1},
+                              {"--json", e->json_path, 1},
+                              {NULL, NULL, 0}};
     if (!references_name(e)) return cli_fail("no references: set --refs FILE or --test-set FILE");
     if (e->references_path && e->test_set_path)
         return cli_fail("--refs cannot be combined with --test-set: both name references");
     if (cli_file_is_standard(references_name(e)) && cli_file_is_standard(e->hypotheses_path))
         return cli_fail("references and outputs cannot both be standard input");
-    if (!cli_json_replaces_table(e->json_path)) files[n++] = (cli_file){"the report", NULL, 1};
-    if (e->json_path) files[n++] = (cli_file){"--json", e->json_path, 1};
     return cli_files_check(files);
 }
 
-static int run(eval *e)
+static int run(void *command)
 {
+    eval *e = command;
     int code = check_files(e);
     if (code == CLI_OK) code = cli_session_configure(&e->session);
     if (code != CLI_OK) return code;
@@ -300,31 +268,46 @@ static int run(eval *e)
     return code == CLI_OK ? report(e) : code;
 }
 
-int cli_eval(int argc, char **argv)
+static void end(void *command)
 {
-    int helped = 0;
-    const cli_group groups[] = {{"Options", eval_options}, {"Domain", cli_domain_options}, {NULL, NULL}};
-    eval *e = calloc(1, sizeof *e);
-    if (!e) return cli_fail_memory("the command");
-    e->input.fd = -1;
-    const cli_syntax syntax = {"rill eval [-m DIR] {--refs FILE | --test-set FILE} [options] [HYPOTHESES]",
-                               about,
-                               groups,
-                               epilogue,
-                               take_option,
-                               take_argument,
-                               e,
-                               "refs test-set metric json model domain plugin"};
-    int code = cli_session_start(&e->session);
-    if (code == CLI_OK) code = cli_session_parse(&e->session, &syntax, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = run(e);
+    eval *e = command;
     cli_input_close(&e->input);
     cli_output_discard(&e->json);
     cli_metric_close(&e->metric);
     cli_lines_free(&e->references);
     free(e->verdict);
     free(e->numbered);
-    cli_session_end(&e->session);
-    free(e);
-    return code;
 }
+
+const cli_command cli_eval = {
+    .name = "eval",
+    .summary = "compare decoded lines with references",
+    .usage = "rill eval [-m DIR] {--refs FILE | --test-set FILE} [options] [HYPOTHESES]",
+    .about = "Compare decoded lines with references. HYPOTHESES, or standard input, has one\n"
+             "line per reference. The formats of `rill decode --unordered` and of\n"
+             "`rill decode --n-best` (Moses n-best lists) are recognised. For an n-best list,\n"
+             "the quality of each input's best output (oracle) is reported too.\n"
+             "\n"
+             "Metrics:\n"
+             "  exact    outputs that equal the reference. The domain defines equality: for\n"
+             "           logical forms, the order of the children of \"and\" does not matter.\n"
+             "           Without a domain, only the number of spaces between words is free.\n"
+             "  bleu     corpus BLEU of detokenised text, as sacreBLEU computes it by default\n"
+             "           (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp).\n"
+             "  bracket  labelled bracketing of trees, as EVALB counts with COLLINS.prm:\n"
+             "           precision, recall, F1, exact match, tag accuracy. A tree whose words\n"
+             "           differ from those of the reference is reported and not counted.",
+    .groups = {{"Options", eval_options}, {"Domain", cli_domain_options}},
+    .epilogue = "Examples:\n"
+                "  rill eval -m model --refs forms.txt decoded.txt\n"
+                "  rill decode -m model -i questions.txt --n-best 10 |\n"
+                "    rill eval -m model --refs forms.txt\n"
+                "  rill eval --domain semparse --test-set test.tsv decoded.txt --json -\n"
+                "  rill decode -m model -i test.de | rill eval --metric bleu --refs test.en\n",
+    .main_options = "refs test-set metric json model domain plugin",
+    .argument = "file of hypotheses",
+    .argument_member = offsetof(eval, hypotheses_path),
+    .size = sizeof(eval),
+    .run = run,
+    .end = end,
+};

@@ -13,7 +13,6 @@
 
 #include "cli_input.h"
 #include "cli_output.h"
-#include "nbest.h"
 #include "rill/evidence.h"
 #include "session.h"
 
@@ -85,13 +84,8 @@ static int check_line(evidence *e, rill_status status)
 
 static int reserve(evidence *e, size_t n)
 {
-    if (e->n_actions + n <= e->capacity) return CLI_OK;
-    const size_t capacity = 2 * (e->n_actions + n);
-    int32_t *more = realloc(e->action, capacity * sizeof *more);
-    if (!more) return cli_fail_memory("actions");
-    e->action = more;
-    e->capacity = capacity;
-    return CLI_OK;
+    return cli_grow(&e->action, &e->capacity, e->n_actions + n, sizeof *e->action) ? CLI_OK
+                                                                                   : cli_fail_memory("actions");
 }
 
 /* Read action ids. */
@@ -148,13 +142,7 @@ static int take_entry(evidence *e, const cli_nbest *line)
 
 static int add_arc(evidence *e, const arc *new)
 {
-    if (e->n_arcs == e->arcs_room) {
-        const size_t capacity = 2 * e->arcs_room + 64;
-        arc *more = realloc(e->arc, capacity * sizeof *more);
-        if (!more) return cli_fail_memory("a lattice");
-        e->arc = more;
-        e->arcs_room = capacity;
-    }
+    if (!cli_grow(&e->arc, &e->arcs_room, e->n_arcs + 1, sizeof *e->arc)) return cli_fail_memory("a lattice");
     e->arc[e->n_arcs++] = *new;
     e->n_actions += (size_t) new->n;
     e->entries++;
@@ -306,61 +294,11 @@ static const cli_option options[] = {
     {.name = NULL},
 };
 
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    evidence *e = user;
-    return cli_session_owns_option(option) ? cli_session_take_option(&e->session, option, value)
-                                           : cli_option_store(e, option, value);
-}
-
-static int take_argument(void *user, const char *value)
-{
-    evidence *e = user;
-    if (e->input_path) return cli_fail("expected one n-best list, found another, \"%s\"", value);
-    e->input_path = value;
-    return CLI_OK;
-}
-
-static int parse(evidence *e, int argc, char **argv, int *helped)
-{
-    const cli_group groups[] = {{"Evidence", options},
-                                {"Model", cli_model_options},
-                                {"Options of the domain", e->session.rows.domains},
-                                {NULL, NULL}};
-    const cli_syntax syntax = {"rill evidence [NBEST] -m DIR -o FILE [options]",
-                               "Compute n-gram posteriors from n-best lists, for `rill decode --lmbr FILE`.\n"
-                               "NBEST (default: standard input) has lines \"ID ||| OUTPUT ||| ... ||| SCORE\", as\n"
-                               "`rill decode --n-best N` or another system writes them. Ids ascend from 0; the\n"
-                               "lines of one input are adjacent. Outputs are split into actions of the model.\n"
-                               "An id that does not occur is an input without evidence, which --lmbr cannot\n"
-                               "decode. With --lattice, lines are edges from node FROM to a larger node TO.\n"
-                               "Paths lead from node 0 to the largest node; the score of a path is the sum of\n"
-                               "the scores of its edges. TOKEN is the text of one or several actions.",
-                               groups,
-                               "Exit code: 0 all lines were used; 1 wrong usage, or no evidence was found;\n"
-                               "2 some lines were skipped, each with a message.\n\nExamples:\n"
-                               "  rill decode -m model --n-best 10 < in > nbest\n"
-                               "  rill evidence nbest -m model -o evidence\n"
-                               "  rill decode -m model --lmbr evidence,T=10,p=0.8,r=0.7 < in > out\n",
-                               take_option,
-                               take_argument,
-                               e,
-                               "output scale ids lattice model domain tokenized"};
-    const int code = cli_session_parse(&e->session, &syntax, argc, argv, helped);
-    if (code != CLI_OK || *helped || !e->scale_text) return code;
-    const cli_field scale = {e->scale_text, strlen(e->scale_text)};
-    if (!read_real(&scale, &e->scale) || e->scale <= 0)
-        return cli_fail("--scale: \"%s\" is not a number above 0", e->scale_text);
-    return CLI_OK;
-}
-
-static rill_status write_bytes(void *user, const void *bytes, size_t n)
-{
-    return cli_output_write(user, bytes, n) ? RILL_ERR_IO : RILL_OK;
-}
-
 static int prepare(evidence *e)
 {
+    const cli_field scale = {e->scale_text, e->scale_text ? strlen(e->scale_text) : 0};
+    if (e->scale_text && (!read_real(&scale, &e->scale) || e->scale <= 0))
+        return cli_fail("--scale: \"%s\" is not a number above 0", e->scale_text);
     rill_context *ctx = e->session.ctx;
     int code = cli_session_configure(&e->session);
     e->session.workers = 1;
@@ -372,12 +310,13 @@ static int prepare(evidence *e)
     e->kind.struct_size = sizeof e->kind;
     rill_status status = rill_evidence_kind_for_model(&e->kind, ctx, e->session.model);
     if (status >= 0) status = rill_ngrams_create(&e->ngrams, ctx, &e->kind);
-    if (status >= 0) status = rill_evidence_writer_create(&e->writer, ctx, &e->kind, write_bytes, &e->output);
+    if (status >= 0) status = rill_evidence_writer_create(&e->writer, ctx, &e->kind, cli_output_bytes, &e->output);
     return cli_exit_code(ctx, status);
 }
 
-static int make(evidence *e)
+static int run(void *command)
 {
+    evidence *e = command;
     int code = prepare(e);
     if (code == CLI_OK) code = read_all(e);
     if (code == CLI_OK && e->inputs == 0) code = cli_fail("%s: the file has no evidence", e->input.name);
@@ -391,22 +330,49 @@ static int make(evidence *e)
     return code == CLI_OK && e->bad > 0 ? CLI_SOME_FAILED : code;
 }
 
-int cli_evidence(int argc, char **argv)
+static int start(void *command)
 {
-    int helped = 0;
-    evidence *e = calloc(1, sizeof *e);
-    if (!e) return cli_fail_memory("the command");
-    e->input.fd = e->id = -1;
+    evidence *e = command;
+    e->id = -1;
     e->scale = 1;
-    int code = cli_session_start(&e->session);
-    if (code == CLI_OK) code = parse(e, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = make(e);
+    return CLI_OK;
+}
+
+static void end(void *command)
+{
+    evidence *e = command;
     rill_evidence_writer_free(e->writer);
     rill_ngrams_free(e->ngrams);
-    cli_session_end(&e->session);
     cli_input_close(&e->input);
     free(e->action);
     free(e->arc);
-    free(e);
-    return code;
 }
+
+const cli_command cli_evidence = {
+    .name = "evidence",
+    .summary = "make posteriors of n-grams from n-best lists, for --lmbr",
+    .usage = "rill evidence [NBEST] -m DIR -o FILE [options]",
+    .about = "Compute n-gram posteriors from n-best lists, for `rill decode --lmbr FILE`.\n"
+             "NBEST (default: standard input) has lines \"ID ||| OUTPUT ||| ... ||| SCORE\", as\n"
+             "`rill decode --n-best N` or another system writes them. Ids ascend from 0; the\n"
+             "lines of one input are adjacent. Outputs are split into actions of the model.\n"
+             "An id that does not occur is an input without evidence, which --lmbr cannot\n"
+             "decode. With --lattice, lines are edges from node FROM to a larger node TO.\n"
+             "Paths lead from node 0 to the largest node; the score of a path is the sum of\n"
+             "the scores of its edges. TOKEN is the text of one or several actions.",
+    .groups = {{"Evidence", options},
+               {"Model", cli_model_options},
+               {"Options of the domain", .rows = CLI_ROWS_DOMAINS}},
+    .epilogue = "Exit code: 0 all lines were used; 1 wrong usage, or no evidence was found;\n"
+                "2 some lines were skipped, each with a message.\n\nExamples:\n"
+                "  rill decode -m model --n-best 10 < in > nbest\n"
+                "  rill evidence nbest -m model -o evidence\n"
+                "  rill decode -m model --lmbr evidence,T=10,p=0.8,r=0.7 < in > out\n",
+    .main_options = "output scale ids lattice model domain tokenized",
+    .argument = "n-best list",
+    .argument_member = offsetof(evidence, input_path),
+    .size = sizeof(evidence),
+    .start = start,
+    .run = run,
+    .end = end,
+};

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "cli_options.h"
-#include "options_json.h"
 #include "report.h"
 #include "session.h"
 
@@ -246,22 +245,10 @@ static int print_search(cli_session *session)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    return cli_session_take_option(user, option, value);
-}
-
-static int take_argument(void *user, const char *value)
-{
-    cli_session *session = user;
-    if (session->open.path) return cli_fail("expected one model, found another, \"%s\"", value);
-    session->open.path = value;
-    return CLI_OK;
-}
-
 /* If the search options in config.json are bad, print the rest of the description. */
-static int describe(cli_session *session)
+static int run(void *command)
 {
+    cli_session *session = command;
     struct stat info;
     const int read = cli_session_configure(session);
     int opened = CLI_OK, searched = CLI_OK;
@@ -279,25 +266,18 @@ static int describe(cli_session *session)
     return read != CLI_OK ? read : opened != CLI_OK ? opened : searched != CLI_OK ? searched : printed;
 }
 
-int cli_info(int argc, char **argv)
-{
-    static cli_session session; /* static because it is large; there is only one */
-    int helped = 0;
-    const cli_group groups[] = {
-        {"Options", cli_model_options}, {"Options of the domain", session.rows.domains}, {NULL, NULL}};
-    const cli_syntax syntax = {"rill info DIR [options]",
-                               "Describe a model: its domain, its sizes, its default search settings and its\n"
-                               "files. A model that cannot be opened is described as far as possible, with the\n"
-                               "reason on standard error and exit code 1.",
-                               groups,
-                               "Examples:\n  rill info model\n  rill info model --domain mt\n",
-                               take_option,
-                               take_argument,
-                               &session,
-                               "model domain plugin verbose weights device"};
-    int code = cli_session_start(&session);
-    if (code == CLI_OK) code = cli_session_parse(&session, &syntax, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = describe(&session);
-    cli_session_end(&session);
-    return code;
-}
+const cli_command cli_info = {
+    .name = "info",
+    .summary = "describe a model",
+    .usage = "rill info DIR [options]",
+    .about = "Describe a model: its domain, its sizes, its default search settings and its\n"
+             "files. A model that cannot be opened is described as far as possible, with the\n"
+             "reason on standard error and exit code 1.",
+    .groups = {{"Options", cli_model_options}, {"Options of the domain", .rows = CLI_ROWS_DOMAINS}},
+    .epilogue = "Examples:\n  rill info model\n  rill info model --domain mt\n",
+    .main_options = "model domain plugin verbose weights device",
+    .argument = "model",
+    .argument_member = offsetof(cli_session, open.path),
+    .size = sizeof(cli_session),
+    .run = run,
+};

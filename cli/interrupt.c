@@ -1,4 +1,4 @@
-/* Graceful interruption; see interrupt.h.
+/* Graceful interruption; see cli.h.
  *
  * The handler uses data of the main thread, so it runs in that thread only. Threads of rill block all signals. A signal that reaches a
  * thread of another library is forwarded to the main thread. So the main thread does nothing else while the handler deletes unfinished
@@ -6,7 +6,7 @@
  *
  * The handler also writes a byte to a pipe that every wait polls. Otherwise a signal just before the wait, or on another thread, would
  * not end the wait. */
-#include "interrupt.h"
+#include "cli.h"
 
 #include <errno.h>
 #include <fcntl.h>

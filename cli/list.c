@@ -3,10 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli.h"
 #include "cli_options.h"
-#include "files.h"
 #include "metric.h"
-#include "option_rows.h"
 #include "session.h"
 
 typedef struct list {
@@ -25,42 +24,6 @@ static void print_row(const char *name, const char *arguments, const char *summa
     cli_print_wrapped(summary ? summary : "", column, 28);
 }
 
-static void print_domains(const rill_context *ctx)
-{
-    const rill_domain *d;
-    for (size_t i = 0; (d = rill_domain_at(ctx, i)); i++) print_row(d->name, NULL, d->summary);
-}
-
-static void print_methods(const rill_context *ctx)
-{
-    (void)ctx;
-    for (const rill_method_info *m = rill_method_table(); m->name; m++) print_row(m->name, NULL, m->summary);
-}
-
-static void print_heuristics(const rill_context *ctx)
-{
-    const rill_heuristic *h;
-    for (size_t i = 0; (h = rill_heuristic_at(ctx, i)); i++) print_row(h->name, h->arguments, h->summary);
-}
-
-static void print_scorers(const rill_context *ctx)
-{
-    const rill_scorer *s;
-    for (size_t i = 0; (s = rill_scorer_at(ctx, i)); i++) print_row(s->name, s->arguments, s->summary);
-}
-
-static void print_schedulers(const rill_context *ctx)
-{
-    const rill_scheduler *p;
-    for (size_t i = 0; (p = rill_scheduler_at(ctx, i)); i++) print_row(p->name, NULL, p->summary);
-}
-
-static void print_metrics(const rill_context *ctx)
-{
-    (void)ctx;
-    for (const cli_metric_kind *const *m = cli_metrics; *m; m++) print_row((*m)->name, NULL, (*m)->summary);
-}
-
 static void print_rows(const rill_option *row)
 {
     char name[96], help[512];
@@ -73,34 +36,12 @@ static void print_rows(const rill_option *row)
     }
 }
 
-static void print_settings(const rill_context *ctx)
-{
-    (void)ctx;
-    print_rows(rill_setting_table());
-}
-
-static void print_outputs(const rill_context *ctx)
-{
-    (void)ctx;
-    print_rows(rill_output_table());
-}
-
-static void print_options(const rill_context *ctx)
-{
-    const rill_domain *d;
-    for (size_t i = 0; (d = rill_domain_at(ctx, i)); i++) {
-        if (d->options) cli_print("  of %s\n", d->name);
-        print_rows(d->options);
-    }
-}
-
-static void print_likes(const rill_context *ctx)
+static void print_likes(void)
 {
     static const char *const summary[] = {[RILL_LIKE_HF] = "transformers: generate() with num_beams",
                                           [RILL_LIKE_FAIRSEQ] = "fairseq: fairseq-generate",
                                           [RILL_LIKE_MARIAN] = "marian-nmt: marian-decoder",
                                           [RILL_LIKE_CT2] = "CTranslate2: translate_batch()"};
-    (void)ctx;
     const char *word = rill_option_find(rill_setting_table(), "like")->argument;
     for (size_t i = 1; *word && i < sizeof summary / sizeof *summary; i++) {
         char name[32];
@@ -113,21 +54,59 @@ static void print_likes(const rill_context *ctx)
 
 static const struct {
     const char *name, *how;
-    void (*print)(const rill_context *); /* NULL: the names of a model */
 } kinds[] = {
-    {"domains", "kinds of models: \"rill\": {\"domain\"} in config.json, or --domain", print_domains},
-    {"methods", "--method NAME", print_methods},
-    {"heuristics", "--heuristic NAME:ARGS, applied in the order given", print_heuristics},
-    {"scorers", "--scorer NAME:ARGS", print_scorers},
-    {"schedulers", "--scheduler NAME, replaces the method's scheduler", print_schedulers},
-    {"metrics", "--metric NAME of eval, bench and tune", print_metrics},
-    {"settings", "--NAME VALUE; in config.json, scripts and bench --methods, too", print_settings},
-    {"likes", "--like NAME", print_likes},
-    {"outputs", "--NAME; fields written with outputs, if the domain has them", print_outputs},
-    {"options", "--NAME VALUE; options of opening a model", print_options},
-    {"actions", "actions for scorers and scripts; `rill list actions -m DIR` prints a model's", NULL},
+    {"domains", "kinds of models: \"rill\": {\"domain\"} in config.json, or --domain"},
+    {"methods", "--method NAME"},
+    {"heuristics", "--heuristic NAME:ARGS, applied in the order given"},
+    {"scorers", "--scorer NAME:ARGS"},
+    {"schedulers", "--scheduler NAME, replaces the method's scheduler"},
+    {"metrics", "--metric NAME of eval, bench and tune"},
+    {"settings", "--NAME VALUE; in config.json, scripts and bench --methods, too"},
+    {"likes", "--like NAME"},
+    {"outputs", "--NAME; fields written with outputs, if the domain has them"},
+    {"options", "--NAME VALUE; options of opening a model"},
+    {"actions", "actions for scorers and scripts; `rill list actions -m DIR` prints a model's"},
 };
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
+enum { DOMAINS, METHODS, HEURISTICS, SCORERS, SCHEDULERS, METRICS, SETTINGS, LIKES, OUTPUTS, OPTIONS, ACTIONS, KINDS };
+
+static void print_kind(const rill_context *ctx, size_t kind)
+{
+    const rill_domain *d;
+    const rill_heuristic *h;
+    const rill_scorer *s;
+    const rill_scheduler *p;
+    size_t i = 0;
+    switch (kind) {
+    case DOMAINS:
+        while ((d = rill_domain_at(ctx, i++))) print_row(d->name, NULL, d->summary);
+        break;
+    case METHODS:
+        for (const rill_method_info *m = rill_method_table(); m->name; m++) print_row(m->name, NULL, m->summary);
+        break;
+    case HEURISTICS:
+        while ((h = rill_heuristic_at(ctx, i++))) print_row(h->name, h->arguments, h->summary);
+        break;
+    case SCORERS:
+        while ((s = rill_scorer_at(ctx, i++))) print_row(s->name, s->arguments, s->summary);
+        break;
+    case SCHEDULERS:
+        while ((p = rill_scheduler_at(ctx, i++))) print_row(p->name, NULL, p->summary);
+        break;
+    case METRICS:
+        for (const cli_metric_kind *const *m = cli_metrics; *m; m++) print_row((*m)->name, NULL, (*m)->summary);
+        break;
+    case SETTINGS: print_rows(rill_setting_table()); break;
+    case LIKES: print_likes(); break;
+    case OUTPUTS: print_rows(rill_output_table()); break;
+    case OPTIONS:
+        for (; (d = rill_domain_at(ctx, i)); i++) {
+            if (d->options) cli_print("  of %s\n", d->name);
+            print_rows(d->options);
+        }
+        break;
+    default: break; /* the names of a model */
+    }
+}
 
 /* --- actions of a model ------------------------------------------------------------------------------------------- */
 
@@ -204,11 +183,6 @@ static int take_argument(void *user, const char *value)
     return cli_fail("unknown kind \"%s\"; `rill list` shows all of them", value);
 }
 
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    return cli_session_take_option(&((list *)user)->session, option, value);
-}
-
 static int print_kinds(const list *l)
 {
     int several = 0;
@@ -216,33 +190,30 @@ static int print_kinds(const list *l)
     for (size_t i = 0; i < KINDS; i++) {
         if (l->kind && strcmp(l->kind, kinds[i].name)) continue;
         cli_print("%s%s (%s):\n", several++ ? "\n" : "", kinds[i].name, kinds[i].how);
-        if (kinds[i].print) kinds[i].print(l->session.ctx);
+        print_kind(l->session.ctx, i);
     }
     return cli_flush_stdout();
 }
 
-int cli_list(int argc, char **argv)
+static int run(void *command)
 {
-    static list l; /* static because it is large; there is only one */
-    const cli_group groups[] = {{"Options", cli_naming_options}, {NULL, NULL}};
-    const cli_syntax syntax = {
-        "rill list [KIND] [--plugin FILE]\n       rill list actions -m DIR [options]",
-        "List what can be named on a command line. NAME:ARGS shows how arguments are\n"
-        "written.\n"
-        "KIND: domains, methods, heuristics, scorers, schedulers, metrics, settings,\n"
-        "likes, outputs or options; without it, all of them. Each action of a model is a\n"
-        "line \"NUMBER<TAB>NAME\", in which a tab is \\t, a newline \\n, a backslash \\\\.",
-        groups,
-        "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"
-        "  rill list heuristics --plugin mine.lua\n  rill list actions -m model | grep cat\n",
-        take_option,
-        take_argument,
-        &l,
-        NULL};
-    int helped = 0;
-    int code = cli_session_start(&l.session);
-    if (code == CLI_OK) code = cli_session_parse(&l.session, &syntax, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = is_actions(&l) ? print_actions(&l) : print_kinds(&l);
-    cli_session_end(&l.session);
-    return code;
+    list *l = command;
+    return is_actions(l) ? print_actions(l) : print_kinds(l);
 }
+
+const cli_command cli_list = {
+    .name = "list",
+    .summary = "list domains, methods, options and so on, and the actions of a model",
+    .usage = "rill list [KIND] [--plugin FILE]\n       rill list actions -m DIR [options]",
+    .about = "List what can be named on a command line. NAME:ARGS shows how arguments are\n"
+             "written.\n"
+             "KIND: domains, methods, heuristics, scorers, schedulers, metrics, settings,\n"
+             "likes, outputs or options; without it, all of them. Each action of a model is a\n"
+             "line \"NUMBER<TAB>NAME\", in which a tab is \\t, a newline \\n, a backslash \\\\.",
+    .groups = {{"Options", cli_naming_options}},
+    .epilogue = "Examples:\n  rill list\n  rill list heuristics\n  rill list domains --plugin ./rill-mine.so\n"
+                "  rill list heuristics --plugin mine.lua\n  rill list actions -m model | grep cat\n",
+    .take_argument = take_argument,
+    .size = sizeof(list),
+    .run = run,
+};

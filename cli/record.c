@@ -5,8 +5,6 @@
  *
  * Divisions: storing · parsing · rows · objects. */
 #include "record.h"
-#include "report.h"
-#include "result_json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "report.h"
 
 typedef struct cli_record {
     struct cli_record **link, *next;
@@ -90,10 +90,7 @@ static rill_status fail_record(cli_records *r, rill_request *request, const char
 {
     rill_text_reset(&r->text);
     const rill_status status = rill_text_printf(&r->text, format, what);
-    if (status < 0) return status;
-    request->text = r->text.data;
-    request->length = r->text.length;
-    return RILL_ERR_INPUT;
+    return status < 0 ? status : cli_refuse_input(request, r->text.data);
 }
 
 static rill_status take_column(cli_records *r, rill_request *request)
@@ -113,49 +110,48 @@ static rill_status take_column(cli_records *r, rill_request *request)
     return RILL_OK;
 }
 
-/* Make the context's error the message of the input. */
-static rill_status fail_option(cli_records *r, rill_request *request)
-{
-    r->has_bad_options = 1;
-    return fail_record(r, request, "options: %s", rill_error(r->ctx));
-}
-
-/* Handle one member of "options": store a setting in `source`, or append a domain option of the input to r->options. */
-static rill_status take_setting(cli_records *r, const char *name, const json_t *value, rill_option_source *source,
-                                rill_request *request)
+static rill_status read_option(rill_context *ctx, const rill_domain *domain, const char *name, const json_t *value,
+                               rill_text *input_options, rill_option_source *source)
 {
     char buffer[RILL_OPTION_MAX];
     const char *text;
     const rill_option *row;
-    rill_status status = rill_domain_request_option(r->domain, r->ctx, name, &row);
-    if (status == RILL_OK) status = rill_option_json_text(r->ctx, row, value, buffer, &text);
-    if (status == RILL_OK)
-        status = row == rill_option_find(rill_setting_table(), name)
-                     ? rill_option_source_set(source, name, text)
-                     : rill_domain_input_option(r->domain, name, text, &r->options);
-    request->input_options = r->options.data;
-    return status == RILL_ERR_OPTION ? fail_option(r, request) : status;
+    rill_status status = rill_domain_request_option(domain, ctx, name, &row);
+    if (status == RILL_OK) status = rill_option_json_text(ctx, row, value, buffer, &text);
+    if (status < 0) return status;
+    return row == rill_option_find(rill_setting_table(), name)
+               ? rill_option_source_set(source, name, text)
+               : rill_domain_input_option(domain, name, text, input_options);
+}
+
+rill_status cli_request_options(rill_context *ctx, const rill_domain *domain, const rill_search_config *run,
+                                int gives_way, const json_t *object, rill_text *input_options,
+                                rill_option_source **source, rill_search_config **out)
+{
+    const char *name;
+    json_t *value;
+    rill_status status = rill_option_source_create(source, ctx, RILL_FROM_USER);
+    json_object_foreach((json_t *)(uintptr_t)object, name, value) if (status >= 0)
+        status = read_option(ctx, domain, name, value, input_options, *source);
+    return status < 0 ? status : rill_search_config_request(out, run, ctx, *source, gives_way);
 }
 
 /* Read the member "options": search settings and domain options of this input. */
 static rill_status take_settings(cli_records *r, const json_t *settings, rill_request *request)
 {
-    const char *name;
-    json_t *value;
-    rill_option_source *source;
+    rill_option_source *source = NULL;
     rill_search_config *search_config = NULL;
-    rill_text_reset(&r->options);
     const rill_option_style style = rill_option_set_style(r->ctx, RILL_OPTION_PLAIN);
-    rill_status status = rill_option_source_create(&source, r->ctx, RILL_FROM_USER);
-    json_object_foreach((json_t *)(uintptr_t)settings, name, value) if (status == RILL_OK)
-        status = take_setting(r, name, value, source, request);
-    if (status == RILL_OK) {
-        status = rill_search_config_request(&search_config, r->run_options, r->ctx, source, 0);
-        if (status == RILL_ERR_OPTION) status = fail_option(r, request);
-    }
-    if (status == RILL_OK) {
+    rill_text_reset(&r->options);
+    rill_status status = cli_request_options(r->ctx, r->domain, r->run_options, 0, settings, &r->options, &source,
+                                             &search_config);
+    request->input_options = r->options.data;
+    if (status >= 0) {
         r->settings = search_config->setup->settings;
         request->settings = &r->settings;
+    } else if (status == RILL_ERR_OPTION) {
+        r->has_bad_options = 1;
+        status = fail_record(r, request, "options: %s", rill_error(r->ctx));
     }
     rill_search_config_free(search_config);
     rill_option_source_free(source);
@@ -302,7 +298,7 @@ rill_status cli_records_take(cli_records *r, rill_status status, rill_request *r
 static void put_cell(cli_output *out, const char *text, size_t length)
 {
     cli_output_write(out, "\t", 1);
-    cli_output_cell(out, text, length);
+    cli_output_text(out, text, length, CLI_CELL);
 }
 
 static void put_row(cli_output *out, cli_output_format line_format, const cli_extras *extras, const cli_record *record,
@@ -360,7 +356,7 @@ static int put_object(const cli_records *r, cli_output *out, const cli_extras *e
     }
     cli_output_write(out, record->line, record->length);
     if (record->length) cli_output_write(out, ", ", 2);
-    cli_output_json(out, text + (record->length > 0), strlen(text) - (record->length > 0));
+    cli_output_text(out, text + (record->length > 0), strlen(text) - (record->length > 0), CLI_JSON);
     free(text);
     return cli_output_write(out, "\n", 1);
 }
@@ -376,4 +372,61 @@ int cli_records_write(cli_records *r, cli_output *output, cli_output_format line
         broken = put_object(r, output, extras, record, result);
     free_record(record);
     return broken || output->error ? -1 : 0;
+}
+
+/* --- constraints ------------------------------------------------------------------------------------------------------- */
+
+static int has_scorer(const rill_search_config *search_config, const char *name)
+{
+    for (int32_t i = 0; i < search_config->setup->n_scorers; i++)
+        if (!strcmp(search_config->setup->scorers[i].name, name)) return 1;
+    return 0;
+}
+
+rill_status cli_constraints_add_scorers(rill_search_config *search_config)
+{
+    rill_status status = RILL_OK;
+    for (const char *const *name = rill_constraint_names(); *name && status >= 0; name++)
+        if (!has_scorer(search_config, *name)) status = rill_search_config_add_scorer(search_config, *name, "");
+    return status;
+}
+
+int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip,
+                         rill_search_config *search_config)
+{
+    if (cli_constraints_add_scorers(search_config) < 0) return cli_fail_context(ctx);
+    if (rill_constraints_create(&c->reader, ctx, search_config->setup) < 0) return cli_fail_context(ctx);
+    int code = cli_input_open(&c->input, ctx, path, RILL_FILE_STREAM);
+    for (rill_status status = RILL_OK; code == CLI_OK && skip > 0 && status != RILL_END_OF_INPUT; skip--) {
+        status = cli_input_read(&c->input, 1, &c->line, &c->length);
+        if (status < 0 && status != RILL_ERR_INPUT) code = cli_fail_context(ctx);
+    }
+    return code;
+}
+
+void cli_constraints_close(cli_constraints *c)
+{
+    if (c->reader) cli_input_close(&c->input);
+    rill_constraints_free(c->reader);
+    c->reader = NULL;
+}
+
+rill_status cli_constraints_wait(cli_constraints *c, int may_block)
+{
+    if (!c->has_line) c->status = cli_input_read(&c->input, may_block, &c->line, &c->length);
+    c->has_line = c->status != RILL_AGAIN;
+    return c->has_line ? RILL_OK : RILL_AGAIN;
+}
+
+rill_status cli_constraints_apply(cli_constraints *c, rill_context *ctx, rill_status status, rill_request *request)
+{
+    if (status != RILL_OK && status != RILL_ERR_INPUT) return status;
+    c->has_line = 0;
+    if (status < 0) return status;
+    if (c->status == RILL_END_OF_INPUT)
+        return cli_refuse_input(request, "the --constraints file has no line for this input");
+    if (c->status == RILL_ERR_INPUT) return cli_refuse_input(request, c->line);
+    if (c->status < 0) return c->status;
+    status = rill_constraints_read(c->reader, c->line, c->length, &request->scorers);
+    return status == RILL_ERR_INPUT ? cli_refuse_input(request, rill_error(ctx)) : status;
 }

@@ -5,6 +5,7 @@
 #ifndef CLI_RECORD_H
 #define CLI_RECORD_H
 
+#include "cli_input.h"
 #include "cli_output.h"
 #include "rill/search_config.h"
 
@@ -39,6 +40,15 @@ int cli_records_column(const char *text);
 /* Start according to --tsv-column=N and --jsonl[=KEY]; NULL: not set, "": set without a value. CLI_OK, or CLI_FAILED after a message. */
 int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, const char *jsonl);
 
+/* Read an object of options: settings, in a search config on top of the run's, and domain options of an input, appended to
+ * `input_options`.
+ *   gives_way: as in rill_search_config_request()
+ *   *source, *out: freed by the caller, also after an error; set to NULL before
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
+rill_status cli_request_options(rill_context *ctx, const rill_domain *domain, const rill_search_config *run,
+                                int gives_way, const json_t *object, rill_text *input_options,
+                                rill_option_source **source, rill_search_config **out);
+
 /* Extract the text of a request from its line, which was read with `status`. The text is valid until the next call. Sets the request's
  * settings and domain options from the object, and request->user for cli_records_write().
  *   RILL_OK · RILL_ERR_INPUT, the text is the message · RILL_ERR_MEMORY */
@@ -55,5 +65,33 @@ int cli_records_write(cli_records *records, cli_output *output, cli_output_forma
 
 /* Free all memory, including lines that wait for results; accepts a zeroed struct. */
 void cli_records_end(cli_records *records);
+
+/* --- constraints ------------------------------------------------------------------------------------------------------- */
+
+/* Constraints (rill/constraints.h) from a file with one line per input. */
+
+typedef struct cli_constraints {
+    cli_input input;
+    rill_constraints *reader;
+    int has_line; /* the constraint line of the next input was read into `status`, `line` and `length` */
+    rill_status status;
+    const char *line;
+    size_t length;
+} cli_constraints;
+
+/* Add the scorers that constraint lines may use to the search config. */
+rill_status cli_constraints_add_scorers(rill_search_config *search_config);
+
+/* Open the file, skip its first `skip` lines, and add the scorers. CLI_OK or CLI_FAILED after a message. */
+int cli_constraints_open(cli_constraints *c, rill_context *ctx, const char *path, int64_t skip,
+                         rill_search_config *search_config);
+void cli_constraints_close(cli_constraints *c); /* accepts a zeroed one */
+
+/* Wait until the line of the next input has been read or the file has ended. RILL_OK · RILL_AGAIN */
+rill_status cli_constraints_wait(cli_constraints *c, int may_block);
+
+/* Add the constraints of the line to a request that was read with `status`. Returns `status`, or RILL_ERR_INPUT if the constraint line
+ * is missing or malformed. */
+rill_status cli_constraints_apply(cli_constraints *c, rill_context *ctx, rill_status status, rill_request *request);
 
 #endif

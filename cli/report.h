@@ -3,12 +3,43 @@
 #define CLI_REPORT_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "cli.h"
+#include "cli_options.h"
 #include "cli_output.h"
-#include "cli_profile.h"
-#include "option_rows.h"
+#include "rill/rill.h"
+#include "rill/workers.h"
 #include "session.h"
+
+/* --- profiles ---------------------------------------------------------------------------------------------------------- */
+
+/* --profile: time, operations and bytes of each operation of the model, compared with the limits of the machine. */
+
+/* Operations of one or several runs. Operations with the same name in the same program are added up. Zero-initialise. */
+typedef struct cli_profile {
+    rill_op_profile *op; /* [n] */
+    int n;
+    size_t capacity;
+    rill_limits limits;
+} cli_profile;
+
+/* Let the engines of these workers count operations. RILL_OK · a negative status, with the error in `ctx` */
+rill_status cli_profile_begin(rill_context *ctx, rill_workers *workers);
+
+/* Add the counters of the workers to the profile. Measures the machine's limits first, unless an earlier call has. Names are borrowed
+ * from the model. RILL_OK · a negative status, with the error in `ctx` */
+rill_status cli_profile_take(cli_profile *profile, rill_context *ctx, rill_workers *workers);
+
+/* Print a table with one line per operation. In each program the most expensive operation comes first. */
+void cli_profile_print(const cli_profile *profile, FILE *to);
+
+/* The profile as an object: a new reference, or NULL when out of memory. */
+json_t *cli_profile_json(const cli_profile *profile);
+
+void cli_profile_end(cli_profile *profile);
+
+/* --- reports ----------------------------------------------------------------------------------------------------------- */
 
 /* Counts of inputs whose outputs were truncated, or fewer than requested. The output text shows neither. */
 typedef struct cli_shortfalls {
@@ -57,13 +88,36 @@ void cli_report_warn(const cli_report *report, int summary);
 /* The object of --stats: a new reference, NULL when out of memory. */
 json_t *cli_report_json(const cli_report *report);
 
-/* A JSON string from UTF-8; invalid bytes become U+FFFD. */
-json_t *cli_json_text(const char *text, size_t length);
-
 /* Write `value` and a newline. Takes the reference to `value`; NULL means out of memory. CLI_OK or CLI_FAILED after a message. */
 int cli_json_write(cli_output *output, json_t *value);
 
 /* Whether --json writes to standard output and so replaces the table. `path`: its file, or NULL. */
 int cli_json_replaces_table(const char *path);
+
+/* --- options in effect ------------------------------------------------------------------------------------------------- */
+
+/* The options that are in effect, for reports: `rill info`, --stats, traces and GET /v1/models. */
+
+/* Whether a resolved setting affects the search: it differs from its default, or belongs to a part of the search that is on. The method
+ * is always in effect. */
+int cli_option_is_in_effect(const rill_settings *settings, int has_heuristics, const rill_option *row);
+
+/* Write a value in a form that the option accepts: "true", "0.5", "1/6". Returns `out`. */
+const char *cli_option_value(const rill_settings *settings, const rill_option *row, char out[RILL_OPTION_MAX]);
+
+/* The option's name as an identifier, with "_" for "-". Returns `out`. */
+const char *cli_option_key(const rill_option *row, char out[RILL_OPTION_MAX]);
+
+/* The options in effect as {"beam_size": 5, ...}: an "options" object accepts them. `settings`: resolved. Returns a new reference. */
+json_t *cli_options_json(const rill_settings *settings, const rill_search_config *search_config);
+
+/* --- hardware ---------------------------------------------------------------------------------------------------------- */
+
+/* Name of the hardware, for the titles of tables and charts. */
+
+enum { CLI_HARDWARE_MAX = 384 };
+
+/* The device of the open model, or the processor's name, with threads and workers: "AMD EPYC 9B14, 1 thread". Returns `out`. */
+const char *cli_hardware(const cli_session *session, char out[CLI_HARDWARE_MAX]);
 
 #endif

@@ -3,41 +3,80 @@
  * Exit codes of all subcommands: 0 success; 1 wrong usage or failure; 2 finished, but some inputs failed; 130, 143 or 129 after
  * Ctrl-C, kill or a closed terminal; 141 when the reader of the output has closed it, as in `rill decode ... | head`, which prints no
  * message. */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
-#include "cli_options.h"
-#include "interrupt.h"
+#include "session.h"
 
-static const cli_command commands[] = {
-    {"decode", "decode lines with a model", cli_decode},
-    {"run", "decode as a run file in Lua describes, or run its sweep", cli_run},
-    {"score", "compute the log-probabilities of given outputs", cli_score},
-    {"trie", "make a set of allowed outputs", cli_trie},
-    {"tune", "compare configurations of a run file on a development set", cli_tune},
-    {"trace", "make an HTML page of charts from the trace of a run", cli_trace_page},
-    {"evidence", "make posteriors of n-grams from n-best lists, for --lmbr", cli_evidence},
-    {"eval", "compare decoded lines with references", cli_eval},
+/* --- rill convert ------------------------------------------------------------------------------------------------------ */
+
+/* rill convert: run a model converter. Converters are Python scripts, installed with rill or in tools/ of the sources.
+ *
+ * The command is replaced by the Python process (exec), so its output and exit code are the converter's. */
+static const char SCRIPT[] = "convert_mt.py";
+
+/* Folders of the converters relative to the folder of the command: installed, then built. */
+static const char *const PLACES[] = {"../share/rill/convert", "../tools", "../../tools"};
+
+/* Return the path of the converter's script; NULL: not found. */
+static const char *find_script(char *path, size_t size)
+{
+    char own[4096];
+    const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (length <= 0) return NULL;
+    own[length] = '\0';
+    char *slash = strrchr(own, '/');
+    if (slash) *slash = '\0';
+    for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
+        const int n = snprintf(path, size, "%s/%s/%s", own, PLACES[i], SCRIPT);
+        if (n > 0 && (size_t)n < size && access(path, R_OK) == 0) return path;
+    }
+    return NULL;
+}
+
+static int convert(int argc, char **argv)
+{
+    char path[8192], python[] = "python3";
+    if (!find_script(path, sizeof path))
+        return cli_fail("the converters are missing: expected them in share/rill/convert of the installation, or "
+                        "in tools of the build");
+    char **arguments = calloc((size_t)argc + 2, sizeof *arguments);
+    if (!arguments) return cli_fail_memory("the command");
+    arguments[0] = python;
+    arguments[1] = path;
+    for (int i = 1; i < argc; i++) arguments[i + 1] = argv[i];
+    setenv("RILL_CONVERT", "rill convert", 1); /* the name by which the converter's messages call the command */
+    execvp(python, arguments);
+    free(arguments);
+    return cli_fail("%s: %s; the converters need Python and NumPy: apt-get install python3-numpy", python,
+                    strerror(errno));
+}
+
+static const cli_command cli_convert = {
+    .name = "convert", .summary = "convert a model from another toolkit", .main = convert};
+
+/* --- commands ---------------------------------------------------------------------------------------------------------- */
+
+static const cli_command *const commands[] = {
+    &cli_decode, &cli_run,   &cli_score,   &cli_trie, &cli_tune, &cli_trace_command, &cli_evidence, &cli_eval,
 #if defined(RILL_SERVE)
-    {"serve", "answer requests over HTTP", cli_serve},
+    &cli_serve,
 #endif
-    {"bench", "run several search methods on one input and compare them", cli_bench},
-    {"check", "test a plugin", cli_check},
-    {"convert", "convert a model from another toolkit", cli_convert},
-    {"info", "describe a model", cli_info},
-    {"list", "list domains, methods, options and so on, and the actions of a model", cli_list},
-    {NULL, NULL, NULL},
+    &cli_bench,  &cli_check, &cli_convert, &cli_info, &cli_list,
 };
+enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static int print_help(void)
 {
     cli_print("rill " RILL_VERSION_STRING
               ": streaming batched beam search\n\nUsage: rill COMMAND [options]\n\nCommands:\n");
-    for (const cli_command *c = commands; c->name; c++) cli_print("  %-8s %s\n", c->name, c->summary);
+    for (size_t i = 0; i < COMMANDS; i++) cli_print("  %-8s %s\n", commands[i]->name, commands[i]->summary);
     cli_print("\n`rill COMMAND -h` shows the main options of a command, `rill COMMAND --help`\n"
               "all options; `man rill` explains all commands.\n"
               "\n"
@@ -64,17 +103,21 @@ static int print_version(void)
 
 static const cli_command *find(const char *name)
 {
-    for (const cli_command *c = commands; c->name; c++)
-        if (!strcmp(c->name, name)) return c;
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (!strcmp(commands[i]->name, name)) return commands[i];
     return NULL;
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    return command->main ? command->main(argc, argv) : cli_command_run(command, argc, argv);
 }
 
 static int unknown_command(const char *word)
 {
-    const char *names[sizeof commands / sizeof commands[0]];
-    size_t n = 0;
-    for (const cli_command *c = commands; c->name; c++) names[n++] = c->name;
-    const char *near = rill_nearest(word, names, n);
+    const char *names[COMMANDS];
+    for (size_t i = 0; i < COMMANDS; i++) names[i] = commands[i]->name;
+    const char *near = rill_nearest(word, names, COMMANDS);
     if (word[0] == '-') return cli_fail("unknown option %s before the command; `rill --help` shows the usage", word);
     if (near) return cli_fail("unknown command \"%s\"; did you mean \"%s\"?", word, near);
     return cli_fail("unknown command \"%s\": `rill --help` lists the commands", word);
@@ -88,7 +131,7 @@ static int help_about(int argc, char **argv)
     const cli_command *command = find(argv[2]);
     if (!command) return unknown_command(argv[2]);
     char *arguments[] = {argv[2], option, NULL};
-    return command->run(2, arguments);
+    return run(command, 2, arguments);
 }
 
 /* Open closed standard streams on /dev/null. Otherwise a file opened later would get the number of a standard stream, and results or
@@ -116,7 +159,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) return print_version();
     if (!strcmp(word, "help")) return help_about(argc, argv);
     const cli_command *command = find(word);
-    int code = command ? command->run(argc - 1, argv + 1) : unknown_command(word);
+    int code = command ? run(command, argc - 1, argv + 1) : unknown_command(word);
     if (code == CLI_INTERRUPTED) cli_interrupt_die();
     return code;
 }

@@ -1,28 +1,83 @@
 /* A command's context, with plugins and an open model; see session.h. */
 #include "session.h"
 
-#include "cli_workers.h"
-#include "files.h"
-
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    TAKE_STORED = 500,
-    TAKE_MODEL,
-    TAKE_THREADS,
-    TAKE_WORKERS,
-    TAKE_PLUGIN, /* TAKE_PLUGIN and the ids after it are handled in the first pass */
-    TAKE_UNSAFE,
-    TAKE_MEMORY,
-    TAKE_STEPS,
-    TAKE_SECONDS,
-    TAKE_END
-};
+#include "cli.h"
+#include "rill/device.h"
 
-#define STORED(field) .id = TAKE_STORED, .member = offsetof(cli_session, field)
+static int take_row(void *command, const cli_option *option, const char *value)
+{
+    cli_session *session = command;
+    const char *text = cli_option_is_switch(option) ? "1" : value;
+    return cli_exit_code(session->ctx, rill_option_source_set(session->command_line, option->name, text));
+}
+
+static int take_model(void *command, const cli_option *option, const char *value)
+{
+    cli_session *session = command;
+    (void)option;
+    if (!value[0]) return cli_fail("-m: the path is empty");
+    if (session->open.path && session->open.n_ensemble == CLI_MODELS_MAX)
+        return cli_fail("--model: expected at most %d models", CLI_MODELS_MAX + 1);
+    *(session->open.path ? &session->ensemble[session->open.n_ensemble++] : &session->open.path) = value;
+    return CLI_OK;
+}
+
+static int take_workers(void *command, const cli_option *option, const char *value)
+{
+    cli_session *session = command;
+    char *end;
+    const long workers = strcmp(value, "auto") ? strtol(value, &end, 10) : 0;
+    (void)option;
+    if (strcmp(value, "auto") && (end == value || *end || workers < 1 || workers > 1024))
+        return cli_fail("--workers: \"%s\" is not auto, or a whole number from 1 to 1024", value);
+    session->workers = (int)workers;
+    return CLI_OK;
+}
+
+static int take_plugin(void *command, const cli_option *option, const char *value)
+{
+    cli_session *session = command;
+    (void)option;
+    if (session->n_plugins == CLI_PLUGINS_MAX)
+        return cli_fail("--plugin: expected at most %d plugins", CLI_PLUGINS_MAX);
+    session->plugin[session->n_plugins++] = value;
+    return CLI_OK;
+}
+
+static int take_memory(void *command, const cli_option *option, const char *value)
+{
+    int64_t bytes = 0;
+    int code = cli_parse_size(option->name, value, 1 << 20, INT64_C(1) << 40, &bytes);
+    if (code == CLI_OK) ((cli_session *)command)->script.memory = (size_t)bytes;
+    return code;
+}
+
+static int take_steps(void *command, const cli_option *option, const char *value)
+{
+    int64_t steps = 0;
+    int code = cli_parse_int64("--script-steps", value, 0, INT64_MAX / 2, &steps);
+    (void)option;
+    if (code == CLI_OK) ((cli_session *)command)->script.instructions = steps > 0 ? steps : -1;
+    return code;
+}
+
+static int take_seconds(void *command, const cli_option *option, const char *value)
+{
+    char *end;
+    double seconds = rill_read_number(value, &end);
+    (void)option;
+    if (end == value || *end != '\0' || !(seconds >= 0 && seconds <= 1e9))
+        return cli_fail("--script-seconds: \"%s\" is not a number from 0 to 1e9", value);
+    ((cli_session *)command)->script.seconds = seconds > 0 ? seconds : -1;
+    return CLI_OK;
+}
+
+#define STORED(field) .member = offsetof(cli_session, field)
 #define DOMAIN_OPTION                                                                             \
     {                                                                                             \
         "domain", 0, "NAME", "domain of the model, if its config.json names none", STORED(domain) \
@@ -31,23 +86,23 @@ enum {
     {                                                                                                           \
         "domain-args", 0, "TEXT", "arguments of the domain, which defines their syntax", STORED(open.arguments) \
     }
-#define MODEL_OPTION(help)                                              \
-    {                                                                   \
-        "model", 'm', "DIR", help, .id = TAKE_MODEL, .is_repeatable = 1 \
+#define MODEL_OPTION(help)                                                \
+    {                                                                     \
+        "model", 'm', "DIR", help, .take = take_model, .is_repeatable = 1 \
     }
 /* clang-format off */
-#define PLUGIN_OPTIONS                                                                                             \
-    {"plugin", 0, "FILE", "load domains, heuristics, scorers and schedulers from a shared object, or FILE.lua",      \
-     .id = TAKE_PLUGIN, .is_repeatable = 1},                                                                                           \
-    {"unsafe-scripts", 0, "",                                                                                      \
-     "let scripts use io, os and rill.ffi, and let run files load native plugins and write files; for trusted scripts", \
-     .id = TAKE_UNSAFE},                                                                                           \
-    {"script-memory", 0, "SIZE", "maximum memory of a script, as in 64M (default 256M)", .id = TAKE_MEMORY},                \
-    {"script-steps", 0, "N", "maximum number of instructions of a script per call (default 200000000; 0: no limit)",      \
-     .id = TAKE_STEPS},                                                                                            \
-    {"script-seconds", 0, "S",                                                                                     \
-     "maximum processor seconds of a script per call (default 10, none with --script-steps 0; 0: no limit)",    \
-     .id = TAKE_SECONDS}
+#define PLUGIN_OPTIONS                                                                                                             \
+    {"plugin", 0, "FILE", "load domains, heuristics, scorers and schedulers from a shared object, or FILE.lua",                    \
+     .take = take_plugin, .is_early = 1, .is_repeatable = 1},                                                                      \
+    {"unsafe-scripts", 0, "",                                                                                                      \
+     "let scripts use io, os and rill.ffi, and let run files load native plugins and write files; for trusted scripts",            \
+     STORED(script.unsafe), .is_early = 1},                                                                                        \
+    {"script-memory", 0, "SIZE", "maximum memory of a script, as in 64M (default 256M)", .take = take_memory, .is_early = 1},      \
+    {"script-steps", 0, "N", "maximum number of instructions of a script per call (default 200000000; 0: no limit)",               \
+     .take = take_steps, .is_early = 1},                                                                                           \
+    {"script-seconds", 0, "S",                                                                                                     \
+     "maximum processor seconds of a script per call (default 10, none with --script-steps 0; 0: no limit)",                       \
+     .take = take_seconds, .is_early = 1}
 /* clang-format on */
 #define VERBOSE_OPTION                                                                                   \
     {                                                                                                    \
@@ -61,12 +116,12 @@ const cli_option cli_model_options[] = {
     DOMAIN_ARGS_OPTION,
     {"tokenized", 0, "", "inputs are tokens separated by spaces, in the model's own form", STORED(open.tokenized)},
     {"threads", 0, "T", "threads inside each operation (default 1); they decode a single input faster",
-     .id = TAKE_THREADS, .aliases = "intra-threads num-threads"},
+     STORED(open.threads), .type = CLI_INT, .min = 1, .max = 1024, .aliases = "intra-threads num-threads"},
     {"workers", 0, "W",
      "number of parallel decoders, each with its own --batch-size, --max-in-flight and --max-batch-hypotheses; "
      "results do not change (default auto: for `rill decode` and `rill run` with much input one per processor, "
      "otherwise 1; one per GPU)",
-     .id = TAKE_WORKERS, .aliases = "inter-threads jobs"},
+     .take = take_workers, .aliases = "inter-threads jobs"},
     PLUGIN_OPTIONS,
     VERBOSE_OPTION,
     {.name = NULL},
@@ -88,142 +143,32 @@ const cli_option cli_naming_options[] = {
     {.name = NULL},
 };
 
-int cli_session_owns_option(const cli_option *option)
-{
-    return (option->id >= TAKE_STORED && option->id < TAKE_END) || option->id == CLI_TAKE_ROW;
-}
-
-static int take_row(cli_session *session, const cli_option *option, const char *value)
-{
-    const char *text = cli_option_is_switch(option) ? "1" : value;
-    return rill_option_source_set(session->command_line, option->name, text) < 0 ? cli_fail_context(session->ctx)
-                                                                                 : CLI_OK;
-}
-
-static int take_model(cli_session *session, const char *value)
-{
-    if (!value[0]) return cli_fail("-m: the path is empty");
-    if (!session->open.path) {
-        session->open.path = value;
-        return CLI_OK;
-    }
-    if (session->open.n_ensemble == CLI_MODELS_MAX)
-        return cli_fail("--model: expected at most %d models", CLI_MODELS_MAX + 1);
-    session->ensemble[session->open.n_ensemble++] = value;
-    return CLI_OK;
-}
-
-static int read_workers(const char *value, int *out)
-{
-    char *end;
-    const long workers = strtol(value, &end, 10);
-    if (end == value || *end || workers < 1 || workers > 1024) return 0;
-    *out = (int)workers;
-    return 1;
-}
-
-int cli_session_take_option(cli_session *session, const cli_option *option, const char *value)
-{
-    switch (option->id) {
-    case CLI_TAKE_ROW: return take_row(session, option, value);
-    case TAKE_STORED: return cli_option_store(session, option, value);
-    case TAKE_MODEL: return take_model(session, value);
-    case TAKE_THREADS: return cli_parse_int("--threads", value, 1, 1024, &session->open.threads);
-    case TAKE_WORKERS:
-        session->workers = 0;
-        if (!strcmp(value, "auto") || read_workers(value, &session->workers)) return CLI_OK;
-        return cli_fail("--workers: \"%s\" is not auto, or a whole number from 1 to 1024", value);
-    default: return CLI_OK; /* handled in cli_session_parse() already */
-    }
-}
-
 /* --- plugins ------------------------------------------------------------------------------------------------------ */
 
-static int take_memory(cli_session *session, const char *value)
+int cli_session_parse(cli_session *session, int argc, char **argv, int *helped)
 {
-    int64_t bytes = 0;
-    int code = cli_parse_size(session->ctx, "script-memory", value, 1 << 20, INT64_C(1) << 40, &bytes);
-    if (code == CLI_OK) session->script.memory = (size_t)bytes;
-    return code;
-}
-
-static int take_steps(cli_session *session, const char *value)
-{
-    int64_t steps = 0;
-    int code = cli_parse_int64("--script-steps", value, 0, INT64_MAX / 2, &steps);
-    if (code == CLI_OK) session->script.instructions = steps > 0 ? steps : -1;
-    return code;
-}
-
-static int take_seconds(cli_session *session, const char *value)
-{
-    char *end;
-    double seconds = rill_read_number(value, &end);
-    if (end == value || *end != '\0' || !(seconds >= 0 && seconds <= 1e9))
-        return cli_fail("--script-seconds: \"%s\" is not a number from 0 to 1e9", value);
-    session->script.seconds = seconds > 0 ? seconds : -1;
-    return CLI_OK;
-}
-
-static int take_plugin(void *user, const cli_option *option, const char *value)
-{
-    cli_session *session = user;
-    switch (option->id) {
-    case TAKE_PLUGIN:
-        if (session->n_plugins == CLI_PLUGINS_MAX)
-            return cli_fail("--plugin: expected at most %d plugins", CLI_PLUGINS_MAX);
-        session->plugin[session->n_plugins++] = value;
-        return CLI_OK;
-    case TAKE_UNSAFE: session->script.unsafe = 1; return CLI_OK;
-    case TAKE_MEMORY: return take_memory(session, value);
-    case TAKE_STEPS: return take_steps(session, value);
-    case TAKE_SECONDS: return take_seconds(session, value);
-    default: return CLI_OK;
-    }
-}
-
-static int skip_argument(void *user, const char *value)
-{
-    (void)user;
-    (void)value;
-    return CLI_OK;
-}
-
-/* Refuse a domain's option that has the name of an option of the command, since it could not be set. */
-static int check_hidden_options(const cli_option *own, const cli_option *rows)
-{
-    for (; own->name; own++)
-        for (const cli_option *row = rows; row->name; row++)
-            if (cli_option_shares_name(own, row))
-                return cli_fail("domain %s: its option --%s has the name of an option of the command: rename it",
-                                row->domains, row->name);
-    return CLI_OK;
-}
-
-/* Check the options of domains against the command's other options; not every command has domain options. */
-static int check_domain_options(const cli_session *session, const cli_group *groups)
-{
-    static const cli_option help[] = {{.name = "help", .letter = 'h'}, {.name = NULL}};
-    const cli_group *end = groups;
-    while (end->title && end->options != session->rows.domains) end++;
-    const cli_option *rows = end->title ? cli_group_options(end) : NULL;
-    int code = rows ? check_hidden_options(help, rows) : CLI_OK;
-    for (const cli_group *g = groups; rows && g->title && code == CLI_OK; g++)
-        if (g != end) code = check_hidden_options(cli_group_options(g), rows);
-    return code;
-}
-
-int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, char **argv, int *helped)
-{
-    cli_syntax first = *syntax;
-    first.take_option = take_plugin;
-    first.take_argument = skip_argument; /* may be the value of an option of a plugin that is not loaded yet */
-    first.user = session;
-    int code = cli_parse(&first, argc, argv, NULL);
+    int code = cli_parse(session->command, session, &session->rows, argc, argv, NULL);
     for (int i = 0; i < session->n_plugins && code == CLI_OK; i++)
         code = cli_session_load_plugin(session, session->plugin[i]);
-    if (code == CLI_OK) code = check_domain_options(session, syntax->groups);
-    return code == CLI_OK ? cli_parse(syntax, argc, argv, helped) : code;
+    if (code == CLI_OK) code = cli_option_rows_check(session->command, &session->rows);
+    return code == CLI_OK ? cli_parse(session->command, session, &session->rows, argc, argv, helped) : code;
+}
+
+int cli_command_run(const cli_command *command, int argc, char **argv)
+{
+    int helped = 0;
+    cli_session *session = calloc(1, command->size);
+    if (!session) return cli_fail_memory("the command");
+    session->command = command;
+    session->argc = argc;
+    int code = cli_session_start(session);
+    if (code == CLI_OK && command->start) code = command->start(session);
+    if (code == CLI_OK) code = cli_session_parse(session, argc, argv, &helped);
+    if (code == CLI_OK && !helped) code = command->run(session);
+    if (command->end) command->end(session);
+    cli_session_end(session);
+    free(session);
+    return code;
 }
 
 int cli_session_is_script(const char *path)
@@ -254,10 +199,8 @@ void cli_session_add_script(cli_session *session, rill_script *script)
 
 static int fill_rows(cli_session *session)
 {
-    const int code = cli_option_rows_fill(&session->rows, session->ctx);
-    cli_option_rows_refuse(&session->rows, "check", "`rill check` checks heuristics, scorers and schedulers");
-    if (session->hidden_option) cli_option_rows_drop(&session->rows, session->hidden_option);
-    return code;
+    return cli_option_rows_fill(&session->rows, session->ctx, take_row,
+                                session->command ? session->command->hidden : NULL);
 }
 
 int cli_session_load_plugin(cli_session *session, const char *path)
@@ -367,6 +310,13 @@ const char *cli_session_domain(const cli_session *session)
     return name;
 }
 
+int cli_session_prepare(cli_session *session)
+{
+    int code = cli_session_configure(session);
+    if (code == CLI_OK) cli_session_limit_threads(session);
+    return code == CLI_OK && !cli_session_domain(session) ? CLI_FAILED : code;
+}
+
 /* Load the plugins into a worker's context. Each worker has separate Lua states. */
 static rill_status prepare_worker(void *user, int32_t index, rill_context *worker)
 {
@@ -408,6 +358,43 @@ static rill_status take_values(cli_session *session, const rill_domain *domain)
     return status;
 }
 
+/* Resolve the device `auto` once. The model is then opened on the device that was found. */
+static const char *find_device(const cli_session *session)
+{
+    const char *weights = rill_open_option(&session->open, "weights");
+    const rill_device_options options = {.struct_size = sizeof options,
+                                         .name = "auto",
+                                         .fast = rill_open_switch(&session->open, "fast"),
+                                         .int8 = weights && strcmp(weights, "int8") == 0};
+    rill_device *found = NULL;
+    if (rill_device_open(&found, session->ctx, &options) != RILL_OK) return "auto";
+    const char *name = strncmp(rill_device_name(found), "cpu", 3) == 0 ? "cpu" : "cuda";
+    rill_device_close(found);
+    return name;
+}
+
+/* Number of workers: the number on the command line, otherwise 1, or one per available processor if the input is large, workers can
+ * share the model and nothing else prevents it. 0: one worker per device other than the CPU. If the number depends on the device
+ * `auto`, the device is resolved and stored in the session. */
+static int count_workers(cli_session *session, const rill_domain *domain)
+{
+    if (session->workers) return session->workers;
+    rill_pair *device = NULL;
+    for (int32_t i = 0; i < session->open.n_values; i++)
+        if (!strcmp(session->values[i].name, "device")) device = &session->values[i];
+    const int is_auto = device && strcmp(device->value, "auto") == 0;
+    if (device && session->n_scripts && strchr(device->value, ','))
+        cli_message(
+            "device: a script's functions use one worker and the first device: with --workers N each worker loads "
+            "the script");
+    if (device && !is_auto && strcmp(device->value, "cpu") != 0) return session->n_scripts ? 1 : 0;
+    /* Use one worker if --threads was given, or if scripts are loaded: a script may count, print or store what it sees. */
+    if (!session->is_large_input || session->has_threads_option || session->n_scripts) return 1;
+    if (!domain || !rill_domain_has_runners(domain)) return 1;
+    if (is_auto) device->value = find_device(session);
+    return is_auto && strcmp(device->value, "cuda") == 0 ? 0 : rill_processors();
+}
+
 int cli_session_open(cli_session *session)
 {
     const char *name = cli_session_domain(session);
@@ -417,7 +404,7 @@ int cli_session_open(cli_session *session)
     session->open.ensemble = session->ensemble;
     if (take_values(session, domain) < 0) return cli_fail_context(session->ctx);
     const rill_workers_options workers_options = {.struct_size = sizeof workers_options,
-                                                  .workers = cli_workers_count(session, domain),
+                                                  .workers = count_workers(session, domain),
                                                   .shared = &session->builtin_mark,
                                                   .prepare = prepare_worker,
                                                   .user = session};
@@ -447,4 +434,75 @@ void cli_session_end(cli_session *session)
     session->worker_pool = NULL;
     session->model = NULL;
     session->ctx = NULL;
+}
+
+/* --- workers ----------------------------------------------------------------------------------------------------------- */
+
+/* Name of a heuristic, scorer, scheduler or option function that only the script in the session's context has; NULL: none. */
+static const char *script_only_name(cli_session *session, const rill_engine_setup *setup)
+{
+    const rill_context *own = session->ctx, *worker_ctx = rill_workers_context(session->worker_pool, 0);
+    for (int32_t i = 0; i < setup->n_heuristics; i++) {
+        const char *name = setup->heuristics[i].name;
+        if (rill_find_heuristic(own, name) && !rill_find_heuristic(worker_ctx, name)) return name;
+    }
+    for (int32_t i = 0; i < setup->n_scorers; i++) {
+        const char *name = setup->scorers[i].name;
+        if (rill_find_scorer(own, name) && !rill_find_scorer(worker_ctx, name)) return name;
+    }
+    const char *scheduler = setup->scheduler ? setup->scheduler->name : NULL;
+    if (scheduler && rill_find_scheduler(own, scheduler) && !rill_find_scheduler(worker_ctx, scheduler))
+        return scheduler;
+    return setup->budget ? "budget" : setup->cube_key ? "cube_key" : NULL;
+}
+
+typedef struct worker_setup {
+    rill_search_config *
+        search_config; /* search config with functions of the worker's own copy of the script; NULL: the run has no script */
+    rill_engine_setup setup;
+} worker_setup;
+
+static rill_status fill_worker_setup(cli_session *session, const rill_search_config *search_config,
+                                     const rill_engine_setup *setup, int32_t worker, worker_setup *worker_setup_out)
+{
+    rill_context *ctx = rill_workers_context(session->worker_pool, worker);
+    rill_status status = rill_search_config_worker_copy(search_config, ctx, worker, &worker_setup_out->search_config);
+    if (status < 0) return rill_fail(session->ctx, status, "%s", rill_error(ctx));
+    worker_setup_out->setup = *setup;
+    if (!worker_setup_out->search_config) return RILL_OK;
+    const rill_engine_setup *config_setup = worker_setup_out->search_config->setup;
+    worker_setup_out->setup.heuristics = config_setup->heuristics;
+    worker_setup_out->setup.n_heuristics = config_setup->n_heuristics;
+    worker_setup_out->setup.scorers = config_setup->scorers;
+    worker_setup_out->setup.n_scorers = config_setup->n_scorers;
+    worker_setup_out->setup.scheduler = config_setup->scheduler;
+    worker_setup_out->setup.budget = config_setup->budget;
+    worker_setup_out->setup.budget_user = config_setup->budget_user;
+    worker_setup_out->setup.cube_key = config_setup->cube_key;
+    worker_setup_out->setup.cube_key_user = config_setup->cube_key_user;
+    return RILL_OK;
+}
+
+rill_status cli_workers_begin(cli_session *session, const rill_search_config *search_config,
+                              const rill_engine_setup *setup)
+{
+    const int32_t n = rill_workers_count(session->worker_pool);
+    const rill_engine_setup **setups = calloc((size_t)n, sizeof *setups);
+    worker_setup *own = calloc((size_t)n, sizeof *own);
+    rill_status status = setups && own ? RILL_OK : rill_fail_memory(session->ctx, sizeof *own, "workers");
+    for (int32_t w = 0; status == RILL_OK && w < n; w++) {
+        if (n > 1 && search_config) status = fill_worker_setup(session, search_config, setup, w, &own[w]);
+        setups[w] = own[w].search_config ? &own[w].setup : setup;
+    }
+    const char *name = status == RILL_OK && n > 1 && search_config && !own[0].search_config
+                           ? script_only_name(session, setup)
+                           : NULL;
+    if (name)
+        status = rill_fail(session->ctx, RILL_ERR_OPTION,
+                           "%s is a function of the script, which runs on one thread: set --workers 1", name);
+    if (status == RILL_OK) status = rill_workers_begin(session->worker_pool, setups);
+    for (int32_t w = 0; own && w < n; w++) rill_search_config_free(own[w].search_config);
+    free(own);
+    free(setups);
+    return status;
 }

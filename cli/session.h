@@ -4,14 +4,16 @@
 
 #include "cli.h"
 #include "cli_options.h"
-#include "option_rows.h"
 #include "rill/script.h"
+#include "rill/script_config.h"
 #include "rill/workers.h"
 
 enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16, CLI_SCRIPTS_MAX = 64 };
 
-/* Options for model and search. Strings point into argv. */
+/* Options for model and search: the beginning of every command's struct. Strings point into argv. */
 typedef struct cli_session {
+    const cli_command *command; /* set before cli_session_start(); NULL: no command */
+    int argc;
     rill_context *ctx;
     rill_workers *worker_pool;        /* one or more workers, which share the model */
     rill_model *model;                /* owned by the workers */
@@ -19,9 +21,7 @@ typedef struct cli_session {
     rill_option_source *command_line; /* search and model options of the command line */
     rill_option_source *run_file;     /* the options of the run file, which owns them; NULL: no run file */
     cli_option_rows rows;             /* command-line options that set search and model options */
-    const char
-        *hidden_option; /* a setting without a row, since another option replaces it; set before cli_session_start() */
-    rill_pair *values;  /* [n_values] options for the domain of the open model */
+    rill_pair *values;                /* [n_values] options for the domain of the open model */
     int32_t n_values;
     int row_options_only;   /* pass only options that the domain declares, and none from the model's directory */
     const char *domain;     /* name from --domain or the run file; NULL: config.json names the domain */
@@ -49,13 +49,13 @@ extern const cli_option cli_model_options[];
 extern const cli_option cli_domain_options[];
 /* Options that register names: plugins, and a model or a domain to open. */
 extern const cli_option cli_naming_options[];
-int cli_session_owns_option(const cli_option *option);
-int cli_session_take_option(cli_session *session, const cli_option *option, const char *value);
 
+/* Run a command: allocate its struct, start the session, parse the command line, run, and free everything. Returns its exit code. */
+int cli_command_run(const cli_command *command, int argc, char **argv);
 /* Create the context. CLI_OK or CLI_FAILED after a message. */
 int cli_session_start(cli_session *session);
 /* Parse the command line in two passes. The first pass loads plugins, so that the options that they register are known in the second. */
-int cli_session_parse(cli_session *session, const cli_syntax *syntax, int argc, char **argv, int *helped);
+int cli_session_parse(cli_session *session, int argc, char **argv, int *helped);
 /* Whether a plugin is a Lua script, by its name. Scripts run in a sandbox. */
 int cli_session_is_script(const char *path);
 /* Load a shared object, or a script if the name ends in ".lua", into a context. *script: the script, or NULL. */
@@ -69,6 +69,8 @@ int cli_session_configure(cli_session *session);
 /* Limit threads to the number of processors: threads of an operation wait for each other, which is slow when they share a processor.
  * Not for `rill check`, which compares numbers of threads. */
 void cli_session_limit_threads(cli_session *session);
+/* All three for a run: cli_session_configure(), cli_session_limit_threads(), and the domain is known. */
+int cli_session_prepare(cli_session *session);
 /* The name of the domain from the option, or else from config.json. NULL after a message if neither is set. */
 const char *cli_session_domain(const cli_session *session);
 /* Open the model for the chosen number of workers. */
@@ -78,5 +80,78 @@ enum { CLI_PARALLELISM_MAX = 48 };
 const char *cli_session_parallelism(const cli_session *session, char out[CLI_PARALLELISM_MAX]);
 /* Free everything; accepts a zeroed session. */
 void cli_session_end(cli_session *session);
+
+/* --- workers ----------------------------------------------------------------------------------------------------------- */
+
+/* Create the engines of the workers.
+ *
+ * A Lua state belongs to one thread, so each worker's context loads the scripts of the command line again, and the run file too. The
+ * run file may set functions as search options, so each worker's engine is made from its own copy. */
+
+/* Call rill_workers_begin() with the setup of the search config; NULL: the setup has no functions of a script. The caller may have changed its settings, but not its
+ * heuristics, scorers, scheduler or budget function. RILL_OK · a negative status, with the error in the session's context */
+rill_status cli_workers_begin(cli_session *session, const rill_search_config *search_config,
+                              const rill_engine_setup *setup);
+
+/* --- run files --------------------------------------------------------------------------------------------------------- */
+
+/* Run files: runs described in Lua. `rill decode` and `rill bench` take them with --config FILE.lua, `rill run` and `rill tune` as an
+ * argument.
+ *
+ * A run file's search options rank between the command line and the model's defaults. Command-line options override them one by one,
+ * and an option for heuristics or scorers replaces the whole list of heuristics or scorers. The run file must be valid alone. Options
+ * in it that do not fit the method on the command line are ignored with a warning, so that `rill run run.lua --method greedy` works for
+ * comparisons. All other values are defaults of options.
+ *
+ * A run file may come from someone else. It may name files to read. Native plugins and files to write need the user's permission. */
+
+typedef struct cli_runfile {
+    const char *path; /* NULL: no run file */
+    rill_script *script;
+    rill_script_config *config;  /* NULL: not loaded */
+    rill_option_source *options; /* search options of the run file */
+    uint32_t plugins_to_load;    /* bit set of its plugins to load; the command line has loaded the others */
+    int is_sweep;                /* points of the sweep come from the session's script, so the workers do not load it */
+    cli_session *session;
+} cli_runfile;
+
+/* Run the script, load its plugins, and set the options and files of the session that the command line leaves open. Native plugins
+ * need the user's permission. Call it after parsing options and before cli_session_configure(). Does nothing without a path. CLI_OK or
+ * CLI_FAILED after a message. */
+int cli_runfile_load(cli_runfile *file, cli_session *session);
+
+/* Set *path to the output file that the run file names at `key`, unless an option has set it. A file other than standard output needs
+ * the user's permission; the message names `option`, which gives it. CLI_OK or CLI_FAILED after a message. */
+int cli_runfile_output_path(const cli_runfile *file, const char *key, const char *option, const char *script_path,
+                            const char **path);
+
+/* Set *tsv and *jsonl from the run file (cli_records_start()), unless an option has set either. CLI_OK or CLI_FAILED after a message,
+ * which names the key. */
+int cli_runfile_input_format(const cli_runfile *file, const char **tsv, const char **jsonl);
+
+/* Refuse a run file with constraints, rows or JSON objects, for commands that decode plain lines only: they would measure a different
+ * search. CLI_OK or CLI_FAILED after a message; CLI_OK without a run file. */
+int cli_runfile_check_plain(const cli_runfile *file);
+
+/* Check that the run file is valid with the model's defaults and without the command line. CLI_OK or CLI_FAILED after a message. */
+int cli_runfile_check(const cli_runfile *file, const cli_session *session);
+
+/* Warn about options of the run file that the command line, or the `method` of `rill bench` (else NULL), excludes. Printed even with
+ * --quiet, because the search differs from the described one. */
+void cli_runfile_warn_ignored(const cli_runfile *file, const rill_search_config *search_config, const char *method);
+
+/* Convert a configuration to search and model options. *out: freed by the caller, also after an error.
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
+rill_status cli_options_from_config(rill_option_source **out, rill_script *script, rill_context *ctx,
+                                    const rill_script_config *config);
+
+/* Free memory; accepts a zeroed struct. Call it before cli_session_end(). */
+void cli_runfile_end(cli_runfile *file);
+
+/* The value of an option, or else of the run file; NULL when neither is set. */
+static inline const char *cli_value_or(const char *option_value, const char *script_value)
+{
+    return option_value ? option_value : script_value;
+}
 
 #endif

@@ -129,14 +129,12 @@ static rill_status find_parts(cli_split *s)
     const rill_request *r = &s->request;
     const int always = s->always_splits;
     if (!s->cuts && r->length < 100) return RILL_OK;
-    rill_status status = rill_model_split(s->model, s->ctx, always, r->text, r->length, s->part, s->part_capacity,
-                                          &s->n, &s->prefix_length);
-    if (status < 0 || s->n <= s->part_capacity) return status;
-    rill_part *more = realloc(s->part, (size_t)s->n * sizeof *more);
-    if (!more) return rill_fail_memory(s->ctx, (size_t)s->n * sizeof *more, "an input's sentences");
-    s->part = more;
-    s->part_capacity = s->n;
-    return rill_model_split(s->model, s->ctx, always, r->text, r->length, s->part, s->part_capacity, &s->n,
+    rill_status status = rill_model_split(s->model, s->ctx, always, r->text, r->length, s->part,
+                                          (int32_t)s->part_capacity, &s->n, &s->prefix_length);
+    if (status < 0 || (size_t)s->n <= s->part_capacity) return status;
+    if (!cli_grow(&s->part, &s->part_capacity, (size_t)s->n, sizeof *s->part))
+        return rill_fail_memory(s->ctx, (size_t)s->n * sizeof *s->part, "an input's sentences");
+    return rill_model_split(s->model, s->ctx, always, r->text, r->length, s->part, (int32_t)s->part_capacity, &s->n,
                             &s->prefix_length);
 }
 

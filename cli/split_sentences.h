@@ -36,7 +36,8 @@ typedef struct cli_split {
     cli_split_line *pending, *line;
     rill_request request; /* request of the current line */
     rill_part *part;      /* [n] parts of the line; part_index is the next one */
-    int32_t n, part_index, part_capacity;
+    int32_t n, part_index;
+    size_t part_capacity;
     size_t prefix_length;
     rill_text text;
 } cli_split;

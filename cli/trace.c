@@ -10,17 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hardware.h"
-#include "options_json.h"
 #include "report.h"
 
 /* --- timesteps ---------------------------------------------------------------------------------------------------- */
 
+/* Write a list of n numbers: the first at `offset`, each `stride` bytes after the one before. */
+static void put_list(cli_output *out, const void *data, size_t offset, size_t stride, int32_t n)
+{
+    cli_output_write(out, "[", 1);
+    for (int32_t i = 0; i < n; i++) {
+        int32_t value;
+        memcpy(&value, (const char *)data + offset + (size_t)i * stride, sizeof value);
+        cli_output_printf(out, i ? ",%" PRId32 : "%" PRId32, value);
+    }
+    cli_output_write(out, "]", 1);
+}
+
 static void put_ints(cli_output *out, const char *name, const int32_t *values, int32_t n)
 {
-    cli_output_printf(out, ",\"%s\":[", name);
-    for (int32_t i = 0; i < n; i++) cli_output_printf(out, i ? ",%" PRId32 : "%" PRId32, values[i]);
-    cli_output_write(out, "]", 1);
+    cli_output_printf(out, ",\"%s\":", name);
+    put_list(out, values, 0, sizeof *values, n);
 }
 
 static void put_seconds(cli_output *out, const rill_seconds *s)
@@ -36,26 +45,20 @@ static void put_dropped(cli_output *out, const rill_trace_event *e)
 {
     cli_output_printf(out, ",\"dropped\":[");
     for (int32_t link = 0; link < e->links; link++) {
-        cli_output_printf(out, link ? ",[" : "[");
-        for (int32_t i = 0; i < e->n; i++)
-            cli_output_printf(out, i ? ",%" PRId32 : "%" PRId32, e->dropped[link * e->n + i]);
-        cli_output_write(out, "]", 1);
+        cli_output_printf(out, link ? "," : "");
+        put_list(out, e->dropped, (size_t)(link * e->n) * sizeof *e->dropped, sizeof *e->dropped, e->n);
     }
     cli_output_write(out, "]", 1);
 }
 
-static void write_column(cli_output *out, const char *name, const rill_trace_event *e, size_t offset)
+static void put_column(cli_output *out, const char *name, const rill_trace_event *e, size_t offset)
 {
-    cli_output_printf(out, "%s\"%s\":[", offset > 0 ? "," : "", name);
-    for (int32_t i = 0; i < e->n_hypotheses; i++) {
-        int32_t value;
-        memcpy(&value, (const char *)&e->hypotheses[i] + offset, sizeof value);
-        cli_output_printf(out, i ? ",%" PRId32 : "%" PRId32, value);
-    }
-    cli_output_write(out, "]", 1);
+    cli_output_printf(out, "\"%s\":", name);
+    put_list(out, e->hypotheses, offset, sizeof *e->hypotheses, e->n_hypotheses);
+    cli_output_write(out, ",", 1);
 }
 
-#define COLUMN(name) write_column(out, #name, e, offsetof(rill_trace_hypothesis, name))
+#define COLUMN(name) put_column(out, #name, e, offsetof(rill_trace_hypothesis, name))
 
 static void put_hypotheses(cli_trace *t, const rill_trace_event *e)
 {
@@ -67,7 +70,7 @@ static void put_hypotheses(cli_trace *t, const rill_trace_event *e)
     COLUMN(rank);
     COLUMN(action);
     COLUMN(fate);
-    cli_output_printf(out, ",\"score\":[");
+    cli_output_printf(out, "\"score\":[");
     for (int32_t i = 0; i < e->n_hypotheses; i++) {
         const rill_trace_hypothesis *h = &e->hypotheses[i];
         cli_output_printf(out, i ? ",%.6g" : "%.6g", h->path_score);
@@ -132,43 +135,29 @@ static int put_object(cli_trace *t, json_t *object)
     json_decref(object);
     if (!text) return cli_fail_memory("the trace");
     pthread_mutex_lock(&t->lock);
-    cli_output_json(&t->out, text, strlen(text));
+    cli_output_text(&t->out, text, strlen(text), CLI_JSON);
     cli_output_write(&t->out, "\n", 1);
     pthread_mutex_unlock(&t->lock);
     free(text);
     return CLI_OK;
 }
 
-static json_t *make_event(const char *name)
-{
-    json_t *object = json_object();
-    json_object_set_new(object, "event", json_string(name));
-    return object;
-}
-
 void cli_trace_input(cli_trace *t, int64_t id, const char *text, size_t length)
 {
-    if (!t->has_trees) return;
-    json_t *object = make_event("input");
-    json_object_set_new(object, "item", json_integer(id));
-    json_object_set_new(object, "text", cli_json_text(text, length));
-    put_object(t, object);
+    if (t->has_trees)
+        put_object(t, json_pack("{s:s, s:I, s:o}", "event", "input", "item", (json_int_t)id, "text",
+                                cli_json_text(text, length)));
 }
 
 void cli_trace_result(cli_trace *t, const rill_result *result)
 {
     if (!t->has_trees) return;
-    json_t *object = make_event("result"), *actions = json_array();
-    json_object_set_new(object, "item", json_integer(result->id));
-    if (result->status < 0)
-        json_object_set_new(object, "message", cli_json_text(result->message, strlen(result->message)));
-    if (result->n_outputs > 0) {
-        const rill_output *best = rill_result_output(result, 0);
-        json_object_set_new(object, "output", cli_json_text(best->text, best->text_bytes));
-        for (int32_t i = 0; i < best->n_ids; i++) json_array_append_new(actions, json_integer(best->ids[i]));
-    }
-    json_object_set_new(object, "actions", actions);
-    put_object(t, object);
+    const rill_output *best = result->n_outputs > 0 ? rill_result_output(result, 0) : NULL;
+    json_t *actions = json_array();
+    for (int32_t i = 0; best && i < best->n_ids; i++) json_array_append_new(actions, json_integer(best->ids[i]));
+    put_object(t, json_pack("{s:s, s:I, s:o*, s:o*, s:o}", "event", "result", "item", (json_int_t)result->id, "message",
+                            result->status < 0 ? cli_json_text(result->message, strlen(result->message)) : NULL,
+                            "output", best ? cli_json_text(best->text, best->text_bytes) : NULL, "actions", actions));
 }
 
 /* --- beginning and end -------------------------------------------------------------------------------------------- */
@@ -185,27 +174,22 @@ int cli_trace_begin(cli_trace *t, const cli_session *session, const rill_search_
                     const rill_settings *settings, int64_t first)
 {
     char hardware[CLI_HARDWARE_MAX];
-    const rill_domain_info *info = rill_model_info(session->model);
-    json_t *object = make_event("run");
+    const char *path = session->open.path;
     t->model = session->model;
-    t->actions = info->actions;
+    t->actions = rill_model_info(session->model)->actions;
     if (t->has_trees && !(t->seen = calloc((size_t)t->actions + 1, 1))) return cli_fail_memory("the trace");
-    json_object_set_new(object, "version", json_string(RILL_VERSION_STRING));
-    json_object_set_new(object, "domain", json_string(rill_model_domain(session->model)->name));
-    if (session->open.path)
-        json_object_set_new(object, "model", cli_json_text(session->open.path, strlen(session->open.path)));
-    json_object_set_new(object, "hardware", json_string(cli_hardware(session, hardware)));
-    json_object_set_new(object, "first", json_integer(first));
-    json_object_set_new(object, "trees", json_boolean(t->has_trees));
-    json_object_set_new(object, "options", cli_options_json(settings, search_config));
-    return put_object(t, object);
+    return put_object(t, json_pack("{s:s, s:s, s:o*, s:o*, s:o*, s:I, s:b, s:o}", "event", "run", "version",
+                                   RILL_VERSION_STRING, "domain", json_string(rill_model_domain(session->model)->name),
+                                   "model", path ? cli_json_text(path, strlen(path)) : NULL, "hardware",
+                                   json_string(cli_hardware(session, hardware)), "first", (json_int_t)first, "trees",
+                                   t->has_trees, "options", cli_options_json(settings, search_config)));
 }
 
 /* Write the names of the actions that occurred, if the domain has names. */
 static void put_names(cli_trace *t)
 {
     rill_text name = {.ctx = t->ctx};
-    json_t *object = make_event("actions"), *names = json_object();
+    json_t *names = json_object();
     for (int32_t action = 0; action < t->actions; action++) {
         char key[16];
         if (!t->seen[action]) continue;
@@ -215,8 +199,7 @@ static void put_names(cli_trace *t)
             json_object_set_new(names, key, cli_json_text(name.data ? name.data : "", name.length));
     }
     rill_text_clear(&name);
-    json_object_set_new(object, "names", names);
-    put_object(t, object);
+    put_object(t, json_pack("{s:s, s:o}", "event", "actions", "names", names));
 }
 
 int cli_trace_close(cli_trace *t)

@@ -1,6 +1,6 @@
 /* Loading and decoding test sets, and evaluating points with them; see trial.h.
  *
- * Divisions: files · decoding · progress · evaluation. */
+ * Divisions: files · decoding · evaluation. */
 #include "trial.h"
 
 #include <inttypes.h>
@@ -10,10 +10,8 @@
 #include <unistd.h>
 
 #include "cli_input.h"
-#include "cli_workers.h"
-#include "interrupt.h"
 #include "report.h"
-#include "runfile.h"
+#include "session.h"
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -28,6 +26,14 @@ int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_file
     if (code == CLI_OK && files->references) code = cli_lines_load(&set->references, ctx, files->references);
     set->has_references = files->references || files->tsv;
     return code == CLI_OK ? cli_exit_code(ctx, cli_testset_check(set, ctx)) : code;
+}
+
+int cli_testset_open(cli_testset *set, cli_session *session)
+{
+    if (cli_session_open(session) != CLI_OK) return CLI_FAILED;
+    const rill_domain *domain = rill_find_domain(session->ctx, cli_session_domain(session));
+    return cli_exit_code(session->ctx,
+                         cli_testset_open_metric(set, session->ctx, domain, session->open.tokenized, cli_message));
 }
 
 int cli_metric_take(const char *name, const cli_metric_kind **kind)
@@ -74,16 +80,25 @@ static rill_status judge_result(void *user, const rill_result *result)
     return cli_testset_add_result(j->set, result, j->counts);
 }
 
+/* Decode the set. `setup` is the search config's, except for its settings and its trace. */
 static rill_status decode_set(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                               const rill_engine_setup *setup, rill_write_fn write, void *user, cli_trial *out)
 {
+    rill_workers *workers = session->worker_pool;
     memory_input input = {&set->inputs, 0};
-    cli_workers_run run = {
-        .read = read_line, .read_user = &input, .write = write, .write_user = user, .profile = out->profile};
-    rill_status status = cli_workers_decode(session, search_config, setup, &run);
-    out->settings = run.settings;
-    out->stats = run.stats;
-    out->seconds = run.seconds;
+    rill_status status = cli_workers_begin(session, search_config, setup);
+    if (status == RILL_OK && out->profile) status = cli_profile_begin(session->ctx, workers);
+    if (status < 0) return status;
+    out->settings = *rill_workers_settings(workers);
+    const double start = cli_now();
+    cli_interrupt_set_workers(workers);
+    status = rill_workers_run(workers, read_line, &input, write, user);
+    cli_interrupt_set_workers(NULL);
+    out->seconds = cli_now() - start;
+    out->stats.struct_size = sizeof out->stats;
+    rill_workers_stats(workers, &out->stats);
+    if (status == RILL_OK && out->profile) status = cli_profile_take(out->profile, session->ctx, workers);
+    rill_workers_finish(workers);
     return status;
 }
 
@@ -122,51 +137,39 @@ rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_se
 int cli_trials_have_certified(const cli_trials *t)
 {
     static const char *const names[] = {"certify", "exact"};
+    const rill_script_config *config = t->runfile->config;
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         const char *value = rill_option_source_get(t->session->command_line, names[n]);
-        for (int32_t i = 0; i < t->config->n_settings && !value; i++)
-            if (strcmp(t->config->settings[i].name, names[n]) == 0) value = t->config->settings[i].value;
+        for (int32_t i = 0; i < config->n_settings && !value; i++)
+            if (strcmp(config->settings[i].name, names[n]) == 0) value = config->settings[i].value;
         if (value && strcmp(value, "1") == 0) return 1;
     }
     return 0;
 }
 
-/* --- progress ----------------------------------------------------------------------------------------------------- */
-
-static void show_point(const cli_trials *t, const cli_point *point)
-{
-    char label[256];
-    if (!t->shows_progress || !isatty(STDERR_FILENO)) return;
-    cli_point_label(point, label, sizeof label);
-    fprintf(stderr, "\rtrial %zu", t->points.n);
-    if (t->total) fprintf(stderr, " of %" PRId64, t->total);
-    fputs(": ", stderr);
-    cli_terminal_write(stderr, label, strlen(label));
-    fputs("\033[K", stderr);
-    fflush(stderr);
-}
-
-void cli_trials_erase(void *unused)
-{
-    (void)unused;
-    if (!isatty(STDERR_FILENO)) return;
-    fputs("\r\033[K", stderr);
-    fflush(stderr);
-}
-
 /* --- evaluation --------------------------------------------------------------------------------------------------- */
 
-int cli_trials_check_name(const char *path, const rill_option_source *command_line, const char *name)
+/* Refuse a parameter that the command line sets too. */
+static int check_name(const cli_trials *t, const char *name)
 {
+    const rill_option_source *command_line = t->session->command_line;
     const rill_script_parameter *p = rill_script_parameter_table();
     while (p->name && strcmp(p->name, name)) p++;
     if (p->heuristic && rill_option_source_has_chain(command_line, RILL_CHAIN_HEURISTICS))
         return cli_fail("%s sets %s, but heuristics given as options replace all heuristics: leave one of the two "
                         "out",
-                        path, name);
+                        t->runfile->path, name);
     if (rill_option_source_get(command_line, p->setting ? p->setting : name))
-        return cli_fail("%s sets %s, which an option sets too: leave one of the two out", path, name);
+        return cli_fail("%s sets %s, which an option sets too: leave one of the two out", t->runfile->path, name);
     return CLI_OK;
+}
+
+int cli_trials_check_grid(const cli_trials *t)
+{
+    const rill_script_config *config = t->runfile->config;
+    int code = CLI_OK;
+    for (int32_t i = 0; i < config->n_sweep && code == CLI_OK; i++) code = check_name(t, config->sweep[i].name);
+    return code;
 }
 
 static int differ(const char *a, const char *b)
@@ -223,7 +226,7 @@ static int fail_point(const cli_trials *t, const cli_point *point)
 {
     char label[256];
     cli_point_label(point, label, sizeof label);
-    return cli_fail("%s: %s: %s", t->path, label, rill_error(t->session->ctx));
+    return cli_fail("%s: %s: %s", t->runfile->path, label, rill_error(t->session->ctx));
 }
 
 /* Create the search config of a point. A point that is invalid alone, or whose options the command line overrides, is refused: its row
@@ -234,12 +237,12 @@ static int make_search(cli_trials *t, const rill_script_config *config, cli_poin
     rill_context *ctx = t->session->ctx;
     const rill_option_source *model = t->session->folder.search, *defaults[] = {NULL, model};
     char why[600];
-    const char *key = changed_key(config, t->config);
+    const char *key = changed_key(config, t->runfile->config);
     if (key) {
         snprintf(why, sizeof why, "%s cannot differ between configurations, which share the model and files", key);
         return refuse(point, why);
     }
-    rill_status status = cli_options_from_config(source, t->script, ctx, config);
+    rill_status status = cli_options_from_config(source, t->runfile->script, ctx, config);
     defaults[0] = *source;
     if (status < 0) return cli_fail_context(ctx);
     status = rill_search_config_make(search_config, ctx, *source, &model, 1);
@@ -272,19 +275,27 @@ static int is_first_run(const cli_trials *t)
     return 1;
 }
 
+static void show_point(const cli_trials *t, const cli_point *point)
+{
+    char label[256], total[32] = "";
+    cli_point_label(point, label, sizeof label);
+    if (t->total) snprintf(total, sizeof total, " of %" PRId64, t->total);
+    if (t->shows_progress) cli_status_line("trial %zu%s: %s", t->points.n, total, label);
+}
+
 static int decode_point(cli_trials *t, const rill_script_config *config, cli_point *point,
                         const rill_search_config *search_config)
 {
     rill_status status = RILL_OK;
     show_point(t, point);
-    if (is_first_run(t)) status = cli_trial_time(t->session, t->set, search_config, &point->trial);
-    if (status == RILL_OK) status = cli_trial_judge(t->session, t->set, search_config, NULL, &point->trial);
-    if (t->shows_progress) cli_trials_erase(NULL);
+    if (is_first_run(t)) status = cli_trial_time(t->session, &t->set, search_config, &point->trial);
+    if (status == RILL_OK) status = cli_trial_judge(t->session, &t->set, search_config, NULL, &point->trial);
+    if (t->shows_progress) cli_status_erase(NULL);
     if (cli_interrupted()) {
-        cli_message("%s: interrupted%s", t->path, is_first_run(t) ? "" : ": earlier trials are kept");
+        cli_message("%s: interrupted%s", t->runfile->path, is_first_run(t) ? "" : ": earlier trials are kept");
         return CLI_INTERRUPTED;
     }
-    if (status < 0) rill_script_config_locate_error(t->script, config);
+    if (status < 0) rill_script_config_locate_error(t->runfile->script, config);
     if (status == RILL_ERR_OPTION) return refuse(point, rill_error(t->session->ctx));
     if (status < 0) return fail_point(t, point);
     point->report = point_report(t, point, search_config);
@@ -297,12 +308,17 @@ int cli_trials_try(cli_trials *t, const rill_script_config *config)
     rill_search_config *search_config = NULL;
     cli_point *point = cli_points_add(&t->points, config->point, (size_t)config->n_point);
     int code = point ? CLI_OK : cli_fail_memory("a configuration");
-    for (int i = 0; code == CLI_OK && i < point->n; i++)
-        code = cli_trials_check_name(t->path, t->session->command_line, point->name[i]);
+    for (int i = 0; code == CLI_OK && i < point->n; i++) code = check_name(t, point->name[i]);
     if (code == CLI_OK) code = make_search(t, config, point, &source, &search_config);
     if (code == CLI_OK && !point->refusal) code = decode_point(t, config, point, search_config);
     if (code != CLI_OK && point) cli_points_remove_last(&t->points); /* remove the unfinished point */
     rill_search_config_free(search_config);
     rill_option_source_free(source);
     return code;
+}
+
+void cli_trials_free(cli_trials *t)
+{
+    cli_points_free(&t->points);
+    cli_testset_free(&t->set);
 }

@@ -6,10 +6,11 @@
 #define CLI_TRIAL_H
 
 #include "cli.h"
-#include "cli_profile.h"
-#include "option_rows.h"
-#include "points.h"
+#include "cli_options.h"
+#include "cli_output.h"
+#include "report.h"
 #include "session.h"
+#include "testset.h"
 
 /* Paths of the files of a test set; NULL: not set. `tsv` has two columns, inputs and references; `input` overrides the first. */
 typedef struct cli_testset_files {
@@ -24,6 +25,8 @@ typedef struct cli_testset_files {
 
 /* Load the files. `input` or `tsv` must be set. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files);
+/* Open the session's model, and the metric for the references of the loaded set. CLI_OK or CLI_FAILED after a message. */
+int cli_testset_open(cli_testset *set, cli_session *session);
 
 /* Find a metric by name, for an option. CLI_OK or CLI_FAILED after a message that lists all metrics. */
 int cli_metric_take(const char *name, const cli_metric_kind **kind);
@@ -40,28 +43,30 @@ rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_se
 
 /* Evaluation of a series of configurations. */
 typedef struct cli_trials {
+    cli_session *session;       /* its command-line options override every point */
+    const cli_runfile *runfile; /* the script; the model was opened with what it returned */
+    cli_testset set;
     cli_points points;
-    cli_session *session; /* its command-line options override every point */
-    cli_testset *set;
-    const char *path;                 /* path of the script, for messages */
-    rill_script *script;              /* the script, to locate errors */
-    const rill_script_config *config; /* what the script returned; the model was opened with it */
-    int64_t total;                    /* number of points, 0 = unknown */
-    int shows_progress;               /* show the current point on standard error */
+    int64_t total;      /* number of points, 0 = unknown */
+    int shows_progress; /* show the current point on standard error */
 } cli_trials;
 
 /* Decode the test set with a configuration and append the result, even if the point is refused. Before the first valid point, the set
  * is decoded once more, so that the model's memory has grown.
  *   CLI_OK, or CLI_FAILED after a message that names the point */
 int cli_trials_try(cli_trials *trials, const rill_script_config *config);
+void cli_trials_free(cli_trials *trials); /* accepts a zeroed struct */
 
-/* Refuse a parameter that the command line sets too. CLI_OK or CLI_FAILED after a message. */
-int cli_trials_check_name(const char *path, const rill_option_source *command_line, const char *name);
+/* Refuse command-line options that set a parameter of the run file's grid. CLI_OK or CLI_FAILED after a message. */
+int cli_trials_check_grid(const cli_trials *trials);
 
 /* Whether outputs are certified (proved optimal) at every point, so that the table has the column cert%. */
 int cli_trials_have_certified(const cli_trials *trials);
 
-/* Erase the progress line. Has the type of cli_session.erase_progress. */
-void cli_trials_erase(void *unused);
+/* Run the sweep of a run file. The session is configured, and its model is not open.
+ *   input, output: NULL: standard input, and output; references, stats: NULL: none
+ *   CLI_OK; CLI_SOME_FAILED if a point was refused or inputs have no output; CLI_FAILED or CLI_CLOSED */
+int cli_sweep_run(cli_session *session, const cli_runfile *runfile, const char *input, const char *references,
+                  const char *output, const char *stats);
 
 #endif

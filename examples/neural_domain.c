@@ -148,7 +148,7 @@ static void build_step(neural *m, const weights *w)
     const size_t gates = 3 * m->hidden;
     const rill_graph p = m->step = rill_graph_begin(plan, "step");
     const rill_column node = rill_column_input(plan, p, RILL_ROWS, "node");
-    const rill_column first = rill_column_input(plan, p, RILL_ROWS, "slot of a first node");
+    const rill_column first = rill_column_input(plan, p, RILL_ROWS, "slot of an empty hypothesis");
     const rill_column origin = rill_column_input(plan, p, RILL_ROWS, "origin");
     const rill_column symbol = rill_column_input(plan, p, RILL_ROWS, "symbol");
     const rill_index_space firsts = rill_index_space_where(plan, p, RILL_ROWS, first);

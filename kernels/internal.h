@@ -23,6 +23,8 @@
 #ifndef RILL_KERNELS_INTERNAL_H
 #define RILL_KERNELS_INTERNAL_H
 
+#include <string.h>
+
 #include "kernels.h"
 
 #define RILL_BLOCK ((size_t)16) /* columns of a block: one cache line, one AVX-512 register */
@@ -109,15 +111,15 @@ static inline rill_panel rill_get_panel(size_t n, size_t p)
 }
 
 /* First element of the embedding of row r; NULL: a row of zeros. */
-static inline const float *rill_embed_row(const rill_embed *e, size_t r)
+static inline const float *rill_embed_row(const rill_row_call *e, size_t r)
 {
-    const int32_t id = e->table.index[r];
-    if (!e->packed || id < 0) return rill_operand_row(&e->table, r);
-    return rill_output_weights(e->packed, (size_t)id);
+    const rill_operand *rows = &e->x[EMBED_rows];
+    if (!e->packed || rows->index[r] < 0) return rill_operand_row(rows, r);
+    return rill_output_weights(e->packed, (size_t)rows->index[r]);
 }
 
 /* Distance, in floats, between consecutive elements of an embedding. */
-static inline size_t rill_embed_step(const rill_embed *e)
+static inline size_t rill_embed_step(const rill_row_call *e)
 {
     return e->packed ? RILL_BLOCK : 1;
 }
@@ -181,6 +183,30 @@ typedef void (*rill_range_fn)(const void *arg, size_t begin, size_t end);
 /* Cover [0, items) with calls of fn. They run on the pool if items * ns_each, the estimated time, is long enough. The
  * operation must give the same results for every partition. */
 void rill_parallel_for(rill_pool *pool, rill_range_fn fn, const void *arg, size_t items, double ns_each);
+
+/* --- plain C: the tests' reference, and the fallback of every instruction set --- */
+
+void rill_gemm_ref(const rill_gemm *g, rill_pool *pool);
+void rill_attention_f32_ref(const rill_attention *a, rill_pool *pool);
+void rill_best_f32_ref(const rill_best *b, rill_pool *pool);
+
+void rill_activate_ref(rill_activation activation, size_t n, const float *x, float *y);
+
+/* Insert (id, score) into the lists `ids` and `logp` of `count` entries, best first, and keep at most `best` entries.
+ * Callers offer ids in ascending order, so a tie goes after its equals. Returns the new count. */
+size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score);
+
+/* Sort key that ascends as scores descend; -0 and 0 have equal keys. */
+static inline uint32_t rill_best_key(float score)
+{
+    uint32_t bits;
+    score += 0.0f;
+    memcpy(&bits, &score, sizeof bits);
+    return bits >> 31 ? bits : bits ^ UINT32_C(0x7FFFFFFF);
+}
+
+/* Sort both lists by logp, best first, ties by smaller id. Takes linear time. */
+void rill_best_sort(int32_t *ids, float *logp, size_t count);
 
 /* Set the members of *k that an instruction set implements. The caller has checked that the processor supports it. */
 void rill_kernels_init_ref(rill_kernels *k);

@@ -1,11 +1,10 @@
-/* kernels.c: runtime dispatch by instruction set, and partition of a call into chunks.
+/* kernels.c: runtime dispatch by instruction set.
  *
  * The table of functions starts as plain C, and each supported set overrides parts of it, in order. Each set requires
  * the previous one, so all sets after a mask's first missing one are ignored. On x86-64, detection uses the compiler's
  * runtime, which also checks that the operating system saves the wide registers. On AArch64, it uses the kernel's
- * hwcaps. Both are constant after program start.
- *
- * Divisions: detection, the table, chunks. */
+ * hwcaps. Both are constant after program start. */
+#include <assert.h>
 #include <string.h>
 
 #include "internal.h"
@@ -94,40 +93,10 @@ void rill_kernels_init(rill_kernels *k, rill_isa_mask mask)
 #endif
 }
 
-/* ---- chunks ---------------------------------------------------------------------------------------------- */
-
-/* Handing a chunk to a spinning worker costs about 0.3 us, and waking a sleeping worker costs far more. So a call
- * shorter than SERIAL_NS runs on the calling thread, and no chunk is shorter than CHUNK_NS. With four chunks per
- * thread, the other threads can run the chunks that a descheduled thread does not claim. */
-#define SERIAL_NS 5000.0
-#define CHUNK_NS 2000.0
-#define CHUNKS_PER_THREAD 4
-
-typedef struct range_job {
-    rill_range_fn fn;
-    const void *arg;
-    size_t items, chunks;
-} range_job;
-
-static void run_range_chunk(void *arg, size_t chunk)
+void rill_run_rows(const rill_kernels *k, rill_op_kind kind, const rill_row_call *call, rill_pool *pool)
 {
-    const range_job *job = arg;
-    const size_t each = job->items / job->chunks, more = job->items % job->chunks;
-    const size_t begin = chunk * each + (chunk < more ? chunk : more);
-    job->fn(job->arg, begin, begin + each + (chunk < more));
-}
-
-void rill_parallel_for(rill_pool *pool, rill_range_fn fn, const void *arg, size_t items, double ns_each)
-{
-    const double total = ns_each * (double)items;
-    if (items == 0) return;
-    if (rill_pool_threads(pool) == 1 || items == 1 || total < SERIAL_NS) {
-        fn(arg, 0, items);
-        return;
-    }
-    range_job job = {fn, arg, items, (size_t)rill_pool_threads(pool) * CHUNKS_PER_THREAD};
-    if (job.chunks > items) job.chunks = items;
-    if ((double)job.chunks * CHUNK_NS > total) job.chunks = (size_t)(total / CHUNK_NS);
-    job.chunks = rill_pool_balance(pool, job.chunks);
-    rill_pool_run(pool, run_range_chunk, &job, job.chunks);
+    const rill_row_kernel *kernel = &k->rows[kind];
+    assert(call->rows == 0 || (kernel->run && call->width >= 1));
+    assert(!call->packed || (call->packed->dtype == RILL_DTYPE_F32 && call->packed->k == call->width));
+    rill_parallel_for(pool, kernel->run, call, call->rows, (double)call->width * kernel->ns);
 }

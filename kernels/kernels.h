@@ -1,4 +1,4 @@
-/* kernels.h: numerical operations on plain buffers (GEMM, LSTM, GRU, attention, top-k, norms).
+/* kernels.h: numerical operations on plain buffers (GEMM, attention, top-k, and the row operations of rill/ops.h).
  *
  * One table of function pointers, rill_kernels, is filled for the processor at run time. Each operation takes a struct
  * of plain numbers and pointers (or a few arguments), an optional thread pool, and caller-owned memory. No operation
@@ -7,7 +7,7 @@
  * Order of use:
  *   rill_kernels k;  rill_kernels_init(&k, RILL_ISA_ALL);          once, cheap; the table is plain data
  *   mem = ... rill_gemm_pack_size(...);  rill_gemm_pack_f32(...);  once per weight matrix
- *   k.gemm(&(rill_gemm){...}, pool);  k.lstm(...);  k.best(...);   per step
+ *   k.gemm(&(rill_gemm){...}, pool);  rill_run_rows(&k, RILL_OP_LSTM, &(rill_row_call){...}, pool);   per step
  * Write the structs with designated initialisers; unset members are zero and mean "none".
  *
  * THE INVARIANT: with one function table, a row's result is a function of that row's inputs alone, to the last bit. It
@@ -37,11 +37,56 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pool.h"
+#include "rill/ops.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- threads -------------------------------------------------------------------------------------------- */
+
+/* A thread pool in caller-owned memory, whose threads claim chunks of a job.
+ *
+ * One job at a time is cut into chunks 0..chunks-1. Each running thread claims the next chunk with a compare-and-swap;
+ * the calling thread takes part and usually claims first. The call returns when every chunk is claimed and done. So it
+ * never waits for a worker that woke too late to claim a chunk. (Measured beside a busy process: p99 of 57 us, against
+ * 4 ms with a barrier.) Workers spin for a bounded time after a job, then sleep on a futex.
+ *
+ * Order of use: rill_pool_size -> memory -> rill_pool_init -> any number of rill_pool_run -> rill_pool_finish.
+ * A NULL pool is legal everywhere and runs everything on the calling thread. A chunk's result may not depend on the
+ * thread that runs it or on the number of threads. */
+typedef struct rill_pool rill_pool;
+
+/* The work of one chunk. Called once for every chunk number in [0, chunks), from any of the pool's threads,
+ * concurrently. `arg` is that of rill_pool_run(). It must return normally and may not call rill_pool_run on the same
+ * pool. */
+typedef void (*rill_pool_fn)(void *arg, size_t chunk);
+
+/* Bytes needed by rill_pool_init for `threads` threads, the caller counted among them (0 counts as 1).
+ * Never fails; any thread. */
+size_t rill_pool_size(unsigned threads);
+
+/* Build a pool of `threads` threads (the caller and threads-1 workers) in `mem`.
+ *   mem      rill_pool_size(threads) bytes, aligned to 64; owned by the caller, must outlive the pool.
+ *   threads  at least 1; 1 makes a pool that runs everything on the caller.
+ * Returns the pool (its address is mem). If the system starts fewer threads, the pool has those: rill_pool_threads().
+ * The pool may be finished from any one thread. */
+rill_pool *rill_pool_init(void *mem, unsigned threads);
+
+/* Stop and join the workers. NULL is allowed. No run may be in progress. The caller may then reuse mem. */
+void rill_pool_finish(rill_pool *pool);
+
+/* Return the number of threads of the pool, including the caller; 1 if `pool` is NULL. May be called from any thread. */
+unsigned rill_pool_threads(const rill_pool *pool);
+
+/* The largest multiple of the number of threads that is <= `chunks`, or `chunks` itself if smaller than that number.
+ * The remainder would not pay: two threads need as long for three equal chunks as for four. */
+size_t rill_pool_balance(const rill_pool *pool, size_t chunks);
+
+/* Run fn(arg, i) once for each i in [0, chunks) and return when all are done. chunks may be 0. Writes of the chunks are
+ * visible to the caller on return; the caller's earlier writes are visible to every chunk. chunks < 2^32. One caller at
+ * a time per pool; NULL runs the chunks in order on this thread. */
+void rill_pool_run(rill_pool *pool, rill_pool_fn fn, void *arg, size_t chunks);
 
 /* ---- instruction sets ------------------------------------------------------------------------------------ */
 
@@ -88,8 +133,8 @@ static inline float *rill_operand_row(const rill_operand *o, size_t r)
 /* Storage type of packed weights. A and C are fp32 for every type.
  * U8S8: symmetric int8 with scale = largest magnitude / 127. Each output's weights have a scale, computed at packing,
  * and each row of [A1 A2] has one, computed at run time. Sums are exact integers, then
- *   C(r, n) = epilogue(start + float(sum) * (scale of row r * scale of output n)).
- * Before the epilogue, the result is bit-identical on every instruction set. K is at most 2^17. If the largest
+ *   C(r, n) = activation(start + float(sum) * (scale of row r * scale of output n)).
+ * Before the activation, the result is bit-identical on every instruction set. K is at most 2^17. If the largest
  * magnitude is below 2^-100, all values count as 0. A NaN or infinity in a row of A or an output's weights gives
  * NaN. */
 typedef enum rill_dtype {
@@ -100,17 +145,6 @@ typedef enum rill_dtype {
 
 /* Round x to bf16, ties to even. A NaN stays a NaN. */
 uint16_t rill_bf16(float x);
-
-/* Function applied to each element of C after its sum is complete. */
-typedef enum rill_epilogue {
-    RILL_EPILOGUE_NONE = 0,
-    RILL_EPILOGUE_TANH = 1,
-    RILL_EPILOGUE_RELU = 2,         /* max(x, 0); NaN stays NaN */
-    RILL_EPILOGUE_SWISH = 3,        /* x sigmoid(x) */
-    RILL_EPILOGUE_GELU = 4,         /* x Phi(x), Phi the normal distribution: the exact form, within 1e-7 |x| */
-    RILL_EPILOGUE_GELU_TANH = 5,    /* x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)) */
-    RILL_EPILOGUE_GELU_SIGMOID = 6, /* x sigmoid(1.702 x) */
-} rill_epilogue;
 
 /* Packed weights: a handle to caller-owned bytes. Plain data, copy it freely; `data` is borrowed. The packed layout
  * is the same for every instruction set, so one packing serves every table. */
@@ -132,9 +166,9 @@ size_t rill_gemm_pack_size(size_t n, size_t k, rill_dtype dtype);
 int rill_gemm_pack_f32(rill_weights *w, size_t n, size_t k, const float *from, size_t stride, rill_dtype dtype,
                        void *mem);
 
-/* C = epilogue(start + A * W^T), where A may be two matrices side by side along K:
+/* C = activation(start + A * W^T), where A may be two matrices side by side along K:
  *   start(r, n) = bias[n] + add(r, n)                  each optional, 0 when absent, added in that order
- *   C(r, n)     = epilogue(start + sum over k of A1(r, k) W(n, k) + sum over k of A2(r, k) W(n, k1 + k)) */
+ *   C(r, n)     = activation(start + sum over k of A1(r, k) W(n, k) + sum over k of A2(r, k) W(n, k1 + k)) */
 typedef struct rill_gemm {
     const rill_weights *w; /* N x K, packed */
     size_t rows;           /* R */
@@ -143,7 +177,7 @@ typedef struct rill_gemm {
     size_t k1;             /* columns of a if a2 is present; 1..K-1 */
     const float *bias;     /* [N] or NULL */
     rill_operand add; /* [R, N] or none, e.g. a precomputed embedding times weights; negative index: adds nothing */
-    rill_epilogue epilogue;
+    rill_activation activation; /* applied to each element after its sum is complete; GELU is exact within 1e-7 |x| */
     rill_operand c; /* [R, N] out; every element is written. add == c (in place) is legal without indices and with the
                        same ld */
     void *scratch;  /* rill_gemm_scratch_size bytes, aligned to 64; may be NULL if that is 0 */
@@ -156,32 +190,35 @@ enum { RILL_GEMM_QUANT_ROWS = 256 }; /* maximum rows of A that a U8S8 call quant
  * size saturates: SIZE_MAX rows gives a size that serves every call. Any thread. */
 size_t rill_gemm_scratch_size(const rill_weights *w, size_t rows);
 
-/* ---- lstm cell --------------------------------------------------------------------------------------------- */
+/* ---- row operations -------------------------------------------------------------------------------------------- */
 
-/* LSTM cell: from gate pre-activations to the new state, per row:
- *   c' = sigmoid(f) * c + sigmoid(i) * tanh(g);  h' = sigmoid(o) * tanh(c')
- * States live in tables with a row per hypothesis node: c is gathered by index, h' and c' are scattered by index. */
-typedef struct rill_lstm {
-    size_t rows, hidden; /* R, H */
-    rill_operand gates;  /* [R, 4H]: i, f, g, o blocks of H each (PyTorch's order), before activation */
-    rill_operand c_prev; /* [R, H], or none: all zeros; negative index: zeros for this row. Indices may repeat */
-    rill_operand c, h;   /* [R, H] out */
-    /* c may be the same table as c_prev if no row written is read by another row of the call. */
-} rill_lstm;
+/* Positions of an operation's operands: LSTM_gates, NORMALISE_x, ... */
+#define RILL_ENTRY(OPERATION, member, times, width, use) OPERATION##_##member,
+#define RILL_LIST(OPERATION, word, description, width, flops) \
+    enum { RILL_##OPERATION##_OPERANDS(RILL_ENTRY) OPERATION##_OPERANDS };
+RILL_OPERATIONS(RILL_LIST)
+#undef RILL_LIST
+#undef RILL_ENTRY
 
-/* ---- gru cell ---------------------------------------------------------------------------------------------- */
+/* A description of any operation. */
+typedef union rill_op {
+#define RILL_ENTRY(OPERATION, word, description, width, flops) description word;
+    RILL_OPERATIONS(RILL_ENTRY)
+#undef RILL_ENTRY
+} rill_op;
 
-/* GRU cell: from the input and hidden parts of the gates to the new state, per row (PyTorch's form):
- *   r = sigmoid(x_r + h_r);  z = sigmoid(x_z + h_z);  n = tanh(x_n + r h_n);  h' = (1 - z) n + z h
- * Each part is [3H] in the order r, z, n. */
-typedef struct rill_gru {
-    size_t rows, hidden; /* R, H */
-    rill_operand input;  /* [R, 3H]: x */
-    rill_operand gates;  /* [R, 3H]: h_r, h_z, h_n */
-    rill_operand h_prev; /* [R, H], or none: all zeros; negative index: zeros for this row. Indices may repeat */
-    rill_operand h;      /* [R, H] out */
-    /* h may be the same table as h_prev if no row written is read by another row of the call. */
-} rill_gru;
+/* A row operation of rill/ops.h on rows in place. Outputs are written whole. An output may overlap an input only as the list of
+ * operands says; a table may be read and written if no row written is read by another row of the call. */
+enum { RILL_ROW_OPERANDS = RILL_SUM_TERMS + 1 };
+typedef struct rill_row_call {
+    size_t rows, width; /* R, H */
+    const rill_op
+        *op; /* parameters, such as eps; views, handles and widths are not read. May be NULL without parameters */
+    rill_operand x[RILL_ROW_OPERANDS]; /* by position. A constant of one row has ld 0 */
+    /* EMBED: NULL, or the table as packed N x K fp32 weights, N = P, K = H: of `rows` only the index is read then. So tied embeddings
+     * need no second copy; the bits are the same, at the cost of a cache line per element */
+    const rill_weights *packed;
+} rill_row_call;
 
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
@@ -249,39 +286,13 @@ typedef struct rill_best {
     float *log_norm;            /* [R] out, or NULL */
 } rill_best;
 
-/* ---- rows ---------------------------------------------------------------------------------------------------- */
-
-/* Copy rows between tables: dst(r) = src(r). */
-typedef struct rill_gather {
-    size_t rows, width; /* R rows of `width` fp32 */
-    rill_operand src;   /* [R, width]; negative index: the row is zeros */
-    rill_operand dst;   /* [R, width] out */
-} rill_gather;
-
-/* Embedding lookup: out(r) = scale * table(r) + position(r). Tied embeddings need no second copy: `packed` reads the
- * output layer's packed weights and gives the same bits, at the cost of a cache line per element. */
-typedef struct rill_embed {
-    size_t rows, width;    /* R, H */
-    rill_operand table;    /* [R, H], index not NULL; negative index: zeros. With `packed` only the index is read */
-    float scale;           /* 1 for unscaled; there is no default */
-    rill_operand position; /* [R, H] or none; negative index: adds nothing to this row */
-    rill_operand out;      /* [R, H] out */
-    const rill_weights *packed; /* NULL, or the table as packed N x K fp32 weights: N = P, K = H */
-} rill_embed;
-
-/* Layer norm over the row: y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual (post-norm) or x.
- * var is the mean squared deviation, taken in a second pass over z. */
-typedef struct rill_layer_norm {
-    size_t rows, width;       /* R, H */
-    rill_operand x;           /* [R, H] */
-    rill_operand residual;    /* [R, H] or none */
-    const float *gain, *bias; /* [H] fp32; NULL means 1 and 0 */
-    float eps;                /* >= 0, the model's; there is no default */
-    rill_operand y;           /* [R, H] out; may be x or residual itself */
-    int rms;                  /* nonzero: RMSNorm: no mean is subtracted and var is the mean square */
-} rill_layer_norm;
-
 /* ---- the table --------------------------------------------------------------------------------------------- */
+
+/* How an instruction set computes a row operation: rows [begin, end) of a rill_row_call. */
+typedef struct rill_row_kernel {
+    void (*run)(const void *call, size_t begin, size_t end);
+    double ns; /* estimated time for a float of the width */
+} rill_row_kernel;
 
 typedef struct rill_kernels {
     rill_isa_mask isa; /* the sets in use; RILL_ISA_REF for plain C */
@@ -289,29 +300,43 @@ typedef struct rill_kernels {
         name; /* the highest set in use: "ref"; "avx2", "avx512", "avx512vnni"; "neon", "neon-dotprod", "neon-i8mm". Static */
 
     void (*gemm)(const rill_gemm *g, rill_pool *pool);
-    void (*lstm)(const rill_lstm *l, rill_pool *pool);
     void (*attention)(const rill_attention *a, rill_pool *pool);
     void (*best)(const rill_best *b, rill_pool *pool);
-    void (*gather)(const rill_gather *g, rill_pool *pool);
-    void (*embed)(const rill_embed *e, rill_pool *pool);
-    void (*layer_norm)(const rill_layer_norm *n, rill_pool *pool);
+    rill_row_kernel rows[RILL_OP_KINDS]; /* of the row operations: see rill_run_rows() */
 
-    /* Elementwise y[i] = f(x[i]) for i < n; y == x is legal. x, y: [n] fp32. Error bounds are in docs/kernels.md.
-     * Infinities give the limits, NaN gives NaN. */
-    void (*tanh)(size_t n, const float *x, float *y);
-    void (*sigmoid)(size_t n, const float *x, float *y);
+    /* y[i] = e^x[i] for i < n; y == x is legal. x, y: [n] fp32. Infinities give the limits, NaN gives NaN. */
     void (*exp)(size_t n, const float *x, float *y);
-
-    void (*swish)(size_t n, const float *x, float *y);
-    void (*gelu)(size_t n, const float *x, float *y);
-    void (*gelu_tanh)(size_t n, const float *x, float *y);
-    void (*gelu_sigmoid)(size_t n, const float *x, float *y);
-    void (*gru)(const rill_gru *g, rill_pool *pool);
 } rill_kernels;
 
 /* Fill *k with the fastest version of every operation that the processor (rill_cpu_isa) and `mask` allow: RILL_ISA_ALL
  * for everything, RILL_ISA_REF for plain C. Every member is set. Never fails; any thread. */
 void rill_kernels_init(rill_kernels *k, rill_isa_mask mask);
+
+/* Compute a row operation. */
+void rill_run_rows(const rill_kernels *k, rill_op_kind kind, const rill_row_call *call, rill_pool *pool);
+
+/* ---- peak performance ------------------------------------------------------------------------------------- */
+
+/* A loop to measure: run(loop) makes one pass of it. */
+typedef struct rill_peak_loop {
+    void (*run)(struct rill_peak_loop *loop);
+    double work;      /* flops, or bytes read, in one pass */
+    const void *data; /* buffer that a reading loop reads */
+    size_t bytes;
+    float sum; /* keeps the loop from being optimised away */
+} rill_peak_loop;
+
+/* A loop of multiply-adds (two flops each) with the widest vectors in `isa`: fp32, or int8 with exact sums. */
+rill_peak_loop rill_peak_loop_fma(rill_isa_mask isa, int int8);
+
+/* A loop that reads `bytes` bytes from `data`, which is aligned to 64. */
+rill_peak_loop rill_peak_loop_read(const void *data, size_t bytes);
+
+/* Run the loop for about `seconds` in several samples; returns the best sample's rate, in work per second. */
+double rill_peak_loop_rate(rill_peak_loop *loop, double seconds);
+
+/* Monotonic clock in seconds. */
+double rill_clock(void);
 
 #ifdef __cplusplus
 }

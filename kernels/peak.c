@@ -1,8 +1,8 @@
-/* peak.c: loops that measure peak throughput, see peak.h. Each loop has enough independent accumulators to hide the
+/* peak.c: loops that measure peak throughput, see kernels.h. Each loop has enough independent accumulators to hide the
  * latency of an addition.
  *
  * Divisions: vectors, plain C, choice of a loop, timing. */
-#include "peak.h"
+#include "kernels.h"
 
 #include <string.h>
 #include <time.h>

@@ -2,21 +2,20 @@
  * scripting/. */
 #include <string.h>
 
-#include "arrays/arrays.h"
 #include "config/run_config.h"
-#include "native/ffi.h"
+#include "native/native.h"
 #include "rill/file.h"
-#include "script_load.h"
-#include "tables/tables.h"
 
 static const script_part PARTS[] = {
     {script_open_libraries, NULL},
     {script_open_arrays, script_watch_free},
+    {script_open_array_arithmetic, NULL},
+    {script_open_array_segments, NULL},
     {script_open_heuristics, script_tables_free},
     {script_open_scorers, NULL},
     {script_open_schedulers, NULL},
-    {script_open_cube, NULL},
     {script_open_domains, NULL},
+    {script_open_config_lua, NULL},
     {script_open_config, NULL},
     {script_open_ffi, script_native_free},
     {script_open_names, NULL},

@@ -6,13 +6,43 @@
 #ifndef CLI_METRIC_H
 #define CLI_METRIC_H
 
+#include <jansson.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
-#include "lines.h"
+#include "rill/context.h"
 #include "rill/plugin.h"
 #include "rill/rill.h"
+
+/* Lines in memory: references, and inputs that are decoded several times. */
+
+typedef struct cli_lines {
+    char *data;
+    size_t used, capacity;
+    size_t *start; /* [n + 1] */
+    size_t start_capacity;
+    int64_t n;
+} cli_lines;
+
+/* Append a line. RILL_OK · RILL_ERR_MEMORY. The context records errors of both functions. */
+rill_status cli_lines_add(cli_lines *lines, rill_context *ctx, const char *text, size_t length);
+
+/* Append the two tab-separated columns of all lines to `first` and `second`. `path` is the source of the lines, for the message.
+ *   RILL_OK · RILL_ERR_INPUT (a line without a tab) · RILL_ERR_MEMORY */
+rill_status cli_lines_split(const cli_lines *two_columns, rill_context *ctx, const char *path, cli_lines *first,
+                            cli_lines *second);
+
+/* Line i, 0 <= i < n; borrowed until the lines are freed. */
+static inline const char *cli_lines_get(const cli_lines *lines, int64_t i, size_t *length)
+{
+    *length = lines->start[i + 1] - lines->start[i];
+    return lines->data + lines->start[i];
+}
+
+/* Free memory; accepts zeroed lines. */
+void cli_lines_free(cli_lines *lines);
+
+/* --- metrics ----------------------------------------------------------------------------------------------------------- */
 
 enum { CLI_TALLY_MAX = 10 };
 typedef struct cli_tally {
@@ -69,7 +99,6 @@ const cli_metric_kind *cli_metric_for_domain(const rill_domain *domain);
  *   RILL_OK · RILL_ERR_INPUT (a malformed reference) · RILL_ERR_MEMORY */
 rill_status cli_metric_open(cli_metric *metric, rill_context *ctx, const cli_metric_kind *kind,
                             const rill_domain *domain, const cli_lines *references, cli_message_fn message);
-int cli_metric_judge(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out);
 /* Close a metric; accepts a zeroed one. */
 void cli_metric_close(cli_metric *metric);
 

@@ -207,28 +207,22 @@ static int compare_grams(const int32_t *a, const int32_t *b, int order)
     return 0;
 }
 
-#define BY_GRAM(order)                                                                       \
-    static int by_##order##_gram(const void *a, const void *b)                               \
-    {                                                                                        \
-        return compare_grams(*(const int32_t *const *)a, *(const int32_t *const *)b, order); \
-    }
-BY_GRAM(1)
-BY_GRAM(2)
-BY_GRAM(3)
-BY_GRAM(4)
+static int compare_gram_places(const void *a, const void *b, void *order)
+{
+    return compare_grams(*(const int32_t *const *)a, *(const int32_t *const *)b, *(const int *)order);
+}
 
 /* Count the n-grams that both texts contain, each as often as in the text with fewer. */
 static int64_t count_matches(bleu *own, size_t n_output, size_t n_reference, int order)
 {
-    static int (*const by[])(const void *, const void *) = {by_1_gram, by_2_gram, by_3_gram, by_4_gram};
     if (n_output < (size_t)order || n_reference < (size_t)order) return 0;
     size_t a = n_output - (size_t)order + 1, b = n_reference - (size_t)order + 1, i = 0, j = 0;
     const int32_t **output = own->gram, **reference = own->gram + a;
     int64_t matches = 0;
     for (size_t pos = 0; pos < a; pos++) output[pos] = own->ids + pos;
     for (size_t pos = 0; pos < b; pos++) reference[pos] = own->ids + n_output + pos;
-    qsort(output, a, sizeof *output, by[order - 1]);
-    qsort(reference, b, sizeof *reference, by[order - 1]);
+    qsort_r(output, a, sizeof *output, compare_gram_places, &order);
+    qsort_r(reference, b, sizeof *reference, compare_gram_places, &order);
     while (i < a && j < b) {
         int c = compare_grams(output[i], reference[j], order);
         matches += c == 0;

@@ -5,21 +5,14 @@
 #ifndef CLI_SERVE_API_H
 #define CLI_SERVE_API_H
 
-#include <stdatomic.h>
-
 #include "document.h"
-#include "models.h"
-
-typedef struct api {
-    int64_t max_inputs; /* limit per request */
-    atomic_int is_draining;
-} api;
+#include "serve.h"
 
 /* A response. At most one of the two bodies is set. */
 typedef struct api_answer {
-    unsigned code; /* HTTP status; 0: the job is not done yet */
-    json_t *json;  /* freed by the caller */
-    char *text;    /* body that is not JSON, freed by the caller; its type follows */
+    unsigned code; /* HTTP status; 0: there is no response yet */
+    json_t *json;
+    char *text; /* body that is not JSON; its type follows */
     const char *type;
     const char *allowed_methods; /* value of the header Allow; NULL: no such header */
     int is_preflight;            /* add the CORS headers of a preflight response */
@@ -28,14 +21,17 @@ typedef struct api_answer {
 
 /* A request that is being handled. */
 typedef struct api_request {
+    api_answer answer;
     models *models;          /* the set of models when the request began; open until it is answered */
+    int64_t max_inputs;      /* limit per request */
+    int is_draining;         /* the server accepts no new requests */
     const json_t *body;      /* body of a POST, only during `begin`; NULL: none */
     int alternatives;        /* number of further outputs requested (LibreTranslate) */
     service *service;        /* decodes the job */
     job *job;                /* created by `begin`, released by the caller */
     int is_single;           /* the request has one input outside a list, and gets a single result */
     service *second_service; /* translates the outputs again (pivot language); NULL: the outputs are the result */
-    /* [n_documents] inputs that are split into parts, the inputs of the job (document_job.h); NULL: the inputs are whole */
+    /* [n_documents] inputs that are split into parts, the inputs of the job; NULL: the inputs are whole */
     document **document;
     size_t n_documents;
 } api_request;
@@ -44,21 +40,83 @@ typedef struct api_route {
     const char *method, *path;
     int needs_no_token;    /* accessible without an API key */
     int is_libretranslate; /* LibreTranslate API: accepts forms, and errors are strings */
-    api_answer (*begin)(api *a, api_request *request);
-    /* Returns code 0 if it created another job. NULL: the route has no jobs. */
-    api_answer (*end)(api *a, api_request *request);
+    /* Each returns 1 if the request waits for a job (`end`: for another one), or 0 if it has its answer. No `end`: no jobs. */
+    int (*begin)(api_request *request);
+    int (*end)(api_request *request);
 } api_route;
 
 extern const api_route api_routes[]; /* ends with method == NULL */
 
-/* A refusal with the body {"error": {"code": NAME, "message": ...}}. */
-api_answer api_refuse(unsigned code, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Free everything that belongs to the request; its models and services stay. */
+void request_clear(api_request *r);
 
-/* Whether the inputs are a string, or a list of strings that is not too long. 0: *refused is set. */
-int api_check_inputs(const api *a, const json_t *inputs, api_answer *refused);
-/* Create a job from inputs, with the service's settings. NULL: *refused is set. */
-job *api_job(const api *a, const service *to, const json_t *inputs, api_answer *refused);
-/* Submit the request's job. Returns a response with code 0, or a refusal. */
-api_answer api_submit(api_request *request);
+/* --- what a request asks ----------------------------------------------------------------------------------------------- */
+
+/* Functions that return 0 or NULL after a mistake have set the answer. */
+
+/* Answer with the body {"error": {"code": NAME, "message": ...}}. Returns 0. */
+int api_refuse(api_request *r, unsigned code, const char *name, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+int api_refuse_memory(api_request *r);
+/* Answer with a body, whose memory the answer takes. Returns 0. */
+int api_answer_json(api_request *r, unsigned code, json_t *body);
+int api_answer_text(api_request *r, char *text, const char *type);
+
+/* Whether all keys of the body are known. `keys` ends with NULL. */
+int request_has_known_keys(api_request *r, const char *const *keys);
+/* Find the model that the body names, or the first model if it names none. */
+int request_find_service(api_request *r);
+/* Read "options", "timeout", and a switch. The job must have its texts. */
+int request_read_options(api_request *r);
+int request_read_timeout(api_request *r);
+int request_read_switch(api_request *r, const char *key, int *out);
+/* Create a job from inputs, a string or a list of strings that is not too long, with the service's settings. */
+job *request_make_job(api_request *r, const json_t *inputs);
+/* Submit the request's job. Returns 1, or 0 after a refusal. */
+int request_submit(api_request *r);
+
+/* Parse "constraints" and "glossary" into the job's inputs. "constraints" is a line as in rill/constraints.h, or a list with one line
+ * or null for each input. "glossary" is {TERM: TEXT}: outputs of an input that contains TERM must contain TEXT. */
+int request_read_constraints(api_request *r);
+
+/* Requests whose inputs are documents (document.h): the parts of all documents are the inputs of one job, and the response joins them. */
+
+/* Parse the value of "split". */
+int request_read_split(api_request *r, document_split *split);
+/* Split one or several texts and create the request's job from their parts, or from the texts themselves. */
+int request_make_document_job(api_request *r, const json_t *inputs, document_split split);
+/* Join document i from outputs of the given rank (0: best). A sentence without such an output keeps its source text. NULL: out of
+ * memory. */
+json_t *request_document_text(const api_request *r, size_t i, size_t output);
+/* Results of the sentences of document i: [{"input", "outputs"}, ...]. */
+json_t *request_document_results(const api_request *r, size_t i);
+
+/* --- routes elsewhere -------------------------------------------------------------------------------------------------- */
+
+/* Decode a job again to record a trace, as `rill decode --trace --trace-trees` does.
+ *
+ * Results do not depend on other requests, so the trace shows the original search. It runs on a separate thread with a separate engine
+ * on the service's model, while the service continues. When it ends, all inputs of the job are done, and job->trace has the trace. One
+ * trace at a time for each service.
+ *   RILL_OK · RILL_AGAIN (another trace is running) · RILL_ERR_OPTION (the model supports one engine only) · RILL_ERR_MEMORY */
+rill_status request_trace_start(service *s, job *j);
+
+/* The part of LibreTranslate's API that its clients need for translation: POST /translate and GET /languages.
+ *
+ * A model serves the language pair in its name: "de-en" translates "de" to "en". Without a model for a pair, two models are chained
+ * through a common language. Languages are not detected: source "auto" works only if a single model writes the target language.
+ * Source: libretranslate.com/docs, version 1.6. */
+int libre_begin_translate(api_request *r);
+int libre_end_translate(api_request *r);
+int libre_languages(api_request *r);
+/* Convert an error to LibreTranslate's form, {"error": TEXT}. */
+void libre_error(api_answer *refused);
+
+/* Metrics for Prometheus. Any thread. */
+
+/* Count a response: its HTTP status, and the seconds from the first byte of the request to the first byte of the response. */
+void metrics_request(unsigned code, double seconds);
+/* All metrics in text format 0.0.4; the caller frees the text. NULL: out of memory. */
+char *metrics_text(const models *m);
 
 #endif

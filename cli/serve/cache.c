@@ -1,5 +1,5 @@
-/* Cache of responses; see cache.h. A hash table with chaining, and a list of all entries in order of use. */
-#include "cache.h"
+/* Cache of responses; see serve.h. A hash table with chaining, and a list of all entries in order of use. */
+#include "serve.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Watching connections; see connection_watch.h. */
-#include "connection_watch.h"
+/* Watching connections; see server.h. */
+#include "server.h"
 
 #include <netinet/in.h>
 #include <pthread.h>
@@ -56,14 +56,18 @@ static uint64_t event_key(int fd, uint32_t generation)
     return (uint64_t)generation << 32 | (uint32_t)fd;
 }
 
+/* The connection of a descriptor; NULL: it is none. */
+static watched_connection *find_connection(const watch *w, int fd)
+{
+    return fd < w->capacity && w->connections[fd].is_open ? &w->connections[fd] : NULL;
+}
+
 /* The argument that an event is about, or NULL if the event is stale: its connection ended and another one has the same descriptor
  * now. */
 static void *event_target(const watch *w, uint64_t name)
 {
-    const int fd = (int)(uint32_t)name;
-    const int is_current = fd < w->capacity && w->connections[fd].is_open &&
-                           w->connections[fd].generation == (uint32_t)(name >> 32);
-    return is_current ? w->connections[fd].waiting : NULL;
+    const watched_connection *c = find_connection(w, (int)(uint32_t)name);
+    return c && c->generation == (uint32_t)(name >> 32) ? c->waiting : NULL;
 }
 
 static void drop_expired(watch *w)
@@ -179,11 +183,12 @@ void watch_begin(watch *w, int fd)
 void watch_end(watch *w, int fd)
 {
     pthread_mutex_lock(&w->lock);
-    if (fd < w->capacity && w->connections[fd].is_open) {
+    watched_connection *c = find_connection(w, fd);
+    if (c) {
         w->n_open--;
-        w->n_by_address[w->connections[fd].address_hash]--;
-        w->n_dropped -= w->connections[fd].is_dropped;
-        w->connections[fd].is_open = 0;
+        w->n_by_address[c->address_hash]--;
+        w->n_dropped -= c->is_dropped;
+        c->is_open = 0;
     }
     pthread_mutex_unlock(&w->lock);
 }
@@ -203,10 +208,9 @@ void watch_limit(watch *w, int fd, int max_connections)
 void watch_answering(watch *w, int fd)
 {
     pthread_mutex_lock(&w->lock);
-    if (fd < w->capacity && w->connections[fd].is_open) {
-        w->connections[fd].is_answering = 1;
-        w->connections[fd].wait_start = cli_now();
-    }
+    watched_connection *c = find_connection(w, fd);
+    if (c) c->is_answering = 1;
+    if (c) c->wait_start = cli_now();
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -214,11 +218,12 @@ void watch_wait(watch *w, int fd, void *what)
 {
     struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT};
     pthread_mutex_lock(&w->lock);
-    if (fd < w->capacity && w->connections[fd].is_open) {
+    watched_connection *c = find_connection(w, fd);
+    if (c) {
         if (++w->last_generation == 0) w->last_generation = 1;
-        w->connections[fd].waiting = what;
-        w->connections[fd].generation = w->last_generation;
-        event.data.u64 = event_key(fd, w->last_generation);
+        c->waiting = what;
+        c->generation = w->last_generation;
+        event.data.u64 = event_key(fd, c->generation);
         epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
     }
     pthread_mutex_unlock(&w->lock);
@@ -227,10 +232,11 @@ void watch_wait(watch *w, int fd, void *what)
 void watch_stop_wait(watch *w, int fd)
 {
     pthread_mutex_lock(&w->lock);
-    if (fd < w->capacity && w->connections[fd].waiting) {
+    watched_connection *c = fd < w->capacity ? &w->connections[fd] : NULL;
+    if (c && c->waiting) {
         epoll_ctl(w->epoll, EPOLL_CTL_DEL, fd, NULL);
-        w->connections[fd].waiting = NULL;
-        w->connections[fd].wait_start = cli_now();
+        c->waiting = NULL;
+        c->wait_start = cli_now();
     }
     pthread_mutex_unlock(&w->lock);
 }

@@ -5,10 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "document_internal.h"
-#include "sentence_splitter.h"
-#include "serve_words.h"
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
@@ -25,6 +23,14 @@ void buffer_add(buffer *b, const char *text, size_t length)
     if (length > 0) memcpy(b->data + b->used, text, length);
     b->used += length;
     b->data[b->used] = '\0';
+}
+
+void markup_write(buffer *out, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        const char *entity = text[i] == '&' ? "&amp;" : text[i] == '<' ? "&lt;" : text[i] == '>' ? "&gt;" : NULL;
+        buffer_add(out, entity ? entity : text + i, entity ? strlen(entity) : 1);
+    }
 }
 
 piece *document_add(document *d, piece_kind kind, const char *text, size_t length)
@@ -48,12 +54,6 @@ piece *document_add(document *d, piece_kind kind, const char *text, size_t lengt
     buffer_add(&d->text, text, length);
     d->has_failed |= d->text.is_out_of_memory;
     return p;
-}
-
-const char *document_split_name(document_split split)
-{
-    static const char *const names[] = {NULL, "lines", "sentences", "html"};
-    return names[split];
 }
 
 int32_t document_n_parts(const document *d)
@@ -82,75 +82,73 @@ void document_close(document *d)
     free(d);
 }
 
-/* --- sentences ---------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------------------------------- */
 
-/* Passes on sentences until there are more than max_parts. */
-typedef struct sentence_sink {
-    const document *d;
-    void (*found)(void *user, size_t begin, size_t end);
-    void *user;
-} sentence_sink;
-
-static int pass_sentence(void *user, size_t begin, size_t end)
+/* ICU classifies letters and digits. */
+char *words_fold(const char *text, size_t n)
 {
-    const sentence_sink *f = user;
-    f->found(f->user, begin, end);
-    return f->d->n_parts > f->d->max_parts;
+    char *folded = malloc(n + 1);
+    if (!folded) return NULL;
+    for (size_t i = 0; i < n; i++) folded[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
+    folded[n] = '\0';
+    return folded;
 }
 
-void document_sentences(document *d, const char *text, size_t length, const char *language,
-                        void (*found)(void *user, size_t begin, size_t end), void *user)
+/* Scripts without spaces have no visible word boundaries, so each of their characters counts as a boundary. */
+static int is_word_character(UChar32 c)
 {
-    sentence_sink f = {d, found, user};
-    if (d->split == DOCUMENT_LINES)
-        rill_sentences_whole_text(text, length, pass_sentence, &f);
-    else
-        rill_sentences_split(text, length, language, pass_sentence, &f);
+    return c >= 0 && u_isalnum(c) && !u_hasBinaryProperty(c, UCHAR_IDEOGRAPHIC) && !(c >= 0x3040 && c < 0x3100);
 }
 
-/* --- splitting ---------------------------------------------------------------------------------------------------- */
-
-typedef struct line_cutter {
-    document *d;
-    const char *text;
-    size_t done;
-} line_cutter;
-
-static void add_sentence(void *user, size_t begin, size_t end)
+/* Find the characters before and after a byte position; -1: none. */
+static void neighbours(const char *text, size_t n, size_t pos, UChar32 *prev_char, UChar32 *next_char)
 {
-    line_cutter *c = user;
-    if (begin > c->done) document_add(c->d, PIECE_VERBATIM, c->text + c->done, begin - c->done);
-    document_add(c->d, PIECE_SENTENCE, c->text + begin, end - begin);
-    c->done = end;
+    int32_t prev_pos = (int32_t)pos, next_pos = prev_pos;
+    *prev_char = *next_char = -1;
+    if (pos > 0) U8_PREV((const uint8_t *)text, 0, prev_pos, *prev_char);
+    if (pos < n) U8_NEXT((const uint8_t *)text, next_pos, (int32_t)n, *next_char);
 }
 
-static void cut_lines(document *d, const char *text, size_t length, const char *language)
+/* Whether a byte position lies within a word. */
+static int is_inside_word(const char *text, size_t n, size_t pos)
 {
-    for (size_t begin = 0; begin < length && d->n_parts <= d->max_parts;) {
-        const char *end = memchr(text + begin, '\n', length - begin);
-        const size_t line = (end ? (size_t)(end - text) + 1 : length) - begin;
-        line_cutter c = {.d = d, .text = text + begin};
-        document_sentences(d, c.text, line, language, add_sentence, &c);
-        if (c.done < line) document_add(d, PIECE_VERBATIM, c.text + c.done, line - c.done);
-        begin += line;
+    UChar32 prev_char, next_char;
+    neighbours(text, n, pos, &prev_char, &next_char);
+    return is_word_character(prev_char) && is_word_character(next_char);
+}
+
+/* Each step skips a whole word, so that a long word costs no more than many short ones. */
+int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin)
+{
+    if (n > INT32_MAX || m == 0) return 0;
+    for (size_t pos = from; pos + m <= n; pos++) {
+        const char *found = memmem(in + pos, n - pos, what, m);
+        if (!found) return 0;
+        *begin = pos = (size_t)(found - in);
+        if (!is_inside_word(in, n, pos) && !is_inside_word(in, n, pos + m)) return 1;
+        while (pos + 1 < n && (U8_IS_TRAIL(in[pos + 1]) || is_inside_word(in, n, pos + 1))) pos++;
     }
+    return 0;
 }
 
-document *document_open(const char *text, size_t length, document_split split, const char *language, int32_t max_parts)
+static int is_word_edge(const char *text, size_t n, size_t pos, int ends)
 {
-    document *d = calloc(1, sizeof *d);
-    if (!d) return NULL;
-    d->split = split;
-    d->max_parts = max_parts;
-    if (length > INT32_MAX)
-        d->has_failed = 1;
-    else if (split == DOCUMENT_HTML)
-        markup_read(d, text, length, language);
-    else
-        cut_lines(d, text, length, language);
-    if (!d->has_failed) return d;
-    document_close(d);
-    return NULL;
+    UChar32 prev_char, next_char;
+    if (U8_IS_TRAIL(text[pos])) return 0;
+    neighbours(text, n, pos, &prev_char, &next_char);
+    const UChar32 word_char = ends ? prev_char : next_char;
+    return word_char >= 0 && u_isalnum(word_char) && !(is_word_character(prev_char) && is_word_character(next_char));
+}
+
+/* Find the nearest beginning (ends = 0) or end (1) of a word around byte `pos`, or `length` if there is none nearby. */
+static size_t words_edge(const char *text, size_t n, size_t pos, int ends)
+{
+    enum { NEARBY = 200 };
+    for (size_t steps = 0; steps <= n && steps <= NEARBY; steps++) {
+        if (steps <= pos && pos - steps <= n && is_word_edge(text, n, pos - steps, ends)) return pos - steps;
+        if (pos + steps <= n && is_word_edge(text, n, pos + steps, ends)) return pos + steps;
+    }
+    return n;
 }
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */

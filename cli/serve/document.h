@@ -20,9 +20,6 @@ typedef enum document_split {
 
 typedef struct document document;
 
-/* "lines", "sentences" or "html"; NULL for DOCUMENT_UNSPLIT. */
-const char *document_split_name(document_split split);
-
 /* Split a text into parts.
  *   text: [length] UTF-8; invalid UTF-8 becomes a part that the model refuses
  *   language: as for rill_sentences_split()
@@ -41,5 +38,57 @@ int document_is_sentence(const document *d, int32_t i);
  *   output: text of part i without markup; NULL: the part itself is used
  * Returns a text that the caller frees. NULL: out of memory. */
 char *document_join(const document *d, const char *(*output)(void *user, int32_t i), void *user);
+
+/* --- words ------------------------------------------------------------------------------------------------------------- */
+
+/* Searching words in texts. */
+
+/* Copy a text with A to Z in lower case and a final NUL; the caller frees it. NULL: out of memory. */
+char *words_fold(const char *text, size_t n);
+/* Find `what` as whole words, from byte `from` on.
+ *   in, what: [n], [m] UTF-8, both folded or neither
+ *   *begin: position of the match. 0: no match */
+int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin);
+
+/* --- inside a document ------------------------------------------------------------------------------------------------- */
+
+/* The structure of documents, for document.c and markup.c only. */
+
+/* A growing text. is_out_of_memory is set after a failed allocation. */
+typedef struct buffer {
+    char *data;
+    size_t used, capacity;
+    int is_out_of_memory;
+} buffer;
+
+void buffer_add(buffer *b, const char *text, size_t length);
+
+/* The pieces of a document in order: text to keep, a sentence, a tag in the last sentence, or the text of a tag in it. */
+typedef enum piece_kind { PIECE_VERBATIM, PIECE_SENTENCE, PIECE_TAG, PIECE_TAGGED } piece_kind;
+
+typedef struct piece {
+    piece_kind kind;
+    size_t begin, length;          /* range in document.text */
+    size_t offset;                 /* (tags and their text) byte offset in the sentence */
+    int32_t part;                  /* (sentences and text of tags) part number */
+    int is_opening, is_standalone; /* (tags) an opening tag; a tag without content, which keeps the spaces around it */
+    int has_space_before, has_space_after;
+} piece;
+
+struct document {
+    document_split split;
+    int32_t max_parts; /* as in document_open() */
+    buffer text;
+    piece *piece; /* [n] */
+    int32_t n, piece_capacity, n_parts;
+    int32_t *
+        part_pieces; /* [n_parts] index in `piece` of the text that each part (a line or sentence to decode) comes from */
+    int has_failed;
+};
+
+/* Append a piece with a copy of `length` bytes of `text`. */
+piece *document_add(document *d, piece_kind kind, const char *text, size_t length);
+/* Write a text with & < > escaped. */
+void markup_write(buffer *out, const char *text, size_t length);
 
 #endif

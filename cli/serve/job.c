@@ -1,15 +1,15 @@
-/* Jobs; see job.h.
+/* Jobs; see serve.h.
  *
  * Divisions: life · events · results. */
-#include "job.h"
+#include "serve.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
+#include "cli_output.h"
 #include "report.h"
-#include "result_json.h"
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
@@ -82,13 +82,7 @@ static void append_event(job *j, const char *name, json_t *data)
     char *text = data ? cli_result_line(data) : NULL;
     const size_t max_bytes = text ? strlen(text) + strlen(name) + 32 : 0;
     json_decref(data);
-    if (text && j->events_used + max_bytes > j->events_capacity) {
-        const size_t capacity = 2 * (j->events_used + max_bytes);
-        char *more = realloc(j->events, capacity);
-        if (more) j->events = more;
-        if (more) j->events_capacity = capacity;
-    }
-    if (text && j->events_used + max_bytes <= j->events_capacity)
+    if (text && cli_grow(&j->events, &j->events_capacity, j->events_used + max_bytes, 1))
         j->events_used += (size_t)sprintf(j->events + j->events_used, "event: %s\ndata: %s\n\n", name, text);
     free(text);
 }

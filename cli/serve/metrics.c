@@ -1,5 +1,5 @@
-/* Server metrics; see metrics.h. The format is Prometheus' "text-based format", version 0.0.4. */
-#include "metrics.h"
+/* Server metrics; see api.h. The format is Prometheus' "text-based format", version 0.0.4. */
+#include "api.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -62,45 +62,30 @@ static void put_label(FILE *out, const char *name)
     }
 }
 
-typedef struct series {
-    const char *name, *type, *help;
-    int64_t (*value)(const service_counts *c);
-} series;
-
-#define VALUE(name, expression)                          \
-    static int64_t value_##name(const service_counts *c) \
-    {                                                    \
-        return c->expression;                            \
+/* A member of service_counts, an int64_t at this offset. */
+#define SERIES(name, type, help, member)                   \
+    {                                                      \
+        name, type, help, offsetof(service_counts, member) \
     }
-VALUE(waiting, waiting)
-VALUE(under_way, in_flight)
-VALUE(inputs, inputs)
-VALUE(from_cache, from_cache)
-VALUE(shared, shared)
-VALUE(cache_entries, cache_entries)
-VALUE(cache_bytes, cache_bytes)
-VALUE(failed, failed)
-VALUE(cancelled, cancelled)
-VALUE(actions, actions)
-VALUE(timesteps, stats.timesteps)
-VALUE(expansions, stats.expansions)
-
-static const series all[] = {
-    {"inputs_waiting", "gauge", "Inputs in the queue.", value_waiting},
-    {"inputs_under_way", "gauge", "Inputs that engines are decoding.", value_under_way},
-    {"inputs_total", "counter", "Inputs with a result.", value_inputs},
-    {"inputs_from_cache_total", "counter", "Inputs answered from the cache.", value_from_cache},
-    {"inputs_shared_total", "counter", "Inputs that shared a running search.", value_shared},
-    {"cache_entries", "gauge", "Results in the cache.", value_cache_entries},
-    {"cache_bytes", "gauge", "Bytes of the results in the cache.", value_cache_bytes},
-    {"inputs_failed_total", "counter", "Inputs that failed.", value_failed},
-    {"inputs_cancelled_total", "counter", "Inputs cancelled because their clients had disconnected.", value_cancelled},
-    {"actions_total", "counter", "Actions of the searches' best outputs.", value_actions},
-    {"timesteps_total", "counter", "Timesteps of the engines.", value_timesteps},
-    {"expansions_total", "counter", "Expanded hypotheses.", value_expansions},
+static const struct {
+    const char *name, *type, *help;
+    size_t offset;
+} all[] = {
+    SERIES("inputs_waiting", "gauge", "Inputs in the queue.", waiting),
+    SERIES("inputs_under_way", "gauge", "Inputs that engines are decoding.", in_flight),
+    SERIES("inputs_total", "counter", "Inputs with a result.", inputs),
+    SERIES("inputs_from_cache_total", "counter", "Inputs answered from the cache.", from_cache),
+    SERIES("inputs_shared_total", "counter", "Inputs that shared a running search.", shared),
+    SERIES("cache_entries", "gauge", "Results in the cache.", cache_entries),
+    SERIES("cache_bytes", "gauge", "Bytes of the results in the cache.", cache_bytes),
+    SERIES("inputs_failed_total", "counter", "Inputs that failed.", failed),
+    SERIES("inputs_cancelled_total", "counter", "Inputs cancelled because their clients had disconnected.", cancelled),
+    SERIES("actions_total", "counter", "Actions of the searches' best outputs.", actions),
+    SERIES("timesteps_total", "counter", "Timesteps of the engines.", stats.timesteps),
+    SERIES("expansions_total", "counter", "Expanded hypotheses.", stats.expansions),
 };
 
-char *metrics_text(service *const *services, int n)
+char *metrics_text(const models *m)
 {
     char *text = NULL;
     size_t size;
@@ -109,17 +94,16 @@ char *metrics_text(service *const *services, int n)
     put_requests(out);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         put(out, all[i].name, all[i].type, all[i].help);
-        for (int s = 0; s < n; s++) {
+        for (int s = 0; s < m->n; s++) {
             service_counts counts;
-            service_get_counts(services[s], &counts);
+            service_get_counts(m->service[s], &counts);
             fprintf(out, "rill_%s{model=\"", all[i].name);
-            put_label(out, service_name(services[s]));
-            fprintf(out, "\"} %lld\n", (long long)all[i].value(&counts));
+            put_label(out, m->service[s]->name);
+            fprintf(out, "\"} %lld\n",
+                    (long long)*(const int64_t *)(const void *)((const char *)&counts + all[i].offset));
         }
     }
-    if (fclose(out)) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    if (!fclose(out)) return text;
+    free(text);
+    return NULL;
 }

@@ -1,4 +1,4 @@
-/* The queue of a service: waiting jobs, running searches, and the cache; see service.h and service_internal.h.
+/* The queue of a service: waiting jobs, running searches, and the cache; see serve.h.
  *
  * An input is looked up when its job is submitted and again when it leaves the queue. It gets a cached response, or waits for a
  * running search with the same key, or starts a search. It never waits for a search that is still in the queue.
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "cli_input.h"
+#include "cli_output.h"
 #include "report.h"
-#include "result_json.h"
-#include "service_internal.h"
+#include "serve.h"
 #include "split_sentences.h"
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
@@ -40,20 +40,13 @@ static int64_t sample_number(const job_input *input)
  * out of memory. */
 static int make_key(const service *s, job_input *input, const char *settings)
 {
-    const char *constraints = input->constraints ? input->constraints : "";
-    char token_settings[32];
-    snprintf(token_settings, sizeof token_settings, "%d %lld", input->job->wants_tokens,
-             (long long)sample_number(input));
-    const char *const parts[] = {settings, token_settings, input->job->options ? input->job->options : "", constraints};
-    enum { KEY_PARTS = sizeof parts / sizeof *parts };
-    size_t used = 0;
-    input->key_length = input->length;
-    for (size_t i = 0; i < KEY_PARTS; i++) input->key_length += strlen(parts[i]) + 1;
-    input->key = malloc(input->key_length);
-    if (!input->key) return 0;
-    for (size_t i = 0; i < KEY_PARTS; used += strlen(parts[i]) + 1, i++)
-        memcpy(input->key + used, parts[i], strlen(parts[i]) + 1);
-    memcpy(input->key + used, input->text, input->length);
+    const job *j = input->job;
+    FILE *out = open_memstream(&input->key, &input->key_length);
+    if (!out) return 0;
+    fprintf(out, "%s%c%d %lld%c%s%c%s%c", settings, 0, j->wants_tokens, (long long)sample_number(input), 0,
+            j->options ? j->options : "", 0, input->constraints ? input->constraints : "", 0);
+    fwrite(input->text, 1, input->length, out);
+    if (fclose(out)) return 0;
     input->hash = cache_hash(s->cache, input->key, input->key_length);
     return 1;
 }
@@ -219,8 +212,8 @@ rill_status service_submit(service *s, job *j)
     if (!make_keys(s, j)) return RILL_ERR_MEMORY;
     pthread_mutex_lock(&s->lock);
     rill_status status = s->is_draining || s->has_ended ? RILL_ERR_STOPPED : RILL_OK;
-    if (status == RILL_OK && s->counts.waiting + j->n > s->max_waiting &&
-        s->counts.waiting + count_needing_search(s, j) > s->max_waiting)
+    if (status == RILL_OK && s->counts.waiting + j->n > s->options.queue_size &&
+        s->counts.waiting + count_needing_search(s, j) > s->options.queue_size)
         status = RILL_AGAIN;
     if (status == RILL_OK) enqueue(s, j);
     pthread_mutex_unlock(&s->lock);
@@ -332,13 +325,6 @@ static void pass_on_progress(void *user, const rill_progress *progress)
     pthread_mutex_unlock(&s->lock);
 }
 
-static rill_status bad_input(rill_request *request, const char *why)
-{
-    request->text = why;
-    request->length = strlen(why);
-    return RILL_ERR_INPUT;
-}
-
 static rill_status fill_job_request(service *s, decoding *d, const job_input *input, rill_request *request)
 {
     const job *j = input->job;
@@ -353,7 +339,7 @@ static rill_status fill_job_request(service *s, decoding *d, const job_input *in
     if (!input->constraints) return RILL_OK;
     const rill_status status = rill_constraints_read(s->constraints, input->constraints, strlen(input->constraints),
                                                      &request->scorers);
-    return status == RILL_ERR_INPUT ? bad_input(request, rill_error(s->session.ctx)) : status;
+    return status == RILL_ERR_INPUT ? cli_refuse_input(request, rill_error(s->session.ctx)) : status;
 }
 
 rill_status queue_read(void *user, int may_block, rill_request *request)

@@ -1,66 +1,48 @@
-/* Constraints and glossaries of requests; see request_constraints.h.
+/* Constraints and glossaries of requests; see api.h.
  *
  * Divisions: constraints · glossaries. */
-#include "request_constraints.h"
+#include "api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve_words.h"
+#include "document.h"
 
 /* --- constraints -------------------------------------------------------------------------------------------------- */
-
-static const char PART_SEPARATOR[] = " ||| ";
 
 /* Append a part to an input's line of constraints. 0: out of memory. */
 static int add_part(job_input *input, const char *name, const char *text)
 {
     const char *old_line = input->constraints ? input->constraints : "";
-    const size_t size = strlen(old_line) + sizeof PART_SEPARATOR + strlen(name) + strlen(text) + 1;
-    char *line = malloc(size);
-    if (!line) return 0;
-    snprintf(line, size, "%s%s%s%s", old_line, *old_line ? PART_SEPARATOR : "", name, text);
+    char *line;
+    if (asprintf(&line, "%s%s%s%s", old_line, *old_line ? " ||| " : "", name, text) < 0) return 0;
     free(input->constraints);
     input->constraints = line;
     return 1;
 }
 
-static int refuse_memory(api_answer *refused)
-{
-    *refused = api_refuse(503, "out-of-memory", "out of memory: a request");
-    return 0;
-}
-
-static int read_constraints(const api_request *r, const json_t *value, api_answer *refused)
+static int read_constraints(api_request *r, const json_t *value)
 {
     job *j = r->job;
     const char *why;
     const int each = json_is_array(value);
     if (value == NULL) return 1;
-    if (r->document) {
-        *refused = api_refuse(400, "bad-request", "constraints cannot be combined with \"split\": use a glossary");
-        return 0;
-    }
-    if ((!each && !json_is_string(value)) || (each && (r->is_single || json_array_size(value) != (size_t)j->n))) {
-        *refused = api_refuse(
-            400, "bad-request",
+    if (r->document)
+        return api_refuse(r, 400, "bad-request", "constraints cannot be combined with \"split\": use a glossary");
+    if ((!each && !json_is_string(value)) || (each && (r->is_single || json_array_size(value) != (size_t)j->n)))
+        return api_refuse(
+            r, 400, "bad-request",
             "constraints: expected a text or, for a list of inputs, a list of the same length with texts and nulls");
-        return 0;
-    }
     for (int32_t i = 0; i < j->n; i++) {
         const json_t *line = each ? json_array_get(value, (size_t)i) : value;
         if (json_is_null(line)) continue;
-        if (!json_is_string(line) || strcspn(json_string_value(line), "\r\n") != json_string_length(line)) {
-            *refused = api_refuse(400, "bad-request", "constraints: %d: expected a text of one line, or null", (int)i);
-            return 0;
-        }
-        if (service_check_constraints(r->service, json_string_value(line), &why) < 0) {
-            *refused = api_refuse(400, "bad-request", "%s", why);
-            return 0;
-        }
+        if (!json_is_string(line) || strcspn(json_string_value(line), "\r\n") != json_string_length(line))
+            return api_refuse(r, 400, "bad-request", "constraints: %d: expected a text of one line, or null", (int)i);
+        if (service_check_constraints(r->service, json_string_value(line), &why) < 0)
+            return api_refuse(r, 400, "bad-request", "%s", why);
         if (json_string_length(line) > 0 && !add_part(&j->input[i], "", json_string_value(line)))
-            return refuse_memory(refused);
+            return api_refuse_memory(r);
     }
     return 1;
 }
@@ -79,36 +61,29 @@ static int is_term(const char *text, size_t length)
            !strpbrk(text, "\r\n");
 }
 
-static int check_glossary(const api_request *r, json_t *glossary, api_answer *refused)
+static int check_glossary(api_request *r, json_t *glossary)
 {
     const size_t n = json_object_size(glossary);
     size_t bytes = 0;
     const char *term;
     json_t *target;
-    if (!json_is_object(glossary)) {
-        *refused = api_refuse(400, "bad-request", "glossary: expected an object {TERM: TEXT}");
-        return 0;
-    }
-    if (n > MAX_TERMS) {
-        *refused = api_refuse(400, "bad-request", "glossary: %zu terms: the maximum is %d", n, MAX_TERMS);
-        return 0;
-    }
+    if (!json_is_object(glossary))
+        return api_refuse(r, 400, "bad-request", "glossary: expected an object {TERM: TEXT}");
+    if (n > MAX_TERMS) return api_refuse(r, 400, "bad-request", "glossary: %zu terms: the maximum is %d", n, MAX_TERMS);
     json_object_foreach(glossary, term, target)
     {
-        if (is_term(term, strlen(term)) && json_is_string(target) &&
-            is_term(json_string_value(target), json_string_length(target)))
-            continue;
-        *refused = api_refuse(
-            400, "bad-request",
-            "glossary: \"%.100s\": expected a term and its text, on one line of at most %d bytes, without \"|||\"",
-            term, MAX_TERM_BYTES);
-        return 0;
+        if (!is_term(term, strlen(term)) || !json_is_string(target) ||
+            !is_term(json_string_value(target), json_string_length(target)))
+            return api_refuse(
+                r, 400, "bad-request",
+                "glossary: \"%.100s\": expected a term and its text, on one line of at most %d bytes, without \"|||\"",
+                term, MAX_TERM_BYTES);
     }
     for (int32_t i = 0; i < r->job->n; i++) bytes += r->job->input[i].length;
-    if (n == 0 || bytes <= MAX_SEARCHED_BYTES / n) return 1;
-    *refused = api_refuse(413, "too-large", "glossary: with %zu terms an input may have %zu bytes, found %zu", n,
-                          MAX_SEARCHED_BYTES / n, bytes);
-    return 0;
+    return n == 0 || bytes <= MAX_SEARCHED_BYTES / n
+               ? 1
+               : api_refuse(r, 413, "too-large", "glossary: with %zu terms an input may have %zu bytes, found %zu", n,
+                            MAX_SEARCHED_BYTES / n, bytes);
 }
 
 /* A folded term, and its constraint. */
@@ -130,13 +105,13 @@ static int require_terms(job_input *input, const term *terms, size_t n)
     return fine;
 }
 
-static int read_glossary(const api_request *r, json_t *glossary, api_answer *refused)
+static int read_glossary(api_request *r, json_t *glossary)
 {
     const char *name;
     json_t *target;
     size_t n = 0;
     if (glossary == NULL) return 1;
-    if (!check_glossary(r, glossary, refused)) return 0;
+    if (!check_glossary(r, glossary)) return 0;
     term *terms = calloc(json_object_size(glossary) + 1, sizeof *terms);
     int fine = terms != NULL;
     json_object_foreach(glossary, name, target)
@@ -148,11 +123,11 @@ static int read_glossary(const api_request *r, json_t *glossary, api_answer *ref
     for (int32_t i = 0; i < r->job->n && fine; i++) fine = require_terms(&r->job->input[i], terms, n);
     while (n > 0) free(terms[--n].text);
     free(terms);
-    return fine || refuse_memory(refused);
+    return fine || api_refuse_memory(r);
 }
 
-int request_constraints_read(const api_request *r, api_answer *refused)
+int request_read_constraints(api_request *r)
 {
-    return read_constraints(r, json_object_get(r->body, "constraints"), refused) &&
-           read_glossary(r, json_object_get(r->body, "glossary"), refused);
+    return read_constraints(r, json_object_get(r->body, "constraints")) &&
+           read_glossary(r, json_object_get(r->body, "glossary"));
 }

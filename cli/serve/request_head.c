@@ -1,10 +1,11 @@
-/* Checks of request heads; see request_head.h.
+/* Checks of request heads; see server.h.
  *
  * Divisions: fields · framing · source. */
-#include "request_head.h"
+#include "server.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -61,9 +62,9 @@ static fields count_fields(struct MHD_Connection *connection)
 
 /* --- framing ------------------------------------------------------------------------------------------------------ */
 
-#define REFUSE_HEAD(...) api_refuse(400, "bad-head", __VA_ARGS__)
+#define REFUSE_HEAD(...) api_refuse(r, 400, "bad-head", __VA_ARGS__)
 
-static api_answer check_framing(struct MHD_Connection *connection, const char *version)
+int head_check_framing(api_request *r, struct MHD_Connection *connection, const char *version)
 {
     const fields f = count_fields(connection);
     const char *length = head_value(connection, MHD_HTTP_HEADER_CONTENT_LENGTH),
@@ -78,29 +79,13 @@ static api_answer check_framing(struct MHD_Connection *connection, const char *v
         return REFUSE_HEAD("Content-Length: expected a number of bytes");
     if (f.encoding && is_old) return REFUSE_HEAD("Transfer-Encoding in HTTP/1.0: expected Content-Length");
     if (f.encoding && strcasecmp(encoding, "chunked") != 0)
-        return api_refuse(501, "bad-encoding", "Transfer-Encoding: expected \"chunked\" alone");
+        return api_refuse(r, 501, "bad-encoding", "Transfer-Encoding: expected \"chunked\" alone");
     if (f.host > 1) return REFUSE_HEAD("%d Host headers: expected one", f.host);
     if (!f.host && !is_old) return REFUSE_HEAD("no Host header: HTTP/1.1 requires one");
-    return (api_answer){.code = 0};
-}
-
-int head_check_framing(struct MHD_Connection *connection, const char *version, api_answer *refused)
-{
-    *refused = check_framing(connection, version);
-    return !refused->code;
+    return 1;
 }
 
 /* --- source ------------------------------------------------------------------------------------------------------- */
-
-int head_is_origin(const char *text)
-{
-    const char *host = strstr(text, "://");
-    if (!strcmp(text, "*") || !strcmp(text, "null")) return 1;
-    if (!host || host == text || !host[3]) return 0;
-    for (const char *c = text; *c; c++)
-        if (*c <= ' ' || *c > '~' || (c >= host + 3 && strchr("/?#@\\", *c))) return 0;
-    return 1;
-}
 
 static int is_loopback(const struct sockaddr_storage *a)
 {
@@ -142,14 +127,14 @@ static int is_loopback_address(const char *name)
 }
 
 /* Whether a Host header names this machine. */
-static int is_this_machine(const char *host, const serve_pages *pages)
+static int is_this_machine(const char *host, const serve_options *options)
 {
     static const char local[] = ".localhost";
     char name[256], own[256];
     if (!host_name(host, name)) return 0;
     const size_t n = strlen(name), m = sizeof local - 1;
     if (!strcasecmp(name, "localhost") || (n > m && !strcasecmp(name + n - m, local))) return 1;
-    if (!strcasecmp(name, pages->host) || is_loopback_address(name)) return 1;
+    if (!strcasecmp(name, options->host) || is_loopback_address(name)) return 1;
     own[sizeof own - 1] = '\0';
     return !gethostname(own, sizeof own - 1) && !strcasecmp(name, own);
 }
@@ -167,45 +152,106 @@ static int is_own_origin(const char *origin, const char *host)
     return host && is_web && !strcasecmp(after_scheme(origin), host);
 }
 
-static int is_listed_origin(const char *origin, const serve_pages *pages)
+static int is_listed_origin(const char *origin, const serve_options *options)
 {
-    for (int i = 0; i < pages->n_origins; i++)
-        if (!strcmp(pages->origins[i], "*") || !strcasecmp(pages->origins[i], origin)) return 1;
+    for (int i = 0; i < options->n_origins; i++)
+        if (!strcmp(options->origins[i], "*") || !strcasecmp(options->origins[i], origin)) return 1;
     return 0;
 }
 
 /* Whether a Host header is the host of an allowed origin: a proxy may pass on the name that its clients use. With "*", any name is
  * allowed. */
-static int is_host_of_listed(const char *host, const serve_pages *pages)
+static int is_host_of_listed(const char *host, const serve_options *options)
 {
-    for (int i = 0; i < pages->n_origins; i++)
-        if (!strcmp(pages->origins[i], "*") || !strcasecmp(after_scheme(pages->origins[i]), host)) return 1;
+    for (int i = 0; i < options->n_origins; i++)
+        if (!strcmp(options->origins[i], "*") || !strcasecmp(after_scheme(options->origins[i]), host)) return 1;
     return 0;
 }
 
-const char *head_allowed_origin(struct MHD_Connection *connection, const serve_pages *pages)
+const char *head_allowed_origin(struct MHD_Connection *connection, const serve_options *options)
 {
     const char *origin = head_value(connection, MHD_HTTP_HEADER_ORIGIN);
-    return origin && is_listed_origin(origin, pages) ? origin : NULL;
+    return origin && is_listed_origin(origin, options) ? origin : NULL;
 }
 
-int head_check_source(struct MHD_Connection *connection, const serve_pages *pages, api_answer *refused)
+int head_check_source(api_request *r, struct MHD_Connection *connection, const serve_options *options)
 {
     const char *host = head_value(connection, MHD_HTTP_HEADER_HOST),
                *origin = head_value(connection, MHD_HTTP_HEADER_ORIGIN);
-    if (host && comes_by_loopback(connection) && !is_this_machine(host, pages) && !is_host_of_listed(host, pages)) {
-        *refused = api_refuse(403, "bad-host",
-                              "Host: \"%.200s\" is not this machine: add the host of your proxy with --allow-origin",
-                              host);
-        return 0;
-    }
+    if (host && comes_by_loopback(connection) && !is_this_machine(host, options) && !is_host_of_listed(host, options))
+        return api_refuse(r, 403, "bad-host",
+                          "Host: \"%.200s\" is not this machine: add the host of your proxy with --allow-origin", host);
     if (origin &&
-        (count_fields(connection).origin > 1 || (!is_own_origin(origin, host) && !is_listed_origin(origin, pages)))) {
-        *refused = api_refuse(403, "bad-origin",
-                              "pages of \"%.200s\" may not send requests to this server: --allow-origin permits an "
-                              "origin",
-                              origin);
-        return 0;
-    }
+        (count_fields(connection).origin > 1 || (!is_own_origin(origin, host) && !is_listed_origin(origin, options))))
+        return api_refuse(r, 403, "bad-origin",
+                          "pages of \"%.200s\" may not send requests to this server: --allow-origin permits an "
+                          "origin",
+                          origin);
     return 1;
+}
+
+/* --- forms ------------------------------------------------------------------------------------------------------------- */
+
+/* Source: the URL standard (url.spec.whatwg.org), section 5.1. */
+static int digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* Decode a part in place. */
+static json_t *decode(char *text, size_t n)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '%' && i + 2 < n && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0) {
+            text[to++] = (char)(digit(text[i + 1]) * 16 + digit(text[i + 2]));
+            i += 2;
+        } else {
+            text[to++] = text[i] == '+' ? ' ' : text[i];
+        }
+    }
+    return json_stringn(text, to);
+}
+
+/* 0: invalid text, or out of memory. */
+static int add(json_t *form, char *part, size_t n)
+{
+    char *equals = memchr(part, '=', n);
+    const size_t name = equals ? (size_t)(equals - part) : n;
+    json_t *key = decode(part, name), *value = equals ? decode(equals + 1, n - name - 1) : json_string("");
+    const char *word = json_string_value(key);
+    int fine = key && value && strlen(word) == json_string_length(key);
+    if (fine) {
+        json_t *previous = json_object_get(form, word);
+        if (!previous)
+            fine = !json_object_set(form, word, value);
+        else if (json_is_array(previous))
+            fine = !json_array_append(previous, value);
+        else
+            fine = !json_object_set_new(form, word, json_pack("[O, O]", previous, value));
+    }
+    json_decref(key);
+    json_decref(value);
+    return fine;
+}
+
+json_t *form_read(const char *body, size_t length)
+{
+    json_t *form = json_object();
+    char *copy = malloc(length + 1);
+    int fine = form && copy;
+    if (fine && length > 0) memcpy(copy, body, length);
+    for (size_t offset = 0; fine && offset < length;) {
+        const char *end = memchr(copy + offset, '&', length - offset);
+        const size_t n = end ? (size_t)(end - copy) - offset : length - offset;
+        if (n > 0) fine = add(form, copy + offset, n);
+        offset += n + 1;
+    }
+    free(copy);
+    if (fine) return form;
+    json_decref(form);
+    return NULL;
 }

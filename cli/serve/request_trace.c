@@ -1,5 +1,5 @@
-/* Traces of requests; see request_trace.h. */
-#include "request_trace.h"
+/* Traces of requests; see api.h. */
+#include "api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "result_json.h"
-#include "service_internal.h"
+#include "cli_output.h"
+#include "serve.h"
 #include "trace.h"
 
 enum { MAX_INPUT_SECONDS = 10 }; /* seconds per input */

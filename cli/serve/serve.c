@@ -3,9 +3,7 @@
  * Each model is opened with the command line, in which -m names only this model. So all model and search options of `rill decode`
  * work.
  *
- * Divisions: options · API key · reloading · the command. */
-#include "serve.h"
-
+ * Divisions: options · models · API key · reloading · the command. */
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -13,145 +11,98 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interrupt.h"
-#include "request_head.h"
 #include "rill/file.h"
 #include "server.h"
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
-enum {
-    TAKE_HOST = 1,
-    TAKE_PORT,
-    TAKE_KEY,
-    TAKE_QUEUE,
-    TAKE_INPUTS,
-    TAKE_BODY,
-    TAKE_CONNECTIONS,
-    TAKE_TIMEOUT,
-    TAKE_SHUTDOWN,
-    TAKE_CACHE,
-    TAKE_BEAM_SIZE,
-    TAKE_ORIGIN,
-    TAKE_REQUEST
-};
+/* Whether a text is an origin, or "*". */
+static int is_origin(const char *text)
+{
+    const char *host = strstr(text, "://");
+    if (!strcmp(text, "*") || !strcmp(text, "null")) return 1;
+    if (!host || host == text || !host[3]) return 0;
+    for (const char *c = text; *c; c++)
+        if (*c <= ' ' || *c > '~' || (c >= host + 3 && strchr("/?#@\\", *c))) return 0;
+    return 1;
+}
 
-static const cli_option server_options_rows[] = {
+static int take_origin(void *command, const cli_option *option, const char *value)
+{
+    serve_options *o = &((service *)command)->options;
+    (void)option;
+    if (!is_origin(value))
+        return cli_fail("--allow-origin: \"%s\": expected SCHEME://HOST or SCHEME://HOST:PORT, or *", value);
+    for (int i = 0; i < o->n_origins; i++)
+        if (!strcmp(o->origins[i], value)) return CLI_OK;
+    if (o->n_origins == SERVE_ORIGINS_MAX) return cli_fail("--allow-origin: at most %d", SERVE_ORIGINS_MAX);
+    o->origins[o->n_origins++] = value;
+    return CLI_OK;
+}
+
+#define STORED(field) .member = offsetof(service, options.field)
+#define NUMBER(field, of_type, least, most) STORED(field), .type = of_type, .min = least, .max = most
+static const cli_option server_rows[] = {
     {"host", 0, "HOST", "address to listen on: a name, a number, or * for all (default 127.0.0.1: only this machine)",
-     .id = TAKE_HOST},
-    {"port", 'p', "P", "port to listen on (default 8190); 0: any free port", .id = TAKE_PORT},
+     STORED(host)},
+    {"port", 'p', "P", "port to listen on (default 8190); 0: any free port", NUMBER(port, CLI_INT, 0, 65535)},
     {"api-key-file", 0, "FILE",
      "file whose first line clients must send as a key; in the header \"Authorization: "
      "Bearer KEY\"",
-     .id = TAKE_KEY, .aliases = "token-file"},
+     STORED(api_key_path), .aliases = "token-file"},
     {"queue-size", 0, "N",
      "maximum number of queued inputs of each model (default 10000); larger requests are refused with 503",
-     .id = TAKE_QUEUE, .aliases = "max-waiting"},
-    {"max-inputs", 0, "N", "maximum number of inputs of a request (default 1000)", .id = TAKE_INPUTS},
-    {"max-body-size", 0, "SIZE", "maximum size of a request's body, as in 500K or 2M (default 1M)", .id = TAKE_BODY},
+     NUMBER(queue_size, CLI_INT, 1, 1 << 28), .aliases = "max-waiting"},
+    {"max-inputs", 0, "N", "maximum number of inputs of a request (default 1000)",
+     NUMBER(max_inputs, CLI_INT, 1, 1 << 24)},
+    {"max-body-size", 0, "SIZE", "maximum size of a request's body, as in 500K or 2M (default 1M)",
+     NUMBER(max_body_bytes, CLI_SIZE, 1, INT64_C(1) << 30)},
     {"max-body", 0, "KB", "", .refused = "use --max-body-size SIZE, a number of bytes as in 1M"},
     {"max-beam-size", 0, "N",
      "maximum beam-size of a request; also of its n-best, max-children, min-width, stop-after, num-samples and "
      "beam-groups (default 1000)",
-     .id = TAKE_BEAM_SIZE, .aliases = "max-width"},
+     NUMBER(max_beam_size, CLI_INT, 1, 65536), .aliases = "max-width"},
     {"max-request", 0, "SIZE",
-     "maximum estimated memory of a request's search, without states, as in 1G (default 512M)", .id = TAKE_REQUEST},
+     "maximum estimated memory of a request's search, without states, as in 1G (default 512M)",
+     NUMBER(request_bytes, CLI_SIZE, 1 << 20, INT64_C(1) << 40)},
     {"cache-size", 0, "SIZE", "size of each model's cache of results, as in 64M (default 64M); 0: none",
-     .id = TAKE_CACHE},
+     NUMBER(cache_bytes, CLI_SIZE, 0, INT64_C(1) << 40)},
     {"cache", 0, "MB", "", .refused = "use --cache-size SIZE, a number of bytes as in 64M"},
     {"max-connections", 0, "N",
      "maximum number of connections (default 1000); when all are in use, the longest idle ones of the address with "
      "most connections are closed",
-     .id = TAKE_CONNECTIONS},
+     NUMBER(max_connections, CLI_INT, 1, 1 << 20)},
     {"request-timeout", 0, "S", "seconds within which a request must arrive and its response be read (default 30)",
-     .id = TAKE_TIMEOUT},
+     NUMBER(request_timeout, CLI_INT, 1, 86400)},
     {"allow-origin", 0, "ORIGIN",
      "origin whose web pages may send requests, as https://example.org; may be repeated; * for all (default: the "
      "server's own)",
-     .id = TAKE_ORIGIN, .is_repeatable = 1},
+     .take = take_origin, .is_repeatable = 1},
     {"shutdown-timeout", 0, "S", "seconds to finish accepted requests when the server stops (default 30)",
-     .id = TAKE_SHUTDOWN, .aliases = "drain"},
+     NUMBER(shutdown_timeout, CLI_INT, 0, 86400), .aliases = "drain"},
     {.name = NULL},
 };
 
-/* The command line is parsed once for each model, so an origin may be known already. */
-static int take_origin(serve_options *o, const char *value)
+static int set_defaults(void *command)
 {
-    if (!head_is_origin(value))
-        return cli_fail("--allow-origin: \"%s\": expected SCHEME://HOST or SCHEME://HOST:PORT, or *", value);
-    for (int i = 0; i < o->pages.n_origins; i++)
-        if (!strcmp(o->pages.origins[i], value)) return CLI_OK;
-    if (o->pages.n_origins == SERVE_ORIGINS_MAX) return cli_fail("--allow-origin: at most %d", SERVE_ORIGINS_MAX);
-    o->pages.origins[o->pages.n_origins++] = value;
+    ((service *)command)->options = (serve_options){.host = "127.0.0.1",
+                                                    .port = 8190,
+                                                    .queue_size = 10000,
+                                                    .max_inputs = 1000,
+                                                    .max_body_bytes = 1 << 20,
+                                                    .max_connections = 1000,
+                                                    .request_timeout = 30,
+                                                    .shutdown_timeout = 30,
+                                                    .cache_bytes = 64 << 20,
+                                                    .max_beam_size = 1000,
+                                                    .request_bytes = 512 << 20};
     return CLI_OK;
 }
 
-int serve_take_option(serve_options *o, rill_context *ctx, const cli_option *option, const char *value)
-{
-    switch (option->id) {
-    case TAKE_HOST: o->pages.host = value; return CLI_OK;
-    case TAKE_KEY: o->api_key_path = value; return CLI_OK;
-    case TAKE_PORT: return cli_parse_int("--port", value, 0, 65535, &o->port);
-    case TAKE_QUEUE: return cli_parse_int("--queue-size", value, 1, 1 << 28, &o->queue_size);
-    case TAKE_INPUTS: return cli_parse_int("--max-inputs", value, 1, 1 << 24, &o->max_inputs);
-    case TAKE_BODY: return cli_parse_size(ctx, "max-body-size", value, 1, INT64_C(1) << 30, &o->max_body_bytes);
-    case TAKE_CONNECTIONS: return cli_parse_int("--max-connections", value, 1, 1 << 20, &o->max_connections);
-    case TAKE_BEAM_SIZE: return cli_parse_int("--max-beam-size", value, 1, 65536, &o->max_beam_size);
-    case TAKE_REQUEST: return cli_parse_size(ctx, "max-request", value, 1 << 20, INT64_C(1) << 40, &o->request_bytes);
-    case TAKE_CACHE: return cli_parse_size(ctx, "cache-size", value, 0, INT64_C(1) << 40, &o->cache_bytes);
-    case TAKE_TIMEOUT: return cli_parse_int("--request-timeout", value, 1, 86400, &o->request_timeout);
-    case TAKE_ORIGIN: return take_origin(o, value);
-    case TAKE_SHUTDOWN: return cli_parse_int("--shutdown-timeout", value, 0, 86400, &o->shutdown_timeout);
-    default: return CLI_OK;
-    }
-}
-
-int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *option, const char *value), void *user,
-                int argc, char **argv, int *helped)
-{
-    const cli_group groups[] = {
-        {"Model", cli_model_options},
-        {"Server", server_options_rows},
-        {"Outputs", session->rows.output_options},
-        CLI_OPTION_ROW_GROUPS(*session),
-        {NULL, NULL},
-    };
-    const cli_syntax syntax = {
-        "rill serve -m [NAME=]DIR [-m [NAME=]DIR ...] [options]",
-        "Answer requests over HTTP: POST /v1/decode with {\"input\": TEXT} or {\"inputs\":\n"
-        "[TEXT, ...]}, and in \"options\" what `rill decode` takes as options of the\n"
-        "search. Inputs join the running batch at any timestep; no answer depends on\n"
-        "what is decoded beside it. Models have the names of their directories, or NAME;\n"
-        "those called FROM-TO, like de-en, answer LibreTranslate's POST /translate too.\n"
-        "GET /openapi.json describes all paths.\n"
-        "\n"
-        "The server listens at this machine's own address alone. Others are for a\n"
-        "network that is trusted, or behind a proxy that does TLS; --api-key-file asks\n"
-        "clients for a key.\n"
-        "\n"
-        "SIGTERM and Ctrl-C have what was accepted answered, and nothing more taken.",
-        groups,
-        "Exit code: 0 asked to stop, and all that was accepted is answered; 1 wrong\n"
-        "usage, the server could not start, or something was left unanswered.\n"
-        "\n"
-        "Examples:\n"
-        "  rill serve -m examples/models/de-en\n"
-        "  rill serve -m de-en=models/first -m en-fr=models/second --port 8080\n"
-        "  curl -s localhost:8190/v1/decode -d '{\"input\": \"ein hund .\"}'\n"
-        "  curl -s localhost:8190/v1/decode \\\n"
-        "    -d '{\"inputs\": [\"ein hund .\"], \"options\": {\"beam_size\": 10, \"n_best\": 3}}'\n",
-        take,
-        NULL,
-        user,
-        "model threads host port api-key-file queue-size max-beam-size request-timeout cache-size device beam-size batch-size n-best",
-    };
-    return cli_session_parse(session, &syntax, argc, argv, helped);
-}
-
-/* --- API key ------------------------------------------------------------------------------------------------------ */
+/* --- models ------------------------------------------------------------------------------------------------------- */
 
 typedef struct serve {
-    serve_options options;
+    serve_options options; /* of the first model; all have the same */
     int argc;
     char **argv;
     models *current, *draining; /* the set for new requests; old sets that finish their requests */
@@ -159,6 +110,132 @@ typedef struct serve {
     server *server;
     double retry_time; /* time of the next attempt to open a failed model */
 } serve;
+
+/* Value of -m in any of its forms; NULL: another option. *uses: number of words. */
+static const char *model_argument(char **argv, int argc, int arg_index, int *uses)
+{
+    static const char *const starts[] = {"--model=", "-m"};
+    *uses = 2;
+    if (!strcmp(argv[arg_index], "-m") || !strcmp(argv[arg_index], "--model"))
+        return arg_index + 1 < argc ? argv[arg_index + 1] : NULL;
+    *uses = 1;
+    for (int i = 0; i < 2; i++)
+        if (!strncmp(argv[arg_index], starts[i], strlen(starts[i]))) return argv[arg_index] + strlen(starts[i]);
+    return NULL;
+}
+
+/* Name of a model: the last component of its directory, or NAME in NAME=DIR. */
+static char *model_name(const char **model)
+{
+    const char *equals = strchr(*model, '='), *slash = strchr(*model, '/');
+    if (equals && equals > *model && (!slash || equals < slash)) {
+        char *name = strndup(*model, (size_t)(equals - *model));
+        *model = equals + 1;
+        return name;
+    }
+    size_t end = strlen(*model);
+    while (end > 1 && (*model)[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && (*model)[begin - 1] != '/') begin--;
+    return strndup(*model + begin, end - begin);
+}
+
+/* Models that a command line names, and its other words, with space for one model. */
+typedef struct line {
+    char *name[MODELS_MAX];        /* [n] */
+    const char *model[MODELS_MAX]; /* NAME=DIR or DIR of each model */
+    int n, n_words;
+    char **word;
+} line;
+
+static int read_line(line *l, int argc, char **argv)
+{
+    l->word = calloc((size_t)argc + 3, sizeof *l->word);
+    if (!l->word) return cli_fail_memory("the command line");
+    l->word[l->n_words++] = argv[0];
+    for (int i = 1, uses; i < argc; i++) {
+        const char *model = model_argument(argv, argc, i, &uses);
+        if (!model) {
+            l->word[l->n_words++] = argv[i];
+            continue;
+        }
+        i += uses - 1;
+        if (l->n == MODELS_MAX) return cli_fail("--model: at most %d", MODELS_MAX);
+        l->name[l->n] = model_name(&model);
+        l->model[l->n++] = model;
+        for (int m = 0; m + 1 < l->n; m++)
+            if (!strcmp(l->name[m], l->name[l->n - 1]))
+                return cli_fail("two models have the name \"%s\": set another with -m NAME=DIR", l->name[m]);
+    }
+    return CLI_OK;
+}
+
+static int open_one(line *l, int m, service **out, int *helped)
+{
+    char option[] = "-m", *name = l->name[m];
+    int n = l->n_words;
+    if (l->n > 0) {
+        l->word[n++] = option;
+        l->word[n++] = (char *)(size_t)l->model[m];
+    }
+    l->name[m] = NULL; /* the service takes it */
+    return service_open(out, &cli_serve, name, n, l->word, helped);
+}
+
+static int start_models(models *all)
+{
+    int code = CLI_OK;
+    for (int m = 0; m < all->n && code == CLI_OK; m++) code = service_start(all->service[m]);
+    return code;
+}
+
+static void end_models(models *all, int now)
+{
+    for (int m = 0; m < all->n; m++)
+        if (all->service[m] && !all->is_shared[m]) service_end(all->service[m], now);
+}
+
+/* end_models() must have been called, if the models have started; NULL is allowed. */
+static void close_models(models *all)
+{
+    for (int m = 0; all && m < MODELS_MAX; m++)
+        if (!all->is_shared[m]) service_close(all->service[m]);
+    free(all);
+}
+
+/* Open all models of the command line. With an old set, those of its services that have not failed belong to both sets, and the new one
+ * ends and closes them: close it after the old one.
+ *   *out: closed by the caller, NULL on failure, and `old` is unchanged; *helped: help was printed, nothing else to do
+ *   CLI_OK, or another exit code after a message */
+static int open_models(models **out, const serve *s, models *old, int starts, int *helped)
+{
+    line l = {.n = 0};
+    models *all = calloc(1, sizeof *all);
+    int code = all ? read_line(&l, s->argc, s->argv) : cli_fail_memory("the models");
+    *out = NULL;
+    for (int m = 0; code == CLI_OK && (m == 0 || m < l.n) && !*helped; m++) {
+        all->n = l.n;
+        all->is_shared[m] = old && !service_failure(old->service[m])[0];
+        if (all->is_shared[m])
+            all->service[m] = old->service[m];
+        else
+            code = open_one(&l, m, &all->service[m], helped);
+    }
+    if (code == CLI_OK && starts && !*helped) code = start_models(all);
+    if (code == CLI_OK && !*helped) {
+        for (int m = 0; m < all->n && old; m++) old->is_shared[m] = all->is_shared[m];
+        memset(all->is_shared, 0, sizeof all->is_shared);
+        *out = all;
+    } else {
+        if (all) end_models(all, 1);
+        close_models(all);
+    }
+    while (l.n > 0) free(l.name[--l.n]);
+    free(l.word);
+    return code;
+}
+
+/* --- API key ------------------------------------------------------------------------------------------------------ */
 
 /* Read the first line of the file; the caller frees it. */
 static int read_token(const char *path, char **out)
@@ -191,8 +268,8 @@ static void close_idle(serve *s)
         models *m = *last_link;
         if (!m || server_n_users(s->server, m) > 0) return;
         *last_link = NULL;
-        models_end(m, 0);
-        models_close(m);
+        end_models(m, 0);
+        close_models(m);
     }
 }
 
@@ -207,17 +284,11 @@ static void take_over(serve *s, models *next)
 /* Read models and API key again. On failure the old ones continue. */
 static void reload(serve *s)
 {
-    serve_options options = s->options; /* the command line's server options are unchanged */
     models *next = NULL;
     char *token = NULL;
     int helped = 0;
     cli_message("reloading the models");
-    int code = read_token(s->options.api_key_path, &token);
-    if (code == CLI_OK) code = models_open(&next, &options, s->argc, s->argv, &helped);
-    if (code == CLI_OK) code = models_start(next);
-    if (code != CLI_OK) {
-        if (next) models_end(next, 1);
-        models_close(next);
+    if (read_token(s->options.api_key_path, &token) != CLI_OK || open_models(&next, s, NULL, 1, &helped) != CLI_OK) {
         free(token);
         cli_message("the previous models stay in use");
         return;
@@ -240,10 +311,10 @@ static int has_failed(const serve *s)
 static void reopen(serve *s)
 {
     enum { RETRY_SECONDS = 10 };
-    serve_options options = s->options;
     models *next;
+    int helped = 0;
     if (!has_failed(s) || cli_now() < s->retry_time) return;
-    if (models_reopen_failed(&next, s->current, &options) != CLI_OK) {
+    if (open_models(&next, s, s->current, 1, &helped) != CLI_OK) {
         s->retry_time = cli_now() + RETRY_SECONDS;
         return;
     }
@@ -279,19 +350,12 @@ static int run(serve *s)
 {
     const serve_options *o = &s->options;
     int code = read_token(o->api_key_path, &s->token), n_unanswered = 0;
-    const server_options options = {.port = o->port,
-                                    .token = s->token,
-                                    .max_connections = o->max_connections,
-                                    .max_inputs = o->max_inputs,
-                                    .max_body_bytes = o->max_body_bytes,
-                                    .request_timeout = o->request_timeout,
-                                    .pages = o->pages};
     cli_interrupt_catch();
-    if (code == CLI_OK) code = models_start(s->current);
-    if (code == CLI_OK) code = server_open(&s->server, &options, s->current);
+    if (code == CLI_OK) code = start_models(s->current);
+    if (code == CLI_OK) code = server_open(&s->server, o, s->current, s->token);
     if (code == CLI_OK) {
         for (int m = 0; m < s->current->n; m++)
-            cli_message("%s: at %s", s->current->name[m], server_address(s->server));
+            cli_message("%s: at %s", s->current->service[m]->name, server_address(s->server));
         wait_for_end(s);
         cli_message("stopping after the accepted requests; a second Ctrl-C stops at once");
         n_unanswered = server_drain(s->server, o->shutdown_timeout);
@@ -299,39 +363,66 @@ static int run(serve *s)
             cli_message("%d request%s not answered in %d seconds", n_unanswered, n_unanswered == 1 ? " was" : "s were",
                         o->shutdown_timeout);
     }
-    models_end(s->current, n_unanswered > 0);
-    for (models *m = s->draining; m; m = m->next) models_end(m, n_unanswered > 0);
+    end_models(s->current, n_unanswered > 0);
+    for (models *m = s->draining; m; m = m->next) end_models(m, n_unanswered > 0);
     /* Send the error responses of requests that ran out of time. */
     if (n_unanswered > 0) server_drain(s->server, 2);
     server_close(s->server);
     return code == CLI_OK && (n_unanswered > 0 || has_failed(s)) ? CLI_FAILED : code;
 }
 
-int cli_serve(int argc, char **argv)
+static int main_of_serve(int argc, char **argv)
 {
     int helped = 0;
-    serve s = {.options = {.pages = {.host = "127.0.0.1"},
-                           .port = 8190,
-                           .queue_size = 10000,
-                           .max_inputs = 1000,
-                           .max_body_bytes = 1 << 20,
-                           .max_connections = 1000,
-                           .request_timeout = 30,
-                           .shutdown_timeout = 30,
-                           .cache_bytes = 64 << 20,
-                           .max_beam_size = 1000,
-                           .request_bytes = 512 << 20},
-               .argc = argc,
-               .argv = argv};
+    serve s = {.argc = argc, .argv = argv};
     json_object_seed(0);
-    int code = models_open(&s.current, &s.options, argc, argv, &helped);
-    if (code == CLI_OK && !helped) code = run(&s);
+    int code = open_models(&s.current, &s, NULL, 0, &helped);
+    if (code == CLI_OK && !helped) {
+        s.options = s.current->service[0]->options;
+        code = run(&s);
+    }
     while (s.draining) {
         models *next = s.draining->next;
-        models_close(s.draining);
+        close_models(s.draining);
         s.draining = next;
     }
-    models_close(s.current);
+    close_models(s.current);
     free(s.token);
     return code;
 }
+
+const cli_command cli_serve = {
+    .name = "serve",
+    .summary = "answer requests over HTTP",
+    .usage = "rill serve -m [NAME=]DIR [-m [NAME=]DIR ...] [options]",
+    .about = "Answer requests over HTTP: POST /v1/decode with {\"input\": TEXT} or {\"inputs\":\n"
+             "[TEXT, ...]}, and in \"options\" what `rill decode` takes as options of the\n"
+             "search. Inputs join the running batch at any timestep; no answer depends on\n"
+             "what is decoded beside it. Models have the names of their directories, or NAME;\n"
+             "those called FROM-TO, like de-en, answer LibreTranslate's POST /translate too.\n"
+             "GET /openapi.json describes all paths.\n"
+             "\n"
+             "The server listens at this machine's own address alone. Others are for a\n"
+             "network that is trusted, or behind a proxy that does TLS; --api-key-file asks\n"
+             "clients for a key.\n"
+             "\n"
+             "SIGTERM and Ctrl-C have what was accepted answered, and nothing more taken.",
+    .groups = {{"Model", cli_model_options},
+               {"Server", server_rows},
+               {"Outputs", .rows = CLI_ROWS_OUTPUTS},
+               CLI_SEARCH_GROUPS},
+    .epilogue = "Exit code: 0 asked to stop, and all that was accepted is answered; 1 wrong\n"
+                "usage, the server could not start, or something was left unanswered.\n"
+                "\n"
+                "Examples:\n"
+                "  rill serve -m examples/models/de-en\n"
+                "  rill serve -m de-en=models/first -m en-fr=models/second --port 8080\n"
+                "  curl -s localhost:8190/v1/decode -d '{\"input\": \"ein hund .\"}'\n"
+                "  curl -s localhost:8190/v1/decode \\\n"
+                "    -d '{\"inputs\": [\"ein hund .\"], \"options\": {\"beam_size\": 10, \"n_best\": 3}}'\n",
+    .main_options =
+        "model threads host port api-key-file queue-size max-beam-size request-timeout cache-size device beam-size batch-size n-best",
+    .size = sizeof(service),
+    .start = set_defaults,
+    .main = main_of_serve,
+};

@@ -1,29 +1,258 @@
-/* Options that the parts of `rill serve` share. */
+/* The parts of `rill serve` below HTTP: options, the cache, jobs, services (a model and its thread), and the set of models. */
 #ifndef CLI_SERVE_SERVE_H
 #define CLI_SERVE_SERVE_H
 
+#include <jansson.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report.h"
+#include "rill/constraints.h"
+#include "rill/plugin.h"
+#include "rill/rill.h"
 #include "session.h"
+#include "split_sentences.h"
 
 enum { SERVE_ORIGINS_MAX = 64 };
 
-/* Origins whose web pages may send requests. */
-typedef struct serve_pages {
-    const char *host;                       /* listen address, as on the command line */
-    const char *origins[SERVE_ORIGINS_MAX]; /* [n_origins] allowed origins, "*": all */
-    int n_origins;
-} serve_pages;
-
+/* Options of the server. */
 typedef struct serve_options {
+    const char *host;                       /* listen address: a name, a number, or "*" for all */
+    const char *origins[SERVE_ORIGINS_MAX]; /* [n_origins] origins whose web pages may send requests, "*": all */
+    int n_origins;
     const char *api_key_path;
-    int port, queue_size, max_inputs, max_connections, request_timeout, shutdown_timeout, max_beam_size;
+    int port; /* 0: any free port */
+    int queue_size, max_connections, max_beam_size;
+    int max_inputs;       /* of a request */
+    int request_timeout;  /* seconds for a request to arrive */
+    int shutdown_timeout; /* seconds */
     int64_t request_bytes, max_body_bytes, cache_bytes;
-    serve_pages pages;
 } serve_options;
 
-/* Parse a command line with one model. Session options are stored in the session; all others are passed to `take`. */
-int serve_parse(cli_session *session, int (*take)(void *user, const cli_option *option, const char *value), void *user,
-                int argc, char **argv, int *helped);
-/* Store an option of the server. */
-int serve_take_option(serve_options *options, rill_context *ctx, const cli_option *option, const char *value);
+/* --- the cache --------------------------------------------------------------------------------------------------------- */
+
+/* Cache of responses. The key is everything that a result depends on, as bytes; the value is the response text. Results do not depend
+ * on other requests, so a cached response is exact. The least recently used entries are dropped when keys, values and their
+ * bookkeeping exceed a number of bytes. Threads: one at a time. */
+
+typedef struct cache cache;
+
+/* max_bytes: 0 disables the cache. NULL: out of memory. */
+cache *cache_create(size_t max_bytes);
+void cache_destroy(cache *c); /* NULL is allowed */
+
+/* Hash a key with a secret seed, so that clients cannot construct keys that collide. */
+uint64_t cache_hash(const cache *c, const void *key, size_t length);
+
+/* Find a response, valid until the next cache_add(). NULL: not cached. */
+const char *cache_find(cache *c, uint64_t hash, const void *key, size_t length);
+/* Store copies of key and response. Entries that are too large, or for which there is no memory, are not stored. */
+void cache_add(cache *c, uint64_t hash, const void *key, size_t length, const char *answer);
+
+size_t cache_n_entries(const cache *c);
+size_t cache_n_bytes(const cache *c);
+
+/* --- jobs -------------------------------------------------------------------------------------------------------------- */
+
+/* A job: the inputs of a request while they are decoded, their settings and their results.
+ *
+ * The progress of a stream is sent as server-sent events (html.spec.whatwg.org, section 9.2): `final`, the text that all possible
+ * outputs of an input begin with; `draft`, the best hypothesis; `result`, the result of an input; `end`. A slow client gets fewer
+ * `final` and `draft` events, each of which includes the earlier ones.
+ *
+ * A job is shared by the connection that created it and the service that decodes it (service.c). Each holds a reference; the last one
+ * to release it frees the job. The job's lock protects what both sides change: counts of finished inputs, cancellation, events,
+ * `notify`. Threads: see each function. */
+
+typedef struct job job;
+struct decoding;
+
+typedef struct job_input {
+    job *job;
+    char *text; /* [length] */
+    size_t length;
+    char *constraints;   /* a line of constraints (rill/constraints.h); NULL: none */
+    json_t *result;      /* NULL: not done */
+    rill_status status;  /* status of the result */
+    char *final, *draft; /* (streams) text of the last event; NULL: none */
+    /* Protected by the service's lock: */
+    char *key; /* [key_length] cache key; NULL: not computed yet */
+    size_t key_length;
+    uint64_t hash;                 /* hash of `key` */
+    struct decoding *decoding;     /* the search that it waits for; NULL: still in the queue, or done */
+    struct job_input *next, *prev; /* other inputs that wait for the same search */
+} job_input;
+
+struct job {
+    pthread_mutex_t lock;
+    int n_references;
+    job *next, *prev;              /* neighbours in the service's queue */
+    job_input *input;              /* [n] */
+    int32_t n, n_dequeued, n_done; /* inputs before n_dequeued have left the queue */
+    int is_submitted;              /* a service has accepted the job */
+    int is_cancelled;              /* the client has disconnected */
+    rill_settings settings;        /* search settings of all inputs */
+    int has_own_settings;          /* the settings differ from the service's */
+    char *options;                 /* domain options (rill_request.options); NULL: as the model was opened */
+    int wants_tokens;              /* results have "tokens" */
+    double deadline;               /* seconds on the clock of cli_now() until which a result is wanted; 0: no limit */
+    double arrival_time;           /* time of arrival on the clock of cli_now() */
+    char *trace;                   /* (traces) the whole trace */
+    int is_stream;                 /* the client receives progress events: */
+    char *events;                  /* [events_used] server-sent events; the first events_read bytes are sent */
+    size_t events_read, events_used, events_capacity;
+    /* Called with the lock held, when all inputs are done and, for a stream, when there are new events. NULL: not set. */
+    void (*notify)(void *user);
+    void *notify_user;
+};
+
+/* Create a job of n inputs. The caller holds a reference, and sets texts and settings. NULL: out of memory. */
+job *job_create(int32_t n);
+/* Copy the text of an input. 0: out of memory. */
+int job_set_text(job *j, int32_t i, const char *text, size_t length);
+job *job_retain(job *j);
+void job_release(job *j); /* NULL is allowed */
+
+/* Set the result of an input and notify. Takes the reference; NULL means out of memory. Any thread. */
+void job_set_result(job_input *input, rill_status status, json_t *result);
+int job_is_done(job *j);
+
+/* Append the event `end` to a stream without inputs. */
+void job_append_end_event(job *j);
+/* For a stream, record the progress of an input. Any thread. */
+void job_progress(job_input *input, const rill_progress *progress);
+/* Copy up to max_bytes bytes of events that are not sent yet. Requires the lock. Returns the number of bytes. */
+size_t job_take_events(job *j, char *out, size_t max_bytes);
+
+/* --- services ---------------------------------------------------------------------------------------------------------- */
+
+/* A service: one served model. A thread decodes the inputs of all jobs in one endless run.
+ *
+ * Inputs can join the run at any timestep. The reader of the run (rill/run.h) takes one input of each job in turn, so that a small
+ * request does not wait for a large one. For the same reason, the engine gets only as many inputs as can be in flight, and a few more.
+ * Results are delivered in order of completion. Responses are cached, and identical inputs in flight are decoded once; random samples
+ * are not shared. A cancelled job leaves the queue, and its searches are cancelled before the next timestep unless other jobs share
+ * them.
+ *
+ * Order of use: service_open() on the main thread, service_start(), jobs from any thread, service_end(), service_close(). Errors
+ * before the start print a message on stderr. Later errors fail the jobs, and service_failure() returns the reason. */
+
+typedef struct service service;
+
+typedef struct service_counts {
+    int64_t waiting;                            /* inputs in the queue */
+    int64_t in_flight;                          /* searches in the engines */
+    int64_t inputs, failed, cancelled, actions; /* totals; actions: of finished searches */
+    int64_t from_cache, shared;                 /* inputs served from the cache, or by the search of another input */
+    int64_t cache_entries, cache_bytes;
+    rill_stats stats;
+} service_counts;
+
+/* Open the model of a command line with `rill decode`'s options.
+ *   command: the command whose options they are
+ *   name: what clients call the model; freed with the service, also after a failure
+ *   *out: closed by the caller, NULL on failure; *helped: help was printed, nothing else to do
+ *   CLI_OK, or another exit code after a message */
+int service_open(service **out, const cli_command *command, char *name, int argc, char **argv, int *helped);
+int service_start(service *s); /* does nothing if it has started */
+/* Refuse new jobs and wait until all jobs are done. `now`: stop at once, so that unfinished inputs get an error. */
+void service_end(service *s, int now);
+void service_close(service *s); /* service_end() must have been called; NULL is allowed */
+
+/* Put a job in the queue.
+ *   RILL_OK · RILL_AGAIN (the queue is full) · RILL_ERR_STOPPED (the service is draining or has failed). On an error it keeps no
+ *     reference */
+rill_status service_submit(service *s, job *j);
+/* Cancel a job. Its unfinished inputs get the status RILL_ERR_CANCELLED. */
+void service_cancel(service *s, job *j);
+
+/* Why the service has failed; "" while it works. */
+const char *service_failure(service *s);
+/* Apply the options of a request to its job, on top of the options of the server and the model. The texts of the job must be set.
+ * Options are search settings, and domain options that inputs may set.
+ *   *why: message, valid until the next call
+ *   RILL_OK · RILL_ERR_OPTION (unknown, refused, contradictory, or beyond the server's limits) · RILL_ERR_MEMORY
+ * Threads: one at a time. */
+rill_status service_read_settings(service *s, const json_t *options, job *j, const char **why);
+/* Check whether a request may set the option. Runs on the server's thread. RILL_OK · RILL_ERR_OPTION (*why, valid until the next call) */
+rill_status service_check_option(service *s, const char *name, const char **why);
+/* Check a line of constraints. Runs on the server's thread.
+ *   RILL_OK · RILL_ERR_INPUT (*why, valid until the next call) · RILL_ERR_MEMORY */
+rill_status service_check_constraints(service *s, const char *line, const char **why);
+/* Source language, in the form of rill_sentences_split(): the value of --source-lang, or else the name of the model, which may be
+ * FROM-TO. */
+const char *service_language(const service *s);
+void service_get_counts(service *s, service_counts *out);
+
+/* --- inside a service -------------------------------------------------------------------------------------------------- */
+
+/* Locks: the service's lock protects the queue, running searches and counters. A job's lock is taken while the service's lock is held,
+ * never the other way round. */
+
+/* One running search, shared by all inputs with the same key. */
+typedef struct decoding {
+    service *service;
+    int64_t id;           /* number in the service's run */
+    int64_t flight_index; /* index in service.in_flight */
+    char *key;            /* [key_length] cache key; NULL: the search is not shared */
+    size_t key_length;
+    uint64_t hash;
+    int wants_tokens, has_watcher; /* the result has "tokens"; the engine reports progress */
+    int64_t width;                 /* width of the input's text, if the model is made for sentences; else 0 */
+    job_input *first_waiting;      /* list of inputs that wait for the result; NULL: cancelled */
+} decoding;
+
+struct service {
+    cli_session session;
+    serve_options options;                 /* of its command line */
+    rill_option_source *default_schedule;  /* scheduling defaults */
+    rill_search_config *search_config;     /* of requests without options */
+    rill_constraints *constraints;         /* parser of constraints for the run */
+    char *settings_key;                    /* key of the service's own settings */
+    rill_context *request_ctx;             /* context of the server's thread, for parsing settings */
+    rill_constraints *request_constraints; /* constraints reader of the server's thread, for checking constraints */
+    char *name;
+    int can_split;       /* the model is made for sentences (rill_model_split()) */
+    int64_t n_deadlines; /* number of jobs in the queue with a deadline */
+    pthread_t thread;
+    int is_started;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    job *first_job, *last_job; /* queue of jobs with waiting inputs; the first one is next */
+    job *last_read;            /* job whose text the run still borrows */
+    int64_t max_in_flight, next_id;
+    service_counts counts;
+    cache *cache;
+    decoding **in_flight; /* [counts.in_flight] running searches */
+    int64_t n_cancelled;  /* running searches to cancel in the engine */
+    int is_draining, has_ended;
+    int is_tracing; /* a trace is being recorded */
+    int is_stopped; /* the trace must stop */
+    char failure[512];
+};
+
+/* Reader and writer of the run: callbacks for rill_workers_run_requests() with the service as user. */
+rill_status queue_read(void *service, int may_block, rill_request *request);
+rill_status queue_write(void *service, const rill_result *result);
+/* End of the run: fail everything that is not done. */
+void queue_end(service *s, rill_status status);
+/* Canonical text of settings, for comparison; NULL: out of memory. */
+char *queue_settings_key(const rill_settings *settings);
+
+/* --- models ------------------------------------------------------------------------------------------------------------ */
+
+/* A set of served models. Each model is opened with the same command line except for its name. After a reload, the old set stays open
+ * until its last request is answered. */
+
+enum { MODELS_MAX = 64 };
+
+typedef struct models {
+    service *service[MODELS_MAX]; /* [n] */
+    int is_shared[MODELS_MAX];    /* another set ends and closes this service */
+    int n;
+    int n_users;         /* number of requests that use the set; protected by the server's lock */
+    struct models *next; /* list of old sets */
+} models;
 
 #endif

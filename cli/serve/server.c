@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,22 +20,17 @@
 
 #include "api.h"
 #include "cli.h"
-#include "connection_watch.h"
-#include "document_job.h"
-#include "form.h"
-#include "libretranslate.h"
-#include "metrics.h"
-#include "request_head.h"
-#include "result_json.h"
+#include "cli_output.h"
 
 struct server {
-    server_options options;
-    api api;
+    serve_options options;
+    atomic_int is_draining;
     struct MHD_Daemon *daemon;
     watch *watch;
     char address[128];
-    pthread_mutex_t lock; /* protects the fields below and options.token */
+    pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t became_idle;
+    const char *token;          /* the API key; NULL: none is required */
     models *models;             /* set of models for new requests */
     int n_busy;                 /* exchanges whose request is complete */
     int is_quiesced, listen_fd; /* whether new connections are refused; the listening socket */
@@ -44,12 +40,11 @@ typedef struct exchange {
     server *server;
     struct MHD_Connection *connection;
     const api_route *route;
-    api_request request;
+    api_request request; /* an answer before the body has arrived is sent then, and the body is discarded */
     json_t *parsed;
     char *body; /* [body_length] */
     size_t body_length, body_capacity;
     double start_time;
-    api_answer refused; /* if code != 0: send it when the body has arrived; the body is discarded */
     int fd, is_counted, is_suspended, is_watched, is_answered, is_streaming, is_form;
     int closes_connection; /* close the connection after the response */
 } exchange;
@@ -59,30 +54,18 @@ typedef struct exchange {
 /* Allow pages of an allowed origin to read the response (fetch.spec.whatwg.org, 3.3). */
 static void add_origin(const exchange *x, struct MHD_Response *response)
 {
-    const char *origin = head_allowed_origin(x->connection, &x->server->options.pages);
+    const char *origin = head_allowed_origin(x->connection, &x->server->options);
     if (!origin) return;
     MHD_add_response_header(response, "Access-Control-Allow-Origin", origin);
     MHD_add_response_header(response, "Access-Control-Expose-Headers", "Retry-After");
     MHD_add_response_header(response, "Vary", "Origin");
 }
 
-/* Response to the preflight request of a browser. */
-static api_answer preflight_answer(void)
+static enum MHD_Result send_answer(exchange *x)
 {
-    return (api_answer){.code = 204, .text = strdup(""), .type = "text/plain", .is_preflight = 1};
-}
-
-static void free_answer(api_answer *a)
-{
-    json_decref(a->json);
-    free(a->text);
-    *a = (api_answer){.code = 0};
-}
-
-/* Send a response. Takes its body. */
-static enum MHD_Result send_answer(exchange *x, api_answer a)
-{
-    if (x->route && x->route->is_libretranslate) a = libre_error(a);
+    if (x->route && x->route->is_libretranslate) libre_error(&x->request.answer);
+    const api_answer a = x->request.answer;
+    x->request.answer = (api_answer){.code = 0};
     char *text = a.json ? cli_result_line(a.json) : a.text;
     const char *type = a.json ? "application/json" : a.type;
     char seconds[16];
@@ -108,7 +91,7 @@ static enum MHD_Result send_answer(exchange *x, api_answer a)
     if (a.retry_after) MHD_add_response_header(response, "Retry-After", seconds);
     if (a.allowed_methods) MHD_add_response_header(response, "Allow", a.allowed_methods);
     if (a.code == 401) MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
-    if (x->server->api.is_draining || x->closes_connection || a.code == 408 || a.code == 413)
+    if (x->server->is_draining || x->closes_connection || a.code == 408 || a.code == 413)
         MHD_add_response_header(response, "Connection", "close");
     enum MHD_Result queued = MHD_queue_response(x->connection, a.code, response);
     MHD_destroy_response(response);
@@ -163,8 +146,7 @@ static enum MHD_Result continue_exchange(exchange *x)
     for (;;) {
         if (wait_for_job(x)) return MHD_YES;
         stop_watching(x);
-        api_answer a = x->route->end(&x->server->api, &x->request);
-        if (a.code) return send_answer(x, a);
+        if (!x->route->end(&x->request)) return send_answer(x);
     }
 }
 
@@ -225,121 +207,116 @@ static int is_authorised(const exchange *x)
     const char *client_token = head_value(x->connection, MHD_HTTP_HEADER_AUTHORIZATION);
     const int is_bearer = client_token && !strncasecmp(client_token, scheme, sizeof scheme - 1);
     pthread_mutex_lock(&s->lock);
-    const char *token = s->options.token;
+    const char *token = s->token;
     const int fine = !token || x->route->needs_no_token ||
                      (is_bearer && same_token(client_token + sizeof scheme - 1, token));
     pthread_mutex_unlock(&s->lock);
     return fine;
 }
 
-static api_answer find_route(exchange *x, const char *method, const char *path)
+/* Set the route of a method and a path. Returns the method that the path takes; NULL: the path is unknown. */
+static const char *find_route(exchange *x, const char *method, const char *path)
 {
-    const int head = !strcmp(method, "HEAD");
-    const int preflight = !strcmp(method, "OPTIONS") && head_allowed_origin(x->connection, &x->server->options.pages);
-    const char *path_method = NULL;
-    for (const api_route *r = api_routes; r->method; r++) {
-        if (strcmp(r->path, path) != 0) continue;
-        path_method = r->method;
-        if (preflight) x->route = r;
-        if (preflight) return preflight_answer();
-        if (!strcmp(r->method, head ? "GET" : method)) {
-            x->route = r;
-            return (api_answer){.code = 0};
-        }
-    }
-    api_answer refused = path_method
-                             ? api_refuse(405, "bad-method", "%s does not take %s", path, method)
-                             : api_refuse(404, "not-found", "unknown path %s: GET /openapi.json lists the paths", path);
-    refused.allowed_methods = path_method && !strcmp(path_method, "GET") ? "GET, HEAD" : path_method;
-    return refused;
+    const api_route *r = api_routes;
+    while (r->method && strcmp(r->path, path)) r++;
+    if (!r->method) return NULL;
+    if (!strcmp(r->method, strcmp(method, "HEAD") ? method : "GET")) x->route = r;
+    if (!strcmp(method, "OPTIONS") && head_allowed_origin(x->connection, &x->server->options)) x->route = r;
+    return r->method;
 }
 
-static api_answer refuse_large(const exchange *x)
+/* Refuse a path or its method, or answer the preflight request of a browser. */
+static int check_route(exchange *x, const char *method, const char *path, const char *path_method)
 {
-    return api_refuse(413, "too-large", "the maximum size of a request's body is %lld bytes",
+    api_request *r = &x->request;
+    if (x->route && !strcmp(method, "OPTIONS")) {
+        r->answer = (api_answer){.code = 204, .text = strdup(""), .type = "text/plain", .is_preflight = 1};
+        return 0;
+    }
+    if (x->route) return 1;
+    if (!path_method)
+        return api_refuse(r, 404, "not-found", "unknown path %s: GET /openapi.json lists the paths", path);
+    api_refuse(r, 405, "bad-method", "%s does not take %s", path, method);
+    r->answer.allowed_methods = strcmp(path_method, "GET") ? path_method : "GET, HEAD";
+    return 0;
+}
+
+static int refuse_large(exchange *x)
+{
+    return api_refuse(&x->request, 413, "too-large", "the maximum size of a request's body is %lld bytes",
                       (long long)x->server->options.max_body_bytes);
 }
 
 /* Check the type of a body. curl labels any body as a form, so a body that begins like JSON is parsed as JSON. This does not apply to
  * requests of browsers, whose pages may send forms to any server. */
-static api_answer check_type(exchange *x)
+static int check_type(exchange *x)
 {
     const char *type = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_TYPE);
     const int is_page = head_value(x->connection, MHD_HTTP_HEADER_ORIGIN) != NULL;
     x->is_form = head_has_type(x->connection, "application/x-www-form-urlencoded");
-    if (head_has_type(x->connection, "application/json")) return (api_answer){.code = 0};
-    if (x->is_form ? x->route->is_libretranslate || !is_page : !type && !is_page) return (api_answer){.code = 0};
-    return api_refuse(415, "bad-type", "expected a body of application/json, found \"%s\"", type ? type : "");
+    if (head_has_type(x->connection, "application/json")) return 1;
+    if (x->is_form ? x->route->is_libretranslate || !is_page : !type && !is_page) return 1;
+    return api_refuse(&x->request, 415, "bad-type", "expected a body of application/json, found \"%s\"",
+                      type ? type : "");
 }
 
-/* Check the request before its body arrives. */
-static api_answer check_head(exchange *x, const char *method, const char *path, const char *version)
+/* Check the request before its body arrives. 0: it has its answer. */
+static int check_head(exchange *x, const char *method, const char *path, const char *version)
 {
-    api_answer refused;
-    if (!head_check_framing(x->connection, version, &refused)) {
-        x->closes_connection = 1;
-        return refused;
-    }
-    api_answer elsewhere = find_route(x, method, path);
-    if (!head_check_source(x->connection, &x->server->options.pages, &refused)) {
-        free_answer(&elsewhere);
-        return refused;
-    }
-    if (elsewhere.code) return elsewhere;
+    api_request *r = &x->request;
+    x->closes_connection = !head_check_framing(r, x->connection, version);
+    if (x->closes_connection) return 0;
+    const char *path_method = find_route(x, method, path);
+    if (!head_check_source(r, x->connection, &x->server->options) || !check_route(x, method, path, path_method))
+        return 0;
     if (!is_authorised(x))
-        return api_refuse(401, "unauthorized", "expected the server's API key, as \"Authorization: Bearer KEY\"");
+        return api_refuse(r, 401, "unauthorized", "expected the server's API key, as \"Authorization: Bearer KEY\"");
     const char *length = head_value(x->connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
     if (length && strtoll(length, NULL, 10) > x->server->options.max_body_bytes) return refuse_large(x);
-    if (strcmp(x->route->method, "POST") != 0) return (api_answer){.code = 0};
-    if (x->server->api.is_draining) {
-        refused = api_refuse(503, "stopping", "the server is stopping and accepts no requests");
-        refused.retry_after = 1;
-        return refused;
-    }
-    return check_type(x);
+    if (strcmp(x->route->method, "POST") != 0) return 1;
+    if (!x->server->is_draining) return check_type(x);
+    api_refuse(r, 503, "stopping", "the server is stopping and accepts no requests");
+    r->answer.retry_after = 1;
+    return 0;
 }
 
 /* 0: the body is too large, or out of memory. */
 static int take_bytes(exchange *x, const char *bytes, size_t n)
 {
     if (x->body_length + n > (size_t)x->server->options.max_body_bytes) return 0;
-    if (x->body_length + n + 1 > x->body_capacity) {
-        const size_t capacity = 2 * (x->body_length + n) + 1;
-        char *more = realloc(x->body, capacity);
-        if (!more) return 0;
-        x->body = more;
-        x->body_capacity = capacity;
-    }
+    if (!cli_grow(&x->body, &x->body_capacity, x->body_length + n + 1, 1)) return 0;
     memcpy(x->body + x->body_length, bytes, n);
     x->body_length += n;
     x->body[x->body_length] = '\0';
     return 1;
 }
 
-static api_answer begin_request(exchange *x)
+static int begin_request(exchange *x)
 {
+    api_request *r = &x->request;
     json_error_t error;
     if (!strcmp(x->route->method, "POST")) {
         if (x->body_length > 0 && x->body[strspn(x->body, " \t\r\n")] == '{') x->is_form = 0;
         if (x->is_form && !x->route->is_libretranslate)
-            return api_refuse(415, "bad-type", "expected a body of application/json, found a form");
+            return api_refuse(r, 415, "bad-type", "expected a body of application/json, found a form");
         x->parsed = x->is_form ? form_read(x->body, x->body_length)
                                : json_loadb(x->body ? x->body : "", x->body_length,
                                             JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-        if (!x->parsed && x->is_form) return api_refuse(400, "bad-form", "expected NAME=VALUE&NAME=VALUE in UTF-8");
+        if (!x->parsed && x->is_form) return api_refuse(r, 400, "bad-form", "expected NAME=VALUE&NAME=VALUE in UTF-8");
         if (!x->parsed)
-            return api_refuse(400, "bad-json", "line %d, column %d: %s", error.line, error.column, error.text);
-        if (!json_is_object(x->parsed)) return api_refuse(400, "bad-json", "expected an object");
-        x->request.body = x->parsed;
+            return api_refuse(r, 400, "bad-json", "line %d, column %d: %s", error.line, error.column, error.text);
+        if (!json_is_object(x->parsed)) return api_refuse(r, 400, "bad-json", "expected an object");
+        r->body = x->parsed;
     }
     free(x->body);
     x->body = NULL;
-    api_answer a = x->route->begin(&x->server->api, &x->request);
+    r->is_draining = x->server->is_draining;
+    const int waits = x->route->begin(r);
     /* Free the parsed body: it may be large, and decoding takes long. */
     json_decref(x->parsed);
     x->parsed = NULL;
-    x->request.body = NULL;
-    return a;
+    r->body = NULL;
+    return waits;
 }
 
 /* --- libmicrohttpd callbacks -------------------------------------------------------------------------------------- */
@@ -357,6 +334,7 @@ static exchange *open_exchange(server *s, struct MHD_Connection *connection)
     pthread_mutex_lock(&s->lock);
     s->models->n_users++;
     x->request.models = s->models;
+    x->request.max_inputs = s->options.max_inputs;
     pthread_mutex_unlock(&s->lock);
     return x;
 }
@@ -378,16 +356,13 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     if (!x) {
         *state = x = open_exchange(user, connection);
         if (!x) return MHD_NO;
-        const api_answer refused = check_head(x, method, path, version);
-        if (!refused.code) return MHD_YES;
-        if (x->closes_connection || !sends_body(connection)) return send_answer(x, refused);
-        x->refused = refused;
-        return MHD_YES;
+        if (check_head(x, method, path, version)) return MHD_YES;
+        return x->closes_connection || !sends_body(connection) ? send_answer(x) : MHD_YES;
     }
     if (x->request.job && !x->is_answered) return continue_exchange(x);
     if (*n > 0) {
         /* A response must wait for the end of the body. Bytes beyond the limit are discarded. */
-        if (!x->is_answered && !x->refused.code && !take_bytes(x, bytes, *n)) x->refused = refuse_large(x);
+        if (!x->is_answered && !x->request.answer.code && !take_bytes(x, bytes, *n)) refuse_large(x);
         *n = 0;
         return MHD_YES;
     }
@@ -396,9 +371,8 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     x->server->n_busy += !x->is_counted;
     x->is_counted = 1;
     pthread_mutex_unlock(&x->server->lock);
-    const api_answer a = x->refused.code ? x->refused : begin_request(x);
-    x->refused = (api_answer){.code = 0};
-    return a.code ? send_answer(x, a) : x->request.job->is_stream ? start_stream(x) : continue_exchange(x);
+    if (x->request.answer.code || !begin_request(x)) return send_answer(x);
+    return x->request.job->is_stream ? start_stream(x) : continue_exchange(x);
 }
 
 static void on_completed(void *user, struct MHD_Connection *connection, void **state,
@@ -419,14 +393,13 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
         j->notify = NULL;
         pthread_mutex_unlock(&j->lock);
         if (!job_is_done(j)) service_cancel(x->request.service, j);
-        job_release(j);
     }
-    document_job_clear(&x->request);
+    models *used = x->request.models;
+    request_clear(&x->request);
     json_decref(x->parsed);
-    free_answer(&x->refused);
     free(x->body);
     pthread_mutex_lock(&s->lock);
-    x->request.models->n_users--;
+    used->n_users--;
     s->n_busy -= x->is_counted;
     free(x);
     pthread_cond_signal(&s->became_idle);
@@ -457,15 +430,15 @@ static void ignore_log(void *user, const char *format, va_list arguments)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static int open_listener(const server_options *o, char address[128])
+static int open_listener(const serve_options *o, char address[128])
 {
     char port[16], host[64];
     struct addrinfo *found, hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-    const int all = !strcmp(o->pages.host, "*"), on = 1;
+    const int all = !strcmp(o->host, "*"), on = 1;
     snprintf(port, sizeof port, "%d", o->port);
-    const int failed = getaddrinfo(all ? NULL : o->pages.host, port, &hints, &found);
+    const int failed = getaddrinfo(all ? NULL : o->host, port, &hints, &found);
     if (failed) {
-        cli_message("--host: %s: %s", o->pages.host, gai_strerror(failed));
+        cli_message("--host: %s: %s", o->host, gai_strerror(failed));
         return -1;
     }
     const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -479,7 +452,7 @@ static int open_listener(const server_options *o, char address[128])
     const int error = errno, six = found->ai_family == AF_INET6;
     freeaddrinfo(found);
     if (bad) {
-        cli_message("%s:%s: %s", o->pages.host, port, strerror(error));
+        cli_message("%s:%s: %s", o->host, port, strerror(error));
         if (fd >= 0) close(fd);
         return -1;
     }
@@ -502,7 +475,7 @@ static int start_daemon(server *s)
     return cli_fail("%s: cannot start the server (%s)", s->address, strerror(errno));
 }
 
-int server_open(server **out, const server_options *options, models *now)
+int server_open(server **out, const serve_options *options, models *now, const char *token)
 {
     server *s = calloc(1, sizeof *s);
     *out = NULL;
@@ -512,7 +485,7 @@ int server_open(server **out, const server_options *options, models *now)
     }
     s->options = *options;
     s->models = now;
-    s->api = (api){.max_inputs = options->max_inputs};
+    s->token = token;
     int code = watch_open(&s->watch, options->request_timeout, client_gone) ? start_daemon(s)
                                                                             : cli_fail_memory("the server");
     if (code == CLI_OK)
@@ -526,7 +499,7 @@ void server_set_models(server *s, models *next, const char *token)
 {
     pthread_mutex_lock(&s->lock);
     s->models = next;
-    s->options.token = token;
+    s->token = token;
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -548,7 +521,7 @@ int server_drain(server *s, double seconds)
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += (time_t)seconds;
-    atomic_store(&s->api.is_draining, 1);
+    s->is_draining = 1;
     if (!s->is_quiesced) {
         /* libmicrohttpd's thread may use the socket until the daemon is stopped. */
         s->listen_fd = MHD_quiesce_daemon(s->daemon);

@@ -5,22 +5,18 @@
 #ifndef CLI_SERVE_SERVER_H
 #define CLI_SERVE_SERVER_H
 
-#include "models.h"
+#include <jansson.h>
+#include <microhttpd.h>
+
+#include "api.h"
+#include "serve.h"
 
 typedef struct server server;
 
-typedef struct server_options {
-    int port;          /* 0: any free port */
-    const char *token; /* API key in "Authorization: Bearer KEY"; NULL: none is required */
-    int max_connections;
-    int64_t max_inputs;     /* limit per request */
-    int64_t max_body_bytes; /* limit of a request's body */
-    int request_timeout;    /* seconds for a request to arrive */
-    serve_pages pages;      /* allowed origins, and the listen address: a name, a number, or "*" for all */
-} server_options;
-
-/* Start the server with a set of models, which it borrows. CLI_OK or CLI_FAILED. */
-int server_open(server **out, const server_options *options, models *now);
+/* Start the server with a set of models, which it borrows.
+ *   token: the API key in "Authorization: Bearer KEY"; NULL: none is required
+ *   CLI_OK or CLI_FAILED */
+int server_open(server **out, const serve_options *options, models *now, const char *token);
 /* Use other models and another API key for new requests. Requests in work keep the old models. The old key is not used after the call. */
 void server_set_models(server *s, models *next, const char *token);
 /* Number of requests that use a set of models. */
@@ -31,5 +27,64 @@ const char *server_address(const server *s);
  * the number of unanswered requests. */
 int server_drain(server *s, double seconds);
 void server_close(server *s); /* NULL is allowed */
+
+/* --- heads of requests ------------------------------------------------------------------------------------------------- */
+
+/* Checks of request heads before anything else is parsed: whether the end of the request is unambiguous, and whether a web page may
+ * send it.
+ *
+ * A browser lets any page send requests to servers on the same machine. So a page of another origin is refused unless the origin is
+ * allowed. A request over loopback must name this machine in its Host header, because a page whose domain resolves to 127.0.0.1 (DNS
+ * rebinding) sends the page's host. */
+
+/* Whether the end of the request is unambiguous (RFC 9112, 3.2, 5.1, 6.1 and 6.3). 0: the request is refused, and the connection must be
+ * closed, because a proxy might see a different request (request smuggling). */
+int head_check_framing(api_request *r, struct MHD_Connection *connection, const char *version);
+/* Whether the source of the request is allowed. 0: the request is refused. */
+int head_check_source(api_request *r, struct MHD_Connection *connection, const serve_options *options);
+/* The allowed origin of a request from another origin; NULL: the request has no such origin. */
+const char *head_allowed_origin(struct MHD_Connection *connection, const serve_options *options);
+/* Whether Content-Type is `type`, ignoring case and parameters. */
+int head_has_type(struct MHD_Connection *connection, const char *type);
+const char *head_value(struct MHD_Connection *connection, const char *name);
+
+/* --- forms ------------------------------------------------------------------------------------------------------------- */
+
+/* Parsing of form bodies: application/x-www-form-urlencoded. */
+
+/* Parse a form to {NAME: TEXT}; a repeated name gets a list of texts. NULL: malformed, not UTF-8, or out of memory. */
+json_t *form_read(const char *body, size_t length);
+
+/* --- watching connections ---------------------------------------------------------------------------------------------- */
+
+/* Detect clients that have disconnected, and clients that send their requests too slowly.
+ *
+ * libmicrohttpd does not poll a connection while its request is decoded, and does not limit the time for sending a request. A thread
+ * does both here. If a client closes its connection, or its sending side, while it waits for a response, the request is cancelled. A
+ * connection whose request is not complete in time is shut down. Any thread. */
+
+typedef struct watch watch;
+
+/* Start the thread.
+ *   timeout: seconds for a request to arrive, including idle time of the connection
+ *   gone: called once on the watching thread, with the argument of watch_wait()
+ *   *out: closed by the caller
+ * Returns 0 on failure. */
+int watch_open(watch **out, double timeout, void (*gone)(void *what));
+void watch_close(watch *w); /* NULL is allowed */
+
+/* Begin, or end, watching a connection. `fd`: its socket. */
+void watch_begin(watch *w, int fd);
+void watch_end(watch *w, int fd);
+/* If max_connections are open, shut one down. Prefers the address with the most connections, and the connection that has waited
+ * longest for its request. Never drops `fd`, which is new. A connection with a request in work is dropped only if no other one is
+ * idle. */
+void watch_limit(watch *w, int fd, int max_connections);
+/* A response is being sent: stop calling `gone` for this connection. */
+void watch_answering(watch *w, int fd);
+/* Call gone(what) if the client disconnects, until watch_stop_wait(). After watch_stop_wait() has returned, no call of `gone` for it
+ * is running or will follow. */
+void watch_wait(watch *w, int fd, void *what);
+void watch_stop_wait(watch *w, int fd);
 
 #endif

@@ -1,28 +1,20 @@
-/* Services: opening a model, its thread, and settings of requests; see service.h. queue.c handles jobs.
+/* Services: opening a model, its thread, and settings of requests; see serve.h. queue.c handles jobs.
  *
  * Divisions: opening · life · requests. */
-#include "service.h"
+#include "serve.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_constraints.h"
-#include "cli_workers.h"
-#include "option_rows.h"
-#include "output_fields.h"
-#include "service_internal.h"
+#include "cli_options.h"
+#include "cli_output.h"
+#include "record.h"
+#include "session.h"
 #include "split_sentences.h"
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
-
-static int take_option(void *user, const cli_option *option, const char *value)
-{
-    service *s = user;
-    return cli_session_owns_option(option) ? cli_session_take_option(&s->session, option, value)
-                                           : serve_take_option(s->options, s->session.ctx, option, value);
-}
 
 /* Refuse options that apply to a run over a file, or that the server sets. */
 static int check_command_line(const service *s)
@@ -66,9 +58,7 @@ static int prepare(service *s)
     cli_session *session = &s->session;
     session->is_large_input = 1;
     int code = check_command_line(s);
-    if (code == CLI_OK) code = cli_session_configure(session);
-    if (code == CLI_OK) cli_session_limit_threads(session);
-    if (code == CLI_OK && !cli_session_domain(session)) code = CLI_FAILED;
+    if (code == CLI_OK) code = cli_session_prepare(session);
     if (code == CLI_OK) code = make_search_config(s);
     if (code == CLI_OK) code = cli_session_open(session);
     if (code != CLI_OK) return code;
@@ -80,28 +70,27 @@ static int prepare(service *s)
         return cli_fail_context(session->ctx);
     const int64_t flight = rill_workers_settings(session->worker_pool)->max_items;
     s->max_in_flight = (int64_t)session->workers * flight + session->workers;
-    s->max_waiting = s->options->queue_size;
     s->can_split = cli_can_split(session->ctx, session->model);
-    s->max_beam_size = s->options->max_beam_size;
-    s->max_search_bytes = (double)s->options->request_bytes;
     s->in_flight = calloc((size_t)s->max_in_flight, sizeof(decoding *));
-    s->cache = cache_create((size_t)s->options->cache_bytes);
+    s->cache = cache_create((size_t)s->options.cache_bytes);
     s->settings_key = queue_settings_key(s->search_config->resolved);
     return s->in_flight && s->cache && s->settings_key ? CLI_OK : cli_fail_memory("the inputs under way");
 }
 
-int service_open(service **out, const char *name, serve_options *options, int argc, char **argv, int *helped)
+int service_open(service **out, const cli_command *command, char *name, int argc, char **argv, int *helped)
 {
     service *s = calloc(1, sizeof *s);
     *out = NULL;
     if (!s || pthread_mutex_init(&s->lock, NULL) || pthread_cond_init(&s->changed, NULL)) {
         free(s);
+        free(name);
         return cli_fail_memory("a model");
     }
     s->name = name;
-    s->options = options;
+    s->session.command = command;
     int code = cli_session_start(&s->session);
-    if (code == CLI_OK) code = serve_parse(&s->session, take_option, s, argc, argv, helped);
+    if (code == CLI_OK) code = command->start(s);
+    if (code == CLI_OK) code = cli_session_parse(&s->session, argc, argv, helped);
     if (code == CLI_OK && !*helped) code = prepare(s);
     if (code == CLI_OK && !*helped)
         *out = s;
@@ -121,6 +110,7 @@ static void *run_service(void *user)
 
 int service_start(service *s)
 {
+    if (s->is_started) return CLI_OK;
     s->counts.stats.struct_size = sizeof s->counts.stats;
     if (pthread_create(&s->thread, NULL, run_service, s)) return cli_fail("%s: cannot start a thread", s->name);
     s->is_started = 1;
@@ -154,15 +144,11 @@ void service_close(service *s)
     cli_session_end(&s->session);
     cache_destroy(s->cache);
     free(s->settings_key);
+    free(s->name);
     free(s->in_flight);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     free(s);
-}
-
-const char *service_name(const service *s)
-{
-    return s->name;
 }
 
 const char *service_failure(service *s)
@@ -171,32 +157,6 @@ const char *service_failure(service *s)
     const char *why = s->has_ended ? s->failure : "";
     pthread_mutex_unlock(&s->lock);
     return why;
-}
-
-const rill_settings *service_settings(const service *s)
-{
-    return s->search_config->resolved;
-}
-
-json_t *service_options_json(const service *s)
-{
-    return cli_options_json(s->search_config->resolved, s->search_config);
-}
-
-/* Store one option of a request in `source`, or append it to the options of the domain's inputs. */
-static rill_status read_setting(service *s, rill_option_source *source, rill_text *options, const char *name,
-                                const json_t *value)
-{
-    const rill_domain *domain = rill_model_domain(s->session.model);
-    char buffer[RILL_OPTION_MAX];
-    const char *text;
-    const rill_option *row;
-    rill_status status = rill_domain_request_option(domain, s->request_ctx, name, &row);
-    if (status == RILL_OK) status = rill_option_json_text(s->request_ctx, row, value, buffer, &text);
-    if (status < 0) return status;
-    if (row != rill_option_find(rill_setting_table(), name))
-        return rill_domain_input_option(domain, name, text, options);
-    return rill_option_source_set(source, name, text);
 }
 
 /* Check the resolved widths of a request against --max-beam-size. Widths that the server's own options set are always allowed. */
@@ -212,9 +172,9 @@ static rill_status check_width(service *s, const rill_option_source *source, con
         const int32_t value = *(const int32_t *)((const char *)search_config->resolved + row->offset);
         const int32_t own = *(const int32_t *)((const char *)s->search_config->resolved + row->offset);
         const int is_requested = rill_option_source_get(source, row->name) != NULL;
-        if (value <= s->max_beam_size || (!is_requested && (!widths[i].follows || value <= own))) continue;
+        if (value <= s->options.max_beam_size || (!is_requested && (!widths[i].follows || value <= own))) continue;
         return rill_fail(s->request_ctx, RILL_ERR_OPTION, "%s%s %d: the maximum of a request is %d (--max-beam-size)",
-                         row->name, is_requested ? ":" : " comes to", value, s->max_beam_size);
+                         row->name, is_requested ? ":" : " comes to", value, s->options.max_beam_size);
     }
     return RILL_OK;
 }
@@ -246,7 +206,7 @@ static rill_status check_cost(service *s, const rill_option_source *source, cons
                               const job *j)
 {
     char numbers[300];
-    const double cost = search_bytes(s, search_config->resolved, j), max_bytes = s->max_search_bytes;
+    const double cost = search_bytes(s, search_config->resolved, j), max_bytes = (double)s->options.request_bytes;
     if (cost <= max_bytes || cost <= search_bytes(s, s->search_config->resolved, j)) return RILL_OK;
     list_numbers(source, numbers, sizeof numbers);
     return rill_fail(s->request_ctx, RILL_ERR_OPTION,
@@ -257,15 +217,11 @@ static rill_status check_cost(service *s, const rill_option_source *source, cons
 
 rill_status service_read_settings(service *s, const json_t *object, job *j, const char **why)
 {
-    const char *name;
-    json_t *value;
-    rill_option_source *source;
+    rill_option_source *source = NULL;
     rill_search_config *search_config = NULL;
     rill_text options = {.ctx = s->request_ctx};
-    rill_status status = rill_option_source_create(&source, s->request_ctx, RILL_FROM_USER);
-    json_object_foreach((json_t *)(uintptr_t)object, name, value) if (status >= 0)
-        status = read_setting(s, source, &options, name, value);
-    if (status >= 0) status = rill_search_config_request(&search_config, s->search_config, s->request_ctx, source, 1);
+    rill_status status = cli_request_options(s->request_ctx, rill_model_domain(s->session.model), s->search_config, 1,
+                                             object, &options, &source, &search_config);
     if (status >= 0) status = check_width(s, source, search_config);
     if (status >= 0) status = check_cost(s, source, search_config, j);
     if (status >= 0 && options.length > 0 && !(j->options = strdup(options.data)))
@@ -300,21 +256,6 @@ const char *service_language(const service *s)
 {
     const char *source_lang = cli_session_option(&s->session, "source-lang");
     return source_lang ? source_lang : s->name;
-}
-
-rill_context *service_context(const service *s)
-{
-    return s->session.ctx;
-}
-
-rill_model *service_model(const service *s)
-{
-    return s->session.model;
-}
-
-const char *service_device(const service *s)
-{
-    return rill_workers_device(s->session.worker_pool, 0);
 }
 
 void service_get_counts(service *s, service_counts *out)

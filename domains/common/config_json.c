@@ -1,12 +1,14 @@
 /* Typed access to a model's config.json.
  *
- * Invariant: `root` is an object, and no object in it has a member twice. Only this file, folder.c, option_json.c,
- * safetensors.c, shards.c and ../text use jansson. Divisions: opening · finding · describing · getters. */
+ * Invariant: `root` is an object, and no object in it has a member twice. Only this file, folder.c,
+ * safetensors.c and ../text use jansson. Divisions: opening · finding · describing · getters. */
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config_json.h"
+#include "domain_base.h"
 #include "rill/file.h"
 
 struct rill_config {
@@ -18,39 +20,53 @@ struct rill_config {
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
+rill_status rill_json_parse(rill_context *ctx, const char *name, const char *bytes, size_t length, json_t **out)
+{
+    json_error_t error;
+    *out = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
+    return *out != NULL ? RILL_OK : rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", name, error.line, error.text);
+}
+
+rill_status rill_json_read(rill_context *ctx, const char *path, json_t **out)
+{
+    rill_text text = {.ctx = ctx};
+    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
+    if (status == RILL_OK) status = rill_json_parse(ctx, path, text.data, text.length, out);
+    rill_text_clear(&text);
+    return status;
+}
+
+/* Make a configuration of a document, which it owns, also on failure. */
+static rill_status make_config(rill_config **out, rill_context *ctx, const char *name, json_t *root)
+{
+    const size_t size = sizeof(rill_config) + strlen(name) + 1;
+    rill_config *config = json_is_object(root) ? rill_alloc(ctx, size) : NULL;
+    *out = config;
+    if (config == NULL) {
+        const int is_object = json_is_object(root);
+        json_decref(root);
+        return is_object ? rill_fail_memory(ctx, size, name)
+                         : rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object, found another kind of value", name);
+    }
+    *config = (rill_config){.ctx = ctx, .root = root, .bytes = size};
+    memcpy(config->name, name, strlen(name) + 1);
+    return RILL_OK;
+}
+
 rill_status rill_config_parse(rill_config **out, rill_context *ctx, const char *name, const char *bytes, size_t length)
 {
+    json_t *root;
     *out = NULL;
-    json_error_t error;
-    json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL) return rill_fail(ctx, RILL_ERR_FORMAT, "%s:%d: %s", name, error.line, error.text);
-    rill_status status;
-    size_t size = sizeof(rill_config) + strlen(name) + 1;
-    rill_config *config = NULL;
-    if (!json_is_object(root)) {
-        status = rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected an object, found another kind of value", name);
-    } else if ((config = rill_alloc(ctx, size)) == NULL) {
-        status = rill_fail_memory(ctx, size, name);
-    } else {
-        config->ctx = ctx;
-        config->root = root;
-        config->bytes = size;
-        memcpy(config->name, name, strlen(name) + 1);
-        *out = config;
-        return RILL_OK;
-    }
-    json_decref(root);
-    return status;
+    TRY(rill_json_parse(ctx, name, bytes, length, &root));
+    return make_config(out, ctx, name, root);
 }
 
 rill_status rill_config_open(rill_config **out, rill_context *ctx, const char *path)
 {
+    json_t *root;
     *out = NULL;
-    rill_text text = {.ctx = ctx};
-    rill_status status = rill_file_read(&text, path, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = rill_config_parse(out, ctx, path, text.data, text.length);
-    rill_text_clear(&text);
-    return status;
+    TRY(rill_json_read(ctx, path, &root));
+    return make_config(out, ctx, path, root);
 }
 
 void rill_config_close(rill_config *config)
@@ -131,38 +147,69 @@ static const char *describe_json(const json_t *value, char *buffer, size_t size)
     return buffer;
 }
 
+rill_status rill_config_fail(const rill_config *config, const char *key, const char *format, ...)
+{
+    char why[1000];
+    va_list arguments;
+    va_start(arguments, format);
+    rill_print_message_list(why, sizeof why, format, arguments);
+    va_end(arguments);
+    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s: %s: %s", config->name, key, why);
+}
+
 static rill_status fail_value(const rill_config *config, const char *key, const char *expected, const json_t *found)
 {
     char text[64];
-    return rill_fail(config->ctx, RILL_ERR_FORMAT, "%s: %s: expected %s, found %s", config->name, key, expected,
-                     describe_json(found, text, sizeof text));
+    return rill_config_fail(config, key, "expected %s, found %s", expected, describe_json(found, text, sizeof text));
 }
 
 /* --- getters ------------------------------------------------------------------------------------------------------ */
 
-static rill_status range_int(const rill_config *config, const char *key, const json_t *value, int64_t low, int64_t high,
-                             int64_t *out)
+/* Read an integer in low..high; if `is_optional` is set and the key is absent, *out keeps its value. */
+static rill_status read_integer(const rill_config *config, const char *key, int64_t low, int64_t high, int is_optional,
+                                int64_t *out)
 {
-    if (!json_is_integer(value) || json_integer_value(value) < low || json_integer_value(value) > high) {
-        char expected[80];
-        snprintf(expected, sizeof expected, "an integer from %lld to %lld", (long long)low, (long long)high);
-        return fail_value(config, key, expected, value);
-    }
+    const json_t *value = find_value(config, key);
+    if (value == NULL && is_optional) return RILL_OK;
     *out = json_integer_value(value);
+    if (json_is_integer(value) && *out >= low && *out <= high) return RILL_OK;
+    char expected[80];
+    snprintf(expected, sizeof expected, "an integer from %lld to %lld", (long long)low, (long long)high);
+    return fail_value(config, key, expected, value);
+}
+
+rill_status rill_config_int(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t *out)
+{
+    int64_t value;
+    TRY(read_integer(config, key, low, high, 0, &value));
+    *out = (int32_t)value;
     return RILL_OK;
 }
 
-rill_status rill_config_int(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t *out)
+rill_status rill_config_int_or(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t fallback,
+                               int32_t *out)
 {
-    return range_int(config, key, find_value(config, key), low, high, out);
+    int64_t value = fallback;
+    TRY(read_integer(config, key, low, high, 1, &value));
+    *out = (int32_t)value;
+    return RILL_OK;
 }
 
-rill_status rill_config_int_or(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t fallback,
-                               int64_t *out)
+rill_status rill_config_size(const rill_config *config, const char *key, int32_t low, int32_t high, size_t *out)
 {
-    const json_t *value = find_value(config, key);
-    *out = fallback;
-    return value == NULL ? RILL_OK : range_int(config, key, value, low, high, out);
+    int64_t value;
+    TRY(read_integer(config, key, low, high, 0, &value));
+    *out = (size_t)value;
+    return RILL_OK;
+}
+
+rill_status rill_config_size_or(const rill_config *config, const char *key, int32_t low, int32_t high, size_t fallback,
+                                size_t *out)
+{
+    int64_t value = (int64_t)fallback;
+    TRY(read_integer(config, key, low, high, 1, &value));
+    *out = (size_t)value;
+    return RILL_OK;
 }
 
 rill_status rill_config_number_or(const rill_config *config, const char *key, double low, double high, double fallback,

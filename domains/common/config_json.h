@@ -12,6 +12,12 @@
 
 #include "rill/context.h"
 
+/* Parse JSON without duplicate members. `name` is the file in errors. The caller frees *out with json_decref().
+ *   RILL_OK · RILL_ERR_FORMAT (FILE:LINE: why). rill_json_read() reads the file at `path`: also as rill_file_read() */
+struct json_t;
+rill_status rill_json_parse(rill_context *ctx, const char *name, const char *bytes, size_t length, struct json_t **out);
+rill_status rill_json_read(rill_context *ctx, const char *path, struct json_t **out);
+
 typedef struct rill_config rill_config;
 
 /* Read the file at `path`, which must hold one object.
@@ -34,15 +40,22 @@ rill_status rill_config_read(rill_context *ctx, const char *directory, const cha
 /* The name of the configuration file in error messages. */
 const char *rill_config_name(const rill_config *config);
 
+/* Record "FILE: KEY: " and what is wrong with its value. Returns RILL_ERR_FORMAT. */
+rill_status rill_config_fail(const rill_config *config, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Read a required integer in low..high, or a required string, which may be empty.
  *   *out   set on success; strings are borrowed until the configuration is closed
  *   RILL_OK · RILL_ERR_FORMAT (absent, another type, out of range) */
-rill_status rill_config_int(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t *out);
+rill_status rill_config_int(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t *out);
+rill_status rill_config_size(const rill_config *config, const char *key, int32_t low, int32_t high, size_t *out);
 rill_status rill_config_string(const rill_config *config, const char *key, const char **out);
 
 /* Read an optional value; *out = fallback if the key is absent. A value of another type or range is still an error. */
-rill_status rill_config_int_or(const rill_config *config, const char *key, int64_t low, int64_t high, int64_t fallback,
-                               int64_t *out);
+rill_status rill_config_int_or(const rill_config *config, const char *key, int32_t low, int32_t high, int32_t fallback,
+                               int32_t *out);
+rill_status rill_config_size_or(const rill_config *config, const char *key, int32_t low, int32_t high, size_t fallback,
+                                size_t *out);
 rill_status rill_config_number_or(const rill_config *config, const char *key, double low, double high, double fallback,
                                   double *out);
 rill_status rill_config_string_or(const rill_config *config, const char *key, const char *fallback, const char **out);

@@ -13,14 +13,11 @@
  * Invariant: an entry's bytes lie inside the file and match its shape and type; the file has no bytes after the last
  * alias, and no name occurs twice.
  * Divisions: walking through the file · variables · aliases · scales · the whole · specification. */
-#include "ct2_file.h"
+#include "tensor_file.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "tensor_file.h"
-#include "try.h"
 
 enum {
     VERSION = 6,
@@ -127,15 +124,15 @@ static rill_status take_type(ct2_reader *w, rill_file_tensor *e, const tensor_ty
 
 static rill_status check_bytes(const ct2_reader *w, const rill_file_tensor *e, const tensor_type *type, size_t bytes)
 {
-    char why[120];
     size_t expected = type->bytes;
     for (int i = 0; i < e->rank; i++)
         if (__builtin_mul_overflow(expected, (size_t)e->shape[i], &expected))
             return tensor_fail(w->file, w->part, e->name, "its shape is too large");
-    snprintf(why, sizeof why, "its shape takes %zu bytes, it has %zu", expected, bytes);
-    if (bytes != expected) return tensor_fail(w->file, w->part, e->name, why);
-    snprintf(why, sizeof why, "it ends at byte %zu of the file, which has %zu", e->end, w->part->size);
-    return e->end <= w->part->size ? RILL_OK : tensor_fail(w->file, w->part, e->name, why);
+    if (bytes != expected)
+        return tensor_fail(w->file, w->part, e->name, "its shape takes %zu bytes, it has %zu", expected, bytes);
+    if (e->end <= w->part->size) return RILL_OK;
+    return tensor_fail(w->file, w->part, e->name, "it ends at byte %zu of the file, which has %zu", e->end,
+                       w->part->size);
 }
 
 static rill_status take_variable(ct2_reader *w)
@@ -160,22 +157,6 @@ static rill_status take_variable(ct2_reader *w)
 
 /* --- aliases ------------------------------------------------------------------------------------------------------ */
 
-/* Find a variable among the first `count` entries, which are the variables, sorted by name. An alias may refer to a
- * variable only, not to another alias. */
-static const tensor_entry *ct2_find(const rill_tensor_file *t, size_t count, const char *name)
-{
-    for (size_t low = 0; low < count;) {
-        const size_t middle = low + (count - low) / 2;
-        const int order = strcmp(name, t->entries[middle].tensor.name);
-        if (order == 0) return &t->entries[middle];
-        if (order < 0)
-            count = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
-}
-
 static rill_status take_alias(ct2_reader *w, size_t variables)
 {
     const char *name, *target;
@@ -186,7 +167,7 @@ static rill_status take_alias(ct2_reader *w, size_t variables)
     TRY(peek_bytes(w));
     TRY(take_name(w, "the target of an alias", &target));
     consume_bytes(w);
-    const tensor_entry *variable = ct2_find(t, variables, target);
+    const tensor_entry *variable = tensor_find_entry(t, variables, target);
     if (variable == NULL)
         return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: alias \"%s\": there is no variable \"%s\"", w->part->name,
                          name, target);
@@ -217,16 +198,15 @@ static rill_status attach_scale(rill_tensor_file *t, size_t variables, size_t i)
     if (length < sizeof SCALE_SUFFIX || strcmp(s->name + stem, SCALE_SUFFIX) != 0) return RILL_OK;
     memcpy(name, s->name, stem);
     name[stem] = '\0';
-    const tensor_entry *scaled = ct2_find(t, variables, name);
+    tensor_entry *scaled = tensor_find_entry(t, variables, name);
     if (scaled == NULL || (strcmp(scaled->tensor.dtype, "I8") != 0 && strcmp(scaled->tensor.dtype, "I16") != 0))
         return RILL_OK;
     const size_t count = (s->end - s->begin) / sizeof(float),
                  rows = scaled->tensor.rank > 0 ? (size_t)scaled->tensor.shape[0] : 0;
     if (strcmp(s->dtype, "F32") != 0 || s->rank > 1 || (count != 1 && count != rows) || scaled->tensor.rank == 0)
         return tensor_fail(t, t->part, s->name, "expected one scale in F32, or one for each row");
-    tensor_entry *entry = &t->entries[scaled - t->entries];
-    entry->scales_offset = s->begin;
-    entry->n_scales = count;
+    scaled->scales_offset = s->begin;
+    scaled->n_scales = count;
     t->entries[i].tensor.read = 1; /* read together with the weight that it scales */
     return RILL_OK;
 }
@@ -301,7 +281,6 @@ rill_status rill_ct2_number(rill_tensor_file *t, const char *name, double low, d
                             double *out)
 {
     unsigned char bytes[4] = {0};
-    char why[120];
     const rill_file_tensor *e = rill_tensor_file_find(t, name);
     *out = fallback;
     if (e == NULL && !isnan(fallback)) return RILL_OK;
@@ -313,6 +292,5 @@ rill_status rill_ct2_number(rill_tensor_file *t, const char *name, double low, d
     *out = scalar_value(type, bytes);
     t->entries[(const tensor_entry *)e - t->entries].tensor.read = 1;
     if (*out >= low && *out <= high) return RILL_OK;
-    rill_print(why, sizeof why, "expected a number from %g to %g, found %g", low, high, *out);
-    return tensor_fail(t, t->part, name, why);
+    return tensor_fail(t, t->part, name, "expected a number from %g to %g, found %g", low, high, *out);
 }

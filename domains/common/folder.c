@@ -1,16 +1,21 @@
-/* Reads the object "rill" of a model's config.json; rill/folder.h documents its keys. */
+/* Reads the object "rill" of a model's config.json (rill/folder.h documents its keys), converts JSON values to options, and
+ * recognises model directories of other programs by their file names.
+ *
+ * Divisions: options · domain · other programs' formats · the directory. */
 #include "rill/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config_json.h"
+#include "domain_base.h"
 #include "rill/file.h"
 #include "rill/plugin.h"
-#include "try.h"
-#include "unsupported_format.h"
 
 /* State while config.json is read. */
 typedef struct folder_reader {
@@ -23,13 +28,34 @@ static rill_status fail_key(const folder_reader *r, const char *key, const char 
     return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: \"%s\" must be %s", r->file, key, wanted);
 }
 
+/* --- JSON values -------------------------------------------------------------------------------------------------- */
+
+rill_status rill_option_json_text(rill_context *ctx, const rill_option *option, const json_t *value,
+                                  char buffer[RILL_OPTION_MAX], const char **text)
+{
+    rill_value v = {.kind = RILL_VALUE_NULL};
+    switch (json_typeof(value)) {
+    case JSON_NULL: break;
+    case JSON_TRUE:
+    case JSON_FALSE: v = (rill_value){.kind = RILL_VALUE_BOOLEAN, .integer = json_is_true(value)}; break;
+    case JSON_INTEGER: v = (rill_value){.kind = RILL_VALUE_INTEGER, .integer = json_integer_value(value)}; break;
+    case JSON_REAL: v = (rill_value){.kind = RILL_VALUE_REAL, .real = json_real_value(value)}; break;
+    case JSON_STRING:
+        v = (rill_value){
+            .kind = RILL_VALUE_TEXT, .text = json_string_value(value), .length = json_string_length(value)};
+        break;
+    case JSON_ARRAY: v = (rill_value){.kind = RILL_VALUE_OTHER, .text = "a list"}; break;
+    case JSON_OBJECT: v = (rill_value){.kind = RILL_VALUE_OTHER, .text = "an object"}; break;
+    }
+    return rill_option_text(ctx, option, &v, buffer, text);
+}
+
 /* --- options ------------------------------------------------------------------------------------------------------- */
 
 static rill_status fail_value(const folder_reader *r, const char *key)
 {
-    char why[512];
-    snprintf(why, sizeof why, "%s", rill_error(r->folder->ctx));
-    return rill_fail(r->folder->ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"options\": %s", r->file, key, why);
+    return rill_fail(r->folder->ctx, RILL_ERR_OPTION, "%s: \"%s\" under \"options\": %s", r->file, key,
+                     rill_error(r->folder->ctx));
 }
 
 static rill_status set_default(const folder_reader *r, const char *key, const char *name, const char *text)
@@ -114,7 +140,6 @@ static rill_status check_chain(const folder_reader *r, rill_chain chain, const c
 static rill_status read_options(const folder_reader *r, const json_t *options)
 {
     rill_context *ctx = r->folder->ctx;
-    char why[512];
     const char *key;
     json_t *value;
     if (options == NULL) return RILL_OK;
@@ -133,9 +158,7 @@ static rill_status read_options(const folder_reader *r, const json_t *options)
     TRY(check_chain(r, RILL_CHAIN_SCORERS, "scorer"));
     TRY(check_chain(r, RILL_CHAIN_SCHEDULER, "scheduler"));
     const rill_status status = rill_option_source_check(r->folder->search);
-    if (status != RILL_ERR_OPTION) return status;
-    snprintf(why, sizeof why, "%s", rill_error(ctx));
-    return rill_fail(ctx, status, "%s: %s", r->file, why);
+    return status == RILL_ERR_OPTION ? rill_fail(ctx, status, "%s: %s", r->file, rill_error(ctx)) : status;
 }
 
 /* --- domain ------------------------------------------------------------------------------------------------------- */
@@ -217,23 +240,75 @@ static rill_status read_domain(const folder_reader *r, const json_t *root, const
     return RILL_OK;
 }
 
-static rill_status read_text(const folder_reader *r, const rill_text *text)
+static rill_status read_root(const folder_reader *r, const json_t *root)
 {
-    json_error_t error;
-    json_t *root = json_loadb(text->data, text->length, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL) return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s:%d: %s", r->file, error.line, error.text);
     const json_t *rill = json_object_get(root, "rill");
-    rill_status status = RILL_OK;
-    if (!json_is_object(root))
-        status = rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: expected an object", r->file);
-    else if (rill != NULL && !json_is_object(rill))
-        status = fail_key(r, "rill", "an object");
-    if (status == RILL_OK) status = check_keys(r, rill);
-    if (status == RILL_OK) warn_misplaced(r, root);
-    if (status == RILL_OK) status = read_domain(r, root, rill);
-    if (status == RILL_OK) status = read_options(r, json_object_get(rill, "options"));
-    json_decref(root);
-    return status;
+    if (!json_is_object(root)) return rill_fail(r->folder->ctx, RILL_ERR_FORMAT, "%s: expected an object", r->file);
+    if (rill != NULL && !json_is_object(rill)) return fail_key(r, "rill", "an object");
+    TRY(check_keys(r, rill));
+    warn_misplaced(r, root);
+    TRY(read_domain(r, root, rill));
+    return read_options(r, json_object_get(rill, "options"));
+}
+
+/* --- other programs' formats -------------------------------------------------------------------------------------- */
+
+/* Write the alphabetically first file name that matches `pattern` to `out`, and return 1; return 0 if no file matches. The
+ * alphabetical order makes the result independent of the order of readdir(). */
+static int find_matching_file(const char *directory, const char *pattern, char *out, size_t size)
+{
+    int found = 0;
+    DIR *folder = opendir(directory);
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        if (fnmatch(pattern, entry->d_name, 0) != 0 || (found && strcmp(entry->d_name, out) > 0)) continue;
+        snprintf(out, size, "%s", entry->d_name);
+        found = 1;
+    }
+    if (folder != NULL) closedir(folder);
+    return found;
+}
+
+rill_status rill_unsupported_format_fail(rill_context *ctx, const char *directory)
+{
+    char name[256], other[256];
+    if (find_matching_file(directory, "pytorch_model.bin", name, sizeof name) ||
+        find_matching_file(directory, "pytorch_model.bin.index.json", name, sizeof name))
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "%s/%s: model.safetensors is missing: make it with rill convert bin %s --out %s", directory,
+                         name, directory, directory);
+    if (find_matching_file(directory, "*.npz", name, sizeof name))
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "%s/%s: this is a Marian model: convert it with rill convert marian %s --out NEW", directory,
+                         name, directory);
+    if (find_matching_file(directory, "dict.*.txt", name, sizeof name) &&
+        find_matching_file(directory, "*.pt", other, sizeof other))
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "%s/%s: this is a fairseq model: convert it with rill convert fairseq %s/%s --out NEW",
+                         directory, other, directory, other);
+    if (find_matching_file(directory, "*.gguf", name, sizeof name))
+        return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                         "%s/%s: this is a GGUF file of llama.cpp: expected the Hugging Face folder of the model, with "
+                         "config.json and model.safetensors",
+                         directory, name);
+    return RILL_OK;
+}
+
+/* Fail with a message if `type`, config.json's model_type, is that of a decoder-only language model. */
+static rill_status fail_unsupported_type(rill_context *ctx, const char *directory, const char *type)
+{
+    /* Prefixes of common model_types of decoder-only language models; "llama" also matches "llama4". */
+    static const char *const open_ended[] = {"llama",     "mistral", "mixtral",  "ministral", "gpt",    "qwen",
+                                             "gemma",     "phi",     "falcon",   "opt",       "bloom",  "mpt",
+                                             "deepseek",  "olmo",    "stablelm", "granite",   "cohere", "command",
+                                             "starcoder", "mamba",   "smollm",   "exaone",    "glm"};
+    for (size_t i = 0; i < sizeof open_ended / sizeof *open_ended; i++)
+        if (strncmp(type, open_ended[i], strlen(open_ended[i])) == 0)
+            return rill_fail(ctx, RILL_ERR_NOT_FOUND,
+                             "%s/config.json: model_type \"%s\" is a decoder-only language model: the built-in "
+                             "domains decode encoder-decoder models; you can write a domain "
+                             "(docs/guides/write-a-domain.md) and name it with the option domain",
+                             directory, type);
+    return RILL_OK;
 }
 
 /* --- the directory ------------------------------------------------------------------------------------------------ */
@@ -264,14 +339,14 @@ static rill_status read_config(rill_folder *f, const char *path)
     if (snprintf(file, sizeof file, "%s/config.json", path) >= (int)sizeof file)
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: the path is too long", path);
     const folder_reader r = {f, file};
-    rill_text text = {.ctx = f->ctx};
-    rill_status status = rill_file_read(&text, file, RILL_FILE_TEXT_MAX);
+    json_t *root = NULL;
+    rill_status status = rill_json_read(f->ctx, file, &root);
     f->found = status != RILL_ERR_NOT_FOUND;
     const char *reader = !f->found && has_ct2(file) ? domain_for_type(f->ctx, "ctranslate2") : NULL;
     if (reader != NULL) snprintf(f->domain, sizeof f->domain, "%s", reader);
-    if (status == RILL_OK) status = read_text(&r, &text);
+    if (status == RILL_OK) status = read_root(&r, root);
     if (!f->found) rill_error_clear(f->ctx);
-    rill_text_clear(&text);
+    json_decref(root);
     return f->found ? status : RILL_OK;
 }
 
@@ -314,7 +389,7 @@ rill_status rill_folder_fail_no_domain(const rill_folder *f, const char *path)
     if (!f->found)
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: there is no config.json: set domain to one of %s", path,
                          domains);
-    if (f->type[0] != '\0') TRY(rill_unsupported_type_fail(f->ctx, path, f->type));
+    if (f->type[0] != '\0') TRY(fail_unsupported_type(f->ctx, path, f->type));
     if (f->type[0] != '\0')
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND,
                          "%s/config.json: model_type \"%s\" is unknown; known are %s; or name the domain in \"rill\": "

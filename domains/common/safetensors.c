@@ -1,17 +1,25 @@
-/* A strict reader of the header of a safetensors file.
+/* Opens model files of all formats, and strictly reads the header of safetensors, of one file or of several with an index.
  *
  * Invariant: after reading, every tensor's bytes lie inside the data section, and their number is the number of elements
  * of its shape times the element size. The tensors of a file cover the data section without gap or overlap. The header's
  * JSON document stays in memory, because the names of tensors point into it.
  *
- * Divisions: header entries · layout of the data · the header · the whole. */
+ * The index of several files has the format of transformers' save_pretrained(): an object whose "weight_map" maps a tensor's
+ * name to the name of a file in the index's directory. "metadata" is ignored, because several programs write a wrong total
+ * size, which is its only member. Invariant: the index and the files agree. A missing file, a tensor missing in its file, and
+ * a tensor missing in the index are errors, whose message names the file or tensor.
+ *
+ * Divisions: header entries · layout of the data · the header · the whole · shards · comparing index and files · the index ·
+ * opening and closing. */
+#include "tensor_file.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "tensor_file.h"
-#include "try.h"
+#include "config_json.h"
 
 enum {
     LENGTH_BYTES = 8,
@@ -29,12 +37,6 @@ typedef struct part_reader {
     size_t count;
 } part_reader;
 
-/* Fail with a message about one tensor. */
-static rill_status fail_tensor(const part_reader *r, const char *name, const char *why)
-{
-    return tensor_fail(r->tensor_file, r->part, name, why);
-}
-
 static int is_size(const json_t *value)
 {
     return json_is_integer(value) && json_integer_value(value) >= 0;
@@ -44,17 +46,17 @@ static int is_size(const json_t *value)
 static rill_status read_shape(const part_reader *r, const json_t *shape, size_t element, rill_file_tensor *e,
                               size_t *bytes)
 {
-    if (!json_is_array(shape)) return fail_tensor(r, e->name, "expected an array as shape");
+    if (!json_is_array(shape)) return tensor_fail(r->tensor_file, r->part, e->name, "expected an array as shape");
     if (json_array_size(shape) > RILL_TENSOR_MAX_RANK)
-        return fail_tensor(r, e->name, "expected a shape of at most 8 dimensions");
+        return tensor_fail(r->tensor_file, r->part, e->name, "expected a shape of at most 8 dimensions");
     e->rank = (int)json_array_size(shape);
     *bytes = element;
     for (int i = 0; i < e->rank; i++) {
         const json_t *size = json_array_get(shape, (size_t)i);
-        if (!is_size(size)) return fail_tensor(r, e->name, "expected a shape of integers from 0");
+        if (!is_size(size)) return tensor_fail(r->tensor_file, r->part, e->name, "expected a shape of integers from 0");
         e->shape[i] = json_integer_value(size);
         if (__builtin_mul_overflow(*bytes, (size_t)e->shape[i], bytes))
-            return fail_tensor(r, e->name, "its shape is too large");
+            return tensor_fail(r->tensor_file, r->part, e->name, "its shape is too large");
     }
     return RILL_OK;
 }
@@ -63,15 +65,12 @@ static rill_status read_offsets(const part_reader *r, const json_t *offsets, ril
 {
     const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
     if (json_array_size(offsets) != 2 || !is_size(begin) || !is_size(end))
-        return fail_tensor(r, e->name, "expected data_offsets with two integers from 0");
+        return tensor_fail(r->tensor_file, r->part, e->name, "expected data_offsets with two integers from 0");
     uint64_t from = (uint64_t)json_integer_value(begin), to = (uint64_t)json_integer_value(end);
-    if (from > to) return fail_tensor(r, e->name, "its data_offsets end before they begin");
-    if (to > r->part->data_size) {
-        char why[120];
-        snprintf(why, sizeof why, "its data ends at byte %llu of the data, which has %zu", (unsigned long long)to,
-                 r->part->data_size);
-        return fail_tensor(r, e->name, why);
-    }
+    if (from > to) return tensor_fail(r->tensor_file, r->part, e->name, "its data_offsets end before they begin");
+    if (to > r->part->data_size)
+        return tensor_fail(r->tensor_file, r->part, e->name, "its data ends at byte %llu of the data, which has %zu",
+                           (unsigned long long)to, r->part->data_size);
     e->begin = (size_t)from;
     e->end = (size_t)to;
     return RILL_OK;
@@ -81,20 +80,17 @@ static rill_status read_entry(const part_reader *r, const char *name, const json
 {
     *e = (rill_file_tensor){.name = name};
     const char *type_name = json_string_value(json_object_get(value, "dtype"));
-    if (type_name == NULL) return fail_tensor(r, name, "expected an object with dtype, shape and data_offsets");
+    if (type_name == NULL)
+        return tensor_fail(r->tensor_file, r->part, name, "expected an object with dtype, shape and data_offsets");
     const tensor_type *type = tensor_type_find(type_name);
-    char why[120];
-    if (type == NULL) {
-        snprintf(why, sizeof why, "its dtype \"%.20s\" is not known", type_name);
-        return fail_tensor(r, name, why);
-    }
+    if (type == NULL) return tensor_fail(r->tensor_file, r->part, name, "its dtype \"%.20s\" is not known", type_name);
     e->dtype = type->name;
     size_t bytes = 0;
     TRY(read_shape(r, json_object_get(value, "shape"), type->bytes, e, &bytes));
     TRY(read_offsets(r, json_object_get(value, "data_offsets"), e));
     if (e->end - e->begin == bytes) return RILL_OK;
-    snprintf(why, sizeof why, "its shape takes %zu bytes, its data_offsets span %zu", bytes, e->end - e->begin);
-    return fail_tensor(r, name, why);
+    return tensor_fail(r->tensor_file, r->part, name, "its shape takes %zu bytes, its data_offsets span %zu", bytes,
+                       e->end - e->begin);
 }
 
 /* --- layout of the data ------------------------------------------------------------------------------------------- */
@@ -110,16 +106,14 @@ static int by_offset(const void *a, const void *b)
 /* Check that the tensors cover the data section without gap or overlap. Sorts them by offset. */
 static rill_status check_layout(const part_reader *r)
 {
-    char why[120];
     size_t offset = 0;
     if (r->count > 0) qsort(r->entry, r->count, sizeof *r->entry, by_offset);
     for (size_t i = 0; i < r->count; i++) {
         const rill_file_tensor *e = &r->entry[i].tensor;
-        if (e->begin != offset) {
-            snprintf(why, sizeof why, "expected at byte %zu of the data, found at %zu: tensors %s", offset, e->begin,
-                     e->begin < offset ? "overlap" : "leave a gap");
-            return fail_tensor(r, e->name, why);
-        }
+        if (e->begin != offset)
+            return tensor_fail(r->tensor_file, r->part, e->name,
+                               "expected at byte %zu of the data, found at %zu: tensors %s", offset, e->begin,
+                               e->begin < offset ? "overlap" : "leave a gap");
         offset = e->end;
     }
     if (offset != r->part->data_size)
@@ -171,7 +165,7 @@ static rill_status read_header(rill_context *ctx, tensor_part *p)
     return parse_header(ctx, p, (size_t)length);
 }
 
-void safetensors_free_header(tensor_part *part)
+static void free_header(tensor_part *part)
 {
     json_decref(part->header_json);
 }
@@ -194,7 +188,7 @@ static rill_status read_entries(rill_tensor_file *t, size_t part)
     return check_layout(&r);
 }
 
-rill_status safetensors_read(rill_tensor_file *t)
+static rill_status safetensors_read(rill_tensor_file *t)
 {
     size_t max_entries = 0;
     for (size_t i = 0; i < t->n_parts; i++) {
@@ -205,4 +199,193 @@ rill_status safetensors_read(rill_tensor_file *t)
     for (size_t i = 0; i < t->n_parts; i++) TRY(read_entries(t, i));
     tensor_sort_entries(t);
     return RILL_OK;
+}
+
+enum { MAX_FILES = 256 }; /* safetensors files of one model, all open at the same time */
+
+typedef struct shard_reader {
+    rill_tensor_file *tensor_file;
+    rill_context *ctx;
+    const json_t *weight_map;
+    const char *file_names[MAX_FILES]; /* names in order of first occurrence; part i is file_names[i] */
+    size_t n_files;
+} shard_reader;
+
+/* --- shards -------------------------------------------------------------------------------------------------------- */
+
+static rill_status add_file_name(shard_reader *x, const char *tensor, const json_t *value)
+{
+    const char *name = json_string_value(value);
+    if (name == NULL || name[0] == '\0' || strchr(name, '/') != NULL || strcmp(name, "..") == 0)
+        return rill_fail(x->ctx, RILL_ERR_FORMAT,
+                         "%s: weight_map: \"%s\": expected the name of a file in the same "
+                         "folder",
+                         x->tensor_file->name, tensor);
+    for (size_t i = 0; i < x->n_files; i++)
+        if (strcmp(x->file_names[i], name) == 0) return RILL_OK;
+    if (x->n_files == MAX_FILES)
+        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: expected at most %d files", x->tensor_file->name,
+                         MAX_FILES);
+    x->file_names[x->n_files++] = name;
+    return RILL_OK;
+}
+
+/* Open shard i. A missing file is RILL_ERR_FORMAT rather than RILL_ERR_NOT_FOUND, because the index names the file. */
+static rill_status open_shard(const shard_reader *x, size_t i)
+{
+    char path[4096];
+    const char *end = strrchr(x->tensor_file->name, '/');
+    const int folder = end != NULL ? (int)(end + 1 - x->tensor_file->name) : 0;
+    if (snprintf(path, sizeof path, "%.*s%s", folder, x->tensor_file->name, x->file_names[i]) >= (int)sizeof path)
+        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: the path of a file is too long",
+                         x->tensor_file->name);
+    const rill_status status = tensor_part_open(x->tensor_file, i, path, NULL, 0);
+    if (status != RILL_ERR_NOT_FOUND) return status;
+    return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map names a file that does not exist: %s",
+                     x->tensor_file->name, rill_error(x->ctx));
+}
+
+/* --- comparing index and files ------------------------------------------------------------------------------------ */
+
+static rill_status check_shard_of_entry(const shard_reader *x, const tensor_entry *entry)
+{
+    const char *name = entry->tensor.name, *expected_file = json_string_value(json_object_get(x->weight_map, name));
+    if (expected_file == NULL)
+        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is not in the weight_map of %s",
+                         x->tensor_file->part[entry->part].name, name, x->tensor_file->name);
+    if (strcmp(expected_file, x->file_names[entry->part]) == 0) return RILL_OK;
+    return rill_fail(x->ctx, RILL_ERR_FORMAT,
+                     "%s: tensor \"%s\" is missing in %s, where the weight_map of %s "
+                     "places it",
+                     x->tensor_file->part[entry->part].name, name, expected_file, x->tensor_file->name);
+}
+
+/* Check that each tensor is in the file that the index names, and that each tensor of the index exists. Since the index
+ * has one file for each name, no two files have a tensor of the same name. */
+static rill_status check_index_matches(const shard_reader *x)
+{
+    const char *name;
+    json_t *value;
+    for (size_t i = 0; i < x->tensor_file->count; i++) TRY(check_shard_of_entry(x, &x->tensor_file->entries[i]));
+    json_object_foreach((json_t *)(uintptr_t)x->weight_map, name, value)
+    {
+        if (rill_tensor_file_find(x->tensor_file, name) != NULL) continue;
+        return rill_fail(x->ctx, RILL_ERR_FORMAT, "%s: weight_map: tensor \"%s\" is not in %s", x->tensor_file->name,
+                         name, json_string_value(value));
+    }
+    return RILL_OK;
+}
+
+/* --- the index ---------------------------------------------------------------------------------------------------- */
+
+static rill_status read_weight_map(rill_tensor_file *t, const json_t *map)
+{
+    shard_reader x = {.tensor_file = t, .ctx = t->arena.ctx, .weight_map = map};
+    const char *name;
+    json_t *value;
+    if (!json_is_object(map) || json_object_size(map) == 0)
+        return rill_fail(x.ctx, RILL_ERR_FORMAT, "%s: weight_map: expected an object of tensor: file", t->name);
+    json_object_foreach((json_t *)(uintptr_t)map, name, value) TRY(add_file_name(&x, name, value));
+    TRY(tensor_alloc_parts(t, x.n_files));
+    for (size_t i = 0; i < x.n_files; i++) TRY(open_shard(&x, i));
+    TRY(safetensors_read(t));
+    return check_index_matches(&x);
+}
+
+static rill_status read_index(rill_tensor_file *t)
+{
+    json_t *root;
+    TRY(rill_json_read(t->arena.ctx, t->name, &root));
+    const rill_status status = read_weight_map(t, json_object_get(root, "weight_map"));
+    json_decref(root);
+    return status;
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
+
+static int is_index(const char *path)
+{
+    static const char suffix[] = ".index.json";
+    const size_t length = strlen(path), ending = sizeof suffix - 1;
+    return length >= ending && strcmp(path + length - ending, suffix) == 0;
+}
+
+/* Set *out to the file to open: model.safetensors or its index in the directory `path`, or `path` or its index. If none
+ * exists, *out is `path`, so that opening it gives the error. */
+static rill_status resolve_path(const char *path, rill_text *out)
+{
+    static const char *const inside[] = {"model.safetensors", "model.safetensors.index.json"};
+    static const char *const endings[] = {"", ".index.json", ""};
+    struct stat info;
+    const int is_directory = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    for (size_t i = 0; is_directory && i < sizeof inside / sizeof *inside; i++) {
+        TRY(rill_path_join(out, path, inside[i]));
+        if (stat(out->data, &info) == 0) return RILL_OK;
+    }
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        rill_text_reset(out);
+        TRY(rill_text_printf(out, "%s%s", path, endings[i]));
+        if (stat(out->data, &info) == 0) break;
+    }
+    return RILL_OK;
+}
+
+static rill_status load_single(rill_tensor_file *t, const char *bytes, size_t length)
+{
+    unsigned char first[64];
+    TRY(tensor_alloc_parts(t, 1));
+    TRY(tensor_part_open(t, 0, t->name, bytes, length));
+    const size_t n = t->part->size < sizeof first ? t->part->size : sizeof first;
+    TRY(tensor_part_read(t->part, 0, n, first));
+    return is_ct2_file(first, n) ? ct2_read(t) : safetensors_read(t);
+}
+
+static rill_status load_tensor_file(rill_tensor_file *t, const char *name, const char *bytes, size_t length)
+{
+    TRY(tensor_copy_string(t, name, &t->name));
+    return bytes == NULL && is_index(name) ? read_index(t) : load_single(t, bytes, length);
+}
+
+/* Open the file `name`; if `bytes` is not NULL, parse these `length` bytes instead of the file's. */
+static rill_status open_file_tensors(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
+                                     size_t length)
+{
+    *out = NULL;
+    rill_tensor_file *t = rill_calloc(ctx, 1, sizeof *t);
+    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, name);
+    t->arena.ctx = ctx;
+    rill_status status = load_tensor_file(t, name, bytes, length);
+    if (status == RILL_OK)
+        *out = t;
+    else
+        rill_tensor_file_close(t);
+    return status;
+}
+
+rill_status rill_tensor_file_open(rill_tensor_file **out, rill_context *ctx, const char *path)
+{
+    rill_text found = {.ctx = ctx};
+    *out = NULL;
+    rill_status status = resolve_path(path, &found);
+    if (status == RILL_OK) status = open_file_tensors(out, ctx, found.data, NULL, 0);
+    rill_text_clear(&found);
+    return status;
+}
+
+rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
+                                   size_t length)
+{
+    return open_file_tensors(out, ctx, name, bytes, length);
+}
+
+void rill_tensor_file_close(rill_tensor_file *t)
+{
+    if (t == NULL) return;
+    rill_context *ctx = t->arena.ctx;
+    for (size_t i = 0; i < t->n_parts; i++) {
+        free_header(&t->part[i]);
+        rill_file_close(&t->part[i].file);
+    }
+    rill_arena_clear(&t->arena);
+    rill_free(ctx, t, sizeof *t);
 }

@@ -1,18 +1,16 @@
-/* Opens model files, finds their tensors by name and reads them, in all file formats; see tensor_file.h.
+/* Finds tensors of model files by name and reads them, in all file formats; see tensor_file.h.
  *
  * Invariant: entries are sorted by name, and a tensor's bytes lie inside its part. Reading a tensor takes a binary search
  * by name, a comparison of shapes, and a loop that converts the elements to fp32.
  *
- * Divisions: element types · parts · opening and closing · finding · views · reading. */
+ * Divisions: element types · parts · order · finding · views · reading · weights of a model. */
 #include "tensor_file.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-#include "try.h"
 
 /* --- element types ------------------------------------------------------------------------------------------------ */
 
@@ -89,8 +87,13 @@ static void widen(float *out, const tensor_type *type, size_t n)
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
 
-rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *why)
+rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *format, ...)
 {
+    char why[200];
+    va_list arguments;
+    va_start(arguments, format);
+    rill_print_message_list(why, sizeof why, format, arguments);
+    va_end(arguments);
     return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": %s", part->name, name, why);
 }
 
@@ -130,19 +133,11 @@ rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, co
     return RILL_OK;
 }
 
-/* --- opening and closing ------------------------------------------------------------------------------------------ */
-
-static const char WEIGHTS_FILE[] = "model.safetensors", INDEX_SUFFIX[] = ".index.json";
+/* --- order -------------------------------------------------------------------------------------------------------- */
 
 static int compare_entry_names(const void *a, const void *b)
 {
     return strcmp(((const tensor_entry *)a)->tensor.name, ((const tensor_entry *)b)->tensor.name);
-}
-
-static int is_index(const char *path)
-{
-    const size_t length = strlen(path), ending = sizeof INDEX_SUFFIX - 1;
-    return length >= ending && strcmp(path + length - ending, INDEX_SUFFIX) == 0;
 }
 
 void tensor_sort_entries(rill_tensor_file *t)
@@ -150,106 +145,17 @@ void tensor_sort_entries(rill_tensor_file *t)
     if (t->count > 0) qsort(t->entries, t->count, sizeof *t->entries, compare_entry_names);
 }
 
-/* Set *out to `path`, or to PATH.index.json if only the index exists. *found = 1 if either exists, else 0. */
-static rill_status find_file_or_index(const char *path, rill_text *out, int *found)
-{
-    struct stat info;
-    rill_text_reset(out);
-    TRY(rill_text_printf(out, "%s", path));
-    *found = 1;
-    if (stat(out->data, &info) == 0) return RILL_OK;
-    TRY(rill_text_printf(out, "%s", INDEX_SUFFIX));
-    *found = stat(out->data, &info) == 0;
-    return RILL_OK;
-}
-
-/* Set *out to the file to open: model.safetensors or its index in the directory `path`, or `path` or its index. If none
- * exists, *out is `path`, so that opening it gives the error. */
-static rill_status resolve_path(const char *path, rill_text *out)
-{
-    struct stat info;
-    int found = 0;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        rill_text inside = {.ctx = out->ctx};
-        rill_status status = rill_path_join(&inside, path, WEIGHTS_FILE);
-        if (status == RILL_OK) status = find_file_or_index(inside.data, out, &found);
-        rill_text_clear(&inside);
-        TRY(status);
-    }
-    if (!found) TRY(find_file_or_index(path, out, &found));
-    if (found) return RILL_OK;
-    rill_text_reset(out);
-    return rill_text_printf(out, "%s", path);
-}
-
-static rill_status load_single(rill_tensor_file *t, const char *bytes, size_t length)
-{
-    unsigned char first[64];
-    TRY(tensor_alloc_parts(t, 1));
-    TRY(tensor_part_open(t, 0, t->name, bytes, length));
-    const size_t n = t->part->size < sizeof first ? t->part->size : sizeof first;
-    TRY(tensor_part_read(t->part, 0, n, first));
-    return is_ct2_file(first, n) ? ct2_read(t) : safetensors_read(t);
-}
-
-static rill_status load_tensor_file(rill_tensor_file *t, const char *name, const char *bytes, size_t length)
-{
-    TRY(tensor_copy_string(t, name, &t->name));
-    return bytes == NULL && is_index(name) ? shards_read(t) : load_single(t, bytes, length);
-}
-
-/* Open the file `name`; if `bytes` is not NULL, parse these `length` bytes instead of the file's. */
-static rill_status open_file_tensors(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
-                                     size_t length)
-{
-    *out = NULL;
-    rill_tensor_file *t = rill_calloc(ctx, 1, sizeof *t);
-    if (t == NULL) return rill_fail_memory(ctx, sizeof *t, name);
-    t->arena.ctx = ctx;
-    rill_status status = load_tensor_file(t, name, bytes, length);
-    if (status == RILL_OK)
-        *out = t;
-    else
-        rill_tensor_file_close(t);
-    return status;
-}
-
-rill_status rill_tensor_file_open(rill_tensor_file **out, rill_context *ctx, const char *path)
-{
-    rill_text found = {.ctx = ctx};
-    *out = NULL;
-    rill_status status = resolve_path(path, &found);
-    if (status == RILL_OK) status = open_file_tensors(out, ctx, found.data, NULL, 0);
-    rill_text_clear(&found);
-    return status;
-}
-
-rill_status rill_tensor_file_parse(rill_tensor_file **out, rill_context *ctx, const char *name, const char *bytes,
-                                   size_t length)
-{
-    return open_file_tensors(out, ctx, name, bytes, length);
-}
-
-void rill_tensor_file_close(rill_tensor_file *t)
-{
-    if (t == NULL) return;
-    rill_context *ctx = t->arena.ctx;
-    for (size_t i = 0; i < t->n_parts; i++) {
-        safetensors_free_header(&t->part[i]);
-        rill_file_close(&t->part[i].file);
-    }
-    rill_arena_clear(&t->arena);
-    rill_free(ctx, t, sizeof *t);
-}
-
 /* --- finding ------------------------------------------------------------------------------------------------------ */
+
+tensor_entry *tensor_find_entry(const rill_tensor_file *t, size_t count, const char *name)
+{
+    const tensor_entry key = {.tensor = {.name = name}};
+    return count > 0 ? bsearch(&key, t->entries, count, sizeof *t->entries, compare_entry_names) : NULL;
+}
 
 const rill_file_tensor *rill_tensor_file_find(const rill_tensor_file *t, const char *name)
 {
-    const tensor_entry key = {.tensor = {.name = name}};
-    const tensor_entry *entry = t->count > 0
-                                    ? bsearch(&key, t->entries, t->count, sizeof *t->entries, compare_entry_names)
-                                    : NULL;
+    const tensor_entry *entry = tensor_find_entry(t, t->count, name);
     return entry != NULL ? &entry->tensor : NULL;
 }
 
@@ -307,12 +213,12 @@ rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *b
                             size_t zeros)
 {
     const rill_file_tensor *base = rill_tensor_file_find(t, base_name);
-    char why[120];
     if (base == NULL)
         return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing", t->name, base_name);
     const size_t all = base->rank > 0 ? (size_t)base->shape[0] : 0;
-    snprintf(why, sizeof why, "expected a shape with at least %zu rows, found %zu", from + rows, all);
-    if (from > all || rows > all - from) return tensor_fail(t, tensor_part_for(t, base), base_name, why);
+    if (from > all || rows > all - from)
+        return tensor_fail(t, tensor_part_for(t, base), base_name, "expected a shape with at least %zu rows, found %zu",
+                           from + rows, all);
     if (rill_tensor_file_find(t, name) != NULL)
         return tensor_fail(t, tensor_part_for(t, base), name, "another tensor has a part of this name");
     tensor_entry view = *tensor_entry_from_public(base);
@@ -347,22 +253,21 @@ static const char *shape_text(int rank, const int64_t *shape, char *buffer, size
 
 static rill_status fail_dtype(const rill_tensor_file *t, const rill_file_tensor *e, int accept)
 {
-    char why[120];
-    size_t used = (size_t)snprintf(why, sizeof why, "expected dtype ");
+    char names[100];
+    size_t used = 0;
     for (size_t i = 0, seen = 0; i < sizeof types / sizeof *types; i++)
         if ((types[i].accept_flag & accept) != 0)
-            used += (size_t)snprintf(why + used, sizeof why - used, "%s%s", seen++ > 0 ? " or " : "", types[i].name);
-    snprintf(why + used, sizeof why - used, ", found %s", e->dtype);
-    return tensor_fail(t, tensor_part_for(t, e), tensor_file_name(e), why);
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", seen++ > 0 ? " or " : "",
+                                     types[i].name);
+    return tensor_fail(t, tensor_part_for(t, e), tensor_file_name(e), "expected dtype %s, found %s", names, e->dtype);
 }
 
 static rill_status check_finite(const rill_tensor_file *t, const rill_file_tensor *e, const float *values, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (isfinite(values[i])) continue;
-        char why[80];
-        rill_print(why, sizeof why, "expected finite values, found %g at element %zu", (double)values[i], i);
-        return tensor_fail(t, tensor_part_for(t, e), tensor_file_name(e), why);
+        return tensor_fail(t, tensor_part_for(t, e), tensor_file_name(e),
+                           "expected finite values, found %g at element %zu", (double)values[i], i);
     }
     return RILL_OK;
 }
@@ -381,11 +286,9 @@ static rill_status apply_scales(const rill_tensor_file *t, const tensor_entry *e
             TRY(tensor_part_read(part,
                                  part->data_offset + entry->scales_offset + r * sizeof *scale * (entry->n_scales > 1),
                                  some * sizeof *scale, scale));
-        if (!(scale[i] > 0.0f) || !isfinite(scale[i])) {
-            char why[100];
-            rill_print(why, sizeof why, "scale of row %zu: expected a positive number, found %g", r, (double)scale[i]);
-            return tensor_fail(t, part, entry->base_name != NULL ? entry->base_name : entry->tensor.name, why);
-        }
+        if (!(scale[i] > 0.0f) || !isfinite(scale[i]))
+            return tensor_fail(t, part, tensor_file_name(&entry->tensor),
+                               "scale of row %zu: expected a positive number, found %g", r, (double)scale[i]);
         for (size_t c = 0; c < columns; c++) out[c] /= scale[i];
     }
     return RILL_OK;
@@ -394,9 +297,9 @@ static rill_status apply_scales(const rill_tensor_file *t, const tensor_entry *e
 /* Mark a tensor as read; if it is a view, its base tensor too. */
 static void mark_read(const rill_tensor_file *t, const tensor_entry *entry)
 {
-    const rill_file_tensor *base = entry->base_name != NULL ? rill_tensor_file_find(t, entry->base_name) : NULL;
+    tensor_entry *base = entry->base_name != NULL ? tensor_find_entry(t, t->count, entry->base_name) : NULL;
     t->entries[entry - t->entries].tensor.read = 1;
-    if (base != NULL) t->entries[tensor_entry_from_public(base) - t->entries].tensor.read = 1;
+    if (base != NULL) base->tensor.read = 1;
 }
 
 rill_status rill_tensor_file_read(const rill_tensor_file *t, const char *name, int accept, int rank,
@@ -445,4 +348,72 @@ rill_status rill_tensor_file_same_values(const rill_tensor_file *t, const rill_f
         *same = memcmp(first, second, part) == 0;
     }
     return RILL_OK;
+}
+
+/* --- weights of a model ------------------------------------------------------------------------------------------- */
+
+rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
+                              size_t columns, float **out)
+{
+    const int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
+    const int rank = columns > 0 ? 2 : 1;
+    size_t count = rows * (columns > 0 ? columns : 1);
+    const rill_file_tensor *tensor = rill_tensor_file_find(tensors, name);
+    if (tensor == NULL || rill_weights_n_values(tensor) < count)
+        return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, NULL);
+    TRY(rill_arena_alloc(arena, out, count, sizeof **out, name));
+    return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out);
+}
+
+rill_status rill_loader_open(rill_loader *l, const char *file)
+{
+    l->temp.ctx = l->path.ctx = l->ctx;
+    TRY(rill_path_join(&l->path, l->directory, file));
+    return rill_tensor_file_open(&l->tensors, l->ctx, l->path.data);
+}
+
+void rill_loader_close(rill_loader *l)
+{
+    rill_tensor_file_close(l->tensors);
+    rill_arena_clear(&l->temp);
+    rill_text_clear(&l->path);
+}
+
+rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size_t columns, float **out)
+{
+    return rill_weights_read(l->tensors, &l->temp, name, rows, columns, out);
+}
+
+rill_status rill_load_kept(rill_loader *l, const char *name, size_t rows, size_t columns, float **out)
+{
+    return rill_weights_read(l->tensors, l->arena, name, rows, columns, out);
+}
+
+rill_status rill_load_constant(rill_loader *l, const char *name, size_t rows, size_t columns, rill_constant *out)
+{
+    float *table;
+    TRY(rill_load_kept(l, name, rows, columns, &table));
+    *out = rill_network_constant(l->network, table, columns > 0 ? rows : 1, columns > 0 ? columns : rows);
+    return RILL_OK;
+}
+
+rill_matrix rill_load_matrix(const rill_loader *l, size_t n, size_t k, const float *w, size_t stride)
+{
+    return rill_network_matrix(l->network, l->type, n, k, w, stride);
+}
+
+rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name))
+{
+    const rill_file_tensor *first = NULL;
+    size_t n_unread = 0;
+    char others[40] = "";
+    for (size_t i = 0; i < rill_tensor_file_count(l->tensors); i++) {
+        const rill_file_tensor *tensor = rill_tensor_file_tensor(l->tensors, i);
+        if (tensor->read || (is_optional != NULL && is_optional(tensor->name))) continue;
+        if (n_unread++ == 0) first = tensor;
+    }
+    if (n_unread == 0) return RILL_OK;
+    if (n_unread > 1) snprintf(others, sizeof others, " (and %zu more)", n_unread - 1);
+    return rill_fail(l->ctx, RILL_ERR_FORMAT, "%s: the model that config.json describes has no tensor \"%s\"%s",
+                     l->path.data, first->name, others);
 }

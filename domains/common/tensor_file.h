@@ -1,15 +1,15 @@
-/* tensor_file.h: private data of rill/safetensors.h, shared by the tensor readers.
+/* tensor_file.h: private data of rill/safetensors.h, shared by the tensor readers, and metadata of CTranslate2's model.bin.
  *
  * A set of tensors comes from one file or several (parts). Each format's reader turns a part's header into entries.
  * After opening, an entry's bytes lie inside its part, and their number matches its shape and type.
  *
- * tensor_file.c opens, finds and reads; safetensors.c makes the entries of a file; shards.c reads the index of several
- * files; ct2_file.c makes the entries of CTranslate2's model.bin.
+ * tensor_file.c finds and reads tensors; ct2_file.c makes the entries of CTranslate2's model.bin; safetensors.c opens files,
+ * and makes the entries of safetensors, of one file or several with an index.
  * Stability: internal to rill. */
 #ifndef RILL_COMMON_TENSOR_FILE_H
 #define RILL_COMMON_TENSOR_FILE_H
 
-#include "arena.h"
+#include "domain_base.h"
 #include "rill/file.h"
 #include "rill/safetensors.h"
 
@@ -52,8 +52,9 @@ typedef struct tensor_type {
 
 const tensor_type *tensor_type_find(const char *name); /* NULL: none */
 
-/* Record an error about one tensor of a part. */
-rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *why);
+/* Record an error about one tensor of a part. Returns RILL_ERR_FORMAT. */
+rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* Read n bytes at `offset` of a part's file. */
 rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out);
@@ -67,6 +68,9 @@ rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more);
 rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *base_name, size_t from, size_t rows,
                             size_t zeros);
 
+/* Find an entry by name among the first `count`, which are sorted. NULL: none. */
+tensor_entry *tensor_find_entry(const rill_tensor_file *t, size_t count, const char *name);
+
 /* Sort the entries by name, for lookup. */
 void tensor_sort_entries(rill_tensor_file *t);
 
@@ -79,12 +83,6 @@ rill_status tensor_alloc_parts(rill_tensor_file *t, size_t count);
 /* Open part i: the file at `path`, or `bytes` unless NULL. */
 rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, const char *bytes, size_t length);
 
-/* --- safetensors.c ------------------------------------------------------------------------------------------------ */
-
-/* Add the sorted entries of all open parts' headers. */
-rill_status safetensors_read(rill_tensor_file *t);
-void safetensors_free_header(tensor_part *part); /* frees header_json */
-
 /* --- ct2_file.c -------------------------------------------------------------------------------------------------------- */
 
 /* Whether a file starts like CTranslate2's format. */
@@ -93,9 +91,14 @@ int is_ct2_file(const unsigned char *bytes, size_t length);
 /* Add the entries of the only part. */
 rill_status ct2_read(rill_tensor_file *t);
 
-/* --- shards.c ----------------------------------------------------------------------------------------------------- */
+/* Return the name of the specification, borrowed until the file is closed, and set *revision; NULL for other file
+ * formats. */
+const char *rill_ct2_spec_name(const rill_tensor_file *tensors, uint32_t *revision);
 
-/* Open the files named by the index, and add the entries that the index lists. `t->name` is the index. */
-rill_status shards_read(rill_tensor_file *t);
+/* Read the scalar variable `name`, which must be in low..high, and mark it as read. If it is absent, *out = fallback; with
+ * a fallback of NAN the variable is required.
+ *   RILL_OK · RILL_ERR_FORMAT (absent, not a number, out of range) · RILL_ERR_IO */
+rill_status rill_ct2_number(rill_tensor_file *tensors, const char *name, double low, double high, double fallback,
+                            double *out);
 
 #endif

@@ -10,12 +10,295 @@
  * not UTF-8, or has more tokens than the model has positions, fails without affecting other inputs. Output: text, or
  * tokens separated by spaces.
  * State: RILL_STATE_PATH. Results are bit-identical for every batch, schedule and number of threads.
- * Stability: internal to rill; reach it by its name, "mt". */
+ * Stability: internal to rill; reach it by its name, "mt".
+ *
+ * The rest of this header is private to the domain: transformers and recurrent models as nets of ../seq2seq. */
 #ifndef RILL_MT_H
 #define RILL_MT_H
 
+#include "config_json.h"
 #include "rill/domain.h"
+#include "rill/safetensors.h"
+#include "seq2seq.h"
 
 extern const rill_domain rill_mt_domain;
+
+/* --- transformers ------------------------------------------------------------------------------------------------- */
+
+/* Sources: Vaswani et al., Attention is all you need, 2017, and its successors Marian (Junczys-Dowmunt et al. 2018),
+ * FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus and T5 (Raffel et al. 2020), as in transformers' modeling
+ * files. mt_family and mt_settings hold the differences. A Marian decoder may replace self-attention by an SSRU (Kim et
+ * al. 2019) or average attention (Zhang et al. 2018), which read only the parent's state.
+ * Letters: D model width, A width of all heads, F inner width of the feed-forward block, V target tokens, T input tokens.
+ *
+ * KV cache: a node is one target position of a hypothesis. Each decoder layer stores its keys and values in row `node` of
+ * a table [nodes, 2A]. The last layer's output is in row `node` of `hidden`, for scoring. A row of a batch attends in
+ * place to the nodes on its path from the root: nothing is padded, copied or reordered, even if the rows of a call differ
+ * in length. With an SSRU or average attention, a layer stores for each node a state of D values instead, computed from
+ * the state of the parent node.
+ * Slots: for each item and decoder layer, the encoder's output projected to cross-attention keys and values, [T, 2A],
+ * which all nodes of the item share. */
+
+/* --- weights ------------------------------------------------------------------------------------------------------ */
+
+typedef struct mt_linear {
+    rill_matrix weight; /* N x K */
+    rill_constant bias; /* [N]; RILL_NONE: no bias */
+} mt_linear;
+
+typedef struct mt_norm {
+    rill_constant gain, bias; /* [D]; bias is RILL_NONE for RMSNorm */
+} mt_norm;
+
+typedef struct mt_attention {
+    mt_linear query;             /* A x D */
+    mt_linear key_value;         /* 2A x D: keys, then values */
+    mt_linear out;               /* D x A */
+    mt_norm norm;                /* before (pre-norm) or after (post-norm) the block */
+    rill_constant relative_bias; /* [heads, distances] relative position bias; RILL_NONE: none */
+} mt_attention;
+
+typedef struct mt_feed_forward {
+    mt_linear fc1; /* F x D; gated: 2F x D, the rows that are activated, then the rows of the gate */
+    mt_linear fc2; /* D x F */
+    mt_norm norm;
+} mt_feed_forward;
+
+/* Weights of an SSRU or of average attention, which replace self-attention in a decoder layer. */
+typedef struct mt_recurrence {
+    mt_linear gates;                 /* SSRU: 3D x D: forget gate, negated candidate, candidate */
+    mt_linear ffn_fc1, ffn_fc2;      /* average attention: I x D and D x I; RILL_NONE: no feed-forward block */
+    mt_linear input_gate, mean_gate; /* average attention: D x D; RILL_NONE: no gates */
+    mt_norm norm;
+} mt_recurrence;
+
+typedef struct mt_layer {
+    mt_attention self_attention, cross_attention; /* cross_attention: decoder only */
+    mt_feed_forward feed_forward;
+    mt_recurrence recurrence; /* replaces self_attention if decoder_block is an SSRU or average attention */
+    rill_table node_table;    /* [nodes, 2A] keys and values of the nodes (the KV cache) */
+    rill_table encoder_kv;    /* for each slot [T, 2A]: cross-attention keys and values of the input's tokens */
+} mt_layer;
+
+typedef struct mt_stack {
+    size_t n_layers, n_heads, ffn_width;
+    size_t attention_width;             /* A: width of all heads */
+    mt_layer *layer;                    /* [n_layers] */
+    mt_norm embedding_norm, final_norm; /* after the embeddings; after the last layer. If the model has them */
+    const float *embedding_rows;        /* [words, D] token embedding; valid during loading only */
+    rill_constant embedding;          /* [words, D] token embedding; RILL_NONE: read it from the output layer's rows */
+    rill_constant position_embedding; /* [positions, D] stored in the file; RILL_NONE: computed sinusoids, or none */
+} mt_stack;
+
+/* --- settings ----------------------------------------------------------------------------------------------------- */
+
+/* The naming scheme of tensors in the file and of keys in config.json: BART's, or T5's. */
+typedef enum mt_layout { MT_LAYOUT_BART, MT_LAYOUT_T5 } mt_layout;
+
+/* The position embedding. The angle of dimension j < D/2 of a sinusoid at position p is p / 10000^(j / d). */
+typedef enum mt_position_kind {
+    MT_POSITIONS_HF,      /* sinusoids as transformers computes them for Marian: d = D/2 */
+    MT_POSITIONS_MARIAN,  /* sinusoids of marian-decoder: d = D/2 - 1 */
+    MT_POSITIONS_FSMT,    /* sinusoids of fairseq: d = D/2 - 1; the first token is at p = pad + 1; an odd column is 0 */
+    MT_POSITIONS_LEARNED, /* learned, in the file after LEARNED_OFFSET unused rows */
+    MT_POSITIONS_NONE,    /* no position embedding: relative position bias in self-attention */
+} mt_position_kind;
+
+/* Properties of a model, as bits: its family's defaults. A Marian model's configuration may change the first three. */
+typedef enum mt_flag {
+    MT_PRE_NORM = 1,         /* pre-norm blocks; else post-norm */
+    MT_FINAL_NORM = 2,       /* a norm after the last layer */
+    MT_EMBEDDING_NORM = 4,   /* a norm after the embeddings */
+    MT_RMS_NORM = 8,         /* RMSNorm, without bias; else layer norm */
+    MT_NO_BIAS = 16,         /* linear layers have no bias */
+    MT_LOGITS_BIAS = 32,     /* the output layer may have a bias */
+    MT_SEPARATE_VOCABS = 64, /* source and target may have separate vocabularies */
+    MT_TIED_BY_FILE =
+        128, /* embedding tables that are in the file and differ are not tied, even if config.json ties them */
+    MT_RELATIVE_PER_LAYER = 256, /* one relative position bias per layer; else all layers share that of the first */
+    MT_SCALED_OUTPUT = 512,      /* the input of the output layer is scaled by D^-0.5 */
+    MT_OPTIONAL_BIAS = 1024      /* linear layers may lack a bias */
+} mt_flag;
+
+/* The first block of a decoder layer. */
+typedef enum mt_decoder_block { MT_SELF_ATTENTION, MT_SSRU, MT_AVERAGE_ATTENTION } mt_decoder_block;
+
+/* A model family: its config.json model_type and the defaults that follow from it. */
+typedef struct mt_family {
+    const char *model_type, *title;
+    mt_layout layout;
+    unsigned flags; /* set of mt_flag */
+    mt_position_kind position_kind;
+    const char
+        *activation;     /* default of the config.json key; of the integers below, -1 means that there is no default */
+    int scale_embedding; /* default of scale_embedding: 1: embeddings are scaled by sqrt(D) */
+    int32_t pad, eos, decoder_start;
+    int32_t max_length; /* default of max_length; 0: the number of positions */
+} mt_family;
+
+/* Settings of the configuration files, except the sizes in mt_stack. */
+typedef struct mt_settings {
+    const mt_family *family;
+    unsigned flags;                 /* a sum of mt_flag: the family's defaults and the configuration's changes */
+    int shared_embedding;           /* source and target share one embedding */
+    int tied_output;                /* the output layer is tied to the decoder's embedding */
+    float embedding_scale;          /* factor of token embeddings: 1, or sqrt(D) */
+    rill_activation activation;     /* activation of the feed-forward block */
+    int gated;                      /* the activated values of a feed-forward block are multiplied by a linear gate */
+    float attention_scale;          /* factor of q . k; 0: 1 / sqrt(head width) */
+    mt_decoder_block decoder_block; /* first block of the decoder's layers */
+    size_t average_ffn_width;       /* I, inner width of average attention's feed-forward block; 0: no such block */
+    int average_gate;
+    rill_activation average_activation;
+    float eps; /* epsilon of layer norms */
+    int32_t n_buckets,
+        max_distance; /* relative position buckets and the largest distance, for models without absolute positions */
+    mt_position_kind position_kind;
+    int32_t first_position;                    /* position number of the first token, for computed sinusoids */
+    const char *pad_file;                      /* file that defines the padding token, for error messages */
+    size_t alignment_layer, n_alignment_heads; /* alignments are the mean over the first heads of this decoder layer */
+    int renormalize_logits;                    /* banned tokens are masked before the softmax, not after it */
+} mt_settings;
+
+/* --- the net ------------------------------------------------------------------------------------------------------ */
+
+typedef struct mt_net {
+    seq_net seq; /* first member: the base of every architecture */
+    mt_settings settings;
+    size_t width; /* D */
+    mt_stack encoder, decoder;
+    rill_table sinusoids; /* [positions, D] sinusoidal embeddings; runners fill rows on demand */
+    rill_table
+        mean_weights;  /* average attention: [positions, D], 1 / (t + 1) in all columns of row t; filled on demand */
+    rill_table hidden; /* [nodes, D] output of the last layer */
+} mt_net;
+
+static inline int mt_has_flag(const mt_net *net, mt_flag choice)
+{
+    return (net->settings.flags & (unsigned)choice) != 0;
+}
+
+static inline const mt_net *mt_from_seq(const seq_net *net)
+{
+    return (const mt_net *)net;
+}
+
+/* --- mt_config.c --------------------------------------------------------------------------------------------------- */
+
+/* Read config.json's decoder_self_attention: "attention", "ssru" or "average". mt_configure() refuses the last two for
+ * models of another type than marian.
+ *   RILL_OK · RILL_ERR_FORMAT (the message names file and key) */
+rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *out);
+
+/* seq_arch.configure of transformers: read config.json and generation_config.json of the directory.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
+rill_status mt_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
+
+/* Write type, sizes and options to net->seq.description, which `rill info` prints. */
+void mt_describe(mt_net *net);
+
+/* --- mt_ct2.c, mt_ct2_names.c ------------------------------------------------------------------------------------------- */
+
+/* Return 1 if the directory has CTranslate2's model.bin and no weights in safetensors format. */
+int mt_is_ct2(const char *directory);
+
+/* Functions of seq_arch for CTranslate2 directories.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor, or key) · RILL_ERR_MEMORY */
+rill_status mt_ct2_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
+rill_status mt_ct2_find_special_tokens(seq_net *net, const char *directory);
+
+/* Add the tensors of model.bin under transformers' names, which mt_load() expects.
+ *   RILL_OK · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
+rill_status mt_ct2_rename_tensors(const mt_net *net, rill_tensor_file *tensors);
+
+/* --- mt_generation.c -------------------------------------------------------------------------------------------------- */
+
+/* Read special tokens, bad words and the maximum length of outputs from `file`, config.json or generation_config.json; the
+ * latter, if present, overrides token ids and length, as in transformers.
+ *   RILL_OK · RILL_ERR_FORMAT (names file and key) · RILL_ERR_MEMORY */
+rill_status mt_read_generation(mt_net *net, const rill_config *config, const char *file);
+
+/* seq_arch.recommend of transformers: search options that decode like transformers with generation_config.json. Warns
+ * about each setting of that file that would change outputs and is not supported.
+ *   as mt_configure() */
+rill_status mt_recommend(const seq_net *net, const char *directory, rill_text *out);
+
+/* rill_domain.advise: the default search options for the directory `path`. */
+rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
+
+/* --- mt_weights.c ---------------------------------------------------------------------------------------------------- */
+
+/* seq_arch.load of transformers: read the weights from model.safetensors or model.bin. On failure the caller frees the
+ * memory of the model.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and tensor) · RILL_ERR_MEMORY */
+rill_status mt_load(seq_net *net, const char *directory);
+
+/* Expand T5's bucketed relative position bias, [buckets, heads] as stored in the file, to one bias for each distance:
+ * `out` is [heads, 2 * max_distance + 1]. `causal`: 1 for a decoder, which has no buckets for later positions. */
+void mt_expand_buckets(const mt_net *net, const float *bucket_bias, size_t heads, int causal, float *out);
+
+/* --- mt_graph.c --------------------------------------------------------------------------------------- */
+
+/* Declare the tables of a net whose weights are loaded. */
+void mt_make_tables(mt_net *net);
+
+/* Functions of seq_arch for transformers. */
+void mt_encode(const seq_net *net, const seq_encoder_columns *columns);
+void mt_step(const seq_net *net, const seq_decoder_columns *columns);
+rill_view mt_decoder_output(const seq_net *net, rill_graph graph, rill_column node, rill_column slot);
+rill_status mt_prepare_positions(seq_runner *runner, const seq_net *net, size_t from, size_t to);
+
+/* --- recurrent models: rnn.c -------------------------------------------------------------------------------------- */
+
+/* Source: Bahdanau et al., Neural machine translation by jointly learning to align and translate, 2015; tensors, gates
+ * and readout follow Nematus (Sennrich et al. 2017), as Amun decodes them. docs/mt.md has the formulas.
+ * Letters: E embedding width, H encoder width per direction, D decoder width, A attention width; V target symbols, T
+ * input tokens. GRU gates are in the order reset, update, candidate: 3D.
+ *
+ * States: a node is one target position. Row `node` of `state` [nodes, D] is the decoder state, of `hidden_table`
+ * [nodes, E] the input of the output layer, of `query` [nodes, A] the attention query. A node reads only its parent's
+ * state; rows stay along the path for alignments and for ensembles with transformers.
+ * Slots hold the annotations [T, 2H], the attention keys [T, A], and the initial state [D]. */
+
+typedef struct rnn_linear {
+    rill_matrix weight; /* N x K */
+    rill_constant bias; /* [N], or none */
+} rnn_linear;
+
+typedef struct rnn_net {
+    seq_net seq;         /* first member: the base of every architecture */
+    int conditional_gru; /* one GRU before attention and one after; else a single GRU with the context as input */
+    int32_t unk;         /* target symbol of <unk>, from the configuration */
+    size_t embedding_width, encoder_width, decoder_width, attention_width; /* E, H, D, A */
+
+    rill_constant source_embedding,
+        target_embedding;       /* [words, E]; [V + 1, E], whose last row, zeros, is the initial input of the decoder */
+    rnn_linear input_gates;     /* 6H x E: gates forward, backward */
+    rill_matrix recurrent[2];   /* 3H x H, forward and backward */
+    rnn_linear init_projection; /* D x 2H: initial state, from the mean annotation */
+    rnn_linear key_projection;  /* A x 2H */
+    rnn_linear word_gates;      /* 3D + E x E: gates, and the embedding's part of the readout */
+    rnn_linear first_gru;       /* conditional: 3D x D, recurrent gates of the first GRU */
+    rnn_linear second_gru;      /* 3D + A x D: recurrent gates after attention, and its query */
+    rill_constant attention_vector; /* [A], Bahdanau's v */
+    rnn_linear context_gates;       /* 3D x 2H: gates */
+    rnn_linear readout;             /* E x 2H + D: readout from context and state */
+
+    rill_table annotations, memory_keys, initial_state; /* per slot */
+    rill_table state, hidden_table, query;              /* per node */
+} rnn_net;
+
+static inline const rnn_net *rnn_from_seq(const seq_net *net)
+{
+    return (const rnn_net *)net;
+}
+
+/* See seq_arch.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key, or tensor) · RILL_ERR_MEMORY */
+rill_status rnn_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
+rill_status rnn_load(seq_net *net, const char *directory);
+void rnn_encode(const seq_net *net, const seq_encoder_columns *columns);
+void rnn_step(const seq_net *net, const seq_decoder_columns *columns);
+rill_view rnn_decoder_output(const seq_net *net, rill_graph graph, rill_column node, rill_column slot);
 
 #endif

@@ -1,57 +1,323 @@
-/* Reads config.json and generation_config.json of a translation model. mt_families.c reads the keys that depend on the
- * family.
+/* Reads config.json of a translation model: the families of transformers, the defaults of each, and the keys that set sizes and
+ * options.
  *
- * Source of keys and defaults: transformers' configuration files of each type. Keys that change the arithmetic are
- * supported or cause an error; other keys (dropout, training, sampling) are ignored. generation_config.json, if present,
- * overrides token ids and length, as in transformers.
+ * Source of keys and defaults: transformers' configuration and modeling files of each type. BART's keys are those of fairseq;
+ * T5's keys have other names. Keys that change the arithmetic are supported or cause an error; other keys (dropout, training,
+ * sampling) are ignored. mt_generation.c reads the keys that generation_config.json may override.
  *
- * Divisions: symbols · the whole. */
+ * Divisions: the table · activations · decoder blocks · BART's keys · T5's keys · the family · special tokens · the whole. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config_json.h"
-#include "mt_model.h"
-#include "text_families.h"
+#include "mt.h"
+#include "tokenizer.h"
+
+#define T5_FLAGS (MT_PRE_NORM | MT_FINAL_NORM | MT_RMS_NORM | MT_NO_BIAS | MT_TIED_BY_FILE)
+
+static const mt_family mt_families[] = {
+    {"marian", "Marian", MT_LAYOUT_BART, MT_LOGITS_BIAS | MT_SEPARATE_VOCABS, MT_POSITIONS_HF, "gelu", 0, -1, -1, -1,
+     0},
+    {"fsmt", "FSMT", MT_LAYOUT_BART, MT_SEPARATE_VOCABS, MT_POSITIONS_FSMT, "relu", 1, 1, 2, 2, 200},
+    {"m2m_100", "M2M100", MT_LAYOUT_BART, MT_PRE_NORM | MT_FINAL_NORM | MT_TIED_BY_FILE, MT_POSITIONS_FSMT, "relu", 1,
+     1, 2, 2, 0},
+    {"mbart", "mBART", MT_LAYOUT_BART,
+     MT_PRE_NORM | MT_FINAL_NORM | MT_EMBEDDING_NORM | MT_LOGITS_BIAS | MT_TIED_BY_FILE, MT_POSITIONS_LEARNED, "gelu",
+     0, 1, 2, -1, 0},
+    {"bart", "BART", MT_LAYOUT_BART, MT_EMBEDDING_NORM | MT_LOGITS_BIAS | MT_TIED_BY_FILE, MT_POSITIONS_LEARNED, "gelu",
+     0, 1, 2, 2, 0},
+    {"pegasus", "Pegasus", MT_LAYOUT_BART, MT_PRE_NORM | MT_FINAL_NORM | MT_LOGITS_BIAS | MT_TIED_BY_FILE,
+     MT_POSITIONS_HF, "gelu", 0, 0, 1, 0, 0},
+    {"t5", "T5", MT_LAYOUT_T5, T5_FLAGS, MT_POSITIONS_NONE, "relu", 0, 0, 1, 0, 0},
+    {"mt5", "mT5", MT_LAYOUT_T5, T5_FLAGS, MT_POSITIONS_NONE, "gated-gelu", 0, 0, 1, 0, 0},
+    {"umt5", "UMT5", MT_LAYOUT_T5, T5_FLAGS | MT_RELATIVE_PER_LAYER | MT_SCALED_OUTPUT, MT_POSITIONS_NONE, "gated-gelu",
+     0, 0, 1, 0, 0},
+    {0},
+};
+
+/* Models with computed or relative positions have no maximum length in transformers. Since time is quadratic in the length,
+ * one long line could take hours: inputs are limited to POSITIONS_FACTOR times the configured number of positions, which
+ * is T5_POSITIONS if a T5 model's config.json has none. */
+enum { POSITIONS_FACTOR = 16, T5_POSITIONS = 512 };
+
+static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";
+
+enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };
+
+/* --- activations -------------------------------------------------------------------------------------------------- */
+
+static rill_status read_activation(const rill_config *config, const char *key, const char *name, rill_activation *out)
+{
+    static const struct {
+        const char *name;
+        rill_activation value;
+    } known[] = {{"swish", RILL_SWISH},
+                 {"silu", RILL_SWISH},
+                 {"relu", RILL_RELU},
+                 {"gelu", RILL_GELU},
+                 {"gelu_new", RILL_GELU_TANH},
+                 {"gelu_fast", RILL_GELU_TANH},
+                 {"gelu_pytorch_tanh", RILL_GELU_TANH},
+                 {"quick_gelu", RILL_GELU_SIGMOID}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(name, known[i].name) != 0) continue;
+        *out = known[i].value;
+        return RILL_OK;
+    }
+    return rill_config_fail(
+        config, key,
+        "expected swish, silu, relu, gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or quick_gelu, found \"%.40s\"",
+        name);
+}
+
+/* --- decoder blocks ----------------------------------------------------------------------------------------------- */
+
+rill_status mt_read_decoder_block(const rill_config *config, mt_decoder_block *out)
+{
+    static const char *const names[] = {
+        [MT_SELF_ATTENTION] = "attention", [MT_SSRU] = "ssru", [MT_AVERAGE_ATTENTION] = "average"};
+    const char *name;
+    TRY(rill_config_string_or(config, DECODER_BLOCK_KEY, names[MT_SELF_ATTENTION], &name));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) != 0) continue;
+        *out = (mt_decoder_block)i;
+        return RILL_OK;
+    }
+    return rill_config_fail(config, DECODER_BLOCK_KEY, "expected attention, ssru or average, found \"%.40s\"", name);
+}
+
+/* --- BART's keys -------------------------------------------------------------------------------------------------- */
+
+/* Read the keys of pre-norm, final norm and embedding norm. Only Marian models may change the defaults of their type; in
+ * other models the keys may only repeat the defaults. */
+static rill_status read_flags(mt_net *net, const rill_config *config)
+{
+    static const struct {
+        const char *key;
+        mt_flag choice;
+    } keys[] = {{"normalize_before", MT_PRE_NORM},
+                {"add_final_layer_norm", MT_FINAL_NORM},
+                {"normalize_embedding", MT_EMBEDDING_NORM}};
+    mt_settings *s = &net->settings;
+    const int is_fixed = s->family != mt_families, is_learned = s->position_kind == MT_POSITIONS_LEARNED;
+    int value;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const int by_family = mt_has_flag(net, keys[i].choice);
+        TRY(rill_config_bool_or(config, keys[i].key, by_family, &value));
+        if (value == by_family) continue;
+        if (is_fixed)
+            return rill_config_fail(config, keys[i].key, "a model of type %s has %s", s->family->model_type,
+                                    by_family ? "true" : "false");
+        s->flags ^= (unsigned)keys[i].choice;
+    }
+    TRY(rill_config_bool_or(config, "static_position_embeddings", !is_learned, &value));
+    if (value == !is_learned) return RILL_OK;
+    return rill_config_fail(config, "static_position_embeddings", "only %s is supported",
+                            is_learned ? "false" : "true");
+}
+
+/* Read the keys of average attention: inner width and activation of its feed-forward block, and whether it has gates. */
+static rill_status read_average_attention(mt_net *net, const rill_config *config)
+{
+    static const char key[] = "average_activation";
+    mt_settings *s = &net->settings;
+    const char *activation;
+    TRY(rill_config_size_or(config, "average_ffn_dim", 0, WIDTH_LIMIT, 0, &s->average_ffn_width));
+    TRY(rill_config_string_or(config, key, "swish", &activation));
+    TRY(rill_config_bool_or(config, "average_gate", 1, &s->average_gate));
+    return read_activation(config, key, activation, &s->average_activation);
+}
+
+/* Read the first block of decoder layers, which is self-attention in all models except Marian's. */
+static rill_status read_decoder_block(mt_net *net, const rill_config *config)
+{
+    mt_settings *s = &net->settings;
+    TRY(mt_read_decoder_block(config, &s->decoder_block));
+    if (s->decoder_block != MT_SELF_ATTENTION && s->family != mt_families)
+        return rill_config_fail(config, DECODER_BLOCK_KEY, "a model of type %s has attention", s->family->model_type);
+    return s->decoder_block == MT_AVERAGE_ATTENTION ? read_average_attention(net, config) : RILL_OK;
+}
+
+static rill_status read_stack(mt_net *net, const rill_config *config, const char *name, mt_stack *side)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s_layers", name);
+    TRY(rill_config_size(config, key, 1, LAYER_LIMIT, &side->n_layers));
+    snprintf(key, sizeof key, "%s_ffn_dim", name);
+    TRY(rill_config_size(config, key, 1, WIDTH_LIMIT, &side->ffn_width));
+    snprintf(key, sizeof key, "%s_attention_heads", name);
+    TRY(rill_config_size(config, key, 1, WIDTH_LIMIT, &side->n_heads));
+    side->attention_width = net->width;
+    if (net->width % side->n_heads == 0) return RILL_OK;
+    return rill_config_fail(config, key, "expected a divisor of d_model = %zu, found %zu", net->width, side->n_heads);
+}
+
+/* Read the sizes of the vocabularies, and which of source embedding, target embedding and output layer are tied. In FSMT
+ * one key, tie_word_embeddings, ties all three. */
+static rill_status read_vocabularies(mt_net *net, const rill_config *config)
+{
+    mt_settings *s = &net->settings;
+    const int fsmt = strcmp(s->family->model_type, "fsmt") == 0;
+    const char *source = fsmt ? "src_vocab_size" : "vocab_size";
+    const char *target = fsmt ? "tgt_vocab_size" : "decoder_vocab_size";
+    const char *sharing = fsmt ? "tie_word_embeddings" : "share_encoder_decoder_embeddings";
+    int32_t words, actions;
+    TRY(rill_config_int(config, source, 2, WORD_LIMIT, &words));
+    actions = words;
+    s->shared_embedding = 1;
+    if (mt_has_flag(net, MT_SEPARATE_VOCABS)) {
+        TRY(rill_config_int_or(config, target, 2, WORD_LIMIT, words, &actions));
+        TRY(rill_config_bool_or(config, sharing, !fsmt, &s->shared_embedding));
+    }
+    s->tied_output = s->shared_embedding;
+    if (!fsmt) TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &s->tied_output));
+    if (s->shared_embedding && words != actions)
+        return rill_config_fail(config, target, "expected %s = %d, since %s is not false; found %d", source, words,
+                                sharing, actions);
+    net->seq.source_vocab_size = words;
+    net->seq.target_vocab_size = actions;
+    return RILL_OK;
+}
+
+/* Read the number of positions, and rill.positions: whether sinusoids are computed as in transformers ("hf") or as in
+ * marian-decoder ("marian"). */
+static rill_status read_positions(mt_net *net, const rill_config *config)
+{
+    const char *form;
+    int32_t positions;
+    int found;
+    TRY(rill_config_int(config, "max_position_embeddings", 2, LENGTH_LIMIT, &positions));
+    net->seq.config_positions = positions;
+    net->seq.max_input_length = net->settings.position_kind == MT_POSITIONS_FSMT ? POSITIONS_FACTOR * positions
+                                                                                 : positions;
+    TRY(rill_config_has_object(config, "rill", &found));
+    TRY(rill_config_string_or(config, "rill.positions", "hf", &form));
+    if (strcmp(form, "hf") != 0 && strcmp(form, "marian") != 0)
+        return rill_config_fail(config, "rill.positions", "expected hf or marian, found \"%.40s\"", form);
+    if (form[0] == 'h' || net->settings.position_kind == MT_POSITIONS_MARIAN) return RILL_OK;
+    if (net->settings.position_kind != MT_POSITIONS_HF)
+        return rill_config_fail(config, "rill.positions", "a model of type %s has only its own positions",
+                                net->settings.family->model_type);
+    net->settings.position_kind = MT_POSITIONS_MARIAN;
+    return RILL_OK;
+}
+
+static rill_status read_bart(mt_net *net, const rill_config *config)
+{
+    mt_settings *s = &net->settings;
+    const char *activation;
+    int scaled;
+    TRY(read_flags(net, config));
+    TRY(rill_config_string_or(config, "activation_function", s->family->activation, &activation));
+    TRY(read_activation(config, "activation_function", activation, &s->activation));
+    TRY(rill_config_size(config, "d_model", 2, WIDTH_LIMIT, &net->width));
+    TRY(read_stack(net, config, "encoder", &net->encoder));
+    TRY(read_stack(net, config, "decoder", &net->decoder));
+    TRY(read_vocabularies(net, config));
+    TRY(read_positions(net, config));
+    TRY(rill_config_bool_or(config, "scale_embedding", s->family->scale_embedding, &scaled));
+    s->embedding_scale = scaled ? sqrtf((float)net->width) : 1.0f;
+    s->eps = 1e-5f; /* default of torch.nn.LayerNorm, which transformers uses */
+    return RILL_OK;
+}
+
+/* --- T5's keys ---------------------------------------------------------------------------------------------------- */
+
+/* Read the activation of the feed-forward block. In transformers "gated-gelu" is GELU's approximation by tanh, and "gelu"
+ * the exact GELU. */
+static rill_status read_feed_forward(mt_net *net, const rill_config *config)
+{
+    static const char key[] = "feed_forward_proj", gated[] = "gated-";
+    const char *name;
+    TRY(rill_config_string_or(config, key, net->settings.family->activation, &name));
+    if (strcmp(name, "gated-gelu") == 0) name = "gated-gelu_new";
+    net->settings.gated = strncmp(name, gated, sizeof gated - 1) == 0;
+    return read_activation(config, key, name + (net->settings.gated ? sizeof gated - 1 : 0), &net->settings.activation);
+}
+
+/* T5 scales the input of the output layer by D^-0.5. T5 1.1, recognised by its untied embeddings, does not. */
+static rill_status read_output_scale(mt_net *net, const rill_config *config)
+{
+    int tied, scaled;
+    TRY(rill_config_bool_or(config, "tie_word_embeddings", 1, &tied));
+    TRY(rill_config_bool_or(config, "scale_decoder_outputs", tied, &scaled));
+    if (strcmp(net->settings.family->model_type, "t5") == 0 && scaled) net->settings.flags |= MT_SCALED_OUTPUT;
+    return RILL_OK;
+}
+
+static rill_status read_distance_buckets(mt_net *net, const rill_config *config)
+{
+    int32_t buckets, reach;
+    TRY(rill_config_int_or(config, "relative_attention_num_buckets", 4, LENGTH_LIMIT, 32, &buckets));
+    TRY(rill_config_int_or(config, "relative_attention_max_distance", 1, LENGTH_LIMIT, 128, &reach));
+    if (reach <= buckets / 2)
+        return rill_config_fail(config, "relative_attention_max_distance",
+                                "expected more than half of the %d buckets, found %d", buckets, reach);
+    net->settings.n_buckets = buckets;
+    net->settings.max_distance = reach;
+    return RILL_OK;
+}
+
+static rill_status read_t5(mt_net *net, const rill_config *config)
+{
+    mt_stack *e = &net->encoder, *d = &net->decoder;
+    size_t head;
+    int32_t words, n_positions;
+    double eps;
+    TRY(read_feed_forward(net, config));
+    TRY(read_output_scale(net, config));
+    TRY(read_distance_buckets(net, config));
+    TRY(rill_config_size(config, "d_model", 2, WIDTH_LIMIT, &net->width));
+    TRY(rill_config_size(config, "d_ff", 1, WIDTH_LIMIT, &e->ffn_width));
+    TRY(rill_config_size(config, "num_heads", 1, WIDTH_LIMIT, &e->n_heads));
+    TRY(rill_config_size_or(config, "d_kv", 1, WIDTH_LIMIT, 64, &head));
+    TRY(rill_config_size(config, "num_layers", 1, LAYER_LIMIT, &e->n_layers));
+    TRY(rill_config_size_or(config, "num_decoder_layers", 1, LAYER_LIMIT, e->n_layers, &d->n_layers));
+    TRY(rill_config_int(config, "vocab_size", 1, WORD_LIMIT, &words));
+    TRY(rill_config_int_or(config, "n_positions", 1, LENGTH_LIMIT, T5_POSITIONS, &n_positions));
+    TRY(rill_config_number_or(config, "layer_norm_epsilon", 0.0, 1.0, 1e-6, &eps));
+    e->attention_width = d->attention_width = e->n_heads * head;
+    d->n_heads = e->n_heads;
+    d->ffn_width = e->ffn_width;
+    net->seq.source_vocab_size = net->seq.target_vocab_size = words;
+    net->seq.config_positions = n_positions;
+    net->seq.max_input_length = POSITIONS_FACTOR * n_positions < LENGTH_LIMIT ? POSITIONS_FACTOR * n_positions
+                                                                              : LENGTH_LIMIT;
+    net->settings.shared_embedding = net->settings.tied_output = 1;
+    net->settings.embedding_scale = net->settings.attention_scale = 1.0f;
+    net->settings.eps = (float)eps;
+    return RILL_OK;
+}
+
+/* --- the family ---------------------------------------------------------------------------------------------------- */
+
+static rill_status find_family(mt_net *net, const rill_config *config)
+{
+    const char *type;
+    TRY(rill_config_string_or(config, "model_type", "marian", &type));
+    for (const mt_family *f = mt_families; f->model_type != NULL; f++)
+        if (strcmp(f->model_type, type) == 0) net->settings.family = f;
+    if (net->settings.family != NULL) return RILL_OK;
+    return rill_config_fail(
+        config, "model_type",
+        "expected marian, fsmt, m2m_100, mbart, bart, pegasus, t5, mt5, umt5 or rnnsearch, found \"%.40s\"", type);
+}
+
+/* Find the family of config.json's model_type, and read sizes, flags, activation and positions. */
+static rill_status read_family(mt_net *net, const rill_config *config)
+{
+    mt_settings *s = &net->settings;
+    TRY(find_family(net, config));
+    s->flags = s->family->flags;
+    s->position_kind = s->family->position_kind;
+    TRY(read_decoder_block(net, config));
+    return s->family->layout == MT_LAYOUT_T5 ? read_t5(net, config) : read_bart(net, config);
+}
 
 static const char MAIN_FILE[] = "config.json", GENERATION_FILE[] = "generation_config.json";
 
-enum { LENGTH_LIMIT = 1 << 20 };
-
 /* --- special tokens ----------------------------------------------------------------------------------------------- */
-
-/* Read the id of a special token from `file`, and set *from_file to that file. Both outputs are unchanged if the key is
- * absent. */
-static rill_status read_special_token(mt_net *net, const rill_config *config, const char *file, const char *key,
-                                      int32_t *symbol, const char **from_file)
-{
-    int64_t value;
-    TRY(rill_config_int_or(config, key, 0, net->seq.target_vocab_size - 1, -1, &value));
-    if (value < 0) return RILL_OK;
-    *symbol = (int32_t)value;
-    *from_file = file;
-    return RILL_OK;
-}
-
-/* Read special tokens, bad words and the maximum length of outputs. transformers counts the start token in max_length, but
- * not in max_new_tokens, which takes precedence. */
-static rill_status read_generation(mt_net *net, const rill_config *config, const char *file)
-{
-    int64_t length;
-    const char *origin;
-    seq_net *s = &net->seq;
-    TRY(read_special_token(net, config, file, "pad_token_id", &s->pad, &net->settings.pad_file));
-    TRY(read_special_token(net, config, file, "eos_token_id", &s->eos, &s->eos_file));
-    TRY(read_special_token(net, config, file, "decoder_start_token_id", &s->decoder_start, &origin));
-    TRY(read_special_token(net, config, file, "forced_bos_token_id", &s->forced_bos, &origin));
-    TRY(rill_config_bool_or(config, "renormalize_logits", net->settings.renormalize_logits,
-                            &net->settings.renormalize_logits));
-    TRY(mt_read_bad_words(net, config));
-    TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, net->seq.max_length + 1, &length));
-    TRY(rill_config_int_or(config, "max_new_tokens", 1, LENGTH_LIMIT, length - 1, &length));
-    net->seq.max_length = (int32_t)length;
-    if (net->seq.max_length > net->seq.max_input_length) net->seq.max_length = net->seq.max_input_length;
-    return RILL_OK;
-}
 
 /* Check that the ids of padding and eos are known and differ. All known models have both keys; no default would be right
  * for a model without them. */
@@ -80,8 +346,7 @@ static rill_status set_defaults(mt_net *net)
     net->seq.decoder_start = family->decoder_start;
     net->settings.pad_file = net->seq.eos_file = MAIN_FILE;
     net->seq.max_length = (family->max_length > 0 ? family->max_length : net->seq.config_positions) - 1;
-    return rill_arena_alloc(&net->seq.model->arena, &net->seq.legal, ((size_t)net->seq.target_vocab_size + 63) / 64,
-                            sizeof *net->seq.legal, "symbols");
+    return seq_alloc_legal(&net->seq);
 }
 
 void mt_describe(mt_net *net)
@@ -115,24 +380,22 @@ void mt_describe(mt_net *net)
 static rill_status read_alignment_heads(mt_net *net, const rill_config *config)
 {
     static const char *const known_keys[] = {"domain", "options", "alignment_layer", "alignment_heads", "positions"};
-    const int64_t layers = (int64_t)net->decoder.n_layers, heads = (int64_t)net->decoder.n_heads;
-    int64_t layer, n_heads;
+    const int32_t layers = (int32_t)net->decoder.n_layers, heads = (int32_t)net->decoder.n_heads;
     const int has_positions = net->settings.family->layout != MT_LAYOUT_T5; /* T5 has relative position bias only */
     rill_config_warn_unknown(config, "rill", known_keys, sizeof known_keys / sizeof *known_keys - !has_positions);
-    TRY(rill_config_int_or(config, "rill.alignment_layer", 0, layers - 1, layers - 1, &layer));
-    TRY(rill_config_int_or(config, "rill.alignment_heads", 1, heads, heads, &n_heads));
-    net->settings.alignment_layer = (size_t)layer;
-    net->settings.n_alignment_heads = (size_t)n_heads;
-    return RILL_OK;
+    TRY(rill_config_size_or(config, "rill.alignment_layer", 0, layers - 1, (size_t)layers - 1,
+                            &net->settings.alignment_layer));
+    return rill_config_size_or(config, "rill.alignment_heads", 1, heads, (size_t)heads,
+                               &net->settings.n_alignment_heads);
 }
 
 static rill_status read_main_config(void *user, const rill_config *config)
 {
     mt_net *net = user;
-    TRY(mt_read_family(net, config));
+    TRY(read_family(net, config));
     TRY(read_alignment_heads(net, config));
     TRY(set_defaults(net));
-    TRY(read_generation(net, config, MAIN_FILE));
+    TRY(mt_read_generation(net, config, MAIN_FILE));
     /* pad_token_id of generation_config.json, which is read later, does not shift positions: it only bans a token. */
     net->settings.first_position = net->settings.position_kind == MT_POSITIONS_FSMT ? net->seq.pad + 1 : 0;
     mt_describe(net);
@@ -141,10 +404,10 @@ static rill_status read_main_config(void *user, const rill_config *config)
 
 static rill_status read_generation_config(void *user, const rill_config *config)
 {
-    return read_generation(user, config, GENERATION_FILE);
+    return mt_read_generation(user, config, GENERATION_FILE);
 }
 
-/* Name the tokenizer's files. Marian and FSMT directories have fixed names; ../text/text_families.h names the files of the
+/* Name the tokenizer's files. Marian and FSMT directories have fixed names; ../text/text_families.c names the files of the
  * other families. */
 static rill_status name_tokenizer_files(const mt_net *net, const char *directory, rill_tokenizer_files *text)
 {

@@ -5,17 +5,16 @@
  * loading (mt_weights.c).
  *
  * Divisions: numbers · a side · both sides · symbols · the directory. */
-#include "ct2_file.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "config_json.h"
-#include "mt_model.h"
+#include "mt.h"
 #include "rill/file.h"
-#include "text_families.h"
+#include "tensor_file.h"
+#include "tokenizer.h"
 
 static const char MODEL_FILE[] = "model.bin", CONFIG_FILE[] = "config.json";
 
@@ -388,36 +387,32 @@ static rill_status check_unread_numbers(const ct2_model *r)
 /* --- symbols ------------------------------------------------------------------------------------------------------ */
 
 /* Id of the token at config.json's `key`. */
-static rill_status find_token_id(const seq_net *s, const rill_config *config, const char *key,
-                                 const rill_vocabulary *in, int32_t *out)
+static rill_status find_token_id(const rill_config *config, const char *key, const rill_vocabulary *in, int32_t *out)
 {
     const char *token;
     TRY(rill_config_string(config, key, &token));
     *out = rill_vocabulary_id(in, token, strlen(token));
     if (*out >= 0) return RILL_OK;
-    return rill_fail(s->ctx, RILL_ERR_FORMAT, "%s: %s: \"%.60s\" is not in the vocabulary", rill_config_name(config),
-                     key, token);
+    return rill_config_fail(config, key, "\"%.60s\" is not in the vocabulary", token);
 }
 
 static rill_status read_special_tokens(void *user, const rill_config *config)
 {
     seq_net *s = user;
-    const rill_vocabulary *target = rill_tokenizer_target_vocab(s->tokenizer);
+    const rill_vocabulary *target = s->tokenizer->target;
     int32_t start;
     TRY(rill_config_expect(config, "unk_token", "<unk>"));
-    TRY(find_token_id(s, config, "eos_token", target, &s->eos));
+    TRY(find_token_id(config, "eos_token", target, &s->eos));
     if (s->decoder_start >= 0) return RILL_OK; /* starts from zeros, whatever the token */
-    if (rill_tokenizer_languages(s->tokenizer) != NULL && !rill_config_is_set(config, "decoder_start_token", NAN)) {
+    if (s->tokenizer->languages != NULL && !rill_config_is_set(config, "decoder_start_token", NAN)) {
         s->decoder_start = s->eos; /* each output starts with its language instead */
         return RILL_OK;
     }
     if (!rill_config_is_set(config, "decoder_start_token", NAN))
-        return rill_fail(
-            s->ctx, RILL_ERR_FORMAT,
-            "%s: decoder_start_token: expected a token: for a model whose outputs start with a language token, "
-            "write that one",
-            rill_config_name(config));
-    TRY(find_token_id(s, config, "decoder_start_token", target, &start));
+        return rill_config_fail(
+            config, "decoder_start_token",
+            "expected a token: for a model whose outputs start with a language token, write that one");
+    TRY(find_token_id(config, "decoder_start_token", target, &start));
     s->decoder_start = start;
     return RILL_OK;
 }
@@ -425,11 +420,11 @@ static rill_status read_special_tokens(void *user, const rill_config *config)
 /* The tokenizer has its own ids, which must equal the model's. */
 static rill_status check_listed_vocabulary(const seq_net *s, const char *directory)
 {
-    const rill_vocabulary *own = rill_tokenizer_target_vocab(s->tokenizer);
+    const rill_vocabulary *own = s->tokenizer->target;
     rill_vocabulary *file_vocab = NULL;
     rill_text path = {.ctx = s->ctx};
     rill_status status = rill_path_join(&path, directory, "shared_vocabulary.json");
-    if (status == RILL_OK) status = rill_vocabulary_open_json(&file_vocab, s->ctx, path.data, s->source_vocab_size);
+    if (status == RILL_OK) status = rill_vocabulary_open(&file_vocab, s->ctx, path.data, s->source_vocab_size);
     const int32_t n = file_vocab != NULL ? rill_vocabulary_count(file_vocab) : 0, m = rill_vocabulary_count(own);
     for (int32_t i = 0; status == RILL_OK && i < n && i < m; i++) {
         const char *x = rill_vocabulary_token(file_vocab, i, NULL), *y = rill_vocabulary_token(own, i, NULL);
@@ -445,7 +440,7 @@ static rill_status check_listed_vocabulary(const seq_net *s, const char *directo
 
 rill_status mt_ct2_find_special_tokens(seq_net *seq, const char *directory)
 {
-    if (rill_tokenizer_is_family(seq->tokenizer)) TRY(check_listed_vocabulary(seq, directory));
+    if (seq->tokenizer->family != NULL) TRY(check_listed_vocabulary(seq, directory));
     return rill_config_read(seq->ctx, directory, CONFIG_FILE, read_special_tokens, seq, NULL);
 }
 
@@ -487,8 +482,7 @@ static rill_status read_config(void *user, const rill_config *config)
     f->files->no_source_eos = !ends;
     set->eps = (float)eps;
     if (!rill_config_is_set(config, "quantization_type", 0)) return RILL_OK;
-    return rill_fail(f->net->seq.ctx, RILL_ERR_FORMAT,
-                     "%s: quantization_type: weights of less than 8 bits are not supported", rill_config_name(config));
+    return rill_config_fail(config, "quantization_type", "weights of less than 8 bits are not supported");
 }
 
 /* The first of the names that exists in the directory, else NULL. */
@@ -561,9 +555,7 @@ rill_status mt_ct2_configure(seq_net *seq, const char *directory, rill_tokenizer
     rill_text_clear(&path);
     TRY(status);
     TRY(rill_config_read(seq->ctx, directory, CONFIG_FILE, read_config, &f, NULL));
-    TRY(rill_arena_alloc(&seq->model->arena, &seq->legal, ((size_t)seq->target_vocab_size + 63) / 64,
-                         sizeof *seq->legal, "symbols"));
-    memset(seq->legal, 0xFF, ((size_t)seq->target_vocab_size + 63) / 64 * sizeof *seq->legal);
+    TRY(seq_alloc_legal(seq));
     seq->max_length = seq->max_input_length < DEFAULT_MAX_OUTPUT ? seq->max_input_length : DEFAULT_MAX_OUTPUT;
     seq->max_positions = seq->config_positions > seq->max_length ? seq->config_positions : seq->max_length;
     seq->eos_file = CONFIG_FILE;

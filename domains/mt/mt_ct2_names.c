@@ -4,12 +4,10 @@
  * of rows, and becomes a view (tensor_add_view()) under transformers' name. Errors name the tensor of model.bin.
  *
  * Divisions: parts of layers · tables · the whole. */
-#include "ct2_file.h"
-
 #include <stdio.h>
 #include <string.h>
 
-#include "mt_model.h"
+#include "mt.h"
 #include "tensor_file.h"
 
 enum { PREFIX_BYTES = 64, NAME_BYTES = 160 };

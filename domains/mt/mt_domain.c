@@ -3,34 +3,23 @@
 #include <string.h>
 
 #include "config_json.h"
+#include "domain_base.h"
 #include "mt.h"
-#include "mt_model.h"
-#include "rnn.h"
-#include "unsupported_format.h"
 
-#define TRANSFORMERS                                                                                          \
-    .plural_name = "transformers", .net_size = sizeof(mt_net), .has_alignment = 1, .configure = mt_configure, \
-    .load = mt_load, .encode = mt_encode, .step = mt_step, .decoder_output = mt_decoder_output,               \
+#define TRANSFORMERS                                                                                \
+    .plural_name = "transformers", .net_size = sizeof(mt_net), .has_alignment = 1, .load = mt_load, \
+    .encode = mt_encode, .step = mt_step, .decoder_output = mt_decoder_output,                      \
     .prepare_positions = mt_prepare_positions, .recommend = mt_recommend
 
-static const seq_arch transformer_arch = {TRANSFORMERS, .state_need = SEQ_NEEDS_PATH};
+static const seq_arch transformer_arch = {TRANSFORMERS, .state_need = SEQ_NEEDS_PATH, .configure = mt_configure};
 
 /* Transformers whose decoder has an SSRU or average attention instead of self-attention. */
-static const seq_arch recurrent_decoder_arch = {TRANSFORMERS, .state_need = SEQ_NEEDS_PARENT};
+static const seq_arch recurrent_decoder_arch = {TRANSFORMERS, .state_need = SEQ_NEEDS_PARENT,
+                                                .configure = mt_configure};
 
 /* Transformers in CTranslate2 directories. */
-static const seq_arch ct2_arch = {.plural_name = "transformers",
-                                  .net_size = sizeof(mt_net),
-                                  .state_need = SEQ_NEEDS_PATH,
-                                  .has_alignment = 1,
-                                  .configure = mt_ct2_configure,
-                                  .find_special_tokens = mt_ct2_find_special_tokens,
-                                  .load = mt_load,
-                                  .encode = mt_encode,
-                                  .step = mt_step,
-                                  .decoder_output = mt_decoder_output,
-                                  .prepare_positions = mt_prepare_positions,
-                                  .recommend = mt_recommend};
+static const seq_arch ct2_arch = {TRANSFORMERS, .state_need = SEQ_NEEDS_PATH, .configure = mt_ct2_configure,
+                                  .find_special_tokens = mt_ct2_find_special_tokens};
 
 static const seq_arch rnn_arch = {
     .plural_name = "recurrent models",
@@ -44,38 +33,31 @@ static const seq_arch rnn_arch = {
     .decoder_output = rnn_decoder_output,
 };
 
-typedef struct arch_choice {
-    rill_context *ctx;
-    const seq_arch *arch;
-} arch_choice;
-
 /* Choose the architecture by model_type. mt_configure() reports unknown types; CTranslate2 directories have no
- * model_type, and `arch` is then NULL. */
+ * model_type, and the architecture is then NULL. */
 static rill_status read_arch(void *user, const rill_config *config)
 {
-    arch_choice *c = user;
+    const seq_arch **arch = user;
     const char *type;
     mt_decoder_block first;
     TRY(rill_config_string_or(config, "model_type", "", &type));
-    c->arch = type[0] == '\0' ? NULL : &rnn_arch;
+    *arch = type[0] == '\0' ? NULL : &rnn_arch;
     if (type[0] == '\0' || strcmp(type, "rnnsearch") == 0) return RILL_OK;
-    TRY(mt_read_decoder_block(c->ctx, config, &first));
-    c->arch = first == MT_SELF_ATTENTION ? &transformer_arch : &recurrent_decoder_arch;
+    TRY(mt_read_decoder_block(config, &first));
+    *arch = first == MT_SELF_ATTENTION ? &transformer_arch : &recurrent_decoder_arch;
     return RILL_OK;
 }
 
 static rill_status choose_arch(rill_context *ctx, const char *directory, const seq_arch **out)
 {
-    arch_choice c = {.ctx = ctx};
     int found;
     *out = NULL;
-    TRY(rill_config_read(ctx, directory, "config.json", read_arch, &c, &found));
-    if (c.arch == NULL && mt_is_ct2(directory)) c.arch = &ct2_arch;
-    if (c.arch == NULL && found) c.arch = &transformer_arch;
-    *out = c.arch;
+    TRY(rill_config_read(ctx, directory, "config.json", read_arch, out, &found));
+    if (*out == NULL && mt_is_ct2(directory)) *out = &ct2_arch;
+    if (*out == NULL && found) *out = &transformer_arch;
     if (*out != NULL) return RILL_OK;
     TRY(rill_unsupported_format_fail(ctx, directory));
-    return rill_config_read(ctx, directory, "config.json", read_arch, &c, NULL); /* reports a missing file */
+    return rill_config_read(ctx, directory, "config.json", read_arch, out, NULL); /* reports a missing file */
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,

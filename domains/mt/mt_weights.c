@@ -6,15 +6,19 @@
  * when a matrix is packed, so that peak memory is the packed model and its largest matrix as fp32. The output layer, often
  * the largest matrix, is packed first.
  *
- * Divisions: names · reading and packing · layers · positions · embeddings · output · the whole. */
+ * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. In a decoder all buckets are for
+ * earlier positions; in an encoder half of the buckets are for earlier and half for later positions. The first half of a
+ * direction's buckets are exact distances. The second half are logarithmic ranges up to the maximum distance; larger distances
+ * use the last bucket. Invariant: buckets equal transformers', which computes the logarithm in fp32.
+ *
+ * Divisions: names · reading and packing · relative position bias · layers · positions · embeddings · output · the whole. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common_weights.h"
-#include "mt_model.h"
+#include "domain_base.h"
+#include "mt.h"
 #include "rill/file.h"
-#include "unsupported_format.h"
 
 enum { NAME_BYTES = 128 };
 
@@ -78,12 +82,8 @@ static const char FSMT_OUTPUT[] = "model.decoder.output_projection.weight";
 
 /* Arguments of all functions that load tensors. */
 typedef struct loader {
+    rill_loader w;
     mt_net *net;
-    rill_context *ctx;
-    rill_arena *model_arena; /* lives as long as the model */
-    rill_tensor_file *tensors;
-    rill_arena temp_arena; /* cleared when a matrix is packed */
-    rill_text path;
     const tensor_names *names;
     const char *source, *target, *output; /* tensors to read as encoder embedding, decoder embedding and output layer */
 } loader;
@@ -96,7 +96,7 @@ static rill_status read_into(loader *l, const char *prefix, const char *name, si
     char full[3 * NAME_BYTES];
     int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
     snprintf(full, sizeof full, "%s%s", prefix, name);
-    return rill_tensor_file_read(l->tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
+    return rill_tensor_file_read(l->w.tensors, full, RILL_TENSOR_FLOATS, columns > 0 ? 2 : 1, shape, out);
 }
 
 /* Fail if the tensor PREFIX + NAME is absent or too small. Called before memory is allocated by the sizes in config.json,
@@ -105,26 +105,9 @@ static rill_status check_size(loader *l, const char *prefix, const char *name, s
 {
     char full[3 * NAME_BYTES];
     snprintf(full, sizeof full, "%s%s", prefix, name);
-    const rill_file_tensor *tensor = rill_tensor_file_find(l->tensors, full);
+    const rill_file_tensor *tensor = rill_tensor_file_find(l->w.tensors, full);
     if (tensor != NULL && rill_weights_n_values(tensor) >= rows * columns) return RILL_OK;
     return read_into(l, prefix, name, rows, columns, NULL);
-}
-
-/* Read the tensor NAME into a new block of `arena`. */
-static rill_status read_new(loader *l, rill_arena *arena, const char *name, size_t rows, size_t columns, float **out)
-{
-    return rill_weights_read(l->tensors, arena, name, rows, columns, out);
-}
-
-/* Add the n x k matrix `w` to the network, which packs it in the model's weight type. The caller then frees `w`. */
-static rill_matrix pack_matrix(const loader *l, const float *w, size_t n, size_t k)
-{
-    return rill_network_matrix(l->net->seq.model->network, l->net->seq.model->weights, n, k, w, k);
-}
-
-static rill_constant network_constant(const loader *l, const float *data, size_t rows, size_t width)
-{
-    return rill_network_constant(l->net->seq.model->network, data, rows, width);
 }
 
 /* Return 1 if the model's linear layers have biases or, where biases are optional, if the file has a bias for one of the
@@ -136,7 +119,7 @@ static int has_bias(const loader *l, const char *prefix, const char *const *name
         return !mt_has_flag(l->net, MT_NO_BIAS);
     for (size_t i = 0; i < count; i++) {
         snprintf(full, sizeof full, "%s%s.bias", prefix, names[i]);
-        if (rill_tensor_file_find(l->tensors, full) != NULL) return 1;
+        if (rill_tensor_file_find(l->w.tensors, full) != NULL) return 1;
     }
     return 0;
 }
@@ -152,8 +135,8 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
         snprintf(name, sizeof name, "%s.weight", names[i]);
         TRY(check_size(l, prefix, name, n, k));
     }
-    TRY(rill_arena_alloc(&l->temp_arena, &weights, count * n * k, sizeof *weights, prefix));
-    if (biased) TRY(rill_arena_alloc(l->model_arena, &bias, count * n, sizeof *bias, prefix));
+    TRY(rill_arena_alloc(&l->w.temp, &weights, count * n * k, sizeof *weights, prefix));
+    if (biased) TRY(rill_arena_alloc(l->w.arena, &bias, count * n, sizeof *bias, prefix));
     if (biased) memset(bias, 0, count * n * sizeof *bias);
     for (size_t i = 0; i < count; i++) {
         snprintf(name, sizeof name, "%s.weight", names[i]);
@@ -161,9 +144,9 @@ static rill_status load_linear(loader *l, const char *prefix, const char *const 
         snprintf(name, sizeof name, "%s.bias", names[i]);
         if (biased && has_bias(l, prefix, &names[i], 1)) TRY(read_into(l, prefix, name, n, 0, bias + i * n));
     }
-    *out = (mt_linear){.weight = pack_matrix(l, weights, count * n, k),
-                       .bias = biased ? network_constant(l, bias, 1, count * n) : RILL_NONE};
-    rill_arena_clear(&l->temp_arena);
+    *out = (mt_linear){.weight = rill_load_matrix(&l->w, count * n, k, weights, k),
+                       .bias = biased ? rill_network_constant(l->w.network, bias, 1, count * n) : RILL_NONE};
+    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -174,9 +157,9 @@ static rill_status load_vector(loader *l, const char *prefix, const char *name, 
     char full[2 * NAME_BYTES];
     float *data;
     snprintf(full, sizeof full, "%s%s.%s", prefix, name, part);
-    TRY(read_new(l, l->model_arena, full, l->net->width, 0, &data));
+    TRY(rill_load_kept(&l->w, full, l->net->width, 0, &data));
     for (size_t i = 0; scale != 1.0f && i < l->net->width; i++) data[i] *= scale;
-    *out = network_constant(l, data, 1, l->net->width);
+    *out = rill_network_constant(l->w.network, data, 1, l->net->width);
     return RILL_OK;
 }
 
@@ -184,6 +167,34 @@ static rill_status load_norm(loader *l, const char *prefix, const char *name, fl
 {
     TRY(load_vector(l, prefix, name, "weight", scale, &out->gain));
     return mt_has_flag(l->net, MT_RMS_NORM) ? RILL_OK : load_vector(l, prefix, name, "bias", scale, &out->bias);
+}
+
+/* --- relative position bias --------------------------------------------------------------------------------------- */
+
+/* The bucket of a distance >= 0 in a direction that has `buckets` buckets. */
+static int32_t distance_bucket(int32_t distance, int32_t buckets, int32_t max_distance)
+{
+    const int32_t exact = buckets / 2;
+    if (distance < exact) return distance;
+    const float ratio = (float)log((double)((float)distance / (float)exact)) /
+                        (float)log((double)max_distance / (double)exact);
+    const int32_t bucket = exact + (int32_t)(ratio * (float)(buckets - exact));
+    return bucket < buckets ? bucket : buckets - 1;
+}
+
+void mt_expand_buckets(const mt_net *net, const float *bucket_bias, size_t heads, int causal, float *out)
+{
+    const int32_t max_distance = net->settings.max_distance, all = net->settings.n_buckets,
+                  buckets = causal ? all : all / 2;
+    for (size_t h = 0; h < heads; h++, out += 2 * max_distance + 1) {
+        for (int32_t d = -max_distance; d <= max_distance; d++) {
+            const int32_t first_bucket = d > 0 && !causal ? buckets : 0, distance = d > 0 && causal ? 0
+                                                                                    : d < 0         ? -d
+                                                                                                    : d;
+            out[max_distance + d] =
+                bucket_bias[(size_t)(first_bucket + distance_bucket(distance, buckets, max_distance)) * heads + h];
+        }
+    }
 }
 
 /* --- layers ------------------------------------------------------------------------------------------------------- */
@@ -211,16 +222,16 @@ static rill_status load_ssru(loader *l, const char *layer, mt_linear *out)
     float *weights, *bias;
     TRY(check_size(l, layer, forget, width, width));
     TRY(check_size(l, layer, fresh, width, width));
-    TRY(rill_arena_alloc(&l->temp_arena, &weights, 3 * size, sizeof *weights, layer));
-    TRY(rill_arena_alloc(l->model_arena, &bias, 3 * width, sizeof *bias, layer));
+    TRY(rill_arena_alloc(&l->w.temp, &weights, 3 * size, sizeof *weights, layer));
+    TRY(rill_arena_alloc(l->w.arena, &bias, 3 * width, sizeof *bias, layer));
     memset(bias, 0, 3 * width * sizeof *bias);
     TRY(read_into(l, layer, forget, width, width, weights));
     TRY(read_into(l, layer, fresh, width, width, weights + 2 * size));
     TRY(read_into(l, layer, bias_name, width, 0, bias));
     for (size_t i = 0; i < size; i++) weights[size + i] = -weights[2 * size + i];
-    *out = (mt_linear){.weight = pack_matrix(l, weights, 3 * width, width),
-                       .bias = network_constant(l, bias, 1, 3 * width)};
-    rill_arena_clear(&l->temp_arena);
+    *out = (mt_linear){.weight = rill_load_matrix(&l->w, 3 * width, width, weights, width),
+                       .bias = rill_network_constant(l->w.network, bias, 1, 3 * width)};
+    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -263,11 +274,11 @@ static rill_status load_relative(loader *l, const mt_stack *side, const char *la
         return RILL_OK;
     }
     snprintf(name, sizeof name, "%s%srelative_attention_bias.weight", layer, l->names->self);
-    TRY(read_new(l, &l->temp_arena, name, buckets, side->n_heads, &bucket_bias));
-    TRY(rill_arena_alloc(l->model_arena, &distance_bias, side->n_heads * distances, sizeof *distance_bias, name));
+    TRY(rill_load_floats(&l->w, name, buckets, side->n_heads, &bucket_bias));
+    TRY(rill_arena_alloc(l->w.arena, &distance_bias, side->n_heads * distances, sizeof *distance_bias, name));
     mt_expand_buckets(l->net, bucket_bias, side->n_heads, causal, distance_bias);
-    *out = network_constant(l, distance_bias, side->n_heads, distances);
-    rill_arena_clear(&l->temp_arena);
+    *out = rill_network_constant(l->w.network, distance_bias, side->n_heads, distances);
+    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -299,7 +310,7 @@ static rill_status load_norms(loader *l, const char *name, mt_stack *side)
 
 static rill_status load_stack(loader *l, const char *name, mt_stack *side)
 {
-    TRY(rill_arena_alloc(l->model_arena, &side->layer, side->n_layers, sizeof *side->layer, "layers"));
+    TRY(rill_arena_alloc(l->w.arena, &side->layer, side->n_layers, sizeof *side->layer, "layers"));
     memset(side->layer, 0, side->n_layers * sizeof *side->layer);
     for (size_t i = 0; i < side->n_layers; i++) {
         mt_layer *layer = &side->layer[i];
@@ -323,7 +334,7 @@ static rill_status load_stack(loader *l, const char *name, mt_stack *side)
 enum { LEARNED_OFFSET = 2 };
 
 /* Load stored position tables: learned positions, and Marian's sinusoids, which are those of training. Without a stored
- * table sinusoids are computed (positions.c). */
+ * table sinusoids are computed (mt_graph.c). */
 static rill_status load_positions(loader *l)
 {
     mt_net *net = l->net;
@@ -339,10 +350,10 @@ static rill_status load_positions(loader *l)
     if (form == MT_POSITIONS_FSMT || form == MT_POSITIONS_NONE) return RILL_OK;
     for (size_t i = 0; i < sizeof stored / sizeof *stored; i++) {
         float *table;
-        if (skipped == 0 && rill_tensor_file_find(l->tensors, stored[i].name) == NULL) continue;
-        TRY(read_new(l, l->model_arena, stored[i].name, count, net->width, &table));
-        stored[i].side->position_embedding = network_constant(l, table + skipped * net->width, count - skipped,
-                                                              net->width);
+        if (skipped == 0 && rill_tensor_file_find(l->w.tensors, stored[i].name) == NULL) continue;
+        TRY(rill_load_kept(&l->w, stored[i].name, count, net->width, &table));
+        stored[i].side->position_embedding = rill_network_constant(l->w.network, table + skipped * net->width,
+                                                                   count - skipped, net->width);
     }
     return RILL_OK;
 }
@@ -351,7 +362,7 @@ static rill_status load_positions(loader *l)
 
 static int has_tensor(const loader *l, const char *name)
 {
-    return name != NULL && rill_tensor_file_find(l->tensors, name) != NULL;
+    return name != NULL && rill_tensor_file_find(l->w.tensors, name) != NULL;
 }
 
 /* Return the first of the names that the file contains; NULL names are skipped. If it contains none, return `expected`, so
@@ -369,17 +380,17 @@ static rill_status check_tied(loader *l, const char *const *names, size_t count)
 {
     const rill_file_tensor *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        const rill_file_tensor *table = names[i] != NULL ? rill_tensor_file_find(l->tensors, names[i]) : NULL;
+        const rill_file_tensor *table = names[i] != NULL ? rill_tensor_file_find(l->w.tensors, names[i]) : NULL;
         int same;
         if (first == NULL) first = table;
         if (table == NULL || table == first) continue;
-        TRY(rill_tensor_file_same_values(l->tensors, first, table, &same));
+        TRY(rill_tensor_file_same_values(l->w.tensors, first, table, &same));
         if (same) continue;
         return rill_fail(
-            l->ctx, RILL_ERR_FORMAT,
+            l->w.ctx, RILL_ERR_FORMAT,
             "%s: tensors \"%s\" and \"%s\" differ, but tie_word_embeddings in config.json shares them: set it to "
             "false if the model has separate tables",
-            l->path.data, first->name, table->name);
+            l->w.path.data, first->name, table->name);
     }
     return RILL_OK;
 }
@@ -409,9 +420,10 @@ static rill_status resolve_tied(loader *l)
 /* Set *name to `same` if the tables of these names are equal. */
 static rill_status share_equal_table(const loader *l, const char *same, const char **name)
 {
-    const rill_file_tensor *a = rill_tensor_file_find(l->tensors, same), *b = rill_tensor_file_find(l->tensors, *name);
+    const rill_file_tensor *a = rill_tensor_file_find(l->w.tensors, same),
+                           *b = rill_tensor_file_find(l->w.tensors, *name);
     int equal = 0;
-    if (a != NULL && b != NULL) TRY(rill_tensor_file_same_values(l->tensors, a, b, &equal));
+    if (a != NULL && b != NULL) TRY(rill_tensor_file_same_values(l->w.tensors, a, b, &equal));
     if (equal) *name = same;
     return RILL_OK;
 }
@@ -447,12 +459,12 @@ static int shares_output_rows(const loader *l)
 static rill_status load_embeddings(loader *l)
 {
     mt_net *net = l->net;
-    rill_arena *arena = shares_output_rows(l) ? &l->temp_arena : l->model_arena;
+    rill_arena *arena = shares_output_rows(l) ? &l->w.temp : l->w.arena;
     float *table;
-    TRY(read_new(l, arena, l->target, (size_t)net->seq.target_vocab_size, net->width, &table));
+    TRY(rill_weights_read(l->w.tensors, arena, l->target, (size_t)net->seq.target_vocab_size, net->width, &table));
     net->encoder.embedding_rows = net->decoder.embedding_rows = table;
     if (l->source == l->target) return RILL_OK;
-    TRY(read_new(l, l->model_arena, l->source, (size_t)net->seq.source_vocab_size, net->width, &table));
+    TRY(rill_load_kept(&l->w, l->source, (size_t)net->seq.source_vocab_size, net->width, &table));
     net->encoder.embedding_rows = table;
     return RILL_OK;
 }
@@ -464,10 +476,10 @@ static rill_status load_output_bias(loader *l, float **out)
 {
     static const char *const name = "final_logits_bias";
     size_t symbols = (size_t)l->net->seq.target_vocab_size;
-    const rill_file_tensor *tensor = mt_has_flag(l->net, MT_LOGITS_BIAS) ? rill_tensor_file_find(l->tensors, name)
+    const rill_file_tensor *tensor = mt_has_flag(l->net, MT_LOGITS_BIAS) ? rill_tensor_file_find(l->w.tensors, name)
                                                                          : NULL;
     float *bias;
-    TRY(rill_arena_alloc(l->model_arena, &bias, symbols, sizeof *bias, name));
+    TRY(rill_arena_alloc(l->w.arena, &bias, symbols, sizeof *bias, name));
     memset(bias, 0, symbols * sizeof *bias);
     if (tensor != NULL && tensor->rank == 1) TRY(read_into(l, name, "", symbols, 0, bias));
     if (tensor != NULL && tensor->rank != 1) TRY(read_into(l, name, "", 1, symbols, bias));
@@ -487,11 +499,12 @@ static void add_embeddings(const loader *l)
     mt_stack *encoder = &l->net->encoder, *decoder = &l->net->decoder;
     const size_t width = l->net->width;
     decoder->embedding = shares_output_rows(l) ? RILL_NONE
-                                               : network_constant(l, decoder->embedding_rows,
-                                                                  (size_t)l->net->seq.target_vocab_size, width);
+                                               : rill_network_constant(l->w.network, decoder->embedding_rows,
+                                                                       (size_t)l->net->seq.target_vocab_size, width);
     encoder->embedding = decoder->embedding;
     if (encoder->embedding_rows != decoder->embedding_rows)
-        encoder->embedding = network_constant(l, encoder->embedding_rows, (size_t)l->net->seq.source_vocab_size, width);
+        encoder->embedding = rill_network_constant(l->w.network, encoder->embedding_rows,
+                                                   (size_t)l->net->seq.source_vocab_size, width);
 }
 
 /* Load the output layer. Called after load_embeddings(), because the output layer may be tied to the decoder's embedding. */
@@ -502,26 +515,25 @@ static rill_status load_output(loader *l)
     float *bias;
     if (l->output != l->target) {
         float *own;
-        TRY(read_new(l, net->seq.model->shortlist != NULL ? l->model_arena : &l->temp_arena, l->output,
-                     (size_t)net->seq.target_vocab_size, net->width, &own));
+        TRY(rill_weights_read(l->w.tensors, net->seq.model->shortlist != NULL ? l->w.arena : &l->w.temp, l->output,
+                              (size_t)net->seq.target_vocab_size, net->width, &own));
         rows = own;
     }
     TRY(load_output_bias(l, &bias));
     seq_set_output_layer(&net->seq, rows, net->width, bias);
     add_embeddings(l);
-    rill_arena_clear(&l->temp_arena);
+    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static rill_status open_tensors(loader *l, const char *directory)
+static rill_status open_tensors(loader *l)
 {
     const int ct2 = l->net->seq.arch->configure == mt_ct2_configure;
-    TRY(rill_path_join(&l->path, directory, ct2 ? "model.bin" : "model.safetensors"));
-    const rill_status status = rill_tensor_file_open(&l->tensors, l->ctx, l->path.data);
-    if (status == RILL_ERR_NOT_FOUND) TRY(rill_unsupported_format_fail(l->ctx, directory));
-    return status == RILL_OK && ct2 ? mt_ct2_rename_tensors(l->net, l->tensors) : status;
+    const rill_status status = rill_loader_open(&l->w, ct2 ? "model.bin" : "model.safetensors");
+    if (status == RILL_ERR_NOT_FOUND) TRY(rill_unsupported_format_fail(l->w.ctx, l->w.directory));
+    return status == RILL_OK && ct2 ? mt_ct2_rename_tensors(l->net, l->w.tensors) : status;
 }
 
 /* Return 1 for tensors that may stay unread: copies of tied tables, sinusoids that are computed, an unused `shared` table
@@ -552,9 +564,9 @@ static int may_be_unread(const char *name)
     return 0;
 }
 
-static rill_status load_all(loader *l, const char *directory)
+static rill_status load_all(loader *l)
 {
-    TRY(open_tensors(l, directory));
+    TRY(open_tensors(l));
     TRY(resolve_tables(l));
     TRY(load_embeddings(l));
     TRY(load_output(l));
@@ -562,20 +574,15 @@ static rill_status load_all(loader *l, const char *directory)
     TRY(load_stack(l, "decoder", &l->net->decoder));
     TRY(load_positions(l));
     mt_make_tables(l->net);
-    return rill_weights_check_all_read(l->ctx, l->tensors, l->path.data, may_be_unread);
+    return rill_loader_check_all_read(&l->w, may_be_unread);
 }
 
 rill_status mt_load(seq_net *seq, const char *directory)
 {
-    loader l = {.net = (mt_net *)seq,
-                .ctx = seq->ctx,
-                .model_arena = &seq->model->arena,
-                .temp_arena = {.ctx = seq->ctx},
-                .path = {.ctx = seq->ctx}};
+    const seq_model *m = seq->model;
+    loader l = {.net = (mt_net *)seq, .w = {seq->ctx, directory, m->network, &seq->model->arena, m->weights}};
     l.names = &tensor_names_by_layout[l.net->settings.family->layout];
-    rill_status status = load_all(&l, directory);
-    rill_tensor_file_close(l.tensors);
-    rill_arena_clear(&l.temp_arena);
-    rill_text_clear(&l.path);
+    rill_status status = load_all(&l);
+    rill_loader_close(&l.w);
     return status;
 }

@@ -1,21 +1,16 @@
-/* The lexicon: opening, closing, and the three tables that the reader fills and questions probe.
+/* The lexicon: closing, and the three tables that the reader fills and questions probe.
  *
  * words      rill_slice <-> number, an open-addressed index over an array
  * trie       (state, word) -> state, one open-addressed table of edges for all states; a state's candidates are a list
  * types      an array short enough for linear search
  *
  * Invariant: an index table is at most half full, so a probe for a missing key is short. Entries are never removed.
- * Divisions: hashing, words, trie, types, reading a file, closing. */
-#include "grow.h"
-#include "lexicon_internal.h"
-
+ * Divisions: hashing, words, trie, types, closing. */
 #include <string.h>
 
+#include "domain_base.h"
+#include "lexicon.h"
 #include "rill/file.h"
-#include "try.h"
-
-/* A lexicon is maintained by hand, so a larger file is a mistake. The limit keeps all indices within int32_t. */
-#define SOURCE_LIMIT ((size_t)64 << 20)
 
 uint64_t rill__hash(uint64_t hash, const void *data, size_t length)
 {
@@ -151,63 +146,6 @@ int rill_lexicon_is_placeholder(const rill_lexicon *lexicon, const char *token, 
 {
     int64_t number;
     return rill__lexicon_placeholder(lexicon, token, length, &number) != RILL__NONE;
-}
-
-/* --- reading a file ----------------------------------------------------------------------------------------------- */
-
-static rill_status read_lines(rill_lexicon *lexicon)
-{
-    char *line = lexicon->source.data, *end = line + lexicon->source.length;
-    while (line < end) {
-        char *newline = memchr(line, '\n', (size_t)(end - line));
-        size_t length = (size_t)((newline ? newline : end) - line);
-        lexicon->line++;
-        TRY(rill__lexicon_line(lexicon, line, length));
-        line += length + 1;
-    }
-    if (!lexicon->format)
-        return rill_fail(lexicon->ctx, RILL_ERR_FORMAT,
-                         "%s: no '@format' line; the first directive must be '@format<TAB>1'", lexicon->name);
-    return RILL_OK;
-}
-
-/* Build a lexicon from `source`. Takes ownership of `source`, also on failure. */
-static rill_status build_lexicon(rill_context *ctx, const char *name, rill_text source, rill_lexicon **out)
-{
-    rill_lexicon *lexicon = rill_calloc(ctx, 1, sizeof *lexicon);
-    if (!lexicon) {
-        rill_text_clear(&source);
-        return rill_fail_memory(ctx, sizeof *lexicon, "lexicon");
-    }
-    *lexicon = (rill_lexicon){.ctx = ctx, .name = name, .source = source};
-    int32_t root;
-    rill_status status = add_state(lexicon, &root);
-    if (status == RILL_OK) status = read_lines(lexicon);
-    if (status != RILL_OK) {
-        rill_lexicon_close(lexicon);
-        return status;
-    }
-    lexicon->name = NULL;
-    *out = lexicon;
-    return RILL_OK;
-}
-
-rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length, rill_lexicon **out)
-{
-    rill_text source = {.ctx = ctx};
-    *out = NULL;
-    TRY(rill_text_append(&source, bytes, length));
-    return build_lexicon(ctx, name, source, out);
-}
-
-rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out)
-{
-    rill_text source = {.ctx = ctx};
-    *out = NULL;
-    rill_status status = rill_file_read(&source, path, SOURCE_LIMIT);
-    if (status == RILL_OK) return build_lexicon(ctx, path, source, out);
-    rill_text_clear(&source);
-    return status;
 }
 
 /* --- closing ------------------------------------------------------------------------------------------------------ */

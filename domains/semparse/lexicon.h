@@ -2,11 +2,12 @@
  *
  * A lexicon is read once from the model's lexicon.tsv (format: docs/lexicon.md) and is const afterwards, so any number
  * of rill_question objects (question.h) may share one, in any threads. Order of use: open, questions, close.
+ * The second part of this header is for question*.c, which read the data of a lexicon.
  * Stability: private header of the semparse domain; the file format is versioned by its `@format` line. */
 #ifndef RILL_SEMPARSE_LEXICON_H
 #define RILL_SEMPARSE_LEXICON_H
 
-#include "text_words.h"
+#include "utf8.h"
 
 RILL_C_BEGIN
 
@@ -28,6 +29,154 @@ int rill_lexicon_is_placeholder(const rill_lexicon *lexicon, const char *token, 
 
 /* Close the lexicon; close all question objects that use it before. NULL is allowed. */
 void rill_lexicon_close(rill_lexicon *lexicon);
+
+/* --- data of a lexicon -------------------------------------------------------------------------------------------- */
+
+/* Terms: a surface is the words of a name in a question ("new york"), a constant its name in logical forms
+ * ("new_york:s"). A mention is an occurrence in a question; a placeholder ("s0") replaces it.
+ *
+ * Words of the file are interned as integers. Surfaces and rewrites share one trie over these word numbers, so the
+ * longest match at a position costs one probe per token. Rules and preferences are patterns tried in file order.
+ * Invariant: all slices point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
+
+enum {
+    RILL__NONE = -1,           /* no word, state, type or candidate */
+    RILL__MAX_ELEMENTS = 16,   /* maximum elements of a pattern; bounds the recursion of matching */
+    RILL__MAX_PATH_WORDS = 24, /* maximum words of a surface with its head and tail */
+    RILL__MAX_WORD_BYTES = 64, /* maximum bytes of a lexicon word; longer tokens match none */
+};
+
+/* What one alternative of a pattern element matches. */
+typedef enum rill__pattern_class {
+    RILL__WORD,        /* the word with number `id` */
+    RILL__TYPE,        /* a surface that can be of type `id`; in left context, a mention of that type */
+    RILL__DIGITS,      /* a number in digits within low..high */
+    RILL__INT,         /* a number in digits or words within low..high */
+    RILL__ORDINAL,     /* 27th, twenty seventh */
+    RILL__YEAR,        /* 1993, nineteen ninety three */
+    RILL__CLOCK,       /* a clock reading in digits: 5, 530, 5:30, 1730 */
+    RILL__CLOCK_WORDS, /* five, five thirty */
+    RILL__TIME,        /* a clock time with am or pm attached: 5pm, 5:30pm */
+    RILL__ENTRY,       /* any surface of the lexicon */
+    RILL__ANY,         /* any one token */
+    RILL__START,       /* the beginning of the line: takes no token */
+    RILL__END,         /* the end of the line: takes no token */
+} rill__pattern_class;
+
+typedef struct rill__alternative {
+    rill__pattern_class kind;
+    int32_t id;
+    int64_t low, high;
+} rill__alternative;
+
+/* One element of a pattern: matches any of the alternatives [first, first + count). */
+typedef struct rill__element {
+    int32_t first;
+    int32_t count;
+    int optional;
+} rill__element;
+
+/* Elements [first, body) are the left context, [body, right) the replaced body, [right, last) the right context. */
+typedef struct rill__pattern {
+    int32_t first, body, right, last;
+} rill__pattern;
+
+/* Value inserted in a rule's constant: none, the captured value ({}), or its a.m. or p.m. reading ({am}, {pm}). */
+typedef enum rill__slot { RILL__SLOT_NONE, RILL__SLOT_VALUE, RILL__SLOT_AM, RILL__SLOT_PM } rill__slot;
+
+/* A rule replaces the pattern's body by a mention of `type`. The mention's constant is prefix + value + suffix. */
+typedef struct rill__rule {
+    rill__pattern pattern;
+    int32_t type;
+    rill__slot slot;
+    rill_slice prefix, suffix;
+} rill__rule;
+
+/* A surface is read as `type` where the pattern's contexts match. The surface takes the place of the body, which has no
+ * elements. */
+typedef struct rill__preference {
+    rill__pattern pattern;
+    int32_t type;
+} rill__preference;
+
+/* One meaning of the words on the path to a trie state. The candidates of a state are a linked list, in the order of the file. */
+typedef struct rill__candidate {
+    int32_t type;         /* type of the mention; RILL__NONE: a rewrite */
+    rill_slice text;      /* the constant, or the replacement of a rewrite */
+    int needs_preference; /* 1: used only where a preference asks for this type */
+    int32_t next;
+    int line;
+} rill__candidate;
+
+typedef struct rill__type {
+    rill_slice name;
+    int unnumbered; /* 1: the placeholder is the type's name, without a number */
+} rill__type;
+
+typedef struct rill__edge {
+    int32_t state, word, next; /* state RILL__NONE: free slot */
+} rill__edge;
+
+struct rill_lexicon {
+    rill_context *ctx;
+    const char *name; /* name of the file for messages, while it is read */
+    int line;         /* line number for messages, while the file is read */
+    rill_text source;
+
+    int format;
+    int stem;                          /* 1: plain tokens are stemmed (Snowball English) */
+    int keep_apostrophe;               /* 1: i'd and don't stay as they are; 0: they become id, dont */
+    int keep_possessive;               /* 1: the 's after a mention stays, as a token; 0: it is dropped */
+    int afternoon_low, afternoon_high; /* clock hours that default to p.m.; 0 = none */
+
+    rill_slice *words;
+    size_t word_count, word_capacity;
+    int32_t *word_slots; /* [word_mask + 1] hash table of word numbers; open addressing, linear probing */
+    size_t word_mask;
+
+    rill__edge *edges; /* [edge_mask + 1] edges of the trie; open addressing, linear probing */
+    size_t edge_count, edge_mask;
+    int32_t *states; /* [state_count] index of the state's first candidate, or RILL__NONE */
+    size_t state_count, state_capacity;
+    rill__candidate *candidates;
+    size_t candidate_count, candidate_capacity;
+
+    rill__type *types;
+    size_t type_count, type_capacity;
+    rill__rule *rules;
+    size_t rule_count, rule_capacity;
+    rill__preference *preferences;
+    size_t preference_count, preference_capacity;
+    rill__element *elements;
+    size_t element_count, element_capacity;
+    rill__alternative *alternatives;
+    size_t alternative_count, alternative_capacity;
+};
+
+/* --- lexicon.c: tables -------------------------------------------------------------------------------------------- */
+
+/* The number of a word, or RILL__NONE. */
+int32_t rill__lexicon_word(const rill_lexicon *lexicon, const char *data, size_t length);
+
+/* *out = the number of a word; a new word is added. The bytes of `word` must outlive the lexicon.
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t *out);
+
+/* The trie state that `word` leads to from `state`, or RILL__NONE. State 0 is the root. */
+int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int32_t word);
+
+/* *out = the trie state that `word` leads to from `state`; a missing state is added. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill__lexicon_add_state(rill_lexicon *lexicon, int32_t state, int32_t word, int32_t *out);
+
+/* The type of this name, or RILL__NONE. */
+int32_t rill__lexicon_type(const rill_lexicon *lexicon, const char *data, size_t length);
+
+/* The type of a placeholder token, or RILL__NONE for any other token. *number = its number, 0 for a bare name. */
+int32_t rill__lexicon_placeholder(const rill_lexicon *lexicon, const char *data, size_t length, int64_t *number);
+
+/* FNV-1a hash of `data`, continued from `hash`; RILL__HASH_START begins a new hash. */
+uint64_t rill__hash(uint64_t hash, const void *data, size_t length);
+#define RILL__HASH_START 0xcbf29ce484222325u
 
 RILL_C_END
 

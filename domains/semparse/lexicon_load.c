@@ -1,4 +1,4 @@
-/* Strict reader of a lexicon file's lines: directives (@...) and entries.
+/* Strict reader of a lexicon file: directives (@...), entries, and the patterns of @rule and @prefer.
  *
  * A lexicon decides what a decoder sees, so the reader guesses nothing: a line it does not understand is an error that
  * says what to write instead. Types are declared before they are used, and the file states its format version first.
@@ -6,19 +6,32 @@
  * An entry may list heads and tails: words before and after the surface. The trie gets one path for each combination of
  * one head or none with one tail or none ("mount mckinley", "mckinley"). A '!' before a list makes one of its elements
  * compulsory ("red river", never "red"). Invariant: after a line succeeded every index made from it is in range. After
- * a failure the lexicon can only be closed. Divisions: helpers, paths of the trie, entries, directives, lines. */
-#include "grow.h"
-#include "lexicon_internal.h"
-#include "try.h"
-#include "utf8.h"
-
+ * a failure the lexicon can only be closed.
+ *
+ *     (flight|number|{al}) {digits:1-9999}      a rule: (...) is context, the rest is replaced
+ *     the _ run|runs                            a preference: _ is the surface in question
+ *
+ * An element of a pattern is one or more alternatives joined by '|'; a trailing '?' makes it optional. An alternative is a word
+ * or a {class}; number classes may have a range. Patterns are short, so matching by backtracking over optional elements
+ * stays cheap and shallow. Invariant of an accepted pattern: first <= body <= right <= last, and at most
+ * RILL__MAX_ELEMENTS elements. A rule's body begins with an element that is not optional, so that it always replaces
+ * something. Divisions: helpers, paths of the trie, entries, patterns, directives, lines, reading a file. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "domain_base.h"
+#include "lexicon.h"
+#include "rill/file.h"
+#include "utf8.h"
+
+/* A lexicon is maintained by hand, so a larger file is a mistake. The limit keeps all indices within int32_t. */
+#define SOURCE_LIMIT ((size_t)64 << 20)
+
 enum { MAX_LEXICON_COLUMNS = 8, FORMAT = 1, MAX_ALTERNATIVES = 64 };
 
-rill_status rill__lexicon_fail(rill_lexicon *lexicon, const char *format, ...)
+/* Record "<file>:<line>: <sentence>" and return RILL_ERR_FORMAT. */
+static rill_status __attribute__((format(printf, 2, 3))) fail_line(rill_lexicon *lexicon, const char *format, ...)
 {
     char sentence[512];
     va_list arguments;
@@ -62,24 +75,23 @@ static int read_decimal(rill_slice text, int *out)
     return 1;
 }
 
-rill_status rill__lexicon_check_word(rill_lexicon *lexicon, rill_slice word)
+/* Refuse a word that no question can contain: tokens are lower case and have no punctuation at the end. */
+static rill_status check_word(rill_lexicon *lexicon, rill_slice word)
 {
-    if (word.length == 0)
-        return rill__lexicon_fail(lexicon, "empty word; put single spaces between words and none at the ends");
+    if (word.length == 0) return fail_line(lexicon, "empty word; put single spaces between words and none at the ends");
     if (word.length > RILL__MAX_WORD_BYTES)
-        return rill__lexicon_fail(lexicon, "a word of more than %d bytes would never match; shorten it",
-                                  RILL__MAX_WORD_BYTES);
+        return fail_line(lexicon, "a word of more than %d bytes would never match; shorten it", RILL__MAX_WORD_BYTES);
     for (size_t i = 0; i < word.length; i++)
         if (word.data[i] >= 'A' && word.data[i] <= 'Z')
-            return rill__lexicon_fail(lexicon,
-                                      "'%.*s' has capital letters and would never match; write it in "
-                                      "lower case",
-                                      print_length(word), word.data);
+            return fail_line(lexicon,
+                             "'%.*s' has capital letters and would never match; write it in "
+                             "lower case",
+                             print_length(word), word.data);
     if (word.length > 1 && strchr(".,;:?!\"", word.data[word.length - 1]))
-        return rill__lexicon_fail(lexicon,
-                                  "'%.*s' ends in punctuation, which is removed from questions; write it "
-                                  "without",
-                                  print_length(word), word.data);
+        return fail_line(lexicon,
+                         "'%.*s' ends in punctuation, which is removed from questions; write it "
+                         "without",
+                         print_length(word), word.data);
     return RILL_OK;
 }
 
@@ -95,9 +107,9 @@ static rill_status path_append(rill_lexicon *lexicon, surface_path *path, rill_s
     rill_slice parts[RILL__MAX_PATH_WORDS];
     int count = split_at(text, ' ', parts, RILL__MAX_PATH_WORDS);
     if (path->count + count > RILL__MAX_PATH_WORDS)
-        return rill__lexicon_fail(lexicon, "more than %d words in a row", RILL__MAX_PATH_WORDS);
+        return fail_line(lexicon, "more than %d words in a row", RILL__MAX_PATH_WORDS);
     for (int i = 0; i < count; i++) {
-        TRY(rill__lexicon_check_word(lexicon, parts[i]));
+        TRY(check_word(lexicon, parts[i]));
         TRY(rill__lexicon_intern(lexicon, parts[i], &path->words[path->count]));
         path->count++;
     }
@@ -112,8 +124,7 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
     for (int32_t index = lexicon->states[state]; index != RILL__NONE; index = lexicon->candidates[index].next) {
         const rill__candidate *old = &lexicon->candidates[index];
         if (old->type == candidate.type && rill_slice_equal(old->text, candidate.text))
-            return rill__lexicon_fail(lexicon, "already listed with this type and constant in line %d; remove one",
-                                      old->line);
+            return fail_line(lexicon, "already listed with this type and constant in line %d; remove one", old->line);
         last = index;
     }
     TRY(GROW(lexicon->ctx, lexicon->candidates, lexicon->candidate_capacity, lexicon->candidate_count + 1,
@@ -138,12 +149,12 @@ static rill_status read_alternatives(rill_lexicon *lexicon, rill_slice text, ril
     else
         parts[(*count)++] = (rill_slice){text.data, 0};
     if (text.length == 0) {
-        if (compulsory) return rill__lexicon_fail(lexicon, "'!' without words after it");
+        if (compulsory) return fail_line(lexicon, "'!' without words after it");
         return RILL_OK;
     }
     int more = split_at(text, '|', parts + *count, MAX_ALTERNATIVES - *count);
     if (*count + more > MAX_ALTERNATIVES)
-        return rill__lexicon_fail(lexicon, "more than %d heads or tails", MAX_ALTERNATIVES - 1);
+        return fail_line(lexicon, "more than %d heads or tails", MAX_ALTERNATIVES - 1);
     *count += more;
     return RILL_OK;
 }
@@ -152,15 +163,15 @@ static rill_status find_type(rill_lexicon *lexicon, rill_slice name, int32_t *ou
 {
     *out = rill__lexicon_type(lexicon, name.data, name.length);
     if (*out == RILL__NONE)
-        return rill__lexicon_fail(lexicon, "unknown type '%.*s'; declare it above with '@type<TAB>%.*s'",
-                                  print_length(name), name.data, print_length(name), name.data);
+        return fail_line(lexicon, "unknown type '%.*s'; declare it above with '@type<TAB>%.*s'", print_length(name),
+                         name.data, print_length(name), name.data);
     return RILL_OK;
 }
 
 static rill_status check_constant(rill_lexicon *lexicon, rill_slice text)
 {
     if (text.length == 0 || text.data[0] == ' ' || text.data[text.length - 1] == ' ')
-        return rill__lexicon_fail(lexicon, "the third column must be the constant, without spaces at its ends");
+        return fail_line(lexicon, "the third column must be the constant, without spaces at its ends");
     return RILL_OK;
 }
 
@@ -179,10 +190,10 @@ static rill_status add_surface(rill_lexicon *lexicon, rill_slice head, rill_slic
 static rill_status read_entry(rill_lexicon *lexicon, const rill_slice *column, int count)
 {
     if (count < 3 || count > 6)
-        return rill__lexicon_fail(lexicon,
-                                  "%d columns; an entry is 'surface<TAB>type<TAB>constant', then optionally "
-                                  "tails, heads and flags",
-                                  count);
+        return fail_line(lexicon,
+                         "%d columns; an entry is 'surface<TAB>type<TAB>constant', then optionally "
+                         "tails, heads and flags",
+                         count);
     rill__candidate candidate = {.text = column[2]};
     TRY(find_type(lexicon, column[1], &candidate.type));
     TRY(check_constant(lexicon, column[2]));
@@ -192,12 +203,259 @@ static rill_status read_entry(rill_lexicon *lexicon, const rill_slice *column, i
     TRY(read_alternatives(lexicon, count > 4 ? column[4] : none, heads, &head_count));
     if (count > 5 && column[5].length) {
         if (!rill_slice_is(column[5], "cue"))
-            return rill__lexicon_fail(lexicon, "unknown flag '%.*s'; the only flag is 'cue'", print_length(column[5]),
-                                      column[5].data);
+            return fail_line(lexicon, "unknown flag '%.*s'; the only flag is 'cue'", print_length(column[5]),
+                             column[5].data);
         candidate.needs_preference = 1;
     }
     for (int h = 0; h < head_count; h++)
         for (int t = 0; t < tail_count; t++) TRY(add_surface(lexicon, heads[h], column[0], tails[t], candidate));
+    return RILL_OK;
+}
+
+/* --- patterns ----------------------------------------------------------------------------------------------------- */
+
+typedef struct class_name {
+    const char *name;
+    rill__pattern_class kind;
+    int ranged;
+} class_name;
+
+static const class_name class_names[] = {
+    {"digits", RILL__DIGITS, 1}, {"int", RILL__INT, 1},     {"ord", RILL__ORDINAL, 1},
+    {"year", RILL__YEAR, 0},     {"clock", RILL__CLOCK, 0}, {"clockwords", RILL__CLOCK_WORDS, 0},
+    {"time", RILL__TIME, 0},     {"entry", RILL__ENTRY, 0}, {"word", RILL__ANY, 0},
+    {"start", RILL__START, 0},   {"end", RILL__END, 0},
+};
+
+/* Read a range such as "5-31". Returns 1 on success, 0 if it is malformed. */
+static int read_range(rill_slice text, int64_t *low, int64_t *high)
+{
+    int64_t *into = low;
+    int digits = 0;
+    *low = *high = 0;
+    for (size_t i = 0; i < text.length; i++) {
+        char c = text.data[i];
+        if (c == '-' && into == low && digits) {
+            into = high;
+            digits = 0;
+        } else if (c >= '0' && c <= '9' && digits++ < 12) {
+            *into = *into * 10 + (c - '0');
+        } else {
+            return 0;
+        }
+    }
+    return into == high && digits && *low <= *high;
+}
+
+/* Read "{name}" or "{name:low-high}"; `text` excludes the braces. */
+static rill_status read_class(rill_lexicon *lexicon, rill_slice text, rill__alternative *out)
+{
+    const char *colon = memchr(text.data, ':', text.length);
+    rill_slice name = {text.data, colon ? (size_t)(colon - text.data) : text.length};
+    *out = (rill__alternative){.kind = RILL__TYPE, .id = RILL__NONE, .low = 0, .high = INT64_MAX};
+    int ranged = 0;
+    for (size_t i = 0; i < sizeof class_names / sizeof *class_names; i++) {
+        const class_name *known = &class_names[i];
+        if (!rill_slice_is(name, known->name)) continue;
+        out->kind = known->kind;
+        ranged = known->ranged;
+    }
+    if (out->kind == RILL__TYPE) {
+        out->id = rill__lexicon_type(lexicon, name.data, name.length);
+        if (out->id == RILL__NONE)
+            return fail_line(lexicon, "'{%.*s}' is neither a class nor a type declared above", print_length(name),
+                             name.data);
+    }
+    if (!colon) return RILL_OK;
+    rill_slice range = {colon + 1, text.length - name.length - 1};
+    if (!ranged || !read_range(range, &out->low, &out->high))
+        return fail_line(lexicon, "'{%.*s}': only {digits}, {int} and {ord} take a range, such as {int:1-31}",
+                         print_length(text), text.data);
+    return RILL_OK;
+}
+
+static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
+{
+    rill__alternative choice = {.kind = RILL__WORD};
+    if (text.length == 0)
+        return fail_line(lexicon, "empty alternative in a pattern; put single spaces between elements");
+    if (text.data[0] == '{' && text.data[text.length - 1] == '}' && text.length > 2)
+        TRY(read_class(lexicon, (rill_slice){text.data + 1, text.length - 2}, &choice));
+    else if (memchr(text.data, '{', text.length) || memchr(text.data, '(', text.length) ||
+             memchr(text.data, ')', text.length))
+        return fail_line(lexicon, "'%.*s': brackets must enclose whole elements of a pattern", print_length(text),
+                         text.data);
+    else
+        TRY(check_word(lexicon, text));
+    if (choice.kind == RILL__WORD) TRY(rill__lexicon_intern(lexicon, text, &choice.id));
+    PUSH(lexicon->ctx, lexicon->alternatives, lexicon->alternative_capacity, lexicon->alternative_count, choice,
+         "lexicon patterns");
+    return RILL_OK;
+}
+
+/* Add an element; `text` excludes context brackets. */
+static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
+{
+    rill__element element = {.first = (int32_t)lexicon->alternative_count};
+    if (text.length > 1 && text.data[text.length - 1] == '?') {
+        element.optional = 1;
+        text.length--;
+    }
+    for (;;) {
+        const char *bar = memchr(text.data, '|', text.length);
+        size_t length = bar ? (size_t)(bar - text.data) : text.length;
+        TRY(add_alternative(lexicon, (rill_slice){text.data, length}));
+        if (!bar) break;
+        text = (rill_slice){bar + 1, text.length - length - 1};
+    }
+    element.count = (int32_t)lexicon->alternative_count - element.first;
+    PUSH(lexicon->ctx, lexicon->elements, lexicon->element_capacity, lexicon->element_count, element,
+         "lexicon patterns");
+    return RILL_OK;
+}
+
+/* The part of a pattern being read. Parts come in this order, each at most once. */
+typedef enum pattern_part { PART_LEFT, PART_BODY, PART_RIGHT, PART_DONE } pattern_part;
+
+typedef struct pattern_reader {
+    pattern_part part;
+    int in_bracket; /* between '(' and ')' */
+} pattern_reader;
+
+/* Add an element of a rule. Brackets around a context advance the reader to the next part. */
+static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text, rill__pattern *out)
+{
+    int32_t n_elements = (int32_t)lexicon->element_count;
+    if (text.data[0] == '(') {
+        reader->part = reader->part == PART_LEFT && n_elements == out->first ? PART_LEFT
+                       : reader->part == PART_BODY                           ? PART_RIGHT
+                                                                             : PART_DONE;
+        if (reader->part == PART_RIGHT) out->right = n_elements;
+        reader->in_bracket = 1;
+        text = (rill_slice){text.data + 1, text.length - 1};
+    } else if (!reader->in_bracket) {
+        if (reader->part == PART_LEFT) reader->part = PART_BODY;
+        if (reader->part == PART_RIGHT) reader->part = PART_DONE;
+    }
+    if (reader->part == PART_DONE)
+        return fail_line(lexicon, "a pattern is '(left context) replaced elements (right context)', in this order");
+    int closes = text.length && text.data[text.length - 1] == ')';
+    if (closes) text.length--;
+    if (closes && !reader->in_bracket) return fail_line(lexicon, "')' without '(' in a pattern");
+    rill_status status = add_element(lexicon, text);
+    if (closes) {
+        reader->in_bracket = 0;
+        if (reader->part == PART_LEFT) {
+            reader->part = PART_BODY;
+            out->body = (int32_t)lexicon->element_count;
+        }
+    }
+    return status;
+}
+
+/* Add an element of a preference. */
+static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text,
+                                      rill__pattern *out)
+{
+    if (text.length != 1 || text.data[0] != '_') return add_element(lexicon, text);
+    if (reader->part != PART_LEFT) return fail_line(lexicon, "'_' occurs twice in a pattern");
+    reader->part = PART_RIGHT;
+    out->body = out->right = (int32_t)lexicon->element_count;
+    return RILL_OK;
+}
+
+/* Whether a class may occur in a left context. Left contexts match words that are already
+ * rewritten, where numbers have become mentions or plain tokens. */
+static int is_left_class(rill__pattern_class kind)
+{
+    return kind == RILL__WORD || kind == RILL__TYPE || kind == RILL__ANY || kind == RILL__START;
+}
+
+static rill_status check_left_context(rill_lexicon *lexicon, const rill__pattern *pattern)
+{
+    for (int32_t e = pattern->first; e < pattern->body; e++) {
+        const rill__element *element = &lexicon->elements[e];
+        for (int32_t c = element->first; c < element->first + element->count; c++)
+            if (!is_left_class(lexicon->alternatives[c].kind))
+                return fail_line(lexicon, "a left context may hold words, {types}, {word} and {start} only");
+    }
+    return RILL_OK;
+}
+
+static rill_status check_pattern(rill_lexicon *lexicon, const pattern_reader *reader, int preference,
+                                 const rill__pattern *pattern)
+{
+    if (pattern->last - pattern->first > RILL__MAX_ELEMENTS)
+        return fail_line(lexicon, "more than %d elements in a pattern", RILL__MAX_ELEMENTS);
+    if (preference) {
+        if (reader->part != PART_RIGHT || pattern->last == pattern->first)
+            return fail_line(lexicon, "a preference is words around '_', such as 'the _ river'");
+        return check_left_context(lexicon, pattern);
+    }
+    if (reader->in_bracket) return fail_line(lexicon, "'(' without ')' in a pattern");
+    if (pattern->body == pattern->right)
+        return fail_line(lexicon, "the pattern replaces nothing; put the replaced elements outside the "
+                                  "brackets");
+    if (lexicon->elements[pattern->body].optional)
+        return fail_line(lexicon, "the replaced elements may not begin with an optional one");
+    return check_left_context(lexicon, pattern);
+}
+
+/* Read `text` as the pattern of a rule, or, if `preference` is set, of a preference. */
+static rill_status read_pattern(rill_lexicon *lexicon, rill_slice text, int preference, rill__pattern *out)
+{
+    pattern_reader reader = {.part = PART_LEFT};
+    int32_t first = (int32_t)lexicon->element_count;
+    *out = (rill__pattern){.first = first, .body = first, .right = RILL__NONE};
+    while (text.length) {
+        const char *space_at = memchr(text.data, ' ', text.length);
+        size_t length = space_at ? (size_t)(space_at - text.data) : text.length;
+        if (length == 0) return fail_line(lexicon, "put single spaces between elements and none at the ends");
+        rill_slice element = {text.data, length};
+        TRY(preference ? preference_element(lexicon, &reader, element, out)
+                       : rule_element(lexicon, &reader, element, out));
+        text = space_at ? (rill_slice){space_at + 1, text.length - length - 1} : (rill_slice){text.data, 0};
+    }
+    out->last = (int32_t)lexicon->element_count;
+    if (out->right == RILL__NONE) out->right = out->last;
+    return check_pattern(lexicon, &reader, preference, out);
+}
+
+/* Whether an element of the body captures a value, which replaces {} in the rule's constant. */
+static int has_value(const rill_lexicon *lexicon, const rill__pattern *pattern)
+{
+    for (int32_t e = pattern->body; e < pattern->right; e++) {
+        const rill__element *element = &lexicon->elements[e];
+        for (int32_t c = element->first; c < element->first + element->count; c++) {
+            rill__pattern_class kind = lexicon->alternatives[c].kind;
+            if (kind != RILL__WORD && kind != RILL__TYPE && kind != RILL__START && kind != RILL__END) return 1;
+        }
+    }
+    return 0;
+}
+
+/* Split a rule's constant at its {}, {am} or {pm}. */
+static rill_status read_constant(rill_lexicon *lexicon, rill_slice text, rill__rule *rule)
+{
+    const char *open = memchr(text.data, '{', text.length);
+    rule->prefix = text;
+    rule->suffix = (rill_slice){text.data, 0};
+    if (!open) return RILL_OK;
+    rule->prefix.length = (size_t)(open - text.data);
+    rill_slice rest = {open, text.length - rule->prefix.length};
+    const char *close = memchr(rest.data, '}', rest.length);
+    size_t length = close ? (size_t)(close - open) + 1 : 0;
+    rule->slot = length == 2                                   ? RILL__SLOT_VALUE
+                 : length == 4 && memcmp(open, "{am}", 4) == 0 ? RILL__SLOT_AM
+                 : length == 4 && memcmp(open, "{pm}", 4) == 0 ? RILL__SLOT_PM
+                                                               : RILL__SLOT_NONE;
+    if (rule->slot == RILL__SLOT_NONE)
+        return fail_line(lexicon, "a constant may hold {}, {am} or {pm}, not '%.*s'", print_length(rest), rest.data);
+    rule->suffix = (rill_slice){open + length, rest.length - length};
+    if (memchr(rule->suffix.data, '{', rule->suffix.length))
+        return fail_line(lexicon, "a constant takes one value only");
+    if (!has_value(lexicon, &rule->pattern))
+        return fail_line(lexicon, "the constant uses a value, but no replaced element has one");
     return RILL_OK;
 }
 
@@ -206,8 +464,8 @@ static rill_status read_entry(rill_lexicon *lexicon, const rill_slice *column, i
 static rill_status read_format(rill_lexicon *lexicon, const rill_slice *column)
 {
     if (!read_decimal(column[1], &lexicon->format) || lexicon->format != FORMAT)
-        return rill__lexicon_fail(lexicon, "unknown format '%.*s'; this program reads format %d",
-                                  print_length(column[1]), column[1].data, FORMAT);
+        return fail_line(lexicon, "unknown format '%.*s'; this program reads format %d", print_length(column[1]),
+                         column[1].data, FORMAT);
     return RILL_OK;
 }
 
@@ -217,8 +475,8 @@ static rill_status read_one_of(rill_lexicon *lexicon, const rill_slice *column, 
 {
     *out = rill_slice_is(column[1], yes);
     if (*out || rill_slice_is(column[1], no)) return RILL_OK;
-    return rill__lexicon_fail(lexicon, "'%.*s' takes '%s' or '%s', not '%.*s'", print_length(column[0]), column[0].data,
-                              yes, no, print_length(column[1]), column[1].data);
+    return fail_line(lexicon, "'%.*s' takes '%s' or '%s', not '%.*s'", print_length(column[0]), column[0].data, yes, no,
+                     print_length(column[1]), column[1].data);
 }
 
 static rill_status read_stem(rill_lexicon *lexicon, const rill_slice *column)
@@ -242,7 +500,7 @@ static rill_status read_afternoon(rill_lexicon *lexicon, const rill_slice *colum
     if (split_at(column[1], '-', ends, 2) != 2 || !read_decimal(ends[0], &lexicon->afternoon_low) ||
         !read_decimal(ends[1], &lexicon->afternoon_high) || lexicon->afternoon_low < 1 ||
         lexicon->afternoon_high > 11 || lexicon->afternoon_low > lexicon->afternoon_high)
-        return rill__lexicon_fail(lexicon, "'@afternoon' takes a range of hours within 1-11, such as 1-6");
+        return fail_line(lexicon, "'@afternoon' takes a range of hours within 1-11, such as 1-6");
     return RILL_OK;
 }
 
@@ -253,13 +511,12 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
     for (size_t i = 0; i < name.length; i++)
         if (name.data[i] != '_' && (name.data[i] < 'a' || name.data[i] > 'z')) name.length = 0;
     if (name.length == 0 || name.length > 64)
-        return rill__lexicon_fail(lexicon, "'%.*s' is not a type name; use letters a-z and '_'",
-                                  print_length(column[1]), column[1].data);
+        return fail_line(lexicon, "'%.*s' is not a type name; use letters a-z and '_'", print_length(column[1]),
+                         column[1].data);
     if (rill__lexicon_type(lexicon, name.data, name.length) != RILL__NONE)
-        return rill__lexicon_fail(lexicon, "type '%.*s' is declared twice; remove one", print_length(name), name.data);
+        return fail_line(lexicon, "type '%.*s' is declared twice; remove one", print_length(name), name.data);
     if (more && !rill_slice_is(column[2], "plain"))
-        return rill__lexicon_fail(lexicon, "'%.*s' after a type: expected 'plain'", print_length(column[2]),
-                                  column[2].data);
+        return fail_line(lexicon, "'%.*s' after a type: expected 'plain'", print_length(column[2]), column[2].data);
     const rill__type type = {.name = name, .unnumbered = more};
     PUSH(lexicon->ctx, lexicon->types, lexicon->type_capacity, lexicon->type_count, type, "lexicon types");
     return RILL_OK;
@@ -271,7 +528,7 @@ static rill_status read_keep(rill_lexicon *lexicon, const rill_slice *column)
     int32_t word;
     if (column[1].length == 0 || column[1].length > RILL__MAX_WORD_BYTES ||
         memchr(column[1].data, ' ', column[1].length))
-        return rill__lexicon_fail(lexicon, "'@keep' takes one token of at most %d bytes", RILL__MAX_WORD_BYTES);
+        return fail_line(lexicon, "'@keep' takes one token of at most %d bytes", RILL__MAX_WORD_BYTES);
     return rill__lexicon_intern(lexicon, column[1], &word);
 }
 
@@ -287,9 +544,9 @@ static rill_status read_rule(rill_lexicon *lexicon, const rill_slice *column)
 {
     rill__rule rule = {.slot = RILL__SLOT_NONE};
     TRY(find_type(lexicon, column[1], &rule.type));
-    TRY(rill__lexicon_pattern(lexicon, column[2], 0, &rule.pattern));
+    TRY(read_pattern(lexicon, column[2], 0, &rule.pattern));
     TRY(check_constant(lexicon, column[3]));
-    TRY(rill__lexicon_constant(lexicon, column[3], &rule));
+    TRY(read_constant(lexicon, column[3], &rule));
     PUSH(lexicon->ctx, lexicon->rules, lexicon->rule_capacity, lexicon->rule_count, rule, "lexicon rules");
     return RILL_OK;
 }
@@ -298,7 +555,7 @@ static rill_status read_prefer(rill_lexicon *lexicon, const rill_slice *column)
 {
     rill__preference preference = {.type = RILL__NONE};
     TRY(find_type(lexicon, column[1], &preference.type));
-    TRY(rill__lexicon_pattern(lexicon, column[2], 1, &preference.pattern));
+    TRY(read_pattern(lexicon, column[2], 1, &preference.pattern));
     PUSH(lexicon->ctx, lexicon->preferences, lexicon->preference_capacity, lexicon->preference_count, preference,
          "lexicon preferences");
     return RILL_OK;
@@ -330,30 +587,88 @@ static rill_status read_directive(rill_lexicon *lexicon, const rill_slice *colum
         const directive *known = &directives[i];
         if (!rill_slice_is(column[0], known->name)) continue;
         if (!lexicon->format && known->read != read_format)
-            return rill__lexicon_fail(lexicon, "'%s' before '@format'; begin the file with '@format<TAB>%d'",
-                                      known->name, FORMAT);
+            return fail_line(lexicon, "'%s' before '@format'; begin the file with '@format<TAB>%d'", known->name,
+                             FORMAT);
         if (count < known->min_columns || count > known->max_columns)
-            return rill__lexicon_fail(lexicon, "%d columns; write '%s'", count, known->usage);
+            return fail_line(lexicon, "%d columns; write '%s'", count, known->usage);
         return known->read(lexicon, column);
     }
-    return rill__lexicon_fail(lexicon, "unknown directive '%.*s'; docs/lexicon.md lists them", print_length(column[0]),
-                              column[0].data);
+    return fail_line(lexicon, "unknown directive '%.*s'; docs/lexicon.md lists them", print_length(column[0]),
+                     column[0].data);
 }
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
-rill_status rill__lexicon_line(rill_lexicon *lexicon, const char *text, size_t length)
+/* Read one line of the file, without newline. */
+static rill_status read_line(rill_lexicon *lexicon, const char *text, size_t length)
 {
     if (length && text[length - 1] == '\r') length--;
     size_t bad = rill_utf8_check(text, length);
-    if (bad < length)
-        return rill__lexicon_fail(lexicon, "byte %zu of the line is not UTF-8; save the file as UTF-8", bad + 1);
+    if (bad < length) return fail_line(lexicon, "byte %zu of the line is not UTF-8; save the file as UTF-8", bad + 1);
     if (length == 0 || text[0] == '#') return RILL_OK;
     rill_slice column[MAX_LEXICON_COLUMNS] = {0};
     int count = split_at((rill_slice){text, length}, '\t', column, MAX_LEXICON_COLUMNS);
-    if (count > MAX_LEXICON_COLUMNS) return rill__lexicon_fail(lexicon, "%d columns; no line has more than 6", count);
+    if (count > MAX_LEXICON_COLUMNS) return fail_line(lexicon, "%d columns; no line has more than 6", count);
     if (text[0] == '@') return read_directive(lexicon, column, count);
     if (!lexicon->format)
-        return rill__lexicon_fail(lexicon, "an entry before '@format'; begin the file with '@format<TAB>%d'", FORMAT);
+        return fail_line(lexicon, "an entry before '@format'; begin the file with '@format<TAB>%d'", FORMAT);
     return read_entry(lexicon, column, count);
+}
+
+/* --- reading a file ----------------------------------------------------------------------------------------------- */
+
+static rill_status read_lines(rill_lexicon *lexicon)
+{
+    /* the root of the trie */
+    PUSH(lexicon->ctx, lexicon->states, lexicon->state_capacity, lexicon->state_count, RILL__NONE,
+         "lexicon trie states");
+    char *line = lexicon->source.data, *end = line + lexicon->source.length;
+    while (line < end) {
+        char *newline = memchr(line, '\n', (size_t)(end - line));
+        size_t length = (size_t)((newline ? newline : end) - line);
+        lexicon->line++;
+        TRY(read_line(lexicon, line, length));
+        line += length + 1;
+    }
+    if (!lexicon->format)
+        return rill_fail(lexicon->ctx, RILL_ERR_FORMAT,
+                         "%s: no '@format' line; the first directive must be '@format<TAB>1'", lexicon->name);
+    return RILL_OK;
+}
+
+/* Build a lexicon from `source`. Takes ownership of `source`, also on failure. */
+static rill_status build_lexicon(rill_context *ctx, const char *name, rill_text source, rill_lexicon **out)
+{
+    rill_lexicon *lexicon = rill_calloc(ctx, 1, sizeof *lexicon);
+    if (!lexicon) {
+        rill_text_clear(&source);
+        return rill_fail_memory(ctx, sizeof *lexicon, "lexicon");
+    }
+    *lexicon = (rill_lexicon){.ctx = ctx, .name = name, .source = source};
+    rill_status status = read_lines(lexicon);
+    if (status != RILL_OK) {
+        rill_lexicon_close(lexicon);
+        return status;
+    }
+    lexicon->name = NULL;
+    *out = lexicon;
+    return RILL_OK;
+}
+
+rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length, rill_lexicon **out)
+{
+    rill_text source = {.ctx = ctx};
+    *out = NULL;
+    TRY(rill_text_append(&source, bytes, length));
+    return build_lexicon(ctx, name, source, out);
+}
+
+rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out)
+{
+    rill_text source = {.ctx = ctx};
+    *out = NULL;
+    rill_status status = rill_file_read(&source, path, SOURCE_LIMIT);
+    if (status == RILL_OK) return build_lexicon(ctx, path, source, out);
+    rill_text_clear(&source);
+    return status;
 }

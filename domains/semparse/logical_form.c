@@ -6,12 +6,12 @@
  * Invariant: the children of an open bracket are adjacent in `tokens`, from the token after '(' to the one before the
  * current token. Reordering stays within that range.
  * Divisions: tokens, order, one node, whole form. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
-#include "logical_form.h"
-#include "text_words.h"
-#include "try.h"
+#include "domain_base.h"
+#include "semparse.h"
+#include "utf8.h"
 
 enum { MAX_NESTING = 1000 };
 
@@ -81,40 +81,16 @@ static int compare_tokens(token a, token b)
     return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-/* Compare two spans token by token. No span is a prefix of another: each is one word or ends with its bracket. */
-static int compare_spans(const token *tokens, span a, span b)
+/* Compare two spans token by token, for qsort_r(). No span is a prefix of another: each is one word or ends with its
+ * bracket. Stability does not matter, since children that compare equal have equal bytes. */
+static int compare_spans(const void *a_span, const void *b_span, void *user)
 {
+    const span *a = a_span, *b = b_span;
+    const token *tokens = user;
     int order = 0;
-    for (size_t i = 0; order == 0 && i < a.count; i++) order = compare_tokens(tokens[a.first + i], tokens[b.first + i]);
+    for (size_t i = 0; order == 0 && i < a->count; i++)
+        order = compare_tokens(tokens[a->first + i], tokens[b->first + i]);
     return order;
-}
-
-/* Sift the span at `root` down in a max-heap of `count` spans. */
-static void sift_span_down(const token *tokens, span *heap, size_t root, size_t count)
-{
-    for (;;) {
-        size_t child = 2 * root + 1;
-        if (child >= count) return;
-        if (child + 1 < count && compare_spans(tokens, heap[child], heap[child + 1]) < 0) child++;
-        if (compare_spans(tokens, heap[root], heap[child]) >= 0) return;
-        span swap = heap[root];
-        heap[root] = heap[child];
-        heap[child] = swap;
-        root = child;
-    }
-}
-
-/* Heap sort: O(n log n) in the worst case, without extra memory. Stability does not matter, since children that compare
- * equal have equal bytes. */
-static void sort_spans(const token *tokens, span *spans, size_t count)
-{
-    for (size_t i = count / 2; i-- > 0;) sift_span_down(tokens, spans, i, count);
-    for (size_t remaining = count; remaining > 1; remaining--) {
-        span top = spans[0];
-        spans[0] = spans[remaining - 1];
-        spans[remaining - 1] = top;
-        sift_span_down(tokens, spans, 0, remaining - 1);
-    }
 }
 
 /* --- one node ----------------------------------------------------------------------------------------------------- */
@@ -139,7 +115,7 @@ static rill_status sort_children(form_sorter *f, span *spans, size_t count)
 {
     size_t first = spans[0].first, total = spans[count - 1].first + spans[count - 1].count - first, used = 0;
     TRY(GROW(f->ctx, f->scratch, f->moved_capacity, total, "tokens of a logical form"));
-    sort_spans(f->tokens, spans, count);
+    qsort_r(spans, count, sizeof *spans, compare_spans, f->tokens);
     for (size_t i = 0; i < count; i++) {
         memcpy(f->scratch + used, f->tokens + spans[i].first, spans[i].count * sizeof *f->scratch);
         used += spans[i].count;

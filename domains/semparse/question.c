@@ -6,15 +6,14 @@
  * Numbers of placeholders typed literally are skipped. Invariant: `items` and `out` hold the output so far. `tokens`
  * points into `out`, so it is made last. The table of mentions is either complete or empty.
  * Divisions: output, mentions, placeholders, replacement, opening and closing. */
-#include "grow.h"
-#include "question_internal.h"
-#include "try.h"
-#include "utf8.h"
-
 #include <inttypes.h>
 #include <libstemmer.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "domain_base.h"
+#include "question.h"
+#include "utf8.h"
 
 /* Longer tokens are no English words and are not stemmed. */
 enum { STEM_LIMIT = 64 };

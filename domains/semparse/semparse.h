@@ -12,12 +12,131 @@
  * nor vocabulary contains give a warning and are listed in the output field "unknown". Output: tokens of the logical
  * form separated by spaces; placeholders are replaced by the constants of the question's mentions.
  * State: RILL_STATE_PARENT. Results are bit-identical for every batch, schedule and number of threads.
- * Stability: internal to rill; reach it by its name, "semparse". */
+ * Stability: internal to rill; reach it by its name, "semparse".
+ *
+ * The rest of this header is private to the domain. */
 #ifndef RILL_SEMPARSE_H
 #define RILL_SEMPARSE_H
 
+#include "domain_base.h"
+#include "lexicon.h"
+#include "question.h"
+#include "rill/context.h"
+#include "rill/device.h"
 #include "rill/domain.h"
+#include "vocabulary.h"
+
+RILL_C_BEGIN
 
 extern const rill_domain rill_semparse_domain;
+
+/* --- a loaded parser and a runner --------------------------------------------------------------------------------- */
+
+/* Source: Dong and Lapata, Language to Logical Form with Neural Attention, 2016, section 3.
+ * Letters: H hidden width, V target vocabulary size, T tokens of a question with <s> and </s>.
+ *
+ * Precomputed when the model is loaded:
+ *   - W_ih embedding + bias for every source and target word, [words, 4H]. A step is then one GEMM with K = H.
+ *   - W_a is split: W_a [context; h] = W_c context + W_s h, where context = sum p_t m_t. encode() computes W_c m_t per
+ *     question token, so attention sums projected outputs, and the layer after it has K = H, not 2H.
+ *   - The output bias is -infinity for <s> and <unk>, which are never output.
+ *
+ * Placeholders: a target token with the form of a lexicon placeholder ("c0") stands for words of the question. If a
+ * typed question does not mention a placeholder, nothing could replace it in the output. Its logit is then masked in
+ * all rows of that question, before the softmax. Questions in token form have their own placeholders, and nothing is
+ * masked.
+ *
+ * Invariant: a loaded model is const, and any number of runners share it. */
+
+enum { SEMPARSE_BOS = 0, SEMPARSE_EOS = 1, SEMPARSE_UNK = 2, SEMPARSE_N_SPECIALS = 3 };
+
+/* An LSTM over word embeddings. */
+typedef struct semparse_lstm {
+    rill_constant input_gates; /* [words, 4H] embedding times W_ih plus bias */
+    rill_matrix recurrent;     /* 4H x H */
+} semparse_lstm;
+
+typedef struct semparse_weights {
+    semparse_lstm encoder, decoder;
+    rill_matrix context_weight, state_weight; /* H x H: W_c, W_s */
+    rill_matrix output;                       /* V x H */
+    rill_constant attention_bias;             /* [H] */
+    rill_constant output_bias;                /* [V], -infinity for tokens that are never output */
+} semparse_weights;
+
+/* State rows hold h, then c, because the two are always read together and the rows of a beam are scattered. ld is H
+ * rounded up, so that h, c and m are aligned to cache lines. */
+typedef struct semparse_tables {
+    rill_table state;                              /* [nodes, 2 ld] */
+    rill_table encoder_state;                      /* [slots, 2 ld] the encoder's last state */
+    rill_table encoder_outputs, projected_outputs; /* per slot [T, ld]: m_t, W_c m_t */
+    /* per slot: placeholders that the question does not mention; none without a lexicon */
+    rill_vocab_subset unmentioned;
+} semparse_tables;
+
+typedef struct semparse {
+    rill_context *ctx;
+    rill_device *device;
+    rill_network *network;
+    rill_arena arena; /* memory borrowed by the network, and other data of fixed size */
+    semparse_weights weights;
+    semparse_tables tables;
+    rill_graph encode, step, score;
+
+    size_t hidden, ld; /* H, and H rounded up to 16 */
+    int32_t source_vocab_size, target_vocab_size;
+    int32_t max_length; /* maximum actions of a hypothesis */
+    int32_t max_input;  /* maximum tokens of a question */
+    int tokenized;
+    char description[200];
+    rill_vocabulary *source_vocab, *target_vocab;
+    rill_lexicon *lexicon;    /* NULL: none */
+    int32_t *placeholder_ids; /* [placeholders] actions that are placeholders, ascending */
+    size_t n_placeholders;    /* 0 without a lexicon */
+} semparse;
+
+/* Mutable data of one decoding thread. */
+typedef struct semparse_runner {
+    rill_session *session; /* first member: see rill_runner_drop() */
+    const semparse *model;
+    rill_context *ctx;
+    rill_question *question;
+    rill_arena arena;
+    char *mentioned;                 /* [actions] scratch of encode: 1: the question contains this target token */
+    int32_t *unmentioned;            /* [placeholders] scratch of encode: actions that the question does not mention */
+    rill_mentions *mentions_by_slot; /* [slots] the mentions of each slot's question */
+    rill_text *unknown_names;        /* [slots] names unknown to the model, joined by ", " */
+    size_t mentions_capacity, unknown_capacity, n_slots;
+
+    int32_t *slot, *length; /* [questions] of an encode() call: slot, and number of token ids */
+    int32_t *token_ids;     /* ids of all questions, concatenated */
+    size_t slot_capacity, length_capacity, word_capacity;
+    int32_t *column; /* input columns of a step that the engine does not provide */
+    size_t column_capacity;
+} semparse_runner;
+
+/* --- semparse_model.c ------------------------------------------------------------------------------------------------------ */
+
+/* Read config.json, model.safetensors and both vocabularies into a zeroed *s whose ctx, device and empty network are
+ * set, and finish the network. On failure the caller frees what was loaded.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status semparse_load(semparse *s, const char *directory);
+
+/* --- logical_form.c ----------------------------------------------------------------------------------------------- */
+
+/* Canonical form of logical forms, for comparison.
+ *
+ * In a lambda-calculus form the children of `and` and `or` are unordered; sorting them, innermost first, lets two
+ * correct answers be compared byte by byte, as in the code released with Dong and Lapata (2016). Forms without these
+ * operators, such as Prolog, only get their spaces normalised. */
+
+/* Append the canonical form of `text` to `out`: tokens, with brackets as separate tokens, separated by single spaces.
+ * If brackets are unbalanced or nested more than 1,000 deep, tokens keep their order; this is no error.
+ *   out: unchanged on failure
+ *   RILL_OK · RILL_ERR_MEMORY
+ * Time is at most length times depth; the stack use is constant. */
+rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t length, rill_text *out);
+
+RILL_C_END
 
 #endif

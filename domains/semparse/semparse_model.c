@@ -1,31 +1,33 @@
-/* Loads a semantic parser: configuration, vocabularies, weights.
+/* Loads a semantic parser: configuration, vocabularies, weights; and builds its graphs (rill/device.h). G[w] is word w's row of
+ * input_gates, precomputed when the model is loaded.
+ *
+ * encode: h_t, c_t = LSTM(G[word_t], h_{t-1}, c_{t-1}) over <s>, the words from last to first, </s>;
+ *         encoder outputs m_t = h_t, and their projections W_c m_t.
+ * step:   gates = G[action] + W_hh h_parent, then the LSTM cell. Siblings share the product W_hh h_parent.
+ * score:  p = softmax(m_t . h);  a = tanh(W_s h + b_a + sum_t p_t (W_c m_t));  log-softmax(W_o a + b_o).
  *
  * Invariant: s->arena owns what the network borrows and what lives as long as the model. A second arena holds
  * temporaries; it is cleared before semparse_load() returns, so peak memory is the model in the device's form plus its
  * largest tensors as fp32.
  *
- * Divisions: configuration · vocabularies · reading · recurrent layers · attention and output · lexicon ·
+ * Divisions: configuration · vocabularies · recurrent layers · attention and output · lexicon · graphs ·
  * entry point. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common_weights.h"
 #include "config_json.h"
+#include "domain_base.h"
 #include "rill/file.h"
-#include "semparse_model.h"
+#include "semparse.h"
 
 enum { WIDTH_LIMIT = 1 << 16, VOCABULARY_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_INPUT = 1000 };
 
 /* State while a model is loaded. */
 typedef struct loader {
+    rill_loader w;
     semparse *s;
-    rill_context *ctx;
-    const char *directory;
-    rill_tensor_file *tensors;
-    rill_arena temp_arena; /* freed when loading ends */
-    size_t embedding;      /* embedding width */
-    rill_text path;
+    size_t embedding; /* embedding width */
 } loader;
 
 /* --- configuration ------------------------------------------------------------------------------------------------ */
@@ -34,7 +36,6 @@ static rill_status read_settings(void *user, const rill_config *config)
 {
     loader *l = user;
     semparse *s = l->s;
-    int64_t embedding, hidden, words, actions, max_length, max_input;
     const char *task, *stemmer;
     int found;
     TRY(rill_config_expect(config, "model_type", "seq2seq-attention"));
@@ -44,22 +45,16 @@ static rill_status read_settings(void *user, const rill_config *config)
     TRY(rill_config_has_object(config, "text", &found));
     TRY(rill_config_string_or(config, "text.stemmer", "",
                               &stemmer)); /* lexicon.tsv sets the stemming; only this key's type is checked */
-    TRY(rill_config_int(config, "embedding_size", 1, WIDTH_LIMIT, &embedding));
-    TRY(rill_config_int(config, "hidden_size", 1, WIDTH_LIMIT, &hidden));
-    TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &words));
-    TRY(rill_config_int(config, "target_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &actions));
-    TRY(rill_config_int(config, "max_length", 1, LENGTH_LIMIT, &max_length));
-    TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &max_input));
-    TRY(rill_config_string_or(config, "task", l->directory, &task));
-    l->embedding = (size_t)embedding;
-    s->hidden = (size_t)hidden;
+    TRY(rill_config_size(config, "embedding_size", 1, WIDTH_LIMIT, &l->embedding));
+    TRY(rill_config_size(config, "hidden_size", 1, WIDTH_LIMIT, &s->hidden));
+    TRY(rill_config_int(config, "source_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &s->source_vocab_size));
+    TRY(rill_config_int(config, "target_vocab_size", SEMPARSE_N_SPECIALS, VOCABULARY_LIMIT, &s->target_vocab_size));
+    TRY(rill_config_int(config, "max_length", 1, LENGTH_LIMIT, &s->max_length));
+    TRY(rill_config_int_or(config, "max_input_length", 1, LENGTH_LIMIT, DEFAULT_MAX_INPUT, &s->max_input));
+    TRY(rill_config_string_or(config, "task", l->w.directory, &task));
     s->ld = (s->hidden + 15) / 16 * 16;
-    s->source_vocab_size = (int32_t)words;
-    s->target_vocab_size = (int32_t)actions;
-    s->max_length = (int32_t)max_length;
-    s->max_input = (int32_t)max_input;
     snprintf(s->description, sizeof s->description, "attention seq2seq \"%.60s\": %d words, %d actions, LSTM of %d",
-             task, s->source_vocab_size, s->target_vocab_size, (int)hidden);
+             task, s->source_vocab_size, s->target_vocab_size, (int)s->hidden);
     return RILL_OK;
 }
 
@@ -68,15 +63,8 @@ static rill_status read_settings(void *user, const rill_config *config)
 static rill_status load_vocabulary(loader *l, const char *name, const char *key, int32_t size, rill_vocabulary **out)
 {
     static const char *const special[SEMPARSE_N_SPECIALS] = {"<s>", "</s>", "<unk>"};
-    TRY(rill_path_join(&l->path, l->directory, name));
-    return rill_vocabulary_open_checked(out, l->ctx, l->path.data, key, size, special, SEMPARSE_N_SPECIALS);
-}
-
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
-static rill_status read_floats(loader *l, rill_arena *arena, const char *name, size_t rows, size_t columns, float **out)
-{
-    return rill_weights_read(l->tensors, arena, name, rows, columns, out);
+    TRY(rill_path_join(&l->w.path, l->w.directory, name));
+    return rill_vocabulary_open_checked(out, l->w.ctx, l->w.path.data, key, size, special, SEMPARSE_N_SPECIALS);
 }
 
 /* --- recurrent layers --------------------------------------------------------------------------------------------- */
@@ -93,11 +81,10 @@ static rill_status load_input_gates(loader *l, const char *side, size_t words, s
     size_t gates = 4 * l->s->hidden;
     char name[64];
     float *embedding, *input, *bias;
-    TRY(read_floats(l, &l->temp_arena, tensor_name(name, sizeof name, side, "embedding.weight"), words, l->embedding,
-                    &embedding));
-    TRY(read_floats(l, &l->temp_arena, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates, l->embedding,
-                    &input));
-    TRY(read_floats(l, &l->temp_arena, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
+    TRY(rill_load_floats(&l->w, tensor_name(name, sizeof name, side, "embedding.weight"), words, l->embedding,
+                         &embedding));
+    TRY(rill_load_floats(&l->w, tensor_name(name, sizeof name, side, "lstm.weight_ih"), gates, l->embedding, &input));
+    TRY(rill_load_floats(&l->w, tensor_name(name, sizeof name, side, "lstm.bias"), gates, 0, &bias));
     out->input_gates = rill_network_product(l->s->network, embedding, words, l->embedding, input, gates, l->embedding,
                                             bias);
     return RILL_OK;
@@ -109,10 +96,10 @@ static rill_status load_lstm(loader *l, const char *side, size_t words, semparse
     char name[64];
     float *recurrent;
     TRY(load_input_gates(l, side, words, out));
-    TRY(read_floats(l, &l->temp_arena, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden,
-                    &recurrent));
-    out->recurrent = rill_network_matrix(l->s->network, RILL_WEIGHT_F32, 4 * hidden, hidden, recurrent, hidden);
-    rill_arena_clear(&l->temp_arena);
+    TRY(rill_load_floats(&l->w, tensor_name(name, sizeof name, side, "lstm.weight_hh"), 4 * hidden, hidden,
+                         &recurrent));
+    out->recurrent = rill_load_matrix(&l->w, 4 * hidden, hidden, recurrent, hidden);
+    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -123,14 +110,12 @@ static rill_status load_attention(loader *l)
 {
     semparse *s = l->s;
     size_t hidden = s->hidden;
-    float *both, *bias;
-    TRY(read_floats(l, &l->temp_arena, "attention.weight", hidden, 2 * hidden, &both));
-    TRY(read_floats(l, &s->arena, "attention.bias", hidden, 0, &bias));
-    s->weights.context_weight = rill_network_matrix(s->network, RILL_WEIGHT_F32, hidden, hidden, both, 2 * hidden);
-    s->weights.state_weight = rill_network_matrix(s->network, RILL_WEIGHT_F32, hidden, hidden, both + hidden,
-                                                  2 * hidden);
-    s->weights.attention_bias = rill_network_constant(s->network, bias, 1, hidden);
-    rill_arena_clear(&l->temp_arena);
+    float *both;
+    TRY(rill_load_floats(&l->w, "attention.weight", hidden, 2 * hidden, &both));
+    TRY(rill_load_constant(&l->w, "attention.bias", hidden, 0, &s->weights.attention_bias));
+    s->weights.context_weight = rill_load_matrix(&l->w, hidden, hidden, both, 2 * hidden);
+    s->weights.state_weight = rill_load_matrix(&l->w, hidden, hidden, both + hidden, 2 * hidden);
+    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -139,12 +124,12 @@ static rill_status load_output(loader *l)
     semparse *s = l->s;
     size_t actions = (size_t)s->target_vocab_size;
     float *weight, *bias;
-    TRY(read_floats(l, &l->temp_arena, "output.weight", actions, s->hidden, &weight));
-    TRY(read_floats(l, &s->arena, "output.bias", actions, 0, &bias));
+    TRY(rill_load_floats(&l->w, "output.weight", actions, s->hidden, &weight));
+    TRY(rill_load_kept(&l->w, "output.bias", actions, 0, &bias));
     bias[SEMPARSE_BOS] = bias[SEMPARSE_UNK] = -INFINITY;
-    s->weights.output = rill_network_matrix(s->network, RILL_WEIGHT_F32, actions, s->hidden, weight, s->hidden);
+    s->weights.output = rill_load_matrix(&l->w, actions, s->hidden, weight, s->hidden);
     s->weights.output_bias = rill_network_constant(s->network, bias, 1, actions);
-    rill_arena_clear(&l->temp_arena);
+    rill_arena_clear(&l->w.temp);
     return RILL_OK;
 }
 
@@ -173,19 +158,19 @@ static int has_placeholders(const semparse *s)
 static rill_status load_lexicon(loader *l)
 {
     semparse *s = l->s;
-    TRY(rill_path_join(&l->path, l->directory, "lexicon.tsv"));
-    rill_status status = rill_lexicon_open(l->ctx, l->path.data, &s->lexicon);
+    TRY(rill_path_join(&l->w.path, l->w.directory, "lexicon.tsv"));
+    rill_status status = rill_lexicon_open(l->w.ctx, l->w.path.data, &s->lexicon);
     if (status != RILL_ERR_NOT_FOUND) return status;
-    rill_error_clear(l->ctx);
+    rill_error_clear(l->w.ctx);
     if (!s->tokenized && has_placeholders(s))
-        rill_log(l->ctx, RILL_LOG_WARNING,
+        rill_log(l->w.ctx, RILL_LOG_WARNING,
                  "%s is missing: without this lexicon names in questions are not replaced by the model's placeholders; "
                  "with the option tokenized questions contain placeholders",
-                 l->path.data);
+                 l->w.path.data);
     return RILL_OK;
 }
 
-/* Find the actions that are placeholders; see semparse_model.h for how a question uses them. */
+/* Find the actions that are placeholders; see semparse.h for how a question uses them. */
 static rill_status find_placeholders(loader *l)
 {
     semparse *s = l->s;
@@ -200,38 +185,166 @@ static rill_status find_placeholders(loader *l)
     return RILL_OK;
 }
 
+/* --- graphs ------------------------------------------------------------------------------------------------------- */
+
+static void make_tables(semparse *s)
+{
+    rill_network *network = s->network;
+    s->tables = (semparse_tables){
+        .state = rill_network_table(network, RILL_TABLE_NODES, 2 * s->ld, "states"),
+        .encoder_state = rill_network_table(network, RILL_TABLE_SLOTS, 2 * s->ld, "last states"),
+        .encoder_outputs = rill_network_table(network, RILL_TABLE_RAGGED, s->ld, "memory"),
+        .projected_outputs = rill_network_table(network, RILL_TABLE_RAGGED, s->ld, "projected memory"),
+    };
+    if (s->n_placeholders > 0)
+        s->tables.unmentioned = rill_network_vocab_subset(network, RILL_NONE, RILL_NONE, RILL_WEIGHT_F32,
+                                                          "unmentioned placeholders");
+}
+
+/* View of the cell state c, the second half of a state row; the first half is h. */
+static rill_view lstm_cell_state(const semparse *s, rill_view state)
+{
+    return rill_view_offset(state, s->ld);
+}
+
+static void build_encode_graph(semparse *s)
+{
+    rill_network *network = s->network;
+    const semparse_tables *t = &s->tables;
+    const rill_graph p = s->encode = rill_graph_begin(network, "encode");
+    const rill_column slot = rill_column_input(network, p, RILL_ROWS, "slot"),
+                      length = rill_column_input(network, p, RILL_ROWS, "tokens");
+    const rill_index_space tokens = rill_index_space_ragged(network, p, length);
+    const rill_column word = rill_column_input(network, p, tokens, "word");
+    rill_op_scan(network, p,
+                 &(rill_scan){.cell = RILL_CELL_LSTM,
+                              .space = tokens,
+                              .hidden = s->hidden,
+                              .recurrent = s->weights.encoder.recurrent,
+                              .gates = rill_view_constant(s->weights.encoder.input_gates, word),
+                              .out = rill_view_ragged(t->encoder_outputs, slot, RILL_OWN),
+                              .last_h = rill_view_table(t->encoder_state, slot),
+                              .last_c = lstm_cell_state(s, rill_view_table(t->encoder_state, slot))});
+    rill_op_product(network, p, tokens,
+                    &(rill_product){.matrix = s->weights.context_weight,
+                                    .a = rill_view_ragged(t->encoder_outputs, slot, RILL_OWN),
+                                    .out = rill_view_ragged(t->projected_outputs, slot, RILL_OWN)});
+}
+
+/* The encoder's last state is copied to the row of a root node, which then serves as its own parent state. */
+static void build_step_graph(semparse *s)
+{
+    rill_network *network = s->network;
+    const semparse_tables *t = &s->tables;
+    const rill_graph p = s->step = rill_graph_begin(network, "step");
+    const rill_column node = rill_column_input(network, p, RILL_ROWS, "node"),
+                      slot = rill_column_input(network, p, RILL_ROWS, "slot"),
+                      origin = rill_column_input(network, p, RILL_ROWS, "node that is continued"),
+                      word = rill_column_input(network, p, RILL_ROWS, "word"),
+                      first = rill_column_input(network, p, RILL_ROWS, "slot of an empty hypothesis");
+    const rill_index_space firsts = rill_index_space_where(network, p, RILL_ROWS, first),
+                           origins = rill_index_space_distinct(network, p, RILL_ROWS, origin);
+    const rill_tensor shared = rill_tensor_make(network, p, origins, 4 * s->hidden),
+                      gates = rill_tensor_make(network, p, RILL_ROWS, 4 * s->hidden);
+    rill_op_copy(network, p, firsts,
+                 &(rill_copy){.width = 2 * s->ld,
+                              .x = rill_view_table(t->encoder_state, first),
+                              .out = rill_view_table(t->state, node)});
+    rill_op_product(network, p, origins,
+                    &(rill_product){.matrix = s->weights.decoder.recurrent,
+                                    .a = rill_view_table(t->state, RILL_OWN),
+                                    .out = rill_view_value(shared)});
+    rill_op_embed(network, p, RILL_ROWS,
+                  &(rill_embedding){.rows = rill_view_constant(s->weights.decoder.input_gates, word),
+                                    .scale = 1.0f,
+                                    .position = rill_view_value(shared),
+                                    .out = rill_view_value(gates)});
+    rill_op_lstm(network, p, RILL_ROWS,
+                 &(rill_lstm_cell){.hidden = s->hidden,
+                                   .gates = rill_view_value(gates),
+                                   .c = lstm_cell_state(s, rill_view_table(t->state, origin)),
+                                   .c_out = lstm_cell_state(s, rill_view_table(t->state, node)),
+                                   .h_out = rill_view_table(t->state, node)});
+    rill_graph_prefetch(network, p, t->encoder_outputs, slot);
+    rill_graph_prefetch(network, p, t->projected_outputs, slot);
+}
+
+static void build_score_graph(semparse *s)
+{
+    rill_network *network = s->network;
+    const semparse_tables *t = &s->tables;
+    const rill_graph p = s->score = rill_graph_begin(network, "score");
+    const rill_column node = rill_column_input(network, p, RILL_ROWS, "node"),
+                      slot = rill_column_input(network, p, RILL_ROWS, "slot");
+    const rill_tensor context = rill_tensor_make(network, p, RILL_ROWS, s->hidden),
+                      attended = rill_tensor_make(network, p, RILL_ROWS, s->hidden),
+                      logits = rill_tensor_make(network, p, RILL_ROWS, (size_t)s->target_vocab_size);
+    rill_op_attend(network, p, RILL_ROWS,
+                   &(rill_attend){.heads = 1,
+                                  .width = s->hidden,
+                                  .scale = 1.0f,
+                                  .query = rill_view_table(t->state, node),
+                                  .slot = slot,
+                                  .keys = rill_view_ragged(t->encoder_outputs, slot, RILL_OWN),
+                                  .values = rill_view_ragged(t->projected_outputs, slot, RILL_OWN),
+                                  .out = rill_view_value(context)});
+    rill_op_product(network, p, RILL_ROWS,
+                    &(rill_product){.matrix = s->weights.state_weight,
+                                    .a = rill_view_table(t->state, node),
+                                    .bias = s->weights.attention_bias,
+                                    .add = rill_view_value(context),
+                                    .activation = RILL_TANH,
+                                    .out = rill_view_value(attended)});
+    rill_op_product(network, p, RILL_ROWS,
+                    &(rill_product){.matrix = s->weights.output,
+                                    .a = rill_view_value(attended),
+                                    .bias = s->weights.output_bias,
+                                    .out = rill_view_value(logits)});
+    if (s->n_placeholders > 0)
+        rill_op_mask(network, p, RILL_ROWS,
+                     &(rill_mask){.vocab_subset = t->unmentioned, .slot = slot, .x = rill_view_value(logits)});
+    rill_op_best(network, p, RILL_ROWS,
+                 &(rill_best_choices){.logits = rill_view_value(logits), .symbols = (size_t)s->target_vocab_size});
+}
+
+static rill_status build_graphs(semparse *s)
+{
+    make_tables(s);
+    build_encode_graph(s);
+    build_step_graph(s);
+    build_score_graph(s);
+    return rill_network_finish(s->network);
+}
+
 /* --- entry point -------------------------------------------------------------------------------------------------- */
 
 static rill_status load_weights(loader *l)
 {
     semparse *s = l->s;
-    TRY(rill_path_join(&l->path, l->directory, "model.safetensors"));
-    TRY(rill_tensor_file_open(&l->tensors, l->ctx, l->path.data));
+    TRY(rill_loader_open(&l->w, "model.safetensors"));
     TRY(load_lstm(l, "encoder", (size_t)s->source_vocab_size, &s->weights.encoder));
     TRY(load_lstm(l, "decoder", (size_t)s->target_vocab_size, &s->weights.decoder));
     TRY(load_attention(l));
     TRY(load_output(l));
-    return rill_weights_check_all_read(l->ctx, l->tensors, l->path.data, NULL);
+    return rill_loader_check_all_read(&l->w, NULL);
 }
 
 static rill_status load_all(loader *l)
 {
     semparse *s = l->s;
-    TRY(rill_config_read(l->ctx, l->directory, "config.json", read_settings, l, NULL));
+    TRY(rill_config_read(l->w.ctx, l->w.directory, "config.json", read_settings, l, NULL));
     TRY(load_vocabulary(l, "source.vocab", "source_vocab_size", s->source_vocab_size, &s->source_vocab));
     TRY(load_vocabulary(l, "target.vocab", "target_vocab_size", s->target_vocab_size, &s->target_vocab));
     TRY(load_weights(l));
     TRY(load_lexicon(l));
     TRY(find_placeholders(l));
-    return semparse_build_graphs(s);
+    return build_graphs(s);
 }
 
 rill_status semparse_load(semparse *s, const char *directory)
 {
-    loader l = {.s = s, .ctx = s->ctx, .directory = directory, .temp_arena = {.ctx = s->ctx}, .path = {.ctx = s->ctx}};
+    loader l = {.s = s, .w = {s->ctx, directory, s->network, &s->arena, .path = {.ctx = s->ctx}}};
     rill_status status = load_all(&l);
-    rill_tensor_file_close(l.tensors);
-    rill_arena_clear(&l.temp_arena);
-    rill_text_clear(&l.path);
+    rill_loader_close(&l.w);
     return status;
 }

@@ -11,12 +11,11 @@
 #ifndef RILL_SEQ2SEQ_H
 #define RILL_SEQ2SEQ_H
 
-#include "arena.h"
+#include "domain_base.h"
 #include "rill/carve.h"
 #include "rill/device.h"
 #include "rill/domain.h"
 #include "tokenizer.h"
-#include "try.h"
 
 typedef struct seq_model seq_model;
 typedef struct seq_runner seq_runner;
@@ -105,6 +104,9 @@ struct seq_arch {
 
 /* Find the architecture of a model directory. Returns as seq_arch.configure. */
 typedef rill_status (*seq_choose_arch_fn)(rill_context *ctx, const char *directory, const seq_arch **out);
+
+/* Allocate net->legal for target_vocab_size ids, all of them legal; for configure(). RILL_OK · RILL_ERR_MEMORY */
+rill_status seq_alloc_legal(seq_net *net);
 
 /* Set the output layer, `rows` [actions, width] and `bias` [actions]. Without a shortlist the rows are packed and
  * copied. With a shortlist each input takes the rows of its subset. The network borrows `bias`, and with a shortlist
@@ -243,20 +245,8 @@ rill_status seq_run_alignment(seq_runner *r, const seq_attention *watched);
 
 /* --- between the files of this folder ----------------------------------------------------------------------------- */
 
-/* Check that `other`, loaded from `directory`, can be in an ensemble with `first`, loaded from `home`: both need the
- * same vocabularies and special tokens.
- *   RILL_OK · RILL_ERR_FORMAT (names the file and the first entry that differs) */
-rill_status seq_check_compatible(const seq_net *first, const char *home, const seq_net *other, const char *directory);
-
-/* Combine the nets' limits, lengths and state needs, and describe the model. */
-void seq_combine_limits(seq_model *m);
-
 /* Build the graphs of all nets. rill_network_finish() reports failures. */
 void seq_build_graphs(seq_model *m);
-
-/* Remove invisible characters that disturb tokenization, such as soft hyphens, and replace unusual line separators by
- * spaces. *text and *length may then refer to the copy, which the caller frees. RILL_OK · RILL_ERR_MEMORY */
-rill_status seq_clean_text(rill_context *ctx, const char **text, size_t *length, char **copy, size_t *capacity);
 
 /* Open the shortlist that `option`, "FILE[,FIRST[,BEST]]", names, for the net's vocabularies.
  *   out  the caller closes *out, after a failure too

@@ -36,7 +36,7 @@ static rill_graph build_decoder_graph(const seq_model *m, const char *name, size
     columns.parent = parent;
     if (m->needs_parent && !align_only) {
         columns.parent_or_self = rill_column_input(m->network, graph, RILL_ROWS, "origin");
-        columns.root_slot = rill_column_input(m->network, graph, RILL_ROWS, "slot of a first node");
+        columns.root_slot = rill_column_input(m->network, graph, RILL_ROWS, "slot of an empty hypothesis");
     }
     if (m->needs_path) columns.path = rill_op_path(m->network, graph, columns.node, parent, columns.depth);
     for (size_t i = 0; i < nets; i++) {
@@ -106,5 +106,5 @@ void seq_build_graphs(seq_model *m)
     m->graphs.encode = build_encode(m);
     m->graphs.step = build_decoder_graph(m, "step", m->n_nets, 0);
     m->graphs.score = build_score(m);
-    m->graphs.align = m->net[0]->arch->has_alignment ? build_decoder_graph(m, "watch", 1, 1) : RILL_NONE;
+    m->graphs.align = m->net[0]->arch->has_alignment ? build_decoder_graph(m, "align", 1, 1) : RILL_NONE;
 }

@@ -4,15 +4,16 @@
  * An ensemble is a model of several nets. The model owns what they share, such as the tokenizer and the network.
  * Invariant: seq_close() and seq_stop() accept partly built objects; unset members are zero.
  *
- * Divisions: loading · the model · the runner · outputs · names of actions. */
+ * The models of an ensemble may differ in everything except both vocabularies, which must be equal id by id, and the ids of
+ * special tokens. The graph mixes their distributions (seq2seq_graph.c).
+ *
+ * Divisions: ensembles (compatibility · combined limits) · loading · the model · the runner · outputs · names of actions. */
 #include <stdio.h>
 #include <string.h>
 
-#include "common_options.h"
-#include "common_weights.h"
-#include "grow.h"
+#include "domain_base.h"
 #include "seq2seq.h"
-#include "text_words.h"
+#include "utf8.h"
 
 const rill_option seq_options[] = {
     RILL_WEIGHTS_OPTION("f32|bf16|f16|int8"),
@@ -34,12 +35,105 @@ const rill_option seq_options[] = {
     {0},
 };
 
+/* --- ensembles: compatibility ------------------------------------------------------------------------------------------------ */
+
+/* Two nets and their directories: `first` is in `home`, `other` in `directory`. */
+typedef struct match_context {
+    const seq_net *first, *other;
+    const char *home, *directory;
+} match_context;
+
+static rill_status check_vocabulary(const match_context *context, const char *side, const rill_vocabulary *a,
+                                    const rill_vocabulary *b)
+{
+    const int32_t n = rill_vocabulary_count(a), found = rill_vocabulary_count(b);
+    for (int32_t i = 0; i < n && i < found; i++) {
+        const char *x = rill_vocabulary_token(a, i, NULL), *y = rill_vocabulary_token(b, i, NULL);
+        if (strcmp(x, y) != 0)
+            return rill_fail(
+                context->first->ctx, RILL_ERR_FORMAT,
+                "%s: the %s vocabulary differs from that of %s: token %d is \"%.60s\" there and \"%.60s\" here; "
+                "all models of an ensemble need the same vocabularies",
+                context->directory, side, context->home, i, x, y);
+    }
+    if (n == found) return RILL_OK;
+    return rill_fail(
+        context->first->ctx, RILL_ERR_FORMAT,
+        "%s: the %s vocabulary differs from that of %s: it has %d entries there and %d here, so token %d is in one "
+        "of them only; all models of an ensemble need the same vocabularies",
+        context->directory, side, context->home, n, found, n < found ? n : found);
+}
+
+static rill_status check_same_id(const match_context *context, const char *key, int32_t expected, int32_t found)
+{
+    if (expected == found) return RILL_OK;
+    return rill_fail(context->first->ctx, RILL_ERR_FORMAT, "%s: %s: expected %d, as in %s, found %d",
+                     context->directory, key, expected, context->home, found);
+}
+
+/* Check that `other`, loaded from `directory`, can be in an ensemble with `first`, loaded from `home`. The message names the
+ * file and the first entry that differs. */
+static rill_status check_compatible(const seq_net *first, const char *home, const seq_net *other, const char *directory)
+{
+    const match_context context = {.first = first, .other = other, .home = home, .directory = directory};
+    const rill_tokenizer *a = first->tokenizer, *b = other->tokenizer;
+    TRY(check_vocabulary(&context, "source", a->source, b->source));
+    TRY(check_vocabulary(&context, "target", a->target, b->target));
+    TRY(check_same_id(&context, "the number of target symbols", first->target_vocab_size, other->target_vocab_size));
+    TRY(check_same_id(&context, "eos_token_id", first->eos, other->eos));
+    TRY(check_same_id(&context, "the source's first symbol", first->source_bos, other->source_bos));
+    TRY(check_same_id(&context, "the source's end symbol", first->source_eos, other->source_eos));
+    return check_same_id(&context, "pad_token_id", first->pad, other->pad);
+}
+
+/* --- ensembles: combined limits ---------------------------------------------------------------------------------------------- */
+
+static int32_t min_int32(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Combine the nets' limits, lengths and state needs, and describe the model. */
+static void combine_limits(seq_model *m)
+{
+    const seq_net *first = m->net[0];
+    const char *several = first->arch->plural_name;
+    m->config_positions = first->config_positions;
+    m->max_input_length = first->max_input_length;
+    m->max_positions = first->max_positions;
+    m->max_length = first->max_length;
+    for (size_t i = 0; i < m->n_nets; i++) {
+        m->needs_path |= m->net[i]->arch->state_need == SEQ_NEEDS_PATH;
+        m->needs_parent |= m->net[i]->arch->state_need == SEQ_NEEDS_PARENT;
+    }
+    m->state_need = m->needs_path || first->arch->has_alignment ? RILL_STATE_PATH : RILL_STATE_PARENT;
+    snprintf(m->description, sizeof m->description, "%s", first->description);
+    if (m->n_nets == 1) return;
+    for (size_t i = 1; i < m->n_nets; i++) {
+        if (m->net[i]->arch != first->arch) several = "models";
+        m->config_positions = min_int32(m->config_positions, m->net[i]->config_positions);
+        m->max_input_length = min_int32(m->max_input_length, m->net[i]->max_input_length);
+        m->max_positions = min_int32(m->max_positions, m->net[i]->max_positions);
+        m->max_length = min_int32(m->max_length, m->net[i]->max_length);
+    }
+    snprintf(m->description, sizeof m->description, "ensemble of %zu %s: %d and %d symbols", m->n_nets, several,
+             first->source_vocab_size, first->target_vocab_size);
+}
+
 /* --- loading ------------------------------------------------------------------------------------------------------ */
+
+rill_status seq_alloc_legal(seq_net *net)
+{
+    const size_t words = ((size_t)net->target_vocab_size + 63) / 64;
+    TRY(rill_arena_alloc(&net->model->arena, &net->legal, words, sizeof *net->legal, "symbols"));
+    memset(net->legal, 0xFF, words * sizeof *net->legal);
+    return RILL_OK;
+}
 
 /* Make padding and ids without a token illegal. configure() has set all other legal bits. */
 static rill_status set_legal_tokens(seq_net *net)
 {
-    const int32_t named = net->n_target_tokens = rill_vocabulary_count(rill_tokenizer_target_vocab(net->tokenizer));
+    const int32_t named = net->n_target_tokens = rill_vocabulary_count(net->tokenizer->target);
     if (net->eos >= named)
         return rill_fail(net->ctx, RILL_ERR_FORMAT,
                          "%s: eos_token_id: expected one of the vocabulary's %d symbols, found %d", net->eos_file,
@@ -70,7 +164,7 @@ static rill_status set_target_language(seq_net *net, const rill_tokenizer_files 
 {
     const char *language = files->target_language;
     if (!files->language_is_token || language == NULL || files->kind == RILL_TOKENIZER_FAMILY) return RILL_OK;
-    net->forced_bos = rill_vocabulary_id(rill_tokenizer_target_vocab(net->tokenizer), language, strlen(language));
+    net->forced_bos = rill_vocabulary_id(net->tokenizer->target, language, strlen(language));
     if (net->forced_bos >= 0) return RILL_OK;
     return rill_fail(net->ctx, RILL_ERR_OPTION, "target-lang: \"%.60s\" is not in the vocabulary of %s", language,
                      files->directory);
@@ -88,8 +182,8 @@ static rill_status load_text(seq_net *net, const char *directory, const rill_ope
     TRY(read_languages(net, options, &files));
     if (options->tokenized && files.kind != RILL_TOKENIZER_FAMILY) files.kind = RILL_TOKENIZER_WHITESPACE;
     TRY(rill_tokenizer_open(&net->tokenizer, net->ctx, &files));
-    net->source_bos = rill_tokenizer_source_bos(net->tokenizer);
-    net->source_eos = rill_tokenizer_source_eos(net->tokenizer);
+    net->source_bos = net->tokenizer->source_bos;
+    net->source_eos = net->tokenizer->source_eos;
     TRY(set_target_language(net, &files));
     if (net->arch->find_special_tokens != NULL) TRY(net->arch->find_special_tokens(net, directory));
     return set_legal_tokens(net);
@@ -108,7 +202,7 @@ static rill_status load_net(seq_model *m, size_t i, const rill_open_options *opt
     m->net[m->n_nets++] = net;
     TRY(load_text(net, directory, options));
     if (i == 0) m->legal = net->legal;
-    if (i > 0) TRY(seq_check_compatible(m->net[0], options->path, net, directory));
+    if (i > 0) TRY(check_compatible(m->net[0], options->path, net, directory));
     const char *list = rill_open_option(options, "shortlist");
     if (i == 0 && list != NULL) TRY(seq_shortlist_open(&m->shortlist, net, list));
     TRY(kind->load(net, directory));
@@ -137,7 +231,7 @@ static rill_status load_all(seq_model *m, const rill_open_options *options)
                          "averages probabilities: use logp");
     TRY(rill_network_open(&m->network, m->ctx, m->device));
     for (size_t i = 0; i < nets; i++) TRY(load_net(m, i, options));
-    seq_combine_limits(m);
+    combine_limits(m);
     seq_build_graphs(m);
     return rill_network_finish(m->network);
 }
@@ -190,7 +284,7 @@ static void fill_info(const seq_model *m, rill_domain_info *info)
                                .node_bytes = bytes.node,
                                .row_bytes = bytes.row,
                                .runner_bytes = bytes.session,
-                               .languages = rill_tokenizer_languages(m->net[0]->tokenizer),
+                               .languages = m->net[0]->tokenizer->languages,
                                .slot_bytes = bytes.slot + none * bytes.symbol,
                                .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,
                                .has_end_action = 1,
@@ -299,7 +393,7 @@ static const rill_tokenizer *model_tokenizer(const void *model)
 
 static const rill_vocabulary *target_vocabulary(const void *model)
 {
-    return rill_tokenizer_target_vocab(model_tokenizer(model));
+    return model_tokenizer(model)->target;
 }
 
 rill_status seq_action_name(void *model, int32_t action, rill_text *out)
@@ -318,7 +412,7 @@ int32_t seq_find_action(void *model, const char *text, size_t length)
 
 int32_t seq_unknown_action(void *model)
 {
-    const int32_t action = rill_tokenizer_unk(model_tokenizer(model));
+    const int32_t action = model_tokenizer(model)->unk_action;
     return action >= 0 ? action : RILL_NO_ACTION;
 }
 

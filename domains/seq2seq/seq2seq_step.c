@@ -2,7 +2,7 @@
  *
  * Invariant: a row's result depends only on the actions of its path and on its slot (rill/device.h). In one call no new
  * node is an ancestor of another one. Divisions: columns · states · scores. */
-#include "score_request.h"
+#include "domain_base.h"
 #include "seq2seq.h"
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */
@@ -119,7 +119,7 @@ static void force_first(const seq_runner *r, const rill_rows *rows, const rill_s
 {
     const seq_net *net = r->model->net[0];
     const int32_t default_bos = net->forced_bos;
-    if (default_bos < 0 && rill_tokenizer_languages(net->tokenizer) == NULL) return;
+    if (default_bos < 0 && net->tokenizer->languages == NULL) return;
     for (int32_t i = 0; i < rows->n; i++) {
         if (rows->depth[i] > 0) continue;
         const int32_t own = r->output_prefix[rows->slot[i]].forced_bos, first = own >= 0 ? own : default_bos;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "rill/file.h"
 #include "seq2seq.h"
 
@@ -184,8 +184,7 @@ static rill_status open_file(seq_shortlist *s, const seq_net *net, const char *o
         return rill_fail(s->ctx, RILL_ERR_OPTION, "shortlist: expected FILE, FILE,F or FILE,F,B, found \"%.60s\"",
                          option);
     const rill_tokenizer *text = net->tokenizer;
-    lexicon_reader r = {
-        .shortlist = s, .source = rill_tokenizer_source_vocab(text), .target = rill_tokenizer_target_vocab(text)};
+    lexicon_reader r = {.shortlist = s, .source = text->source, .target = text->target};
     rill_status status = rill_text_append(&path, option, length);
     r.path = path.data;
     if (status == RILL_OK) status = read_file(&r);

@@ -12,12 +12,172 @@
  * Output: one tree in brackets.
  * Actions: 0 shift, 1 combine, then the labels. Phases: 0 structure, 1 label; max_candidates applies to labels alone.
  * State: RILL_STATE_PATH. Results are bit-identical for every batch, schedule and number of threads.
- * Stability: internal to rill; reach it by its name, "shiftreduce". */
+ * Stability: internal to rill; reach it by its name, "shiftreduce".
+ *
+ * The rest of this header is private to the domain. */
 #ifndef RILL_SHIFTREDUCE_H
 #define RILL_SHIFTREDUCE_H
 
+#include "domain_base.h"
+#include "penn_tokenizer.h"
+#include "rill/device.h"
 #include "rill/domain.h"
+#include "vocabulary.h"
 
 extern const rill_domain rill_shiftreduce_domain;
+
+/* --- a loaded parser and a runner --------------------------------------------------------------------------------- */
+
+/* Source: Cross and Huang, Span-Based Constituency Parsing with a Structure-Label System and Provably Optimal Dynamic Oracles,
+ * 2016 [ch].
+ * Letters: E embedding width, G tag width, H hidden width per direction, D width of the feed-forward networks' hidden
+ * layers, T tags, L labels, n words of a sentence. Frames are the encoder's n + 2 input tokens: <s>, the words, </s>.
+ * Positions 0 .. n are the boundaries of words.
+ *
+ * Positions: p_i = [f_i; b_{i+1}]. f_i is the forward output after <s> and i words, b_{i+1} the backward output after
+ * </s> and the words from the last down to i + 1. The span (i, j) is p_j - p_i with the half of b negated. The negation
+ * is folded into the weights when they are loaded.
+ *
+ * Products: the input of the structure network is the spans (0, a), s1 = (a, b), s0 = (b, c), (c, n), with first-layer
+ * weights W0 .. W3. The input of the label network is (0, b), s0, (c, n), with V0 .. V2. Adjacent spans share a
+ * position, so a position is multiplied by the difference of two spans' weights:
+ *   structure  (W0 - W1) p_a + (W1 - W2) p_b + (W2 - W3) p_c + (W3 p_n - W0 p_0 + bias)
+ *   label                      (V0 - V1) p_b + (V1 - V2) p_c + (V2 p_n - V0 p_0 + bias)
+ * encode() computes these five products for every position. The last brackets are constant in a sentence and are
+ * included in the products of c. Scoring then adds three rows for structure, two for labels, whatever the sentence's
+ * length.
+ *
+ * States: the parser's stack is a linked list through nodes. A node's cell has the positions of the two top spans, and
+ * the node whose cell describes the stack below the top span. That node is an ancestor, hence RILL_STATE_PATH.
+ *
+ * Invariant: a loaded parser is const, and any number of runners share it. */
+
+enum { PARSER_SHIFT = 0, PARSER_COMBINE = 1, PARSER_FIRST_LABEL = 2 }; /* actions; label i: PARSER_FIRST_LABEL + i */
+enum { PARSER_PHASE_STRUCTURE = 0, PARSER_PHASE_LABEL = 1, PARSER_PHASES = 2 };
+enum { PARSER_BOS = 0, PARSER_EOS = 1, PARSER_UNK = 2, PARSER_N_SPECIALS = 3 }; /* ids in words.vocab */
+enum { PARSER_FRAME_TOKENS = 2 };                                               /* <s> and </s> */
+enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 }; /* ids in tags.vocab: of <s> and </s>; first id of words */
+enum { PARSER_NO_LABEL = 0 };                     /* id in labels.vocab */
+enum { PARSER_MAX_SUFFIXES = 8, PARSER_MAX_FEATURES = 2 + PARSER_MAX_SUFFIXES };
+
+/* Products of a position, D floats each. Those from PRODUCT_C on include the term that is constant in a sentence. */
+enum { PRODUCT_A, PRODUCT_B, PRODUCT_LABEL_B, PRODUCT_C, PRODUCT_LABEL_C, N_PRODUCTS };
+
+/* Input format. */
+typedef enum parser_form { PARSER_FORM_AUTO, PARSER_FORM_TREE, PARSER_FORM_TAGGED, PARSER_FORM_TEXT } parser_form;
+
+/* A bidirectional LSTM layer. */
+typedef struct parser_layer {
+    rill_matrix input;        /* 8H x input width: gates of both directions */
+    rill_matrix recurrent[2]; /* 4H x H: forward, backward */
+} parser_layer;
+
+typedef struct parser_weights {
+    rill_constant word_rows; /* [words, E] */
+    rill_constant suffix_rows, shape_rows;
+    parser_layer layer[2];
+    rill_constant first_bias; /* [8H] */
+    rill_constant tag_gates;  /* [tags, 8H] tag embedding times the second layer's weights, plus its bias */
+    rill_matrix tagger;       /* (T - PARSER_FIRST_TAG) x 2H */
+    rill_constant tagger_bias;
+    rill_matrix position_products;      /* PRODUCT_C * D x 2H */
+    rill_matrix last_position_products; /* (N_PRODUCTS - PRODUCT_C) * D x 2H */
+    rill_matrix boundary;               /* 2D x 4H: rows for structure, then label; columns for p_n, then p_0 */
+    rill_constant boundary_bias;        /* [2D] */
+    rill_matrix structure_output;       /* 2 x D */
+    rill_constant structure_output_bias;
+    rill_matrix label_output; /* L x D */
+    /* [2, L] row 0: before an item's last timestep, row 1: in it; -infinity for labels that are illegal there */
+    rill_constant label_output_bias;
+} parser_weights;
+
+typedef struct parser {
+    rill_context *ctx;
+    rill_device *device;
+    rill_network *network;
+    rill_arena arena; /* weights that the network borrows, and other data of fixed size */
+    parser_weights weights;
+    rill_table products; /* per slot [n + 1, N_PRODUCTS * D] */
+    rill_graph encode, score[PARSER_PHASES];
+
+    size_t embedding, tag_size, hidden, ffn_width;
+    int32_t word_vocab_size, suffix_vocab_size, shape_vocab_size, n_tags, n_labels;
+    int32_t max_input; /* maximum words of a sentence */
+    int32_t suffix_length;
+    parser_form form;
+    int tokenized;
+    int penn_style; /* set of RILL_PENN_*: how the tokenizer treats hyphens and quotes */
+    char description[200];
+    rill_vocabulary *word_vocab, *suffix_vocab, *shape_vocab, *tag_vocab, *label_vocab;
+    rill_slice root;          /* outermost nonterminal of every tree; bytes in the arena */
+    rill_slice *nonterminals; /* nonterminals of all labels, concatenated; outermost first within a label */
+    /* [labels + 1] label i has nonterminals[nonterminal_offsets[i] .. nonterminal_offsets[i + 1]) */
+    int32_t *nonterminal_offsets;
+} parser;
+
+/* Top of a node's parser stack. c is the number of words shifted; 0: the stack is empty. */
+typedef struct parser_cell {
+    int32_t below_node; /* node whose cell describes the stack below the top span; RILL_NO_NODE: nothing is below */
+    int32_t a, b, c;    /* positions: top span s0 = (b, c); the span below it s1 = (a, b), if below_node exists */
+} parser_cell;
+
+/* Mutable data of one decoding thread. */
+typedef struct parser_runner {
+    rill_session *session; /* first member: see rill_runner_drop() */
+    const parser *model;
+    rill_context *ctx;
+
+    parser_cell *cell; /* [nodes] */
+    size_t cell_capacity;
+    rill_sentence *sentence; /* [slots] words and tags of the slot's input */
+    size_t sentence_capacity;
+    size_t n_slots; /* slots whose sentence is initialised */
+
+    int32_t *slot; /* [sentences] of an encode() call: slot, number of frames, number of positions */
+    int32_t *frames, *positions;
+    size_t slot_capacity, frames_capacity, positions_capacity;
+    int32_t *feature[PARSER_MAX_FEATURES]; /* [frames] embedding rows of word, shape and suffixes; -1: none */
+    size_t feature_capacity[PARSER_MAX_FEATURES];
+    int32_t *column; /* other input columns of a call */
+    size_t column_capacity;
+    rill_text normalized_word; /* normal form of a word while its features are looked up */
+    rill_tree tree;            /* input tree while reading, output tree while building */
+    int32_t *tree_scratch;     /* arrays of a tree_builder */
+    size_t tree_scratch_capacity;
+} parser_runner;
+
+/* Number of features per word. */
+static inline size_t parser_features(const parser *p)
+{
+    return 2 + (size_t)p->suffix_length;
+}
+
+/* --- shiftreduce_model.c ------------------------------------------------------------------------------------------------------ */
+
+/* Read config.json, the vocabularies and model.safetensors into a zeroed *p whose ctx, device and empty network are
+ * set, and finish the network. On failure the caller frees what was loaded.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status parser_load(parser *p, const char *directory);
+
+/* --- shiftreduce_graphs.c --------------------------------------------------------------------------------------------------- */
+
+/* Build the graphs and finish the network. */
+rill_status parser_build_graphs(parser *p);
+
+/* --- shiftreduce_input.c ------------------------------------------------------------------------------------------------------ */
+
+/* The format to read a line in: `asked`, or for AUTO the format that the line looks like. */
+parser_form parser_detect_form(const parser *model, parser_form asked, const char *text, size_t length);
+/* The choices have the order of parser_form. */
+#define PARSER_INPUT_FORMAT                                                                                           \
+    {                                                                                                                 \
+        "input-format", "auto|tree|tagged|text", "auto", "format of the inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, \
+            0, 0, 0, NULL                                                                                             \
+    }
+extern const rill_option parser_input_options[]; /* options of an input; the first is input-format */
+/* Replace AUTO by text for tokenized inputs. */
+parser_form parser_default_form(parser_form form, int tokenized);
+
+rill_status parser_encode(void *self, int32_t m, rill_input *inputs); /* rill_domain.encode; self is the runner */
 
 #endif

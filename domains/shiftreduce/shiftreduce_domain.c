@@ -1,18 +1,23 @@
-/* The shift-reduce parser's domain table: models, runners, input sizes, names of actions. shiftreduce_graphs.c defines
- * the computation. shiftreduce_input.c, shiftreduce_encode.c, shiftreduce_step.c, shiftreduce_score.c and
- * shiftreduce_output.c have the other callbacks.
+/* The shift-reduce parser's domain: models, runners, the parser's stack, scores, trees of outputs, names of actions.
+ * shiftreduce_graphs.c defines the computation, shiftreduce_input.c reads and encodes inputs.
+ *
+ * The stack: a sentence of n words takes n shifts and n - 1 combines, in any legal order. A shift needs a remaining
+ * word, a combine two spans on the stack. So every unfinished hypothesis has a legal action, and a finished one has all
+ * words in one span.
+ * Scores of structure: the network scores only rows where both actions are legal. Other rows have one action, with logp 0.
+ * Scores of labels: the network scores every row. The label in an item's last timestep completes the tree.
+ * Trees: combine joins two spans; a span with PARSER_NO_LABEL gets no brackets. Spans are numbered in order of creation, so
+ * children come before their parent. Nothing recurses.
  *
  * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has
  * space for the nodes of the largest reserve(). Slots below r->n_slots are initialised.
  *
- * Divisions: the model · the runner · sizes · names of actions · the table. */
+ * Divisions: the model · the runner · sizes · the stack · scores · spans · brackets · outputs · names of actions · the table. */
 #include <string.h>
 
-#include "common_options.h"
-#include "grow.h"
+#include "domain_base.h"
 #include "shiftreduce.h"
-#include "shiftreduce_model.h"
-#include "text_words.h"
+#include "utf8.h"
 
 /* --- the model ---------------------------------------------------------------------------------------------------- */
 
@@ -31,14 +36,6 @@ static void close_model(void *model)
     rill_arena_clear(&p->arena);
     rill_free(ctx, p, sizeof *p);
 }
-
-/* The choices have the order of parser_form. */
-#define INPUT_FORMAT                                                                                                  \
-    {                                                                                                                 \
-        "input-format", "auto|tree|tagged|text", "auto", "format of the inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, \
-            0, 0, 0, NULL                                                                                             \
-    }
-const rill_option parser_input_options[] = {INPUT_FORMAT, RILL_TOKENIZED_OPTION, {0}};
 
 static parser_form option_form(rill_context *ctx, const rill_open_options *options)
 {
@@ -167,6 +164,246 @@ static int64_t measure(void *self, const char *text, size_t length)
     return closed + tokens;
 }
 
+/* --- the stack ---------------------------------------------------------------------------------------------------- */
+
+/* The cell of node `from`'s child by the action shift or combine. */
+static parser_cell stack_shift(const parser_cell *cell, int32_t from)
+{
+    const parser_cell *s = &cell[from];
+    return (parser_cell){.below_node = s->c > 0 ? from : RILL_NO_NODE, .a = s->b, .b = s->c, .c = s->c + 1};
+}
+
+static parser_cell stack_combine(const parser_cell *cell, int32_t from)
+{
+    const parser_cell *s = &cell[from], *below = &cell[s->below_node];
+    return (parser_cell){.below_node = below->below_node, .a = below->a, .b = s->a, .c = s->c};
+}
+
+static int stack_can_shift(const parser_cell *s, int32_t words)
+{
+    return s->c < words;
+}
+
+static int stack_can_combine(const parser_cell *s)
+{
+    return s->below_node != RILL_NO_NODE;
+}
+
+/* Whether all words are in one span, so that only the span's label is left to choose. */
+static int stack_is_done(const parser_cell *s, int32_t words)
+{
+    return !stack_can_shift(s, words) && !stack_can_combine(s);
+}
+
+static parser_cell next_cell(const parser_cell *cell, const rill_rows *rows, int32_t r)
+{
+    const int32_t from = rows->state_parent[r];
+    if (from == RILL_NO_NODE) return (parser_cell){.below_node = RILL_NO_NODE};
+    if (rows->action[r] == PARSER_SHIFT) return stack_shift(cell, from);
+    if (rows->action[r] == PARSER_COMBINE) return stack_combine(cell, from);
+    return cell[from];
+}
+
+static rill_status step(void *self, const rill_rows *rows)
+{
+    parser_cell *cell = ((parser_runner *)self)->cell;
+    for (int32_t r = 0; r < rows->n; r++) cell[rows->node[r]] = next_cell(cell, rows, r);
+    return RILL_OK;
+}
+
+/* Class of a row, for merging equivalent hypotheses: its top span. An equal number of words shifted after equally many
+ * actions means equal stack depth, hence the same legal actions. The next label is of the top span. */
+static rill_status classify(void *self, const rill_rows *rows, int64_t *classes)
+{
+    const parser_cell *cell = ((const parser_runner *)self)->cell;
+    for (int32_t r = 0; r < rows->n; r++) {
+        const parser_cell s = next_cell(cell, rows, r);
+        classes[r] = (int64_t)s.b << 32 | s.c;
+    }
+    return RILL_OK;
+}
+
+/* --- scores ------------------------------------------------------------------------------------------------------- */
+
+enum { STRUCTURE_SLOT, STRUCTURE_UNDECIDED, STRUCTURE_A, STRUCTURE_B, STRUCTURE_C, STRUCTURE_COLUMNS };
+enum { LABEL_SLOT, LABEL_IS_LAST, LABEL_B, LABEL_C, LABEL_COLUMNS };
+
+/* State of one call. */
+typedef struct score_call {
+    const parser_runner *r;
+    const rill_rows *rows;
+    const rill_score_request *request;
+    rill_score_result *result;
+    int32_t *row_kind;  /* [n] structure: 0 if both actions are legal, else -1; label: 1 in the last timestep, else 0 */
+    int32_t *a, *b, *c; /* [n] positions of the row's cell */
+} score_call;
+
+static rill_status run_score_graph(const score_call *w, const int32_t *const *columns)
+{
+    const rill_selection selection = rill_selection_for_request(w->request, w->result);
+    return rill_session_run(w->r->session, w->r->model->score[w->rows->phase],
+                            &(rill_run_arguments){.struct_size = sizeof(rill_run_arguments),
+                                                  .n = w->rows->n,
+                                                  .columns = columns,
+                                                  .selection = &selection,
+                                                  .async_group = w->rows->group + 1});
+}
+
+static rill_status score_structure(const score_call *w)
+{
+    int32_t open = 0;
+    for (int32_t i = 0; i < w->rows->n; i++) {
+        const parser_cell *s = &w->r->cell[w->rows->node[i]];
+        const int shift = stack_can_shift(s, w->r->sentence[w->rows->slot[i]].words), combine = stack_can_combine(s);
+        w->a[i] = s->a, w->b[i] = s->b, w->c[i] = s->c;
+        w->row_kind[i] = shift && combine ? 0 : -1;
+        open += w->row_kind[i] >= 0;
+        if (!shift || !combine)
+            rill_score_result_force(w->request, w->result, i, shift ? PARSER_SHIFT : PARSER_COMBINE);
+    }
+    const int32_t *columns[STRUCTURE_COLUMNS] = {[STRUCTURE_SLOT] = w->rows->slot,
+                                                 [STRUCTURE_UNDECIDED] = w->row_kind,
+                                                 [STRUCTURE_A] = w->a,
+                                                 [STRUCTURE_B] = w->b,
+                                                 [STRUCTURE_C] = w->c};
+    return open > 0 ? run_score_graph(w, columns) : RILL_OK;
+}
+
+static rill_status score_labels(const score_call *w)
+{
+    for (int32_t i = 0; i < w->rows->n; i++) {
+        const parser_cell *s = &w->r->cell[w->rows->node[i]];
+        w->b[i] = s->b, w->c[i] = s->c;
+        w->row_kind[i] = stack_is_done(s, w->r->sentence[w->rows->slot[i]].words);
+        w->result->ends[i] = w->row_kind[i] ? RILL_ENDS_LAST : RILL_ENDS_BY_ACTION;
+    }
+    const int32_t *columns[LABEL_COLUMNS] = {
+        [LABEL_SLOT] = w->rows->slot, [LABEL_IS_LAST] = w->row_kind, [LABEL_B] = w->b, [LABEL_C] = w->c};
+    return run_score_graph(w, columns);
+}
+
+static rill_status score(void *self, const rill_rows *rows, const rill_score_request *req, rill_score_result *out)
+{
+    parser_runner *r = self;
+    const size_t n = (size_t)rows->n;
+    TRY(GROW(r->ctx, r->column, r->column_capacity, 4 * n, "columns of a score"));
+    const score_call w = {.r = r,
+                          .rows = rows,
+                          .request = req,
+                          .result = out,
+                          .row_kind = r->column,
+                          .a = r->column + n,
+                          .b = r->column + 2 * n,
+                          .c = r->column + 3 * n};
+    return rows->phase == PARSER_PHASE_STRUCTURE ? score_structure(&w) : score_labels(&w);
+}
+
+/* --- spans -------------------------------------------------------------------------------------------------------- */
+
+typedef struct tree_span {
+    int32_t label;
+    int32_t left, right; /* child spans; right = -1: a single word, left is its index */
+} tree_span;
+
+/* Arrays for one hypothesis. */
+typedef struct tree_builder {
+    parser_runner *r;
+    const rill_sentence *sentence;
+    tree_span *span;  /* [max_spans] */
+    int32_t *stack;   /* [max_spans] the parser's stack of spans, the top last */
+    int32_t *pending; /* [2 max_spans] stack of work, next last: x >= 0: write span x; x < 0: close ~x brackets */
+    int32_t n_spans, depth, n_shifted;
+} tree_builder;
+
+static rill_status reserve_tree(tree_builder *b, int32_t actions)
+{
+    enum { INTS_PER_SPAN = sizeof(tree_span) / sizeof(int32_t) + 1 + 2 };
+    parser_runner *r = b->r;
+    const size_t max_spans = (size_t)actions / 2 + 1;
+    TRY(GROW(r->ctx, r->tree_scratch, r->tree_scratch_capacity, INTS_PER_SPAN * max_spans, "a tree"));
+    b->span = (tree_span *)r->tree_scratch;
+    b->stack = r->tree_scratch + sizeof(tree_span) / sizeof(int32_t) * max_spans;
+    b->pending = b->stack + max_spans;
+    return RILL_OK;
+}
+
+static void apply_action(tree_builder *b, int32_t action)
+{
+    if (action == PARSER_SHIFT) {
+        b->span[b->n_spans] = (tree_span){PARSER_NO_LABEL, b->n_shifted++, -1};
+        b->stack[b->depth++] = b->n_spans++;
+    } else if (action == PARSER_COMBINE) {
+        b->depth--;
+        b->span[b->n_spans] = (tree_span){PARSER_NO_LABEL, b->stack[b->depth - 1], b->stack[b->depth]};
+        b->stack[b->depth - 1] = b->n_spans++;
+    } else {
+        b->span[b->stack[b->depth - 1]].label = action - PARSER_FIRST_LABEL;
+    }
+}
+
+/* --- brackets ----------------------------------------------------------------------------------------------------- */
+
+static rill_status write_tree_word(const tree_builder *b, int32_t word)
+{
+    size_t length;
+    const char *tag = rill_vocabulary_token(b->r->model->tag_vocab, b->sentence->tag[word], &length);
+    return rill_tree_word(&b->r->tree, (rill_slice){tag, length}, rill_sentence_word(b->sentence, word));
+}
+
+/* Open the span's brackets and write its word, if it has one. Push its closing brackets and children to `todo`. */
+static rill_status write_span(const tree_builder *b, int32_t index, int32_t *todo, int32_t *n)
+{
+    const parser *p = b->r->model;
+    const tree_span *s = &b->span[index];
+    const int32_t from = p->nonterminal_offsets[s->label], to = p->nonterminal_offsets[s->label + 1];
+    for (int32_t i = from; i < to; i++) TRY(rill_tree_open(&b->r->tree, p->nonterminals[i]));
+    todo[(*n)++] = ~(to - from);
+    if (s->right < 0) return write_tree_word(b, s->left);
+    todo[(*n)++] = s->right;
+    todo[(*n)++] = s->left;
+    return RILL_OK;
+}
+
+static rill_status write_subtree(const tree_builder *b, int32_t top)
+{
+    int32_t n = 1;
+    b->pending[0] = top;
+    while (n > 0) {
+        const int32_t next = b->pending[--n];
+        if (next >= 0) TRY(write_span(b, next, b->pending, &n));
+        for (int32_t closes = next < 0 ? ~next : 0; closes > 0; closes--) rill_tree_close(&b->r->tree);
+    }
+    return RILL_OK;
+}
+
+/* --- outputs -------------------------------------------------------------------------------------------------- */
+
+static int is_complete_tree(const tree_builder *b)
+{
+    return b->depth == 1 && b->n_shifted == b->sentence->words && b->span[b->stack[0]].label != PARSER_NO_LABEL;
+}
+
+static rill_status build_tree(tree_builder *b, const rill_hypothesis *hypothesis)
+{
+    TRY(reserve_tree(b, hypothesis->length));
+    for (int32_t i = 0; i < hypothesis->length; i++) apply_action(b, hypothesis->action[i]);
+    rill_tree_begin(&b->r->tree);
+    if (is_complete_tree(b)) return write_subtree(b, b->stack[0]);
+    TRY(rill_tree_open(&b->r->tree, b->r->model->root));
+    for (int32_t i = 0; i < b->depth; i++) TRY(write_subtree(b, b->stack[i]));
+    for (int32_t i = b->n_shifted; i < b->sentence->words; i++) TRY(write_tree_word(b, i));
+    rill_tree_close(&b->r->tree);
+    return RILL_OK;
+}
+
+static rill_status finalize(void *self, const rill_hypothesis *hypothesis, rill_text *out)
+{
+    parser_runner *r = self;
+    tree_builder b = {.r = r, .sentence = &r->sentence[hypothesis->slot]};
+    TRY(build_tree(&b, hypothesis));
+    return rill_tree_write(&r->tree, out, 0);
+}
+
 /* --- names of actions --------------------------------------------------------------------------------------------- */
 
 static const char *const structure_names[PARSER_FIRST_LABEL] = {"shift", "combine"};
@@ -230,7 +467,7 @@ static rill_status advise(const rill_domain *table, rill_context *ctx, const cha
 static const rill_option own_options[] = {
     RILL_WEIGHTS_OPTION("f32"),
     RILL_DEVICE_OPTIONS,
-    INPUT_FORMAT,
+    PARSER_INPUT_FORMAT,
     {0},
 };
 
@@ -242,9 +479,9 @@ const rill_domain rill_shiftreduce_domain = {
     .open = open_model,
     .reserve = reserve,
     .encode = parser_encode,
-    .step = parser_step,
-    .score = parser_score,
-    .finalize = parser_finalize,
+    .step = step,
+    .score = score,
+    .finalize = finalize,
     .drop = rill_runner_drop,
     .close = close_model,
     .measure = measure,
@@ -260,6 +497,6 @@ const rill_domain rill_shiftreduce_domain = {
     .collect = rill_runner_collect,
     .advise = advise,
     .options = own_options,
-    .classify = parser_classify,
+    .classify = classify,
     .input_options = parser_input_options,
 };

@@ -2,11 +2,11 @@
  *
  * encode: sum of word, shape and suffix embeddings of each frame; first BiLSTM layer; tag prediction for untagged
  *         words; second BiLSTM layer over the first layer's outputs and the tags. Its outputs represent positions, for
- *         which the products defined in shiftreduce_model.h are computed.
+ *         which the products defined in shiftreduce.h are computed.
  * score:  sum of the products of a state's positions, ReLU, a linear layer and log-softmax. The structure graph
  *         scores only rows where both actions are legal. The label graph gives illegal labels -infinity before the
  *         softmax. */
-#include "shiftreduce_model.h"
+#include "shiftreduce.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 

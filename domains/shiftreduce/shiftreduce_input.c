@@ -1,13 +1,21 @@
-/* Reads a line as a tree (its words and tags), as tagged tokens, or as text.
+/* Reads a line as a tree (its words and tags), as tagged tokens, or as text; finds the features of its words; and runs the graph
+ * that computes each position's products.
  *
  * The option input-format sets the format; "auto" detects it from the line. A line with brackets is a tree only if the
  * model's tags and labels occur in it, and likewise for tagged tokens: see looks_like_tree() and is_tagged().
- * Divisions: forms · trees · tokens · the line. */
+ * The encoder sums the embedding rows of a word: the word's, its shape's, and those of the suffixes of its normal form.
+ * docs/parsing.md states the rules; the trainer follows the same rules byte by byte.
+ *
+ * Invariant: an input that fails is left out of the batch. Divisions: forms · trees · tokens · the line · normal form · rows ·
+ * lines to features · tags · encoding. */
 #include <string.h>
 
+#include "domain_base.h"
 #include "penn_tokenizer.h"
-#include "shiftreduce_model.h"
+#include "shiftreduce.h"
 #include "utf8.h"
+
+const rill_option parser_input_options[] = {PARSER_INPUT_FORMAT, RILL_TOKENIZED_OPTION, {0}};
 
 /* --- forms ------------------------------------------------------------------------------------------------------- */
 
@@ -238,7 +246,9 @@ static parser_form requested_form(const parser_runner *r, const rill_input *inpu
     return parser_default_form(known ? (parser_form)(word - 1) : r->model->form, tokenized);
 }
 
-rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words)
+/* Read an input into its slot's sentence. *words = number of words, 0 if the input is empty or malformed. A malformed
+ * input fails alone. */
+static rill_status read_input(parser_runner *r, rill_input *input, int32_t *words)
 {
     const parser *p = r->model;
     rill_sentence *s = &r->sentence[input->slot];
@@ -262,5 +272,195 @@ rill_status parser_read(parser_runner *r, rill_input *input, int32_t *words)
     }
     input->size = s->words;
     input->max_length = 2 * s->words - 1;
+    return RILL_OK;
+}
+
+/* --- normal form -------------------------------------------------------------------------------------------------- */
+
+static char normalized_char(char c)
+{
+    if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a');
+    return c >= '0' && c <= '9' ? '0' : c;
+}
+
+/* r->normalized_word = "^" and the word, with ASCII letters in lower case and digits as 0. */
+static rill_status normalise_word(parser_runner *r, rill_slice word)
+{
+    rill_text_reset(&r->normalized_word);
+    TRY(rill_text_append(&r->normalized_word, "^", 1));
+    TRY(rill_text_append(&r->normalized_word, word.data, word.length));
+    for (size_t i = 1; i < r->normalized_word.length; i++)
+        r->normalized_word.data[i] = normalized_char(r->normalized_word.data[i]);
+    return RILL_OK;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+/* Id of the word, else of its normal form, else PARSER_UNK. Needs r->normalized_word. */
+static int32_t word_row(const parser_runner *r, rill_slice word)
+{
+    const parser *p = r->model;
+    int32_t id = rill_vocabulary_id(p->word_vocab, word.data, word.length);
+    if (id < 0) id = rill_vocabulary_id(p->word_vocab, r->normalized_word.data + 1, r->normalized_word.length - 1);
+    return id >= 0 ? id : PARSER_UNK;
+}
+
+static char char_shape(char c)
+{
+    if ((unsigned char)c >= 0x80) return 'u';
+    if (c >= 'A' && c <= 'Z') return 'X';
+    if (c >= 'a' && c <= 'z') return 'x';
+    return c >= '0' && c <= '9' ? 'd' : c;
+}
+
+/* Id of the word's shape; 0: unknown. Overwrites r->normalized_word. */
+static int32_t shape_row(parser_runner *r, rill_slice word)
+{
+    char *shape = r->normalized_word.data; /* large enough: a shape is never longer than its word */
+    size_t length = 0;
+    for (size_t i = 0; i < word.length; i++) {
+        char c = char_shape(word.data[i]);
+        if (length == 0 || shape[length - 1] != c) shape[length++] = c;
+    }
+    int32_t id = rill_vocabulary_id(r->model->shape_vocab, shape, length);
+    return id >= 0 ? id : 0;
+}
+
+/* Ids of the suffixes of 1, 2, ... characters of the normal form; -1: unknown. Needs r->normalized_word. */
+static void suffix_rows(const parser_runner *r, int32_t *row)
+{
+    const parser *p = r->model;
+    const char *bytes = r->normalized_word.data;
+    size_t from = r->normalized_word.length;
+    for (int32_t l = 0; l < p->suffix_length; l++) {
+        row[l] = -1;
+        if (from == 0) continue;
+        from--;
+        while (from > 0 && ((unsigned char)bytes[from] & 0xC0) == 0x80) from--;
+        row[l] = rill_vocabulary_id(p->suffix_vocab, bytes + from, r->normalized_word.length - from);
+    }
+}
+
+/* Features of a word: ids of embedding rows.
+ *   feature  [parser_features()] out */
+static rill_status word_features(parser_runner *r, rill_slice word, int32_t *feature)
+{
+    TRY(normalise_word(r, word));
+    feature[0] = word_row(r, word);
+    suffix_rows(r, feature + 2);
+    feature[1] = shape_row(r, word);
+    return RILL_OK;
+}
+
+/* Features of the boundary PARSER_BOS or PARSER_EOS. */
+static void boundary_features(const parser *p, int32_t word, int32_t *feature)
+{
+    feature[0] = word;
+    for (size_t i = 1; i < parser_features(p); i++) feature[i] = -1;
+}
+
+/* Indices of the graphs' input columns, in order of declaration. ENCODE_TAG and later ones are per frame. */
+enum {
+    ENCODE_SLOT,
+    ENCODE_FRAMES,
+    ENCODE_POSITIONS,
+    ENCODE_FIRST, /* index of the first position ... */
+    ENCODE_LAST,  /* ... and of the last, n */
+    ENCODE_TAG,
+    ENCODE_UNTAGGED, /* >= 0: predict the frame's tag */
+    ENCODE_FEATURES,
+    ENCODE_COLUMNS = ENCODE_FEATURES + PARSER_MAX_FEATURES
+};
+/* --- lines to features -------------------------------------------------------------------------------------------- */
+
+static rill_status add_frame(parser_runner *r, size_t frame, const int32_t *feature)
+{
+    for (size_t f = 0; f < parser_features(r->model); f++) {
+        TRY(GROW(r->ctx, r->feature[f], r->feature_capacity[f], frame + 1, "features of words"));
+        r->feature[f][frame] = feature[f];
+    }
+    return RILL_OK;
+}
+
+/* Write the features of <s>, the sentence's words and </s>, from frame index `frame` on. */
+static rill_status add_sentence_features(parser_runner *r, const rill_sentence *s, size_t frame)
+{
+    int32_t feature[PARSER_MAX_FEATURES];
+    boundary_features(r->model, PARSER_BOS, feature);
+    TRY(add_frame(r, frame++, feature));
+    for (int32_t i = 0; i < s->words; i++) {
+        TRY(word_features(r, rill_sentence_word(s, i), feature));
+        TRY(add_frame(r, frame++, feature));
+    }
+    boundary_features(r->model, PARSER_EOS, feature);
+    return add_frame(r, frame, feature);
+}
+
+static rill_status read_inputs(parser_runner *r, int32_t m, rill_input *inputs, int32_t *sentences, size_t *frames)
+{
+    TRY(GROW(r->ctx, r->slot, r->slot_capacity, (size_t)m, "sentences"));
+    TRY(GROW(r->ctx, r->frames, r->frames_capacity, (size_t)m, "sentences"));
+    TRY(GROW(r->ctx, r->positions, r->positions_capacity, (size_t)m, "sentences"));
+    for (int32_t i = 0; i < m; i++) {
+        int32_t words;
+        TRY(read_input(r, &inputs[i], &words));
+        if (words == 0) continue;
+        TRY(add_sentence_features(r, &r->sentence[inputs[i].slot], *frames));
+        r->slot[*sentences] = inputs[i].slot;
+        r->frames[*sentences] = words + PARSER_FRAME_TOKENS;
+        r->positions[*sentences] = words + 1;
+        *frames += (size_t)words + PARSER_FRAME_TOKENS;
+        ++*sentences;
+    }
+    return RILL_OK;
+}
+
+/* --- tags --------------------------------------------------------------------------------------------------------- */
+
+/* Copy the tags of tagged words and mark untagged words for prediction.
+ *   tag, untagged  [frames] out */
+static void fill_tags(const parser_runner *r, int32_t sentences, int32_t *tag, int32_t *untagged)
+{
+    for (int32_t i = 0; i < sentences; i++) {
+        const rill_sentence *s = &r->sentence[r->slot[i]];
+        const int32_t last = s->words + 1;
+        for (int32_t t = 0; t <= last; t++, tag++, untagged++) {
+            const int edge = t == 0 || t == last;
+            *untagged = !edge && s->tag[t - 1] == RILL_NO_TAG ? t : -1;
+            *tag = edge || *untagged >= 0 ? PARSER_NO_TAG : s->tag[t - 1];
+        }
+    }
+}
+
+static void store_tags(const parser_runner *r, int32_t sentences, const int32_t *tag)
+{
+    for (int32_t i = 0; i < sentences; i++) {
+        rill_sentence *s = &r->sentence[r->slot[i]];
+        memcpy(s->tag, tag + 1, (size_t)s->words * sizeof *s->tag);
+        tag += s->words + PARSER_FRAME_TOKENS;
+    }
+}
+
+/* --- encoding -------------------------------------------------------------------------------------------------- */
+
+rill_status parser_encode(void *self, int32_t m, rill_input *inputs)
+{
+    parser_runner *r = self;
+    rill_run_arguments run = {.struct_size = sizeof run};
+    size_t frames = 0;
+    TRY(read_inputs(r, m, inputs, &run.n, &frames));
+    const size_t n = (size_t)run.n;
+    TRY(GROW(r->ctx, r->column, r->column_capacity, 2 * n + 2 * frames, "columns of sentences"));
+    int32_t *first = r->column, *last = first + n, *tag = last + n, *untagged = tag + frames;
+    for (size_t i = 0; i < n; i++) first[i] = 0, last[i] = r->positions[i] - 1;
+    fill_tags(r, run.n, tag, untagged);
+    const int32_t *columns[ENCODE_COLUMNS] = {
+        [ENCODE_SLOT] = r->slot, [ENCODE_FRAMES] = r->frames, [ENCODE_POSITIONS] = r->positions, [ENCODE_FIRST] = first,
+        [ENCODE_LAST] = last,    [ENCODE_TAG] = tag,          [ENCODE_UNTAGGED] = untagged};
+    for (size_t f = 0; f < parser_features(r->model); f++) columns[ENCODE_FEATURES + f] = r->feature[f];
+    run.columns = columns;
+    TRY(rill_session_set_slots(r->session, run.n, r->slot, r->positions));
+    TRY(rill_session_run(r->session, r->model->encode, &run));
+    store_tags(r, run.n, tag);
     return RILL_OK;
 }

@@ -1,5 +1,5 @@
 /* family.h: the tokenizer of a model family: the family's row in the table, the settings of a model directory, and the
- * resulting tokens and languages. Private header of domains/text; the rest of rill uses tokenizer.h and text_families.h.
+ * resulting tokens and languages. Private header of domains/text; the rest of rill uses tokenizer.h.
  *
  * Sources: transformers' tokenizers of these names, and convert_slow_tokenizer.py for token ids. Stability: internal to
  * rill. */
@@ -8,10 +8,8 @@
 
 #include <jansson.h>
 
-#include "spm.h"
-#include "token_set.h"
+#include "segmenters.h"
 #include "tokenizer.h"
-#include "tokenizer_json.h"
 
 /* --- the table: text_families.c ---------------------------------------------------------------------------------------- */
 
@@ -93,7 +91,7 @@ rill_status rill_tokenizer_config_int(const rill_tokenizer_config *config, const
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens);
 rill_status rill_tokenizer_config_add_special(const rill_tokenizer_config *config, rill_token_set *tokens);
 
-/* --- a family's text: family_open.c, family.c --------------------------------------------------------------------- */
+/* --- a family's text: family_open.c, tokenizer.c --------------------------------------------------------------------- */
 
 typedef struct rill_language {
     const char *name; /* the name that users write: "en" for __en__ */
@@ -126,19 +124,6 @@ typedef struct rill_family_tokenizer {
 /* Open the tokenizer of files->family. RILL_OK · as rill_tokenizer_open() */
 rill_status rill_family_open(rill_family_tokenizer **out, rill_context *ctx, const rill_tokenizer_files *files);
 void rill_family_close(rill_family_tokenizer *self); /* NULL is allowed */
-
-/* These functions are the family's part of rill_tokenizer_encode() and so on, with the same contracts. */
-rill_status rill_family_encode(const rill_family_tokenizer *self, const char *bytes, size_t length, rill_ids *out,
-                               rill_output_prefix *opening);
-rill_status rill_family_output_prefix(const rill_family_tokenizer *self, rill_context *ctx, const char *bytes,
-                                      size_t length, rill_output_prefix *opening);
-rill_status rill_family_decode(const rill_family_tokenizer *self, size_t n, const int32_t *action, rill_text *out);
-rill_status rill_family_split(const rill_family_tokenizer *self, rill_context *ctx, const char *bytes, size_t length,
-                              rill_word_fn fn, void *user);
-
-/* tokenizer.c: append n subword tokens, joined by spaces. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill_tokenizer_join_tokens(size_t n, const char *const *piece, const size_t *length, rill_text *out);
-void rill_tokenizer_tidy_spaces(rill_text *out, size_t from);
 
 /* languages.c: find the language tokens in the vocabulary, and set the default languages.
  *   RILL_OK · RILL_ERR_OPTION (the message names the option) · RILL_ERR_FORMAT · RILL_ERR_MEMORY */

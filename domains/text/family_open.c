@@ -3,12 +3,13 @@
  * Source of token ids: transformers' tokenizers and convert_slow_tokenizer.py. A SentencePiece model is preferred, because
  * the translation model was trained with it; tokenizer.json is used if the directory has no other vocabulary.
  * Divisions: token ids · sources of tokens · added tokens · the whole. */
+#include "family.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "family.h"
+#include "domain_base.h"
 #include "rill/file.h"
-#include "try.h"
 
 /* State while a tokenizer is opened. */
 typedef struct family_opener {
@@ -83,7 +84,7 @@ static rill_status add_listed_tokens(family_opener *o)
     rill_vocabulary *listed;
     rill_status status = RILL_OK;
     TRY(rill_path_join(&o->path, o->files->directory, "vocab.json"));
-    TRY(rill_vocabulary_open_json(&listed, o->ctx, o->path.data, o->files->source_vocab_size));
+    TRY(rill_vocabulary_open(&listed, o->ctx, o->path.data, o->files->source_vocab_size));
     for (int32_t i = 0; status == RILL_OK && i < rill_vocabulary_count(listed); i++) {
         size_t length;
         const char *token = rill_vocabulary_token(listed, i, &length);
@@ -131,21 +132,12 @@ static int has_vocabulary_files(const rill_family *f, const rill_tokenizer_files
     return 1;
 }
 
-static rill_status open_spm(family_opener *o)
-{
-    rill_text bytes = {.ctx = o->ctx};
-    rill_status status = rill_file_read(&bytes, o->path.data, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = rill_spm_open(&o->tokenizer->spm, o->ctx, o->path.data, bytes.data, bytes.length);
-    rill_text_clear(&bytes);
-    return status;
-}
-
 static rill_status open_vocabulary_files(family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;
     int prefix;
     if (t->family.spm_file != NULL) {
-        if (reads_spm(&t->family, o->files->tokenized)) TRY(open_spm(o));
+        if (reads_spm(&t->family, o->files->tokenized)) TRY(rill_spm_open(&t->spm, o->ctx, o->path.data));
         return add_numbered_tokens(o);
     }
     TRY(rill_tokenizer_config_bool(o->config, "add_prefix_space", 0, &prefix));

@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "domain_base.h"
 #include "family.h"
-#include "grow.h"
-#include "try.h"
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
-/* moses.h: Moses tokenizer and detokenizer for English, German and Russian, as fairseq's WMT'19 models use it.
+/* moses.h: FSMT's tokenizer, as fairseq's WMT'19 models use it: Moses tokenization for English, German and Russian, followed by
+ * byte pair encoding; and its detokenizer.
  *
  * Source: the behaviour of sacremoses 0.2, which transformers' FSMTTokenizer calls, compared string by string
  * (tests/data/mt/moses). The rules are those of Moses' scripts replace-unicode-punctuation, normalize-punctuation,
@@ -8,9 +9,116 @@
 #ifndef RILL_TEXT_MOSES_H
 #define RILL_TEXT_MOSES_H
 
-#include "nonbreaking_prefixes.h"
-#include "rewrite.h"
-#include "text_words.h"
+#include <stdint.h>
+#include <uchar.h>
+
+#include "rill/context.h"
+#include "utf8.h"
+
+/* --- rewrite rules: moses_rewrite.c ------------------------------------------------------------------------------- */
+
+/* Small regular-expression substitutions on characters, as in Moses' scripts.
+ *
+ * A rule has a pattern and a result, both NUL-terminated. A pattern has at most eight elements, each a character or one of
+ * the classes below. RW_RUN after an element means one or more characters, RW_ANY zero or more. Each element is a capture,
+ * numbered from 0; RW_P0 .. RW_P3 in a result insert a capture. Matches are found from left to right without overlap, but
+ * the last `keep` elements, which must be single characters, may be part of the next match.
+ * Only RW_ANY backtracks, so applying a rule without it takes time linear in the text.
+ * libutf8proc provides Unicode's categories. Texts are valid UTF-8. */
+
+/* Classes, as strings for use in patterns. Their code points are above Unicode's. */
+#define RW_WHITE_SPACE U"\x110001" /* white space, as Python's \s */
+#define RW_DIGIT U"\x110002"       /* decimal digits of any script */
+#define RW_NUMBER U"\x110003"      /* decimal digits, fractions, Roman numbers, .. */
+#define RW_NO_NUMBER U"\x110004"   /* everything else */
+#define RW_LETTER U"\x110005"      /* letters and the marks that belong to them */
+#define RW_NO_LETTER U"\x110006"   /* everything else */
+#define RW_NOT_ALNUM U"\x110007"   /* neither letter nor number */
+#define RW_WORD U"\x110008"        /* letters and decimal digits */
+#define RW_MARK U"\x110009"        /* neither letter nor number nor white space nor one of . ' ` , - */
+#define RW_CLOSER U"\x11000A"      /* one of . ! : ? ; , */
+#define RW_STOP U"\x11000B"        /* one of . , */
+#define RW_NO_ANGLE U"\x11000C"    /* every character except < */
+#define RW_NOT_HIDDEN U"\x11000D"  /* every character except RW_HIDDEN_DOT */
+#define RW_INVISIBLE U"\x11000E"   /* category C: control, format, private, not assigned */
+#define RW_RUN U"\x110010"
+#define RW_ANY U"\x110011"
+#define RW_END U"\x110012" /* end of the text, matches no character */
+#define RW_P0 U"\x110020"
+#define RW_P1 U"\x110021"
+#define RW_P2 U"\x110022"
+#define RW_P3 U"\x110023"
+
+/* A placeholder for a dot of a run of dots. It cannot occur in a text from which RW_INVISIBLE characters are removed. */
+#define RW_HIDDEN_DOT U"\x1"
+
+typedef struct rill_chars {
+    rill_context *ctx;
+    char32_t *data; /* [length] */
+    size_t length, capacity;
+} rill_chars;
+
+typedef struct rill_rewrite_rule {
+    const char32_t *pattern, *result;
+    int keep;
+} rill_rewrite_rule;
+
+/* Set `chars` to the characters of `text`, which must be valid UTF-8. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_chars_read(rill_chars *chars, const char *text, size_t length);
+
+/* Append characters to `chars`. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_chars_append(rill_chars *chars, const char32_t *chars_to_add, size_t count);
+rill_status rill_chars_write(const char32_t *text, size_t count, rill_text *out);
+
+void rill_chars_clear(rill_chars *chars);
+void rill_chars_swap(rill_chars *a, rill_chars *b);
+
+/* Apply rules to `text`, one after the other; `spare` is scratch memory. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_rewrite(const rill_rewrite_rule *rules, size_t count, rill_chars *text, rill_chars *spare);
+
+/* Return 1 if the character c is in a class, e.g. RW_LETTER. */
+int rill_char_is(char32_t c, const char32_t *class);
+
+/* Return the position of the next word at or after *from, and set *length to its length, 0 at the end of the text. Words
+ * are separated by white space. *from moves past the word. */
+size_t rill_chars_word(const rill_chars *chars, size_t *from, size_t *length);
+
+/* --- nonbreaking prefixes ----------------------------------------------------------------------------------------- */
+
+/* Abbreviations whose period does not end a sentence: Dr. Smith, am 3. Mai, ул. Ленина.
+ * Files have Moses' name and format, nonbreaking_prefix.LANGUAGE: one word per line; # starts a comment; #NUMERIC_ONLY#
+ * after a word means that the word is a prefix only before a number. If a model directory has no such file, a short
+ * built-in list is used. */
+
+typedef enum rill_moses_language { RILL_MOSES_EN, RILL_MOSES_DE, RILL_MOSES_RU } rill_moses_language;
+
+typedef enum rill_prefix_kind {
+    RILL_PREFIX_NONE,
+    RILL_PREFIX_ALWAYS,
+    RILL_PREFIX_NUMERIC_ONLY,
+} rill_prefix_kind;
+
+typedef struct rill_prefixes rill_prefixes;
+
+/* Set *out to the language named "en", "de" or "ru", and return 1. For another name return 0; *out is then unchanged. */
+int rill_moses_language_find(const char *name, rill_moses_language *out);
+
+/* Read nonbreaking_prefix.LANGUAGE of a directory, or use the built-in list if there is no such file.
+ *   out: on success the caller closes it; on failure NULL
+ *   RILL_OK · RILL_ERR_IO · RILL_ERR_FORMAT (FILE: why) · RILL_ERR_MEMORY */
+rill_status rill_prefixes_open(rill_prefixes **out, rill_context *ctx, const char *directory,
+                               rill_moses_language language);
+
+/* Read prefixes from bytes in memory, otherwise as rill_prefixes_open(); `name` stands for the path in errors. */
+rill_status rill_prefixes_parse(rill_prefixes **out, rill_context *ctx, const char *name, const char *bytes,
+                                size_t length);
+
+void rill_prefixes_close(rill_prefixes *prefixes); /* NULL is allowed */
+
+/* The kind of prefix that a word is; the word is given without its final period. */
+rill_prefix_kind rill_prefixes_find(const rill_prefixes *prefixes, const char *word, size_t length);
+
+/* --- tokens: moses.c ---------------------------------------------------------------------------------------------- */
 
 /* A kind of quotation mark in the output of the detokenizer. */
 typedef struct rill_quote {
@@ -40,5 +148,29 @@ rill_status rill_moses_split(rill_moses *moses, const char *text, size_t length,
 /* Detokenize `tokens`, valid UTF-8 separated by white space, and append the text to `out`.
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_moses_join(rill_moses *moses, const char *tokens, size_t length, rill_text *out);
+
+/* --- subword tokens: moses.c -------------------------------------------------------------------------------------- */
+
+/* Source: transformers' tokenization_fsmt.py, except that names of special tokens such as "</s>" in a text are ordinary
+ * text. Any number of threads may share a tokenizer, each with its own context. */
+
+typedef struct rill_moses_bpe rill_moses_bpe;
+
+/* Read merges.txt, the languages (tokenizer_config.json, or else config.json) and nonbreaking prefixes of a directory.
+ *   out: on success the caller closes it; on failure NULL
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file, key or line) · RILL_ERR_MEMORY */
+rill_status rill_moses_bpe_open(rill_moses_bpe **out, rill_context *ctx, const char *directory);
+
+void rill_moses_bpe_close(rill_moses_bpe *self); /* NULL is allowed */
+
+/* Split valid UTF-8 into subword tokens by the rules of the source or target language, and call fn with each in order.
+ *   RILL_OK · RILL_ERR_MEMORY · the status that fn returned */
+typedef enum rill_side { RILL_SIDE_SOURCE, RILL_SIDE_TARGET } rill_side;
+rill_status rill_moses_bpe_split(const rill_moses_bpe *self, rill_context *ctx, rill_side side, const char *text,
+                                 size_t length, rill_word_fn fn, void *user);
+
+/* Detokenize n subword tokens, piece[i] of length[i] bytes, and append the text to `out`. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_moses_bpe_join(const rill_moses_bpe *self, size_t n, const char *const *piece, const size_t *length,
+                                rill_text *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Nonbreaking prefixes: words whose period does not end a sentence; see nonbreaking_prefixes.h.
+/* Nonbreaking prefixes: words whose period does not end a sentence; see moses.h.
  *
  * Invariant: entries are sorted by their bytes. If a word occurs twice, the NUMERIC_ONLY entry is first, and lookups find
  * it, as in sacremoses.
@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
-#include "nonbreaking_prefixes.h"
+#include "domain_base.h"
+#include "moses.h"
 #include "rill/file.h"
-#include "try.h"
 #include "utf8.h"
 
 typedef struct entry {

@@ -3,12 +3,69 @@
  *
  * Invariant: every non-space byte of the text is part of exactly one word, with three exceptions: quotes and apostrophes may
  * be respelled, the ellipsis character becomes "...", and a full stop that ends both an abbreviation and the text is written
- * twice. Divisions: slices of text · output of words · abbreviations · contractions · the core · leading punctuation ·
+ * twice. Divisions: sentences · slices of text · output of words · abbreviations · contractions · the core · leading punctuation ·
  * trailing punctuation · chunks. */
 #include <string.h>
 
+#include "domain_base.h"
 #include "penn_tokenizer.h"
-#include "try.h"
+
+/* --- sentences ---------------------------------------------------------------------------------------------------- */
+
+void rill_sentence_begin(rill_sentence *s)
+{
+    rill_text_reset(&s->bytes);
+    s->words = 0;
+}
+
+/* End the current word, which consists of the bytes after the last word. */
+static rill_status end_word(rill_sentence *s, int32_t tag)
+{
+    rill_context *ctx = s->bytes.ctx;
+    size_t words = (size_t)s->words + 1;
+    rill_status status = GROW(ctx, s->end, s->end_capacity, words, "the words of a sentence");
+    if (status == RILL_OK) status = GROW(ctx, s->tag, s->tag_capacity, words, "the tags of a sentence");
+    if (status != RILL_OK) return status;
+    s->end[s->words] = s->bytes.length;
+    s->tag[s->words++] = tag;
+    return RILL_OK;
+}
+
+/* Append `length` bytes to the current word, and end it. The word must not be empty.
+ *   RILL_OK · RILL_ERR_MEMORY */
+static rill_status add_word(rill_sentence *s, const char *word, size_t length, int32_t tag)
+{
+    TRY(rill_text_append(&s->bytes, word, length));
+    return end_word(s, tag);
+}
+
+rill_status rill_sentence_add_escaped(rill_sentence *s, const char *word, size_t length, int32_t tag)
+{
+    TRY(rill_tree_escape(&s->bytes, word, length));
+    return end_word(s, tag);
+}
+
+/* Append bytes, with brackets escaped, to the current word, which rill_sentence_add() or _add_escaped() ends.
+ *   RILL_OK · RILL_ERR_MEMORY */
+static rill_status append_escaped(rill_sentence *s, const char *bytes, size_t length)
+{
+    return rill_tree_escape(&s->bytes, bytes, length);
+}
+
+rill_slice rill_sentence_word(const rill_sentence *s, int32_t i)
+{
+    size_t from = i > 0 ? s->end[i - 1] : 0;
+    return (rill_slice){s->bytes.data + from, s->end[i] - from};
+}
+
+void rill_sentence_clear(rill_sentence *s)
+{
+    rill_context *ctx = s->bytes.ctx;
+    FREE_ARRAY(ctx, s->end, s->end_capacity);
+    FREE_ARRAY(ctx, s->tag, s->tag_capacity);
+    rill_text_clear(&s->bytes);
+    *s = (rill_sentence){.bytes = {.ctx = ctx}};
+}
 
 /* --- slices of text ----------------------------------------------------------------------------------------------- */
 
@@ -94,7 +151,7 @@ static size_t match_any(rill_slice s, const char *const *texts, size_t n, int (*
 
 static rill_status put_string(penn_tokenizer *t, const char *word)
 {
-    return rill_sentence_add(t->out, word, strlen(word), RILL_NO_TAG);
+    return add_word(t->out, word, strlen(word), RILL_NO_TAG);
 }
 
 /* Output a word of the text. Its apostrophes are written in ASCII, except in the style RILL_PENN_QUOTES. */
@@ -104,8 +161,8 @@ static rill_status put_word(penn_tokenizer *t, rill_slice word)
     if (word.length == 0) return RILL_OK;
     for (size_t i = 0; i < word.length && !(t->style & RILL_PENN_QUOTES); i++) {
         if (!starts_with(slice_tail(word, i), apostrophe)) continue;
-        TRY(rill_sentence_append_bytes(t->out, word.data, i));
-        TRY(rill_sentence_append_bytes(t->out, "'", 1));
+        TRY(append_escaped(t->out, word.data, i));
+        TRY(append_escaped(t->out, "'", 1));
         word = slice_tail(word, i + sizeof apostrophe - 1);
         i = (size_t)-1;
     }

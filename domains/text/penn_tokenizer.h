@@ -1,20 +1,47 @@
-/* penn_tokenizer.h: Penn Treebank tokenization.
+/* penn_tokenizer.h: the words of a sentence with their part-of-speech tags, and Penn Treebank tokenization.
  *
  * docs/parsing.md has the rules: quotes become `` and '', brackets become -LRB- etc., contractions and possessives are
  * split off, punctuation is separated, and an abbreviation keeps its period. Treebanks differ in two conventions: whether
  * hyphenated words are split, and whether quotes are kept as typed. The caller derives them from a model's vocabularies.
- * The text must be UTF-8. Stability: internal to rill. */
+ * Stability: internal to rill. */
 #ifndef RILL_TEXT_PENN_TOKENIZER_H
 #define RILL_TEXT_PENN_TOKENIZER_H
 
-#include "tagged_sentence.h"
+#include "tree.h"
+
+/* --- sentences ---------------------------------------------------------------------------------------------------- */
+
+/* Words are spelled as in a tree. Order of use: a zeroed rill_sentence with bytes.ctx set; rill_sentence_begin() and any number
+ * of words, for each sentence; rill_sentence_clear(). Buffers are reused from sentence to sentence. */
+
+enum { RILL_NO_TAG = -1 };
+
+typedef struct rill_sentence {
+    rill_text bytes; /* the words, concatenated */
+    size_t *end;     /* [words] offset in `bytes` of the end of each word */
+    int32_t *tag;    /* [words] id of each word's tag in tags.vocab; RILL_NO_TAG: to be predicted */
+    size_t end_capacity, tag_capacity;
+    int32_t words;
+} rill_sentence;
+
+void rill_sentence_begin(rill_sentence *s);
+
+/* Add a word and its tag as rill_sentence_add() does, with brackets escaped as in trees. */
+rill_status rill_sentence_add_escaped(rill_sentence *s, const char *word, size_t length, int32_t tag);
+
+/* Word i, borrowed until the next word is added. */
+rill_slice rill_sentence_word(const rill_sentence *s, int32_t i);
+
+void rill_sentence_clear(rill_sentence *s);
+
+/* --- the tokenizer ------------------------------------------------------------------------------------------------ */
 
 enum {
     RILL_PENN_HYPHENS = 1, /* "well-known" is three words */
     RILL_PENN_QUOTES = 2,  /* quotes and apostrophes stay as they are */
 };
 
-/* Append the words of the text to the sentence, without tags.
+/* Append the words of the text, which must be UTF-8, to the sentence, without tags.
  *   style  a sum of RILL_PENN_HYPHENS and RILL_PENN_QUOTES
  *   RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_penn_split(rill_sentence *out, const char *text, size_t length, int style);

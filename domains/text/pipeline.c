@@ -1,13 +1,315 @@
-/* Runs a tokenizer.json pipeline: text to subword tokens, and back; see pipeline.h and tokenizer_json.h.
+/* Runs a tokenizer.json pipeline: text to subword tokens, and back; see segmenters.h.
  *
- * Divisions: opening and closing · subword tokens of a word · words · texts. */
-#include "pipeline.h"
+ * Words of byte-level BPE are those of GPT-2 (Radford et al., Language models are unsupervised multitask learners, 2019). A word
+ * is what the regular expression of the published code matches: a contraction; letters, digits or other signs with an optional
+ * space before them; or white space, whose last character belongs to the next word.
+ *
+ * Divisions: normalizers (SentencePiece's character map · other kinds · all) · byte level (letters · words · repair) · opening
+ * and closing · subword tokens of a word · words · texts. */
+#include "segmenters.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <utf8proc.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "rill/file.h"
+#include "utf8.h"
+
+/* --- SentencePiece's character map -------------------------------------------------------------------------------- */
+
+static uint32_t read_le32(const char *bytes)
+{
+    const unsigned char *b = (const unsigned char *)bytes;
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+/* The character map consists of the size of the trie in bytes, the trie, and the replacement texts. */
+int rill_normalizer_read_charsmap(rill_normalizer *out, const char *bytes, size_t size)
+{
+    const size_t trie = size >= 4 ? read_le32(bytes) : 0;
+    if (trie < 4 || trie % 4 != 0 || trie > size - 4 || size - 4 - trie == 0) return 0;
+    uint32_t *unit =
+        (uint32_t *)(uintptr_t)bytes; /* overwrites the bytes in place: the blob has four more than the trie */
+    for (size_t i = 0; i < trie / 4; i++) {
+        const uint32_t value = read_le32(bytes + 4 + 4 * i);
+        memcpy(unit + i, &value, sizeof value);
+    }
+    *out = (rill_normalizer){.kind = RILL_NORMALIZER_CHARSMAP,
+                             .unit = unit,
+                             .units = trie / 4,
+                             .texts = bytes + 4 + trie,
+                             .text_bytes = size - 4 - trie};
+    return out->texts[out->text_bytes - 1] == '\0';
+}
+
+static size_t trie_offset(uint32_t unit)
+{
+    return (size_t)(unit >> 10) << ((unit & 0x200) >> 6);
+}
+
+/* The length in bytes of the longest match of the trie at the start of the text, or 0; *value = the offset of its
+ * replacement in t->texts. */
+static size_t longest_match(const rill_normalizer *t, const char *text, size_t length, uint32_t *value)
+{
+    size_t node = trie_offset(t->unit[0]), best = 0;
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char byte = (unsigned char)text[i];
+        node ^= byte;
+        if (node >= t->units || (t->unit[node] & 0x800000FF) != byte) break;
+        const uint32_t unit = t->unit[node];
+        node ^= trie_offset(unit);
+        if (node >= t->units) break;
+        if ((unit & 0x100) == 0) continue;
+        best = i + 1;
+        *value = t->unit[node] & 0x7FFFFFFF;
+    }
+    return best > 0 && *value < t->text_bytes ? best : 0;
+}
+
+static size_t character_length(const char *text, size_t length)
+{
+    size_t n = 1;
+    while (n < length && ((unsigned char)text[n] & 0xC0) == 0x80) n++;
+    return n;
+}
+
+static rill_status apply_table(const rill_normalizer *t, const char *text, size_t length, rill_text *out)
+{
+    uint32_t value = 0;
+    for (size_t pos = 0; pos < length;) {
+        size_t n = longest_match(t, text + pos, length - pos, &value);
+        if (n > 0) {
+            TRY(rill_text_append(out, t->texts + value, strlen(t->texts + value)));
+        } else {
+            n = character_length(text + pos, length - pos);
+            TRY(rill_text_append(out, text + pos, n));
+        }
+        pos += n;
+    }
+    return RILL_OK;
+}
+
+/* --- other kinds -------------------------------------------------------------------------------------------------- */
+
+/* The length in bytes of the white-space character at the end of the text, or 0 if the text ends with another character. No
+ * white-space character has more than 3 bytes. */
+static size_t space_before_length(const char *text, size_t length)
+{
+    for (size_t n = 1; n <= 3 && n <= length; n++)
+        if (((unsigned char)text[length - n] & 0xC0) != 0x80)
+            return rill_white_space_length(text + length - n, n) == n ? n : 0;
+    return 0;
+}
+
+static rill_status apply_strip(const rill_normalizer *t, const char *text, size_t length, rill_text *out)
+{
+    size_t from = 0, n;
+    while (t->strip_left && (n = rill_white_space_length(text + from, length - from)) > 0) from += n;
+    while (t->strip_right && length > from && (n = space_before_length(text + from, length - from)) > 0) length -= n;
+    return rill_text_append(out, text + from, length - from);
+}
+
+/* The number of bytes at the start of the text that this REPLACE normalizer replaces; 0: none. */
+static size_t match_replaced(const rill_normalizer *t, const char *text, size_t length)
+{
+    size_t n = 0;
+    if (!t->space_runs)
+        return t->from.length <= length && memcmp(text, t->from.data, t->from.length) == 0 ? t->from.length : 0;
+    while (n < length && text[n] == ' ') n++;
+    return n >= 2 ? n : 0;
+}
+
+static rill_status apply_replace(const rill_normalizer *t, const char *text, size_t length, rill_text *out)
+{
+    for (size_t pos = 0; pos < length;) {
+        const size_t n = match_replaced(t, text + pos, length - pos);
+        if (n > 0)
+            TRY(rill_text_append(out, t->to.data, t->to.length));
+        else
+            TRY(rill_text_append(out, text + pos, 1));
+        pos += n > 0 ? n : 1;
+    }
+    return RILL_OK;
+}
+
+/* --- all normalizers ---------------------------------------------------------------------------------------------- */
+
+static rill_status apply_normalizer(const rill_normalizer *t, const char *text, size_t length, rill_text *out)
+{
+    switch (t->kind) {
+    case RILL_NORMALIZER_CHARSMAP: return apply_table(t, text, length, out);
+    case RILL_NORMALIZER_STRIP: return apply_strip(t, text, length, out);
+    case RILL_NORMALIZER_REPLACE: return apply_replace(t, text, length, out);
+    default:
+        if (length > 0) TRY(rill_text_append(out, t->to.data, t->to.length));
+        return rill_text_append(out, text, length);
+    }
+}
+
+/* pipeline.c: set `out` to the text after all normalizers; `spare` is scratch memory. RILL_OK · RILL_ERR_MEMORY */
+static rill_status normalize(const rill_pipeline *p, const char *text, size_t length, rill_text *out, rill_text *spare)
+{
+    rill_text_reset(out);
+    TRY(rill_text_append(out, text, length));
+    for (size_t i = 0; i < p->n_normalizers; i++) {
+        const rill_text input = *out;
+        rill_text_reset(spare);
+        TRY(apply_normalizer(&p->normalizers[i], input.data, input.length, spare));
+        *out = *spare;
+        *spare = input;
+    }
+    return RILL_OK;
+}
+
+/* --- byte level: letters ------------------------------------------------------------------------------------------------------ */
+
+/* In the alphabet, printable bytes of Latin-1 are their own letters; the other bytes are U+0100, U+0101, ..., in order. */
+static int is_printable_byte(unsigned byte)
+{
+    return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
+
+static int32_t byte_to_letter(unsigned byte)
+{
+    if (is_printable_byte(byte)) return (int32_t)byte;
+    if (byte <= 0x20) return 0x100 + (int32_t)byte;
+    return byte == 0xAD ? 0x143 : 0x121 + (int32_t)byte - 0x7F;
+}
+
+static int letter_to_byte(int32_t letter)
+{
+    if (letter >= 0 && letter < 0x100) return is_printable_byte((unsigned)letter) ? (int)letter : -1;
+    if (letter >= 0x100 && letter <= 0x120) return (int)letter - 0x100;
+    if (letter >= 0x121 && letter <= 0x142) return (int)letter - 0x121 + 0x7F;
+    return letter == 0x143 ? 0xAD : -1;
+}
+
+static rill_status bytes_to_letters(const char *text, size_t length, rill_text *out)
+{
+    for (size_t i = 0; i < length; i++) {
+        utf8proc_uint8_t letter[4];
+        const utf8proc_ssize_t n = utf8proc_encode_char(byte_to_letter((unsigned char)text[i]), letter);
+        TRY(rill_text_append(out, (const char *)letter, (size_t)n));
+    }
+    return RILL_OK;
+}
+
+static rill_status letters_to_bytes(const char *piece, size_t length, rill_text *out)
+{
+    const size_t old_length = out->length;
+    for (size_t pos = 0; pos < length;) {
+        utf8proc_int32_t letter = -1;
+        const utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)piece + pos,
+                                                    (utf8proc_ssize_t)(length - pos), &letter);
+        const int byte = n > 0 ? letter_to_byte(letter) : -1;
+        if (byte < 0) {
+            out->length = old_length;
+            return rill_text_append(out, piece, length);
+        }
+        const char one = (char)byte;
+        TRY(rill_text_append(out, &one, 1));
+        pos += (size_t)n;
+    }
+    return RILL_OK;
+}
+
+/* --- byte level: words -------------------------------------------------------------------------------------------------------- */
+
+typedef enum char_class { CLASS_END, CLASS_SPACE, CLASS_LETTER, CLASS_DIGIT, CLASS_OTHER } char_class;
+
+/* The class of the character at `pos`; *next = the offset of the next character. */
+static char_class class_at(const char *text, size_t length, size_t pos, size_t *next)
+{
+    utf8proc_int32_t c = -1;
+    *next = pos;
+    if (pos >= length) return CLASS_END;
+    *next += (size_t)utf8proc_iterate((const utf8proc_uint8_t *)text + pos, (utf8proc_ssize_t)(length - pos), &c);
+    if (rill_is_white_space(c)) return CLASS_SPACE;
+    const utf8proc_category_t kind = utf8proc_category(c);
+    if (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO) return CLASS_LETTER;
+    return kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO ? CLASS_DIGIT : CLASS_OTHER;
+}
+
+static size_t contraction_length(const char *text, size_t length)
+{
+    static const char *const all[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const size_t n = strlen(all[i]);
+        if (length >= n && memcmp(text, all[i], n) == 0) return n;
+    }
+    return 0;
+}
+
+/* The end of the run of characters of class `kind` that starts at `pos`; *last = the offset of its last character. */
+static size_t class_run_end(const char *text, size_t length, size_t pos, char_class kind, size_t *last)
+{
+    size_t next;
+    while (class_at(text, length, pos, &next) == kind) {
+        *last = pos;
+        pos = next;
+    }
+    return pos;
+}
+
+size_t rill_byte_word(const char *text, size_t length)
+{
+    size_t next, last = 0;
+    const size_t short_form = contraction_length(text, length);
+    if (length == 0 || short_form > 0) return short_form;
+    size_t from = text[0] == ' ' ? 1 : 0;
+    char_class kind = class_at(text, length, from, &next);
+    if (kind == CLASS_END || kind == CLASS_SPACE) { /* a run of white space, not a space before a word */
+        const size_t end = class_run_end(text, length, 0, CLASS_SPACE, &last);
+        return end < length && last > 0 ? last : end;
+    }
+    return class_run_end(text, length, from, kind, &last);
+}
+
+/* --- byte level: repair ------------------------------------------------------------------------------------------------------- */
+
+/* The number of bytes, at least 1, of the malformed UTF-8 character at the start of `bytes`, which one U+FFFD replaces. */
+static size_t broken_length(const char *bytes, size_t length)
+{
+    const unsigned char *b = (const unsigned char *)bytes;
+    const size_t want = b[0] >= 0xC2 && b[0] <= 0xDF   ? 2
+                        : b[0] >= 0xE0 && b[0] <= 0xEF ? 3
+                        : b[0] >= 0xF0 && b[0] <= 0xF4 ? 4
+                                                       : 1;
+    size_t n = 1;
+    if (want > 1 && length > 1) {
+        const unsigned low = b[0] == 0xE0   ? 0xA0
+                             : b[0] == 0xF0 ? 0x90
+                                            : 0x80,
+                       high = b[0] == 0xED   ? 0x9F
+                              : b[0] == 0xF4 ? 0x8F
+                                             : 0xBF;
+        if (b[1] < low || b[1] > high) return 1;
+        for (n = 2; n < want && n < length && (b[n] & 0xC0) == 0x80;) n++;
+    }
+    return n;
+}
+
+/* pipeline.c: replace invalid UTF-8 by U+FFFD, from byte `from` of the text on. RILL_OK · RILL_ERR_MEMORY */
+static rill_status repair_utf8(rill_text *text, size_t from)
+{
+    static const char mark[] = "\xEF\xBF\xBD";
+    const size_t length = text->length - from;
+    if (rill_utf8_check(text->data + from, length) == length) return RILL_OK;
+    rill_text copy = {.ctx = text->ctx};
+    rill_status status = rill_text_append(&copy, text->data + from, length);
+    text->length = from;
+    for (size_t pos = 0; status == RILL_OK && pos < length;) {
+        const size_t good = rill_utf8_check(copy.data + pos, length - pos);
+        status = rill_text_append(text, copy.data + pos, good);
+        pos += good;
+        if (pos == length || status != RILL_OK) break;
+        status = rill_text_append(text, mark, sizeof mark - 1);
+        pos += broken_length(copy.data + pos, length - pos);
+    }
+    rill_text_clear(&copy);
+    return status;
+}
 
 /* --- opening and closing ------------------------------------------------------------------------------------------ */
 
@@ -60,11 +362,6 @@ rill_status rill_pipeline_set_vocabulary(rill_pipeline *p, const rill_vocabulary
 int rill_pipeline_is_bpe(const rill_pipeline *p)
 {
     return p->merges != NULL;
-}
-
-const char *rill_pipeline_unk(const rill_pipeline *p)
-{
-    return p->unk;
 }
 
 /* --- subword tokens of a word ------------------------------------------------------------------------------------- */
@@ -153,7 +450,7 @@ static rill_status split_byte_level(splitter *s)
     for (size_t n; length > 0; text += n, length -= n) {
         n = rill_byte_word(text, length);
         rill_text_reset(&s->word);
-        TRY(rill_byte_text_to_letters(text, n, &s->word));
+        TRY(bytes_to_letters(text, n, &s->word));
         TRY(split_word(s, s->word.data, s->word.length));
     }
     return RILL_OK;
@@ -214,7 +511,7 @@ static rill_status split_at_white_space(splitter *s)
 static rill_status split_normalized(splitter *s, const char *text, size_t length)
 {
     const rill_pipeline *p = s->p;
-    TRY(rill_normalize(p, text, length, &s->text, &s->spare));
+    TRY(normalize(p, text, length, &s->text, &s->spare));
     if (s->text.length == 0) return RILL_OK;
     if (p->byte_level) return split_byte_level(s);
     if (p->whitespace_split) return split_at_white_space(s);
@@ -272,9 +569,9 @@ rill_status rill_pipeline_join(const rill_pipeline *p, size_t n, const char *con
     const size_t from = out->length;
     for (size_t i = 0; i < n; i++) {
         if (p->byte_level)
-            TRY(rill_byte_letters_to_text(piece[i], length[i], out));
+            TRY(letters_to_bytes(piece[i], length[i], out));
         else
             TRY(join_marked(p, piece[i], length[i], out));
     }
-    return out->length > from ? rill_byte_repair(out, from) : RILL_OK;
+    return out->length > from ? repair_utf8(out, from) : RILL_OK;
 }

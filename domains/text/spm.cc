@@ -1,10 +1,11 @@
-// SentencePiece behind C. Invariant: no exception leaves a function of spm.h.
-#include "spm.h"
+// SentencePiece behind C. Invariant: no exception leaves a function of this file.
+#include "segmenters.h"
 
-#include <sentencepiece_processor.h>
+#include "rill/file.h"
 
 #include <exception>
 #include <memory>
+#include <sentencepiece_processor.h>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct failure {
     }
 };
 
-// Run work(), which returns what spm.h promises, and turn exceptions into failures.
+// Run work(), which returns what segmenters.h promises, and turn exceptions into failures.
 template <typename Work>
 static rill_status guarded(const failure &as, Work work)
 {
@@ -37,17 +38,23 @@ static rill_status guarded(const failure &as, Work work)
     }
 }
 
-rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path, const char *bytes, size_t size)
+rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path)
 {
     const failure as{ctx, RILL_ERR_FORMAT, path, ": not a SentencePiece model"};
+    rill_text bytes{};
+    bytes.ctx = ctx;
     *out = nullptr;
-    return guarded(as, [&] {
-        std::unique_ptr<rill_spm> spm(new rill_spm);
-        auto status = spm->processor.LoadFromSerializedProto({bytes, size});
-        if (!status.ok()) return as.tell(status.error_message());
-        *out = spm.release();
-        return RILL_OK;
-    });
+    rill_status result = rill_file_read(&bytes, path, RILL_FILE_TEXT_MAX);
+    if (result == RILL_OK)
+        result = guarded(as, [&] {
+            std::unique_ptr<rill_spm> spm(new rill_spm);
+            auto status = spm->processor.LoadFromSerializedProto({bytes.data, bytes.length});
+            if (!status.ok()) return as.tell(status.error_message());
+            *out = spm.release();
+            return RILL_OK;
+        });
+    rill_text_clear(&bytes);
+    return result;
 }
 
 void rill_spm_close(rill_spm *spm)
@@ -82,15 +89,14 @@ rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *
     });
 }
 
-rill_status rill_spm_decode(const rill_spm *spm, rill_context *ctx, size_t n, const char *const *piece,
-                          const size_t *length, rill_word_fn fn, void *user)
+rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *piece, const size_t *length, rill_text *out)
 {
-    const failure as{ctx, RILL_ERR_FORMAT, "", "SentencePiece"};
+    const failure as{out->ctx, RILL_ERR_FORMAT, "", "SentencePiece"};
     return guarded(as, [&] {
         std::vector<std::string> pieces;
         std::string text;
         for (size_t i = 0; i < n; i++) pieces.emplace_back(piece[i], length[i]);
         auto status = spm->processor.Decode(pieces, &text);
-        return status.ok() ? fn(user, text.data(), text.size()) : as.tell(status.error_message());
+        return status.ok() ? rill_text_append(out, text.data(), text.size()) : as.tell(status.error_message());
     });
 }

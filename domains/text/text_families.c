@@ -1,14 +1,15 @@
-/* The table of model families, and the choice of a row for a model directory; see text_families.h.
+/* The table of model families, and the choice of a row for a model directory; see tokenizer.h.
  *
  * Divisions: languages · the table · choosing a row. */
+#include "family.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "config_json.h"
-#include "family.h"
+#include "domain_base.h"
 #include "rill/file.h"
-#include "text_families.h"
-#include "try.h"
+#include "tokenizer.h"
 
 /* --- languages ---------------------------------------------------------------------------------------------------- */
 

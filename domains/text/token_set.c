@@ -1,14 +1,14 @@
-/* Builds a vocabulary, and splits texts at added tokens; see token_set.h.
+/* Builds a vocabulary, and splits texts at added tokens; see segmenters.h.
  *
  * Invariant: added tokens are in order of insertion before rill_token_set_finish(), and sorted by first byte and decreasing
  * length after it. Divisions: numbering · added tokens · splitting texts. */
-#include "token_set.h"
+#include "segmenters.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
-#include "grow.h"
+#include "domain_base.h"
 
 /* --- numbering ---------------------------------------------------------------------------------------------------- */
 

@@ -5,58 +5,37 @@
  * Deviations: a language tag that is not in the vocabulary is an error if the vocabulary has other tags, and plain text if
  * it has none; transformers makes it <unk>. A tag ends at its first "<<"; in transformers at the last.
  *
- * Divisions: opening · encoding · decoding · splitting without ids · sentences · special tokens. */
+ * An input of a family is split at its added tokens. SentencePiece or the pipeline splits the text between them into subword
+ * tokens.
+ *
+ * Divisions: opening · subword tokens · encoding · decoding · sentences. */
+#include "family.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "arena.h"
-#include "family.h"
-#include "grow.h"
-#include "moses_bpe.h"
+#include "domain_base.h"
+#include "moses.h"
 #include "rill/file.h"
-#include "spm.h"
-#include "text_words.h"
+#include "segmenters.h"
 #include "tokenizer.h"
-#include "try.h"
 #include "utf8.h"
 #include "vocabulary.h"
-
-struct rill_tokenizer {
-    rill_context *ctx;
-    rill_tokenizer_kind kind;
-    rill_vocabulary *source, *target;  /* may be the same object */
-    rill_spm *source_spm, *target_spm; /* for kind SENTENCEPIECE: segmenters of source and target texts, else NULL */
-    rill_moses_bpe *bpe;               /* for kind MOSES_BPE, else NULL */
-    rill_family_tokenizer *family;     /* for kind FAMILY, else NULL */
-    int32_t source_bos, source_eos;    /* ids of the tokens before and after an input; -1: none */
-    int32_t unk;                       /* source id of unknown tokens */
-    int has_language_tags;             /* the source vocabulary has tokens like >>de<< */
-};
 
 static const char UNKNOWN[] = "<unk>";
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* Read a vocabulary: one token per line if the file's name ends in .txt, else JSON. */
-static rill_status open_vocabulary(rill_vocabulary **out, rill_context *ctx, const rill_text *path, int32_t limit)
-{
-    static const char lines[] = ".txt";
-    const size_t ending = sizeof lines - 1;
-    if (path->length > ending && strcmp(path->data + path->length - ending, lines) == 0)
-        return rill_vocabulary_open(out, ctx, path->data, limit);
-    return rill_vocabulary_open_json(out, ctx, path->data, limit);
-}
-
 static rill_status open_vocabularies(rill_tokenizer *t, rill_text *path, const rill_tokenizer_files *files)
 {
     TRY(rill_path_join(path, files->directory, files->source));
-    TRY(open_vocabulary(&t->source, t->ctx, path, files->source_vocab_size));
+    TRY(rill_vocabulary_open(&t->source, t->ctx, path->data, files->source_vocab_size));
     t->unk = rill_vocabulary_id(t->source, UNKNOWN, sizeof UNKNOWN - 1);
     if (t->unk < 0) return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a token %s", path->data, UNKNOWN);
     rill_status status = RILL_ERR_NOT_FOUND;
     if (files->target != NULL) {
         TRY(rill_path_join(path, files->directory, files->target));
-        status = open_vocabulary(&t->target, t->ctx, path, files->target_vocab_size);
+        status = rill_vocabulary_open(&t->target, t->ctx, path->data, files->target_vocab_size);
     }
     if (status != RILL_ERR_NOT_FOUND || !files->target_optional) return status;
     rill_error_clear(t->ctx);
@@ -64,16 +43,6 @@ static rill_status open_vocabularies(rill_tokenizer *t, rill_text *path, const r
     if (rill_vocabulary_count(t->target) <= files->target_vocab_size) return RILL_OK;
     return rill_fail(t->ctx, RILL_ERR_FORMAT, "%s: expected a separate target vocabulary, since %s is %d", path->data,
                      files->target_vocab_key, files->target_vocab_size);
-}
-
-static rill_status open_spm(rill_tokenizer *t, rill_text *path, const char *directory, const char *name, rill_spm **out)
-{
-    rill_text bytes = {.ctx = t->ctx};
-    TRY(rill_path_join(path, directory, name));
-    rill_status status = rill_file_read(&bytes, path->data, RILL_FILE_TEXT_MAX);
-    if (status == RILL_OK) status = rill_spm_open(out, t->ctx, path->data, bytes.data, bytes.length);
-    rill_text_clear(&bytes);
-    return status;
 }
 
 /* Length in bytes of the language tag, e.g. >>de<<, at the start of the text; 0 if there is none. */
@@ -121,8 +90,10 @@ static rill_status open_segmenter(rill_tokenizer *t, rill_text *path, const rill
 {
     if (t->kind == RILL_TOKENIZER_WHITESPACE) return RILL_OK;
     if (t->kind == RILL_TOKENIZER_MOSES_BPE) return rill_moses_bpe_open(&t->bpe, t->ctx, files->directory);
-    TRY(open_spm(t, path, files->directory, files->spm != NULL ? files->spm : "source.spm", &t->source_spm));
-    TRY(open_spm(t, path, files->directory, files->spm != NULL ? files->spm : "target.spm", &t->target_spm));
+    TRY(rill_path_join(path, files->directory, files->spm != NULL ? files->spm : "source.spm"));
+    TRY(rill_spm_open(&t->source_spm, t->ctx, path->data));
+    TRY(rill_path_join(path, files->directory, files->spm != NULL ? files->spm : "target.spm"));
+    TRY(rill_spm_open(&t->target_spm, t->ctx, path->data));
     find_language_tags(t);
     return RILL_OK;
 }
@@ -132,8 +103,9 @@ static rill_status open_family(rill_tokenizer *t, const rill_tokenizer_files *fi
 {
     TRY(rill_family_open(&t->family, t->ctx, files));
     t->source = t->target = t->family->vocabulary;
-    t->unk = t->family->unk;
+    t->unk = t->unk_action = t->family->unk;
     t->source_eos = t->family->eos;
+    t->languages = t->family->language_names;
     return RILL_OK;
 }
 
@@ -144,6 +116,7 @@ static rill_status open_files(rill_tokenizer *t, const rill_tokenizer_files *fil
     rill_status status = open_vocabularies(t, &path, files);
     if (status == RILL_OK) status = open_segmenter(t, &path, files);
     if (status == RILL_OK) status = find_specials(t, files);
+    if (status == RILL_OK) t->unk_action = rill_vocabulary_id(t->target, UNKNOWN, sizeof UNKNOWN - 1);
     rill_text_clear(&path);
     return status;
 }
@@ -176,6 +149,58 @@ void rill_tokenizer_close(rill_tokenizer *t)
     rill_free(t->ctx, t, sizeof *t);
 }
 
+/* --- subword tokens ----------------------------------------------------------------------------------------------- */
+
+/* Whether inputs and outputs are tokens separated by spaces. */
+static int is_tokenized(const rill_tokenizer *t)
+{
+    return t->kind == RILL_TOKENIZER_WHITESPACE || (t->family != NULL && t->family->tokenized);
+}
+
+/* Arguments of functions that receive the parts of a family's text. */
+typedef struct family_splitter {
+    const rill_family_tokenizer *text;
+    rill_context *ctx;
+    const char *begin; /* start of the whole text */
+    rill_word_fn fn;   /* called with each subword token */
+    void *user;
+} family_splitter;
+
+static rill_status split_part(void *user, const char *text, size_t length)
+{
+    const family_splitter *s = user;
+    if (s->text->spm != NULL) return rill_spm_encode(s->text->spm, s->ctx, text, length, s->fn, s->user);
+    return rill_pipeline_split(s->text->pipeline, s->ctx, text == s->begin, text, length, s->fn, s->user);
+}
+
+static rill_status forward_token(void *user, const rill_added_token *token)
+{
+    const family_splitter *s = user;
+    return s->fn(s->user, token->text.data, token->text.length);
+}
+
+/* Split a text of the source or target language into subword tokens. Special tokens of a family are not recognised in a target
+ * text: names such as "</s>" in it are ordinary text, because decoding would omit special tokens. */
+static rill_status split_text(const rill_tokenizer *t, rill_context *ctx, rill_side side, const char *bytes,
+                              size_t length, rill_word_fn fn, void *user)
+{
+    family_splitter s = {.text = t->family, .ctx = ctx, .begin = bytes, .fn = fn, .user = user};
+    if (is_tokenized(t)) return rill_for_each_word(bytes, length, fn, user);
+    if (t->family != NULL)
+        return rill_token_set_split(&t->family->tokens, side == RILL_SIDE_TARGET ? RILL_TOKEN_SPECIAL : 0, bytes,
+                                    length, split_part, forward_token, &s);
+    if (t->bpe != NULL) return rill_moses_bpe_split(t->bpe, ctx, side, bytes, length, fn, user);
+    return rill_spm_encode(side == RILL_SIDE_TARGET ? t->target_spm : t->source_spm, ctx, bytes, length, fn, user);
+}
+
+rill_status rill_tokenizer_split(const rill_tokenizer *t, rill_context *ctx, const char *bytes, size_t length,
+                                 rill_word_fn fn, void *user)
+{
+    size_t good = rill_utf8_check(bytes, length);
+    if (good < length) return rill_fail(ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
+    return split_text(t, ctx, RILL_SIDE_TARGET, bytes, length, fn, user);
+}
+
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 
 typedef struct id_appender {
@@ -183,14 +208,20 @@ typedef struct id_appender {
     rill_ids *out;
 } id_appender;
 
+/* Append an id; -1: none. */
+static rill_status append_special(int32_t id, rill_ids *out)
+{
+    if (id < 0) return RILL_OK;
+    TRY(rill_grow(out->ctx, (void **)out->ids, out->capacity, out->n_ids + 1, sizeof **out->ids, "an input's pieces"));
+    (*out->ids)[out->n_ids++] = id;
+    return RILL_OK;
+}
+
 static rill_status append_id(void *user, const char *piece, size_t length)
 {
     const id_appender *a = user;
-    rill_ids *out = a->out;
-    int32_t id = rill_vocabulary_id(a->tokenizer->source, piece, length);
-    TRY(rill_grow(out->ctx, (void **)out->ids, out->capacity, out->n_ids + 1, sizeof **out->ids, "an input's pieces"));
-    (*out->ids)[out->n_ids++] = id >= 0 ? id : a->tokenizer->unk;
-    return RILL_OK;
+    const int32_t id = rill_vocabulary_id(a->tokenizer->source, piece, length);
+    return append_special(id >= 0 ? id : a->tokenizer->unk, a->out);
 }
 
 /* Append the id of the language tag text[0 .. *length). If the model has no language tags, set *length to 0: the tag is
@@ -206,52 +237,64 @@ static rill_status append_language_tag(id_appender *a, const char *text, size_t 
     return RILL_OK;
 }
 
-static rill_status append_text_ids(const rill_tokenizer *t, const char *bytes, size_t length, rill_ids *out)
+/* The id of a special token before or after a family's input; -1: none. */
+static int32_t special_token_id(const rill_family_tokenizer *t, rill_extra_token what, const rill_language_pair *turn)
 {
-    id_appender a = {.tokenizer = t, .out = out};
-    size_t tag;
-    if (t->kind == RILL_TOKENIZER_WHITESPACE) return rill_for_each_word(bytes, length, append_id, &a);
-    if (t->kind == RILL_TOKENIZER_MOSES_BPE)
-        return rill_moses_bpe_split(t->bpe, out->ctx, RILL_SIDE_SOURCE, bytes, length, append_id, &a);
-    tag = language_tag_length(bytes, length);
-    TRY(append_language_tag(&a, bytes, &tag));
-    return rill_spm_encode(t->source_spm, out->ctx, bytes + tag, length - tag, append_id, &a);
+    switch (what) {
+    case RILL_EXTRA_SOURCE_LANGUAGE: return turn->source;
+    case RILL_EXTRA_TARGET_LANGUAGE: return turn->target;
+    case RILL_EXTRA_BOS: return t->bos;
+    default: return -1;
+    }
 }
 
-static rill_status append_special(int32_t symbol, rill_ids *out)
+/* Move past the input's language columns. *turn = the input's languages. */
+static rill_status read_languages(const rill_tokenizer *t, rill_context *ctx, const char **bytes, size_t *length,
+                                  rill_language_pair *turn, rill_output_prefix *opening)
 {
-    if (symbol < 0) return RILL_OK;
-    TRY(rill_grow(out->ctx, (void **)out->ids, out->capacity, out->n_ids + 1, sizeof **out->ids, "an input's pieces"));
-    (*out->ids)[out->n_ids++] = symbol;
-    return RILL_OK;
-}
-
-rill_status rill_tokenizer_encode(const rill_tokenizer *t, const char *bytes, size_t length, rill_ids *out,
-                                  rill_output_prefix *opening)
-{
-    const size_t good = rill_utf8_check(bytes, length), from = out->n_ids;
+    *turn = (rill_language_pair){-1, -1};
     *opening = (rill_output_prefix){-1, -1};
-    if (good < length) return rill_fail(out->ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
-    if (t->family != NULL) return rill_family_encode(t->family, bytes, length, out, opening);
-    TRY(append_special(t->source_bos, out));
-    const size_t begin = out->n_ids;
-    TRY(append_text_ids(t, bytes, length, out));
-    if (out->n_ids > begin) return append_special(t->source_eos, out);
-    out->n_ids = from;
+    if (t->family == NULL) return RILL_OK;
+    TRY(rill_languages_for_input(t->family, ctx, bytes, length, turn));
+    if (t->family->family.target == RILL_TARGET_DECODER_START) opening->decoder_start = turn->target;
+    if (t->family->family.target == RILL_TARGET_FORCED_BOS) opening->forced_bos = turn->target;
     return RILL_OK;
 }
 
 rill_status rill_tokenizer_output_prefix(const rill_tokenizer *t, rill_context *ctx, const char *bytes, size_t length,
                                          rill_output_prefix *opening)
 {
+    rill_language_pair turn;
+    return read_languages(t, ctx, &bytes, &length, &turn, opening);
+}
+
+rill_status rill_tokenizer_encode(const rill_tokenizer *t, const char *bytes, size_t length, rill_ids *out,
+                                  rill_output_prefix *opening)
+{
+    const rill_family_tokenizer *f = t->family;
+    const size_t good = rill_utf8_check(bytes, length), from = out->n_ids;
+    id_appender a = {.tokenizer = t, .out = out};
+    rill_language_pair turn;
     *opening = (rill_output_prefix){-1, -1};
-    return t->family != NULL ? rill_family_output_prefix(t->family, ctx, bytes, length, opening) : RILL_OK;
+    if (good < length) return rill_fail(out->ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
+    TRY(read_languages(t, out->ctx, &bytes, &length, &turn, opening));
+    TRY(append_special(f != NULL ? special_token_id(f, f->family.prefix, &turn) : t->source_bos, out));
+    const size_t begin = out->n_ids;
+    size_t tag = t->kind == RILL_TOKENIZER_SENTENCEPIECE ? language_tag_length(bytes, length) : 0;
+    TRY(append_language_tag(&a, bytes, &tag));
+    TRY(split_text(t, out->ctx, RILL_SIDE_SOURCE, bytes + tag, length - tag, append_id, &a));
+    if (out->n_ids == begin) {
+        out->n_ids = from;
+        return RILL_OK;
+    }
+    TRY(append_special(t->source_eos, out));
+    return f != NULL ? append_special(special_token_id(f, f->family.suffix, &turn), out) : RILL_OK;
 }
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
 /* Line feeds in tokens of a JSON vocabulary become spaces, because an output is one line. */
-rill_status rill_tokenizer_join_tokens(size_t n, const char *const *piece, const size_t *length, rill_text *out)
+static rill_status join_with_spaces(size_t n, const char *const *piece, const size_t *length, rill_text *out)
 {
     size_t from = out->length;
     for (size_t i = 0; i < n; i++) {
@@ -265,7 +308,7 @@ rill_status rill_tokenizer_join_tokens(size_t n, const char *const *piece, const
 
 /* Replace word-boundary marks and line breaks by spaces, and trim. Word-boundary marks remain in tokens that are not in the
  * SentencePiece model. Line breaks come from byte tokens, and an output is one line. */
-void rill_tokenizer_tidy_spaces(rill_text *out, size_t from)
+static void tidy_spaces(rill_text *out, size_t from)
 {
     static const char boundary[] = "\xE2\x96\x81";
     size_t to = from, pending = 0;
@@ -286,63 +329,72 @@ void rill_tokenizer_tidy_spaces(rill_text *out, size_t from)
     out->data[to] = '\0';
 }
 
-static rill_status append_text(void *user, const char *bytes, size_t length)
+/* Remove spaces before punctuation and contractions, as transformers does for clean_up_tokenization_spaces. Rules are
+ * applied in order, each to the result of the previous one. */
+static void clean_up_spaces(rill_text *out, size_t from)
 {
-    rill_text *out = user;
-    const size_t from = out->length;
-    TRY(rill_text_append(out, bytes, length));
-    rill_tokenizer_tidy_spaces(out, from);
-    return RILL_OK;
+    static const char *const marks[] = {" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're"};
+    for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
+        const size_t n = strlen(marks[m]), kept = m == 4 ? 1 : n - 1; /* " ' " loses both spaces */
+        size_t to = from;
+        for (size_t pos = from; pos < out->length;) {
+            if (out->length - pos >= n && memcmp(out->data + pos, marks[m], n) == 0) {
+                memmove(out->data + to, out->data + pos + 1, kept);
+                to += kept;
+                pos += n;
+            } else {
+                out->data[to++] = out->data[pos++];
+            }
+        }
+        out->length = to;
+        if (out->data != NULL) out->data[to] = '\0';
+    }
 }
 
 /* Return 1 for special tokens, which decoding omits. SentencePiece itself omits the special tokens of its model. */
-static int is_special(const rill_tokenizer *t, const char *piece)
+static int is_special(const rill_tokenizer *t, int32_t action, const char *piece)
 {
     static const char *const others[] = {"<s>", "<pad>", "</s>"};
-    for (size_t i = 0; t->kind == RILL_TOKENIZER_MOSES_BPE && i < sizeof others / sizeof *others; i++)
+    if (is_tokenized(t)) return 0;
+    if (t->family != NULL) {
+        const int flags = rill_token_set_flags(&t->family->tokens, action);
+        return flags >= 0 && (flags & RILL_TOKEN_SPECIAL) != 0;
+    }
+    for (size_t i = 0; t->bpe != NULL && i < sizeof others / sizeof *others; i++)
         if (strcmp(piece, others[i]) == 0) return 1;
     return strcmp(piece, UNKNOWN) == 0;
 }
 
-/* Append the text of n actions to `out`; `piece` and `length` are scratch arrays of n elements. */
-static rill_status write_actions(const rill_tokenizer *t, size_t n, const int32_t *action, const char **piece,
-                                 size_t *length, rill_text *out)
+static rill_status join_tokens(const rill_tokenizer *t, size_t n, const char *const *piece, const size_t *length,
+                               rill_text *out)
 {
-    size_t used = 0;
-    for (size_t i = 0; i < n; i++) {
-        piece[used] = rill_vocabulary_token(t->target, action[i], &length[used]);
-        used += t->kind == RILL_TOKENIZER_WHITESPACE || !is_special(t, piece[used]);
-    }
-    if (t->kind == RILL_TOKENIZER_WHITESPACE || used == 0) return rill_tokenizer_join_tokens(used, piece, length, out);
-    if (t->kind == RILL_TOKENIZER_MOSES_BPE) return rill_moses_bpe_join(t->bpe, used, piece, length, out);
-    return rill_spm_decode(t->target_spm, out->ctx, used, piece, length, append_text, out);
+    const rill_spm *spm = t->family != NULL ? t->family->spm : t->target_spm;
+    const size_t from = out->length;
+    if (is_tokenized(t) || n == 0) return join_with_spaces(n, piece, length, out);
+    if (t->bpe != NULL) return rill_moses_bpe_join(t->bpe, n, piece, length, out);
+    if (spm != NULL)
+        TRY(rill_spm_decode(spm, n, piece, length, out));
+    else
+        TRY(rill_pipeline_join(t->family->pipeline, n, piece, length, out));
+    if (t->family != NULL && t->family->clean_up_spaces) clean_up_spaces(out, from);
+    tidy_spaces(out, from);
+    return RILL_OK;
 }
 
 rill_status rill_tokenizer_decode(const rill_tokenizer *t, size_t n, const int32_t *action, rill_text *out)
 {
-    if (t->family != NULL) return rill_family_decode(t->family, n, action, out);
     const char **piece = NULL;
-    size_t *length = NULL, pieces_capacity = 0, lengths_capacity = 0;
+    size_t *length = NULL, pieces_capacity = 0, lengths_capacity = 0, used = 0;
     rill_status status = GROW(out->ctx, piece, pieces_capacity, n, "an output's pieces");
     if (status == RILL_OK) status = GROW(out->ctx, length, lengths_capacity, n, "an output's pieces");
-    if (status == RILL_OK) status = write_actions(t, n, action, piece, length, out);
+    for (size_t i = 0; status == RILL_OK && i < n; i++) {
+        piece[used] = rill_vocabulary_token(t->target, action[i], &length[used]);
+        used += !is_special(t, action[i], piece[used]);
+    }
+    if (status == RILL_OK) status = join_tokens(t, used, piece, length, out);
     FREE_ARRAY(out->ctx, piece, pieces_capacity);
     FREE_ARRAY(out->ctx, length, lengths_capacity);
     return status;
-}
-
-/* --- splitting without ids ---------------------------------------------------------------------------------------- */
-
-rill_status rill_tokenizer_split(const rill_tokenizer *t, rill_context *ctx, const char *bytes, size_t length,
-                                 rill_word_fn fn, void *user)
-{
-    size_t good = rill_utf8_check(bytes, length);
-    if (good < length) return rill_fail(ctx, RILL_ERR_INPUT, "byte %zu is not UTF-8", good + 1);
-    if (t->family != NULL) return rill_family_split(t->family, ctx, bytes, length, fn, user);
-    if (t->kind == RILL_TOKENIZER_WHITESPACE) return rill_for_each_word(bytes, length, fn, user);
-    if (t->kind == RILL_TOKENIZER_MOSES_BPE)
-        return rill_moses_bpe_split(t->bpe, ctx, RILL_SIDE_TARGET, bytes, length, fn, user);
-    return rill_spm_encode(t->target_spm, ctx, bytes, length, fn, user);
 }
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */
@@ -357,44 +409,7 @@ int rill_tokenizer_is_translation(const rill_tokenizer *t, const char *bytes, si
     return 1;
 }
 
-/* --- special tokens ----------------------------------------------------------------------------------------------- */
-
-const rill_vocabulary *rill_tokenizer_source_vocab(const rill_tokenizer *t)
-{
-    return t->source;
-}
-
-const rill_vocabulary *rill_tokenizer_target_vocab(const rill_tokenizer *t)
-{
-    return t->target;
-}
-
-int32_t rill_tokenizer_source_bos(const rill_tokenizer *t)
-{
-    return t->source_bos;
-}
-
-int32_t rill_tokenizer_source_eos(const rill_tokenizer *t)
-{
-    return t->source_eos;
-}
-
-int rill_tokenizer_is_family(const rill_tokenizer *t)
-{
-    return t->family != NULL;
-}
-
-int32_t rill_tokenizer_unk(const rill_tokenizer *t)
-{
-    return t->family != NULL ? t->unk : rill_vocabulary_id(t->target, UNKNOWN, sizeof UNKNOWN - 1);
-}
-
 rill_status rill_tokenizer_check_languages(const rill_tokenizer *t, rill_context *ctx)
 {
     return t->family != NULL ? rill_languages_check(t->family, ctx) : RILL_OK;
-}
-
-const char *const *rill_tokenizer_languages(const rill_tokenizer *t)
-{
-    return t->family != NULL ? t->family->language_names : NULL;
 }

@@ -1,24 +1,22 @@
 /* tokenizer.h: a model's tokenizer: encodes text to token ids and decodes ids to text.
  *
  * A model's architecture names the vocabulary files of the directory and the segmenter: SentencePiece, or Moses
- * tokenization with byte pair encoding (moses_bpe.h). Segmenters only split text. The vocabulary has the ids, and that of
+ * tokenization with byte pair encoding (moses.h). Segmenters only split text. The vocabulary has the ids, and that of
  * <unk> is used for tokens that it does not have (as in transformers' translation models). With SentencePiece, a first word
  * of the form >>xx<< is one token that names the target language of a multilingual model.
- * A family (text_families.h) has other rules for ids and languages.
+ * A family (text_families.c) has other rules for ids and languages.
  * Any number of threads may share a tokenizer, each with its own context. Stability: internal to rill. */
 #ifndef RILL_TEXT_TOKENIZER_H
 #define RILL_TEXT_TOKENIZER_H
 
-#include "text_words.h"
+#include "utf8.h"
 #include "vocabulary.h"
-
-typedef struct rill_tokenizer rill_tokenizer;
 
 typedef enum rill_tokenizer_kind {
     RILL_TOKENIZER_WHITESPACE,    /* texts are tokens separated by spaces; reads vocabularies only */
     RILL_TOKENIZER_SENTENCEPIECE, /* reads vocabularies, source.spm and target.spm */
-    RILL_TOKENIZER_MOSES_BPE,     /* reads vocabularies and the files of moses_bpe.h */
-    RILL_TOKENIZER_FAMILY,        /* reads the files of a family (text_families.h) */
+    RILL_TOKENIZER_MOSES_BPE,     /* reads vocabularies and the files of moses.h */
+    RILL_TOKENIZER_FAMILY,        /* reads the files of a family (text_families.c) */
 } rill_tokenizer_kind;
 
 typedef struct rill_family rill_family;
@@ -46,6 +44,24 @@ typedef struct rill_tokenizer_files {
     const char *source_language, *target_language;
     int language_columns;
 } rill_tokenizer_files;
+
+/* An open tokenizer, read-only. */
+typedef struct rill_tokenizer {
+    rill_context *ctx;
+    rill_tokenizer_kind kind;
+    /* Owned; the same object if source and target share it. Actions at or above the target vocabulary's count have no token. */
+    rill_vocabulary *source, *target;
+    int32_t source_bos, source_eos; /* ids of the source tokens before and after an input; -1: none */
+    int32_t unk;                    /* source id of unknown tokens */
+    int32_t unk_action;             /* the action of <unk>; -1: none */
+    const char *const
+        *languages;        /* names of a multilingual model's languages, NULL-terminated; NULL for other models */
+    int has_language_tags; /* the source vocabulary has tokens like >>de<< */
+    struct rill_spm *source_spm,
+        *target_spm;                      /* for kind SENTENCEPIECE: segmenters of source and target texts, else NULL */
+    struct rill_moses_bpe *bpe;           /* for kind MOSES_BPE, else NULL */
+    struct rill_family_tokenizer *family; /* for kind FAMILY, else NULL */
+} rill_tokenizer;
 
 /* How the output of an input starts. */
 typedef struct rill_output_prefix {
@@ -83,9 +99,6 @@ rill_status rill_tokenizer_output_prefix(const rill_tokenizer *text, rill_contex
  *   RILL_OK · RILL_ERR_OPTION (recorded in ctx; the message names the missing option) */
 rill_status rill_tokenizer_check_languages(const rill_tokenizer *text, rill_context *ctx);
 
-/* The names of a multilingual model's languages, NULL-terminated and borrowed; NULL for other models. */
-const char *const *rill_tokenizer_languages(const rill_tokenizer *text);
-
 /* Append the text of n actions. Text omits special tokens, among them <unk> and languages; tokenized output contains them.
  * Allocates from out->ctx, which also records errors.
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (SentencePiece failed) */
@@ -102,19 +115,25 @@ rill_status rill_tokenizer_split(const rill_tokenizer *text, rill_context *ctx, 
  * task prefix, which the caller repeats before each sentence. */
 int rill_tokenizer_is_translation(const rill_tokenizer *text, const char *bytes, size_t length, size_t *head);
 
-/* Ids of the source tokens before and after an input; -1: none. */
-int32_t rill_tokenizer_source_bos(const rill_tokenizer *text);
-int32_t rill_tokenizer_source_eos(const rill_tokenizer *text);
+/* --- families: text_families.c ------------------------------------------------------------------------------------ */
 
-/* Return 1 if the tokenizer is that of a family (RILL_TOKENIZER_FAMILY), which builds its own vocabulary. */
-int rill_tokenizer_is_family(const rill_tokenizer *text);
+/* The families are transformers' sequence-to-sequence models: m2m_100 (M2M100, NLLB, SMaLL-100), mbart (mBART-25, mBART-50),
+ * bart, pegasus, t5, mt5 and umt5 (and t5 models with another vocabulary, such as MADLAD-400). config.json's model_type names
+ * the family. The files of a directory decide which variant of a family it has, and the ids of its tokens. */
 
-/* The action of <unk>; -1: none. */
-int32_t rill_tokenizer_unk(const rill_tokenizer *text);
+/* Return 1 if a family has this model_type. */
+int rill_family_exists(const char *model_type);
 
-/* The vocabularies, borrowed; the same object if source and target share it. Actions at or above the target vocabulary's
- * count have no token. */
-const rill_vocabulary *rill_tokenizer_source_vocab(const rill_tokenizer *text);
-const rill_vocabulary *rill_tokenizer_target_vocab(const rill_tokenizer *text);
+/* *out = the model_type whose tokenizer the directory's tokenizer_config.json names; NULL if it names none, or one that no
+ * family has.
+ *   RILL_OK · as rill_family_files() */
+rill_status rill_family_from_tokenizer_config(rill_context *ctx, const char *directory, const char **out);
+
+/* Fill *out with the family and its tokenizer files in the directory, except for vocabulary sizes and the model's special
+ * tokens. Pointers in *out refer to static memory and to `directory`.
+ *   RILL_OK · RILL_ERR_FORMAT (tokenizer_config.json is wrong, or names an unsupported tokenizer) · RILL_ERR_IO ·
+ *   RILL_ERR_MEMORY */
+rill_status rill_family_files(rill_context *ctx, const char *model_type, const char *directory,
+                              rill_tokenizer_files *out);
 
 #endif

@@ -2,13 +2,13 @@
  *
  * If several of these files have a key, the first in this order counts. jansson has checked that strings are UTF-8 without
  * NULs. Divisions: files · values · added tokens. */
+#include "family.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "family.h"
 #include "rill/file.h"
-#include "try.h"
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -130,7 +130,7 @@ typedef struct numbered_token {
     int flags;
 } numbered_token;
 
-static int compare(const void *a, const void *b)
+static int by_id(const void *a, const void *b)
 {
     const numbered_token *x = a, *y = b;
     return (x->id > y->id) - (x->id < y->id);
@@ -176,9 +176,9 @@ static rill_status read_id_by_token(const rill_tokenizer_config *config, const c
 }
 
 /* Add all tokens of a JSON object, in order of their ids; `read` reads a member. */
-static rill_status add_all(const rill_tokenizer_config *config, json_t *object, rill_token_set *tokens,
-                           rill_status (*read)(const rill_tokenizer_config *, const char *, const json_t *,
-                                               numbered_token *))
+static rill_status add_numbered(const rill_tokenizer_config *config, json_t *object, rill_token_set *tokens,
+                                rill_status (*read)(const rill_tokenizer_config *, const char *, const json_t *,
+                                                    numbered_token *))
 {
     rill_arena arena = {.ctx = config->ctx};
     numbered_token *list;
@@ -191,7 +191,7 @@ static rill_status add_all(const rill_tokenizer_config *config, json_t *object, 
     {
         if (status == RILL_OK) status = read(config, key, value, &list[n++]);
     }
-    if (status == RILL_OK) qsort(list, n, sizeof *list, compare);
+    if (status == RILL_OK) qsort(list, n, sizeof *list, by_id);
     for (size_t i = 0; status == RILL_OK && i < n; i++)
         status = rill_token_set_add(tokens, list[i].text, strlen(list[i].text), list[i].id, list[i].flags);
     rill_arena_clear(&arena);
@@ -200,8 +200,8 @@ static rill_status add_all(const rill_tokenizer_config *config, json_t *object, 
 
 rill_status rill_tokenizer_config_add_tokens(const rill_tokenizer_config *config, rill_token_set *tokens)
 {
-    TRY(add_all(config, json_object_get(config->config, "added_tokens_decoder"), tokens, read_token_by_id));
-    return add_all(config, config->added_tokens, tokens, read_id_by_token);
+    TRY(add_numbered(config, json_object_get(config->config, "added_tokens_decoder"), tokens, read_token_by_id));
+    return add_numbered(config, config->added_tokens, tokens, read_id_by_token);
 }
 
 /* Add the special tokens of a JSON array of strings, or of objects with "content". */

@@ -1,15 +1,14 @@
-/* Reads tokenizer.json; see tokenizer_json.h.
+/* Reads tokenizer.json; see segmenters.h.
  *
  * Source: the format that the tokenizers library writes and reads, including older forms (without "type", merges as
  * strings). Each function reads the types that it supports; another type is an error that names it.
  * Divisions: keys · normalizers · words · decoders and templates · models · added tokens · the whole. */
-#include "tokenizer_json.h"
+#include "segmenters.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "grow.h"
-#include "pipeline.h"
+#include "domain_base.h"
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
@@ -252,9 +251,6 @@ static rill_status read_unigram(tokenizer_json_reader *r, const json_t *model)
     p->unk_id = (int32_t)id;
     p->unk_score = min_score - 10; /* the tokenizers library's penalty for unknown characters */
     p->fuse_unk = 1;
-    rill_slice name;
-    TRY(copy_string(r, json_array_get(json_array_get(vocabulary, (size_t)id), 0), &name));
-    p->unk = name.data;
     return RILL_OK;
 }
 
@@ -315,8 +311,7 @@ static rill_status read_merges(tokenizer_json_reader *r, const json_t *merges)
 static rill_status read_bpe(tokenizer_json_reader *r, const json_t *model)
 {
     static const char *const marks[] = {"continuing_subword_prefix", "end_of_word_suffix"};
-    const json_t *dropout = json_object_get(model, "dropout"), *unknown = json_object_get(model, "unk_token");
-    rill_slice name;
+    const json_t *dropout = json_object_get(model, "dropout");
     if (!is_absent(dropout) && json_number_value(dropout) != 0)
         return refuse_key(r, "model.dropout", "only null is supported");
     for (size_t i = 0; i < 2; i++) {
@@ -326,10 +321,6 @@ static rill_status read_bpe(tokenizer_json_reader *r, const json_t *model)
     }
     r->p->fuse_unk = get_bool(model, "fuse_unk", 0);
     r->p->ignore_merges = get_bool(model, "ignore_merges", 0);
-    if (json_is_string(unknown)) {
-        TRY(copy_string(r, unknown, &name));
-        r->p->unk = name.data;
-    }
     TRY(read_vocab_object(r, json_object_get(model, "vocab")));
     return read_merges(r, json_object_get(model, "merges"));
 }

@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "grow.h"
+#include "domain_base.h"
 #include "tree.h"
-#include "try.h"
 
 /* --- building ----------------------------------------------------------------------------------------------------- */
 

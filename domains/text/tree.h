@@ -20,7 +20,7 @@
 #ifndef RILL_TEXT_TREE_H
 #define RILL_TEXT_TREE_H
 
-#include "text_words.h"
+#include "utf8.h"
 
 typedef struct rill_tree_node {
     rill_slice label; /* label of the bracket; part-of-speech tag if it holds a word */

@@ -1,12 +1,18 @@
-/* utf8.h: UTF-8 validation and decoding.
+/* utf8.h: UTF-8, slices of texts, and the words of a text.
  *
- * Valid is what RFC 3629 allows: shortest forms, no surrogates, no characters above U+10FFFF. Pure functions, any thread.
+ * Valid UTF-8 is what RFC 3629 allows: shortest forms, no surrogates, no characters above U+10FFFF. Pure functions, any thread.
  * Stability: internal to rill. */
 #ifndef RILL_TEXT_UTF8_H
 #define RILL_TEXT_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "rill/context.h"
+
+RILL_C_BEGIN
+
+/* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
 
 /* Return the offset of the first byte that is not part of a well-formed character, or `length` if there is none. */
 size_t rill_utf8_check(const char *bytes, size_t length);
@@ -17,5 +23,50 @@ size_t rill_utf8_length(const char *bytes, size_t length_left);
 /* Return the character at the start of `bytes`, and set *step to its length in bytes. If it is malformed, return -1, and set
  * *step to 1. length_left > 0 */
 int32_t rill_utf8_next(const char *bytes, size_t length_left, size_t *step);
+
+/* --- slices and words --------------------------------------------------------------------------------------------- */
+
+/* Borrowed bytes of a text; not NUL-terminated. */
+typedef struct rill_slice {
+    const char *data;
+    size_t length;
+} rill_slice;
+
+/* Return 1 if a slice equals a NUL-terminated string, or if two slices are equal. */
+int rill_slice_is(rill_slice slice, const char *text);
+int rill_slice_equal(rill_slice a, rill_slice b);
+
+/* Called with each word or subword token. If it fails, the calling function stops and returns its status. */
+typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);
+
+/* Return the next word of the text, and move *text past it; an empty slice at the end. Words are separated by ASCII white
+ * space and control characters (bytes up to ' '), as are the tokens of a tokenized input. */
+rill_slice rill_next_word(rill_slice *text);
+
+/* Length in bytes of the Unicode space at the start of a text, or 0. As rill_blank_bytes(), except that the joiners within
+ * words (U+200C, U+200D) are not spaces. */
+size_t rill_space_length(const char *text, size_t length);
+
+/* Return the next word of natural text, which Unicode spaces separate. (Model tokens are separated by ASCII spaces.) */
+rill_slice rill_next_text_word(rill_slice *text);
+
+/* Call fn with each word that rill_next_word() returns. RILL_OK · the status that fn returned */
+rill_status rill_for_each_word(const char *text, size_t length, rill_word_fn fn, void *user);
+
+/* The output of rill_domain.tokenize. */
+typedef struct rill_action_list {
+    void *model;
+    rill_context *ctx;
+    int32_t *actions;
+    int32_t capacity, n;
+} rill_action_list;
+
+static inline void rill_action_list_add(rill_action_list *to, int32_t action)
+{
+    if (to->n < to->capacity) to->actions[to->n] = action;
+    to->n++;
+}
+
+RILL_C_END
 
 #endif

@@ -12,7 +12,7 @@
 
 typedef struct rill_vocabulary rill_vocabulary;
 
-/* Read the vocabulary at `path`, of at most `limit` tokens (1..2^30).
+/* Read the vocabulary at `path`, of at most `limit` tokens (1..2^30): JSON if the name ends in .json, else a token per line.
  *   out: on success a vocabulary the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
 rill_status rill_vocabulary_open(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit);
@@ -35,13 +35,8 @@ rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, cons
 rill_status rill_vocabulary_from_list(rill_vocabulary **out, rill_context *ctx, const char *name,
                                       const char *const *token, const size_t *length, int32_t count);
 
-/* Read a vocabulary in JSON: an object {token: id}, as in Hugging Face's vocab.json, whose ids must be 0 .. count - 1; or an
- * array of tokens in order of ids, as in CTranslate2's vocabulary files.
- *   out: on success a vocabulary the caller closes; on failure NULL
- *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE: why) · RILL_ERR_MEMORY */
-rill_status rill_vocabulary_open_json(rill_vocabulary **out, rill_context *ctx, const char *path, int32_t limit);
-
-/* Read a JSON vocabulary from bytes in memory; `name` stands for the path in errors. */
+/* Parse a vocabulary in JSON: an object {token: id}, as in Hugging Face's vocab.json, whose ids must be 0 .. count - 1; or an
+ * array of tokens in order of ids, as in CTranslate2's vocabulary files. As rill_vocabulary_parse(), RILL_ERR_FORMAT (FILE: why) */
 rill_status rill_vocabulary_parse_json(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
                                        size_t length, int32_t limit);
 

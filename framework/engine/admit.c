@@ -31,7 +31,7 @@ static void free_slot(rill_engine *e, int32_t slot)
 
 void engine_free_input(rill_engine *e, int32_t entry)
 {
-    request_free(&e->requests, &e->chain, e->queue.entries[entry].request);
+    request_free(e->queue.entries[entry].request);
     e->queue.entries[entry].request = NULL;
     input_queue_free_entry(&e->queue, entry);
 }

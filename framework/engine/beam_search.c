@@ -276,22 +276,22 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
 {
     rill_status status = RILL_OK;
     for (;;) switch (t->state) {
-        case TIMESTEP_FREE:
+        case TIMESTEP_FREE: /* refill, select */
             status = begin_timestep(e, t);
             if (status != RILL_OK || t->state == TIMESTEP_FREE) return status;
             break;
-        case TIMESTEP_SELECTED:
+        case TIMESTEP_SELECTED: /* expand */
             RILL__TRY(engine_expand(e, t));
             t->state = TIMESTEP_EXPANDED;
             break;
-        case TIMESTEP_EXPANDED:
+        case TIMESTEP_EXPANDED: /* score */
         case TIMESTEP_SUBMITTED:
             status = score(e, t);
             if (status < 0 || t->state == TIMESTEP_SUBMITTED) return status;
             if (t->variants != 0) RILL__TRY(status = add_round(e, t));
             t->state = status == RILL_AGAIN ? TIMESTEP_EXPANDED : TIMESTEP_SCORED;
             break;
-        case TIMESTEP_SCORED: {
+        case TIMESTEP_SCORED: { /* merge, prune, commit, finish */
             const int last = t->phase == e->info.phases - 1;
             RILL__TRY(engine_merge(e, t, last));
             if (e->chain.n_heuristics > 0) RILL__TRY(prune(e, t));

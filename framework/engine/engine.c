@@ -47,8 +47,7 @@ static rill_status check_setup(rill_context *ctx, const rill_engine_setup *setup
 static rill_status set_up_engine(rill_engine *e, const rill_engine_setup *setup)
 {
     RILL__TRY(engine_check_fields(e));
-    requests_init(&e->requests, e->ctx, setup);
-    e->requests.settings = &e->settings;
+    requests_init(&e->requests, setup);
     e->settings = setup->settings;
     RILL__TRY(rill__model_recommend(e->model, e->ctx, &e->settings));
     RILL__TRY(rill__settings_resolve(e->ctx, &e->settings, setup->n_heuristics > 0, setup->budget != NULL));
@@ -119,8 +118,7 @@ void rill_engine_destroy(rill_engine *e)
     for (int32_t i = 0; i < e->running.n; i++) engine_free_item(e, e->running.slot[i]);
     memory_limit_unpark_all(e);
     while (e->items.n_ready > 0) engine_free_item(e, items_pop_ready(&e->items));
-    for (size_t i = 0; i < e->queue.entries_capacity; i++)
-        request_free(&e->requests, &e->chain, e->queue.entries[i].request);
+    for (size_t i = 0; i < e->queue.entries_capacity; i++) request_free(e->queue.entries[i].request);
     engine_free_nodes(e);
     schedule_destroy(&e->schedule);
     chain_destroy(&e->chain);
@@ -209,10 +207,10 @@ rill_status rill_engine_submit_request(rill_engine *e, const rill_request *req, 
     int64_t id;
     RILL__TRY(rill_copy_struct(e->ctx, "rill_request", &own, sizeof own, req, offsetof(rill_request, progress)));
     if (rill_engine_free_slots(e) <= 0) return RILL_AGAIN;
-    RILL__TRY(request_create(&e->requests, e->model, &e->chain, &own, &own_request));
-    rill_status status = memory_limit_check(e, own_request);
+    RILL__TRY(request_create(e->ctx, e, &own, &own_request));
+    rill_status status = request_open(e, own_request);
     if (status == RILL_OK) status = submit_text(e, own.text, own.length, own_request, out != NULL ? out : &id);
-    if (status != RILL_OK) request_free(&e->requests, &e->chain, own_request);
+    if (status != RILL_OK) request_free(own_request);
     return status;
 }
 
@@ -220,11 +218,11 @@ rill_status engine_submit_failed(rill_engine *e, rill_status failed, const char 
 {
     request *own_request;
     int64_t id;
-    RILL__TRY(request_create(&e->requests, e->model, &e->chain, &(rill_request){.user = user}, &own_request));
+    RILL__TRY(request_create(e->ctx, e, &(rill_request){.user = user}, &own_request));
     failed = failed < 0 ? failed : RILL_ERR_INPUT;
     if (message == NULL) message = rill_status_name(failed);
     rill_status status = submit_input(e, message, strlen(message), 0, failed, own_request, &id);
-    if (status != RILL_OK) request_free(&e->requests, &e->chain, own_request);
+    if (status != RILL_OK) request_free(own_request);
     return status;
 }
 

@@ -13,7 +13,7 @@
 #include "ngram_blocking.h"
 #include "output_writer.h"
 #include "reorder_buffer.h"
-#include "request.h"
+#include "requests.h"
 #include "search_variant.h"
 #include "timestep.h"
 

@@ -50,7 +50,7 @@ static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int6
 rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas)
 {
     int64_t need = f->chunks_in_use + n / HYP_CHUNK + arenas;
-    if (need > INT32_MAX / HYP_CHUNK) return rill_fail_memory(f->ctx, SIZE_MAX, "the forest of hypotheses");
+    if (need > INT32_MAX / HYP_CHUNK) return rill_fail_memory(f->ctx, SIZE_MAX, "hypotheses");
     if (need > f->chunk_capacity)
         RILL__TRY(
             grow_array(f, (void **)&f->chunk, &f->chunk_capacity, need, INT32_MAX - 1, sizeof *f->chunk, "hypotheses"));

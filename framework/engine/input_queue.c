@@ -46,14 +46,12 @@ static rill_status reserve_entry(input_queue *in)
     return RILL_OK;
 }
 
-/* Store the entry's text, with capacity for n_extra bytes after the text's NUL. */
-static rill_status set_text(input_queue *in, queued_input *entry, const char *text, size_t length, size_t n_extra)
+static rill_status set_text(input_queue *in, queued_input *entry, const char *text, size_t length)
 {
-    RILL__TRY(RILL__GROW(in->ctx, entry->text, entry->capacity, length + 1 + n_extra, "an input"));
+    RILL__TRY(RILL__GROW(in->ctx, entry->text, entry->capacity, length + 1, "an input"));
     if (length > 0) memcpy(entry->text, text, length);
     entry->text[length] = '\0';
     entry->length = length;
-    entry->packed_bytes = n_extra;
     entry->has_note = 0;
     return RILL_OK;
 }
@@ -61,27 +59,16 @@ static rill_status set_text(input_queue *in, queued_input *entry, const char *te
 rill_status input_queue_add(input_queue *in, int64_t id, const char *text, size_t length, int64_t size,
                             rill_status failed, request *own_request)
 {
-    RILL__TRY(input_queue_add_packed(in, id, text, length, failed, NULL, 0));
-    queued_input *entry = &in->entries[input_queue_entry(in, in->n - 1)];
-    entry->size = size;
-    entry->request = own_request;
-    return RILL_OK;
-}
-
-rill_status input_queue_add_packed(input_queue *in, int64_t id, const char *text, size_t length, rill_status failed,
-                                   const char *packed, size_t bytes)
-{
     /* Skip all leading byte order marks, not only the first: with workers an input passes here twice, and its text must be the same. */
     for (; length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0; length -= 3) text += 3;
     RILL__TRY(reserve_entry(in));
     int32_t index = in->free_entries[in->n_free_entries - 1];
     queued_input *entry = &in->entries[index];
-    RILL__TRY(set_text(in, entry, text, length, bytes));
-    if (bytes > 0) memcpy(entry->text + length + 1, packed, bytes);
+    RILL__TRY(set_text(in, entry, text, length));
     entry->id = id;
-    entry->size = 0;
+    entry->size = size;
     entry->failed = failed;
-    entry->request = NULL;
+    entry->request = own_request;
     in->n_free_entries--;
     in->order[in->first + in->n++] = index;
     return RILL_OK;
@@ -90,7 +77,7 @@ rill_status input_queue_add_packed(input_queue *in, int64_t id, const char *text
 rill_status input_queue_fail(input_queue *in, queued_input *entry, rill_status failed, const char *message)
 {
     entry->failed = failed;
-    return set_text(in, entry, message, strlen(message), 0);
+    return set_text(in, entry, message, strlen(message));
 }
 
 rill_status input_queue_set_note(input_queue *in, queued_input *entry, const char *note)

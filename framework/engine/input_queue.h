@@ -8,16 +8,15 @@
 #ifndef RILL_INPUT_QUEUE_H
 #define RILL_INPUT_QUEUE_H
 
-#include "request.h"
+#include "requests.h"
 
 typedef struct queued_input {
     char *text;
     size_t capacity, length;
     int64_t id, size;
-    rill_status failed;  /* RILL_OK, or why this input has already failed */
-    request *request;    /* options of this input, or NULL */
-    size_t packed_bytes; /* bytes of a packed request, not unpacked yet, after the text's NUL; 0: none */
-    int has_note;        /* the domain's warning is stored after the text's NUL */
+    rill_status failed; /* RILL_OK, or why this input has already failed */
+    request *request;   /* options of this input, or NULL */
+    int has_note;       /* the domain's warning is stored after the text's NUL */
 } queued_input;
 
 typedef struct input_queue {
@@ -43,14 +42,7 @@ int32_t input_queue_space(const input_queue *in);
 /* Append a copy of an input. RILL_OK · RILL_ERR_MEMORY (the queue is unchanged) */
 rill_status input_queue_add(input_queue *in, int64_t id, const char *text, size_t length, int64_t size,
                             rill_status failed, request *own_request);
-/* Append a copy of an input and its packed request (packed_request.h), of `bytes` bytes. Returns as input_queue_add() */
-rill_status input_queue_add_packed(input_queue *in, int64_t id, const char *text, size_t length, rill_status failed,
-                                   const char *packed, size_t bytes);
-static inline const char *queued_input_packed(const queued_input *entry)
-{
-    return entry->text + entry->length + 1;
-}
-/* Mark an input as failed: the message replaces its text and packed request. RILL_OK · RILL_ERR_MEMORY */
+/* Mark an input as failed: the message replaces its text. RILL_OK · RILL_ERR_MEMORY */
 rill_status input_queue_fail(input_queue *in, queued_input *entry, rill_status failed, const char *message);
 /* Store the domain's warning about an encoded input in its entry. RILL_OK · RILL_ERR_MEMORY */
 rill_status input_queue_set_note(input_queue *in, queued_input *entry, const char *note);

@@ -7,7 +7,7 @@
 #define RILL_ITEM_H
 
 #include "hyp_pool.h"
-#include "request.h"
+#include "requests.h"
 
 /* An entry of an item's beam. It has everything needed to expand a live hypothesis: looking the same up in the hypothesis pool, which is
  * not cached, cost more than the rest of building the rows. */

@@ -3,7 +3,7 @@
 #define RILL_MEMORY_LIMIT_H
 
 #include "internal.h"
-#include "request.h"
+#include "requests.h"
 #include "rill/engine.h"
 
 typedef struct memory_limit {

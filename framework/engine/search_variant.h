@@ -2,8 +2,7 @@
  *
  * The loop calls a hook only if the timestep, or the item, has a variant: a plain run pays one test at each point. `search_variants`
  * (search/variants.c) is the only symbol of search/ that the loop knows; item.h and timestep.h hold a pointer for each variant that keeps
- * data. A new variant is a file with its table, an entry in
- * search/variants.c and .h and in meson.build, and its settings.
+ * data. A new variant is a file with its table, an entry in search/variants.c and in meson.build, and its settings.
  *
  * A hook that is NULL does nothing. Hooks that return rill_status fail the run with a negative status. */
 #ifndef RILL_SEARCH_VARIANT_H

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "packed_request.h"
 #include "worker_pool.h"
 
 /* --- waiting inputs ----------------------------------------------------------------------------------------------- */
@@ -14,13 +13,10 @@ static void remove_queued(worker_pool *f, int32_t i)
 {
     int32_t entry = input_queue_entry(&f->queue, i);
     input_queue_remove(&f->queue, i);
+    request_free(f->queue.entries[entry].request);
+    f->queue.entries[entry].request = NULL;
     input_queue_free_entry(&f->queue, entry);
     worker_pool_inputs_taken(f);
-}
-
-static void *queued_input_user(const queued_input *entry)
-{
-    return entry->packed_bytes > 0 ? packed_request_user(queued_input_packed(entry)) : NULL;
 }
 
 /* --- at a worker's turn ------------------------------------------------------------------------------------------- */
@@ -35,11 +31,9 @@ static rill_status fail_timed_out(worker_pool *f, rill_engine *e)
     f->next_deadline = INFINITY;
     for (int32_t i = f->queue.n - 1; i >= 0; i--) {
         const queued_input *entry = &f->queue.entries[input_queue_entry(&f->queue, i)];
-        const double deadline = entry->packed_bytes > 0 ? packed_request_deadline(queued_input_packed(entry))
-                                                        : INFINITY;
+        const double deadline = entry->request != NULL ? entry->request->deadline : INFINITY;
         if (deadline <= now) {
-            const request only = {.user = queued_input_user(entry)};
-            RILL__TRY(engine_fail_input(e, entry->id, &only, RILL_ERR_DEADLINE, MESSAGE_DEADLINE));
+            RILL__TRY(engine_fail_input(e, entry->id, entry->request, RILL_ERR_DEADLINE, MESSAGE_DEADLINE));
             remove_queued(f, i);
         } else if (deadline < f->next_deadline) {
             f->next_deadline = deadline;
@@ -92,7 +86,7 @@ static rill_status record_cancelled(worker_pool *f, const queued_input *entry)
     RILL__TRY(reorder_get_record(&f->own_records, entry->id, &record));
     snprintf(record->message, sizeof record->message, "%s", MESSAGE_CANCELLED);
     record->result.status = RILL_ERR_CANCELLED;
-    record->result.user = queued_input_user(entry);
+    record->result.user = entry->request != NULL ? entry->request->user : NULL;
     worker_pool_put_result(f, record, NULL);
     f->n_own_results++;
     return RILL_OK;

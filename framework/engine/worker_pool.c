@@ -8,8 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "packed_request.h"
-
 enum {
     MIN_WINDOW = 256,         /* minimum capacity of an unsorted shared queue: no worker waits for the reader to wake */
     READ_RETRY_NS = 1000000L, /* interval between calls of a reader that had no input */
@@ -43,7 +41,7 @@ static int32_t queue_window(const rill_settings *settings, int32_t n)
 rill_status worker_pool_init(worker_pool *f, rill_context *ctx, const rill_engine *first, int32_t n)
 {
     const rill_settings *settings = &first->settings;
-    *f = (worker_pool){.first_engine = first, .n = n, .next_deadline = INFINITY, .packed_request = {.ctx = ctx}};
+    *f = (worker_pool){.first_engine = first, .n = n, .next_deadline = INFINITY};
     RILL__TRY(make_locks(f, ctx));
     f->ctx = ctx;
     f->worker = rill_calloc(ctx, (size_t)n, sizeof *f->worker);
@@ -65,7 +63,7 @@ void worker_pool_finish(worker_pool *f)
     result_records_destroy(f->first_result);
     reorder_finish(&f->reorder);
     reorder_finish(&f->own_records);
-    rill_text_clear(&f->packed_request);
+    for (size_t i = 0; i < f->queue.entries_capacity; i++) request_free(f->queue.entries[i].request);
     rill_text_clear(&f->text);
     rill__runner_stop(&f->writer_runner);
     rill_free(f->ctx, f->cancelled_ids, f->cancelled_capacity * sizeof *f->cancelled_ids);
@@ -162,11 +160,11 @@ static rill_status move_inputs(worker_pool *f, rill_engine *e, pool_worker *me, 
                                                                                  : f->queue.n;
     for (; moved < max_moved; moved++) {
         const int32_t from = input_queue_entry(&f->queue, moved);
-        const queued_input *entry = &f->queue.entries[from];
-        status = input_queue_add_packed(&e->queue, entry->id, entry->text, entry->length, entry->failed,
-                                        queued_input_packed(entry), entry->packed_bytes);
+        queued_input *entry = &f->queue.entries[from];
+        status = input_queue_add(&e->queue, entry->id, entry->text, entry->length, entry->size, entry->failed,
+                                 entry->request);
         if (status < 0) break;
-        e->queue.entries[input_queue_entry(&e->queue, e->queue.n - 1)].size = entry->size;
+        entry->request = NULL;
         input_queue_free_entry(&f->queue, from);
     }
     input_queue_pop(&f->queue, moved);
@@ -176,24 +174,14 @@ static rill_status move_inputs(worker_pool *f, rill_engine *e, pool_worker *me, 
     return status;
 }
 
-/* Unpack the input's request. An input whose settings are refused, or whose deadline has passed, is marked as failed. */
-static rill_status unpack_request(rill_engine *e, queued_input *entry)
+/* Open the input's request. An input whose settings are refused, or whose deadline has passed, is marked as failed. */
+static rill_status open_request(rill_engine *e, queued_input *entry)
 {
-    char message[RILL__MESSAGE_BYTES];
-    const char *parcel = queued_input_packed(entry);
-    const rill_request only = {.user = packed_request_user(parcel)};
-    entry->packed_bytes = 0;
-    if (entry->failed < 0) return request_create(&e->requests, e->model, &e->chain, &only, &entry->request);
+    if (entry->failed < 0) return RILL_OK;
     rill_error_clear(e->ctx);
-    rill_status status = packed_request_read(&e->requests, e->model, &e->chain, parcel, &entry->request);
-    if (status == RILL_OK && (status = memory_limit_check(e, entry->request)) < 0)
-        request_free(&e->requests, &e->chain, entry->request);
+    const rill_status status = request_open(e, entry->request);
     if (status == RILL_ERR_MEMORY) return status;
-    if (status < 0) {
-        snprintf(message, sizeof message, "%s", rill_error(e->ctx));
-        RILL__TRY(request_create(&e->requests, e->model, &e->chain, &only, &entry->request));
-        return input_queue_fail(&e->queue, entry, status, message);
-    }
+    if (status < 0) return input_queue_fail(&e->queue, entry, status, rill_error(e->ctx));
     if (entry->request->deadline == INFINITY || entry->request->deadline > requests_now(&e->requests)) return RILL_OK;
     return input_queue_fail(&e->queue, entry, RILL_ERR_DEADLINE, MESSAGE_DEADLINE);
 }
@@ -207,7 +195,7 @@ rill_status worker_pool_take_inputs(worker_pool *f, rill_engine *e, int32_t work
     pthread_mutex_unlock(&f->lock);
     for (int32_t i = old_n; i < e->queue.n; i++) {
         queued_input *entry = &e->queue.entries[input_queue_entry(&e->queue, i)];
-        if (entry->packed_bytes > 0 && status >= 0) status = unpack_request(e, entry);
+        if (entry->request != NULL && status >= 0) status = open_request(e, entry);
         if (entry->failed >= 0 && f->queue.sort == RILL_SORT_NONE)
             entry->size = engine_measure(e, entry->text, entry->length);
     }
@@ -290,25 +278,42 @@ void worker_pool_fail(worker_pool *f, rill_engine *e, int32_t worker, rill_statu
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Assign an id to the input and queue it with its packed request. */
+/* Assign an id to the input and queue it. */
 static rill_status add_input(worker_pool *f, const rill_request *req, rill_status failed)
 {
     int64_t id;
-    const double now = req->timeout > 0 ? requests_now(&f->first_engine->requests) : 0;
-    RILL__TRY(packed_request_write(&f->packed_request, req, &f->first_engine->chain, now));
-    RILL__TRY(reorder_add_id(&f->reorder, &id));
+    request *own_request;
+    RILL__TRY(request_create(f->ctx, f->first_engine, req, &own_request));
+    rill_status status = reorder_add_id(&f->reorder, &id);
+    if (status < 0) {
+        request_free(own_request);
+        return status;
+    }
     pthread_mutex_lock(&f->lock);
-    rill_status status = input_queue_add_packed(&f->queue, id, req->text, req->length, failed, f->packed_request.data,
-                                                f->packed_request.length);
-    if (req->timeout > 0 && now + req->timeout < f->next_deadline) f->next_deadline = now + req->timeout;
+    status = input_queue_add(&f->queue, id, req->text, req->length, 0, failed, own_request);
+    if (status >= 0 && own_request != NULL && own_request->deadline < f->next_deadline)
+        f->next_deadline = own_request->deadline;
     pthread_mutex_unlock(&f->lock);
-    if (status < 0) reorder_remove_id(&f->reorder);
+    if (status >= 0) return status;
+    reorder_remove_id(&f->reorder);
+    request_free(own_request);
     return status;
 }
 
 static rill_status add_failed(worker_pool *f, const char *message, rill_status status, void *user)
 {
     return add_input(f, &(rill_request){.text = message, .length = strlen(message), .user = user}, status);
+}
+
+/* Queue the input. If its text or its request is refused, it becomes a failed input. */
+static rill_status add_checked(worker_pool *f, const rill_request *req)
+{
+    char message[RILL__MESSAGE_BYTES];
+    rill_status status = rill__check_text(f->ctx, req->text, req->length);
+    if (status >= 0) status = add_input(f, req, RILL_OK);
+    if (status >= 0 || status == RILL_ERR_MEMORY) return status;
+    snprintf(message, sizeof message, "%s", rill_error(f->ctx));
+    return add_failed(f, message, status, req->user);
 }
 
 static rill_status read_next_input(worker_pool *f)
@@ -318,10 +323,7 @@ static rill_status read_next_input(worker_pool *f)
     f->reader_paused = status == RILL_AGAIN;
     if (f->reader_paused) return RILL_OK;
     if (status == RILL_ERR_INPUT) return add_failed(f, read_error_text(&req), status, req.user);
-    if (status == RILL_OK) {
-        status = rill__check_text(f->ctx, req.text, req.length);
-        return status == RILL_OK ? add_input(f, &req, RILL_OK) : add_failed(f, rill_error(f->ctx), status, req.user);
-    }
+    if (status == RILL_OK) return add_checked(f, &req);
     f->reader_ended = 1;
     if (status >= 0) return RILL_OK;
     /* The failure is reported after all inputs read before it are decoded and written. */

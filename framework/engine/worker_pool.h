@@ -8,7 +8,7 @@
  * delays only the inputs it has in flight; the reorder buffer limits how far the stream runs ahead of the oldest unfinished
  * input, and thereby memory.
  *
- * A request travels with its input as bytes (packed_request.h); the worker's engine unpacks it with its own chain.
+ * A request travels with its input; the worker's engine opens it (requests.h).
  * Cancellation and deadlines (worker_cancel.c): inputs in the queue are cancelled by the caller's thread, and timed out
  * by any worker at its turn. Inputs that a worker holds are cancelled and timed out by that worker.
  *
@@ -47,7 +47,6 @@ typedef struct worker_pool {
     rill_text text;             /* text of the result being written */
     double write_seconds;       /* time spent writing texts */
     reorder_buffer own_records; /* records of results that the pool makes: of inputs cancelled in the queue */
-    rill_text packed_request;   /* packed options of the input being queued */
     int64_t n_delivered;        /* number of results passed to the writer */
     int reader_paused;          /* the reader had no input at its last call */
     int reader_ended;           /* 1: the reader has no more inputs, or has failed */

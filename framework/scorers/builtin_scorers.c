@@ -1,4 +1,4 @@
-/* The built-in scorer word_reward, and the registration of all scorers; the others are in text_constraints.c and lmbr.c.
+/* The built-in scorer word_reward, and the registration of all built-in scorers.
  *
  *   word_reward:W   add W to every action but the end action: W > 0 favours longer outputs (He et al. 2016, "Improved neural machine
  *                   translation with SMT features") */
@@ -39,12 +39,6 @@ static double max_word_reward(const void *self, double *end)
     return (double)((const word_reward *)self)->value;
 }
 
-double rill__no_bonus(const void *self, double *end)
-{
-    (void)self, (void)end;
-    return 0;
-}
-
 static void destroy_word_reward(void *self)
 {
     word_reward *w = self;
@@ -63,16 +57,12 @@ static const rill_scorer word_reward_scorer = {
     .max_bonus = max_word_reward,
 };
 
-rill_status rill__register_scorers(rill_context *ctx)
-{
-    RILL__TRY(rill_register_scorer(ctx, &word_reward_scorer));
-    RILL__TRY(rill_register_scorer(ctx, &rill__lmbr_scorer));
-    return rill__register_constraints(ctx);
-}
-
 rill_status rill_register_core(rill_context *ctx)
 {
+    static const rill_scorer *const scorers[] = {&word_reward_scorer,    &rill__lmbr_scorer,     &rill__text_scorers[0],
+                                                 &rill__text_scorers[1], &rill__text_scorers[2], &rill__lexical_scorer,
+                                                 &rill__trie_scorer,     &rill__forced_scorer};
     RILL__TRY(rill__register_heuristics(ctx));
-    RILL__TRY(rill__register_scorers(ctx));
+    for (size_t i = 0; i < sizeof scorers / sizeof *scorers; i++) RILL__TRY(rill_register_scorer(ctx, scorers[i]));
     return rill__register_schedulers(ctx);
 }

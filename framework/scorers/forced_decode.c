@@ -10,7 +10,7 @@
  * Divisions: the scorer · the option source. */
 #include "builtin.h"
 #include "option_sources.h"
-#include "phrases.h"
+#include "text_constraints.h"
 
 /* --- the scorer --------------------------------------------------------------------------------------------------- */
 
@@ -24,16 +24,15 @@ static rill_status create_forced(const rill_scorer *table, rill_context *ctx, co
 /* Read the output's actions. Boundaries between phrases have no meaning here: the actions of all phrases form one output. */
 static rill_status read_output(constraint *c, const rill_scorer_rows *rows)
 {
-    phrases *list = &c->phrases;
     const int as_ids = c->arguments[0] == 'i';
     if (as_ids)
-        RILL__TRY(phrases_read_ids(list, c->name, rows->model, c->arguments + 4));
+        RILL__TRY(constraint_read_ids(c, rows->model, c->arguments + 4, strlen(c->arguments + 4)));
     else
-        RILL__TRY(phrases_read(list, c->name, rows->model, c->arguments + 5));
-    list->is_read = 1;
+        RILL__TRY(constraint_read(c, rows->model, c->arguments + 5));
+    c->is_read = 1;
     if (as_ids || rows->info->end_action < 0) return RILL_OK;
-    RILL__TRY(RILL__GROW(c->ctx, list->action, list->actions_capacity, list->n_actions + 1, "an output"));
-    list->action[list->n_actions++] = rows->info->end_action;
+    RILL__TRY(RILL__GROW(c->ctx, c->action, c->actions_capacity, c->n_actions + 1, "an output"));
+    c->action[c->n_actions++] = rows->info->end_action;
     return RILL_OK;
 }
 
@@ -42,11 +41,11 @@ static rill_status score_forced(void *self, const rill_scorer_rows *rows, rill_m
     constraint *c = self;
     int active;
     if (c->arguments[0] == '\0') return RILL_OK;
-    if (!c->phrases.is_read) RILL__TRY(read_output(c, rows));
+    if (!c->is_read) RILL__TRY(read_output(c, rows));
     RILL__TRY(constraint_check_rows(c, rows, mods, &active));
     for (int32_t row = 0; row < rows->n && active; row++) {
         const int32_t first = row_first_action(rows, row, c->ctx);
-        const size_t first_pos = phrases_start(&c->phrases, first);
+        const size_t first_pos = constraint_start(c, first);
         size_t pos = (size_t)row_length(rows, row);
         if (pos < first_pos) {
             RILL__TRY(rill_modifiers_allow(mods, row, first));
@@ -54,12 +53,12 @@ static rill_status score_forced(void *self, const rill_scorer_rows *rows, rill_m
             continue;
         }
         pos -= first_pos;
-        if (pos >= c->phrases.n_actions) {
+        if (pos >= c->n_actions) {
             RILL__TRY(rill_modifiers_fail_input(mods, row, "the output ends where the model cannot end it"));
             continue;
         }
-        RILL__TRY(rill_modifiers_allow(mods, row, c->phrases.action[pos]));
-        if (pos + 1 < c->phrases.n_actions) RILL__TRY(rill_modifiers_end_rule(mods, row, RILL_END_FORBIDDEN));
+        RILL__TRY(rill_modifiers_allow(mods, row, c->action[pos]));
+        if (pos + 1 < c->n_actions) RILL__TRY(rill_modifiers_end_rule(mods, row, RILL_END_FORBIDDEN));
     }
     return RILL_OK;
 }

@@ -7,7 +7,7 @@
  * hypothesis may end once it contains all phrases. Each phrase is matched by its own automaton (Knuth, Morris and Pratt 1977): phrases
  * may overlap, and a failed match falls back to the longest prefix that still matches. */
 #include "builtin.h"
-#include "phrases.h"
+#include "text_constraints.h"
 
 enum { MAX_PHRASES = 32, MAX_REQUIRED = RILL_MAX_BANKS - 1 };
 
@@ -32,8 +32,8 @@ static rill_status create_lexical(const rill_scorer *table, rill_context *ctx, c
 /* Matched length of phrase i after `action`. */
 static uint8_t next_progress(const required_phrases *r, size_t i, uint8_t n_matched, int32_t action)
 {
-    const phrase *p = &r->constraint.phrases.phrase[i];
-    const int32_t *actions = r->constraint.phrases.action + p->first;
+    const phrase *p = &r->constraint.phrase[i];
+    const int32_t *actions = r->constraint.action + p->first;
     if (n_matched == p->n) return n_matched;
     while (n_matched > 0 && actions[n_matched] != action) n_matched = r->fallback[p->first + n_matched - 1];
     return (uint8_t)(n_matched + (actions[n_matched] == action));
@@ -41,7 +41,7 @@ static uint8_t next_progress(const required_phrases *r, size_t i, uint8_t n_matc
 
 static void build_fallback(required_phrases *r, const phrase *p)
 {
-    const int32_t *actions = r->constraint.phrases.action + p->first;
+    const int32_t *actions = r->constraint.action + p->first;
     uint8_t *back = r->fallback + p->first, n_matched = 0;
     back[0] = 0;
     for (int32_t i = 1; i < p->n; i++) {
@@ -54,18 +54,16 @@ static void build_fallback(required_phrases *r, const phrase *p)
 static rill_status read_phrases(required_phrases *r, const rill_scorer_rows *rows)
 {
     constraint *c = &r->constraint;
-    phrases *list = &c->phrases;
-    RILL__TRY(phrases_read(list, c->name, rows->model, c->arguments));
-    list->is_read = 1;
-    if (list->n > MAX_PHRASES || list->n_actions > MAX_REQUIRED)
-        return phrases_fail(list, c->name,
-                            "%zu actions in %zu phrases: at most %d actions in %d phrases can be required",
-                            list->n_actions, list->n, MAX_REQUIRED, MAX_PHRASES);
-    for (size_t i = 0; i < list->n; i++) build_fallback(r, &list->phrase[i]);
-    for (size_t i = 0; i < list->n_actions; i++) {
+    RILL__TRY(constraint_read(c, rows->model, c->arguments));
+    c->is_read = 1;
+    if (c->n_phrases > MAX_PHRASES || c->n_actions > MAX_REQUIRED)
+        return constraint_refuse(c, "%zu actions in %zu phrases: at most %d actions in %d phrases can be required",
+                                 c->n_actions, c->n_phrases, MAX_REQUIRED, MAX_PHRASES);
+    for (size_t i = 0; i < c->n_phrases; i++) build_fallback(r, &c->phrase[i]);
+    for (size_t i = 0; i < c->n_actions; i++) {
         int32_t index = 0;
-        while (index < r->n_distinct && r->distinct[index] != list->action[i]) index++;
-        if (index == r->n_distinct) r->distinct[r->n_distinct++] = list->action[i];
+        while (index < r->n_distinct && r->distinct[index] != c->action[i]) index++;
+        if (index == r->n_distinct) r->distinct[r->n_distinct++] = c->action[i];
     }
     return RILL_OK;
 }
@@ -74,13 +72,13 @@ static rill_status read_phrases(required_phrases *r, const rill_scorer_rows *row
 static int32_t bank_after(const required_phrases *r, const phrase_progress *now, int32_t action)
 {
     int32_t bank = 0;
-    for (size_t i = 0; i < r->constraint.phrases.n; i++) bank += next_progress(r, i, now->n_matched[i], action);
+    for (size_t i = 0; i < r->constraint.n_phrases; i++) bank += next_progress(r, i, now->n_matched[i], action);
     return bank;
 }
 
 static rill_status modify_row(const required_phrases *r, const phrase_progress *now, rill_modifiers *mods, int32_t row)
 {
-    const int32_t all = (int32_t)r->constraint.phrases.n_actions, rest = bank_after(r, now, RILL_NO_ACTION);
+    const int32_t all = (int32_t)r->constraint.n_actions, rest = bank_after(r, now, RILL_NO_ACTION);
     RILL__TRY(rill_modifiers_divide_banks(mods, row, all + 1, rest));
     if (rest == all) return RILL_OK;
     for (int32_t i = 0; i < r->n_distinct; i++) {
@@ -95,11 +93,11 @@ static rill_status score_lexical(void *self, const rill_scorer_rows *rows, rill_
     required_phrases *r = self;
     phrase_progress *states = rows->state;
     int active;
-    if (!r->constraint.phrases.is_read) RILL__TRY(read_phrases(r, rows));
+    if (!r->constraint.is_read) RILL__TRY(read_phrases(r, rows));
     RILL__TRY(constraint_check_rows(&r->constraint, rows, mods, &active));
-    for (int32_t row = 0; row < rows->n && active && r->constraint.phrases.n > 0; row++) {
+    for (int32_t row = 0; row < rows->n && active && r->constraint.n_phrases > 0; row++) {
         const rill_hyp_node *h = &rows->hyp_nodes[rows->hyp_node[row]];
-        for (size_t i = 0; i < r->constraint.phrases.n && h->parent >= 0; i++)
+        for (size_t i = 0; i < r->constraint.n_phrases && h->parent >= 0; i++)
             states[row].n_matched[i] = next_progress(r, i, states[row].n_matched[i], h->action);
         RILL__TRY(modify_row(r, &states[row], mods, row));
     }

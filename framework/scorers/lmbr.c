@@ -21,7 +21,7 @@
 
 /* The evidence of an input in flight. */
 typedef struct input_evidence {
-    int64_t id; /* id of the input; -1: empty entry */
+    int64_t id; /* id of the input */
     rill_ngrams *ngrams;
 } input_evidence;
 
@@ -33,64 +33,49 @@ typedef struct lmbr {
     rill_evidence_kind kind; /* kind of evidence that fits the model; valid if has_kind */
     int has_kind;
     double theta[1 + RILL_NGRAM_MAX]; /* theta_0 to theta_4, divided by lambda */
-    input_evidence *table;            /* [table_size] hash table by id, with linear probing */
-    size_t table_size, n;             /* table_size: a power of 2, or 0; n: entries in use */
+    input_evidence *input;            /* [n] ascending by id */
+    size_t n, capacity;
 } lmbr;
 
 /* --- evidence of inputs ----------------------------------------------------------------------------------------------- */
 
-/* Index of the id's entry in the hash table, or of the empty entry where it belongs; the table is never full. */
-static size_t table_index(const lmbr *l, int64_t id)
+/* Index of the first input whose id is not below `id`. */
+static size_t find_place(const lmbr *l, int64_t id)
 {
-    size_t index = (size_t)id & (l->table_size - 1);
-    while (l->table[index].id >= 0 && l->table[index].id != id) index = (index + 1) & (l->table_size - 1);
-    return index;
+    size_t low = 0, high = l->n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (l->input[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static const rill_ngrams *find_ngrams(const lmbr *l, int64_t id)
 {
-    return l->n > 0 ? l->table[table_index(l, id)].ngrams : NULL;
-}
-
-static rill_status grow_evidence_table(lmbr *l)
-{
-    const lmbr old = *l;
-    const size_t places = old.table_size > 0 ? 2 * old.table_size : 64;
-    input_evidence *table = rill_alloc(l->ctx, places * sizeof *table);
-    if (table == NULL) return rill_fail_memory(l->ctx, places * sizeof *table, "evidence");
-    for (size_t i = 0; i < places; i++) table[i] = (input_evidence){-1, NULL};
-    l->table = table;
-    l->table_size = places;
-    for (size_t i = 0; i < old.table_size; i++)
-        if (old.table[i].id >= 0) l->table[table_index(l, old.table[i].id)] = old.table[i];
-    rill_free(l->ctx, old.table, old.table_size * sizeof *old.table);
-    return RILL_OK;
+    const size_t place = find_place(l, id);
+    return place < l->n && l->input[place].id == id ? l->input[place].ngrams : NULL;
 }
 
 static rill_status add_evidence(lmbr *l, int64_t id, const rill_evidence_kind *kind, rill_ngrams **out)
 {
-    if (2 * l->n >= l->table_size) RILL__TRY(grow_evidence_table(l));
+    const size_t place = find_place(l, id);
+    RILL__TRY(RILL__GROW(l->ctx, l->input, l->capacity, l->n + 1, "evidence"));
     RILL__TRY(rill_ngrams_create(out, l->ctx, kind));
-    l->table[table_index(l, id)] = (input_evidence){id, *out};
-    l->n++;
+    memmove(l->input + place + 1, l->input + place, (l->n++ - place) * sizeof *l->input);
+    l->input[place] = (input_evidence){id, *out};
     return RILL_OK;
 }
 
-/* Remove the input's evidence. The entries after it, up to an empty one, are inserted again, so that linear probing finds them. */
 static void done(void *self, int64_t item_id)
 {
     lmbr *l = self;
-    if (find_ngrams(l, item_id) == NULL) return;
-    size_t hole = table_index(l, item_id);
-    rill_ngrams_free(l->table[hole].ngrams);
-    l->table[hole] = (input_evidence){-1, NULL};
-    l->n--;
-    for (size_t index = (hole + 1) & (l->table_size - 1); l->table[index].id >= 0;
-         index = (index + 1) & (l->table_size - 1)) {
-        const input_evidence moved = l->table[index];
-        l->table[index] = (input_evidence){-1, NULL};
-        l->table[table_index(l, moved.id)] = moved;
-    }
+    const size_t place = find_place(l, item_id);
+    if (place == l->n || l->input[place].id != item_id) return;
+    rill_ngrams_free(l->input[place].ngrams);
+    memmove(l->input + place, l->input + place + 1, (--l->n - place) * sizeof *l->input);
 }
 
 static rill_status begin(void *self, int64_t item_id)
@@ -243,9 +228,8 @@ static void destroy(void *self)
 {
     lmbr *l = self;
     if (l == NULL) return;
-    for (size_t i = 0; i < l->table_size; i++)
-        if (l->table[i].id >= 0) rill_ngrams_free(l->table[i].ngrams);
-    rill_free(l->ctx, l->table, l->table_size * sizeof *l->table);
+    for (size_t i = 0; i < l->n; i++) rill_ngrams_free(l->input[i].ngrams);
+    rill_free(l->ctx, l->input, l->capacity * sizeof *l->input);
     rill_evidence_close(l->file);
     rill_free(l->ctx, l, sizeof *l);
 }

@@ -1,11 +1,19 @@
-/* Tables of n-grams; ngrams.h.
+/* Tables of n-grams (ngrams.h), and the exact posteriors of the n-grams of n-best lists and lattices.
  *
- * Divisions: creation · occurrences · masses · layout · checking · lookup. */
+ * Lattices: a backward pass first converts edge scores to conditional probabilities, so that a path's probability is the product of its
+ * edges'. Then a forward pass runs for each n-gram, of m actions. For each node and each j < m it computes a mass: the total probability of
+ * the paths to the node that end with the n-gram's first j actions (matched length j) and do not contain the whole n-gram. The mass of
+ * paths that complete the n-gram is added to its posterior and is not carried on. Nodes are processed in numeric order, since edges lead to
+ * higher nodes. In a domain of several phases, edges of another phase than the n-gram's do not change the matched length.
+ *
+ * Divisions: creation · occurrences · lattices · masses in a lattice · layout · posteriors · checking · lookup. */
 #include "ngrams.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "rill/carve.h"
 
 enum { MAX_NODES = 1 << 20 }; /* so that a mistyped number does not allocate all memory */
 
@@ -46,7 +54,8 @@ void rill_ngrams_begin(rill_ngrams *g)
 
 /* --- occurrences ---------------------------------------------------------------------------------------------------- */
 
-rill_status ngrams_add(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry)
+/* Record that `entry` contains the n-gram action[0, m). */
+static rill_status add_occurrence(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry)
 {
     RILL__TRY(RILL__GROW(g->ctx, g->occurrence, g->occurrences_capacity, g->n_occurrences + 1, "n-grams"));
     ngram_occurrence *occurrence = &g->occurrence[g->n_occurrences++];
@@ -74,12 +83,12 @@ static double rounded(double score)
 }
 
 /* Add the n-grams of entry `entry` that begin at position i of its actions. */
-static rill_status add_ngrams_from(rill_ngrams *g, const int32_t *action, int32_t n, int32_t i, int32_t entry)
+static rill_status add_entry_ngrams(rill_ngrams *g, const int32_t *action, int32_t n, int32_t i, int32_t entry)
 {
     int32_t gram[RILL_NGRAM_MAX], m = 0, step = g->kind.phases;
     for (int32_t j = i; j < n && m < RILL_NGRAM_MAX; j += step) {
         gram[m++] = action[j];
-        RILL__TRY(ngrams_add(g, i % step, gram, m, entry));
+        RILL__TRY(add_occurrence(g, i % step, gram, m, entry));
     }
     return RILL_OK;
 }
@@ -93,7 +102,7 @@ rill_status rill_ngrams_entry(rill_ngrams *g, const int32_t *action, int32_t n, 
                            "a list entry follows edges of a lattice: an input has one or "
                            "the other");
     if (status >= 0) status = RILL__GROW(g->ctx, g->score, g->scores_capacity, g->n_entries + 1, "n-grams");
-    for (int32_t i = 0; status >= 0 && i < n; i++) status = add_ngrams_from(g, action, n, i, (int32_t)g->n_entries);
+    for (int32_t i = 0; status >= 0 && i < n; i++) status = add_entry_ngrams(g, action, n, i, (int32_t)g->n_entries);
     if (status < 0) {
         g->n_occurrences = old_n;
         return status;
@@ -116,8 +125,6 @@ rill_status rill_ngrams_edge(rill_ngrams *g, int32_t from, int32_t to, int32_t a
     return RILL_OK;
 }
 
-/* --- masses --------------------------------------------------------------------------------------------------------- */
-
 static int compare_occurrences(const void *left, const void *right)
 {
     const ngram_occurrence *a = left, *b = right;
@@ -127,30 +134,21 @@ static int compare_occurrences(const void *left, const void *right)
     return a->entry < b->entry ? -1 : a->entry > b->entry;
 }
 
-void ngrams_sort(rill_ngrams *g)
+static int is_same_ngram(const ngram_occurrence *a, const ngram_occurrence *b)
 {
-    if (g->n_occurrences > 1) qsort(g->occurrence, g->n_occurrences, sizeof *g->occurrence, compare_occurrences);
+    return a->phase == b->phase && memcmp(a->action, b->action, sizeof a->action) == 0;
 }
 
-/* Convert scores to probabilities that sum to 1. */
-static void normalize_scores(rill_ngrams *g, double scale)
-{
-    double best = g->score[0], sum = 0;
-    for (size_t i = 1; i < g->n_entries; i++)
-        if (g->score[i] > best) best = g->score[i];
-    for (size_t i = 0; i < g->n_entries; i++) sum += g->score[i] = exp(scale * (g->score[i] - best));
-    for (size_t i = 0; i < g->n_entries; i++) g->score[i] /= sum;
-}
-
-/* Merge the occurrences of each n-gram, summing the probabilities of the entries that contain it. */
+/* Sort the occurrences by n-gram and merge those of each n-gram, summing the probabilities of the entries that contain it. */
 static void merge_duplicates(rill_ngrams *g)
 {
     size_t n = 0;
+    if (g->n_occurrences > 1) qsort(g->occurrence, g->n_occurrences, sizeof *g->occurrence, compare_occurrences);
     for (size_t i = 0; i < g->n_occurrences; i++) {
         ngram_occurrence *last = n > 0 ? &g->occurrence[n - 1] : NULL;
         const ngram_occurrence now = g->occurrence[i];
-        const double mass = g->score[now.entry];
-        if (last == NULL || !ngrams_same(last, &now)) {
+        const double mass = g->n_entries > 0 ? g->score[now.entry] : 0; /* a lattice's masses are computed later */
+        if (last == NULL || !is_same_ngram(last, &now)) {
             g->occurrence[n] = now;
             g->occurrence[n++].mass = mass;
         } else if (last->entry != now.entry) {
@@ -161,20 +159,168 @@ static void merge_duplicates(rill_ngrams *g)
     g->n_occurrences = n;
 }
 
-rill_status rill_ngrams_finish(rill_ngrams *g, double scale)
+/* --- lattices ------------------------------------------------------------------------------------------------------ */
+
+typedef struct lattice {
+    rill_ngrams *g;
+    int32_t nodes;
+    rill_columns memory;
+    double *beta; /* [nodes] logarithm of the summed weights of all paths from the node to the last node */
+    double (*mass)[RILL_NGRAM_MAX]; /* [nodes] mass of the paths to the node, by matched length */
+    int32_t *first;                 /* [nodes + 1] edges [first[i], first[i + 1]) leave node i */
+    int32_t *phase;                 /* [nodes] phase of the edges that leave the node; -1: the node is unreachable */
+} lattice;
+
+/* A total order, so that sums do not depend on the sort. */
+static int compare_edges(const void *left, const void *right)
 {
-    if (!(scale > 0) || !isfinite(scale))
-        return rill_fail(g->ctx, RILL_ERR_ARGUMENT, "the scale is %g: expected a number above 0", scale);
-    if (g->n_entries == 0 && g->n_edges == 0)
-        return rill_fail(g->ctx, RILL_ERR_INPUT, "the evidence of an input has no output");
-    if (g->n_edges > 0) {
-        RILL__TRY(ngrams_from_lattice(g, scale));
-    } else {
-        normalize_scores(g, scale);
-        ngrams_sort(g);
-        merge_duplicates(g);
+    const ngram_edge *a = left, *b = right;
+    if (a->from != b->from) return a->from < b->from ? -1 : 1;
+    if (a->to != b->to) return a->to < b->to ? -1 : 1;
+    if (a->action != b->action) return a->action < b->action ? -1 : 1;
+    return a->score > b->score ? -1 : a->score < b->score;
+}
+
+static rill_status make_graph(lattice *l)
+{
+    rill_ngrams *g = l->g;
+    const rill_array columns[] = {RILL_ARRAY(l->beta), RILL_ARRAY(l->mass), RILL_ARRAY(l->first), RILL_ARRAY(l->phase)};
+    for (size_t i = 0; i < g->n_edges; i++)
+        if (g->edge[i].to >= l->nodes) l->nodes = g->edge[i].to + 1;
+    const size_t n = (size_t)l->nodes;
+    RILL__TRY(rill_columns_grow(g->ctx, &l->memory, n + 1, columns, sizeof columns / sizeof *columns, "a lattice"));
+    qsort(g->edge, g->n_edges, sizeof *g->edge, compare_edges);
+    for (size_t i = 0; i < g->n_edges; i++) l->first[g->edge[i].from + 1]++;
+    for (size_t i = 0; i < n; i++) l->first[i + 1] += l->first[i];
+    return RILL_OK;
+}
+
+static double log_sum(double a, double b)
+{
+    const double larger_term = a > b ? a : b, smaller_term = a > b ? b : a;
+    return isinf(larger_term) ? larger_term : larger_term + log1p(exp(smaller_term - larger_term));
+}
+
+/* Convert each edge's score to the probability that a path takes the edge, given that it reaches the edge's start node. */
+static rill_status normalize_edges(lattice *l, double scale)
+{
+    ngram_edge *edge = l->g->edge;
+    l->beta[l->nodes - 1] = 0;
+    for (int32_t node = l->nodes - 2; node >= 0; node--) {
+        l->beta[node] = -INFINITY;
+        for (int32_t i = l->first[node]; i < l->first[node + 1]; i++)
+            l->beta[node] = log_sum(l->beta[node], scale * edge[i].score + l->beta[edge[i].to]);
     }
-    return ngrams_build(g);
+    if (isinf(l->beta[0]))
+        return rill_fail(l->g->ctx, RILL_ERR_INPUT, "no path leads from node 0 to node %d", l->nodes - 1);
+    for (size_t i = 0; i < l->g->n_edges; i++) {
+        const double from = l->beta[edge[i].from], to = l->beta[edge[i].to];
+        edge[i].score = isinf(to) ? 0 : exp(scale * edge[i].score + to - from);
+    }
+    return RILL_OK;
+}
+
+/* Whether any path takes the edge. */
+static int edge_is_used(const lattice *l, const ngram_edge *edge)
+{
+    return l->phase[edge->from] >= 0 && edge->score > 0;
+}
+
+static rill_status find_phases(lattice *l)
+{
+    const rill_ngrams *g = l->g;
+    for (int32_t node = 1; node < l->nodes; node++) l->phase[node] = -1;
+    for (size_t i = 0; i < g->n_edges; i++) {
+        const ngram_edge *edge = &g->edge[i];
+        if (!edge_is_used(l, edge)) continue;
+        const int32_t phase = (l->phase[edge->from] + 1) % g->kind.phases;
+        if (l->phase[edge->to] >= 0 && l->phase[edge->to] != phase)
+            return rill_fail(g->ctx, RILL_ERR_INPUT, "paths reach node %d in phase %d and in phase %d", edge->to,
+                             l->phase[edge->to], phase);
+        l->phase[edge->to] = phase;
+    }
+    return RILL_OK;
+}
+
+/* Add the n-grams that consist of gram[0, m) and at least one more action, on paths that start at the node. */
+static rill_status add_path_ngrams(lattice *l, int32_t node, int32_t phase, int32_t *gram, int32_t m)
+{
+    rill_ngrams *g = l->g;
+    for (int32_t i = l->first[node]; m < RILL_NGRAM_MAX && i < l->first[node + 1]; i++) {
+        const ngram_edge *edge = &g->edge[i];
+        const int in_phase = l->phase[node] == phase;
+        if (!edge_is_used(l, edge)) continue;
+        gram[m] = edge->action;
+        if (in_phase) RILL__TRY(add_occurrence(g, phase, gram, m + 1, 0));
+        RILL__TRY(add_path_ngrams(l, edge->to, phase, gram, m + in_phase));
+    }
+    return RILL_OK;
+}
+
+/* Add all n-grams of the lattice. Duplicates are merged repeatedly, since paths with common parts produce the same n-grams over and
+ * over. */
+static rill_status add_all_ngrams(lattice *l)
+{
+    enum { MERGE_EVERY = 1 << 16 };
+    size_t merged = 0;
+    int32_t gram[RILL_NGRAM_MAX];
+    for (int32_t node = 0; node < l->nodes - 1; node++) {
+        if (l->phase[node] >= 0) RILL__TRY(add_path_ngrams(l, node, l->phase[node], gram, 0));
+        if (l->g->n_occurrences < merged + MERGE_EVERY) continue;
+        merge_duplicates(l->g);
+        merged = l->g->n_occurrences;
+    }
+    merge_duplicates(l->g);
+    return RILL_OK;
+}
+
+/* --- masses in a lattice ------------------------------------------------------------------------------------------- */
+
+/* Matched length of the n-gram after `action`, given the matched length `held` before. */
+static int32_t match_length(const int32_t *gram, int32_t m, int32_t held, int32_t action)
+{
+    for (int32_t length = held + 1; length > 0; length--) {
+        if (gram[length - 1] != action || length > m) continue;
+        /* The last length - 1 actions of the matched part must be a prefix of the n-gram. */
+        if (memcmp(gram, gram + held - (length - 1), (size_t)(length - 1) * sizeof *gram) == 0) return length;
+    }
+    return 0;
+}
+
+static double ngram_mass(lattice *l, const ngram_occurrence *occurrence)
+{
+    const rill_ngrams *g = l->g;
+    double mass = 0;
+    int32_t m = 0;
+    while (m < RILL_NGRAM_MAX && occurrence->action[m] >= 0) m++;
+    memset(l->mass, 0, (size_t)l->nodes * sizeof *l->mass);
+    l->mass[0][0] = 1;
+    for (size_t i = 0; i < g->n_edges; i++) {
+        const ngram_edge *edge = &g->edge[i];
+        const double *from = l->mass[edge->from];
+        double *to = l->mass[edge->to];
+        if (!edge_is_used(l, edge)) continue;
+        for (int32_t held = 0; held < m; held++) {
+            if (from[held] == 0) continue;
+            const int in_phase = l->phase[edge->from] == occurrence->phase;
+            const int32_t now = in_phase ? match_length(occurrence->action, m, held, edge->action) : held;
+            *(now == m ? &mass : &to[now]) += from[held] * edge->score;
+        }
+    }
+    return mass;
+}
+
+static rill_status finish_lattice(rill_ngrams *g, double scale)
+{
+    lattice l = {.g = g};
+    rill_status status = make_graph(&l);
+    if (status >= 0) status = normalize_edges(&l, scale);
+    if (status >= 0) status = find_phases(&l);
+    if (status >= 0) status = add_all_ngrams(&l);
+    for (size_t i = 0; status >= 0 && i < g->n_occurrences; i++)
+        g->occurrence[i].mass = ngram_mass(&l, &g->occurrence[i]);
+    rill_columns_free(g->ctx, &l.memory);
+    return status;
 }
 
 /* --- layout --------------------------------------------------------------------------------------------------------- */
@@ -226,7 +372,8 @@ static void append_ngram(level_writer *levels, int m, const ngram_occurrence *oc
     to->n++;
 }
 
-rill_status ngrams_build(rill_ngrams *g)
+/* Build the table from `n_occurrences` distinct n-grams, sorted, with known masses. */
+static rill_status build_table(rill_ngrams *g)
 {
     uint32_t count[NGRAM_PHASES][RILL_NGRAM_MAX] = {{0}};
     level_writer end[NGRAM_PHASES][RILL_NGRAM_MAX];
@@ -243,6 +390,33 @@ rill_status ngrams_build(rill_ngrams *g)
     for (int p = 0; p < g->kind.phases; p++)
         for (int m = 0; m + 1 < RILL_NGRAM_MAX; m++) end[p][m].first[end[p][m].n] = end[p][m + 1].n;
     return ngrams_set_levels(g) ? RILL_OK : rill_fail(g->ctx, RILL_ERR_INPUT, "an input has too many n-grams");
+}
+
+/* --- posteriors ---------------------------------------------------------------------------------------------------- */
+
+/* Convert scores to probabilities that sum to 1. */
+static void normalize_scores(rill_ngrams *g, double scale)
+{
+    double best = g->score[0], sum = 0;
+    for (size_t i = 1; i < g->n_entries; i++)
+        if (g->score[i] > best) best = g->score[i];
+    for (size_t i = 0; i < g->n_entries; i++) sum += g->score[i] = exp(scale * (g->score[i] - best));
+    for (size_t i = 0; i < g->n_entries; i++) g->score[i] /= sum;
+}
+
+rill_status rill_ngrams_finish(rill_ngrams *g, double scale)
+{
+    if (!(scale > 0) || !isfinite(scale))
+        return rill_fail(g->ctx, RILL_ERR_ARGUMENT, "the scale is %g: expected a number above 0", scale);
+    if (g->n_entries == 0 && g->n_edges == 0)
+        return rill_fail(g->ctx, RILL_ERR_INPUT, "the evidence of an input has no output");
+    if (g->n_edges > 0) {
+        RILL__TRY(finish_lattice(g, scale));
+    } else {
+        normalize_scores(g, scale);
+        merge_duplicates(g);
+    }
+    return build_table(g);
 }
 
 /* --- checking ------------------------------------------------------------------------------------------------------- */

@@ -56,21 +56,6 @@ typedef struct ngram_range {
 /* The n-grams of m + 1 actions that extend context[0, m), oldest action first; m < 4. */
 ngram_range ngrams_extend(const rill_ngrams *g, int32_t phase, const int32_t *context, int32_t m);
 
-/* Record that `entry` contains the n-gram action[0, m). */
-rill_status ngrams_add(rill_ngrams *g, int32_t phase, const int32_t *action, int32_t m, int32_t entry);
-/* Whether two occurrences are of the same n-gram. */
-static inline int ngrams_same(const ngram_occurrence *a, const ngram_occurrence *b)
-{
-    return a->phase == b->phase && memcmp(a->action, b->action, sizeof a->action) == 0;
-}
-/* Sort the occurrences by phase, then by actions, then by entry. */
-void ngrams_sort(rill_ngrams *g);
-/* Build the table from `n_occurrences` distinct n-grams, sorted, with known masses. */
-rill_status ngrams_build(rill_ngrams *g);
-
-/* lattice.c: write each n-gram of the lattice to `occurrence`, once, with its mass. */
-rill_status ngrams_from_lattice(rill_ngrams *g, double scale);
-
 /* Validate the words, which may come from a file, and point `level` into them. Returns 0 if they are not a valid table of g->kind. */
 int ngrams_set_levels(rill_ngrams *g);
 /* Reserve n_words words; the table owns them. */

@@ -23,6 +23,8 @@
 
 #include "variants.h"
 
+extern const search_variant exact;
+
 enum {
     FIRST_CHOICES = 16, /* initial number of choices per row: more than most rows need, and cheap */
     /* number of entries up to which the search is best-first: every entry keeps a state in memory */

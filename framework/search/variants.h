@@ -1,11 +1,8 @@
-/* The variants that search_variants lists. */
+/* What variants of the search share. */
 #ifndef RILL_VARIANTS_H
 #define RILL_VARIANTS_H
 
 #include "engine_internal.h"
-
-extern const search_variant cube_pruning, exact, certificates, best_ended, sampling, diverse_beam_search,
-    constraint_banks;
 
 /* certify.c: an upper bound on the final score of continuations of a prefix with this path score in the item's timestep. */
 double certify_bound(const chain *c, const item *it, double path_score, int32_t phases);

@@ -60,7 +60,7 @@ static void make_run_key(const cuda_run *r, run_key *k)
                             r->columns_end,         r->back_begin, r->back_end};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) add_number(k, sizes[i]);
     for (size_t i = 0; i <= p->n_spaces; i++) add_number(k, r->max_rows[i]);
-    for (size_t i = 0; i < p->n_ops; i++) add_number(k, p->op[i].kind == DEV_ATTEND ? r->kv_index[i] : 0);
+    for (size_t i = 0; i < p->n_ops; i++) add_number(k, p->op[i].kind == RILL_OP_ATTEND ? r->kv_index[i] : 0);
     for (size_t i = 0; i < r->n_kv; i++) add_number(k, r->kv[i].max_length);
     for (size_t i = 0; i + 1 < p->n_paths; i++)
         add_number(k, r->path_entries[i]); /* the next path's address depends on it */

@@ -22,36 +22,36 @@ static int is_dense(const dev_operand *o)
     return o->base == DEV_BASE_TENSOR && o->index == DEV_NO_INDEX;
 }
 
-static size_t output_width(const rill_network *network, const dev_op *op)
+/* Width of an output that the operation's kernel can round; 0: it cannot. */
+static size_t output_width(const dev_op *op)
 {
+    const rill_attend *o = &op->as.attend;
     switch (op->kind) {
-    case DEV_PRODUCT: return op->as.product.vocab_subset == 0 ? network->matrix[op->as.product.matrix - 1].w.n : 0;
-    case DEV_NORMALISE: return op->as.normalise.width;
-    case DEV_ACTIVATE: return op->as.activate.width;
-    case DEV_EMBED: return op->as.embed.width;
-    case DEV_SUM: return op->as.sum.width;
-    case DEV_ATTEND: {
-        const rill_attend *o = &op->as.attend;
+    case RILL_OP_PRODUCT: return op->as.product.vocab_subset == 0 ? op->width : 0;
+    case RILL_OP_NORMALISE:
+    case RILL_OP_ACTIVATE:
+    case RILL_OP_EMBED:
+    case RILL_OP_SUM: return op->width;
+    case RILL_OP_ATTEND:
         return gpu_attend_is_narrow(o->width, o->value_width, o->additive != 0) ? o->heads * o->width : 0;
-    }
     default: return 0;
     }
 }
 
 /* The tensor of which an operation writes every element, so that it can write a bf16 or fp16 copy too; -1: none. */
-static int32_t output_tensor(const rill_network *network, const dev_graph *p, const dev_op *op)
+static int32_t output_tensor(const dev_graph *p, const dev_op *op)
 {
-    const size_t width = output_width(network, op);
-    const dev_operand *out = &op->view[op->kind == DEV_SUM ? DEV_SUM_OUT : DEV_OUT];
+    const size_t width = output_width(op);
+    const dev_operand *out = &op->view[op->out >= 0 ? op->out : 0];
     return width > 0 && is_dense(out) && p->tensor[out->element].width == width ? out->element : -1;
 }
 
 /* --- rounding ----------------------------------------------------------------------------------------------------- */
 
 /* The type in which a GEMM reads its input A, if A is a whole tensor; GPU_F32 for all other operands and operations. */
-static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const dev_op *op, int view)
+static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const dev_op *op, size_t view)
 {
-    if (op->kind != DEV_PRODUCT || view != DEV_A || op->as.product.vocab_subset != 0 || op->as.product.k2 != 0)
+    if (op->kind != RILL_OP_PRODUCT || view != PRODUCT_a || op->as.product.vocab_subset != 0 || op->as.product.k2 != 0)
         return GPU_F32;
     const gpu_matrix *m = &cuda->matrix[op->as.product.matrix - 1];
     return is_dense(&op->view[view]) && p->tensor[op->view[view].element].width == (size_t)m->k ? m->type : GPU_F32;
@@ -60,16 +60,16 @@ static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const d
 /* Let operation `op_index` write its output rounded for the GEMMs that read it before it is overwritten. */
 static void round_output(const rill_network *network, const dev_graph *p, cuda_fused_graph *fused, size_t op_index)
 {
-    const int32_t value = output_tensor(network, p, &p->op[op_index]);
+    const int32_t value = output_tensor(p, &p->op[op_index]);
     cuda_fused_op *from = &fused->op[op_index];
     int rewritten = value < 0, kept = 0;
     for (size_t i = op_index + 1; i < p->n_ops && !rewritten; i++)
-        for (int view = 0; view < DEV_VIEWS; view++) {
+        for (size_t view = 0; view < p->op[i].n_views; view++) {
             const dev_op *op = &p->op[i];
             if (op->view[view].base != DEV_BASE_TENSOR || op->view[view].element != value) continue;
-            if (op->view[view].is_written || op->kind == DEV_MASK) {
+            if ((op->view[view].use & RILL_OUT) || op->kind == RILL_OP_MASK) {
                 rewritten = 1;
-                kept |= output_tensor(network, p, op) != value; /* partly overwritten: the rest is live */
+                kept |= output_tensor(p, op) != value; /* partly overwritten: the rest is live */
                 continue;
             }
             const gpu_type type = input_type(network->module_data, p, op, view);
@@ -101,7 +101,7 @@ static void fuse_product(const rill_network *network, const dev_graph *p, const 
 {
     const cuda_network *cuda = network->module_data;
     const rill_product *o = &op->as.product;
-    const dev_operand *add = &op->view[DEV_ADD], *out = &op->view[DEV_OUT];
+    const dev_operand *add = &op->view[PRODUCT_add], *out = &op->view[PRODUCT_out];
     f->matrix = cuda->matrix[o->matrix - 1];
     const size_t n = network->matrix[o->matrix - 1].w.n;
     f->single_launch = f->output_type == GPU_F32 && (o->activation == RILL_LINEAR || o->activation == RILL_RELU) &&
@@ -116,7 +116,7 @@ static void merge_products(const rill_network *network, const dev_op *op, cuda_f
 {
     const cuda_network *cuda = network->module_data;
     const dev_op *next = op + 1;
-    if (op->kind != DEV_PRODUCT || next->kind != DEV_PRODUCT || op->space != next->space) return;
+    if (op->kind != RILL_OP_PRODUCT || next->kind != RILL_OP_PRODUCT || op->space != next->space) return;
     const rill_product *a = &op->as.product, *b = &next->as.product;
     if (f->merged_into_prev || a->vocab_subset != 0 || b->vocab_subset != 0 ||
         (f[0].single_launch && f[1].single_launch))
@@ -124,9 +124,9 @@ static void merge_products(const rill_network *network, const dev_op *op, cuda_f
     if (f[0].output_type != GPU_F32 || f[1].output_type != GPU_F32 || a->activation != b->activation ||
         a->k2 + b->k2 != 0)
         return;
-    if (op->view[DEV_ADD].base != DEV_BASE_NONE || next->view[DEV_ADD].base != DEV_BASE_NONE) return;
-    const dev_operand *x = &op->view[DEV_A], *out = &op->view[DEV_OUT], *out2 = &next->view[DEV_OUT];
-    if (!is_dense(x) || !dev_same_operand(x, &next->view[DEV_A])) return;
+    if (op->view[PRODUCT_add].base != DEV_BASE_NONE || next->view[PRODUCT_add].base != DEV_BASE_NONE) return;
+    const dev_operand *x = &op->view[PRODUCT_a], *out = &op->view[PRODUCT_out], *out2 = &next->view[PRODUCT_out];
+    if (!is_dense(x) || !dev_same_operand(x, &next->view[PRODUCT_a])) return;
     if (out->base == out2->base && out->element == out2->element) return; /* they may overlap */
     const gpu_matrix *m = &cuda->matrix[a->matrix - 1], *n = &cuda->matrix[b->matrix - 1];
     const size_t row = (size_t)m->k * gpu_type_bytes(m->type);
@@ -183,8 +183,8 @@ static void fuse_program(rill_network *network, cuda_network *cuda, const dev_gr
     for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
         cuda_fused_op *f = &fused->op[i];
-        if (op->kind == DEV_PRODUCT && op->as.product.vocab_subset == 0) fuse_product(network, p, op, f);
-        if (op->kind == DEV_SCAN) {
+        if (op->kind == RILL_OP_PRODUCT && op->as.product.vocab_subset == 0) fuse_product(network, p, op, f);
+        if (op->kind == RILL_OP_SCAN) {
             const rill_constant bias = op->as.scan.recurrent_bias;
             f->matrix = cuda->matrix[op->as.scan.recurrent - 1];
             f->matrix.bias = bias != 0 ? cuda->constant[bias - 1] : NULL;
@@ -212,7 +212,7 @@ void cuda_fuse(rill_network *network)
 double cuda_fused_bytes(const cuda_run *r, const dev_op *op)
 {
     const cuda_fused_op *f = cuda_get_fused_op(r, op);
-    const double fp32 = sizeof(float), width = (double)output_width(r->host_run.network, op);
+    const double fp32 = sizeof(float), width = (double)output_width(op);
     double bytes = 0.0;
     if (f->merged_into_prev)
         bytes -= fp32 * (double)f->matrix.k; /* the previous GEMM has read the rows */

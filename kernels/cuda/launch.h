@@ -12,6 +12,7 @@
 #define RILL_CUDA_LAUNCH_H
 
 #include "gpu.h"
+#include "kernels.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,17 +36,6 @@ typedef struct gpu_panel {
     gpu_type type; /* type of the elements: half.h */
 } gpu_panel;
 
-typedef enum gpu_activation {
-    GPU_LINEAR,
-    GPU_TANH,
-    GPU_RELU,
-    GPU_SWISH,
-    GPU_GELU,
-    GPU_SIGMOID,
-    GPU_GELU_TANH,
-    GPU_GELU_SIGMOID
-} gpu_activation;
-
 /* --- rows.cu: operations on whole rows ---------------------------------------------------------------------------- */
 
 /* If an operation has an `out` and a `panel`, it writes its rows to both; either may be none. */
@@ -59,14 +49,6 @@ typedef struct gpu_gather {
 } gpu_gather;
 void gpu_run_gather(gpu_stream *cu_stream, const gpu_gather *args);
 
-/* out = x; zeros for absent rows of x. */
-typedef struct gpu_copy {
-    gpu_rows rows;
-    int32_t width;
-    gpu_operand x, out;
-} gpu_copy;
-void gpu_run_copy(gpu_stream *cu_stream, const gpu_copy *args);
-
 /* out = activation((bias + add) + sums); bias and add are optional, and absent rows of add add nothing. The next width2
  * columns of sums give out2 = activation(bias2 + sums); this excludes add and panel. */
 typedef struct gpu_epilogue {
@@ -75,73 +57,30 @@ typedef struct gpu_epilogue {
     gpu_operand sums; /* output of a GEMM; read without an index */
     const float *bias;
     gpu_operand add, out; /* out may be sums or add itself */
-    gpu_activation activation;
+    rill_activation activation;
     gpu_panel panel;
     const float *bias2;
     gpu_operand out2;
 } gpu_epilogue;
 void gpu_run_epilogue(gpu_stream *cu_stream, const gpu_epilogue *args);
 
-/* y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual; rms: gain * z / sqrt(mean z^2 + eps) + bias. */
-typedef struct gpu_normalise {
+/* A row operation of rill/ops.h, as rill_row_call of kernels.h describes it. */
+typedef union gpu_row_op {
+#define RILL_ENTRY(OPERATION, word, description, width, flops) description word;
+    RILL_ROW_OPERATIONS(RILL_ENTRY)
+#undef RILL_ENTRY
+} gpu_row_op;
+typedef struct gpu_row_call {
     gpu_rows rows;
     int32_t width;
-    gpu_operand x, residual, y; /* y may be x or residual */
-    const float *gain, *bias;   /* [width] or NULL */
-    float eps;
-    int32_t rms;
-    gpu_panel panel;
-} gpu_normalise;
-void gpu_run_normalise(gpu_stream *cu_stream, const gpu_normalise *args);
-
-/* y = activation(x) * gate. */
-typedef struct gpu_activate {
-    gpu_rows rows;
-    int32_t width;
-    gpu_operand x, gate, y;
-    gpu_activation activation;
-    gpu_panel panel;
-} gpu_activate;
-void gpu_run_activate(gpu_stream *cu_stream, const gpu_activate *args);
-
-/* out = scale * x + position; absent rows of x or position add nothing. */
-typedef struct gpu_embed {
-    gpu_rows rows;
-    int32_t width;
-    gpu_operand x, position, out;
-    float scale;
-    gpu_panel panel;
-} gpu_embed;
-void gpu_run_embed(gpu_stream *cu_stream, const gpu_embed *args);
-
-/* out = max(min, sum of the present terms in order); min is 0 (ReLU) or -infinity; NaN stays NaN. */
-enum { GPU_SUM_TERMS = 12 };
-typedef struct gpu_sum {
-    gpu_rows rows;
-    int32_t width, terms;
-    gpu_operand term[GPU_SUM_TERMS], out;
-    float min;
-    gpu_panel panel;
-} gpu_sum;
-void gpu_run_sum(gpu_stream *cu_stream, const gpu_sum *args);
-
-/* --- cells.cu ----------------------------------------------------------------------------------------------------- */
-
-/* c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c'): gates [rows, 4H] in the order i, f, g, o. */
-typedef struct gpu_lstm {
-    gpu_rows rows;
-    int32_t hidden;
-    gpu_operand gates, c, c_out, h_out; /* c may be none, or c_out's table */
-} gpu_lstm;
-void gpu_run_lstm(gpu_stream *cu_stream, const gpu_lstm *args);
-
-/* r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h. */
-typedef struct gpu_gru {
-    gpu_rows rows;
-    int32_t hidden;
-    gpu_operand input, gates, h, h_out; /* h may be none, or h_out's table */
-} gpu_gru;
-void gpu_run_gru(gpu_stream *cu_stream, const gpu_gru *args);
+    gpu_operand x[RILL_ROW_OPERANDS]; /* by position. A constant of one row has ld 0; outputs may be none */
+    gpu_row_op op;                    /* parameters; views, handles and widths are not read */
+    gpu_panel panel;                  /* the output in panels; of normalise, activate, embed and sum */
+} gpu_row_call;
+#define RILL_ENTRY(OPERATION, word, description, width, flops) \
+    void gpu_run_##word(gpu_stream *cu_stream, const gpu_row_call *args);
+RILL_ROW_OPERATIONS(RILL_ENTRY)
+#undef RILL_ENTRY
 
 /* --- lists.cu: vocabulary subsets of slots ------------------------------------------------------------------------ */
 
@@ -171,7 +110,7 @@ typedef struct gpu_subset_product {
     const float *w; /* [V, K] */
     gpu_type type;
     gpu_operand a, out;
-    gpu_activation activation;
+    rill_activation activation;
 } gpu_subset_product;
 void gpu_run_subset_product(gpu_stream *cu_stream, const gpu_subset_product *args);
 
@@ -271,13 +210,12 @@ void gpu_run_picks(gpu_stream *cu_stream, const gpu_picks *args);
 /* Ensemble: x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E), l_e(v) = (logits_e(v) + bias_e(v)) - log_norm_e,
  * m(v) the largest l_e(v), summed in the order of models; -infinity if all are. One model: l_0(v). Written to x, in the
  * shape of logits[0]. If a model's row has a NaN, +infinity, or only -infinity, the row of x is NaN. */
-enum { GPU_MIX_MODELS = 32 };
 typedef struct gpu_mix {
     gpu_rows rows;
     int32_t models, symbols;
-    gpu_operand logits[GPU_MIX_MODELS]; /* logits of each model; read without an index */
-    const float *bias[GPU_MIX_MODELS];  /* bias by symbol; by id with subsets */
-    gpu_subsets subsets;                /* ids NULL: none */
+    gpu_operand logits[RILL_MIX_MODELS]; /* logits of each model; read without an index */
+    const float *bias[RILL_MIX_MODELS];  /* bias by symbol; by id with subsets */
+    gpu_subsets subsets;                 /* ids NULL: none */
     const int32_t *slot;
     gpu_operand x;   /* may be logits[0] */
     float *log_norm; /* [rows.max, models] working memory */

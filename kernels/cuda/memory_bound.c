@@ -55,7 +55,7 @@ static row_unit_bytes tensor_bytes(const rill_network *network, const dev_graph 
 static size_t choices_work_bytes(const rill_network *network, const dev_op *op)
 {
     enum { MANY = 128 };
-    const int mixes = op->kind == DEV_MIX;
+    const int mixes = op->kind == RILL_OP_MIX;
     const int32_t symbols = (int32_t)max_row_symbols(network,
                                                      mixes ? op->as.mix.vocab_subset[0] : op->as.best.vocab_subset,
                                                      (size_t)(mixes ? op->as.mix.symbols : op->as.best.symbols));
@@ -68,16 +68,16 @@ static row_unit_bytes graph_work_bytes(const rill_network *network, const dev_gr
     row_unit_bytes panel = {0}, sums = {0}, choices = {0}, scan = {0};
     for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
-        if (op->kind == DEV_PRODUCT && op->as.product.vocab_subset == 0) {
+        if (op->kind == RILL_OP_PRODUCT && op->as.product.vocab_subset == 0) {
             const cuda_fused_op *f = &get_fused_graph(network, p)->op[i];
             const size_t k = dev_padded((size_t)f->matrix.k), n = dev_padded((size_t)f->matrix.n);
             panel = max_bytes(panel, space_bytes(p, op->space, f->input_rounded ? 0 : k * sizeof(float)));
             sums = max_bytes(sums, space_bytes(p, op->space, f->single_launch ? 0 : n * sizeof(float)));
-        } else if (op->kind == DEV_SCAN) {
+        } else if (op->kind == RILL_OP_SCAN) {
             const size_t hidden = dev_padded(op->as.scan.hidden) * sizeof(float);
             panel = max_bytes(panel, (row_unit_bytes){.row = hidden});
             scan = max_bytes(scan, (row_unit_bytes){.row = 6 * hidden});
-        } else if (op->kind == DEV_BEST || op->kind == DEV_MIX) {
+        } else if (op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX) {
             choices = max_bytes(choices, space_bytes(p, op->space, choices_work_bytes(network, op)));
         }
     }
@@ -89,7 +89,7 @@ static size_t attention_part_bytes(const dev_graph *p)
 {
     size_t max = 0;
     for (size_t i = 0; i < p->n_ops; i++) {
-        if (p->op[i].kind != DEV_ATTEND) continue;
+        if (p->op[i].kind != RILL_OP_ATTEND) continue;
         const rill_attend *o = &p->op[i].as.attend;
         const size_t part = gpu_attend_part_floats(INT32_MAX, (int32_t)o->heads, (int32_t)o->value_width, INT32_MAX);
         max = part > max ? part : max;

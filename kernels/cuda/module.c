@@ -209,8 +209,8 @@ static void check_graph(rill_network *network, const dev_graph *p)
 {
     for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
-        const int32_t depth = op->kind == DEV_PATH ? p->path[op->path].depth : DEV_NO_INDEX;
-        const int slots = op->kind != DEV_EMBED && cuda_is_written(p, op->slot);
+        const int32_t depth = op->kind == RILL_OP_PATH ? p->path[op->path].depth : DEV_NO_INDEX;
+        const int slots = op->kind != RILL_OP_EMBED && cuda_is_written(p, op->slot);
         if (!slots && !cuda_is_written(p, depth)) continue;
         dev_network_fail(network, RILL_ERR_OPTION,
                          "graph %s, operation %zu (%s): %s reads slots and depths from the host, not from a column "

@@ -33,9 +33,9 @@ struct norm_rows {
     float *y;
 };
 
-__device__ static inline norm_rows get_norm_rows(const gpu_normalise &a, int32_t r)
+__device__ static inline norm_rows get_norm_rows(const gpu_row_call &a, int32_t r)
 {
-    return {gpu_row(a.x, r), gpu_row(a.residual, r), gpu_row(a.y, r)};
+    return {gpu_row(a.x[NORMALISE_x], r), gpu_row(a.x[NORMALISE_residual], r), gpu_row(a.x[NORMALISE_y], r)};
 }
 
 /* Four floats of z = x + residual from `first` on; zeros beyond the row. */
@@ -68,24 +68,25 @@ __device__ static inline float squares(const gpu_piece<4> &z, float mean, int32_
 }
 
 template <bool WIDE>
-__device__ static inline void write_y(const gpu_normalise &a, float *y, int32_t r, int32_t first, const gpu_piece<4> &z,
+__device__ static inline void write_y(const gpu_row_call &a, float *y, int32_t r, int32_t first, const gpu_piece<4> &z,
                                       float mean, float scale)
 {
     if (first >= a.width) return;
+    const float *gains = a.x[NORMALISE_gain].data, *biases = a.x[NORMALISE_bias].data;
     if constexpr (WIDE) {
-        const gpu_piece<4> gain = gpu_read<4>(a.gain, first / 4), bias = gpu_read<4>(a.bias, first / 4);
+        const gpu_piece<4> gain = gpu_read<4>(gains, first / 4), bias = gpu_read<4>(biases, first / 4);
         gpu_piece<4> out;
         for (int j = 0; j < 4; j++) {
             const float scaled = (z.v[j] - mean) * scale;
-            out.v[j] = (a.gain != nullptr ? scaled * gain.v[j] : scaled) + bias.v[j];
+            out.v[j] = (gains != nullptr ? scaled * gain.v[j] : scaled) + bias.v[j];
         }
         if (y != nullptr) gpu_write<4>(y, first / 4, out);
         gpu_write<4>(a.panel, r, first / 4, out);
     } else {
         for (int j = 0; j < 4; j++) {
             if (first + j >= a.width) break;
-            const float scaled = (z.v[j] - mean) * scale, bias = a.bias != nullptr ? a.bias[first + j] : 0.0f;
-            const gpu_piece<1> out = {(a.gain != nullptr ? scaled * a.gain[first + j] : scaled) + bias};
+            const float scaled = (z.v[j] - mean) * scale, bias = biases != nullptr ? biases[first + j] : 0.0f;
+            const gpu_piece<1> out = {(gains != nullptr ? scaled * gains[first + j] : scaled) + bias};
             if (y != nullptr) gpu_write<1>(y, first + j, out);
             gpu_write<1>(a.panel, r, first + j, out);
         }
@@ -95,7 +96,7 @@ __device__ static inline void write_y(const gpu_normalise &a, float *y, int32_t 
 /* THREADS threads share a row of at most THREADS * 4 * PIECES floats. The launch bound is the highest occupancy without
  * spilling. */
 template <int THREADS, int PIECES, bool WIDE>
-__global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normalise(gpu_normalise a)
+__global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normalise(gpu_row_call a)
 {
     const int32_t own = (int32_t)threadIdx.x % THREADS;
     const int32_t first_row = THREADS == GPU_WARP ? (int32_t)blockIdx.x * WARP_ROWS : (int32_t)blockIdx.x;
@@ -108,44 +109,44 @@ __global__ static void __launch_bounds__(BLOCK, THREADS == BLOCK ? 4 : 2) normal
     float sum = 0.0f, square = 0.0f;
 #pragma unroll
     for (int i = 0; i < PIECES; i++) z[i] = read_z<WIDE>(row, 4 * (own + THREADS * i), a.width);
-    if (!a.rms) {
+    if (!a.op.normalise.rms) {
 #pragma unroll
         for (int i = 0; i < PIECES; i++)
             for (int j = 0; j < 4; j++) sum += z[i].v[j];
         sum = row_sum<THREADS>(sum, part);
     }
-    const float mean = a.rms ? 0.0f : sum / (float)a.width;
+    const float mean = a.op.normalise.rms ? 0.0f : sum / (float)a.width;
 #pragma unroll
     for (int i = 0; i < PIECES; i++) square += squares(z[i], mean, 4 * (own + THREADS * i), a.width);
     square = row_sum<THREADS>(square, part + BLOCK_WARPS);
-    const float scale = 1.0f / sqrtf(square / (float)a.width + a.eps);
+    const float scale = 1.0f / sqrtf(square / (float)a.width + a.op.normalise.eps);
 #pragma unroll
     for (int i = 0; i < PIECES; i++) write_y<WIDE>(a, row.y, r, 4 * (own + THREADS * i), z[i], mean, scale);
 }
 
 /* Rows of any length. y may be x or residual: a thread writes only elements that it alone has read. */
 template <bool WIDE>
-__global__ static void __launch_bounds__(BLOCK) normalise_long(gpu_normalise a)
+__global__ static void __launch_bounds__(BLOCK) normalise_long(gpu_row_call a)
 {
     const int32_t r = (int32_t)blockIdx.x, begin = 4 * (int32_t)threadIdx.x;
     if (gpu_leave(r >= *a.rows.count)) return;
     float *part = (float *)gpu_shared(), sum = 0.0f, square = 0.0f;
     const norm_rows row = get_norm_rows(a, r);
-    for (int32_t i = begin; !a.rms && i < a.width; i += 4 * BLOCK) {
+    for (int32_t i = begin; !a.op.normalise.rms && i < a.width; i += 4 * BLOCK) {
         const gpu_piece<4> z = read_z<WIDE>(row, i, a.width);
         for (int j = 0; j < 4; j++) sum += z.v[j];
     }
-    const float mean = a.rms ? 0.0f : row_sum<BLOCK>(sum, part) / (float)a.width;
+    const float mean = a.op.normalise.rms ? 0.0f : row_sum<BLOCK>(sum, part) / (float)a.width;
     for (int32_t i = begin; i < a.width; i += 4 * BLOCK)
         square += squares(read_z<WIDE>(row, i, a.width), mean, i, a.width);
     square = row_sum<BLOCK>(square, part + BLOCK_WARPS);
-    const float scale = 1.0f / sqrtf(square / (float)a.width + a.eps);
+    const float scale = 1.0f / sqrtf(square / (float)a.width + a.op.normalise.eps);
     for (int32_t i = begin; i < a.width; i += 4 * BLOCK)
         write_y<WIDE>(a, row.y, r, i, read_z<WIDE>(row, i, a.width), mean, scale);
 }
 
 template <bool WIDE>
-static void launch(gpu_stream *cu_stream, const gpu_normalise &a)
+static void launch(gpu_stream *cu_stream, const gpu_row_call &a)
 {
     const int32_t warps = (a.rows.max + WARP_ROWS - 1) / WARP_ROWS, threads = WARP_ROWS * GPU_WARP;
     const size_t parts = 2 * BLOCK_WARPS * sizeof(float);
@@ -165,11 +166,10 @@ static void launch(gpu_stream *cu_stream, const gpu_normalise &a)
         GPU_LAUNCH(cu_stream, a.rows.max, BLOCK, parts, normalise_long<WIDE>, a);
 }
 
-void gpu_run_normalise(gpu_stream *cu_stream, const gpu_normalise *args)
+void gpu_run_normalise(gpu_stream *cu_stream, const gpu_row_call *args)
 {
     if (args->rows.max == 0) return;
-    if (args->width % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->residual) && gpu_aligned(args->y) &&
-        gpu_aligned(args->gain, 0) && gpu_aligned(args->bias, 0))
+    if (gpu_aligned(*args))
         launch<true>(cu_stream, *args);
     else
         launch<false>(cu_stream, *args);

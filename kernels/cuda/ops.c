@@ -3,7 +3,7 @@
  * Divisions: operands · products · attention · rows · all of them. */
 #include "executor.h"
 
-#include <math.h>
+#include <string.h>
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
@@ -38,7 +38,7 @@ gpu_operand cuda_operand(cuda_run *r, const dev_operand *o)
         rows.ld = (int32_t)r->host_run.network->table[o->element].ld;
     } else {
         rows.data = (float *)(uintptr_t)r->network->constant[o->element];
-        rows.ld = (int32_t)r->host_run.network->constant[o->element].width;
+        rows.ld = o->index != DEV_NO_INDEX ? (int32_t)r->host_run.network->constant[o->element].width : 0;
     }
     if (rows.data != NULL) rows.data += o->first; /* data is NULL for a table without rows: then all rows are absent */
     return rows;
@@ -54,16 +54,6 @@ gpu_subsets cuda_get_subsets(const cuda_run *r, rill_vocab_subset subset)
                                             : cuda_device_ptr(r, r->subset_first[idx]),
                          .first = cuda_device_ptr(r, r->subset_first[idx]),
                          .length = cuda_device_ptr(r, r->subset_length[idx])};
-}
-
-static gpu_activation gpu_activation_kind(rill_activation activation)
-{
-    static const gpu_activation activations[] = {
-        [RILL_LINEAR] = GPU_LINEAR,       [RILL_TANH] = GPU_TANH,
-        [RILL_RELU] = GPU_RELU,           [RILL_SWISH] = GPU_SWISH,
-        [RILL_GELU] = GPU_GELU,           [RILL_SIGMOID] = GPU_SIGMOID,
-        [RILL_GELU_TANH] = GPU_GELU_TANH, [RILL_GELU_SIGMOID] = GPU_GELU_SIGMOID};
-    return activations[activation];
 }
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
@@ -109,18 +99,18 @@ static void subset_product(cuda_run *r, const dev_op *op)
                                      .slot = cuda_index(r, op->slot),
                                      .w = cuda_constant(r, subset->rows),
                                      .type = cuda_gpu_type(subset->type),
-                                     .a = cuda_operand(r, &op->view[DEV_A]),
-                                     .out = cuda_operand(r, &op->view[DEV_OUT]),
-                                     .activation = gpu_activation_kind(o->activation)};
+                                     .a = cuda_operand(r, &op->view[PRODUCT_a]),
+                                     .out = cuda_operand(r, &op->view[PRODUCT_out]),
+                                     .activation = o->activation};
     if (args.max_length > 0) gpu_run_subset_product(r->cu_stream, &args);
 }
 
 /* If input_rounded is set, an earlier operation has written the rows in the matrix's type; else they are converted. */
 static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu_rows rows)
 {
-    const dev_operand *a = &op->view[DEV_A];
+    const dev_operand *a = &op->view[PRODUCT_a];
     if (!cuda_get_fused_op(r, op)->input_rounded) {
-        cuda_enqueue_product(r, product, rows, cuda_operand(r, a), cuda_operand(r, &op->view[DEV_A2]),
+        cuda_enqueue_product(r, product, rows, cuda_operand(r, a), cuda_operand(r, &op->view[PRODUCT_a2]),
                              (int32_t)op->as.product.k2);
         return;
     }
@@ -136,7 +126,7 @@ static void merged_epilogue(cuda_run *r, const dev_op *op, gpu_epilogue *f)
     const dev_op *next = op + 1;
     f->width2 = (int32_t)r->host_run.network->matrix[next->as.product.matrix - 1].w.n;
     f->bias2 = cuda_constant(r, next->as.product.bias);
-    f->out2 = cuda_operand(r, &next->view[DEV_OUT]);
+    f->out2 = cuda_operand(r, &next->view[PRODUCT_out]);
     if (cuda_get_fused_op(r, op)->merged_next > 0) return;
     const gpu_epilogue turned = *f;
     f->width = turned.width2;
@@ -157,7 +147,7 @@ static void product(cuda_run *r, const dev_op *op)
     }
     if (fused->merged_into_prev) return;
     const gpu_rows rows = cuda_rows(r, op->space);
-    const gpu_operand add = cuda_operand(r, &op->view[DEV_ADD]), out = cuda_operand(r, &op->view[DEV_OUT]);
+    const gpu_operand add = cuda_operand(r, &op->view[PRODUCT_add]), out = cuda_operand(r, &op->view[PRODUCT_out]);
     const gpu_operand sums = {.data = (float *)(void *)r->sums, .ld = (int32_t)dev_padded((size_t)fused->matrix.n)};
     if (fused->single_launch) {
         const gpu_product whole = {
@@ -172,8 +162,8 @@ static void product(cuda_run *r, const dev_op *op)
                            .bias = cuda_constant(r, o->bias),
                            .add = add,
                            .out = out,
-                           .activation = gpu_activation_kind(o->activation)};
-    finish.panel = output_panel(r, op, &op->view[DEV_OUT], &finish.out);
+                           .activation = o->activation};
+    finish.panel = output_panel(r, op, &op->view[PRODUCT_out], &finish.out);
     if (fused->merged_next != 0) merged_epilogue(r, op, &finish);
     gpu_run_epilogue(r->cu_stream, &finish);
 }
@@ -207,16 +197,16 @@ static void attend(cuda_run *r, const dev_op *op, size_t number)
                        .relative = cuda_constant(r, o->relative),
                        .reach = (int32_t)dev_reach(r->host_run.network, o),
                        .position = cuda_index(r, op->position),
-                       .query = cuda_operand(r, &op->view[DEV_QUERY]),
-                       .keys = cuda_operand(r, &op->view[DEV_KEYS]),
-                       .values = cuda_operand(r, &op->view[DEV_VALUES]),
+                       .query = cuda_operand(r, &op->view[ATTEND_query]),
+                       .keys = cuda_operand(r, &op->view[ATTEND_keys]),
+                       .values = cuda_operand(r, &op->view[ATTEND_values]),
                        .first = cuda_device_ptr(r, memory->first),
                        .length = cuda_device_ptr(r, memory->length),
                        .entry = op->path >= 0 ? r->path_entry[op->path] : NULL,
-                       .out = cuda_operand(r, &op->view[DEV_OUT]),
+                       .out = cuda_operand(r, &op->view[ATTEND_out]),
                        .part = (float *)(void *)r->attention_part,
                        .max_length = (int32_t)memory->max_length};
-    args.panel = output_panel(r, op, &op->view[DEV_OUT], &args.out);
+    args.panel = output_panel(r, op, &op->view[ATTEND_out], &args.out);
     if (o->watched_heads && r->host_arguments->watched != NULL) {
         args.watched = cuda_device_ptr(r, r->watched);
         args.ld_watched = (int32_t)r->host_arguments->ld_watched;
@@ -227,102 +217,32 @@ static void attend(cuda_run *r, const dev_op *op, size_t number)
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static void lstm(cuda_run *r, const dev_op *op)
+static void row_operation(cuda_run *r, const dev_op *op)
 {
-    const gpu_lstm args = {.rows = cuda_rows(r, op->space),
-                           .hidden = (int32_t)op->as.lstm.hidden,
-                           .gates = cuda_operand(r, &op->view[DEV_GATES]),
-                           .c = cuda_operand(r, &op->view[DEV_C]),
-                           .c_out = cuda_operand(r, &op->view[DEV_C_OUT]),
-                           .h_out = cuda_operand(r, &op->view[DEV_H_OUT])};
-    gpu_run_lstm(r->cu_stream, &args);
-}
-
-static void gru(cuda_run *r, const dev_op *op)
-{
-    const gpu_gru args = {.rows = cuda_rows(r, op->space),
-                          .hidden = (int32_t)op->as.gru.hidden,
-                          .input = cuda_operand(r, &op->view[DEV_GATES]),
-                          .gates = cuda_operand(r, &op->view[DEV_HIDDEN]),
-                          .h = cuda_operand(r, &op->view[DEV_H]),
-                          .h_out = cuda_operand(r, &op->view[DEV_H_OUT])};
-    gpu_run_gru(r->cu_stream, &args);
-}
-
-static void normalise(cuda_run *r, const dev_op *op)
-{
-    const rill_normalise *o = &op->as.normalise;
-    gpu_normalise args = {.rows = cuda_rows(r, op->space),
-                          .width = (int32_t)o->width,
-                          .x = cuda_operand(r, &op->view[DEV_X]),
-                          .residual = cuda_operand(r, &op->view[DEV_RESIDUAL]),
-                          .y = cuda_operand(r, &op->view[DEV_OUT]),
-                          .gain = cuda_constant(r, o->gain),
-                          .bias = cuda_constant(r, o->bias),
-                          .eps = o->eps,
-                          .rms = o->rms};
-    args.panel = output_panel(r, op, &op->view[DEV_OUT], &args.y);
-    gpu_run_normalise(r->cu_stream, &args);
-}
-
-static void activate(cuda_run *r, const dev_op *op)
-{
-    gpu_activate args = {.rows = cuda_rows(r, op->space),
-                         .width = (int32_t)op->as.activate.width,
-                         .x = cuda_operand(r, &op->view[DEV_X]),
-                         .gate = cuda_operand(r, &op->view[DEV_GATE]),
-                         .y = cuda_operand(r, &op->view[DEV_OUT]),
-                         .activation = gpu_activation_kind(op->as.activate.activation)};
-    args.panel = output_panel(r, op, &op->view[DEV_OUT], &args.y);
-    gpu_run_activate(r->cu_stream, &args);
-}
-
-static void embed(cuda_run *r, const dev_op *op)
-{
-    const rill_embedding *o = &op->as.embed;
-    gpu_embed args = {.rows = cuda_rows(r, op->space),
-                      .width = (int32_t)o->width,
-                      .x = cuda_operand(r, &op->view[DEV_X]),
-                      .position = cuda_operand(r, &op->view[DEV_POSITION]),
-                      .out = cuda_operand(r, &op->view[DEV_OUT]),
-                      .scale = o->scale};
-    if (o->matrix != 0) {
-        const gpu_matrix *m = &r->network->matrix[o->matrix - 1];
-        args.x = (gpu_operand){.data = (float *)(uintptr_t)m->w, .ld = m->k, .index = cuda_index(r, op->slot)};
+    static void (*const run[RILL_OP_KINDS])(gpu_stream *, const gpu_row_call *) = {
+#define ENTRY(OPERATION, word, description, width, flops) [RILL_OP_##OPERATION] = gpu_run_##word,
+        RILL_ROW_OPERATIONS(ENTRY)
+#undef ENTRY
+    };
+    gpu_row_call call = {.rows = cuda_rows(r, op->space), .width = (int32_t)op->width};
+    memcpy(&call.op, &op->as, sizeof call.op);
+    for (size_t i = 0; i < op->n_views; i++) call.x[i] = cuda_operand(r, &op->view[i]);
+    if (op->kind == RILL_OP_EMBED && op->as.embed.matrix != 0) {
+        const gpu_matrix *m = &r->network->matrix[op->as.embed.matrix - 1];
+        call.x[EMBED_rows] = (gpu_operand){
+            .data = (float *)(uintptr_t)m->w, .ld = m->k, .index = cuda_index(r, op->slot)};
     }
-    args.panel = output_panel(r, op, &op->view[DEV_OUT], &args.out);
-    gpu_run_embed(r->cu_stream, &args);
-}
-
-static void sum(cuda_run *r, const dev_op *op)
-{
-    const rill_sum *o = &op->as.sum;
-    gpu_sum args = {.rows = cuda_rows(r, op->space),
-                    .width = (int32_t)o->width,
-                    .terms = o->terms,
-                    .out = cuda_operand(r, &op->view[DEV_SUM_OUT]),
-                    .min = o->activation == RILL_RELU ? 0.0f : -INFINITY};
-    for (int32_t i = 0; i < o->terms; i++) args.term[i] = cuda_operand(r, &op->view[i]);
-    args.panel = output_panel(r, op, &op->view[DEV_SUM_OUT], &args.out);
-    gpu_run_sum(r->cu_stream, &args);
-}
-
-static void copy(cuda_run *r, const dev_op *op)
-{
-    const gpu_copy args = {.rows = cuda_rows(r, op->space),
-                           .width = (int32_t)op->as.copy.width,
-                           .x = cuda_operand(r, &op->view[DEV_X]),
-                           .out = cuda_operand(r, &op->view[DEV_OUT])};
-    gpu_run_copy(r->cu_stream, &args);
+    call.panel = output_panel(r, op, &op->view[op->out], &call.x[op->out]);
+    run[op->kind](r->cu_stream, &call);
 }
 
 static void mask(cuda_run *r, const dev_op *op)
 {
     const gpu_mask args = {.rows = cuda_rows(r, op->space),
-                           .width = (int32_t)op->as.mask.width,
+                           .width = (int32_t)op->width,
                            .subsets = cuda_get_subsets(r, op->as.mask.vocab_subset),
                            .slot = cuda_index(r, op->slot),
-                           .x = cuda_operand(r, &op->view[DEV_X])};
+                           .x = cuda_operand(r, &op->view[MASK_x])};
     if (r->max_subset[op->as.mask.vocab_subset - 1] > 0) gpu_run_mask(r->cu_stream, &args);
 }
 
@@ -330,16 +250,14 @@ static void mask(cuda_run *r, const dev_op *op)
 
 void cuda_enqueue_op(cuda_run *r, const dev_op *op, size_t number)
 {
-    static void (*const queue[DEV_OP_KINDS])(cuda_run *, const dev_op *) = {
-        [DEV_PRODUCT] = product,   [DEV_LSTM] = lstm,       [DEV_GRU] = gru, [DEV_NORMALISE] = normalise,
-        [DEV_ACTIVATE] = activate, [DEV_EMBED] = embed,     [DEV_SUM] = sum, [DEV_COPY] = copy,
-        [DEV_MASK] = mask,         [DEV_PATH] = walk_paths,
-    };
     switch (op->kind) {
-    case DEV_SCAN: cuda_enqueue_scan(r, op, &r->scan[number]); break;
-    case DEV_ATTEND: attend(r, op, number); break;
-    case DEV_BEST: cuda_enqueue_best(r, op, &r->selection[number]); break;
-    case DEV_MIX: cuda_enqueue_mix(r, op, &r->selection[number]); break;
-    default: queue[op->kind](r, op); break;
+    case RILL_OP_PRODUCT: product(r, op); break;
+    case RILL_OP_SCAN: cuda_enqueue_scan(r, op, &r->scan[number]); break;
+    case RILL_OP_ATTEND: attend(r, op, number); break;
+    case RILL_OP_MASK: mask(r, op); break;
+    case RILL_OP_PATH: walk_paths(r, op); break;
+    case RILL_OP_BEST: cuda_enqueue_best(r, op, &r->selection[number]); break;
+    case RILL_OP_MIX: cuda_enqueue_mix(r, op, &r->selection[number]); break;
+    default: row_operation(r, op); break;
     }
 }

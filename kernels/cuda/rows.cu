@@ -29,23 +29,15 @@ void gpu_run_gather(gpu_stream *cu_stream, const gpu_gather *args)
 /* --- element by element ------------------------------------------------------------------------------------------- */
 
 template <int N>
-__global__ static void copy(gpu_tiled<gpu_copy> t)
+__global__ static void copy(gpu_tiled<gpu_row_call> t)
 {
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
-    float *out = gpu_row(t.a.out, r);
-    if (out != nullptr) gpu_write<N>(out, p, gpu_read<N>(gpu_row(t.a.x, r), p));
+    float *out = gpu_row(t.a.x[COPY_out], r);
+    if (out != nullptr) gpu_write<N>(out, p, gpu_read<N>(gpu_row(t.a.x[COPY_x], r), p));
 }
 
-void gpu_run_copy(gpu_stream *cu_stream, const gpu_copy *args)
-{
-    const bool wide = args->width % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->out);
-    const gpu_tiled<gpu_copy> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
-    if (wide)
-        GPU_TILES(cu_stream, copy<4>, t);
-    else
-        GPU_TILES(cu_stream, copy<1>, t);
-}
+GPU_ROW_OPERATION(copy)
 
 template <int N>
 __global__ static void epilogue(gpu_tiled<gpu_epilogue> t)
@@ -77,94 +69,70 @@ void gpu_run_epilogue(gpu_stream *cu_stream, const gpu_epilogue *args)
 }
 
 template <int N>
-__global__ static void activate(gpu_tiled<gpu_activate> t)
+__global__ static void activate(gpu_tiled<gpu_row_call> t)
 {
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
-    float *out = gpu_row(t.a.y, r);
+    float *out = gpu_row(t.a.x[ACTIVATE_y], r);
     if (out == nullptr && t.a.panel.data == nullptr) return;
-    const gpu_piece<N> x = gpu_read<N>(gpu_row(t.a.x, r), p), gate = gpu_read<N>(gpu_row(t.a.gate, r), p);
+    const gpu_piece<N> x = gpu_read<N>(gpu_row(t.a.x[ACTIVATE_x], r), p), gate = gpu_read<N>(gpu_row(t.a.x[ACTIVATE_gate], r), p);
     gpu_piece<N> y;
     for (int i = 0; i < N; i++) {
-        const float z = gpu_activated(t.a.activation, x.v[i]);
-        y.v[i] = t.a.gate.data != nullptr ? z * gate.v[i] : z;
+        const float z = gpu_activated(t.a.op.activate.activation, x.v[i]);
+        y.v[i] = t.a.x[ACTIVATE_gate].data != nullptr ? z * gate.v[i] : z;
     }
     if (out != nullptr) gpu_write<N>(out, p, y);
     gpu_write<N>(t.a.panel, r, p, y);
 }
 
-void gpu_run_activate(gpu_stream *cu_stream, const gpu_activate *args)
-{
-    const bool wide = args->width % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->gate) && gpu_aligned(args->y);
-    const gpu_tiled<gpu_activate> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
-    if (wide)
-        GPU_TILES(cu_stream, activate<4>, t);
-    else
-        GPU_TILES(cu_stream, activate<1>, t);
-}
+GPU_ROW_OPERATION(activate)
 
 template <int N>
-__global__ static void embed(gpu_tiled<gpu_embed> t)
+__global__ static void embed(gpu_tiled<gpu_row_call> t)
 {
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
-    float *out = gpu_row(t.a.out, r);
+    float *out = gpu_row(t.a.x[EMBED_out], r);
     if (out == nullptr && t.a.panel.data == nullptr) return;
-    const float *row = gpu_row(t.a.x, r), *position = gpu_row(t.a.position, r);
+    const float *row = gpu_row(t.a.x[EMBED_rows], r), *position = gpu_row(t.a.x[EMBED_position], r);
     const gpu_piece<N> x = gpu_read<N>(row, p), place = gpu_read<N>(position, p);
     gpu_piece<N> y;
     for (int i = 0; i < N; i++) {
-        const float scaled = row != nullptr ? t.a.scale * x.v[i] : 0.0f;
+        const float scaled = row != nullptr ? t.a.op.embed.scale * x.v[i] : 0.0f;
         y.v[i] = position != nullptr ? scaled + place.v[i] : scaled;
     }
     if (out != nullptr) gpu_write<N>(out, p, y);
     gpu_write<N>(t.a.panel, r, p, y);
 }
 
-void gpu_run_embed(gpu_stream *cu_stream, const gpu_embed *args)
-{
-    const bool wide = args->width % 4 == 0 && gpu_aligned(args->x) && gpu_aligned(args->position) && gpu_aligned(args->out);
-    const gpu_tiled<gpu_embed> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
-    if (wide)
-        GPU_TILES(cu_stream, embed<4>, t);
-    else
-        GPU_TILES(cu_stream, embed<1>, t);
-}
+GPU_ROW_OPERATION(embed)
 
 /* --- sums of rows ------------------------------------------------------------------------------------------------- */
 
 /* The first present term starts the sum: adding it to 0 would lose a -0. */
 template <int N>
-__global__ static void sum(gpu_tiled<gpu_sum> t)
+__global__ static void sum(gpu_tiled<gpu_row_call> t)
 {
     int32_t r, p;
     if (!gpu_place(t, &r, &p)) return;
-    float *out = gpu_row(t.a.out, r);
+    float *out = gpu_row(t.a.x[SUM_out], r);
     if (out == nullptr && t.a.panel.data == nullptr) return;
     gpu_piece<N> y = gpu_read<N>(nullptr, p);
+    const float min = t.a.op.sum.activation == RILL_RELU ? 0.0f : -INFINITY;
     bool any = false;
-    for (int32_t i = 0; i < t.a.terms; i++) {
-        const float *row = gpu_row(t.a.term[i], r);
+    for (int32_t i = 0; i < t.a.op.sum.terms; i++) {
+        const float *row = gpu_row(t.a.x[SUM_term + i], r);
         if (row == nullptr) continue;
         const gpu_piece<N> x = gpu_read<N>(row, p);
         for (int j = 0; j < N; j++) y.v[j] = any ? y.v[j] + x.v[j] : x.v[j];
         any = true;
     }
-    for (int j = 0; j < N; j++) y.v[j] = y.v[j] < t.a.min ? t.a.min : y.v[j];
+    for (int j = 0; j < N; j++) y.v[j] = y.v[j] < min ? min : y.v[j];
     if (out != nullptr) gpu_write<N>(out, p, y);
     gpu_write<N>(t.a.panel, r, p, y);
 }
 
-void gpu_run_sum(gpu_stream *cu_stream, const gpu_sum *args)
-{
-    bool wide = args->width % 4 == 0 && gpu_aligned(args->out);
-    for (int32_t i = 0; i < args->terms; i++) wide = wide && gpu_aligned(args->term[i]);
-    const gpu_tiled<gpu_sum> t = gpu_tile(*args, args->width / (wide ? 4 : 1));
-    if (wide)
-        GPU_TILES(cu_stream, sum<4>, t);
-    else
-        GPU_TILES(cu_stream, sum<1>, t);
-}
+GPU_ROW_OPERATION(sum)
 
 /* --- indices ------------------------------------------------------------------------------------------------------ */
 

@@ -16,18 +16,50 @@ __device__ static inline float gpu_sigmoid(float x)
     return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
-__device__ static inline float gpu_activated(gpu_activation activation, float x)
+__device__ static inline float gpu_linear(float x)
+{
+    return x;
+}
+
+__device__ static inline float gpu_tanh(float x)
+{
+    return tanhf(x);
+}
+
+/* NaN stays NaN. */
+__device__ static inline float gpu_relu(float x)
+{
+    return x < 0.0f ? 0.0f : x;
+}
+
+__device__ static inline float gpu_swish(float x)
+{
+    return x * gpu_sigmoid(x);
+}
+
+__device__ static inline float gpu_gelu(float x)
+{
+    return 0.5f * x * erfcf(x * -0.707106781f);
+}
+
+__device__ static inline float gpu_gelu_tanh(float x)
+{
+    return x * gpu_sigmoid(x * (1.595769122f + 0.07135481627f * x * x));
+}
+
+__device__ static inline float gpu_gelu_sigmoid(float x)
+{
+    return x * gpu_sigmoid(1.702f * x);
+}
+
+__device__ static inline float gpu_activated(rill_activation activation, float x)
 {
     switch (activation) {
-    case GPU_TANH: return tanhf(x);
-    case GPU_RELU: return x < 0.0f ? 0.0f : x; /* NaN stays NaN */
-    case GPU_SWISH: return x * gpu_sigmoid(x);
-    case GPU_GELU: return 0.5f * x * erfcf(x * -0.707106781f);
-    case GPU_SIGMOID: return gpu_sigmoid(x);
-    case GPU_GELU_TANH: return x * gpu_sigmoid(x * (1.595769122f + 0.07135481627f * x * x));
-    case GPU_GELU_SIGMOID: return x * gpu_sigmoid(1.702f * x);
-    default: return x;
+#define CASE(NAME, name) case RILL_##NAME: return gpu_##name(x);
+        RILL_ACTIVATIONS(CASE)
+#undef CASE
     }
+    return x;
 }
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
@@ -84,6 +116,13 @@ static inline bool gpu_aligned(const gpu_operand &o)
     return o.data == nullptr || gpu_aligned(o.data, o.ld);
 }
 
+static inline bool gpu_aligned(const gpu_row_call &call)
+{
+    bool aligned = call.width % 4 == 0;
+    for (const gpu_operand &o : call.x) aligned = aligned && gpu_aligned(o);
+    return aligned;
+}
+
 /* --- tiles -------------------------------------------------------------------------------------------------------- */
 
 enum { GPU_TILE = 256, GPU_TILE_SHIFT = 8 };
@@ -128,5 +167,17 @@ __device__ static inline bool gpu_place(const gpu_tiled<Args> &t, int32_t *row, 
         if ((tiled).a.rows.max > 0 && (tiled).pieces > 0)                                                       \
             GPU_LAUNCH(cu_stream, gpu_tile_grid(tiled), GPU_TILE, 0, kernel, tiled);                                  \
     } while (0)
+
+/* Define the row operation `word` by its kernel, whose template parameter is the number of floats in a piece. */
+#define GPU_ROW_OPERATION(word)                                                                                   \
+    void gpu_run_##word(gpu_stream *cu_stream, const gpu_row_call *args)                                          \
+    {                                                                                                             \
+        const bool wide = gpu_aligned(*args);                                                                     \
+        const gpu_tiled<gpu_row_call> t = gpu_tile(*args, args->width / (wide ? 4 : 1));                          \
+        if (wide)                                                                                                 \
+            GPU_TILES(cu_stream, word<4>, t);                                                                     \
+        else                                                                                                      \
+            GPU_TILES(cu_stream, word<1>, t);                                                                     \
+    }
 
 #endif

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "peak.h"
-
 /* --- layout ------------------------------------------------------------------------------------------------------- */
 
 static size_t line_bytes(size_t count, size_t size)
@@ -65,9 +63,9 @@ static size_t max_op_bytes(const cuda_run *r)
                    r->host_run.network->n_subsets * 2 * line_bytes(slots, 4);
     for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
-        if (op->kind == DEV_ATTEND) bytes += 2 * line_bytes(rows[op->space], 4);
-        if (op->kind == DEV_SCAN) bytes += cuda_scan_bytes(rows[op->space], n);
-        if (op->kind == DEV_BEST || op->kind == DEV_MIX)
+        if (op->kind == RILL_OP_ATTEND) bytes += 2 * line_bytes(rows[op->space], 4);
+        if (op->kind == RILL_OP_SCAN) bytes += cuda_scan_bytes(rows[op->space], n);
+        if (op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX)
             bytes += 2 * line_bytes(rows[op->space], 4) +
                      (s != NULL ? 3 * line_bytes(cuda_round_up(r, (size_t)s->n_picks), 4) : 0) + line_bytes(1, 4);
     }
@@ -203,20 +201,20 @@ static void make_subset(cuda_run *r, const dev_op *op, rill_vocab_subset subset)
 static void make_op(cuda_run *r, const dev_op *op, size_t number)
 {
     switch (op->kind) {
-    case DEV_PATH: make_path(r, op); break;
-    case DEV_ATTEND:
+    case RILL_OP_PATH: make_path(r, op); break;
+    case RILL_OP_ATTEND:
         make_kv(r, op, number);
         if (op->as.attend.watched_heads && r->host_arguments->watched != NULL)
             r->watched = cuda_alloc_back(r, r->host_run.block_rows * r->host_arguments->ld_watched, sizeof *r->watched);
         break;
-    case DEV_SCAN: cuda_make_scan(r, op, &r->scan[number]); break;
-    case DEV_PRODUCT: make_subset(r, op, op->as.product.vocab_subset); break;
-    case DEV_MASK: make_subset(r, op, op->as.mask.vocab_subset); break;
-    case DEV_BEST: make_subset(r, op, op->as.best.vocab_subset); break;
-    case DEV_MIX: make_subset(r, op, op->as.mix.vocab_subset[0]); break;
+    case RILL_OP_SCAN: cuda_make_scan(r, op, &r->scan[number]); break;
+    case RILL_OP_PRODUCT: make_subset(r, op, op->as.product.vocab_subset); break;
+    case RILL_OP_MASK: make_subset(r, op, op->as.mask.vocab_subset); break;
+    case RILL_OP_BEST: make_subset(r, op, op->as.best.vocab_subset); break;
+    case RILL_OP_MIX: make_subset(r, op, op->as.mix.vocab_subset[0]); break;
     default: break;
     }
-    if (op->kind == DEV_BEST || op->kind == DEV_MIX) cuda_make_selection(r, op, &r->selection[number]);
+    if (op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX) cuda_make_selection(r, op, &r->selection[number]);
 }
 
 static int writes_slot_index(const dev_graph *p)
@@ -263,23 +261,23 @@ static work_sizes measure_work(const cuda_run *r)
     for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
         const size_t rows = r->max_rows[op->space];
-        if (op->kind == DEV_PRODUCT && op->as.product.vocab_subset == 0) {
+        if (op->kind == RILL_OP_PRODUCT && op->as.product.vocab_subset == 0) {
             const cuda_fused_op *f = cuda_get_fused_op(r, op);
             if (!f->input_rounded)
                 w.panel = max_of_two(w.panel, rows * dev_padded((size_t)f->matrix.k) * sizeof(float));
             if (!f->single_launch) w.sums = max_of_two(w.sums, rows * dev_padded((size_t)f->matrix.n) * sizeof(float));
-        } else if (op->kind == DEV_SCAN) {
+        } else if (op->kind == RILL_OP_SCAN) {
             const size_t hidden = dev_padded(op->as.scan.hidden), inputs = r->host_run.n;
             w.panel = max_of_two(w.panel, inputs * hidden * sizeof(float));
             w.scan_rows = max_of_two(w.scan_rows, inputs * hidden * sizeof(float));
             w.scan_gates = max_of_two(w.scan_gates, inputs * 4 * hidden * sizeof(float));
-        } else if (op->kind == DEV_ATTEND) {
+        } else if (op->kind == RILL_OP_ATTEND) {
             const size_t part = gpu_attend_part_floats((int32_t)rows, (int32_t)op->as.attend.heads,
                                                        (int32_t)op->as.attend.value_width,
                                                        (int32_t)r->kv[r->kv_index[i]].max_length);
             w.part = max_of_two(w.part, part * sizeof(float));
-        } else if (op->kind == DEV_BEST || op->kind == DEV_MIX) {
-            const size_t models = op->kind == DEV_MIX ? (size_t)op->as.mix.models : 0;
+        } else if (op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX) {
+            const size_t models = op->kind == RILL_OP_MIX ? (size_t)op->as.mix.models : 0;
             w.norm = max_of_two(w.norm, rows * (1 + models) * sizeof(float));
             w.choices = max_of_two(w.choices, cuda_choices_work_bytes(r, op));
         }
@@ -360,7 +358,7 @@ static rill_status enqueue_ops(cuda_run *r)
         if (r->session->profiling) status = sync_run(r);
         const double begin = rill_clock();
         const uint64_t launches = gpu_launch_count(r->cu_stream);
-        if (r->block.rows[p->op[i].space] > 0 || p->op[i].kind == DEV_SCAN) cuda_enqueue_op(r, &p->op[i], i);
+        if (r->block.rows[p->op[i].space] > 0 || p->op[i].kind == RILL_OP_SCAN) cuda_enqueue_op(r, &p->op[i], i);
         if (!r->session->profiling) continue;
         if (status == RILL_OK) status = sync_run(r);
         dev_profile_count(&r->block, &p->op[i], rill_clock() - begin, gpu_launch_count(r->cu_stream) - launches,

@@ -17,7 +17,7 @@ size_t cuda_scan_bytes(size_t units, size_t inputs)
 /* First unit of each sequence, in the gates' space if they are a tensor, else in the operation's. */
 static const int32_t *gates_first_unit(const cuda_run *r, const dev_op *op)
 {
-    const dev_operand *gates = &op->view[DEV_GATES];
+    const dev_operand *gates = &op->view[SCAN_gates];
     return r->block.child_row[gates->base == DEV_BASE_TENSOR ? r->graph->tensor[gates->element].space : op->space];
 }
 
@@ -79,11 +79,16 @@ static gpu_operand state_rows(char *data, size_t width)
     return (gpu_operand){.data = (float *)(void *)data, .ld = (int32_t)dev_padded(width)};
 }
 
+static void copy_rows(const cuda_run *r, gpu_rows rows, int32_t width, gpu_operand x, gpu_operand out)
+{
+    const gpu_row_call args = {.rows = rows, .width = width, .x = {[COPY_x] = x, [COPY_out] = out}};
+    gpu_run_copy(r->cu_stream, &args);
+}
+
 /* Zero the rows: a copy from an operand without data writes zeros. */
 static void zero_rows(const scan_run *s, gpu_operand rows)
 {
-    const gpu_copy args = {.rows = s->rows, .width = (int32_t)s->o->hidden, .out = rows};
-    gpu_run_copy(s->r->cu_stream, &args);
+    copy_rows(s->r, s->rows, (int32_t)s->o->hidden, (gpu_operand){.data = NULL}, rows);
 }
 
 static void multiply_states(const scan_run *s)
@@ -96,15 +101,16 @@ static void step_lstm(const scan_run *s, int32_t t)
 {
     gpu_stream *cu_stream = s->r->cu_stream;
     const int32_t width = 4 * (int32_t)s->o->hidden;
-    const gpu_copy begin = {.rows = s->rows, .width = width, .x = s->read, .out = s->gates};
     const gpu_epilogue finish = {.rows = s->rows, .width = width, .sums = s->gates, .add = s->read, .out = s->gates};
-    gpu_lstm cell = {.rows = s->rows, .hidden = (int32_t)s->o->hidden, .gates = s->gates, .c_out = s->c, .h_out = s->h};
+    gpu_row_call cell = {.rows = s->rows,
+                         .width = (int32_t)s->o->hidden,
+                         .x = {[LSTM_gates] = s->gates, [LSTM_c_out] = s->c, [LSTM_h_out] = s->h}};
     if (t == 0) {
-        gpu_run_copy(cu_stream, &begin);
+        copy_rows(s->r, s->rows, width, s->read, s->gates);
     } else {
         multiply_states(s);
         gpu_run_epilogue(cu_stream, &finish);
-        cell.c = s->c;
+        cell.x[LSTM_c] = s->c;
     }
     gpu_run_lstm(cu_stream, &cell);
 }
@@ -112,12 +118,10 @@ static void step_lstm(const scan_run *s, int32_t t)
 /* The reset gate scales the recurrent part before the input is added, so the two stay separate until the cell. */
 static void step_gru(const scan_run *s, int32_t t)
 {
-    const gpu_gru cell = {.rows = s->rows,
-                          .hidden = (int32_t)s->o->hidden,
-                          .input = s->read,
-                          .gates = s->gates,
-                          .h = s->h,
-                          .h_out = s->h};
+    const gpu_row_call cell = {
+        .rows = s->rows,
+        .width = (int32_t)s->o->hidden,
+        .x = {[GRU_input] = s->read, [GRU_hidden_gates] = s->gates, [GRU_h] = s->h, [GRU_h_out] = s->h}};
     if (t == 0) zero_rows(s, s->h);
     multiply_states(s);
     gpu_run_gru(s->r->cu_stream, &cell);
@@ -126,13 +130,10 @@ static void step_gru(const scan_run *s, int32_t t)
 /* Write the last states of sequences; zeros for empty ones. */
 static void write_last_states(const scan_run *s, const dev_op *op, const cuda_scan *scan, int view, gpu_operand states)
 {
-    gpu_copy args = {.rows = cuda_rows(s->r, RILL_ROWS),
-                     .width = (int32_t)s->o->hidden,
-                     .x = states,
-                     .out = cuda_operand(s->r, &op->view[view])};
-    if (args.out.data == NULL) return;
-    args.x.index = cuda_device_ptr(s->r, scan->sorted_pos);
-    gpu_run_copy(s->r->cu_stream, &args);
+    const gpu_operand out = cuda_operand(s->r, &op->view[view]);
+    if (out.data == NULL) return;
+    states.index = cuda_device_ptr(s->r, scan->sorted_pos);
+    copy_rows(s->r, cuda_rows(s->r, RILL_ROWS), (int32_t)s->o->hidden, states, out);
 }
 
 void cuda_enqueue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan)
@@ -144,8 +145,8 @@ void cuda_enqueue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan)
                   .c = state_rows(r->scan_c, o->hidden),
                   .gates = state_rows(r->scan_gates, (o->cell == RILL_CELL_GRU ? 3 : 4) * o->hidden)};
     s.product = (gpu_product){.matrix = &cuda_get_fused_op(r, op)->matrix, .c = s.gates.data, .ldc = s.gates.ld};
-    const gpu_operand read = compose_index(r, op, DEV_GATES, scan->read_row),
-                      write = compose_index(r, op, DEV_OUT, scan->write_row);
+    const gpu_operand read = compose_index(r, op, SCAN_gates, scan->read_row),
+                      write = compose_index(r, op, SCAN_out, scan->write_row);
     for (int32_t t = 0; t < scan->n_steps; t++) {
         s.rows = (gpu_rows){.count = cuda_device_ptr(r, scan->live + t), .max = scan->live[t]};
         s.read = read;
@@ -155,10 +156,10 @@ void cuda_enqueue_scan(cuda_run *r, const dev_op *op, const cuda_scan *scan)
         else
             step_lstm(&s, t);
         if (write.data == NULL) continue;
-        gpu_copy out = {.rows = s.rows, .width = (int32_t)o->hidden, .x = s.h, .out = write};
-        out.out.index += scan->step_start[t];
-        gpu_run_copy(r->cu_stream, &out);
+        gpu_operand out = write;
+        out.index += scan->step_start[t];
+        copy_rows(r, s.rows, (int32_t)o->hidden, s.h, out);
     }
-    write_last_states(&s, op, scan, DEV_LAST_H, s.h);
-    write_last_states(&s, op, scan, DEV_LAST_C, s.c);
+    write_last_states(&s, op, scan, SCAN_last_h, s.h);
+    write_last_states(&s, op, scan, SCAN_last_c, s.c);
 }

@@ -31,7 +31,7 @@ size_t cuda_legal_bytes(const cuda_run *r)
 
 static int is_tag(const dev_op *op)
 {
-    return op->kind == DEV_BEST && op->as.best.tag_column != 0;
+    return op->kind == RILL_OP_BEST && op->as.best.tag_column != 0;
 }
 
 static size_t op_max_choices(const cuda_run *r, const dev_op *op)
@@ -41,9 +41,9 @@ static size_t op_max_choices(const cuda_run *r, const dev_op *op)
 
 static size_t op_symbols(const cuda_run *r, const dev_op *op)
 {
-    const rill_vocab_subset subset = op->kind == DEV_BEST ? op->as.best.vocab_subset : op->as.mix.vocab_subset[0];
+    const rill_vocab_subset subset = op->kind == RILL_OP_BEST ? op->as.best.vocab_subset : op->as.mix.vocab_subset[0];
     if (subset != 0) return r->max_subset[subset - 1];
-    return op->kind == DEV_BEST ? op->as.best.symbols : op->as.mix.symbols;
+    return op->kind == RILL_OP_BEST ? op->as.best.symbols : op->as.mix.symbols;
 }
 
 size_t cuda_back_bytes(const cuda_run *r)
@@ -51,9 +51,9 @@ size_t cuda_back_bytes(const cuda_run *r)
     size_t bytes = 0;
     for (size_t i = 0; i < r->graph->n_ops; i++) {
         const dev_op *op = &r->graph->op[i];
-        if (op->kind == DEV_ATTEND && op->as.attend.watched_heads && r->host_arguments->watched != NULL)
+        if (op->kind == RILL_OP_ATTEND && op->as.attend.watched_heads && r->host_arguments->watched != NULL)
             bytes += dev_lines(r->host_run.block_rows * r->host_arguments->ld_watched * sizeof(float));
-        if ((op->kind != DEV_BEST && op->kind != DEV_MIX) || is_tag(op)) continue;
+        if ((op->kind != RILL_OP_BEST && op->kind != RILL_OP_MIX) || is_tag(op)) continue;
         const size_t rows = r->host_run.layout.max_rows[op->space],
                      picks = cuda_round_up(r, (size_t)r->host_arguments->selection->n_picks);
         bytes += 2 * dev_lines(rows * op_max_choices(r, op) * 4) + dev_lines(rows * 4) + dev_lines(picks * 4);
@@ -82,9 +82,9 @@ void cuda_make_legal(cuda_run *r)
 /* The symbol of an action, or its position in the row's subset; -1: none. */
 static int32_t action_symbol(const cuda_run *r, const dev_op *op, const int32_t *slot, size_t row, int32_t action)
 {
-    const rill_vocab_subset subset = op->kind == DEV_BEST ? op->as.best.vocab_subset : op->as.mix.vocab_subset[0];
+    const rill_vocab_subset subset = op->kind == RILL_OP_BEST ? op->as.best.vocab_subset : op->as.mix.vocab_subset[0];
     if (subset == 0) {
-        const int32_t v = action - (op->kind == DEV_BEST ? op->as.best.first_action : 0);
+        const int32_t v = action - (op->kind == RILL_OP_BEST ? op->as.best.first_action : 0);
         return v >= 0 && (size_t)v < op_symbols(r, op) ? v : -1;
     }
     const dev_slot_subset *l = &r->session->subset[subset - 1].slot[slot[row]];
@@ -105,7 +105,7 @@ static void make_picks(cuda_run *r, const dev_op *op, cuda_selection *s)
     const rill_selection *selection = r->host_arguments->selection;
     const size_t n = (size_t)selection->n_picks, max_picks = cuda_round_up(r, n), rows = r->block.rows[op->space];
     if (n == 0) return;
-    const rill_vocab_subset subset = op->kind == DEV_BEST ? op->as.best.vocab_subset : op->as.mix.vocab_subset[0];
+    const rill_vocab_subset subset = op->kind == RILL_OP_BEST ? op->as.best.vocab_subset : op->as.mix.vocab_subset[0];
     const int32_t *slot = subset != 0 ? dev_index_entries(&r->block, op->slot) : NULL;
     s->pick_count = cuda_alloc_down(r, 1, sizeof *s->pick_count);
     s->pick_row = cuda_alloc_down(r, max_picks, sizeof *s->pick_row);
@@ -172,10 +172,9 @@ static void enqueue_tag(cuda_run *r, const dev_op *op, const cuda_selection *s, 
     best->max_choices = 1;
     gpu_run_best(r->cu_stream, best);
     if (s->tag_entry == NULL) return;
-    const gpu_copy put = {.rows = best->rows,
-                          .width = 1,
-                          .x = {.data = (float *)(void *)best->tag, .ld = 1},
-                          .out = {.data = (float *)(void *)column, .ld = 1, .index = cuda_device_ptr(r, s->tag_entry)}};
+    const gpu_operand tags = {.data = (float *)(void *)best->tag, .ld = 1},
+                      entries = {.data = (float *)(void *)column, .ld = 1, .index = cuda_device_ptr(r, s->tag_entry)};
+    const gpu_row_call put = {.rows = best->rows, .width = 1, .x = {[COPY_x] = tags, [COPY_out] = entries}};
     gpu_run_copy(r->cu_stream, &put);
 }
 
@@ -208,10 +207,10 @@ void cuda_enqueue_best(cuda_run *r, const dev_op *op, const cuda_selection *s)
     gpu_best best = {.rows = cuda_rows(r, op->space),
                      .symbols = (int32_t)op_symbols(r, op),
                      .normalise = o->tag_column == 0 && !o->raw,
-                     .logits = cuda_operand(r, &op->view[DEV_LOGITS]),
+                     .logits = cuda_operand(r, &op->view[BEST_logits]),
                      .bias = cuda_constant(
                          r, o->vocab_subset != 0 ? r->host_run.network->subset[o->vocab_subset - 1].bias : o->bias),
-                     .add = cuda_operand(r, &op->view[DEV_ADD]),
+                     .add = cuda_operand(r, &op->view[BEST_add]),
                      .subsets = cuda_get_subsets(r, o->vocab_subset),
                      .first_action = o->first_action,
                      .log_norm = (float *)(void *)r->log_norm};
@@ -285,7 +284,8 @@ void cuda_deliver_results(cuda_run *r)
         memset(r->host_arguments->selection->count, 0, r->host_run.n * sizeof *r->host_arguments->selection->count);
     for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
-        if (op->kind == DEV_ATTEND && op->as.attend.watched_heads) deliver_watched(r, &r->kv[r->kv_index[i]]);
-        if ((op->kind == DEV_BEST || op->kind == DEV_MIX) && !is_tag(op)) deliver_choices(r, op, &r->selection[i]);
+        if (op->kind == RILL_OP_ATTEND && op->as.attend.watched_heads) deliver_watched(r, &r->kv[r->kv_index[i]]);
+        if ((op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX) && !is_tag(op))
+            deliver_choices(r, op, &r->selection[i]);
     }
 }

@@ -20,11 +20,11 @@ static void find_table_use(const rill_network *network, const dev_graph *p, int 
     *fills = 0;
     *nodes = p->n_paths > 0;
     for (size_t i = 0; i < p->n_ops; i++)
-        for (size_t v = 0; v < DEV_VIEWS; v++) {
+        for (size_t v = 0; v < p->op[i].n_views; v++) {
             const dev_operand *o = &p->op[i].view[v];
             if (o->base != DEV_BASE_TABLE) continue;
             *nodes |= network->table[o->element].kind == RILL_TABLE_NODES;
-            *fills |= o->is_written && network->table[o->element].kind != RILL_TABLE_NODES;
+            *fills |= (o->use & RILL_OUT) != 0 && network->table[o->element].kind != RILL_TABLE_NODES;
         }
 }
 
@@ -185,8 +185,8 @@ static void visit_slots(slot_visit *v)
         if (p->index[i].kind == DEV_INDEX_RAGGED) visit_index(v, p->index[i].a);
     for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
-        if (op->kind != DEV_EMBED && op->slot != DEV_NO_INDEX) visit_index(v, op->slot);
-        for (size_t o = 0; o < DEV_VIEWS; o++)
+        if (op->kind != RILL_OP_EMBED && op->slot != DEV_NO_INDEX) visit_index(v, op->slot);
+        for (size_t o = 0; o < op->n_views; o++)
             if (op->view[o].base == DEV_BASE_TABLE &&
                 v->r->host_run.network->table[op->view[o].element].kind == RILL_TABLE_SLOTS)
                 visit_index(v, op->view[o].index);

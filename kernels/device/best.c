@@ -41,12 +41,12 @@ size_t dev_legal_words(const dev_run *r, const dev_op *op)
 {
     const rill_selection *s = r->arguments->selection;
     if (!has_legal_sets(s)) return 0;
-    if (op->kind == DEV_BEST && op->as.best.vocab_subset == 0 && op->as.best.tag_column == 0) {
+    if (op->kind == RILL_OP_BEST && op->as.best.vocab_subset == 0 && op->as.best.tag_column == 0) {
         const size_t words = bitset_words(op->as.best.symbols);
         if (op->as.best.first_action == 0 && s->legal_words >= words) return 0;
         return count_sets(r) * words;
     }
-    if (op->kind == DEV_MIX && op->as.mix.vocab_subset[0] == 0 && s->legal_words < bitset_words(op->as.mix.symbols))
+    if (op->kind == RILL_OP_MIX && op->as.mix.vocab_subset[0] == 0 && s->legal_words < bitset_words(op->as.mix.symbols))
         return count_sets(r) * bitset_words(op->as.mix.symbols);
     return 0;
 }
@@ -54,9 +54,9 @@ size_t dev_legal_words(const dev_run *r, const dev_op *op)
 void dev_make_legal(const dev_run *r, const dev_op *op, uint64_t *legal)
 {
     const rill_selection *s = r->arguments->selection;
-    const size_t symbols = op->kind == DEV_BEST ? op->as.best.symbols : op->as.mix.symbols,
+    const size_t symbols = op->kind == RILL_OP_BEST ? op->as.best.symbols : op->as.mix.symbols,
                  words = bitset_words(symbols);
-    const size_t first = op->kind == DEV_BEST ? (size_t)op->as.best.first_action : 0, sets = count_sets(r);
+    const size_t first = op->kind == RILL_OP_BEST ? (size_t)op->as.best.first_action : 0, sets = count_sets(r);
     memset(legal, 0, sets * words * sizeof *legal);
     for (size_t set = 0; set < sets; set++)
         for (size_t v = 0; v < symbols; v++)
@@ -245,10 +245,10 @@ static void run_group(const dev_group *g)
     size_t used = 0;
     rill_best best = {.rows = g->rows,
                       .symbols = g->symbols,
-                      .logits = dev_skip_rows(dev_operand_rows(g->b, &g->op->view[DEV_LOGITS]), g->first),
+                      .logits = dev_skip_rows(dev_operand_rows(g->b, &g->op->view[BEST_logits]), g->first),
                       .bias = g->id != NULL ? dev_get_slot_subset(run, o->vocab_subset, g->slot)->bias
                                             : dev_constant_row(run, o->bias),
-                      .add = dev_skip_rows(dev_operand_rows(g->b, &g->op->view[DEV_ADD]), g->first)};
+                      .add = dev_skip_rows(dev_operand_rows(g->b, &g->op->view[BEST_add]), g->first)};
     best.counts = dev_alloc_work(g->b, &used, g->rows, sizeof *best.counts);
     if (g->op->as.best.tag_column != 0) {
         write_tags(g, &best, &used);

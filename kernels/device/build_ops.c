@@ -1,35 +1,61 @@
-/* Adds operations to a graph, with all checks, one function per operation.
+/* Adds operations to a graph, with all checks, from the lists of rill/ops.h.
  *
  * Checked here once instead of in each run: widths, spaces, that values are written before they are read, and that no
  * operation overwrites its own inputs.
- * Divisions: beginning · operands · weights · cells · attention · rows · choices. */
+ * Divisions: the lists · beginning · operands · row operations · products and scans · attention · choices. */
 #include <string.h>
 
 #include "network.h"
 
-/* --- beginning ---------------------------------------------------------------------------------------------------- */
+/* --- the lists ---------------------------------------------------------------------------------------------------- */
 
-static const char *const op_names[DEV_OP_KINDS] = {
-    [DEV_PRODUCT] = "product",   [DEV_LSTM] = "lstm",     [DEV_GRU] = "gru",
-    [DEV_SCAN] = "scan",         [DEV_ATTEND] = "attend", [DEV_NORMALISE] = "normalise",
-    [DEV_ACTIVATE] = "activate", [DEV_EMBED] = "embed",   [DEV_SUM] = "sum",
-    [DEV_COPY] = "copy",         [DEV_MASK] = "mask",     [DEV_PATH] = "path",
-    [DEV_BEST] = "best",         [DEV_MIX] = "mix",
-};
+typedef struct operand_info {
+    const char *name;
+    size_t offset; /* of its view, views or constant in the description */
+    size_t times, width;
+    int use; /* set of rill_operand_use */
+} operand_info;
 
-const char *dev_op_name(dev_op_kind kind)
+typedef struct op_info {
+    const char *name;
+    size_t bytes, width_offset; /* of the description; of the member with width 0 in it */
+    double flops;
+    const operand_info *operand;
+    size_t n_operands;
+} op_info;
+
+#define DESCRIPTION(OPERATION, word, description, width, flops) typedef description OPERATION##_description;
+#define OPERAND(OPERATION, member, times, width, use) \
+    {#member, offsetof(OPERATION##_description, member), times, width, use},
+#define LIST(OPERATION, word, description, width, flops) \
+    static const operand_info OPERATION##_list[] = {RILL_##OPERATION##_OPERANDS(OPERAND)};
+#define INFO(OPERATION, word, description, width, flops)                               \
+    [RILL_OP_##OPERATION] = {#word, sizeof(description), offsetof(description, width), \
+                             flops, OPERATION##_list,    OPERATION##_OPERANDS},
+RILL_OPERATIONS(DESCRIPTION)
+RILL_OPERATIONS(LIST)
+static const op_info infos[RILL_OP_KINDS] = {RILL_OPERATIONS(INFO)[RILL_OP_PATH] = {.name = "path"}};
+
+const char *dev_op_name(rill_op_kind kind)
 {
-    return op_names[kind];
+    return infos[kind].name;
 }
 
-/* Append an operation to a graph, a copy of `op` with its `size` bytes. Returns 0 if the network has failed. */
-static int begin_op(dev_builder *b, rill_network *network, rill_graph graph, dev_op_kind kind, rill_index_space space,
-                    const void *op, size_t size)
+double dev_op_flops(rill_op_kind kind)
 {
-    *b = (dev_builder){.network = network, .operation = op_names[kind]};
+    return infos[kind].flops;
+}
+
+/* --- beginning ---------------------------------------------------------------------------------------------------- */
+
+/* Append an operation to a graph, with a copy of its description. Returns 0 if the network has failed. */
+static int begin_op(dev_builder *b, rill_network *network, rill_graph graph, rill_op_kind kind, rill_index_space space,
+                    const void *op)
+{
+    *b = (dev_builder){.network = network, .operation = infos[kind].name};
     if (network->status != RILL_OK) return 0;
     if (graph < 1 || (size_t)graph > network->n_graphs) {
-        dev_network_fail(network, RILL_ERR_ARGUMENT, "%s: graph %d does not exist", op_names[kind], (int)graph);
+        dev_network_fail(network, RILL_ERR_ARGUMENT, "%s: graph %d does not exist", b->operation, (int)graph);
         return 0;
     }
     dev_graph *p = b->graph = &network->graph[graph - 1];
@@ -37,8 +63,8 @@ static int begin_op(dev_builder *b, rill_network *network, rill_graph graph, dev
     b->op = &p->op[p->n_ops - 1];
     b->op->kind = kind;
     b->op->space = space;
-    b->op->slot = b->op->position = DEV_NO_INDEX;
-    if (size > 0) memcpy(&b->op->as, op, size);
+    b->op->slot = b->op->position = b->op->out = DEV_NO_INDEX;
+    if (op != NULL) memcpy(&b->op->as, op, infos[kind].bytes);
     if (space >= 0 && (size_t)space <= p->n_spaces) return 1;
     dev_build_fail(b, "index space %d does not exist", (int)space);
     return 0;
@@ -49,57 +75,45 @@ static int is_ragged(const dev_graph *p, rill_index_space space)
     return dev_get_space(p, space)->kind == DEV_SPACE_RAGGED;
 }
 
-/* Check a one-row constant of `width` floats; 0 is none. */
-static void check_row(const dev_builder *b, rill_constant constant, size_t width, const char *what)
-{
-    if (b->network->status != RILL_OK || constant == 0) return;
-    if (constant < 0 || (size_t)constant > b->network->n_constants) {
-        dev_build_fail(b, "%s: constant %d does not exist", what, (int)constant);
-        return;
-    }
-    const dev_constant *c = &b->network->constant[constant - 1];
-    if (c->rows != 1 || c->width != width)
-        dev_build_fail(b, "%s is %zu x %zu, expected 1 x %zu", what, c->rows, c->width, width);
-}
-
 static void check_activation(const dev_builder *b, rill_activation activation)
 {
-    if (activation < RILL_LINEAR || activation > RILL_GELU_SIGMOID)
+    if ((int)activation < 0 || (int)activation >= RILL_N_ACTIVATIONS)
         dev_build_fail(b, "activation %d does not exist", (int)activation);
 }
 
 /* Check a vocabulary subset, with or without weights, and the column of its slots. */
-static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_subset subset, rill_index_space space,
-                                            rill_column slot)
+static const dev_vocab_subset *check_subset(const dev_builder *b, rill_vocab_subset subset, rill_column slot)
 {
     if (b->network->status != RILL_OK) return NULL;
     if (subset < 1 || (size_t)subset > b->network->n_subsets) {
         dev_build_fail(b, "vocabulary subset %d does not exist", (int)subset);
         return NULL;
     }
-    b->op->slot = dev_column_index(b, space, slot, "slot of the list");
+    b->op->slot = dev_column_index(b, b->op->space, slot, "slot of the list");
     return b->network->status == RILL_OK ? &b->network->subset[subset - 1] : NULL;
 }
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-/* An operand to build: its view, position, and requirements. */
-typedef struct build_operand {
-    int view_index;
-    rill_view view;
-    size_t width;
-    int use; /* set of dev_use and build_use */
-    const char *what;
-} build_operand;
+/* Check a constant of `rows` rows of `width` floats; 0 is none. */
+static const dev_constant *check_constant(const dev_builder *b, rill_constant constant, const char *what)
+{
+    if (b->network->status != RILL_OK || constant == 0) return NULL;
+    if (constant > 0 && (size_t)constant <= b->network->n_constants) return &b->network->constant[constant - 1];
+    dev_build_fail(b, "%s: constant %d does not exist", what, (int)constant);
+    return NULL;
+}
 
-enum build_use {
-    MAY_ALIAS_OUT = 1 << 8, /* the operation's first output may alias this input */
-    MAY_BE_SUBSET = 1 << 9, /* rows may have the width of a vocabulary subset */
-    OVER_RUN_ROWS = 1 << 10 /* rows are the run's, not the operation's */
-};
+/* Check a one-row constant, the same for all rows. */
+static void check_row(const dev_builder *b, rill_constant constant, size_t width, const char *what)
+{
+    const dev_constant *c = check_constant(b, constant, what);
+    if (c != NULL && (c->rows != 1 || c->width != width))
+        dev_build_fail(b, "%s is %zu x %zu, expected 1 x %zu", what, c->rows, c->width, width);
+}
 
 /* Check that all operations on a tensor use the same subset, or none. */
-static void check_tensor_subset(const dev_builder *b, int place, rill_vocab_subset subset, const char *what)
+static void check_tensor_subset(const dev_builder *b, size_t place, rill_vocab_subset subset, const char *what)
 {
     if (b->network->status != RILL_OK || b->op->view[place].base != DEV_BASE_TENSOR) return;
     if (b->graph->tensor[b->op->view[place].element].subset == subset) return;
@@ -110,33 +124,78 @@ static void check_tensor_subset(const dev_builder *b, int place, rill_vocab_subs
 }
 
 /* An output may equal an input or be disjoint from it, but not overlap. */
-static void check_no_overlap(const dev_builder *b, const build_operand *in, const build_operand *out, int may_be_same)
+static void check_no_overlap(const dev_builder *b, const dev_operand *x, const dev_operand *y, const char *what)
 {
-    const dev_operand *x = &b->op->view[in->view_index], *y = &b->op->view[out->view_index];
     if (b->network->status != RILL_OK || x->base == DEV_BASE_NONE || x->base != y->base || x->element != y->element)
         return;
     if (x->base == DEV_BASE_TABLE && x->index != y->index) return; /* the caller guarantees distinct rows */
-    if (may_be_same && dev_same_operand(x, y)) return;
-    if (x->first < y->first + out->width && y->first < x->first + in->width)
-        dev_build_fail(b, "%s is written while it is still read", in->what);
+    if ((x->use & RILL_IN_PLACE) && y == &b->op->view[b->op->out] && dev_same_operand(x, y)) return;
+    if (x->first < y->first + y->width && y->first < x->first + x->width)
+        dev_build_fail(b, "%s is written while it is still read", what);
 }
 
-/* Check n operands, inputs before outputs, and store them in the operation. */
-static void build_operands(const dev_builder *b, const build_operand *x, size_t n)
+static const operand_info *operand_at(const op_info *info, size_t place)
 {
-    const build_operand *first = NULL; /* first output */
-    for (size_t i = 0; i < n; i++)
-        dev_build_view(b, x[i].use & OVER_RUN_ROWS ? RILL_ROWS : b->op->space, x[i].view_index, x[i].view, x[i].width,
-                       x[i].use, x[i].what);
-    for (size_t i = 0; i < n; i++) {
-        if (!(x[i].use & MAY_BE_SUBSET)) check_tensor_subset(b, x[i].view_index, 0, x[i].what);
-        if (!(x[i].use & DEV_WRITE)) continue;
-        if (first == NULL) first = &x[i];
-        for (size_t j = 0; j < i; j++) check_no_overlap(b, &x[j], &x[i], (x[j].use & MAY_ALIAS_OUT) && first == &x[i]);
+    return &info->operand[place < info->n_operands ? place : info->n_operands - 1];
+}
+
+/* Check an operand and store it in the operation. A repeated one is the last of its list. */
+static void build_operand(const dev_builder *b, size_t place, const size_t *widths, int more_use)
+{
+    const op_info *info = &infos[b->op->kind];
+    const operand_info *o = operand_at(info, place);
+    const void *member = (const char *)&b->op->as + o->offset;
+    const size_t width = o->times * widths[o->width];
+    if (o->use & RILL_ONE_ROW) {
+        const rill_constant constant = *(const rill_constant *)member;
+        check_row(b, constant, width, o->name);
+        if (constant > 0)
+            b->op->view[place] = (dev_operand){
+                .base = DEV_BASE_CONSTANT, .element = constant - 1, .index = DEV_NO_INDEX};
+        b->op->view[place].use = RILL_ONE_ROW | RILL_UNCOUNTED;
+    } else if (width > 0 || !(o->use & RILL_UNLESS_0)) {
+        const rill_view *view = (const rill_view *)member + (o->use & RILL_REPEATED ? place + 1 - info->n_operands : 0);
+        dev_build_view(b, o->use & RILL_RUN_ROWS ? RILL_ROWS : b->op->space, (int)place, *view, width,
+                       o->use | more_use, o->name);
+        if (!((o->use | more_use) & RILL_SUBSET)) check_tensor_subset(b, place, 0, o->name);
     }
 }
 
-/* --- weights ------------------------------------------------------------------------------------------------------ */
+/* Check the operands of the list, inputs before outputs: `repeats` of a repeated one, and outputs with `out_use` added.
+ * widths[i] is width i of the list. */
+static void build_operands(const dev_builder *b, const size_t *widths, size_t repeats, int out_use)
+{
+    const op_info *info = &infos[b->op->kind];
+    dev_op *op = b->op;
+    op->width = widths[0];
+    op->n_views = info->n_operands - 1 + repeats;
+    for (size_t i = 0; i < op->n_views; i++)
+        if (!(operand_at(info, i)->use & RILL_OUT)) build_operand(b, i, widths, 0);
+    for (size_t i = 0; i < op->n_views; i++) {
+        if (!(operand_at(info, i)->use & RILL_OUT)) continue;
+        build_operand(b, i, widths, out_use);
+        if (op->out < 0) op->out = (int32_t)i;
+        for (size_t j = 0; j < op->n_views; j++)
+            if (j < i || !(operand_at(info, j)->use & RILL_OUT))
+                check_no_overlap(b, &op->view[j], &op->view[i], operand_at(info, j)->name);
+    }
+}
+
+/* Row width of a view of a tensor, table or constant. */
+static size_t view_width(const dev_builder *b, const rill_view *view)
+{
+    const rill_network *network = b->network;
+    size_t width = 0;
+    if (network->status != RILL_OK || view->source < 1) return 0;
+    const size_t source = (size_t)view->source;
+    if (view->kind == DEV_VIEW_VALUE || view->kind == DEV_VIEW_UNIT)
+        width = source <= b->graph->n_tensors ? b->graph->tensor[source - 1].width : 0;
+    else if (view->kind == DEV_VIEW_CONSTANT)
+        width = source <= network->n_constants ? network->constant[source - 1].width : 0;
+    else if (view->kind != DEV_VIEW_NONE)
+        width = source <= network->n_tables ? network->table[source - 1].width : 0;
+    return width > (size_t)view->first ? width - (size_t)view->first : 0;
+}
 
 static const dev_matrix *check_matrix(const dev_builder *b, rill_matrix matrix)
 {
@@ -146,18 +205,84 @@ static const dev_matrix *check_matrix(const dev_builder *b, rill_matrix matrix)
     return NULL;
 }
 
+/* --- row operations ----------------------------------------------------------------------------------------------- */
+
+/* The matrix of an embedding gives its width. */
+static void check_embedding(const dev_builder *b, size_t *width)
+{
+    const rill_embedding *o = &b->op->as.embed;
+    const int kind = o->rows.kind;
+    if (o->matrix == 0) {
+        if (kind == DEV_VIEW_NONE) dev_build_fail(b, "rows is missing");
+        if (kind == DEV_VIEW_VALUE || kind == DEV_VIEW_UNIT)
+            dev_build_fail(b, "rows must belong to a constant or a table");
+        return;
+    }
+    const dev_matrix *matrix = check_matrix(b, o->matrix);
+    if (matrix == NULL) return;
+    *width = matrix->w.k;
+    if (matrix->type != RILL_WEIGHT_F32) dev_build_fail(b, "the matrix is not in f32");
+    if (kind != DEV_VIEW_NONE) dev_build_fail(b, "rows and a matrix are both set");
+    b->op->slot = dev_column_index(b, b->op->space, o->symbol, "symbol");
+}
+
+static size_t check_terms(const dev_builder *b)
+{
+    const rill_sum *o = &b->op->as.sum;
+    if (o->activation != RILL_LINEAR && o->activation != RILL_RELU)
+        dev_build_fail(b, "the activation of a sum must be relu or none");
+    if (o->terms >= 1 && o->terms <= RILL_SUM_TERMS) return (size_t)o->terms;
+    dev_build_fail(b, "%d terms, expected 1 to %d", (int)o->terms, RILL_SUM_TERMS);
+    return 1;
+}
+
+/* A width of 0 is that of the output, where it is not a mistake. */
+static void add_row_op(rill_network *network, rill_graph graph, rill_op_kind kind, rill_index_space space,
+                       const void *op)
+{
+    static const char *const without_width[RILL_OP_KINDS] = {[RILL_OP_LSTM] = "the recurrent cell has no units",
+                                                             [RILL_OP_GRU] = "the recurrent cell has no units",
+                                                             [RILL_OP_COPY] = "the rows have a width of 0"};
+    const op_info *info = &infos[kind];
+    dev_builder b;
+    if (!begin_op(&b, network, graph, kind, space, op)) return;
+    size_t width, repeats = 1;
+    memcpy(&width, (const char *)op + info->width_offset, sizeof width);
+    if (width == 0 && without_width[kind] != NULL) dev_build_fail(&b, "%s", without_width[kind]);
+    for (size_t i = 0; i < info->n_operands && width == 0; i++)
+        if (info->operand[i].use & RILL_OUT)
+            width = view_width(&b, (const rill_view *)(const void *)((const char *)op + info->operand[i].offset));
+    if (kind == RILL_OP_ACTIVATE) check_activation(&b, b.op->as.activate.activation);
+    if (kind == RILL_OP_EMBED) check_embedding(&b, &width);
+    if (kind == RILL_OP_SUM) repeats = check_terms(&b);
+    if (kind == RILL_OP_NORMALISE && !(b.op->as.normalise.eps >= 0.0f)) dev_build_fail(&b, "eps is below 0");
+    build_operands(&b, &width, repeats, 0);
+    if (kind == RILL_OP_LSTM && network->status == RILL_OK &&
+        b.op->view[LSTM_c_out].index != b.op->view[LSTM_h_out].index)
+        dev_build_fail(&b, "c_out and h_out have different rows");
+}
+
+#define DEFINE(OPERATION, word, description, width, flops)                                                      \
+    void rill_op_##word(rill_network *network, rill_graph graph, rill_index_space space, const description *op) \
+    {                                                                                                           \
+        add_row_op(network, graph, RILL_OP_##OPERATION, space, op);                                             \
+    }
+RILL_ROW_OPERATIONS(DEFINE)
+
+/* --- products and scans ------------------------------------------------------------------------------------------- */
+
 /* Whether the previous product has quantised the same rows. */
 static int rows_are_quantised(const dev_builder *b)
 {
     const dev_op *op = b->op, *prev = op - 1;
-    if (b->graph->n_ops < 2 || prev->kind != DEV_PRODUCT || prev->space != op->space) return 0;
+    if (b->graph->n_ops < 2 || prev->kind != RILL_OP_PRODUCT || prev->space != op->space) return 0;
     if (op->as.product.vocab_subset != 0 || prev->as.product.vocab_subset != 0 ||
         op->as.product.k2 != prev->as.product.k2)
         return 0;
     const dev_matrix *now = &b->network->matrix[op->as.product.matrix - 1],
                      *then = &b->network->matrix[prev->as.product.matrix - 1];
-    const dev_operand *written = &prev->view[DEV_OUT];
-    for (int i = DEV_A; i <= DEV_A2; i++) {
+    const dev_operand *written = &prev->view[PRODUCT_out];
+    for (int i = PRODUCT_a; i <= PRODUCT_a2; i++) {
         if (!dev_same_operand(&op->view[i], &prev->view[i])) return 0;
         if (written->base == DEV_BASE_TABLE && written->base == op->view[i].base &&
             written->element == op->view[i].element)
@@ -166,20 +291,18 @@ static int rows_are_quantised(const dev_builder *b)
     return now->type == RILL_WEIGHT_INT8 && then->type == RILL_WEIGHT_INT8 && now->w.k == then->w.k;
 }
 
-static void build_subset_product(dev_builder *b, rill_index_space space, const rill_product *op)
+static void build_subset_product(dev_builder *b, const rill_product *op)
 {
-    const dev_vocab_subset *subset = check_subset(b, op->vocab_subset, space, op->vocab_subset_slot);
+    const dev_vocab_subset *subset = check_subset(b, op->vocab_subset, op->vocab_subset_slot);
     if (subset == NULL) return;
     if (subset->rows == 0 || op->matrix != 0 || op->k2 != 0 || op->bias != 0 || op->add.kind != DEV_VIEW_NONE) {
         dev_build_fail(b, "a product with a vocabulary subset takes its weights, one input and no addends");
         return;
     }
     const dev_constant *rows = &b->network->constant[subset->rows - 1];
-    const build_operand x[] = {{DEV_A, op->a, rows->width, DEV_READ, "a"},
-                               {DEV_OUT, op->out, rows->rows, DEV_WRITE | DEV_SAME_SPACE | MAY_BE_SUBSET, "out"}};
-    build_operands(b, x, 2);
+    build_operands(b, (const size_t[]){rows->rows, rows->width, 0}, 1, RILL_OWN_SPACE | RILL_SUBSET);
     if (b->network->status != RILL_OK) return;
-    dev_tensor *out = &b->graph->tensor[b->op->view[DEV_OUT].element];
+    dev_tensor *out = &b->graph->tensor[b->op->view[PRODUCT_out].element];
     if (out->first_op != (int32_t)b->graph->n_ops - 1 && out->subset != op->vocab_subset)
         dev_build_fail(b, "out is the output of another operation already");
     out->subset = op->vocab_subset;
@@ -188,10 +311,10 @@ static void build_subset_product(dev_builder *b, rill_index_space space, const r
 void rill_op_product(rill_network *network, rill_graph graph, rill_index_space space, const rill_product *op)
 {
     dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_PRODUCT, space, op, sizeof *op)) return;
+    if (!begin_op(&b, network, graph, RILL_OP_PRODUCT, space, op)) return;
     check_activation(&b, op->activation);
     if (op->vocab_subset != 0) {
-        build_subset_product(&b, space, op);
+        build_subset_product(&b, op);
         return;
     }
     const dev_matrix *matrix = check_matrix(&b, op->matrix);
@@ -201,47 +324,10 @@ void rill_op_product(rill_network *network, rill_graph graph, rill_index_space s
         dev_build_fail(&b, "a2 has %zu columns, and the matrix has %zu", op->k2, k);
         return;
     }
-    check_row(&b, op->bias, n, "bias");
-    const build_operand x[] = {
-        {DEV_A2, op->a2, op->k2, DEV_READ, "a2"},
-        {DEV_A, op->a, k - op->k2, DEV_READ, "a"},
-        {DEV_ADD, op->add, n, DEV_READ | DEV_OPTIONAL | DEV_MAY_BE_ABSENT | MAY_ALIAS_OUT, "add"},
-        {DEV_OUT, op->out, n, DEV_WRITE, "out"}};
-    const size_t without = op->k2 == 0;
-    build_operands(&b, x + without, 4 - without);
+    build_operands(&b, (const size_t[]){n, k - op->k2, op->k2}, 1, 0);
     if (network->status != RILL_OK) return;
     b.graph->weight_bytes += matrix->bytes;
     b.op->reuse_quantised = rows_are_quantised(&b);
-}
-
-/* --- cells -------------------------------------------------------------------------------------------------------- */
-
-void rill_op_lstm(rill_network *network, rill_graph graph, rill_index_space space, const rill_lstm_cell *op)
-{
-    dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_LSTM, space, op, sizeof *op)) return;
-    const size_t width = op->hidden;
-    if (width < 1) dev_build_fail(&b, "the recurrent cell has no units");
-    const build_operand x[] = {{DEV_GATES, op->gates, 4 * width, DEV_READ | DEV_SAME_SPACE, "gates"},
-                               {DEV_C, op->c, width, DEV_READ | DEV_OPTIONAL | DEV_MAY_BE_ABSENT | MAY_ALIAS_OUT, "c"},
-                               {DEV_C_OUT, op->c_out, width, DEV_WRITE, "c_out"},
-                               {DEV_H_OUT, op->h_out, width, DEV_WRITE, "h_out"}};
-    build_operands(&b, x, 4);
-    if (network->status == RILL_OK && b.op->view[DEV_C_OUT].index != b.op->view[DEV_H_OUT].index)
-        dev_build_fail(&b, "c_out and h_out have different rows");
-}
-
-void rill_op_gru(rill_network *network, rill_graph graph, rill_index_space space, const rill_gru_cell *op)
-{
-    dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_GRU, space, op, sizeof *op)) return;
-    const size_t width = op->hidden;
-    if (width < 1) dev_build_fail(&b, "the recurrent cell has no units");
-    const build_operand x[] = {{DEV_GATES, op->input, 3 * width, DEV_READ | DEV_SAME_SPACE, "input"},
-                               {DEV_HIDDEN, op->hidden_gates, 3 * width, DEV_READ | DEV_SAME_SPACE, "hidden_gates"},
-                               {DEV_H, op->h, width, DEV_READ | DEV_OPTIONAL | DEV_MAY_BE_ABSENT | MAY_ALIAS_OUT, "h"},
-                               {DEV_H_OUT, op->h_out, width, DEV_WRITE, "h_out"}};
-    build_operands(&b, x, 4);
 }
 
 /* Check that gates are units of a ragged tensor, indexed by the scan itself, or rows of a constant. */
@@ -249,7 +335,7 @@ static void check_scan_gates(const dev_builder *b, const rill_scan *op)
 {
     const int is_tensor = op->gates.kind == DEV_VIEW_VALUE;
     if (b->network->status != RILL_OK) return;
-    if (is_tensor && !is_ragged(b->graph, b->graph->tensor[b->op->view[DEV_GATES].element].space))
+    if (is_tensor && !is_ragged(b->graph, b->graph->tensor[b->op->view[SCAN_gates].element].space))
         dev_build_fail(b, "gates must be a ragged tensor");
     if (!is_tensor && op->gates.kind != DEV_VIEW_CONSTANT)
         dev_build_fail(b, "gates must be a ragged tensor or rows of a constant");
@@ -261,7 +347,7 @@ static void check_scan_gates(const dev_builder *b, const rill_scan *op)
 void rill_op_scan(rill_network *network, rill_graph graph, const rill_scan *op)
 {
     dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_SCAN, op->space, op, sizeof *op)) return;
+    if (!begin_op(&b, network, graph, RILL_OP_SCAN, op->space, op)) return;
     const size_t width = op->hidden, gates = op->cell == RILL_CELL_GRU ? 3 * width : 4 * width;
     if (!is_ragged(b.graph, op->space)) {
         dev_build_fail(&b, "its index space is not ragged");
@@ -276,13 +362,7 @@ void rill_op_scan(rill_network *network, rill_graph graph, const rill_scan *op)
                        width);
     if (op->cell == RILL_CELL_LSTM && op->recurrent_bias != 0)
         dev_build_fail(&b, "an LSTM takes no bias: add it to the gates");
-    check_row(&b, op->recurrent_bias, gates, "recurrent_bias");
-    const int found = op->gates.kind == DEV_VIEW_VALUE ? DEV_IGNORE_ROW : 0, may = DEV_WRITE | DEV_OPTIONAL;
-    const build_operand x[] = {{DEV_GATES, op->gates, gates, DEV_READ | found, "gates"},
-                               {DEV_OUT, op->out, width, may, "out"},
-                               {DEV_LAST_H, op->last_h, width, may | OVER_RUN_ROWS, "last_h"},
-                               {DEV_LAST_C, op->last_c, width, may | OVER_RUN_ROWS, "last_c"}};
-    build_operands(&b, x, 4);
+    build_operands(&b, (const size_t[]){width, gates}, 1, 0);
     check_scan_gates(&b, op);
     if (network->status != RILL_OK) return;
     if (op->cell == RILL_CELL_GRU && op->last_c.kind != DEV_VIEW_NONE) dev_build_fail(&b, "a GRU has no cell state c");
@@ -295,7 +375,7 @@ void rill_op_scan(rill_network *network, rill_graph graph, const rill_scan *op)
 rill_path rill_op_path(rill_network *network, rill_graph graph, rill_column node, rill_column parent, rill_column depth)
 {
     dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_PATH, RILL_ROWS, NULL, 0)) return -1;
+    if (!begin_op(&b, network, graph, RILL_OP_PATH, RILL_ROWS, NULL)) return -1;
     const dev_path path = {
         .node = dev_column_index(&b, RILL_ROWS, node, "node"),
         .parent = parent != 0 ? dev_column_index(&b, RILL_ROWS, parent, "parent") : DEV_NO_INDEX,
@@ -325,18 +405,13 @@ static void check_attended_kind(const dev_builder *b, int place, int kind, const
 /* Check a relative position bias: each head has one entry for distance 0 and equally many on either side. */
 static void check_relative(dev_builder *b, const rill_attend *op)
 {
-    const rill_constant constant = op->relative;
-    if (b->network->status != RILL_OK || constant == 0) return;
-    if (constant < 0 || (size_t)constant > b->network->n_constants) {
-        dev_build_fail(b, "relative: constant %d does not exist", (int)constant);
-        return;
-    }
-    const dev_constant *c = &b->network->constant[constant - 1];
+    const dev_constant *c = check_constant(b, op->relative, "relative");
+    if (c == NULL) return;
     if (c->rows != op->heads || c->width % 2 == 0)
         dev_build_fail(b, "relative is %zu x %zu, expected %zu x an odd number", c->rows, c->width, op->heads);
     if (op->slot != 0) dev_build_fail(b, "relative: the row has no position among the units of a slot");
     if (b->network->status != RILL_OK || !op->own_units) return;
-    if (b->graph->tensor[b->op->view[DEV_KEYS].element].space != b->op->space)
+    if (b->graph->tensor[b->op->view[ATTEND_keys].element].space != b->op->space)
         dev_build_fail(b, "relative: the rows must be units of the memory");
     b->op->position = dev_add_index(b->network, b->graph, (dev_index){.kind = DEV_INDEX_OWN, .space = b->op->space});
 }
@@ -344,27 +419,22 @@ static void check_relative(dev_builder *b, const rill_attend *op)
 void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space space, const rill_attend *op)
 {
     dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_ATTEND, space, op, sizeof *op)) return;
+    if (!begin_op(&b, network, graph, RILL_OP_ATTEND, space, op)) return;
     const size_t columns = op->value_width > 0 ? op->value_width : op->width;
     const size_t width = op->heads * op->width, out = op->heads * columns;
     const int kind = op->own_units ? -1 : op->path != 0 ? (int)RILL_TABLE_NODES : (int)RILL_TABLE_RAGGED;
     if (op->heads < 1 || op->width < 1 || op->heads > INT32_MAX || op->width > INT32_MAX || columns > INT32_MAX)
         dev_build_fail(&b, "%zu heads of width %zu: invalid", op->heads, op->width);
-    check_row(&b, op->additive, width, "additive");
     if ((op->path != 0) + (op->slot != 0) + (op->own_units != 0) != 1)
         dev_build_fail(&b, "set exactly one of path, slot and own");
     if (network->status == RILL_OK && op->path != 0 && (op->path < 1 || (size_t)op->path > b.graph->n_paths))
         dev_build_fail(&b, "path %d does not exist", (int)op->path);
-    const build_operand x[] = {{DEV_QUERY, op->query, width, DEV_READ, "query"},
-                               {DEV_KEYS, op->keys, width, DEV_READ | DEV_IGNORE_ROW, "keys"},
-                               {DEV_VALUES, op->values, out, DEV_READ | DEV_IGNORE_ROW, "values"},
-                               {DEV_OUT, op->out, out, DEV_WRITE, "out"}};
-    build_operands(&b, x, 4);
-    check_attended_kind(&b, DEV_KEYS, kind, "keys");
-    check_attended_kind(&b, DEV_VALUES, kind, "values");
+    build_operands(&b, (const size_t[]){width, out}, 1, 0);
+    check_attended_kind(&b, ATTEND_keys, kind, "keys");
+    check_attended_kind(&b, ATTEND_values, kind, "values");
     if (network->status != RILL_OK) return;
-    if (op->own_units &&
-        b.graph->tensor[b.op->view[DEV_KEYS].element].space != b.graph->tensor[b.op->view[DEV_VALUES].element].space)
+    if (op->own_units && b.graph->tensor[b.op->view[ATTEND_keys].element].space !=
+                             b.graph->tensor[b.op->view[ATTEND_values].element].space)
         dev_build_fail(&b, "keys and values have different index spaces");
     check_relative(&b, op);
     b.op->as.attend.value_width = columns;
@@ -376,135 +446,36 @@ void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space sp
     b.graph->has_watched |= op->watched_heads > 0;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
-
-/* Row width of a view of a tensor, table or constant. */
-static size_t view_width(const dev_builder *b, const rill_view *view)
-{
-    const rill_network *network = b->network;
-    size_t width = 0;
-    if (network->status != RILL_OK || view->source < 1) return 0;
-    const size_t source = (size_t)view->source;
-    if (view->kind == DEV_VIEW_VALUE || view->kind == DEV_VIEW_UNIT)
-        width = source <= b->graph->n_tensors ? b->graph->tensor[source - 1].width : 0;
-    else if (view->kind == DEV_VIEW_CONSTANT)
-        width = source <= network->n_constants ? network->constant[source - 1].width : 0;
-    else if (view->kind != DEV_VIEW_NONE)
-        width = source <= network->n_tables ? network->table[source - 1].width : 0;
-    return width > (size_t)view->first ? width - (size_t)view->first : 0;
-}
-
-void rill_op_normalise(rill_network *network, rill_graph graph, rill_index_space space, const rill_normalise *op)
-{
-    dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_NORMALISE, space, op, sizeof *op)) return;
-    const size_t width = op->width != 0 ? op->width : view_width(&b, &op->y);
-    b.op->as.normalise.width = width;
-    const build_operand x[] = {{DEV_X, op->x, width, DEV_READ | MAY_ALIAS_OUT, "x"},
-                               {DEV_RESIDUAL, op->residual, width, DEV_READ | DEV_OPTIONAL | MAY_ALIAS_OUT, "residual"},
-                               {DEV_OUT, op->y, width, DEV_WRITE, "y"}};
-    build_operands(&b, x, 3);
-    check_row(&b, op->gain, width, "gain");
-    check_row(&b, op->bias, width, "bias");
-    if (network->status == RILL_OK && !(op->eps >= 0.0f)) dev_build_fail(&b, "eps is below 0");
-}
-
-void rill_op_activate(rill_network *network, rill_graph graph, rill_index_space space, const rill_activate *op)
-{
-    dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_ACTIVATE, space, op, sizeof *op)) return;
-    const size_t width = op->width != 0 ? op->width : view_width(&b, &op->y);
-    b.op->as.activate.width = width;
-    check_activation(&b, op->activation);
-    const build_operand x[] = {{DEV_X, op->x, width, DEV_READ | MAY_ALIAS_OUT, "x"},
-                               {DEV_GATE, op->gate, width, DEV_READ | DEV_OPTIONAL, "gate"},
-                               {DEV_OUT, op->y, width, DEV_WRITE, "y"}};
-    build_operands(&b, x, 3);
-}
-
-void rill_op_embed(rill_network *network, rill_graph graph, rill_index_space space, const rill_embedding *op)
-{
-    dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_EMBED, space, op, sizeof *op)) return;
-    size_t width = op->width != 0 ? op->width : view_width(&b, &op->out);
-    if (op->matrix != 0) {
-        const dev_matrix *matrix = check_matrix(&b, op->matrix);
-        if (matrix == NULL) return;
-        width = matrix->w.k;
-        if (matrix->type != RILL_WEIGHT_F32) dev_build_fail(&b, "the matrix is not in f32");
-        if (op->rows.kind != DEV_VIEW_NONE) dev_build_fail(&b, "rows and a matrix are both set");
-        b.op->slot = dev_column_index(&b, space, op->symbol, "symbol");
-    } else if (op->rows.kind == DEV_VIEW_VALUE || op->rows.kind == DEV_VIEW_UNIT) {
-        dev_build_fail(&b, "rows must belong to a constant or a table");
-    }
-    b.op->as.embed.width = width;
-    const int optional = op->matrix != 0 ? DEV_OPTIONAL : 0;
-    const build_operand x[] = {
-        {DEV_X, op->rows, width, DEV_READ | DEV_MAY_BE_ABSENT | optional, "rows"},
-        {DEV_POSITION, op->position, width, DEV_READ | DEV_OPTIONAL | DEV_MAY_BE_ABSENT, "position"},
-        {DEV_OUT, op->out, width, DEV_WRITE, "out"}};
-    build_operands(&b, x, 3);
-}
-
-void rill_op_sum(rill_network *network, rill_graph graph, rill_index_space space, const rill_sum *op)
-{
-    dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_SUM, space, op, sizeof *op)) return;
-    const size_t width = op->width != 0 ? op->width : view_width(&b, &op->out);
-    b.op->as.sum.width = width;
-    if (op->terms < 1 || op->terms > RILL_SUM_TERMS) {
-        dev_build_fail(&b, "%d terms, expected 1 to %d", (int)op->terms, RILL_SUM_TERMS);
-        return;
-    }
-    if (op->activation != RILL_LINEAR && op->activation != RILL_RELU)
-        dev_build_fail(&b, "the activation of a sum must be relu or none");
-    build_operand x[RILL_SUM_TERMS + 1];
-    for (int32_t i = 0; i < op->terms; i++)
-        x[i] = (build_operand){i, op->term[i], width, DEV_READ | DEV_MAY_BE_ABSENT | MAY_ALIAS_OUT, "a term"};
-    x[op->terms] = (build_operand){DEV_SUM_OUT, op->out, width, DEV_WRITE, "out"};
-    build_operands(&b, x, (size_t)op->terms + 1);
-}
-
-void rill_op_copy(rill_network *network, rill_graph graph, rill_index_space space, const rill_copy *op)
-{
-    dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_COPY, space, op, sizeof *op)) return;
-    if (op->width < 1) dev_build_fail(&b, "the rows have a width of 0");
-    const build_operand x[] = {{DEV_X, op->x, op->width, DEV_READ | DEV_MAY_BE_ABSENT, "x"},
-                               {DEV_OUT, op->out, op->width, DEV_WRITE, "out"}};
-    build_operands(&b, x, 2);
-}
-
 /* --- choices ------------------------------------------------------------------------------------------------------ */
 
 void rill_op_mask(rill_network *network, rill_graph graph, rill_index_space space, const rill_mask *op)
 {
     dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_MASK, space, op, sizeof *op)) return;
-    if (check_subset(&b, op->vocab_subset, space, op->slot) == NULL) return;
-    build_operands(&b, &(build_operand){DEV_X, op->x, 1, DEV_READ | DEV_SAME_SPACE, "x"}, 1);
-    if (network->status == RILL_OK) b.op->as.mask.width = view_width(&b, &op->x);
+    if (!begin_op(&b, network, graph, RILL_OP_MASK, space, op)) return;
+    if (check_subset(&b, op->vocab_subset, op->slot) == NULL) return;
+    const size_t width = view_width(&b, &op->x);
+    build_operands(&b, &(const size_t){width > 0 ? width : 1}, 1, 0);
+}
+
+static void check_symbols(const dev_builder *b, size_t symbols)
+{
+    if (symbols < 1 || symbols > INT32_MAX / 2) dev_build_fail(b, "%zu symbols: invalid", symbols);
 }
 
 void rill_op_best(rill_network *network, rill_graph graph, rill_index_space space, const rill_best_choices *op)
 {
     dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_BEST, space, op, sizeof *op)) return;
-    if (op->symbols < 1 || op->symbols > INT32_MAX / 2) dev_build_fail(&b, "%zu symbols: invalid", op->symbols);
+    if (!begin_op(&b, network, graph, RILL_OP_BEST, space, op)) return;
+    check_symbols(&b, op->symbols);
     if (op->raw && op->tag_column != 0) dev_build_fail(&b, "a tag needs no normaliser");
     if (op->first_action < 0 || op->first_action > INT32_MAX / 2) dev_build_fail(&b, "the first action is missing");
-    const build_operand x[] = {
-        {DEV_LOGITS, op->logits, op->symbols, DEV_READ | DEV_SAME_SPACE | MAY_BE_SUBSET, "logits"},
-        {DEV_ADD, op->add, op->symbols, DEV_READ | DEV_OPTIONAL | DEV_MAY_BE_ABSENT, "add"}};
-    build_operands(&b, x, 2);
-    check_tensor_subset(&b, DEV_LOGITS, op->vocab_subset, "logits");
+    build_operands(&b, &op->symbols, 1, 0);
+    check_tensor_subset(&b, BEST_logits, op->vocab_subset, "logits");
     if (op->vocab_subset != 0) {
-        const dev_vocab_subset *subset = check_subset(&b, op->vocab_subset, space, op->vocab_subset_slot);
-        if (subset == NULL) return;
+        if (check_subset(&b, op->vocab_subset, op->vocab_subset_slot) == NULL) return;
         if (op->bias != 0 || op->add.kind != DEV_VIEW_NONE || op->first_action != 0 || op->tag_column != 0)
             dev_build_fail(&b, "a vocabulary subset has its own bias: no other addend is possible");
     }
-    check_row(&b, op->bias, op->symbols, "bias");
     if (op->tag_column != 0) {
         (void)dev_column_index(&b, space, op->tag_column, "tag");
         if (network->status == RILL_OK) b.graph->column[op->tag_column - 1].n_writes++;
@@ -513,28 +484,24 @@ void rill_op_best(rill_network *network, rill_graph graph, rill_index_space spac
     }
 }
 
-static void build_mix_model(dev_builder *b, rill_index_space space, const rill_mix *op, int32_t i)
-{
-    build_operands(
-        b, &(build_operand){i, op->logits[i], op->symbols, DEV_READ | DEV_SAME_SPACE | MAY_BE_SUBSET, "logits"}, 1);
-    check_tensor_subset(b, i, op->vocab_subset[i], "logits");
-    check_row(b, op->bias[i], op->symbols, "bias");
-    if ((op->vocab_subset[i] != 0) != (op->vocab_subset[0] != 0))
-        dev_build_fail(b, "either all models of an ensemble have vocabulary subsets, or none");
-    if (op->vocab_subset[i] == 0) return;
-    (void)check_subset(b, op->vocab_subset[i], space, op->vocab_subset_slot);
-    if (op->bias[i] != 0) dev_build_fail(b, "a vocabulary subset has its own bias");
-}
-
 void rill_op_mix(rill_network *network, rill_graph graph, rill_index_space space, const rill_mix *op)
 {
     dev_builder b;
-    if (!begin_op(&b, network, graph, DEV_MIX, space, op, sizeof *op)) return;
+    if (!begin_op(&b, network, graph, RILL_OP_MIX, space, op)) return;
     if (op->models < 1 || op->models > RILL_MIX_MODELS) {
         dev_build_fail(&b, "%d models, expected 1 to %d", (int)op->models, RILL_MIX_MODELS);
         return;
     }
-    if (op->symbols < 1 || op->symbols > INT32_MAX / 2) dev_build_fail(&b, "%zu symbols: invalid", op->symbols);
-    for (int32_t i = 0; i < op->models && network->status == RILL_OK; i++) build_mix_model(&b, space, op, i);
+    check_symbols(&b, op->symbols);
+    build_operands(&b, &op->symbols, (size_t)op->models, 0);
+    for (int32_t i = 0; i < op->models && network->status == RILL_OK; i++) {
+        check_tensor_subset(&b, (size_t)(MIX_logits + i), op->vocab_subset[i], "logits");
+        check_row(&b, op->bias[i], op->symbols, "bias");
+        if ((op->vocab_subset[i] != 0) != (op->vocab_subset[0] != 0))
+            dev_build_fail(&b, "either all models of an ensemble have vocabulary subsets, or none");
+        if (op->vocab_subset[i] == 0) continue;
+        (void)check_subset(&b, op->vocab_subset[i], op->vocab_subset_slot);
+        if (op->bias[i] != 0) dev_build_fail(&b, "a vocabulary subset has its own bias");
+    }
     b.graph->has_selection = 1;
 }

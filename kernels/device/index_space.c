@@ -261,7 +261,7 @@ rill_operand dev_operand_rows(dev_block *b, const dev_operand *o)
             return (rill_operand){.data = (float *)(uintptr_t)nothing, .ld = rows.ld, .index = rows.index};
     } else if (o->base == DEV_BASE_CONSTANT) {
         rows.data = (float *)(uintptr_t)run->network->constant[o->element].data;
-        rows.ld = run->network->constant[o->element].width;
+        rows.ld = o->index != DEV_NO_INDEX ? run->network->constant[o->element].width : 0;
     }
     if (rows.data != NULL) rows.data += o->first;
     return rows;

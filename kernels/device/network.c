@@ -411,12 +411,12 @@ static void name_op(const rill_network *network, dev_op *op)
 {
     const char *word = dev_op_name(op->kind);
     const size_t size = sizeof op->name;
-    if (op->kind == DEV_PRODUCT && op->as.product.vocab_subset == 0) {
+    if (op->kind == RILL_OP_PRODUCT && op->as.product.vocab_subset == 0) {
         const rill_weights *w = &network->matrix[op->as.product.matrix - 1].w;
         snprintf(op->name, size, "%s %zu x %zu", word, w->n, w->k);
-    } else if (op->kind == DEV_SCAN) {
+    } else if (op->kind == RILL_OP_SCAN) {
         snprintf(op->name, size, "%s %zu", word, op->as.scan.hidden);
-    } else if (op->kind == DEV_ATTEND) {
+    } else if (op->kind == RILL_OP_ATTEND) {
         snprintf(op->name, size, "%s %s", word, op->as.attend.path ? "path" : op->as.attend.own_units ? "own" : "slot");
     } else {
         snprintf(op->name, size, "%s", word);

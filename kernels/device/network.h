@@ -131,9 +131,9 @@ typedef enum dev_base { DEV_BASE_NONE, DEV_BASE_TENSOR, DEV_BASE_TABLE, DEV_BASE
 typedef struct dev_operand {
     dev_base base;
     int32_t element; /* number of the tensor, table or constant, from 0 */
-    int32_t index;
-    int is_written;
-    size_t first;
+    int32_t index;   /* a constant of one row has none, and is the same for all rows */
+    int use;         /* set of rill_operand_use */
+    size_t first, width;
 } dev_operand;
 
 typedef struct dev_path {
@@ -141,76 +141,22 @@ typedef struct dev_path {
     rill_index_space space;
 } dev_path;
 
-typedef enum dev_op_kind {
-    DEV_PRODUCT,
-    DEV_LSTM,
-    DEV_GRU,
-    DEV_SCAN,
-    DEV_ATTEND,
-    DEV_NORMALISE,
-    DEV_ACTIVATE,
-    DEV_EMBED,
-    DEV_SUM,
-    DEV_COPY,
-    DEV_MASK,
-    DEV_PATH,
-    DEV_BEST,
-    DEV_MIX,
-    DEV_OP_KINDS
-} dev_op_kind;
-
-/* Positions of an operation's views in dev_op.view. */
-enum {
-    DEV_A = 0,
-    DEV_A2 = 1,
-    DEV_ADD = 2,
-    DEV_OUT = 3,
-    DEV_GATES = 0,
-    DEV_C = 1,
-    DEV_C_OUT = 2,
-    DEV_H_OUT = 3,
-    DEV_HIDDEN = 1,
-    DEV_H = 2,
-    DEV_LAST_H = 1,
-    DEV_LAST_C = 2,
-    DEV_QUERY = 0,
-    DEV_KEYS = 1,
-    DEV_VALUES = 2,
-    DEV_X = 0,
-    DEV_RESIDUAL = 1,
-    DEV_GATE = 1,
-    DEV_POSITION = 1,
-    DEV_LOGITS = 0,
-    DEV_SUM_OUT = RILL_SUM_TERMS,
-    DEV_VIEWS = RILL_MIX_MODELS
-};
+enum { DEV_VIEWS = RILL_MIX_MODELS }; /* maximum operands of an operation */
 
 typedef struct dev_op {
-    dev_op_kind kind;
+    rill_op_kind kind;
     char name[32]; /* for profiles: the operation and, if several are of its kind, its widths */
     rill_index_space space;
-    dev_operand view[DEV_VIEWS];
+    size_t width, n_views;       /* width 0 of its list of operands (rill/ops.h); operands */
+    int32_t out;                 /* position of its first output; -1: none */
+    dev_operand view[DEV_VIEWS]; /* by position (kernels.h) */
     int32_t
         slot; /* index: slots of vocabulary subsets or attention; symbols of an embedding that is read from a matrix */
     int32_t
         position; /* index: an attention row's own position among the units of its sequence; DEV_NO_INDEX: the last of its path */
     int32_t reuse_quantised; /* product: the previous product has quantised the same rows */
     int32_t path;
-    union {
-        rill_product product;
-        rill_lstm_cell lstm;
-        rill_gru_cell gru;
-        rill_scan scan;
-        rill_attend attend;
-        rill_normalise normalise;
-        rill_activate activate;
-        rill_embedding embed;
-        rill_sum sum;
-        rill_copy copy;
-        rill_mask mask;
-        rill_best_choices best;
-        rill_mix mix;
-    } as;
+    rill_op as;
 } dev_op;
 
 typedef struct dev_prefetch {
@@ -295,22 +241,14 @@ int32_t dev_map_index(const dev_builder *b, rill_index_space space, rill_index_s
 /* The index of a column's entries for the rows of a space. */
 int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_column column, const char *what);
 
-typedef enum dev_use {
-    DEV_READ = 0,
-    DEV_WRITE = 1,
-    DEV_OPTIONAL = 2,       /* the view may be RILL_NONE */
-    DEV_SAME_SPACE = 4,     /* the tensor must belong to the operation's own space */
-    DEV_IGNORE_ROW = 8,     /* rows are selected by other means: the view's row is not read */
-    DEV_MAY_BE_ABSENT = 16, /* row indices may be negative */
-} dev_use;
-
-/* Check a view of `width` floats for rows of `space`, and store it as the operation's operand `place`. */
+/* Check a view of `width` floats for rows of `space`, and store it as the operation's operand `place`. `use`: set of rill_operand_use. */
 void dev_build_view(const dev_builder *b, rill_index_space space, int place, rill_view view, size_t width, int use,
                     const char *what);
 
 /* ---- build_ops.c ----------------------------------------------------------------------------------------------------- */
 
-const char *dev_op_name(dev_op_kind kind);
+const char *dev_op_name(rill_op_kind kind);
+double dev_op_flops(rill_op_kind kind); /* per float of its operands */
 
 /* Whether two operands read the same floats of the same rows. */
 int dev_same_operand(const dev_operand *a, const dev_operand *b);

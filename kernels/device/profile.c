@@ -5,7 +5,6 @@
  * Divisions: costs · counting · queries · runners. */
 #include <string.h>
 
-#include "peak.h"
 #include "session.h"
 
 /* --- costs -------------------------------------------------------------------------------------------------------- */
@@ -69,30 +68,18 @@ static cost count_scan(const dev_block *b, const dev_op *op)
     return c;
 }
 
-/* Cost of rows of `floats` moved floats, with `each` flops per float. */
-static cost rows_cost(size_t rows, size_t floats, double each)
-{
-    return (cost){(double)rows, (double)(rows * floats) * each, (double)(rows * floats) * sizeof(float)};
-}
-
+/* Operands are moved once per row. */
 static cost op_cost(dev_block *b, const dev_op *op)
 {
     const size_t rows = b->rows[op->space];
-    switch (op->kind) {
-    case DEV_PRODUCT: return count_product(b, op);
-    case DEV_ATTEND: return count_attend(b, op);
-    case DEV_SCAN: return count_scan(b, op);
-    case DEV_LSTM: return rows_cost(rows, 7 * op->as.lstm.hidden, 1.0);
-    case DEV_GRU: return rows_cost(rows, 8 * op->as.gru.hidden, 1.0);
-    case DEV_NORMALISE: return rows_cost(rows, 2 * op->as.normalise.width, 4.0);
-    case DEV_ACTIVATE: return rows_cost(rows, 2 * op->as.activate.width, 1.0);
-    case DEV_EMBED: return rows_cost(rows, 2 * op->as.embed.width, 1.0);
-    case DEV_SUM: return rows_cost(rows, ((size_t)op->as.sum.terms + 1) * op->as.sum.width, 1.0);
-    case DEV_COPY: return rows_cost(rows, 2 * op->as.copy.width, 0.0);
-    case DEV_BEST: return rows_cost(rows, op->as.best.symbols, 4.0);
-    case DEV_MIX: return rows_cost(rows, (size_t)op->as.mix.models * op->as.mix.symbols, 6.0);
-    default: return (cost){.rows = (double)rows};
-    }
+    size_t floats = 0;
+    if (op->kind == RILL_OP_PRODUCT) return count_product(b, op);
+    if (op->kind == RILL_OP_ATTEND) return count_attend(b, op);
+    if (op->kind == RILL_OP_SCAN) return count_scan(b, op);
+    for (size_t i = 0; i < op->n_views; i++)
+        if (!(op->view[i].use & RILL_UNCOUNTED)) floats += op->view[i].width;
+    return (cost){(double)rows, (double)(rows * floats) * dev_op_flops(op->kind),
+                  (double)(rows * floats) * sizeof(float)};
 }
 
 /* --- counting ----------------------------------------------------------------------------------------------------- */
@@ -161,8 +148,8 @@ rill_status rill_session_profile(rill_session *s, int on)
 static rill_arithmetic op_arithmetic(const rill_network *network, const dev_op *op)
 {
     rill_weight_type type = RILL_WEIGHT_F32;
-    if (op->kind == DEV_SCAN) type = network->matrix[op->as.scan.recurrent - 1].type;
-    if (op->kind == DEV_PRODUCT)
+    if (op->kind == RILL_OP_SCAN) type = network->matrix[op->as.scan.recurrent - 1].type;
+    if (op->kind == RILL_OP_PRODUCT)
         type = op->as.product.vocab_subset != 0 ? network->subset[op->as.product.vocab_subset - 1].type
                                                 : network->matrix[op->as.product.matrix - 1].type;
     return type == RILL_WEIGHT_INT8 ? RILL_ARITHMETIC_INT8 : RILL_ARITHMETIC_F32;

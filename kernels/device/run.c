@@ -178,12 +178,12 @@ static void measure_lengths(dev_run *r)
     for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
         r->max_length[i] = 0;
-        if (op->kind == DEV_PRODUCT) update_max_subset(r, op, op->as.product.vocab_subset);
-        if (op->kind == DEV_PATH) r->max_length[i] = max_entry(r, p->path[op->path].depth, NULL, 0) + 1;
-        if (op->kind != DEV_ATTEND) continue;
+        if (op->kind == RILL_OP_PRODUCT) update_max_subset(r, op, op->as.product.vocab_subset);
+        if (op->kind == RILL_OP_PATH) r->max_length[i] = max_entry(r, p->path[op->path].depth, NULL, 0) + 1;
+        if (op->kind != RILL_OP_ATTEND) continue;
         if (op->as.attend.own_units)
-            r->max_length[i] = max_entry(r, dev_get_space(p, p->tensor[op->view[DEV_KEYS].element].space)->index, NULL,
-                                         0);
+            r->max_length[i] = max_entry(r, dev_get_space(p, p->tensor[op->view[ATTEND_keys].element].space)->index,
+                                         NULL, 0);
         else if (op->path >= 0)
             r->max_length[i] = max_entry(r, p->path[op->path].depth, NULL, 0) + 1;
         else
@@ -244,7 +244,7 @@ static void lay_out_ops(dev_run *r, rill_carver *c)
         const size_t gemm = dev_gemm_bytes(r, op), work = dev_op_work_bytes(r, op, i);
         if (gemm > l->gemm_bytes) l->gemm_bytes = gemm;
         if (work > l->work_bytes) l->work_bytes = work;
-        if (op->kind == DEV_PATH)
+        if (op->kind == RILL_OP_PATH)
             l->path_offset[op->path] = dev_carve_offset(c, l->max_rows[RILL_ROWS] * (r->max_length[i] + 2),
                                                         sizeof(int32_t));
     }

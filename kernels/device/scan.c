@@ -54,13 +54,13 @@ static void open_scan(scan_state *s, dev_block *b, const dev_op *op)
     s->h = dev_alloc_work(b, &used, s->inputs * s->ld, sizeof *s->h);
     s->c = dev_alloc_work(b, &used, s->inputs * s->ld, sizeof *s->c);
     s->gates = dev_alloc_work(b, &used, s->inputs * s->ld_gates, sizeof *s->gates);
-    s->input = dev_operand_rows(b, &op->view[DEV_GATES]);
-    s->out = dev_operand_rows(b, &op->view[DEV_OUT]);
+    s->input = dev_operand_rows(b, &op->view[SCAN_gates]);
+    s->out = dev_operand_rows(b, &op->view[SCAN_out]);
     s->unit = b->child_row[o->space];
     s->length = b->lengths[o->space];
     s->first = s->unit;
-    if (op->view[DEV_GATES].base == DEV_BASE_TENSOR)
-        s->first = b->child_row[b->run->graph->tensor[op->view[DEV_GATES].element].space];
+    if (op->view[SCAN_gates].base == DEV_BASE_TENSOR)
+        s->first = b->child_row[b->run->graph->tensor[op->view[SCAN_gates].element].space];
     dev_sort_by_length(s->inputs, s->length, s->order);
 }
 
@@ -92,20 +92,21 @@ static void step_lstm(const scan_state *s, size_t live, int32_t t)
     const rill_operand input = {.data = s->input.data, .ld = s->input.ld, .index = s->index};
     const rill_operand gates = dense_rows(s->gates, s->ld_gates), h = dense_rows(s->h, s->ld),
                        c = dense_rows(s->c, s->ld);
-    const rill_gather begin = {.rows = live, .width = s->gates_width, .src = input, .dst = gates};
+    const rill_row_call begin = {.rows = live, .width = s->gates_width, .x = {[COPY_x] = input, [COPY_out] = gates}};
     const rill_gemm product = {.w = s->w,
                                .rows = live,
                                .a = h,
                                .add = input,
                                .c = gates,
                                .scratch = s->b->scratch + s->b->run->layout.gemm_offset};
-    rill_lstm cell = {.rows = live, .hidden = s->o->hidden, .gates = gates, .c = c, .h = h};
-    if (t > 0) cell.c_prev = c;
+    rill_row_call cell = {
+        .rows = live, .width = s->o->hidden, .x = {[LSTM_gates] = gates, [LSTM_c_out] = c, [LSTM_h_out] = h}};
+    if (t > 0) cell.x[LSTM_c] = c;
     if (t == 0)
-        k->gather(&begin, s->b->pool);
+        rill_run_rows(k, RILL_OP_COPY, &begin, s->b->pool);
     else
         k->gemm(&product, s->b->pool);
-    k->lstm(&cell, s->b->pool);
+    rill_run_rows(k, RILL_OP_LSTM, &cell, s->b->pool);
 }
 
 /* The reset gate scales the recurrent part before the input is added, so the two stay separate until the cell. */
@@ -120,15 +121,17 @@ static void step_gru(const scan_state *s, size_t live, int32_t t)
                                .bias = dev_constant_row(s->b->run, s->o->recurrent_bias),
                                .c = gates,
                                .scratch = s->b->scratch + s->b->run->layout.gemm_offset};
-    const rill_gru cell = {.rows = live, .hidden = s->o->hidden, .input = input, .gates = gates, .h_prev = h, .h = h};
+    const rill_row_call cell = {.rows = live,
+                                .width = s->o->hidden,
+                                .x = {[GRU_input] = input, [GRU_hidden_gates] = gates, [GRU_h] = h, [GRU_h_out] = h}};
     if (t == 0) memset(s->h, 0, live * s->ld * sizeof *s->h);
     k->gemm(&product, s->b->pool);
-    k->gru(&cell, s->b->pool);
+    rill_run_rows(k, RILL_OP_GRU, &cell, s->b->pool);
 }
 
 static void write_outputs(const scan_state *s, size_t live, int32_t t)
 {
-    if (s->op->view[DEV_OUT].base == DEV_BASE_NONE) return;
+    if (s->op->view[SCAN_out].base == DEV_BASE_NONE) return;
     for (size_t i = 0; i < live; i++) {
         const size_t row = (size_t)(s->unit[s->order[i]] + step_unit(s, s->order[i], t));
         memcpy(rill_operand_row(&s->out, row), s->h + i * s->ld, s->o->hidden * sizeof *s->h);
@@ -167,6 +170,6 @@ void dev_scan(dev_block *b, const dev_op *op)
             step_lstm(&s, live, t);
         write_outputs(&s, live, t);
     }
-    write_last_states(&s, DEV_LAST_H, s.h);
-    write_last_states(&s, DEV_LAST_C, s.c);
+    write_last_states(&s, SCAN_last_h, s.h);
+    write_last_states(&s, SCAN_last_c, s.c);
 }

@@ -88,15 +88,15 @@ static int check_derivation(const dev_builder *b, rill_index_space space, rill_i
         if (dev_get_space(p, space)->kind == DEV_SPACE_DISTINCT)
             return fail_view(b, "%s: a row of distinct values belongs to several rows, so its input is ambiguous",
                              what);
-        if (dev_get_space(p, space)->kind == DEV_SPACE_RAGGED && (use & DEV_WRITE))
+        if (dev_get_space(p, space)->kind == DEV_SPACE_RAGGED && (use & RILL_OUT))
             return fail_view(b, "%s: several units would write the row of one input", what);
     }
     for (; to != space; to = dev_get_space(p, to)->parent) {
         dev_index_space *down = &p->space[to - 1];
         if (down->kind == DEV_SPACE_RAGGED)
             return fail_view(b, "%s: a row has several units, so the value is ambiguous", what);
-        if (use & DEV_WRITE) return fail_view(b, "%s: it can only be read here", what);
-        if (down->kind == DEV_SPACE_WHERE && !(use & DEV_MAY_BE_ABSENT))
+        if (use & RILL_OUT) return fail_view(b, "%s: it can only be read here", what);
+        if (down->kind == DEV_SPACE_WHERE && !(use & RILL_MAY_BE_ABSENT))
             return fail_view(b, "%s: some rows have no matching row in this index space", what);
         down->needs_child_rows = 1;
     }
@@ -111,7 +111,7 @@ static int32_t map_index(const dev_builder *b, rill_index_space space, rill_inde
 
 int32_t dev_map_index(const dev_builder *b, rill_index_space space, rill_index_space to)
 {
-    return map_index(b, space, to, DEV_READ, "the input of a row");
+    return map_index(b, space, to, 0, "the input of a row");
 }
 
 int32_t dev_column_index(const dev_builder *b, rill_index_space space, rill_column column, const char *what)
@@ -171,7 +171,7 @@ static int check_width(const dev_builder *b, const rill_view *view, size_t have,
 static int mark_used(const dev_builder *b, dev_tensor *tensor, int use, const char *what)
 {
     const int32_t now = (int32_t)b->graph->n_ops - 1;
-    if (tensor->first_op < 0 && !(use & DEV_WRITE)) return fail_view(b, "%s is read before it is written", what);
+    if (tensor->first_op < 0 && !(use & RILL_OUT)) return fail_view(b, "%s is read before it is written", what);
     if (tensor->first_op < 0) tensor->first_op = now;
     tensor->last_op = now;
     return 1;
@@ -186,12 +186,12 @@ static int build_tensor_view(const dev_builder *b, rill_index_space space, dev_o
     if (!check_width(b, view, tensor->width, width, what) || !mark_used(b, tensor, use, what)) return 0;
     to->base = DEV_BASE_TENSOR;
     if (view->kind == DEV_VIEW_VALUE) {
-        if ((use & DEV_SAME_SPACE) && tensor->space != space)
+        if ((use & RILL_OWN_SPACE) && tensor->space != space)
             return fail_view(b, "%s does not belong to the operation's index space", what);
-        to->index = use & DEV_IGNORE_ROW ? DEV_NO_INDEX : map_index(b, space, tensor->space, use, what);
+        to->index = use & RILL_ANY_ROW ? DEV_NO_INDEX : map_index(b, space, tensor->space, use, what);
         return 1;
     }
-    if (dev_get_space(p, tensor->space)->kind != DEV_SPACE_RAGGED || (use & (DEV_WRITE | DEV_SAME_SPACE)))
+    if (dev_get_space(p, tensor->space)->kind != DEV_SPACE_RAGGED || (use & (RILL_OUT | RILL_OWN_SPACE)))
         return fail_view(b, "%s: expected readable units of a ragged tensor", what);
     const int32_t unit = dev_column_index(b, space, view->row, what);
     to->index = dev_add_index(b->network, p,
@@ -205,10 +205,10 @@ static int build_table_view(const dev_builder *b, rill_index_space space, dev_op
     if (!check_handle(b, view->source, b->network->n_tables, "table", what)) return 0;
     const dev_table *table = &b->network->table[view->source - 1];
     if (!check_width(b, view, table->width, width, what)) return 0;
-    if ((use & DEV_WRITE) && table->kind == RILL_TABLE_HOST)
+    if ((use & RILL_OUT) && table->kind == RILL_TABLE_HOST)
         return fail_view(b, "%s: only the host may write this table", what);
     to->base = DEV_BASE_TABLE;
-    if (use & DEV_IGNORE_ROW) return 1;
+    if (use & RILL_ANY_ROW) return 1;
     if ((table->kind == RILL_TABLE_RAGGED) != (view->kind == DEV_VIEW_RAGGED))
         return fail_view(b, "%s: only rows of ragged tables have a slot", what);
     if (view->kind == DEV_VIEW_TABLE) {
@@ -227,7 +227,7 @@ static int build_constant_view(const dev_builder *b, rill_index_space space, dev
 {
     if (!check_handle(b, view->source, b->network->n_constants, "constant", what)) return 0;
     if (!check_width(b, view, b->network->constant[view->source - 1].width, width, what)) return 0;
-    if (use & DEV_WRITE) return fail_view(b, "%s: constants cannot be written", what);
+    if (use & RILL_OUT) return fail_view(b, "%s: constants cannot be written", what);
     to->base = DEV_BASE_CONSTANT;
     to->index = row_number_index(b, space, view->row, what);
     return 1;
@@ -238,16 +238,14 @@ void dev_build_view(const dev_builder *b, rill_index_space space, int place, ril
 {
     dev_operand *to = &b->op->view[place];
     if (b->network->status != RILL_OK) return;
-    *to = (dev_operand){.element = view.source - 1,
-                        .index = DEV_NO_INDEX,
-                        .is_written = (use & DEV_WRITE) != 0,
-                        .first = (size_t)view.first};
+    *to = (dev_operand){
+        .element = view.source - 1, .index = DEV_NO_INDEX, .use = use, .first = (size_t)view.first, .width = width};
     if (view.kind == DEV_VIEW_NONE) {
         to->element = 0;
-        if (!(use & DEV_OPTIONAL)) fail_view(b, "%s is missing", what);
+        if (!(use & RILL_OPTIONAL)) fail_view(b, "%s is missing", what);
         return;
     }
-    if ((use & DEV_SAME_SPACE) && view.kind != DEV_VIEW_VALUE) {
+    if ((use & RILL_OWN_SPACE) && view.kind != DEV_VIEW_VALUE) {
         fail_view(b, "%s does not belong to the operation's index space", what);
         return;
     }

@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "ref.h"
+#include "../internal.h"
 
 static float dot(const float *a, const float *b, size_t n)
 {

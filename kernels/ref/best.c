@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "ref.h"
+#include "../internal.h"
 
 size_t rill_best_insert(int32_t *ids, float *logp, size_t count, size_t best, int32_t id, float score)
 {

@@ -1,4 +1,4 @@
-/* gemm.c (ref): C = epilogue(bias + add + [A1 A2] W^T), an element at a time, for all weight types.
+/* gemm.c (ref): C = activation(bias + add + [A1 A2] W^T), an element at a time, for all weight types.
  *
  * One sum per element, k ascending, over the packed blocks; nothing depends on the number of rows. The products are
  * not fused with the additions here (plain C does not promise it), so vector tables differ in the last bits, except for
@@ -9,21 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ref.h"
-
-static float epilogue(float x, rill_epilogue e)
-{
-    switch (e) {
-    case RILL_EPILOGUE_TANH: return tanhf(x);
-    case RILL_EPILOGUE_RELU: return x < 0.0f ? 0.0f : x;
-    case RILL_EPILOGUE_SWISH: return x * rill_sigmoid_ref(x);
-    case RILL_EPILOGUE_GELU: return rill_gelu_ref(x);
-    case RILL_EPILOGUE_GELU_TANH: return rill_gelu_tanh_ref(x);
-    case RILL_EPILOGUE_GELU_SIGMOID: return rill_gelu_sigmoid_ref(x);
-    case RILL_EPILOGUE_NONE: break;
-    }
-    return x;
-}
+#include "../internal.h"
 
 static float start(const rill_gemm *g, size_t r, size_t n)
 {
@@ -61,7 +47,7 @@ static void one_row(const rill_gemm *g, size_t r, size_t first)
     for (size_t j = 0; j < columns; j++) acc[j] = start(g, r, first + j);
     multiply(acc, rill_operand_row(&g->a, r), k1, b, w->dtype, 0);
     if (g->a2.data) multiply(acc, rill_operand_row(&g->a2, r), w->k - k1, b, w->dtype, k1);
-    for (size_t j = 0; j < columns; j++) c[j] = epilogue(acc[j], g->epilogue);
+    rill_activate_ref(g->activation, columns, acc, c);
 }
 
 static void blocks(const void *arg, size_t begin, size_t end)
@@ -102,8 +88,9 @@ static void one_row_u8s8(const rill_gemm *g, size_t r, const int8_t *row, float 
         int32_t sum = 0;
         for (size_t k = 0; k < w->k; k++) sum += row[k] * column[k / 4 * RILL_BLOCK * 4 + k % 4];
         const float scale = unit * rill_channel_scales(w)[n];
-        c[n] = epilogue(start(g, r, n) + (float)sum * scale, g->epilogue);
+        c[n] = start(g, r, n) + (float)sum * scale;
     }
+    rill_activate_ref(g->activation, w->n, c, c);
 }
 
 /* Multiply all rows on the calling thread; scratch holds one row at a time. */

@@ -16,8 +16,7 @@
 #include <assert.h>
 #include <float.h>
 
-#include "../ref/ref.h"
-#include "vector.h"
+#include "vec.h"
 
 #define PIECE 512 /* symbols; 2 KB */
 #define SPANS 64  /* maximum spans of a row; a span is one or more whole pieces */

@@ -1,4 +1,4 @@
-/* gemm.c (vector): C = epilogue(bias + add + [A1 A2] W^T) over weights stored as fp32 or bf16.
+/* gemm.c (vector): C = activation(bias + add + [A1 A2] W^T) over weights stored as fp32 or bf16.
  *
  * At each k, nv loads of W and mr broadcasts of A feed mr * nv multiply-adds. bf16 weights are widened to fp32 when
  * they are loaded. The arithmetic is the same, so the result is that of fp32 weights rounded to bf16, to the bit.
@@ -11,7 +11,6 @@
  *
  * Divisions: the tile, tiles of each shape, the call. */
 #include "gemm.h"
-#include "../ref/ref.h"
 
 #include <assert.h>
 
@@ -166,14 +165,16 @@ static const tile_set bf16_tiles = {.tile = SHAPES(bf16), .max_rows = TILE_MAX_R
 #if defined(RILL_SET_INT8)
 #define gemm_int8 RILL_SET_INT8(rill_gemm_u8s8)
 #else
-/* The reference int8 GEMM, whose sums are exact, with this set's epilogue: bit-identical to the other sets. */
+/* The reference int8 GEMM, whose sums are exact, with this set's activations: bit-identical to the other sets. */
 static void gemm_int8(const rill_gemm *g, rill_pool *pool)
 {
     rill_gemm plain = *g;
-    plain.epilogue = RILL_EPILOGUE_NONE;
+    plain.activation = RILL_LINEAR;
     rill_gemm_ref(&plain, pool);
-    for (size_t r = 0; r < g->rows && g->epilogue != RILL_EPILOGUE_NONE; r++)
-        apply_epilogue(rill_operand_row(&g->c, r), g->w->n, g->epilogue);
+    for (size_t r = 0; r < g->rows; r++) {
+        float *c = rill_operand_row(&g->c, r);
+        activate(g->activation, g->w->n, c, c);
+    }
 }
 #endif
 

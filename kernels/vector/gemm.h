@@ -1,5 +1,5 @@
 /* gemm.h (vector): shared by the GEMMs of all weight types: tile shape, panels and strips, the right edge of C,
- * epilogues, and division among threads.
+ * activations, and division among threads.
  *
  * A tile is up to MR rows by nv vectors of columns of C, held in registers while k runs over all of K. A panel
  * (internal.h) is cut into strips of nv vectors. Each tile reads its strip's blocks side by side, each block as a
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#include "vector.h"
+#include "vec.h"
 
 #define MR 8     /* maximum rows of a tile */
 #define GROUP 96 /* maximum rows multiplied by a panel before the next panel: their A stays in L2 */
@@ -199,30 +199,9 @@ static void run_tile(const tile_set *tiles, const strip *s, const tile_rows *t, 
     for (size_t i = 0; i < count; i++) memcpy(t->c[i], e.c[i], bytes);
 }
 
-RILL_INLINE vf epilogue_vector(vf x, rill_epilogue e)
-{
-    switch (e) {
-    case RILL_EPILOGUE_TANH: return v_tanh(x);
-    case RILL_EPILOGUE_RELU: return v_max(v_zero(), x);
-    case RILL_EPILOGUE_SWISH: return v_swish(x);
-    case RILL_EPILOGUE_GELU: return v_gelu(x);
-    case RILL_EPILOGUE_GELU_TANH: return v_gelu_tanh(x);
-    case RILL_EPILOGUE_GELU_SIGMOID: return v_gelu_sigmoid(x);
-    case RILL_EPILOGUE_NONE: break;
-    }
-    return x;
-}
-
-/* Apply the epilogue to `columns` elements of a row of C, which the tile left in L1. */
-static void apply_epilogue(float *c, size_t columns, rill_epilogue e)
-{
-    for (size_t j = 0; j < columns; j += VL)
-        v_store_n(c + j, columns - j, epilogue_vector(v_load_n(c + j, columns - j), e));
-}
-
 static void run_strip(row_group *group, const strip *s)
 {
-    const rill_epilogue epilogue = group->d->g->epilogue;
+    const rill_activation activation = group->d->g->activation;
     if (group->nv != s->nv) make_tiles(group, s->nv);
     const size_t turns = (s->k[0] + s->k[1]) / 4 * AHEAD, each = s->ahead_bytes / group->count;
     const size_t step = turns == 0 ? 0 : each / turns + 1;
@@ -237,8 +216,8 @@ static void run_strip(row_group *group, const strip *s)
             t->add[j] = add ? add + s->first : zero_row;
         }
         run_tile(group->d->tiles, s, t, rows);
-        for (size_t j = 0; epilogue != RILL_EPILOGUE_NONE && j < rows; j++)
-            apply_epilogue(t->c[j], s->columns, epilogue);
+        for (size_t j = 0; activation != RILL_LINEAR && j < rows; j++) /* the tile left the row in L1 */
+            activate(activation, s->columns, t->c[j], t->c[j]);
     }
 }
 

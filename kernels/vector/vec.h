@@ -27,7 +27,8 @@
 #define RILL_KERNELS_VEC_H
 
 #include <math.h>
-#include <string.h>
+
+#include "../internal.h"
 
 #if defined(RILL_VEC_NEON)
 #include "../arm/vec_neon.h"
@@ -223,5 +224,41 @@ RILL_INLINE vf v_gelu(vf x)
     const vf tail = v_mul(v_mul(q, t), v_exp(v_fnma(a, a, v_zero())));
     return v_blend(v_gt(x, v_zero()), v_fnma(x, tail, x), v_mul(x, tail));
 }
+
+/* max(x, 0) */
+RILL_INLINE vf v_relu(vf x)
+{
+    return v_max(v_zero(), x);
+}
+
+RILL_INLINE vf v_linear(vf x)
+{
+    return x;
+}
+
+/* y[i] = activation(x[i]) for i < n; y == x is legal. */
+RILL_INLINE void activate(rill_activation activation, size_t n, const float *x, float *y)
+{
+    switch (activation) {
+#define CASE(NAME, name)                                                                              \
+    case RILL_##NAME:                                                                                 \
+        for (size_t i = 0; i < n; i += VL) v_store_n(y + i, n - i, v_##name(v_load_n(x + i, n - i))); \
+        break;
+        RILL_ACTIVATIONS(CASE)
+#undef CASE
+    }
+}
+
+/* ---- operations of this instruction set ------------------------------------------------------------------- */
+
+void RILL_FN(rill_gemm)(const rill_gemm *g, rill_pool *pool);
+void RILL_FN(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool);
+#if defined(RILL_SET_BELOW)
+void RILL_SET_BELOW(rill_gemm)(const rill_gemm *g, rill_pool *pool);
+#elif defined(RILL_SET_INT8)
+void RILL_SET_INT8(rill_gemm_u8s8)(const rill_gemm *g, rill_pool *pool);
+#endif
+void RILL_FN(rill_attention_f32)(const rill_attention *a, rill_pool *pool);
+void RILL_FN(rill_best_f32)(const rill_best *b, rill_pool *pool);
 
 #endif

@@ -1,8 +1,13 @@
-/* Lua's array type: creating, checking, indexing, assigning, printing. array_arith.c, array_reduce.c and
- * array_segment.c hold operations on whole arrays; array.h states the rules they share.
+/* Lua's array type: creating, checking, indexing, printing. array_arith.c and array_segments.c hold operations on whole arrays; array.h
+ * states the rules they share.
  *
- * Divisions: making and checking, elements, methods of the array alone, making arrays from Lua, functions for other
- * files, opening. */
+ * Also finds masks that a script makes and never uses, for `rill check`. An example: `a and b` of two masks is b in Lua, without an error.
+ * While a script is watched, the masks that it makes are stored until the engine call ends, together with the source line that made them.
+ * Every operation, method or assignment that takes an array marks it as used (array_check()). A line is reported only if in every call some
+ * of its masks stayed unused. Only masks of items and cells are watched, since they cannot be used after their call. Watching costs nothing
+ * for other scripts.
+ *
+ * Divisions: making and checking · elements · methods · making arrays from Lua · functions for other modules · unused masks · opening. */
 #include "array.h"
 
 #include <inttypes.h>
@@ -25,7 +30,7 @@ array *array_test(lua_State *L, const rill_script *s, int index)
 
 static int is_stale(const array *a, const rill_script *s)
 {
-    return a->stamp != s->stamp && a->stamp != 0;
+    return a->stamp != s->frame.stamp && a->stamp != 0;
 }
 
 static int raise_stale(lua_State *L)
@@ -58,7 +63,7 @@ array *array_new(lua_State *L, rill_script *s, array_type type, int32_t n, array
         __builtin_add_overflow(bytes, sizeof(array), &bytes) || n > INT32_MAX - ARRAY_BLOCK)
         luaL_error(L, "an array of %d elements is too large", (int)n);
     array *a = push_header(L, s, bytes);
-    *a = (array){a + 1, level == ARRAY_PLAIN ? 0 : s->stamp, n, (uint8_t)type, (uint8_t)level, ARRAY_ANY, 0};
+    *a = (array){a + 1, level == ARRAY_PLAIN ? 0 : s->frame.stamp, n, (uint8_t)type, (uint8_t)level, ARRAY_ANY, 0};
     return a;
 }
 
@@ -73,7 +78,7 @@ void *array_scratch(lua_State *L, size_t count, size_t size)
 
 enum { ELEMENT_WORK = 2 }; /* instructions charged for copying an element between a table and an array */
 
-void array_push_element(lua_State *L, const array *a, int32_t i)
+static void push_element(lua_State *L, const array *a, int32_t i)
 {
     switch ((array_type)a->type) {
     case ARRAY_F64: lua_pushnumber(L, ((const double *)a->data)[i]); break;
@@ -121,29 +126,41 @@ static int index_array(lua_State *L)
         return lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL ? 1 : raise_unknown(L);
     }
     const array *a = array_check(L, script_from_lua(L), 1);
-    array_push_element(L, a, element_index(L, a));
+    push_element(L, a, element_index(L, a));
     return 1;
 }
 
-/* Check the value at stack `index` before it is assigned to a field that holds marks or widths, to which other
- * values cannot be assigned. */
-static void check_mark(lua_State *L, const array *a, int index)
-{
-    if (a->writable == ARRAY_MARKS)
-        script_array_check_marks(L, index, a->type, a->n, a->level, a->type == ARRAY_U8 ? "a mark" : "a width");
-}
-
-static void check_writable(lua_State *L, const array *a)
+void array_check_writable(lua_State *L, const array *a)
 {
     if (!a->writable) luaL_error(L, "this array can only be read; a:copy() makes a writable copy");
+}
+
+/* Return the index of the first element of x[0, n) that is not a valid mark or width, or n. NaN is never valid. */
+static int32_t find_invalid_mark(const double *x, int32_t n, array_type type)
+{
+    int32_t i = 0;
+    if (type == ARRAY_U8)
+        while (i < n && (x[i] == 0 || x[i] == 1)) i++;
+    else
+        while (i < n && x[i] >= 0) i++;
+    return i;
+}
+
+void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n, const char *name)
+{
+    const int32_t pos = find_invalid_mark(x, n, type);
+    char value[32];
+    if (pos == n) return;
+    rill_print(value, sizeof value, "%.14g", x[pos]);
+    luaL_error(L, "%s cannot be %s: %s", name, x[pos] == x[pos] ? value : "NaN",
+               type == ARRAY_U8 ? "an element of a mask must be 0, 1 or a boolean" : "a width must be 0 or more");
 }
 
 /* Return the value at stack index 3. Raises unless it is an integer in [min, max]. */
 static lua_Integer integer_value(lua_State *L, const array *a, lua_Integer min, lua_Integer max)
 {
-    int is_integer = 0;
-    lua_Integer x = lua_type(L, 3) == LUA_TNUMBER ? lua_tointegerx(L, 3, &is_integer) : 0;
-    if (!is_integer || x < min || x > max)
+    lua_Integer x;
+    if (!script_whole_number(L, 3, min, max, &x))
         luaL_error(L, "%s cannot be stored in an array of %s", luaL_tolstring(L, 3, NULL), array_type_names[a->type]);
     return x;
 }
@@ -152,21 +169,20 @@ static lua_Integer integer_value(lua_State *L, const array *a, lua_Integer min, 
 static int assign_element(lua_State *L)
 {
     array *a = array_check(L, script_from_lua(L), 1);
-    check_writable(L, a);
+    array_check_writable(L, a);
     int32_t i = element_index(L, a);
     int type = lua_type(L, 3);
     if (type != LUA_TNUMBER && !(type == LUA_TBOOLEAN && a->type == ARRAY_U8))
         luaL_error(L, "an array of %s takes a number%s, not %s", array_type_names[a->type],
                    a->type == ARRAY_U8 ? " or a boolean" : "", luaL_typename(L, 3));
-    check_mark(L, a, 3);
+    const double x = type == LUA_TBOOLEAN ? lua_toboolean(L, 3) : lua_tonumber(L, 3);
+    if (a->writable == ARRAY_MARKS) array_check_marks(L, a->type, &x, 1, a->type == ARRAY_U8 ? "a mark" : "a width");
     switch ((array_type)a->type) {
-    case ARRAY_F64: ((double *)a->data)[i] = lua_tonumber(L, 3); break;
-    case ARRAY_F32: ((float *)a->data)[i] = (float)lua_tonumber(L, 3); break;
+    case ARRAY_F64: ((double *)a->data)[i] = x; break;
+    case ARRAY_F32: ((float *)a->data)[i] = (float)x; break;
     case ARRAY_I32: ((int32_t *)a->data)[i] = (int32_t)integer_value(L, a, INT32_MIN, INT32_MAX); break;
     case ARRAY_I64: ((int64_t *)a->data)[i] = integer_value(L, a, INT64_MIN, INT64_MAX); break;
-    case ARRAY_U8:
-        ((uint8_t *)a->data)[i] = type == LUA_TBOOLEAN ? (uint8_t)lua_toboolean(L, 3) : lua_tonumber(L, 3) != 0;
-        break;
+    case ARRAY_U8: ((uint8_t *)a->data)[i] = x != 0; break;
     }
     return 0;
 }
@@ -183,7 +199,7 @@ static int next_element(lua_State *L)
     lua_Integer i = luaL_checkinteger(L, 2);
     if (i < 0 || i >= a->n) return 0;
     lua_pushinteger(L, i + 1);
-    array_push_element(L, a, (int32_t)i);
+    push_element(L, a, (int32_t)i);
     return 2;
 }
 
@@ -201,7 +217,7 @@ static int refuse_order(lua_State *L)
     return luaL_error(L, "compare arrays by methods, which return masks: a:lt(x), a:le(x), a:gt(x), a:ge(x)");
 }
 
-/* --- methods of the array alone ----------------------------------------------------------------------------------- */
+/* --- methods --------------------------------------------------------------------------------------------------------- */
 
 /* __tostring: "cells float64[117] {-1.25, -3.5, ...}". */
 static int describe(lua_State *L)
@@ -220,7 +236,7 @@ static int describe(lua_State *L)
     luaL_addvalue(&text);
     for (int32_t i = 0; i < a->n && i < SHOWN; i++) {
         if (i > 0) luaL_addstring(&text, ", ");
-        array_push_element(L, a, i);
+        push_element(L, a, i);
         luaL_addvalue(&text);
     }
     luaL_addstring(&text, a->n > SHOWN ? ", ...}" : "}");
@@ -248,22 +264,9 @@ static int to_table(lua_State *L)
     script_charge(L, (int64_t)a->n * ELEMENT_WORK);
     lua_createtable(L, a->n, 0);
     for (int32_t i = 0; i < a->n; i++) {
-        array_push_element(L, a, i);
+        push_element(L, a, i);
         lua_rawseti(L, -2, i + 1);
     }
-    return 1;
-}
-
-/* a:set(x): assign x to every element; returns the array. */
-static int set(lua_State *L)
-{
-    const rill_script *s = script_from_lua(L);
-    array *a = array_check(L, s, 1);
-    check_writable(L, a);
-    check_mark(L, a, 2);
-    operand x = operand_read(L, s, 2, 1);
-    array_assign(L, s, a, &x);
-    lua_settop(L, 1);
     return 1;
 }
 
@@ -313,32 +316,32 @@ static int zeros(lua_State *L)
     return 1;
 }
 
-/* --- functions for other files ------------------------------------------------------------------------------------ */
+/* --- functions for other modules ---------------------------------------------------------------------------------- */
 
 /* Check the length: an array of items has as many elements as the call in progress has items, an array of cells as
  * many as it has cells. */
-static void check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level)
+void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level)
 {
-    int32_t expected = level == ARRAY_ITEMS ? s->items : level == ARRAY_CELLS ? s->cells : n;
-    if (n < 0 || n != expected || (level != ARRAY_PLAIN && s->stamp == 0))
+    int32_t expected = level == ARRAY_ITEMS ? s->frame.items : level == ARRAY_CELLS ? s->frame.cells : n;
+    if (n < 0 || n != expected || (level != ARRAY_PLAIN && s->frame.stamp == 0))
         luaL_error(L, "an array of %d %s was made in a call of %d items and %d cells", (int)n, array_level_names[level],
-                   (int)s->items, (int)s->cells);
+                   (int)s->frame.items, (int)s->frame.cells);
 }
 
 void script_array_push(lua_State *L, array_type type, const void *data, int32_t n, array_level level,
                        array_writing writable)
 {
     const rill_script *s = script_from_lua(L);
-    check_fits(L, s, n, level);
-    if (s->stamp == 0) luaL_error(L, "arrays over engine memory can be made only during a call of the engine");
+    array_check_fits(L, s, n, level);
+    if (s->frame.stamp == 0) luaL_error(L, "arrays over engine memory can be made only during a call of the engine");
     array *a = push_header(L, s, sizeof *a);
-    *a = (array){(void *)(uintptr_t)data, s->stamp, n, (uint8_t)type, (uint8_t)level, (uint8_t)writable, 0};
+    *a = (array){(void *)(uintptr_t)data, s->frame.stamp, n, (uint8_t)type, (uint8_t)level, (uint8_t)writable, 0};
 }
 
 void *script_array_make(lua_State *L, array_type type, int32_t n, array_level level)
 {
     rill_script *s = script_from_lua(L);
-    check_fits(L, s, n, level);
+    array_check_fits(L, s, n, level);
     array *a = array_new(L, s, type, n, level);
     memset(a->data, 0, (size_t)n * array_sizes[type]);
     return a->data;
@@ -357,65 +360,135 @@ void *script_array_data(lua_State *L, int index, array_type type, int writable, 
     array *a = array_check(L, s, index);
     if (a->type != type)
         luaL_error(L, "an array of %s was expected, not of %s", array_type_names[type], array_type_names[a->type]);
-    if (writable) check_writable(L, a);
+    if (writable) array_check_writable(L, a);
     *n = a->n;
     return a->data;
 }
 
-/* Return the index of the first element of x[0, n) that is not a valid mark or width, or n. NaN is never valid. */
-static int32_t find_invalid_mark(const double *x, int32_t n, array_type type)
+/* --- unused masks -------------------------------------------------------------------------------------------------- */
+
+enum { MAX_MASK_PLACES = 64, MAX_KEPT_MASKS = 4096, PLACE_TEXT = LUA_IDSIZE + 16 };
+
+typedef struct place {
+    char text[PLACE_TEXT];       /* FILE:LINE */
+    int used, unused;            /* number of calls in which all masks of this line were used; in which some were not */
+    int call_masks, call_unused; /* masks that this line made in the call in progress; how many of them are unused */
+} place;
+
+typedef struct script_watch {
+    int kept_table;               /* registry reference of the list of masks, in order of creation */
+    uint8_t kept[MAX_KEPT_MASKS]; /* [n_kept] index into `place` of the line that made each mask */
+    int n_kept;
+    place place[MAX_MASK_PLACES];
+    int n;
+} script_watch;
+
+/* Return the index in w->place of the script line that called the running C function. Adds the line if it is new.
+ * Returns -1 if no script line called it, or if the list is full. */
+static int find_place(lua_State *L, script_watch *w)
 {
-    int32_t i = 0;
-    if (type == ARRAY_U8)
-        while (i < n && (x[i] == 0 || x[i] == 1)) i++;
+    char text[PLACE_TEXT];
+    lua_Debug frame;
+    if (!lua_getstack(L, 1, &frame) || !lua_getinfo(L, "Sl", &frame) || frame.currentline <= 0) return -1;
+    snprintf(text, sizeof text, "%s:%d", frame.short_src, frame.currentline);
+    for (int i = 0; i < w->n; i++)
+        if (strcmp(w->place[i].text, text) == 0) return i;
+    if (w->n == MAX_MASK_PLACES) return -1;
+    w->place[w->n] = (place){0};
+    memcpy(w->place[w->n].text, text, sizeof text);
+    return w->n++;
+}
+
+void script_watch_mask(lua_State *L, rill_script *s)
+{
+    script_watch *w = s->watch;
+    const int place_index = w->n_kept < MAX_KEPT_MASKS ? find_place(L, w) : -1;
+    if (place_index < 0) return;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, w->kept_table);
+    lua_pushvalue(L, -2);
+    lua_rawseti(L, -2, w->n_kept + 1);
+    lua_pop(L, 1);
+    w->kept[w->n_kept++] = (uint8_t)place_index;
+}
+
+/* At the end of an engine call, count the used and unused masks of each line. Nested calls have ended before, so the
+ * masks of this call are the last in the list. */
+static void count_unused_masks(rill_script *s, int counts)
+{
+    script_watch *w = s->watch;
+    lua_State *L = s->L;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, w->kept_table);
+    for (; w->n_kept > 0; w->n_kept--) {
+        place *p = &w->place[w->kept[w->n_kept - 1]];
+        lua_rawgeti(L, -1, w->n_kept);
+        const array *mask = lua_touserdata(L, -1);
+        const int ours = mask->stamp == s->frame.stamp, is_unused = !mask->used;
+        lua_pop(L, 1);
+        if (!ours) break;
+        p->call_masks += counts;
+        p->call_unused += counts && is_unused;
+        lua_pushnil(L);
+        lua_rawseti(L, -2, w->n_kept);
+    }
+    lua_pop(L, 1);
+    for (place *p = w->place; p < w->place + w->n; p++) {
+        p->unused += p->call_unused > 0;
+        p->used += p->call_masks > 0 && p->call_unused == 0;
+        p->call_masks = p->call_unused = 0;
+    }
+}
+
+static int make_table(lua_State *L)
+{
+    script_watch *w = lua_touserdata(L, 1);
+    lua_newtable(L);
+    w->kept_table = luaL_ref(L, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+void script_watch_free(rill_script *s)
+{
+    rill_free(s->ctx, s->watch, sizeof *s->watch);
+    s->watch = NULL;
+}
+
+rill_status rill_script_watch(rill_script *script)
+{
+    if (script->watch != NULL) return RILL_OK;
+    script_watch *w = rill_calloc(script->ctx, 1, sizeof *w);
+    if (w == NULL) return rill_fail_memory(script->ctx, sizeof *w, "watching a script");
+    rill_status status = script_protect(script, make_table, w);
+    if (status < 0)
+        rill_free(script->ctx, w, sizeof *w);
     else
-        while (i < n && x[i] >= 0) i++;
-    return i;
+        script->watch = w, script->watch_end = count_unused_masks;
+    return status;
 }
 
-void script_array_check_marks(lua_State *L, int index, array_type type, int32_t n, array_level level, const char *name)
+const char *rill_script_unused_mask(const rill_script *script, size_t i)
 {
-    double x[ARRAY_BLOCK + ARRAY_PAD] = {0};
-    operand o;
-    if (!operand_try(L, script_from_lua(L), index, 1, &o)) return; /* script_array_store() refuses the value */
-    if (o.a != NULL && o.a->type == ARRAY_U8) return;
-    const int fits = o.a == NULL || (o.a->level == ARRAY_ITEMS && level == ARRAY_CELLS) ||
-                     (o.a->n == n && o.a->level <= level);
-    const int32_t all = o.a == NULL ? 1 : fits ? o.a->n : 0;
-    script_charge(L, all);
-    x[0] = o.number;
-    for (int32_t from = 0; from < all; from += ARRAY_BLOCK) {
-        const int32_t part = all - from < ARRAY_BLOCK ? all - from : ARRAY_BLOCK;
-        if (o.a != NULL) array_widen(o.a, from, part, x);
-        const int32_t pos = find_invalid_mark(x, part, type);
-        if (pos == part) continue;
-        char value[32];
-        rill_print(value, sizeof value, "%.14g", x[pos]);
-        luaL_error(L, "%s cannot be %s: %s", name, x[pos] == x[pos] ? value : "NaN",
-                   type == ARRAY_U8 ? "an element of a mask must be 0, 1 or a boolean" : "a width must be 0 or more");
+    const script_watch *w = script->watch;
+    for (int place_index = 0; w != NULL && place_index < w->n; place_index++)
+        if (w->place[place_index].unused > 0 && w->place[place_index].used == 0 && i-- == 0)
+            return w->place[place_index].text;
+    return NULL;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------- */
+
+void array_add_function(lua_State *L, array_place where, const char *name, lua_CFunction fn, int number)
+{
+    const int top = lua_gettop(L);
+    if (where != ARRAY_LIBRARY) lua_rawgeti(L, LUA_REGISTRYINDEX, script_from_lua(L)->array_metatable);
+    if (where == ARRAY_METHOD) {
+        lua_getfield(L, -1, "__index");
+        lua_getupvalue(L, -1, 1);
+        script_name_add(L, "array", name);
     }
-}
-
-void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level)
-{
-    const rill_script *s = script_from_lua(L);
-    const array to = {data, s->stamp, n, (uint8_t)type, (uint8_t)level, ARRAY_ANY, 0};
-    operand x;
-    check_fits(L, s, n, level);
-    if (!operand_try(L, s, index, 1, &x))
-        luaL_error(L, "a number, a boolean or an array was expected, not a %s", luaL_typename(L, index));
-    array_assign(L, s, &to, &x);
-}
-
-/* --- opening ------------------------------------------------------------------------------------------------------ */
-
-void array_set_functions(lua_State *L, lua_CFunction fn, const array_entry *entries)
-{
-    for (; entries->name != NULL; entries++) {
-        lua_pushinteger(L, entries->number);
-        lua_pushcclosure(L, fn, 1);
-        lua_setfield(L, -2, entries->name);
-    }
+    lua_pushinteger(L, number);
+    lua_pushcclosure(L, fn, 1);
+    lua_setfield(L, -2, name);
+    lua_settop(L, top);
 }
 
 void script_open_arrays(lua_State *L)
@@ -423,25 +496,20 @@ void script_open_arrays(lua_State *L)
     static const luaL_Reg metamethods[] = {
         {"__newindex", assign_element}, {"__len", length},      {"__pairs", pairs}, {"__tostring", describe},
         {"__lt", refuse_order},         {"__le", refuse_order}, {NULL, NULL}};
-    static const luaL_Reg methods[] = {{"copy", copy}, {"set", set}, {"table", to_table}, {NULL, NULL}};
     static const luaL_Reg functions[] = {{"array", from_values}, {"zeros", zeros}, {NULL, NULL}};
     rill_script *s = script_from_lua(L);
     luaL_setfuncs(L, functions, 0);
     lua_newtable(L); /* metatable */
     s->array_mark = lua_topointer(L, -1);
     luaL_setfuncs(L, metamethods, 0);
+    lua_newtable(L); /* methods */
+    lua_pushcclosure(L, index_array, 1);
+    lua_setfield(L, -2, "__index");
     lua_pushliteral(L, "array");
     lua_setfield(L, -2, "__name");
     lua_pushliteral(L, "array"); /* what getmetatable() returns instead of the metatable */
     lua_setfield(L, -2, "__metatable");
-    lua_newtable(L); /* methods */
-    luaL_setfuncs(L, methods, 0);
-    int top = lua_gettop(L);
-    array_open_arithmetic(L, top - 1, top, top - 2);
-    array_open_reductions(L, top);
-    array_open_segments(L, top);
-    for (lua_pushnil(L); lua_next(L, top); lua_pop(L, 1)) script_name_add(L, "array", lua_tostring(L, -2));
-    lua_pushcclosure(L, index_array, 1);
-    lua_setfield(L, -2, "__index");
     s->array_metatable = luaL_ref(L, LUA_REGISTRYINDEX);
+    array_add_function(L, ARRAY_METHOD, "copy", copy, 0);
+    array_add_function(L, ARRAY_METHOD, "table", to_table, 0);
 }

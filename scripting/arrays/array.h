@@ -13,27 +13,11 @@
 
 #include "arrays.h"
 
-typedef struct array {
-    void *data;
-    uint64_t stamp; /* serial number of the engine call in which the array is valid; 0: it is always valid */
-    int32_t n;
-    uint8_t type;     /* array_type */
-    uint8_t level;    /* array_level */
-    uint8_t writable; /* array_writing */
-    uint8_t used;     /* 1: some operation has read the array (mask_watch.c) */
-} array;
-
 /* --- array.c ------------------------------------------------------------------------------------------------------ */
 
 extern const char *const array_type_names[];  /* names of the types as scripts see them, by array_type */
 extern const char *const array_level_names[]; /* names of the levels in the plural, by array_level */
 extern const uint8_t array_sizes[];           /* bytes of an element, by array_type */
-
-/* Return the array at `index`, or NULL if the value is no array. The array may be one of another call. */
-array *array_test(lua_State *L, const rill_script *s, int index);
-
-/* Return the array at `index`. Raises if the value is no array, or an array of another call. */
-array *array_check(lua_State *L, const rill_script *s, int index);
 
 /* Push a new array owned by the script, with uninitialised elements. Raises when out of memory. */
 array *array_new(lua_State *L, rill_script *s, array_type type, int32_t n, array_level level);
@@ -41,26 +25,34 @@ array *array_new(lua_State *L, rill_script *s, array_type type, int32_t n, array
 /* Push a userdata with memory for `count` elements of `size` bytes, valid while it is on the stack. */
 void *array_scratch(lua_State *L, size_t count, size_t size);
 
-/* Push element i, counted from 0. */
-void array_push_element(lua_State *L, const array *a, int32_t i);
-
 /* Push x as a Lua integer if the element type is an integer type and x is an integer, else as a float. */
 void array_push_number(lua_State *L, array_type type, double x);
 
-/* Add `fn` to the table on top of the stack under the name of each entry, as a closure over the entry's number. The
- * list ends with name == NULL. */
-typedef struct array_entry {
-    const char *name;
-    int number; /* number of an operation, by which `fn` distinguishes its names */
-} array_entry;
-void array_set_functions(lua_State *L, lua_CFunction fn, const array_entry *entries);
+/* Raise if the array can only be read. */
+void array_check_writable(lua_State *L, const array *a);
+/* Raise if the array has a level and its length is not that of the call in progress. */
+void array_check_fits(lua_State *L, const rill_script *s, int32_t n, array_level level);
+/* Raise unless x[0, n) are marks (ARRAY_U8) or widths (other types); `name` is what they are assigned to. */
+void array_check_marks(lua_State *L, array_type type, const double *x, int32_t n, const char *name);
 
-/* --- array_values.c: elements as blocks of doubles ------------------------------------------------------------------ */
+/* Add a function of arrays: `fn` as a closure over `number`, by which functions with several names distinguish them. The table `rill` is
+ * on top of the stack. */
+typedef enum array_place {
+    ARRAY_METAMETHOD,
+    ARRAY_METHOD,
+    ARRAY_LIBRARY
+} array_place; /* a + b, a:sum(), rill.max(a, b) */
+void array_add_function(lua_State *L, array_place where, const char *name, lua_CFunction fn, int number);
+
+/* If masks are watched: record that the running C function made the mask on top of the stack. Raises when out of
+ * memory. */
+void script_watch_mask(lua_State *L, rill_script *s);
+
+/* --- array_arith.c: elements as blocks of doubles ------------------------------------------------------------------- */
 
 enum {
     ARRAY_BLOCK = 256, /* elements of a block: three blocks of operands and one of results fit the first-level cache */
     ARRAY_PAD = 4,     /* so many elements beyond a block's end may be overwritten */
-    ARRAY_LOCAL = 512, /* maximum number of elements on the C stack, in functions that need all elements at once */
 };
 
 /* One argument of an operation over n elements. */
@@ -83,16 +75,8 @@ typedef struct shape {
  * boolean. */
 operand operand_read(lua_State *L, const rill_script *s, int index, int booleans);
 
-/* As operand_read(), but return 0 instead of raising if the value has another type, else 1. */
-int operand_try(lua_State *L, const rill_script *s, int index, int booleans, operand *out);
-
 /* Check that the operands have compatible levels and lengths, and return the result's. Raises if they have not. */
 shape operand_join(lua_State *L, operand *in, int count);
-
-/* Return elements [from, from + n) of the operand as doubles, n <= ARRAY_BLOCK: in the buffer, or in the array
- * itself. Read blocks in order, with one buffer per operand; reading may restart at the first block. */
-const double *operand_block(operand *o, const rill_script *s, int32_t from, int32_t n,
-                            double buffer[ARRAY_BLOCK + ARRAY_PAD]);
 
 /* out[0, n) = elements [from, from + n). */
 void array_widen(const array *a, int32_t from, int32_t n, double *out);
@@ -101,38 +85,7 @@ void array_widen(const array *a, int32_t from, int32_t n, double *out);
  * not 0. */
 void array_narrow(const array *to, int32_t from, int32_t n, const double *restrict x);
 
-/* Return all elements of an array as doubles: in the array itself, in `local`, or in memory that is pushed. */
-const double *array_doubles(lua_State *L, const array *a, double local[ARRAY_LOCAL]);
-
 /* As array_doubles(), for an operand broadcast to n elements. */
 const double *operand_doubles(lua_State *L, const rill_script *s, operand *o, int32_t n, double local[ARRAY_LOCAL]);
-
-/* Assign the operand, broadcast if necessary, to the elements of `to`. Raises if their lengths do not fit, or if NaN
- * would be stored as an integer. */
-void array_assign(lua_State *L, const rill_script *s, const array *to, operand *from);
-
-/* --- segments: the ranges over which an array is reduced ------------------------------------------------------------- */
-
-typedef struct segments {
-    int32_t n;
-    int32_t base;          /* offset[0]: segment j is [offset[j] - base, offset[j + 1] - base) of the array */
-    const int32_t *offset; /* [n + 1] */
-    int32_t single_offset[2];
-} segments;
-
-/* Get the segments of the array: those of the call in progress for an array of cells, else one segment with all
- * elements. */
-void get_segments(segments *out, const rill_script *s, const array *a);
-
-/* Return the maximum of x[0, n) without NaN; -inf if there is no such element. In array_reduce.c. */
-double array_max(const double *x, int32_t n);
-
-/* --- entries of each file ------------------------------------------------------------------------------------------- */
-
-/* Each adds the functions of one file. Stack indexes: `meta` the metatable, `methods` the table of methods,
- * `library` the table `rill`. */
-void array_open_arithmetic(lua_State *L, int meta, int methods, int library); /* array_arith.c */
-void array_open_reductions(lua_State *L, int methods);                        /* array_reduce.c */
-void array_open_segments(lua_State *L, int methods);                          /* array_segment.c */
 
 #endif

@@ -1,11 +1,275 @@
-/* Elementwise arithmetic, comparisons, logic and functions of one to three operands. Each operation is a row of one
- * table; one loop over blocks runs them all.
+/* Operations on elements: arrays of any type and level are read as blocks of doubles, and blocks of doubles are written into arrays of any
+ * type. Elementwise arithmetic, comparisons, logic and functions of one to three operands are rows of one table; one loop over blocks runs
+ * them all.
  *
  * NaN and infinities behave as in IEEE 754; min, max and clamp ignore NaN as C's fmin() and fmax() do. // and % are
- * Lua's. */
+ * Lua's.
+ *
+ * Divisions: operands · reading · writing · assignment · operations · one block · all blocks · opening. */
 #include <math.h>
+#include <string.h>
 
 #include "array.h"
+
+/* --- operands ----------------------------------------------------------------------------------------------------- */
+
+/* As operand_read(), but return 0 instead of raising if the value has another type, else 1. */
+static int operand_try(lua_State *L, const rill_script *s, int index, int booleans, operand *out)
+{
+    int type = lua_type(L, index);
+    *out = (operand){NULL, 0, 0, 0};
+    if (type == LUA_TNUMBER)
+        out->number = lua_tonumber(L, index);
+    else if (type == LUA_TBOOLEAN && booleans)
+        out->number = lua_toboolean(L, index);
+    else if (array_test(L, s, index) != NULL)
+        out->a = array_check(L, s, index);
+    else
+        return 0;
+    return 1;
+}
+
+operand operand_read(lua_State *L, const rill_script *s, int index, int booleans)
+{
+    operand o;
+    if (!operand_try(L, s, index, booleans, &o))
+        luaL_typeerror(L, index, booleans ? "number, boolean or array" : "number or array");
+    return o;
+}
+
+static int raise_size_mismatch(lua_State *L, const array *a, int32_t n, array_level level)
+{
+    if (a->level == ARRAY_CELLS && level == ARRAY_ITEMS)
+        return luaL_error(L, "%d cells do not fit %d items: reduce them first, as a:max() or a:any() do", (int)a->n,
+                          (int)n);
+    return luaL_error(L, "%d %s do not fit %d %s", (int)a->n, array_level_names[a->level], (int)n,
+                      array_level_names[level]);
+}
+
+/* Prepare the operand for an operation over n elements of `level`, which is not below its own level. Items are
+ * repeated over their cells. A plain array fits any level if its length matches. Raises if the lengths do not fit. */
+static void fit_operand(lua_State *L, operand *o, int32_t n, array_level level)
+{
+    if (o->a == NULL) return;
+    o->spread = o->a->level == ARRAY_ITEMS && level == ARRAY_CELLS;
+    if (!o->spread && o->a->n != n) raise_size_mismatch(L, o->a, n, level);
+}
+
+shape operand_join(lua_State *L, operand *in, int count)
+{
+    shape out = {-1, ARRAY_PLAIN};
+    for (int i = 0; i < count; i++)
+        if (in[i].a != NULL && (out.n < 0 || in[i].a->level > out.level)) {
+            out.level = in[i].a->level;
+            out.n = in[i].a->n;
+        }
+    for (int i = 0; i < count; i++) fit_operand(L, &in[i], out.n, out.level);
+    return out;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+void array_widen(const array *a, int32_t from, int32_t n, double *out)
+{
+#define WIDEN(type)                                            \
+    do {                                                       \
+        const type *x = (const type *)a->data + from;          \
+        for (int32_t i = 0; i < n; i++) out[i] = (double)x[i]; \
+    } while (0)
+    switch ((array_type)a->type) {
+    case ARRAY_F64: WIDEN(double); break;
+    case ARRAY_F32: WIDEN(float); break;
+    case ARRAY_I32: WIDEN(int32_t); break;
+    case ARRAY_I64: WIDEN(int64_t); break;
+    case ARRAY_U8: WIDEN(uint8_t); break;
+    }
+#undef WIDEN
+}
+
+/* Repeat each item's value over its segment. Most segments are short, so at least ARRAY_PAD copies are written for
+ * each; the next segment overwrites the surplus. */
+static void spread_block(operand *o, const int32_t *offset, int32_t from, int32_t n, double *out)
+{
+    const int32_t base = offset[0], end = from + n;
+    const double *values = o->a->type == ARRAY_F64 ? o->a->data : NULL;
+    int32_t pos = from, j = from == 0 ? 0 : o->segment;
+    while (pos < end) {
+        int32_t stop = offset[j + 1] - base, to = stop < end ? stop : end;
+        double value = 0, *x = out + (pos - from);
+        if (values != NULL)
+            value = values[j];
+        else
+            array_widen(o->a, j, 1, &value);
+        for (int32_t i = 0; i < ARRAY_PAD; i++) x[i] = value;
+        for (int32_t i = ARRAY_PAD; i < to - pos; i++) x[i] = value;
+        pos = to;
+        if (stop == to) j++;
+    }
+    o->segment = j;
+}
+
+/* Return elements [from, from + n) of the operand as doubles, n <= ARRAY_BLOCK: in the buffer, or in the array
+ * itself. Read blocks in order, with one buffer per operand; reading may restart at the first block. */
+static const double *operand_block(operand *o, const rill_script *s, int32_t from, int32_t n,
+                                   double buffer[ARRAY_BLOCK + ARRAY_PAD])
+{
+    if (o->a == NULL) {
+        for (int32_t i = 0; from == 0 && i < n; i++)
+            buffer[i] = o->number; /* the constant is written once, since later blocks are no longer than the first */
+    } else if (o->spread) {
+        spread_block(o, s->frame.offset, from, n, buffer);
+    } else if (o->a->type == ARRAY_F64) {
+        return (const double *)o->a->data + from;
+    } else {
+        array_widen(o->a, from, n, buffer);
+    }
+    return buffer;
+}
+
+const double *array_doubles(lua_State *L, const array *a, double local[ARRAY_LOCAL])
+{
+    if (a->type == ARRAY_F64) return a->data;
+    double *x = a->n <= ARRAY_LOCAL ? local : array_scratch(L, (size_t)a->n, sizeof *x);
+    array_widen(a, 0, a->n, x);
+    return x;
+}
+
+const double *operand_doubles(lua_State *L, const rill_script *s, operand *o, int32_t n, double local[ARRAY_LOCAL])
+{
+    if (o->a != NULL && !o->spread) return array_doubles(L, o->a, local);
+    double buffer[ARRAY_BLOCK + ARRAY_PAD], *x = n <= ARRAY_LOCAL ? local : array_scratch(L, (size_t)n, sizeof *x);
+    for (int32_t pos = 0; pos < n; pos += ARRAY_BLOCK) {
+        int32_t m = n - pos < ARRAY_BLOCK ? n - pos : ARRAY_BLOCK;
+        memcpy(x + pos, operand_block(o, s, pos, m, buffer), (size_t)m * sizeof *x);
+    }
+    return x;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static int32_t floor_to_i32(double x)
+{
+    double in = x < -0x1p31 ? -0x1p31 : x > 0x1p31 - 1 ? 0x1p31 - 1 : x;
+    int32_t cut = (int32_t)in;
+    return cut - (cut > in);
+}
+
+static int64_t floor_to_i64(double x)
+{
+    return x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)floor(x);
+}
+
+void array_narrow(const array *to, int32_t from, int32_t n, const double *restrict x)
+{
+    switch ((array_type)to->type) {
+    case ARRAY_F64: memcpy((double *)to->data + from, x, (size_t)n * sizeof *x); break;
+    case ARRAY_F32:
+        for (int32_t i = 0; i < n; i++) ((float *)to->data)[from + i] = (float)x[i];
+        break;
+    case ARRAY_I32:
+        for (int32_t i = 0; i < n; i++) ((int32_t *)to->data)[from + i] = floor_to_i32(x[i]);
+        break;
+    case ARRAY_I64:
+        for (int32_t i = 0; i < n; i++) ((int64_t *)to->data)[from + i] = floor_to_i64(x[i]);
+        break;
+    case ARRAY_U8: {
+        uint8_t *restrict mask = (uint8_t *)to->data + from;
+        /* Convert through double and int32: compilers vectorise these conversions, but no comparison that yields a
+         * byte. */
+        for (int32_t i = 0; i < n; i++) mask[i] = (uint8_t)(int32_t)(x[i] != 0 ? 1.0 : 0.0);
+        break;
+    }
+    }
+}
+
+static int has_nan(const double *x, int32_t n)
+{
+    double count = 0;
+    for (int32_t i = 0; i < n; i++) count += x[i] != x[i] ? 1.0 : 0.0;
+    return count > 0;
+}
+
+/* Copy from an array of the same type and length. Unlike arithmetic, this is exact for int64, too. */
+static void assign_same(const array *to, const array *from)
+{
+    if (to->type != ARRAY_U8) {
+        if (to->n > 0) memmove(to->data, from->data, (size_t)to->n * array_sizes[to->type]);
+        return;
+    }
+    const uint8_t *x = from->data; /* native functions may write mask values other than 0 and 1 */
+    uint8_t *mask = to->data;
+    const int32_t n = to->n; /* a local copy, since the compiler must assume that the loop writes to to->n */
+    for (int32_t i = 0; i < n; i++) mask[i] = x[i] != 0;
+}
+
+/* Assign the operand, broadcast if necessary, to the elements of `to`. Raises if their lengths do not fit, or if NaN
+ * would be stored as an integer. */
+static void assign(lua_State *L, const rill_script *s, const array *to, operand *from)
+{
+    double buffer[ARRAY_BLOCK + ARRAY_PAD];
+    if (from->a != NULL && from->a->level == ARRAY_CELLS && to->level == ARRAY_ITEMS)
+        raise_size_mismatch(L, from->a, to->n, to->level);
+    fit_operand(L, from, to->n, to->level);
+    script_charge(L, to->n);
+    if (from->a != NULL && !from->spread && from->a->type == to->type) {
+        assign_same(to, from->a);
+        return;
+    }
+    for (int32_t pos = 0; pos < to->n; pos += ARRAY_BLOCK) {
+        int32_t n = to->n - pos < ARRAY_BLOCK ? to->n - pos : ARRAY_BLOCK;
+        const double *x = operand_block(from, s, pos, n, buffer);
+        if ((to->type == ARRAY_I32 || to->type == ARRAY_I64) && has_nan(x, n))
+            luaL_error(L, "NaN cannot be stored in an array of %s", array_type_names[to->type]);
+        array_narrow(to, pos, n, x);
+    }
+}
+
+/* --- assignment ---------------------------------------------------------------------------------------------------- */
+
+void script_array_check_marks(lua_State *L, int index, array_type type, int32_t n, array_level level, const char *name)
+{
+    double x[ARRAY_BLOCK + ARRAY_PAD] = {0};
+    operand o;
+    if (!operand_try(L, script_from_lua(L), index, 1, &o)) return; /* script_array_store() refuses the value */
+    if (o.a != NULL && o.a->type == ARRAY_U8) return;
+    const int fits = o.a == NULL || (o.a->level == ARRAY_ITEMS && level == ARRAY_CELLS) ||
+                     (o.a->n == n && o.a->level <= level);
+    const int32_t all = o.a == NULL ? 1 : fits ? o.a->n : 0;
+    script_charge(L, all);
+    x[0] = o.number;
+    for (int32_t from = 0; from < all; from += ARRAY_BLOCK) {
+        const int32_t part = all - from < ARRAY_BLOCK ? all - from : ARRAY_BLOCK;
+        if (o.a != NULL) array_widen(o.a, from, part, x);
+        array_check_marks(L, type, x, part, name);
+    }
+}
+
+void script_array_store(lua_State *L, int index, array_type type, void *data, int32_t n, array_level level)
+{
+    const rill_script *s = script_from_lua(L);
+    const array to = {data, s->frame.stamp, n, (uint8_t)type, (uint8_t)level, ARRAY_ANY, 0};
+    operand x;
+    array_check_fits(L, s, n, level);
+    if (!operand_try(L, s, index, 1, &x))
+        luaL_error(L, "a number, a boolean or an array was expected, not a %s", luaL_typename(L, index));
+    assign(L, s, &to, &x);
+}
+
+/* a:set(x): assign x to every element; returns the array. */
+static int set_all(lua_State *L)
+{
+    const rill_script *s = script_from_lua(L);
+    array *a = array_check(L, s, 1);
+    array_check_writable(L, a);
+    if (a->writable == ARRAY_MARKS)
+        script_array_check_marks(L, 2, a->type, a->n, a->level, a->type == ARRAY_U8 ? "a mark" : "a width");
+    operand x = operand_read(L, s, 2, 1);
+    assign(L, s, a, &x);
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* --- operations ---------------------------------------------------------------------------------------------------- */
 
 typedef enum operation {
     OP_ADD,
@@ -41,18 +305,27 @@ typedef enum operation {
 } operation;
 
 static const struct {
+    const char *name;
+    array_place place;
     uint8_t operands;
     uint8_t booleans; /* 1: true and false are valid operands */
     uint8_t mask;     /* 1: the result is a mask */
-} kinds[OP_COUNT] = {
-    [OP_ADD] = {2, 0, 0},    [OP_SUB] = {2, 0, 0},  [OP_MUL] = {2, 0, 0},   [OP_DIV] = {2, 0, 0},
-    [OP_MOD] = {2, 0, 0},    [OP_POW] = {2, 0, 0},  [OP_IDIV] = {2, 0, 0},  [OP_NEGATE] = {1, 0, 0},
-    [OP_LT] = {2, 1, 1},     [OP_LE] = {2, 1, 1},   [OP_GT] = {2, 1, 1},    [OP_GE] = {2, 1, 1},
-    [OP_EQ] = {2, 1, 1},     [OP_NE] = {2, 1, 1},   [OP_AND] = {2, 1, 1},   [OP_OR] = {2, 1, 1},
-    [OP_XOR] = {2, 1, 1},    [OP_NOT] = {1, 1, 1},  [OP_EXP] = {1, 0, 0},   [OP_LOG] = {1, 0, 0},
-    [OP_ABS] = {1, 0, 0},    [OP_SQRT] = {1, 0, 0}, [OP_FLOOR] = {1, 0, 0}, [OP_CEIL] = {1, 0, 0},
-    [OP_MAX] = {2, 0, 0},    [OP_MIN] = {2, 0, 0},  [OP_CLAMP] = {3, 0, 0}, [OP_WHERE] = {3, 1, 0},
-    [OP_SPREAD] = {1, 0, 0},
+} operations[OP_COUNT] = {
+    [OP_ADD] = {"__add", ARRAY_METAMETHOD, 2, 0, 0},   [OP_SUB] = {"__sub", ARRAY_METAMETHOD, 2, 0, 0},
+    [OP_MUL] = {"__mul", ARRAY_METAMETHOD, 2, 0, 0},   [OP_DIV] = {"__div", ARRAY_METAMETHOD, 2, 0, 0},
+    [OP_MOD] = {"__mod", ARRAY_METAMETHOD, 2, 0, 0},   [OP_POW] = {"__pow", ARRAY_METAMETHOD, 2, 0, 0},
+    [OP_IDIV] = {"__idiv", ARRAY_METAMETHOD, 2, 0, 0}, [OP_NEGATE] = {"__unm", ARRAY_METAMETHOD, 1, 0, 0},
+    [OP_LT] = {"lt", ARRAY_METHOD, 2, 1, 1},           [OP_LE] = {"le", ARRAY_METHOD, 2, 1, 1},
+    [OP_GT] = {"gt", ARRAY_METHOD, 2, 1, 1},           [OP_GE] = {"ge", ARRAY_METHOD, 2, 1, 1},
+    [OP_EQ] = {"eq", ARRAY_METHOD, 2, 1, 1},           [OP_NE] = {"ne", ARRAY_METHOD, 2, 1, 1},
+    [OP_AND] = {"__band", ARRAY_METAMETHOD, 2, 1, 1},  [OP_OR] = {"__bor", ARRAY_METAMETHOD, 2, 1, 1},
+    [OP_XOR] = {"__bxor", ARRAY_METAMETHOD, 2, 1, 1},  [OP_NOT] = {"__bnot", ARRAY_METAMETHOD, 1, 1, 1},
+    [OP_EXP] = {"exp", ARRAY_METHOD, 1, 0, 0},         [OP_LOG] = {"log", ARRAY_METHOD, 1, 0, 0},
+    [OP_ABS] = {"abs", ARRAY_METHOD, 1, 0, 0},         [OP_SQRT] = {"sqrt", ARRAY_METHOD, 1, 0, 0},
+    [OP_FLOOR] = {"floor", ARRAY_METHOD, 1, 0, 0},     [OP_CEIL] = {"ceil", ARRAY_METHOD, 1, 0, 0},
+    [OP_MAX] = {"max", ARRAY_LIBRARY, 2, 0, 0},        [OP_MIN] = {"min", ARRAY_LIBRARY, 2, 0, 0},
+    [OP_CLAMP] = {"clamp", ARRAY_METHOD, 3, 0, 0},     [OP_WHERE] = {"where", ARRAY_LIBRARY, 3, 1, 0},
+    [OP_SPREAD] = {"spread", ARRAY_METHOD, 1, 0, 0},
 };
 
 /* --- one block ---------------------------------------------------------------------------------------------------- */
@@ -148,14 +421,14 @@ static void run_block(operation op, operand *in, const rill_script *s, int32_t f
                       double *out)
 {
     const double *x[3] = {NULL, NULL, NULL};
-    for (int i = 0; i < kinds[op].operands; i++) x[i] = operand_block(&in[i], s, from, n, buffer[i]);
+    for (int i = 0; i < operations[op].operands; i++) x[i] = operand_block(&in[i], s, from, n, buffer[i]);
     compute(op, x[0], x[1], x[2], out, n);
 }
 
 /* The most frequent case: combine masks byte by byte. Returns 1, or 0 if some operand is not a mask. */
 static int run_bytes(operation op, const operand *in, const array *out)
 {
-    const int count = kinds[op].operands;
+    const int count = operations[op].operands;
     if (op < OP_AND || op > OP_NOT) return 0;
     for (int i = 0; i < count; i++)
         if (in[i].a == NULL || in[i].spread || in[i].a->type != ARRAY_U8) return 0;
@@ -191,11 +464,11 @@ static int run_number(lua_State *L, operation op, operand *in)
 
 static void read_operands(lua_State *L, const rill_script *s, operation op, operand *in)
 {
-    for (int i = 0; i < kinds[op].operands; i++) {
+    for (int i = 0; i < operations[op].operands; i++) {
         if (op == OP_CLAMP && i > 0 && lua_isnoneornil(L, i + 1))
             in[i] = (operand){NULL, i == 1 ? -HUGE_VAL : HUGE_VAL, 0, 0}; /* the missing bound of clamp: no limit */
         else
-            in[i] = operand_read(L, s, i + 1, kinds[op].booleans);
+            in[i] = operand_read(L, s, i + 1, operations[op].booleans);
     }
 }
 
@@ -206,16 +479,16 @@ static int apply(lua_State *L)
     operation op = (operation)lua_tointeger(L, lua_upvalueindex(1));
     operand in[3];
     read_operands(L, s, op, in);
-    shape result = operand_join(L, in, kinds[op].operands);
+    shape result = operand_join(L, in, operations[op].operands);
     if (result.n < 0) return run_number(L, op, in);
     if (op == OP_SPREAD) {
         if (result.level == ARRAY_PLAIN)
             luaL_error(L, "an array without items or cells cannot be spread over segments");
-        result = (shape){s->cells, ARRAY_CELLS};
+        result = (shape){s->frame.cells, ARRAY_CELLS};
         in[0].spread = in[0].a->level == ARRAY_ITEMS;
     }
-    const array *out = array_new(L, s, kinds[op].mask ? ARRAY_U8 : ARRAY_F64, result.n, result.level);
-    if (s->watch != NULL && kinds[op].mask && result.level != ARRAY_PLAIN) script_watch_mask(L, s);
+    const array *out = array_new(L, s, operations[op].mask ? ARRAY_U8 : ARRAY_F64, result.n, result.level);
+    if (s->watch != NULL && operations[op].mask && result.level != ARRAY_PLAIN) script_watch_mask(L, s);
     if (run_bytes(op, in, out)) {
         script_charge(L, result.n / BYTES_PER_UNIT);
         return 1;
@@ -224,33 +497,18 @@ static int apply(lua_State *L)
     operand_buffers buffer;
     for (int32_t first = 0; first < result.n; first += ARRAY_BLOCK) {
         int32_t n = result.n - first < ARRAY_BLOCK ? result.n - first : ARRAY_BLOCK;
-        double *x = kinds[op].mask ? block : (double *)out->data + first;
+        double *x = operations[op].mask ? block : (double *)out->data + first;
         script_charge(L, n);
         run_block(op, in, s, first, n, buffer, x);
-        if (kinds[op].mask) array_narrow(out, first, n, x);
+        if (operations[op].mask) array_narrow(out, first, n, x);
     }
     return 1;
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* --- opening ------------------------------------------------------------------------------------------------------- */
 
-void array_open_arithmetic(lua_State *L, int meta, int methods, int library)
+void script_open_array_arithmetic(lua_State *L)
 {
-    static const array_entry operators[] = {
-        {"__add", OP_ADD},  {"__sub", OP_SUB}, {"__mul", OP_MUL},   {"__div", OP_DIV},
-        {"__mod", OP_MOD},  {"__pow", OP_POW}, {"__idiv", OP_IDIV}, {"__unm", OP_NEGATE},
-        {"__band", OP_AND}, {"__bor", OP_OR},  {"__bxor", OP_XOR},  {"__bnot", OP_NOT},
-        {NULL, 0}};
-    static const array_entry named[] = {
-        {"lt", OP_LT},       {"le", OP_LE},     {"gt", OP_GT},       {"ge", OP_GE},         {"eq", OP_EQ},
-        {"ne", OP_NE},       {"exp", OP_EXP},   {"log", OP_LOG},     {"abs", OP_ABS},       {"sqrt", OP_SQRT},
-        {"floor", OP_FLOOR}, {"ceil", OP_CEIL}, {"clamp", OP_CLAMP}, {"spread", OP_SPREAD}, {NULL, 0}};
-    static const array_entry functions[] = {{"max", OP_MAX}, {"min", OP_MIN}, {"where", OP_WHERE}, {NULL, 0}};
-    lua_pushvalue(L, meta);
-    array_set_functions(L, apply, operators);
-    lua_pushvalue(L, methods);
-    array_set_functions(L, apply, named);
-    lua_pushvalue(L, library);
-    array_set_functions(L, apply, functions);
-    lua_pop(L, 3);
+    array_add_function(L, ARRAY_METHOD, "set", set_all, 0);
+    for (int op = 0; op < OP_COUNT; op++) array_add_function(L, operations[op].place, operations[op].name, apply, op);
 }

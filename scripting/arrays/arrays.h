@@ -1,4 +1,5 @@
-/* arrays.h: arrays as used by the other modules of scripting/: views of engine memory, and arrays owned by the script. */
+/* arrays.h: arrays and views as used by the other modules of scripting/: arrays over engine memory or owned by the script, and views,
+ * the userdata that give scripts access to engine structs during one call. */
 #ifndef RILL_SCRIPTING_ARRAYS_H
 #define RILL_SCRIPTING_ARRAYS_H
 
@@ -44,14 +45,97 @@ void script_array_store(lua_State *L, int index, array_type type, void *data, in
  * script_array_store(). */
 void script_array_check_marks(lua_State *L, int index, array_type type, int32_t n, array_level level, const char *name);
 
-/* --- mask_watch.c ------------------------------------------------------------------------------------------------------ */
+/* --- arrays whose elements C reads ------------------------------------------------------------------------------------ */
 
-/* If masks are watched: record that the running C function made the mask on top of the stack. Raises when out of
- * memory. */
-void script_watch_mask(lua_State *L, rill_script *s);
+typedef struct array {
+    void *data;
+    uint64_t stamp; /* serial number of the engine call in which the array is valid; 0: it is always valid */
+    int32_t n;
+    uint8_t type;     /* array_type */
+    uint8_t level;    /* array_level */
+    uint8_t writable; /* array_writing */
+    uint8_t used;     /* 1: some operation has read the array (masks that a script never uses) */
+} array;
+
+/* Return the array at `index`, or NULL if the value is no array. The array may be one of another call. */
+array *array_test(lua_State *L, const rill_script *s, int index);
+
+/* Return the array at `index`. Raises if the value is no array, or an array of another call. */
+array *array_check(lua_State *L, const rill_script *s, int index);
+
+enum { ARRAY_LOCAL = 512 }; /* maximum number of elements on the C stack, in functions that need all elements at once */
+
+/* Return all elements of an array as doubles: in the array itself, in `local`, or in memory that is pushed. */
+const double *array_doubles(lua_State *L, const array *a, double local[ARRAY_LOCAL]);
+
+/* --- views ------------------------------------------------------------------------------------------------------------ */
+
+/* A view holds a pointer to an engine struct and the stamp (serial number) of its engine call; using it after the call has returned is
+ * an error. */
+typedef struct script_view {
+    uint64_t stamp;
+    void *data;       /* the engine's struct, whose members the fields are */
+    const void *call; /* further data of the call, for methods; NULL: none */
+} script_view;
+
+typedef enum view_field_kind {
+    VIEW_INT32, /* a member of that type */
+    VIEW_INT64,
+    VIEW_DOUBLE,
+    VIEW_ARRAY, /* a pointer to an array; those of ARRAY_MARKS can be assigned as a whole, too */
+    VIEW_ITEMS, /* the call's number of items */
+    VIEW_CELLS, /* the call's number of cells */
+    VIEW_READ,  /* pushed by read() */
+} view_field_kind;
+
+typedef struct script_view_field {
+    const char *name; /* NULL ends a list of fields */
+    view_field_kind kind;
+    size_t offset; /* of the member */
+    array_type type;
+    array_level level;
+    array_writing writing;
+    void (*read)(lua_State *L, const script_view *view, array_level level);
+} script_view_field;
+
+typedef struct script_view_method {
+    const char *name;       /* NULL ends a list of methods */
+    lua_CFunction function; /* gets its view by script_view_self(), and `number` by script_view_number() */
+    int number;
+} script_view_method;
+
+typedef struct script_view_class {
+    const char *word;     /* "candidates" */
+    const char *variable; /* name of the view in the documentation, for messages: "b" */
+    const script_view_field *fields;
+    const script_view_method *methods;
+    size_t n_offset; /* offset of the int32_t that is the length of arrays without level */
+} script_view_class;
+
+/* Create the metatable of the class; called once per Lua state. */
+void script_view_open(lua_State *L, const script_view_class *kind);
+
+/* Push a view that belongs to the call in progress. */
+void script_view_push(lua_State *L, const script_view_class *kind, void *data, const void *call);
+
+/* For methods: return the view at stack index 1. Raises if it is not a view of this class, or if its call has
+ * returned. */
+const script_view *script_view_self(lua_State *L);
+/* For methods: their number. */
+int script_view_number(lua_State *L);
+
+/* For other functions: return the view of class `kind` at `index`. Raises in the same cases. */
+const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind);
+
+/* Advance the class's arrays in the struct to those of an item: `item` its number, `cell` its first cell. */
+void script_view_advance(const script_view_class *kind, void *data, int32_t item, int32_t cell);
+
+/* --- opening ---------------------------------------------------------------------------------------------------------- */
+
+/* Functions that add the parts of this module to a script's state, with `rill` on top of the stack. script_open_arrays() comes first. */
+void script_open_arrays(lua_State *L);           /* rill.array, rill.zeros, elements */
+void script_open_array_arithmetic(lua_State *L); /* operators, rill.where, rill.max ... */
+void script_open_array_segments(lua_State *L);   /* reductions, ranks, cumulative sums */
 void script_watch_free(rill_script *s);
-
-/* Add the functions of arrays (rill.array, rill.where, rill.max ...) to the table `rill`. */
-void script_open_arrays(lua_State *L);
 
 #endif

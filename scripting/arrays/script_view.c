@@ -1,10 +1,12 @@
-/* Userdata that give scripts access to engine structs; see script_view.h.
+/* Views: userdata that give scripts access to engine structs during one call (arrays.h).
  *
- * The functions of a view are closures with these upvalues: 1 the metatable, which identifies the class; 2 the
- * class; 3 a table from names to field numbers and methods (for __index and __newindex only). */
-#include "script_view.h"
+ * The functions of a view are closures with these upvalues: 1 the metatable, which identifies the class; 2 the class; 3 the method's
+ * number or, for __index and __newindex, a table from names to fields (their index) and methods. */
+#include <string.h>
 
-enum { METATABLE = 1, CLASS = 2, NAMES = 3 };
+#include "array.h"
+
+enum { METATABLE = 1, CLASS, NUMBER_OR_NAMES };
 
 static const script_view_class *view_class(lua_State *L)
 {
@@ -13,7 +15,7 @@ static const script_view_class *view_class(lua_State *L)
 
 static const script_view *check_live_view(lua_State *L, const script_view *view, const char *word)
 {
-    if (view->stamp != script_from_lua(L)->stamp)
+    if (view->stamp != script_from_lua(L)->frame.stamp)
         luaL_error(L, "%s of a call that is over, or interrupted by this one: rill.array(a) keeps a copy of an array",
                    word);
     return view;
@@ -26,6 +28,11 @@ const script_view *script_view_self(lua_State *L)
         luaL_typeerror(L, 1, view_class(L)->word);
     lua_pop(L, 1);
     return check_live_view(L, view, view_class(L)->word);
+}
+
+int script_view_number(lua_State *L)
+{
+    return (int)lua_tointeger(L, lua_upvalueindex(NUMBER_OR_NAMES));
 }
 
 const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind)
@@ -41,18 +48,54 @@ const script_view *script_view_check(lua_State *L, int index, const script_view_
     return check_live_view(L, view, kind->word);
 }
 
-void script_view_push(lua_State *L, const script_view_class *kind, void *data)
+void script_view_push(lua_State *L, const script_view_class *kind, void *data, const void *call)
 {
     script_view *view = lua_newuserdatauv(L, sizeof *view, 0);
-    *view = (script_view){script_from_lua(L)->stamp, data};
+    *view = (script_view){script_from_lua(L)->frame.stamp, data, call};
     lua_rawgetp(L, LUA_REGISTRYINDEX, kind);
     lua_setmetatable(L, -2);
 }
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-static int unknown_field(lua_State *L, const script_view_class *kind)
+static void *field_data(const script_view_field *f, const script_view *view)
 {
+    void *data;
+    memcpy(&data, (const char *)view->data + f->offset, sizeof data);
+    return data;
+}
+
+static int32_t field_length(const rill_script *s, const script_view_class *kind, const script_view_field *f,
+                            const script_view *view)
+{
+    if (f->level != ARRAY_PLAIN) return f->level == ARRAY_ITEMS ? s->frame.items : s->frame.cells;
+    return *(const int32_t *)(const void *)((const char *)view->data + kind->n_offset);
+}
+
+static void push_field(lua_State *L, const script_view_class *kind, const script_view_field *f, const script_view *view)
+{
+    const rill_script *s = script_from_lua(L);
+    const void *member = (const char *)view->data + f->offset;
+    switch (f->kind) {
+    case VIEW_INT32: lua_pushinteger(L, *(const int32_t *)member); break;
+    case VIEW_INT64: lua_pushinteger(L, *(const int64_t *)member); break;
+    case VIEW_DOUBLE: lua_pushnumber(L, *(const double *)member); break;
+    case VIEW_ITEMS: lua_pushinteger(L, s->frame.items); break;
+    case VIEW_CELLS: lua_pushinteger(L, s->frame.cells); break;
+    case VIEW_READ: f->read(L, view, f->level); break;
+    case VIEW_ARRAY:
+        script_array_push(L, f->type, field_data(f, view), field_length(s, kind, f, view), f->level, f->writing);
+        break;
+    }
+}
+
+/* Push what the view's class has under the name at stack index 2, and return its type: a number, the index of a field, or a method.
+ * Raises if there is nothing. */
+static int find_name(lua_State *L, const script_view_class *kind)
+{
+    lua_pushvalue(L, 2);
+    const int type = lua_rawget(L, lua_upvalueindex(NUMBER_OR_NAMES));
+    if (type != LUA_TNIL) return type;
     if (lua_type(L, 2) != LUA_TSTRING)
         return luaL_error(L, "%s: the name of a field was expected, not [%s]", kind->word, luaL_tolstring(L, 2, NULL));
     const char *word = lua_tostring(L, 2), *near = script_name_nearest(L, kind->word, word);
@@ -64,12 +107,7 @@ static int get(lua_State *L)
 {
     const script_view *view = script_view_self(L);
     const script_view_class *kind = view_class(L);
-    lua_pushvalue(L, 2);
-    int type = lua_rawget(L, lua_upvalueindex(NAMES));
-    if (type == LUA_TNUMBER)
-        kind->read(L, view, (int)lua_tointeger(L, -1));
-    else if (type == LUA_TNIL)
-        return unknown_field(L, kind);
+    if (find_name(L, kind) == LUA_TNUMBER) push_field(L, kind, &kind->fields[lua_tointeger(L, -1)], view);
     return 1;
 }
 
@@ -77,13 +115,25 @@ static int set(lua_State *L)
 {
     const script_view *view = script_view_self(L);
     const script_view_class *kind = view_class(L);
-    lua_pushvalue(L, 2);
-    int type = lua_rawget(L, lua_upvalueindex(NAMES));
-    if (type == LUA_TNIL) return unknown_field(L, kind);
-    int field = type == LUA_TNUMBER ? (int)lua_tointeger(L, -1) : -1;
-    if (field < 0 || kind->write == NULL || !kind->write(L, view, field))
+    const int is_field = find_name(L, kind) == LUA_TNUMBER;
+    const script_view_field *f = &kind->fields[is_field ? lua_tointeger(L, -1) : 0];
+    if (!is_field || f->writing != ARRAY_MARKS)
         return luaL_error(L, "%s.%s is read-only", kind->word, lua_tostring(L, 2));
+    const int32_t n = field_length(script_from_lua(L), kind, f, view);
+    script_array_check_marks(L, 3, f->type, n, f->level, lua_pushfstring(L, "%s.%s", kind->variable, f->name));
+    script_array_store(L, 3, f->type, field_data(f, view), n, f->level);
     return 0;
+}
+
+void script_view_advance(const script_view_class *kind, void *data, int32_t item, int32_t cell)
+{
+    for (const script_view_field *f = kind->fields; f->name != NULL; f++) {
+        if (f->kind != VIEW_ARRAY || f->level == ARRAY_PLAIN) continue;
+        char *member = (char *)data + f->offset, *first;
+        memcpy(&first, member, sizeof first);
+        first += (size_t)(f->level == ARRAY_ITEMS ? item : cell) * array_sizes[f->type];
+        memcpy(member, &first, sizeof first);
+    }
 }
 
 /* --- metatables --------------------------------------------------------------------------------------------------- */
@@ -91,38 +141,30 @@ static int set(lua_State *L)
 static void push_names(lua_State *L, const script_view_class *kind, int metatable)
 {
     lua_newtable(L);
-    for (int i = 0; kind->fields[i] != NULL; i++) {
-        script_name_add(L, kind->word, kind->fields[i]);
+    for (int i = 0; kind->fields[i].name != NULL; i++) {
+        script_name_add(L, kind->word, kind->fields[i].name);
         lua_pushinteger(L, i);
-        lua_setfield(L, -2, kind->fields[i]);
+        lua_setfield(L, -2, kind->fields[i].name);
     }
-    for (const luaL_Reg *method = kind->methods; method->name != NULL; method++) {
+    for (const script_view_method *method = kind->methods; method != NULL && method->name != NULL; method++) {
         script_name_add(L, kind->word, method->name);
         lua_pushvalue(L, metatable);
         lua_pushlightuserdata(L, (void *)kind);
-        lua_pushcclosure(L, method->func, 2);
+        lua_pushinteger(L, method->number);
+        lua_pushcclosure(L, method->function, 3);
         lua_setfield(L, -2, method->name);
     }
 }
 
-static void set_closure(lua_State *L, const char *name, lua_CFunction fn, const script_view_class *kind, int metatable,
-                        int names)
-{
-    lua_pushvalue(L, metatable);
-    lua_pushlightuserdata(L, (void *)kind);
-    lua_pushvalue(L, names);
-    lua_pushcclosure(L, fn, 3);
-    lua_setfield(L, metatable, name);
-}
-
 void script_view_open(lua_State *L, const script_view_class *kind)
 {
+    static const luaL_Reg functions[] = {{"__index", get}, {"__newindex", set}, {NULL, NULL}};
     lua_newtable(L);
     int metatable = lua_gettop(L);
+    lua_pushvalue(L, metatable);
+    lua_pushlightuserdata(L, (void *)kind);
     push_names(L, kind, metatable);
-    set_closure(L, "__index", get, kind, metatable, metatable + 1);
-    set_closure(L, "__newindex", set, kind, metatable, metatable + 1);
-    lua_pop(L, 1);
+    luaL_setfuncs(L, functions, 3);
     lua_pushstring(L, kind->word);
     lua_setfield(L, metatable, "__name");
     lua_pushboolean(L, 0);

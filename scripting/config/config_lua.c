@@ -1,4 +1,4 @@
-/* Runs the part of scripting/config that is written in Lua (read.lua, sweep.lua, place.lua), and has the C functions
+/* Runs the part of scripting/config that is written in Lua (read.lua, sweep.lua), and has the C functions
  * that it calls.
  *
  * A script's state compiles the Lua code when the script first needs it. The code gets the table `own`, and copies
@@ -7,14 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "native/ffi.h"
+#include "native/native.h"
 #include "rill/file.h"
 #include "rill/search_config.h"
 #include "run_config.h"
-#include "tables/declaration.h"
 
-static const char globals_key,
-    internal_key; /* their addresses are the registry keys of the copies of Lua's library tables and of `own` */
+/* Their addresses are the registry keys of the copies of Lua's library tables and of `own`. */
+static const char globals_key, own_key;
 
 static const struct {
     const char *name, *text;
@@ -233,48 +232,12 @@ static int make_sweep(lua_State *L)
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-static int is_alias(lua_State *L, const char *key)
-{
-    char spelt[SCRIPT_NAME_MAX];
-    const rill_option *row = rill_option_row(script_from_lua(L)->ctx, key);
-    return row != NULL && strcmp(script_lua_name(row->name, spelt), key) != 0;
-}
-
-/* Add the names of sweep parameters, options and configuration keys to rill.names. */
-static void add_names(lua_State *L)
-{
-    char spelt[SCRIPT_NAME_MAX];
-    for (const rill_script_parameter *p = PARAMETERS; p->name != NULL; p++) script_name_add(L, "sweep", p->name);
-    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++)
-        script_name_add(L, "options", script_lua_name(s->name, spelt));
-    script_config_keys(L);
-    for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i += 3, lua_pop(L, 1))
-        if (!is_alias(L, lua_tostring(L, -1))) script_name_add(L, "config", lua_tostring(L, -1));
-    lua_pop(L, 2);
-}
-
-void script_open_config(lua_State *L)
-{
-    lua_pushglobaltable(L);
-    script_push_copy(L, 1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &globals_key);
-    lua_pop(L, 1);
-    add_names(L);
-    lua_pushcfunction(L, make_sweep);
-    lua_setfield(L, -2, "sweep");
-}
-
-/* --- calling ------------------------------------------------------------------------------------------------------ */
-
-/* Push the table `own`; at first use create it and run the Lua code. */
-static void push_internal(lua_State *L)
+void script_open_config_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"value", own_value},
                                          {"is_options_key", own_is_options_key},
                                          {"settings", own_settings},
-                                         {"option_rows", script_config_option_rows},
                                          {"aliases", own_aliases},
-                                         {"keys", script_config_keys},
                                          {"nearest", own_nearest},
                                          {"gone", own_gone},
                                          {"is_heuristic", own_is_heuristic},
@@ -282,11 +245,38 @@ static void push_internal(lua_State *L)
                                          {"domains", own_domains},
                                          {"parameters", own_parameters},
                                          {NULL, NULL}};
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &internal_key) != LUA_TNIL) return;
+    char spelt[SCRIPT_NAME_MAX];
+    lua_pushglobaltable(L);
+    script_push_copy(L, 1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &globals_key);
     lua_pop(L, 1);
     luaL_newlib(L, functions);
     lua_pushstring(L, script_from_lua(L)->path);
     lua_setfield(L, -2, "path");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &own_key);
+    for (const rill_script_parameter *p = PARAMETERS; p->name != NULL; p++) script_name_add(L, "sweep", p->name);
+    for (const rill_option *s = rill_setting_table(); s->name != NULL; s++)
+        script_name_add(L, "options", script_lua_name(s->name, spelt));
+    lua_pushcfunction(L, make_sweep);
+    lua_setfield(L, -2, "sweep");
+}
+
+void script_config_lua_add(lua_State *L, const luaL_Reg *functions)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &own_key);
+    luaL_setfuncs(L, functions, 0);
+    lua_pop(L, 1);
+}
+
+/* --- calling ------------------------------------------------------------------------------------------------------ */
+
+/* Push the table `own`; at first use run the Lua code, which adds its functions to it. */
+static void push_own(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &own_key);
+    const int is_complete = lua_getfield(L, -1, "is_complete") != LUA_TNIL;
+    lua_pop(L, 1);
+    if (is_complete) return;
     for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
         if (luaL_loadbufferx(L, FILES[i].text, FILES[i].length, SCRIPT_INTERNAL, "t") != LUA_OK) lua_error(L);
         lua_rawgetp(L, LUA_REGISTRYINDEX, &globals_key);
@@ -294,14 +284,14 @@ static void push_internal(lua_State *L)
         lua_pushvalue(L, -2);
         lua_call(L, 1, 0);
     }
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &internal_key);
+    lua_pushboolean(L, 1);
+    lua_setfield(L, -2, "is_complete");
 }
 
 /* Insert the function own.NAME below the `arguments` values on top of the stack. */
 static void insert_internal(lua_State *L, const char *name, int arguments)
 {
-    push_internal(L);
+    push_own(L);
     lua_getfield(L, -1, name);
     lua_remove(L, -2);
     lua_insert(L, -1 - arguments);

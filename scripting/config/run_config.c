@@ -2,8 +2,12 @@
  * members of the struct.
  *
  * A configuration is a userdata. Its strings are those of these lists, which it keeps alive. The registry keeps the
- * configuration until it is freed. */
+ * configuration until it is freed.
+ *
+ * Divisions: storing · keys · reading · results of the script · searches · locating errors. */
 #include <assert.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rill/search_config.h"
@@ -113,6 +117,8 @@ static void store_field(lua_State *L, const field *f, rill_script_config *config
     if (f->type == CHAIN) ((rill_script_chain *)target)->is_set = 1;
 }
 
+/* --- keys ---------------------------------------------------------------------------------------------------------- */
+
 /* Append a key to the list on top of the stack: name, reader and owner. `option_owner`: the name of a domain, or
  * "outputs", if the key is one of their options; NULL: the key is no option. */
 static void add_key(lua_State *L, const char *name, const char *read, const char *option_owner)
@@ -161,7 +167,8 @@ static void add_other_options(lua_State *L)
         add_options(L, d->options, d->name);
 }
 
-int script_config_option_rows(lua_State *L)
+/* own.option_rows(): a list of the same form with the options that are not settings, which "options" may hold. */
+static int own_option_rows(lua_State *L)
 {
     lua_newtable(L);
     add_options(L, rill_chain_table(), "the chain");
@@ -169,7 +176,9 @@ int script_config_option_rows(lua_State *L)
     return 1;
 }
 
-int script_config_keys(lua_State *L)
+/* own.keys(): a list with three values for each configuration key: its name, the function in read.lua that reads it,
+ * and the owner if the key is an option of outputs or of a domain, else false. */
+static int own_keys(lua_State *L)
 {
     lua_newtable(L);
     for (int i = 0; i < N_FIELDS && FIELDS[i].read != NULL; i++) add_key(L, FIELDS[i].name, FIELDS[i].read, NULL);
@@ -177,6 +186,24 @@ int script_config_keys(lua_State *L)
     add_key(L, "lmbr_self", "value", "the chain");
     add_other_options(L);
     return 1;
+}
+
+/* Return 1 if the key is an alias of an option. */
+static int is_alias(lua_State *L, const char *key)
+{
+    char spelt[SCRIPT_NAME_MAX];
+    const rill_option *row = rill_option_row(script_from_lua(L)->ctx, key);
+    return row != NULL && strcmp(script_lua_name(row->name, spelt), key) != 0;
+}
+
+void script_open_config(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"keys", own_keys}, {"option_rows", own_option_rows}, {NULL, NULL}};
+    script_config_lua_add(L, functions);
+    own_keys(L);
+    for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i += 3, lua_pop(L, 1))
+        if (!is_alias(L, lua_tostring(L, -1))) script_name_add(L, "config", lua_tostring(L, -1));
+    lua_pop(L, 2);
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -209,7 +236,9 @@ static rill_status create_config(lua_State *L, const char *reader, int arguments
     return status;
 }
 
-rill_status script_config_take(lua_State *L, int arguments, rill_script_config **out)
+/* Read a configuration with own.read(), whose arguments are the `arguments` values on top of the stack. *out: the
+ * configuration; unchanged after a failure. Raises Lua errors. */
+static rill_status take_config(lua_State *L, int arguments, rill_script_config **out)
 {
     return create_config(L, "read", arguments, out);
 }
@@ -220,7 +249,10 @@ void rill_script_config_free(rill_script_config *config)
         luaL_unref(((config_owner *)config)->script->L, LUA_REGISTRYINDEX, ((config_owner *)config)->reference);
 }
 
-rill_status script_point_take(lua_State *L, rill_script_config **out)
+/* From four values on the stack: read the configuration with the parameters of a sweep point applied, and then edited
+ * by a function unless that is nil; the parameters are recorded in the order of the names, or sorted if that is nil.
+ * *out: unchanged after a failure, else the former one is freed. Raises Lua errors. */
+static rill_status take_point(lua_State *L, rill_script_config **out)
 {
     lua_settop(L, 4);
     for (int i = 1; i <= 4; i++) lua_pushvalue(L, i);
@@ -235,12 +267,13 @@ rill_status script_point_take(lua_State *L, rill_script_config **out)
     lua_settop(L, 7);
     rill_script_config_free(*out);
     *out = NULL;
-    return script_config_take(L, 3, out);
+    return take_config(L, 3, out);
 }
 
 /* --- results of the script ---------------------------------------------------------------------------------------- */
 
-void script_config_result(lua_State *L)
+/* Push the value that the script returned; nil if it returned none. */
+static void push_result(lua_State *L)
 {
     const rill_script *s = script_from_lua(L);
     if (s->result == LUA_NOREF)
@@ -260,7 +293,7 @@ typedef struct config_reading {
 static int read_protected(lua_State *L)
 {
     config_reading *r = lua_touserdata(L, 1);
-    script_config_result(L);
+    push_result(L);
     lua_replace(L, 1);
     if (r->reader != NULL) {
         r->status = create_config(L, r->reader, 1, &r->config);
@@ -269,7 +302,7 @@ static int read_protected(lua_State *L)
     lua_pushvalue(L, 1);
     lua_pushinteger(L, r->index);
     script_internal_call(L, "point", 2, 3);
-    r->status = script_point_take(L, &r->config);
+    r->status = take_point(L, &r->config);
     return 0;
 }
 
@@ -293,4 +326,151 @@ rill_status rill_script_config_read(rill_script *script, rill_script_config **ou
 rill_status rill_script_config_plugins(rill_script *script, rill_script_config **out)
 {
     return read_result(script, (config_reading){.reader = "read_plugins"}, out);
+}
+
+/* --- searches ------------------------------------------------------------------------------------------------------ */
+
+/* A search over configurations that a script defines: tune = function(try) ... end. */
+typedef struct script_tuning {
+    rill_script_try_fn attempt;
+    void *user;
+    rill_script_config *config; /* configuration of the latest attempt */
+    int busy;                   /* 1: an attempt is in progress */
+    rill_status status;         /* status of the first failed attempt */
+    /* userdata through which try() finds this struct; set to NULL when the search ends */
+    struct script_tuning **lua_handle;
+} script_tuning;
+
+static const char tuning_key = 0; /* its address is the registry key of `lua_handle`, which must outlive the search */
+
+/* Push the measures as a table. If the settings of a point contradict each other, its measures are the worst
+ * possible, so that a search that compares numbers avoids it. NaN is omitted. */
+static void push_measures(lua_State *L, const rill_script_measures *m)
+{
+    const int bad = m->refused != NULL;
+    const struct {
+        const char *name;
+        double value;
+        int64_t count; /* value to push if `value` is NaN; -1: none */
+    } measures[] = {
+        {"quality", bad ? 0 : m->quality, -1},
+        {"exact", bad ? 0 : m->exact, -1},
+        {"oracle", bad ? 0 : m->oracle, -1},
+        {"seconds", bad ? INFINITY : m->seconds, -1},
+        {"expansions", bad ? INFINITY : NAN, m->expansions},
+        {"timesteps", bad ? INFINITY : NAN, m->timesteps},
+        {"failed", bad ? INFINITY : NAN, m->failed},
+    };
+    lua_createtable(L, 0, 8);
+    for (size_t i = 0; i < sizeof measures / sizeof *measures; i++) {
+        if (!isnan(measures[i].value))
+            lua_pushnumber(L, measures[i].value);
+        else if (measures[i].count >= 0)
+            lua_pushinteger(L, (lua_Integer)measures[i].count);
+        else
+            lua_pushnil(L);
+        lua_setfield(L, -2, measures[i].name);
+    }
+    lua_pushstring(L, m->refused);
+    lua_setfield(L, -2, "refused");
+}
+
+/* try(point [, function(config, point)]): decode with the configuration of a point and return the measures. It finds
+ * its search through a userdata that is cleared when the search ends, because a script may call `try` later. */
+static int try_point(lua_State *L)
+{
+    script_tuning *t = *(script_tuning **)lua_touserdata(L, lua_upvalueindex(1));
+    if (t == NULL) return luaL_error(L, "try: the search has ended");
+    if (t->busy) return luaL_error(L, "try: calls cannot be nested: another point is being tried");
+    luaL_checktype(L, 1, LUA_TTABLE);
+    if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);
+    if (t->status < 0) return script_raise(L, t->status);
+    lua_settop(L, 2);
+    push_result(L);
+    lua_insert(L, 1);
+    rill_status status = take_point(L, &t->config);
+    if (status < 0) return script_raise(L, status);
+
+    rill_script_measures measures = {.quality = NAN, .exact = NAN, .oracle = NAN};
+    t->busy = 1;
+    t->status = t->attempt(t->user, t->config, &measures);
+    t->busy = 0;
+    script_reset_limits(script_from_lua(L));
+    if (t->status < 0) return script_raise(L, t->status);
+    push_measures(L, &measures);
+    return 1;
+}
+
+static int tune_protected(lua_State *L)
+{
+    script_tuning *t = lua_touserdata(L, 1);
+    push_result(L);
+    if (lua_istable(L, -1)) {
+        lua_pushliteral(L, "tune");
+        lua_rawget(L, -2);
+    }
+    if (!lua_isfunction(L, -1)) return luaL_error(L, "the script has no function tune");
+    script_tuning **box = lua_newuserdatauv(L, sizeof *box, 0);
+    *box = t;
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &tuning_key);
+    t->lua_handle = box;
+    lua_pushcclosure(L, try_point, 1);
+    lua_call(L, 1, 0);
+    return 0;
+}
+
+rill_status rill_script_tune(rill_script *script, rill_script_try_fn attempt, void *user)
+{
+    script_tuning t = {.attempt = attempt, .user = user};
+    rill_status status = script_protect(script, tune_protected, &t);
+    if (t.lua_handle != NULL) *t.lua_handle = NULL;
+    rill_script_config_free(t.config);
+    return t.status < 0 ? t.status : status;
+}
+
+/* --- locating errors ----------------------------------------------------------------------------------------------- */
+
+/* Names and arguments of heuristics, scorers and schedulers are only checked when an engine is created, long after the configuration was
+ * read. So each entry is tried alone, and the message can name its line. */
+
+/* Return 1 if the entry's plugin exists and accepts the entry's arguments, else 0. The code is the same for
+ * heuristics, scorers and schedulers. */
+#define RETURN_WORKS(type, find)                                              \
+    do {                                                                      \
+        const type *table = find(ctx, entry->name);                           \
+        if (table == NULL) return 0;                                          \
+        if (table->create == NULL) return entry->arguments[0] == '\0';        \
+        if (table->create(table, ctx, entry->arguments, &self) < 0) return 0; \
+        if (table->destroy != NULL) table->destroy(self);                     \
+        return 1;                                                             \
+    } while (0)
+
+static int entry_works(rill_context *ctx, script_kind kind, const rill_chain_entry *entry)
+{
+    void *self = NULL;
+    if (kind == SCRIPT_HEURISTIC) RETURN_WORKS(rill_heuristic, rill_find_heuristic);
+    if (kind == SCRIPT_SCORER) RETURN_WORKS(rill_scorer, rill_find_scorer);
+    RETURN_WORKS(rill_scheduler, rill_find_scheduler);
+}
+
+/* Put file, line and key before the context's message: those of the first entry whose name is in the message and
+ * that also fails alone. */
+void rill_script_config_locate_error(rill_script *script, const rill_script_config *config)
+{
+    static const char *const keys[] = {"heuristics[%d]", "scorers[%d]", "scheduler"};
+    const rill_script_chain *const chains[] = {&config->heuristics, &config->scorers, &config->scheduler};
+    rill_context *ctx = script->ctx;
+    char message[SCRIPT_MESSAGE_MAX], key[SCRIPT_NAME_MAX];
+    rill_status status = rill_error_status(ctx);
+    int found = 0;
+    snprintf(message, sizeof message, "%s", rill_error(ctx));
+    for (int kind = SCRIPT_HEURISTIC; kind <= SCRIPT_SCHEDULER && !found; kind++)
+        for (int32_t i = 0; i < chains[kind]->n && !found; i++) {
+            const rill_chain_entry *entry = &chains[kind]->entry[i];
+            found = strstr(message, entry->name) != NULL && !entry_works(ctx, (script_kind)kind, entry);
+            if (found) snprintf(key, sizeof key, keys[kind], (int)i + 1);
+        }
+    if (found) script_config_fail(script, key, message);
+    rill_fail(ctx, status, "%s", found ? rill_error(ctx) : message);
 }

@@ -5,10 +5,14 @@
 #include "rill/script_config.h"
 #include "tables/tables.h"
 
-/* Add rill.sweep to the table `rill`, and store the copies of Lua's library tables for the Lua code. */
-void script_open_config(lua_State *L);
+/* Add rill.sweep to the table `rill`, and store the copies of Lua's library tables for the Lua code. script_open_config() comes after. */
+void script_open_config_lua(lua_State *L);
+void script_open_config(lua_State *L); /* run_config.c */
 
 /* --- config_lua.c ------------------------------------------------------------------------------------------------- */
+
+/* Add C functions to the table `own`, which the Lua code gets. */
+void script_config_lua_add(lua_State *L, const luaL_Reg *functions);
 
 /* Call the function own.NAME with the `arguments` values on top of the stack. A mistake in the configuration is
  * recorded in the context: no results, and RILL_ERR_OPTION. A wrong call by the script, and every other error,
@@ -22,25 +26,9 @@ rill_status script_config_fail(rill_script *s, const char *key, const char *sent
  * line of its nearest parent; 0: unknown. */
 int script_config_line(rill_script *s, const char *text, size_t length, const char *key);
 
-/* --- run_config.c ----------------------------------------------------------------------------------------------------- */
+/* --- script_load.c ------------------------------------------------------------------------------------------------ */
 
-/* own.keys(): a list with three values for each configuration key: its name, the function in read.lua that reads it,
- * and the owner if the key is an option of outputs or of a domain, else false. */
-int script_config_keys(lua_State *L);
-
-/* own.option_rows(): a list of the same form with the options that are not settings, which "options" may hold. */
-int script_config_option_rows(lua_State *L);
-
-/* Push the value that the script returned; nil if it returned none. */
-void script_config_result(lua_State *L);
-
-/* Read a configuration with own.read(), whose arguments are the `arguments` values on top of the stack. *out: the
- * configuration; unchanged after a failure. Raises Lua errors. */
-rill_status script_config_take(lua_State *L, int arguments, rill_script_config **out);
-
-/* From four values on the stack: read the configuration with the parameters of a sweep point applied, and then edited
- * by a function unless that is nil; the parameters are recorded in the order of the names, or sorted if that is nil.
- * *out: unchanged after a failure, else the former one is freed. Raises Lua errors. */
-rill_status script_point_take(lua_State *L, rill_script_config **out);
+/* Create a script with all modules of scripting/ open, without running a file. */
+rill_status script_create(rill_script **out, rill_context *ctx, const char *path, const rill_script_options *options);
 
 #endif

@@ -5,17 +5,17 @@
  *   function(arguments...)               calls it
  *   function:with(arguments...)          the function with its last arguments fixed
  *   rill.ffi.array(type, values)         an array of a type that rill.array does not make
- *   rill.ffi.callback(signature, f)      native_callback.c
+ *   rill.ffi.callback(signature, f)      a Lua function for C to call
  *
  * The sandbox cannot limit native code, so rill.ffi is only available to trusted scripts.
  *
- * Divisions: libraries · binding · calling · fixing arguments · arrays · opening. */
+ * Divisions: libraries · binding · calling · fixing arguments · callbacks · arrays · opening. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "arrays/array.h"
 #include "native.h"
 #include "rill/file.h"
 
@@ -80,23 +80,10 @@ static int library_name(lua_State *L)
     return 1;
 }
 
-void script_native_free(rill_script *s)
-{
-    if (s->native == NULL) return;
-    native_callbacks_free(s);
-    while (s->native->libraries != NULL) {
-        native_library *library = s->native->libraries;
-        s->native->libraries = library->next;
-        dlclose(library->handle);
-        rill_free(s->ctx, library, library->size);
-    }
-    rill_free(s->ctx, s->native, sizeof *s->native);
-    s->native = NULL;
-}
-
 /* --- binding ------------------------------------------------------------------------------------------------------ */
 
-void native_signature(lua_State *L, int index, signature *out)
+/* Parse the signature string at `index`. Raises with the column of a mistake. */
+static void read_signature(lua_State *L, int index, signature *out)
 {
     size_t length;
     signature_error error;
@@ -131,7 +118,7 @@ static int bind(lua_State *L)
     luaL_argcheck(L, length > 0 && length < NATIVE_NAME_MAX && memchr(symbol, '\0', length) == NULL, 2,
                   "the name of a function expected");
     native_function *f = new_function(L);
-    native_signature(L, 3, &f->signature);
+    read_signature(L, 3, &f->signature);
     memcpy(f->name, symbol, length + 1);
     f->library = library;
     f->n_open = f->signature.n;
@@ -167,37 +154,30 @@ void native_count_object(lua_State *L, int *n, const char *what)
     ++*n;
 }
 
-rill_status native_take_failure(rill_script *s)
-{
-    rill_status status = s->native->failed;
-    if (status == RILL_OK) return RILL_OK;
-    s->native->failed = RILL_OK;
-    return rill_fail(s->ctx, status, "%s", s->native->message);
-}
-
 static int call(lua_State *L)
 {
     native_function *f = native_check_function(L, 1);
-    const signature *s = &f->signature;
+    const signature *types = &f->signature;
+    rill_script *s = script_from_lua(L);
     native_value values[SIGNATURE_MAX_ARGUMENTS], result = {0};
     void *arguments[SIGNATURE_MAX_ARGUMENTS];
     int n_given = lua_gettop(L) - 1;
     if (n_given != f->n_open) {
         char text[SIGNATURE_TEXT];
-        signature_write(s, text, sizeof text);
+        signature_write(types, text, sizeof text);
         return luaL_error(L, "%s: %d arguments given, %d expected by %s%s", f->name, n_given, f->n_open, text,
-                          f->n_open < s->n ? ", whose last arguments are fixed" : "");
+                          f->n_open < types->n ? ", whose last arguments are fixed" : "");
     }
     luaL_checkstack(L, LUA_MINSTACK, f->name);
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < types->n; i++) {
         arguments[i] = i < f->n_open ? &values[i] : &f->fixed[i];
         if (i < f->n_open)
-            native_read(L, i + 2, s->argument[i], (int)(s->constant >> i & 1), f->name, i + 1, &values[i]);
+            native_read(L, i + 2, types->argument[i], (int)(types->constant >> i & 1), f->name, i + 1, &values[i]);
     }
     ffi_call(&f->cif, f->code, &result, arguments);
-    rill_status status = native_take_failure(script_from_lua(L));
+    rill_status status = script_late_take(&s->native->failed, s->ctx);
     if (status < 0) return script_raise(L, status);
-    return native_push(L, s->result, &result);
+    return native_push(L, types->result, &result);
 }
 
 /* --- fixing arguments --------------------------------------------------------------------------------------------- */
@@ -239,6 +219,170 @@ static int fix_arguments(lua_State *L)
     }
     lua_setiuservalue(L, -2, 1);
     return 1;
+}
+
+/* --- callbacks ----------------------------------------------------------------------------------------------------- */
+
+/* rill.ffi.callback("double(double)", function(x) ... end): a C function pointer to a libffi closure. libffi handles systems on which
+ * memory cannot be both writable and executable. Callbacks are never collected, because C may keep the pointer. They are freed after
+ * the script's Lua state is closed, so scripts should create each callback once, at top level.
+ *
+ * A Lua error cannot cross native stack frames. So it is recorded in script_native. This callback and all later ones
+ * return 0 until script_late_take() has reported it.
+ *
+ * C passes array arguments (const double*) without a length. Scripts get them as arrays of one element, which is what
+ * comparison functions need. They are valid until the callback returns. */
+typedef struct native_callback {
+    struct native_callback *prev;
+    rill_script *script;
+    int function; /* registry reference of the Lua function */
+    int has_arrays;
+    signature signature;
+    ffi_closure *closure; /* NULL: libffi could not allocate it */
+    ffi_cif cif;
+    ffi_type *types[SIGNATURE_MAX_ARGUMENTS];
+} callback;
+
+typedef struct callback_call {
+    const callback *c;
+    void **arguments;
+    native_value result;
+} callback_call;
+
+static void push_element(lua_State *L, signature_type type, int constant, void *element)
+{
+    if (element == NULL)
+        lua_pushnil(L);
+    else
+        script_array_push(L, native_elements(type), element, 1, ARRAY_PLAIN, !constant);
+}
+
+static int run_callback(lua_State *L)
+{
+    callback_call *call = lua_touserdata(L, 1);
+    const callback *c = call->c;
+    const signature *s = &c->signature;
+    luaL_checkstack(L, SIGNATURE_MAX_ARGUMENTS + LUA_MINSTACK, "callback");
+    lua_rawgeti(L, LUA_REGISTRYINDEX, c->function);
+    for (int i = 0; i < s->n; i++) {
+        native_value value = {0};
+        memcpy(&value, call->arguments[i], native_ffi_type(s->argument[i])->size);
+        if (s->argument[i] >= SIGNATURE_DOUBLES)
+            push_element(L, s->argument[i], (int)(s->constant >> i & 1), (void *)(uintptr_t)value.pointer);
+        else
+            native_push(L, s->argument[i], &value);
+    }
+    lua_call(L, s->n, 1);
+    native_read(L, -1, s->result, 0, "callback", 0, &call->result);
+    return 0;
+}
+
+static void callback_entry(ffi_cif *cif, void *result, void **arguments, void *user)
+{
+    const callback *c = user;
+    rill_script *s = c->script;
+    callback_call call = {.c = c, .arguments = arguments};
+    (void)cif;
+    if (s->native->failed.status == RILL_OK) {
+        script_frame frame;
+        /* script_begin() makes the caller's views invalid, so only callbacks with array arguments call it. */
+        if (c->has_arrays) frame = script_begin(s, NULL, 0);
+        rill_status status = script_protect(s, run_callback, &call);
+        if (c->has_arrays) script_end(s, frame);
+        if (status < 0) {
+            script_late_keep(&s->native->failed, s->ctx, status);
+            call.result = (native_value){0};
+        }
+    }
+    const signature_type type = c->signature.result;
+    size_t size = native_ffi_type(type)->size;
+    if (type < SIGNATURE_FLOAT && size < sizeof(ffi_arg)) size = sizeof(ffi_arg); /* a whole register */
+    if (type != SIGNATURE_VOID) memcpy(result, &call.result, size);
+}
+
+static void check_callback_signature(lua_State *L, callback *c)
+{
+    const signature *s = &c->signature;
+    if (s->result == SIGNATURE_STRING)
+        luaL_error(L, "rill.ffi.callback: a callback cannot return a string, since Lua may free it while C uses it");
+    for (int i = 0; i < s->n; i++) {
+        if (s->argument[i] >= SIGNATURE_CANDIDATES && s->argument[i] <= SIGNATURE_SCHED_VIEW)
+            luaL_error(L,
+                       "rill.ffi.callback: argument %d is %s: callbacks cannot take structs of the engine, only void*",
+                       i + 1, signature_type_name(s->argument[i]));
+        c->has_arrays |= s->argument[i] >= SIGNATURE_DOUBLES;
+    }
+}
+
+/* libffi initialises its allocator at first use without a lock. pthread_once() prevents two threads from doing so at
+ * once. */
+static pthread_once_t allocator = PTHREAD_ONCE_INIT;
+
+static void set_up_allocator(void)
+{
+    void *code, *closure = ffi_closure_alloc(sizeof(ffi_closure), &code);
+    if (closure != NULL) ffi_closure_free(closure);
+}
+
+static rill_status make_closure(callback *c, void **code)
+{
+    const signature *s = &c->signature;
+    pthread_once(&allocator, set_up_allocator);
+    for (int i = 0; i < s->n; i++) c->types[i] = native_ffi_type(s->argument[i]);
+    c->closure = ffi_closure_alloc(sizeof *c->closure, code);
+    if (c->closure == NULL)
+        return rill_fail(c->script->ctx, RILL_ERR_MEMORY, "script %s: libffi cannot allocate a closure",
+                         c->script->path);
+    if (ffi_prep_cif(&c->cif, FFI_DEFAULT_ABI, (unsigned)s->n, native_ffi_type(s->result), c->types) != FFI_OK ||
+        ffi_prep_closure_loc(c->closure, &c->cif, callback_entry, c, *code) != FFI_OK)
+        return rill_fail(c->script->ctx, RILL_ERR_PLUGIN,
+                         "script %s: libffi cannot create a callback with this signature", c->script->path);
+    return RILL_OK;
+}
+
+static int make_callback(lua_State *L)
+{
+    rill_script *s = script_from_lua(L);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    native_count_object(L, &s->native->callbacks, "callbacks");
+    lua_settop(L, 2);
+    callback *c = rill_calloc(s->ctx, 1, sizeof *c);
+    if (c == NULL) return script_raise(L, rill_fail_memory(s->ctx, sizeof *c, "a closure"));
+    c->prev = s->native->latest;
+    s->native->latest = c; /* linked before anything can raise, so that free_callbacks() finds it */
+    c->script = s;
+    read_signature(L, 1, &c->signature);
+    check_callback_signature(L, c);
+    c->function = luaL_ref(L, LUA_REGISTRYINDEX);
+    void *code;
+    rill_status status = make_closure(c, &code);
+    if (status < 0) return script_raise(L, status);
+    lua_pushlightuserdata(L, code);
+    return 1;
+}
+
+static void free_callbacks(rill_script *s)
+{
+    while (s->native->latest != NULL) {
+        callback *c = s->native->latest;
+        s->native->latest = c->prev;
+        if (c->closure != NULL) ffi_closure_free(c->closure);
+        rill_free(s->ctx, c, sizeof *c);
+    }
+}
+
+void script_native_free(rill_script *s)
+{
+    if (s->native == NULL) return;
+    free_callbacks(s);
+    while (s->native->libraries != NULL) {
+        native_library *library = s->native->libraries;
+        s->native->libraries = library->next;
+        dlclose(library->handle);
+        rill_free(s->ctx, library, library->size);
+    }
+    rill_free(s->ctx, s->native, sizeof *s->native);
+    s->native = NULL;
 }
 
 /* --- arrays ------------------------------------------------------------------------------------------------------- */
@@ -311,7 +455,7 @@ static void add_names(lua_State *L, const char *kind, const luaL_Reg *functions)
 void script_open_ffi(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"open", open_library}, {"array", make_array}, {"callback", native_callback}, {NULL, NULL}};
+        {"open", open_library}, {"array", make_array}, {"callback", make_callback}, {NULL, NULL}};
     static const luaL_Reg library_methods[] = {{"bind", bind}, {NULL, NULL}};
     static const luaL_Reg function_methods[] = {{"with", fix_arguments}, {NULL, NULL}};
     rill_script *s = script_from_lua(L);

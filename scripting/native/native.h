@@ -1,33 +1,24 @@
-/* native.h: private header of rill.ffi.
+/* native.h: rill.ffi, functions of shared objects.
  *
  * Ownership: libraries stay loaded until the script is destroyed, and are closed after its Lua state, so code is never
  * unmapped while Lua or an engine refers to it. Functions and registered plugins are userdata; the registry keeps those
  * that C refers to until the script ends.
  *
- * Values are passed as native_value. libffi reads an argument with the size of its type, so native_read() fills the
- * member of that type. Results smaller than a register are widened to an ffi_arg, so for these native_push() reads the
- * member `word`, and native_store() writes it for callbacks. */
+ * Values are passed as native_value. libffi reads an argument with the size of its type, and writes results smaller than a register as
+ * a whole register. On little-endian machines, the only ones that rill supports, both begin at the first byte: so all integers are
+ * stored in the member i64, and native_integer() takes the bytes that the type has. */
 #ifndef RILL_SCRIPTING_NATIVE_H
 #define RILL_SCRIPTING_NATIVE_H
 
 #include <ffi.h>
 
-#include "arrays/arrays.h"
-#include "ffi.h"
 #include "signature.h"
+#include "tables/tables.h"
 
 enum { NATIVE_NAME_MAX = 128, NATIVE_MAX_OBJECTS = 1000 };
 
 typedef union native_value {
-    ffi_arg word;
-    ffi_sarg signed_word;
-    int8_t i8;
-    int16_t i16;
-    int32_t i32;
     int64_t i64;
-    uint8_t u8;
-    uint16_t u16;
-    uint32_t u32;
     uint64_t u64;
     float f32;
     double f64;
@@ -48,10 +39,9 @@ struct script_native {
     /* Numbers of callbacks and registered functions made so far. They are limited, because these objects live as
      * long as the script, and Lua's memory limit does not count libffi's closures. */
     int callbacks, tables;
-    /* Status of a failed callback that is not yet reported. The bound function that called the callback raises it,
-     * or the plugin's call fails the run. Until then all callbacks return 0 at once. */
-    rill_status failed;
-    char message[SCRIPT_MESSAGE_MAX];
+    /* The failure of a callback. The bound function that called the callback raises it, or the plugin's call fails the run. Until then all
+     * callbacks return 0 at once. */
+    script_late failed;
 };
 
 /* A bound C function; its user value 1 is a table that keeps the fixed arguments' data alive. */
@@ -88,31 +78,27 @@ void native_read(lua_State *L, int index, signature_type type, int constant, con
 /* Push a result; nothing for void. Returns the number of values pushed. May raise when out of memory. */
 int native_push(lua_State *L, signature_type type, const native_value *value);
 
-/* Return a callback's argument, read from libffi's memory. */
-native_value native_load(signature_type type, const void *memory);
-/* Store a callback's result in libffi's memory. */
-void native_store(signature_type type, const native_value *value, void *result);
+/* Return a value of an integer type. */
+int64_t native_integer(signature_type type, const native_value *value);
 
 /* --- native.c ----------------------------------------------------------------------------------------------------- */
 
 native_function *native_check_function(lua_State *L, int index);
 
-/* Return and clear the failure that a callback recorded; RILL_OK if there is none. */
-rill_status native_take_failure(rill_script *s);
-
 /* Add 1 to *n, a number of objects that live as long as the script. Raises at the limit; `what` is the plural for
  * the message. */
 void native_count_object(lua_State *L, int *n, const char *what);
 
-/* --- native_callback.c -------------------------------------------------------------------------------------------- */
+/* --- for the modules above ----------------------------------------------------------------------------------------- */
 
-/* rill.ffi.callback(signature, function): returns a C function pointer. */
-int native_callback(lua_State *L);
+/* script_native_is() returns 1 if the value is a function that rill.ffi bound. script_native_register() registers
+ * such a function as a plugin, once for each function, and stores the plugin's name. Raises Lua errors. */
+int script_native_is(lua_State *L, int index);
+void script_native_register(lua_State *L, int index, script_kind kind, char name[SCRIPT_NAME_MAX]);
 
-/* Free all callbacks. */
-void native_callbacks_free(rill_script *s);
-
-/* Parse the signature string at `index`. Raises with the column of a mistake. */
-void native_signature(lua_State *L, int index, signature *out);
+/* script_open_ffi() adds rill.ffi or, without `unsafe`, a table that raises an error on access. script_native_free()
+ * frees callbacks and unloads libraries. */
+void script_open_ffi(lua_State *L);
+void script_native_free(rill_script *s);
 
 #endif

@@ -47,23 +47,12 @@ static const kind kinds[] = {
 
 /* --- the engine's calls ------------------------------------------------------------------------------------------- */
 
-static int64_t signed_result(signature_type type, const native_value *value)
-{
-    switch (type) {
-    case SIGNATURE_I8: return (int8_t)value->word;
-    case SIGNATURE_I16: return (int16_t)value->word;
-    case SIGNATURE_I32: return (int32_t)value->word;
-    case SIGNATURE_I64: return value->i64;
-    default: return 0;
-    }
-}
-
 /* Return the status of a native function's result, and record a message if it failed. A message that a function such
  * as rill_modifiers_add() recorded in the context is kept. (The engine has cleared older ones.) */
 static rill_status check_native_result(const native_table *t, int64_t result)
 {
     rill_context *ctx = t->script->ctx;
-    rill_status status = native_take_failure(t->script);
+    rill_status status = script_late_take(&t->script->native->failed, ctx);
     if (status < 0 || result >= 0) return status;
     status = result >= INT32_MIN ? (rill_status)result : RILL_ERR_PLUGIN;
     int known = strcmp(rill_status_name(status), rill_status_name((rill_status)INT32_MIN)) != 0;
@@ -86,7 +75,9 @@ static rill_status call_function(const native_table *t, int n, const void *const
     }
     for (int i = n; i < f->signature.n; i++) arguments[i] = &f->fixed[i];
     ffi_call(&f->cif, f->code, &result, arguments);
-    return check_native_result(t, signed_result(f->signature.result, &result));
+    const signature_type type = f->signature.result;
+    const int is_signed = type >= SIGNATURE_I8 && type <= SIGNATURE_I64;
+    return check_native_result(t, is_signed ? native_integer(type, &result) : 0);
 }
 
 static rill_status apply(void *self, rill_candidates *candidates)
@@ -103,14 +94,6 @@ static rill_status choose(void *self, const rill_sched_view *sched_view, int32_t
 {
     *count = 0;
     return call_function(self, 3, (const void *const[]){sched_view, order, count});
-}
-
-/* Default refill(): admit inputs when at most the share refill-threshold of max_items is in flight. */
-static rill_status refill(void *self, const rill_sched_view *sched_view, int32_t *admit)
-{
-    (void)self;
-    *admit = sched_view->n <= sched_view->refill * sched_view->max_items ? sched_view->max_items - sched_view->n : 0;
-    return RILL_OK;
 }
 
 /* The native_table itself serves as the instance. */
@@ -208,7 +191,7 @@ static rill_status register_table(native_table *t, script_kind wanted)
                                            .summary = t->summary,
                                            .create = create_scheduler,
                                            .choose = choose,
-                                           .refill = refill};
+                                           .refill = script_default_refill};
         return rill_register_scheduler(ctx, &t->as.scheduler);
     }
 }

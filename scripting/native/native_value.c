@@ -6,23 +6,28 @@
 
 #include "native.h"
 
+/* Numbers of C: libffi's type, and the range of those that are integers. */
+static const struct {
+    ffi_type *type;
+    lua_Integer min, max;
+} numbers[] = {
+    [SIGNATURE_VOID] = {&ffi_type_void, 0, 0},
+    [SIGNATURE_BOOL] = {&ffi_type_uint8, 0, 1},
+    [SIGNATURE_I8] = {&ffi_type_sint8, INT8_MIN, INT8_MAX},
+    [SIGNATURE_I16] = {&ffi_type_sint16, INT16_MIN, INT16_MAX},
+    [SIGNATURE_I32] = {&ffi_type_sint32, INT32_MIN, INT32_MAX},
+    [SIGNATURE_I64] = {&ffi_type_sint64, INT64_MIN, INT64_MAX},
+    [SIGNATURE_U8] = {&ffi_type_uint8, 0, UINT8_MAX},
+    [SIGNATURE_U16] = {&ffi_type_uint16, 0, UINT16_MAX},
+    [SIGNATURE_U32] = {&ffi_type_uint32, 0, UINT32_MAX},
+    [SIGNATURE_U64] = {&ffi_type_uint64, 0, INT64_MAX}, /* larger ones are floats in Lua */
+    [SIGNATURE_FLOAT] = {&ffi_type_float, 0, 0},
+    [SIGNATURE_DOUBLE] = {&ffi_type_double, 0, 0},
+};
+
 ffi_type *native_ffi_type(signature_type type)
 {
-    switch (type) {
-    case SIGNATURE_VOID: return &ffi_type_void;
-    case SIGNATURE_BOOL:
-    case SIGNATURE_U8: return &ffi_type_uint8;
-    case SIGNATURE_I8: return &ffi_type_sint8;
-    case SIGNATURE_I16: return &ffi_type_sint16;
-    case SIGNATURE_I32: return &ffi_type_sint32;
-    case SIGNATURE_I64: return &ffi_type_sint64;
-    case SIGNATURE_U16: return &ffi_type_uint16;
-    case SIGNATURE_U32: return &ffi_type_uint32;
-    case SIGNATURE_U64: return &ffi_type_uint64;
-    case SIGNATURE_FLOAT: return &ffi_type_float;
-    case SIGNATURE_DOUBLE: return &ffi_type_double;
-    default: return &ffi_type_pointer;
-    }
+    return type <= SIGNATURE_DOUBLE ? numbers[type].type : &ffi_type_pointer;
 }
 
 /* --- Lua to C ----------------------------------------------------------------------------------------------------- */
@@ -48,14 +53,11 @@ static int raise_type_error(const place *p, const char *expected)
                       found);
 }
 
-/* Return the value as an integer. Raises unless it is in [low, high]; the message states the bounds. */
-static lua_Integer read_integer(const place *p, lua_Integer low, lua_Integer high)
+/* Return the value as an integer. Raises unless it is in the type's range; the message states the bounds. */
+static lua_Integer read_integer(const place *p)
 {
-    int is_integer = 0;
-    lua_Integer value = 0;
-    /* Check the type first: lua_tointegerx() would accept strings, too. */
-    if (lua_type(p->L, p->index) == LUA_TNUMBER) value = lua_tointegerx(p->L, p->index, &is_integer);
-    if (!is_integer || value < low || value > high)
+    lua_Integer value = 0, low = numbers[p->type].min, high = numbers[p->type].max;
+    if (!script_whole_number(p->L, p->index, low, high, &value))
         raise_type_error(p, lua_pushfstring(p->L, "a whole number from %I to %I", (LUAI_UACINT)low, (LUAI_UACINT)high));
     return value;
 }
@@ -63,12 +65,11 @@ static lua_Integer read_integer(const place *p, lua_Integer low, lua_Integer hig
 /* Return the value as a uint64. Lua's integers end at 2^63; larger numbers are floats, as native_push() makes them. */
 static uint64_t read_uint64(const place *p)
 {
-    int is_integer = 0;
+    lua_Integer value;
+    if (script_whole_number(p->L, p->index, 0, INT64_MAX, &value)) return (uint64_t)value;
     if (lua_type(p->L, p->index) == LUA_TNUMBER) {
-        lua_Integer value = lua_tointegerx(p->L, p->index, &is_integer);
-        if (is_integer && value >= 0) return (uint64_t)value;
         lua_Number number = lua_tonumber(p->L, p->index);
-        if (!is_integer && number >= 0x1p63 && number < 0x1p64) return (uint64_t)number;
+        if (number >= 0x1p63 && number < 0x1p64) return (uint64_t)number;
     }
     raise_type_error(p, "a whole number from 0 to 18446744073709551615");
     return 0;
@@ -133,15 +134,8 @@ void native_read(lua_State *L, int index, signature_type type, int constant, con
     case SIGNATURE_VOID: break;
     case SIGNATURE_BOOL:
         if (!lua_isboolean(L, index)) raise_type_error(&p, "true or false");
-        out->u8 = (uint8_t)lua_toboolean(L, index);
+        out->i64 = lua_toboolean(L, index);
         break;
-    case SIGNATURE_I8: out->i8 = (int8_t)read_integer(&p, INT8_MIN, INT8_MAX); break;
-    case SIGNATURE_I16: out->i16 = (int16_t)read_integer(&p, INT16_MIN, INT16_MAX); break;
-    case SIGNATURE_I32: out->i32 = (int32_t)read_integer(&p, INT32_MIN, INT32_MAX); break;
-    case SIGNATURE_I64: out->i64 = read_integer(&p, INT64_MIN, INT64_MAX); break;
-    case SIGNATURE_U8: out->u8 = (uint8_t)read_integer(&p, 0, UINT8_MAX); break;
-    case SIGNATURE_U16: out->u16 = (uint16_t)read_integer(&p, 0, UINT16_MAX); break;
-    case SIGNATURE_U32: out->u32 = (uint32_t)read_integer(&p, 0, UINT32_MAX); break;
     case SIGNATURE_U64: out->u64 = read_uint64(&p); break;
     case SIGNATURE_FLOAT: out->f32 = read_float(&p); break;
     case SIGNATURE_DOUBLE: out->f64 = read_number(&p); break;
@@ -151,70 +145,49 @@ void native_read(lua_State *L, int index, signature_type type, int constant, con
     case SIGNATURE_ROWS:
     case SIGNATURE_MODIFIERS:
     case SIGNATURE_SCHED_VIEW: out->pointer = read_struct(&p); break;
-    default: out->pointer = read_array(&p, constant); break;
+    default:
+        if (type < SIGNATURE_FLOAT)
+            out->i64 = read_integer(&p);
+        else
+            out->pointer = read_array(&p, constant);
+        break;
     }
 }
 
 /* --- C to Lua ----------------------------------------------------------------------------------------------------- */
 
-static void push_uint64(lua_State *L, uint64_t value)
+int64_t native_integer(signature_type type, const native_value *value)
 {
-    if (value <= INT64_MAX)
-        lua_pushinteger(L, (lua_Integer)value);
-    else
-        lua_pushnumber(L, (lua_Number)value); /* push the nearest float, since a Lua integer would be negative */
+    switch (type) {
+    case SIGNATURE_I8: return (int8_t)value->i64;
+    case SIGNATURE_I16: return (int16_t)value->i64;
+    case SIGNATURE_I32: return (int32_t)value->i64;
+    case SIGNATURE_BOOL:
+    case SIGNATURE_U8: return (uint8_t)value->i64;
+    case SIGNATURE_U16: return (uint16_t)value->i64;
+    case SIGNATURE_U32: return (uint32_t)value->i64;
+    default: return value->i64;
+    }
 }
 
 int native_push(lua_State *L, signature_type type, const native_value *value)
 {
     switch (type) {
     case SIGNATURE_VOID: return 0;
-    case SIGNATURE_BOOL: lua_pushboolean(L, (uint8_t)value->word != 0); break;
-    case SIGNATURE_I8: lua_pushinteger(L, (int8_t)value->word); break;
-    case SIGNATURE_I16: lua_pushinteger(L, (int16_t)value->word); break;
-    case SIGNATURE_I32: lua_pushinteger(L, (int32_t)value->word); break;
-    case SIGNATURE_I64: lua_pushinteger(L, value->i64); break;
-    case SIGNATURE_U8: lua_pushinteger(L, (uint8_t)value->word); break;
-    case SIGNATURE_U16: lua_pushinteger(L, (uint16_t)value->word); break;
-    case SIGNATURE_U32: lua_pushinteger(L, (uint32_t)value->word); break;
-    case SIGNATURE_U64: push_uint64(L, value->u64); break;
+    case SIGNATURE_BOOL: lua_pushboolean(L, native_integer(type, value) != 0); break;
     case SIGNATURE_FLOAT: lua_pushnumber(L, (lua_Number)value->f32); break;
     case SIGNATURE_DOUBLE: lua_pushnumber(L, value->f64); break;
     case SIGNATURE_STRING: lua_pushstring(L, value->pointer); break; /* nil for NULL */
     default:
-        if (value->pointer == NULL)
+        if (type == SIGNATURE_U64 && value->u64 > INT64_MAX)
+            lua_pushnumber(L,
+                           (lua_Number)value->u64); /* push the nearest float, since a Lua integer would be negative */
+        else if (type < SIGNATURE_FLOAT)
+            lua_pushinteger(L, native_integer(type, value));
+        else if (value->pointer == NULL)
             lua_pushnil(L);
         else
             lua_pushlightuserdata(L, (void *)(uintptr_t)value->pointer);
     }
     return 1;
-}
-
-/* --- callbacks ---------------------------------------------------------------------------------------------------- */
-
-native_value native_load(signature_type type, const void *memory)
-{
-    native_value raw = {0}, value = {0};
-    memcpy(&raw, memory, native_ffi_type(type)->size);
-    native_store(type, &raw, &value);
-    return value;
-}
-
-void native_store(signature_type type, const native_value *value, void *result)
-{
-    native_value wide = *value;
-    switch (type) {
-    case SIGNATURE_VOID: return;
-    case SIGNATURE_I8: wide.signed_word = value->i8; break;
-    case SIGNATURE_I16: wide.signed_word = value->i16; break;
-    case SIGNATURE_I32: wide.signed_word = value->i32; break;
-    case SIGNATURE_BOOL:
-    case SIGNATURE_U8: wide.word = value->u8; break;
-    case SIGNATURE_U16: wide.word = value->u16; break;
-    case SIGNATURE_U32: wide.word = value->u32; break;
-    default: break;
-    }
-    size_t size = native_ffi_type(type)->size;
-    if (type < SIGNATURE_FLOAT && size < sizeof wide.word) size = sizeof wide.word;
-    memcpy(result, &wide, size);
 }

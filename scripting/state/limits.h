@@ -4,7 +4,7 @@
 
 #include "state.h"
 
-/* --- state.c ------------------------------------------------------------------------------------------------------ */
+/* --- script_limits.c ------------------------------------------------------------------------------------------------ */
 
 enum { SCRIPT_STRIDE = 1000 }; /* instructions between two checks of the limits */
 
@@ -15,6 +15,14 @@ enum { SCRIPT_COMPARED_BYTES = 64 << 20 };
 void script_note_long_text(lua_State *L, size_t bytes);
 /* Set the current check interval on a coroutine that is about to be resumed. */
 void script_apply_stride(lua_State *L);
+
+/* Create this file's registry entries. */
+void script_open_limits(lua_State *L);
+/* Start the limits of a call. Without limits no hook is set, since a hook halves the speed of arithmetic in Lua. */
+void script_start_limits(rill_script *s, lua_State *L);
+
+/* Return 1 if the frame is a C function or the Lua code of scripting/config, neither of which users wrote. */
+int script_frame_is_internal(const lua_Debug *frame);
 
 /* Raise the error "stopped after N instructions" or seconds, with the script's position at which the limit was first
  * reached. */
@@ -46,8 +54,6 @@ enum { SCRIPT_SHORT_STACK = 2000 }; /* threads with more stack slots check the l
 /* Reserve n more stack slots. Return 1, or 0 if that exceeds the limit. Does not raise. */
 int script_reserve_stack(lua_State *L, lua_Integer n);
 
-/* --- sandbox.c ---------------------------------------------------------------------------------------------------- */
-
 /* Maximum bytes of a text. It is limited because the time of a single instruction may be proportional to it. */
 size_t script_max_text(const rill_script *s);
 
@@ -61,14 +67,6 @@ void script_open_guards(lua_State *L);
 
 /* Wrap the library functions in the global table, which is on top of the stack, so that they charge for their work. */
 void script_open_work(lua_State *L);
-
-/* --- limited_lists.c ------------------------------------------------------------------------------------------------------ */
-
-/* Replace concat, insert, move, remove and unpack in the table on top of the stack. */
-void script_open_lists(lua_State *L);
-/* Called before table.sort: if the script gives no comparison function, add one that charges for each comparison.
- * Returns 0, because the comparisons are charged later. */
-int64_t script_sort_order(lua_State *L);
 
 /* --- pattern.c ---------------------------------------------------------------------------------------------------- */
 

@@ -1,9 +1,13 @@
-/* What scripts can access: an allow-list of the standard library, and the table `rill`.
+/* What scripts can access: an allow-list of the standard library, and the table `rill`; and checks of strings that scripts pass to C.
  *
  * Libraries are opened in full, then every name that is not in these lists is removed. So functions of a newer Lua stay
  * unavailable until someone has reviewed them. limited_calls.c replaces functions that could evade the limits.
  *
- * Divisions: the standard library · output · missing names · rill. */
+ * rill.names has the names that scripts can use, in one list for each kind. Editors use the lists for completion, and a test compares
+ * docs/scripting.md with them. Each list is built from the C table in which rill looks up the names, so the two cannot disagree. Lists are
+ * in alphabetical order.
+ *
+ * Divisions: the standard library · strings and tables · names · output · missing names · rill. */
 #include <math.h>
 #include <string.h>
 
@@ -90,6 +94,120 @@ static void open_standard(lua_State *L, int unsafe)
         }
         lua_pop(L, 1);
     }
+}
+
+/* --- strings and tables -------------------------------------------------------------------------------------------- */
+
+int script_whole_number(lua_State *L, int index, lua_Integer min, lua_Integer max, lua_Integer *out)
+{
+    int is_whole = 0;
+    if (lua_type(L, index) == LUA_TNUMBER) *out = lua_tointegerx(L, index, &is_whole); /* which accepts strings, too */
+    return is_whole && *out >= min && *out <= max;
+}
+
+const char *script_text(lua_State *L, int index, const char *what)
+{
+    size_t length;
+    const char *text = lua_tolstring(L, index, &length);
+    if (strlen(text) != length) luaL_error(L, "%s contains a zero byte after \"%s\"", what, text);
+    return text;
+}
+
+void script_replace_zeros(lua_State *L)
+{
+    size_t length;
+    luaL_Buffer shown;
+    const char *text = lua_tolstring(L, -1, &length);
+    if (strlen(text) == length) return;
+    char *copy_start = luaL_buffinitsize(L, &shown, length);
+    memcpy(copy_start, text, length);
+    for (char *zero = copy_start; (zero = memchr(zero, '\0', (size_t)(copy_start + length - zero))) != NULL;)
+        *zero = '?';
+    luaL_pushresultsize(&shown, length);
+    lua_replace(L, -2);
+}
+
+void script_push_copy(lua_State *L, int depth)
+{
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, -3) != 0; lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        lua_pushvalue(L, -2);
+        if (depth > 0 && lua_istable(L, -1)) {
+            script_push_copy(L, depth - 1);
+            lua_remove(L, -2);
+        }
+        lua_rawset(L, -5);
+    }
+}
+
+void script_push_integers(lua_State *L, const int32_t *values, int32_t n)
+{
+    lua_createtable(L, n, 0);
+    for (int32_t i = 0; i < n; i++) {
+        lua_pushinteger(L, values[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+}
+
+/* --- names --------------------------------------------------------------------------------------------------------- */
+
+static const char all_names[] = "rill.names"; /* registry key of the table that maps a kind to its list */
+
+static void push_list(lua_State *L, const char *kind)
+{
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, all_names);
+    luaL_getsubtable(L, -1, kind);
+    lua_remove(L, -2);
+}
+
+void script_name_add(lua_State *L, const char *kind, const char *name)
+{
+    push_list(L, kind);
+    lua_Integer pos = (lua_Integer)lua_rawlen(L, -1) + 1;
+    for (; pos > 1; pos--) { /* insertion sort: lists are short */
+        lua_rawgeti(L, -1, pos - 1);
+        if (strcmp(lua_tostring(L, -1), name) < 0) {
+            lua_pop(L, 1);
+            break;
+        }
+        lua_rawseti(L, -2, pos);
+    }
+    lua_pushstring(L, name);
+    lua_rawseti(L, -2, pos);
+    lua_pop(L, 1);
+}
+
+const char *script_nearest(const char *word, const char *const *names, size_t n)
+{
+    static const struct {
+        const char *old, *now;
+    } renamed[] = {{"policy", "scheduler"},
+                   {"score", "path_score"},
+                   {"scores", "path_scores"},
+                   {"most", "max_bonus"},
+                   {"wave", "refill_index"}};
+    for (size_t r = 0; r < sizeof renamed / sizeof *renamed; r++) {
+        if (strcmp(word, renamed[r].old) != 0) continue;
+        for (size_t i = 0; i < n; i++)
+            if (strcmp(names[i], renamed[r].now) == 0) return names[i];
+    }
+    return rill_nearest(word, names, n);
+}
+
+const char *script_name_nearest(lua_State *L, const char *kind, const char *word)
+{
+    enum { MAX_NEAREST_NAMES = 128 };
+    const char *names[MAX_NEAREST_NAMES];
+    script_charge(L, SCRIPT_NEAREST_WORK);
+    push_list(L, kind);
+    const size_t n = lua_rawlen(L, -1) < MAX_NEAREST_NAMES ? (size_t)lua_rawlen(L, -1) : MAX_NEAREST_NAMES;
+    for (size_t i = 0; i < n; i++, lua_pop(L, 1)) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        names[i] = lua_tostring(L, -1); /* the string stays valid because it is in the list */
+    }
+    lua_pop(L, 1);
+    return script_nearest(word, names, n);
 }
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
@@ -248,6 +366,15 @@ static void open_rill(lua_State *L)
     lua_pushcfunction(L, log_text);
     lua_setfield(L, -2, "log");
     set_names(L);
+}
+
+/* Add rill.names to `rill`. Scripts get a copy, because error messages suggest names from the original. */
+void script_open_names(lua_State *L)
+{
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, all_names);
+    script_push_copy(L, 1);
+    lua_setfield(L, -3, "names");
+    lua_pop(L, 1);
 }
 
 void script_protect_rill(lua_State *L)

@@ -1,195 +1,14 @@
-/* A script's Lua state: creation, calls into it, and their limits.
- *
- * A hook counts instructions. When a call has used up its instructions, script->is_exhausted is set until the outermost
- * script_call() returns. Until then the hook runs after every instruction and raises again. So does every function of
- * limited_calls.c that could have caught the error.
- *
- * CPU seconds are a second limit, for work that the instruction count misses. They are the thread's own CPU time, so a
- * script is not stopped because the machine is busy. A coarse clock, which is cheap to read, decides when to read the
- * CPU clock. */
+/* A script's Lua state: creation, calls into it, and the messages of their failures. script_limits.c and script_memory.c
+ * limit the calls. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "limits.h"
 
 enum { MAX_TRACEBACK_FRAMES = 16, DEFAULT_SECONDS = 10 };
 #define DEFAULT_INSTRUCTIONS INT64_C(200000000)
-#ifndef CLOCK_MONOTONIC_COARSE
-#define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
-#endif
 
-/* Addresses of these are registry keys: the message of the exceeded limit; the message of the latest script_raise(). */
-static const char exhausted_key, raised_key;
-
-/* --- seconds ------------------------------------------------------------------------------------------------------ */
-
-static int64_t nanoseconds(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
-/* Return 1 if the call in progress has used up its CPU seconds. CPU time is never faster than wall time, so the CPU
- * clock is not read until the remaining time has passed on the wall clock. */
-static int is_out_of_time(rill_script *s)
-{
-    if (s->options.seconds <= 0) return 0;
-    int64_t today = nanoseconds(CLOCK_MONOTONIC_COARSE);
-    if (today < s->next_clock_check) return 0;
-    int64_t spent = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-    if (s->cpu_start < 0) s->cpu_start = spent;
-    double time_left = s->options.seconds * 1e9 - (double)(spent - s->cpu_start);
-    if (time_left <= 0) return 1;
-    s->next_clock_check = time_left < 1e18 ? today + (int64_t)time_left : INT64_MAX;
-    return 0;
-}
-
-static void start_clock(rill_script *s)
-{
-    enum { FIRST_CLOCK_CHECK = 10000000 }; /* nanoseconds; most calls end earlier and never read the CPU clock */
-    s->cpu_start = -1;
-    if (s->options.seconds > 0) s->next_clock_check = nanoseconds(CLOCK_MONOTONIC_COARSE) + FIRST_CLOCK_CHECK;
-}
-
-/* --- instructions ------------------------------------------------------------------------------------------------- */
-
-rill_script *script_from_lua(lua_State *L)
-{
-    void *user;
-    lua_getallocf(L, &user);
-    return user;
-}
-
-/* Return 1 if the frame is a C function or the Lua code of scripting/config, neither of which users wrote. */
-static int is_internal_frame(const lua_Debug *frame)
-{
-    return *frame->what == 'C' || strcmp(frame->source, SCRIPT_INTERNAL) == 0;
-}
-
-/* Store the file and line of the latest function call, for the message of a stack overflow: a stack that cannot grow
- * leaves no traceback. */
-static void note_caller(rill_script *s, lua_State *L)
-{
-    enum { CALLER_LEVELS = 3 };
-    lua_Debug frame;
-    for (int level = 1; level <= CALLER_LEVELS && lua_getstack(L, level, &frame); level++) {
-        lua_getinfo(L, "Sl", &frame);
-        if (is_internal_frame(&frame)) continue;
-        memcpy(s->caller, frame.short_src, sizeof s->caller);
-        s->caller_line = frame.currentline;
-        return;
-    }
-}
-
-static void count_hook(lua_State *L, lua_Debug *record);
-
-/* Set the number of instructions between two calls of the count hook; keep the call hook if it is on. */
-static void set_stride(lua_State *L, int stride)
-{
-    lua_sethook(L, count_hook, LUA_MASKCOUNT | (lua_gethookmask(L) & LUA_MASKCALL), stride);
-}
-
-static void count_hook(lua_State *L, lua_Debug *record)
-{
-    rill_script *s = script_from_lua(L);
-    int stride = lua_gethookcount(L);
-    /* An earlier call that was stopped set this coroutine's interval to 1; the coroutine is still alive, so restore
-     * it. */
-    if (stride == 1 && !s->is_exhausted) set_stride(L, s->stride);
-    s->instructions -= record->event == LUA_HOOKCOUNT ? stride : 1;
-    if (record->event != LUA_HOOKCOUNT && s->heap.max_stack_slots > SCRIPT_MAX_SLOTS / 4) note_caller(s, L);
-    if (s->instructions <= 0 || s->is_exhausted || is_out_of_time(s)) script_raise_exhausted(L);
-}
-
-/* Push "FILE:LINE: " of the innermost running function that is code of the script. */
-static void push_place(lua_State *L)
-{
-    lua_Debug frame;
-    for (int level = 0; lua_getstack(L, level, &frame); level++) {
-        lua_getinfo(L, "Sl", &frame);
-        if (is_internal_frame(&frame)) continue;
-        lua_pushfstring(L, "%s:%d: ", frame.short_src, frame.currentline);
-        return;
-    }
-    lua_pushliteral(L, "");
-}
-
-int script_raise_exhausted(lua_State *L)
-{
-    rill_script *s = script_from_lua(L);
-    set_stride(L, 1);
-    if (!s->is_exhausted) {
-        s->is_exhausted = 1;
-        push_place(L);
-        if (s->instructions <= 0)
-            lua_pushfstring(
-                L, "%sstopped after %I instructions in one call: an endless loop? (--script-steps raises the limit)",
-                lua_tostring(L, -1), (LUAI_UACINT)s->options.instructions);
-        else
-            lua_pushfstring(
-                L, "%sstopped after %f seconds in one call: too much work? (--script-seconds raises the limit)",
-                lua_tostring(L, -1), s->options.seconds);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
-    }
-    /* Raise the stored message, so that the position is the one where the limit was reached, even if the script
-     * caught the first error. */
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &exhausted_key);
-    return lua_error(L);
-}
-
-int script_died_exhausted(lua_State *thread)
-{
-    return lua_gethook(thread) == count_hook && lua_gethookcount(thread) == 1;
-}
-
-void script_charge(lua_State *L, int64_t work)
-{
-    rill_script *s = script_from_lua(L);
-    if (work > 0) s->instructions -= work < s->instructions ? work : s->instructions;
-    if (s->instructions <= 0 || s->is_exhausted || is_out_of_time(s)) script_raise_exhausted(L);
-}
-
-void script_check_seconds(rill_script *s)
-{
-    if (s->depth > 0 && is_out_of_time(s)) set_stride(s->L, 1);
-}
-
-void script_apply_stride(lua_State *L)
-{
-    if (lua_gethook(L) == count_hook && lua_gethookcount(L) > script_from_lua(L)->stride)
-        set_stride(L, script_from_lua(L)->stride);
-}
-
-void script_note_long_text(lua_State *L, size_t bytes)
-{
-    enum { MIN_STRIDE = 4 };
-    rill_script *s = script_from_lua(L);
-    const int max_stride = bytes < SCRIPT_COMPARED_BYTES / MIN_STRIDE ? (int)(SCRIPT_COMPARED_BYTES / bytes)
-                                                                      : MIN_STRIDE;
-    if (max_stride < s->stride) s->stride = max_stride;
-    script_apply_stride(L);
-}
-
-void script_check_at_calls(lua_State *L)
-{
-    if (lua_gethook(L) == count_hook && (lua_gethookmask(L) & LUA_MASKCALL) == 0)
-        lua_sethook(L, count_hook, LUA_MASKCOUNT | LUA_MASKCALL, lua_gethookcount(L));
-}
-
-void script_reset_limits(rill_script *s)
-{
-    s->instructions = s->options.instructions < 0 ? INT64_MAX : s->options.instructions;
-    start_clock(s);
-}
-
-/* Start the limits of a call. Without limits no hook is set, since a hook halves the speed of arithmetic in Lua. */
-static void start_counting(rill_script *s, lua_State *L)
-{
-    script_reset_limits(s);
-    if (s->options.instructions >= 0 || s->options.seconds > 0) set_stride(L, s->is_exhausted ? 1 : s->stride);
-}
+static const char raised_key; /* its address is the registry key of the message of the latest script_raise() */
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
@@ -236,7 +55,7 @@ static int add_traceback(lua_State *L)
     luaL_addvalue(&b);
     for (int level = 1; frames <= MAX_TRACEBACK_FRAMES && lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "Sln", &frame);
-        if (is_internal_frame(&frame)) continue;
+        if (script_frame_is_internal(&frame)) continue;
         if (frames == 0) luaL_addstring(&b, "\nstack traceback:");
         if (frames < MAX_TRACEBACK_FRAMES)
             add_frame(L, &b, &frame);
@@ -256,6 +75,20 @@ int script_raise(lua_State *L, rill_status status)
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
     return luaL_error(L, "%s", lua_tostring(L, -1));
+}
+
+void script_late_keep(script_late *late, rill_context *ctx, rill_status status)
+{
+    if (status >= 0 || late->status < 0) return;
+    late->status = status;
+    snprintf(late->message, sizeof late->message, "%s", rill_error(ctx));
+}
+
+rill_status script_late_take(script_late *late, rill_context *ctx)
+{
+    const rill_status status = late->status;
+    late->status = RILL_OK;
+    return status < 0 ? rill_fail(ctx, status, "%s", late->message) : RILL_OK;
 }
 
 /* Return 1 if the message reports that Lua is out of memory: such an error becomes an ordinary one when it leaves a
@@ -361,7 +194,7 @@ rill_status script_call(rill_script *s, int arguments, int results)
     }
     lua_pushcfunction(L, add_traceback);
     lua_insert(L, base);
-    start_counting(s, L);
+    script_start_limits(s, L);
     if (s->depth++ == 0) {
         s->raised_status = RILL_OK;
         s->heap.failed_size = 0;
@@ -394,21 +227,15 @@ rill_status script_protect(rill_script *s, lua_CFunction fn, void *user)
 
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items)
 {
-    script_frame old_frame = {s->stamp, s->offset, s->items, s->cells};
-    s->stamp = ++s->last_stamp;
-    s->offset = offset;
-    s->items = items;
-    s->cells = offset != NULL ? offset[items] - offset[0] : 0;
+    const script_frame old_frame = s->frame;
+    s->frame = (script_frame){++s->last_stamp, offset, items, offset != NULL ? offset[items] - offset[0] : 0};
     return old_frame;
 }
 
 void script_end(rill_script *s, script_frame frame)
 {
     if (s->watch != NULL) s->watch_end(s, 1);
-    s->stamp = frame.stamp;
-    s->offset = frame.offset;
-    s->items = frame.items;
-    s->cells = frame.cells;
+    s->frame = frame;
 }
 
 size_t rill_script_memory(const rill_script *script)
@@ -431,10 +258,8 @@ void script_destroy(rill_script *s)
 
 static int open_state(lua_State *L)
 {
-    /* Create the registry entries now, so that setting them later needs no memory. */
-    lua_pushboolean(L, 0);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &exhausted_key);
-    lua_pushboolean(L, 0);
+    script_open_limits(L);
+    lua_pushboolean(L, 0); /* create the registry entry now, so that setting it later needs no memory */
     lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
     for (const script_part *part = script_from_lua(L)->parts; part->open != NULL; part++) part->open(L);
     return 0;

@@ -54,6 +54,16 @@ typedef struct script_heap {
     char *bump, *bump_end; /* unused bytes of the newest chunk: [bump, bump_end) */
 } script_heap;
 
+/* A call of the engine. */
+typedef struct script_frame {
+    uint64_t stamp; /* its serial number; 0: no call is in progress */
+    /* [items + 1] item i has the cells offset[i] - offset[0] up to offset[i + 1] - offset[0]; NULL: the call has no
+     * items */
+    const int32_t *offset;
+    int32_t items;
+    int32_t cells; /* candidates or rows: offset[items] - offset[0] */
+} script_frame;
+
 struct rill_script {
     rill_context *ctx;
     rill_script_options options; /* defaults filled in */
@@ -76,14 +86,9 @@ struct rill_script {
     int n_closing; /* number of nested coroutine.close()s in progress */
     /* file of the latest function call noted while a stack was long, for the message of a stack overflow */
     char caller[LUA_IDSIZE];
-    int caller_line;     /* line of that call; 0: none was noted */
-    uint64_t stamp;      /* serial number of the engine's call in progress; 0 between calls */
-    uint64_t last_stamp; /* serial number of the latest engine call */
-    /* [items + 1] item i has the cells offset[i] - offset[0] up to offset[i + 1] - offset[0]; NULL: the call has no
-     * items */
-    const int32_t *offset;
-    int32_t items;
-    int32_t cells;             /* candidates or rows in the call in progress: offset[items] - offset[0] */
+    int caller_line;           /* line of that call; 0: none was noted */
+    script_frame frame;        /* the engine's call in progress */
+    uint64_t last_stamp;       /* serial number of the latest engine call */
     int result;                /* registry reference of the chunk's return value; LUA_NOREF: none */
     int array_metatable;       /* registry reference of the arrays' metatable */
     const void *array_mark;    /* address of that metatable, to test a value's type without a lookup */
@@ -92,7 +97,7 @@ struct rill_script {
     script_native *native;     /* rill.ffi; NULL in a sandbox */
     rill_status raised_status; /* status passed to the latest script_raise() */
     const script_part *parts;
-    struct script_watch *watch; /* masks created and used so far (arrays/mask_watch.c); NULL: masks are not watched */
+    struct script_watch *watch; /* masks created and used so far (arrays/array.c); NULL: masks are not watched */
     void (*watch_end)(struct rill_script *s,
                       /* Called at the end of an engine call if masks are watched. counts 0: the call failed, so its
                        * masks are not counted. */
@@ -126,6 +131,16 @@ rill_status script_protect(rill_script *s, lua_CFunction fn, void *user);
  * original. */
 enum { SCRIPT_MESSAGE_MAX = 4000 };
 
+/* A failure of a callback that returns no status itself, kept until a call that returns one fails with it. */
+typedef struct script_late {
+    rill_status status; /* RILL_OK: there is none */
+    char message[SCRIPT_MESSAGE_MAX];
+} script_late;
+/* Keep the failure recorded in the context, if `status` is negative and no earlier one is kept. */
+void script_late_keep(script_late *late, rill_context *ctx, rill_status status);
+/* Record the kept failure in the context, forget it and return its status; RILL_OK if there is none. */
+rill_status script_late_take(script_late *late, rill_context *ctx);
+
 /* Raise the failure recorded in the context, by a rill function that returned `status`, as a Lua error. If the
  * script does not catch it, the script_call() in progress returns this status. */
 int script_raise(lua_State *L, rill_status status);
@@ -139,15 +154,10 @@ enum { SCRIPT_NEAREST_WORK = 1000 }; /* charge for a nearest-name search among s
 
 /* script_begin() and script_end() enclose an engine call; arrays created in between are valid until its end. Calls
  * may nest: script_begin() returns the frame that script_end() restores. */
-typedef struct script_frame {
-    uint64_t stamp;
-    const int32_t *offset;
-    int32_t items, cells;
-} script_frame;
 script_frame script_begin(rill_script *s, const int32_t *offset, int32_t items);
 void script_end(rill_script *s, script_frame frame);
 
-/* --- script_names.c ------------------------------------------------------------------------------------------------------ */
+/* --- sandbox.c ---------------------------------------------------------------------------------------------------------- */
 
 /* Add a name to the list rill.names[kind]. */
 void script_name_add(lua_State *L, const char *kind, const char *name);
@@ -156,10 +166,16 @@ const char *script_nearest(const char *word, const char *const *names, size_t n)
 
 /* Return the name in rill.names[kind] that is most similar to `word`, or NULL. */
 const char *script_name_nearest(lua_State *L, const char *kind, const char *word);
+/* If the value at `index` is a number that is whole and in [min, max], store it and return 1; else return 0. */
+int script_whole_number(lua_State *L, int index, lua_Integer min, lua_Integer max, lua_Integer *out);
 /* Return the Lua string at `index` as a C string. Raises if it contains a NUL; the message begins with `what`. */
 const char *script_text(lua_State *L, int index, const char *what);
 /* Replace each NUL in the string on top of the stack by "?", so that a message shows the whole string. */
 void script_replace_zeros(lua_State *L);
+/* Push a list of integers. */
+void script_push_integers(lua_State *L, const int32_t *values, int32_t n);
+/* Push a list of the names of all settings. */
+void script_push_settings(lua_State *L);
 /* Push a copy of the table on top of the stack, in which tables down to `depth` levels are copied, too. */
 void script_push_copy(lua_State *L, int depth);
 
@@ -169,14 +185,11 @@ void script_push_copy(lua_State *L, int depth);
  * compilation marks the script as exhausted; a limit reached before raises. */
 int script_compile(lua_State *L, const char *text, size_t length, const char *name);
 
-/* Push a list of the names of all settings. In sandbox.c. */
-void script_push_settings(lua_State *L);
-
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
 void script_open_libraries(
     lua_State *L); /* sandbox.c: opens the functions that scripts may use, creates the table `rill` and pushes it */
-void script_open_names(lua_State *L);   /* script_names.c: rill.names */
+void script_open_names(lua_State *L);   /* sandbox.c: rill.names */
 void script_protect_rill(lua_State *L); /* sandbox.c: last; makes `rill` read-only and pops it */
 
 #endif

@@ -1,11 +1,18 @@
 /* Reads the Lua tables passed to rill.heuristic{}, rill.scorer{} and rill.scheduler{}, and calls their functions. See
- * declaration.h.
+ * tables.h.
  *
  * Divisions: reading a declaration · tables · objects · bare functions · instances · calls · attributing failures. */
-#include "declaration.h"
+#include "tables.h"
 
 #include <stdio.h>
 #include <string.h>
+
+const char *script_lua_name(const char *name, char out[SCRIPT_NAME_MAX])
+{
+    snprintf(out, SCRIPT_NAME_MAX, "%s", name);
+    for (char *dash = out; (dash = strchr(dash, '-')) != NULL;) *dash = '_';
+    return out;
+}
 
 /* --- reading a declaration ---------------------------------------------------------------------------------------- */
 
@@ -104,10 +111,8 @@ static int read_function(lua_State *L, const script_declaration *d, const char *
 
 static int32_t read_number(lua_State *L, const script_declaration *d)
 {
-    int is_integer;
-    const int type = raw_field(L, d->number_key);
-    const lua_Integer value = type == LUA_TNIL ? 0 : lua_tointegerx(L, -1, &is_integer);
-    if (type != LUA_TNIL && (type != LUA_TNUMBER || !is_integer || value < 0 || value > d->max_number))
+    lua_Integer value = 0;
+    if (raw_field(L, d->number_key) != LUA_TNIL && !script_whole_number(L, -1, 0, d->max_number, &value))
         luaL_error(L, "rill.%s: %s must be a whole number from 0 to %d", d->word, d->number_key, (int)d->max_number);
     lua_pop(L, 1);
     return (int32_t)value;
@@ -133,15 +138,10 @@ static script_table *make_table(lua_State *L, const script_declaration *d, const
     for (int i = 0; i < SCRIPT_MAX_FUNCTIONS; i++) t->function[i] = LUA_NOREF;
     t->next = s->tables;
     s->tables = t;
-    for (int i = 0; i < TEXTS; i++) t->text_size += strlen(text[i]) + 1;
-    t->text = rill_alloc(s->ctx, t->text_size);
-    if (t->text == NULL) script_raise(L, rill_fail_memory(s->ctx, t->text_size, "a declaration"));
-    char *copy = t->text;
     const char **const copies[TEXTS] = {&t->name, &t->arguments, &t->summary};
     for (int i = 0; i < TEXTS; i++) {
-        size_t size = strlen(text[i]) + 1;
-        *copies[i] = memcpy(copy, text[i], size);
-        copy += size;
+        *copies[i] = lua_pushstring(L, text[i]);
+        luaL_ref(L, LUA_REGISTRYINDEX); /* keeps the string until the script ends */
     }
     return t;
 }
@@ -151,53 +151,39 @@ void script_tables_free(rill_script *s)
     while (s->tables != NULL) {
         script_table *t = s->tables;
         s->tables = t->next;
-        rill_free(s->ctx, t->text, t->text_size);
         rill_free(s->ctx, t, sizeof *t);
     }
 }
 
 /* --- objects: results of rill.heuristic{} and the like ---------------------------------------------------------------- */
 
-static const char object_key; /* its address is the registry key of the objects' metatable */
+static const char object_type[] = "declaration";
 
 static int object_text(lua_State *L)
 {
     const script_table *t = script_table_get(L, 1);
-    if (t == NULL) return luaL_typeerror(L, 1, "declaration");
+    if (t == NULL) return luaL_typeerror(L, 1, object_type);
     lua_pushfstring(L, "%s %s", t->declaration->word, t->name);
     return 1;
-}
-
-static void push_object_metatable(lua_State *L)
-{
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &object_key) == LUA_TTABLE) return;
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushcfunction(L, object_text);
-    lua_setfield(L, -2, "__tostring");
-    lua_pushstring(L, "declaration");
-    lua_setfield(L, -2, "__name");
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &object_key);
 }
 
 static void push_object(lua_State *L, script_table *t)
 {
     script_table **object = lua_newuserdatauv(L, sizeof *object, 0);
     *object = t;
-    push_object_metatable(L);
+    if (luaL_newmetatable(L, object_type)) {
+        lua_pushcfunction(L, object_text);
+        lua_setfield(L, -2, "__tostring");
+        lua_pushboolean(L, 0);
+        lua_setfield(L, -2, "__metatable");
+    }
     lua_setmetatable(L, -2);
 }
 
 script_table *script_table_get(lua_State *L, int index)
 {
-    script_table **object = lua_touserdata(L, index);
-    if (object == NULL || !lua_getmetatable(L, index)) return NULL;
-    int same = lua_rawgetp(L, LUA_REGISTRYINDEX, &object_key) == LUA_TTABLE && lua_rawequal(L, -1, -2);
-    lua_pop(L, 2);
-    return same ? *object : NULL;
+    script_table **object = luaL_testudata(L, index, object_type);
+    return object != NULL ? *object : NULL;
 }
 
 static void publish_table(lua_State *L, script_table *t)
@@ -272,17 +258,11 @@ static script_table *make_function_table(lua_State *L, int function, const scrip
     return t;
 }
 
-/* The registry holds one table for each kind of declaration, under the address of its script_declaration. It maps
- * functions to their objects. */
+/* The registry holds one table for each kind of declaration, under its name. It maps functions to their objects. */
 script_table *script_declare_function(lua_State *L, int index, const script_declaration *d)
 {
     int function = lua_absindex(L, index);
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, d) != LUA_TTABLE) {
-        lua_pop(L, 1);
-        lua_newtable(L);
-        lua_pushvalue(L, -1);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, d);
-    }
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, d->word);
     lua_pushvalue(L, function);
     lua_rawget(L, -2);
     script_table *t = script_table_get(L, -1);
@@ -401,6 +381,7 @@ typedef struct instance_call {
     int which;
     const script_view_class *kind;
     void *data;
+    const void *call;
     void (*take)(lua_State *L, void *out);
     void *out;
 } instance_call;
@@ -412,7 +393,7 @@ static int call_instance(lua_State *L)
     const instance_call *v = lua_touserdata(L, 1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, v->instance->table->function[v->which]);
     lua_pushvalue(L, -1); /* the function stays at index 2, for messages */
-    script_view_push(L, v->kind, v->data);
+    script_view_push(L, v->kind, v->data, v->call);
     lua_rawgeti(L, LUA_REGISTRYINDEX, v->instance->value);
     lua_call(L, 2, v->take != NULL);
     if (v->take != NULL) v->take(L, v->out);
@@ -420,9 +401,9 @@ static int call_instance(lua_State *L)
 }
 
 rill_status script_instance_call(const script_instance *instance, int which, const script_view_class *kind, void *data,
-                                 void (*take)(lua_State *L, void *out), void *out)
+                                 const void *call, void (*take)(lua_State *L, void *out), void *out)
 {
-    instance_call v = {instance, which, kind, data, take, out};
+    instance_call v = {instance, which, kind, data, call, take, out};
     return script_protect(instance->table->script, call_instance, &v);
 }
 

@@ -75,10 +75,37 @@ static int read_file(lua_State *L)
 
 /* --- options ------------------------------------------------------------------------------------------------------ */
 
+/* Push an option's value as a Lua number, boolean or string, by the option's type. */
+static void push_value(lua_State *L, const rill_option *row, const char *value)
+{
+    double number = 0;
+    int32_t on = 0;
+    rill_context *ctx = script_from_lua(L)->ctx;
+    if (row->type == RILL_OPTION_REAL && rill_option_read(ctx, row, value, &number) == RILL_OK)
+        lua_pushnumber(L, number);
+    else if (row->type == RILL_OPTION_SWITCH && rill_option_read(ctx, row, value, &on) == RILL_OK)
+        lua_pushboolean(L, on);
+    else
+        lua_pushstring(L, value);
+}
+
+/* Push a table with the values of these options. Its keys have "_" instead of "-". */
+static void push_given(lua_State *L, const rill_option *rows, const rill_open_options *options)
+{
+    char name[SCRIPT_NAME_MAX];
+    lua_newtable(L);
+    for (const rill_option *row = rows; row != NULL && row->name != NULL; row++) {
+        const char *given_value = rill_open_option(options, row->name);
+        if (given_value == NULL && row->initial[0] == '\0') continue;
+        push_value(L, row, given_value != NULL ? given_value : row->initial);
+        lua_setfield(L, -2, script_lua_name(row->name, name));
+    }
+}
+
 static void push_options(lua_State *L, const rill_option *rows, const rill_open_options *options)
 {
     lua_createtable(L, 0, 7);
-    domain_options_push(L, rows, options);
+    push_given(L, rows, options);
     lua_setfield(L, -2, "given");
     lua_pushstring(L, options->path); /* nil if there is no path */
     lua_setfield(L, -2, "path");
@@ -112,9 +139,8 @@ static int push_field(lua_State *L, const char *name)
 /* Return the integer at `index`. Raises unless it is in [min, max]. */
 static lua_Integer read_integer_in(lua_State *L, int index, const char *what, lua_Integer min, lua_Integer max)
 {
-    int is_integer;
-    lua_Integer value = lua_tointegerx(L, index, &is_integer);
-    if (lua_type(L, index) != LUA_TNUMBER || !is_integer || value < min || value > max)
+    lua_Integer value;
+    if (!script_whole_number(L, index, min, max, &value))
         luaL_error(L, "%s: a whole number from %I to %I was expected, not %s", what, (LUAI_UACINT)min, (LUAI_UACINT)max,
                    luaL_tolstring(L, index, NULL));
     return value;
@@ -241,9 +267,13 @@ static int text_field(lua_State *L, const char *name, const char *otherwise)
     return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-static int unknown_field(lua_State *L, const char *name, const char *const *known, size_t n)
+const char *const domain_info_names[DOMAIN_INFO_NAMES] = {
+    "actions",    "end_action", "max_length",      "phases",       "limited_phases", "state",
+    "node_bytes", "slot_bytes", "slot_unit_bytes", "unnormalised", "description",    "separator"};
+
+static int unknown_field(lua_State *L, const char *name)
 {
-    const char *near = script_nearest(name, known, n);
+    const char *near = script_nearest(name, domain_info_names, DOMAIN_INFO_NAMES);
     if (near != NULL) return luaL_error(L, "unknown field \"%s\" of a model: did you mean \"%s\"?", name, near);
     return luaL_error(
         L,
@@ -254,10 +284,6 @@ static int unknown_field(lua_State *L, const char *name, const char *const *know
 
 static void check_fields(lua_State *L)
 {
-    static const char *const known[] = {"actions",         "end_action",  "max_length", "phases",
-                                        "limited_phases",  "state",       "node_bytes", "slot_bytes",
-                                        "slot_unit_bytes", "description", "separator",  "unnormalised"};
-    enum { KNOWN = sizeof known / sizeof *known };
     if (lua_isnil(L, STACK_INFO)) return;
     if (!lua_istable(L, STACK_INFO))
         luaL_error(L, "the second result must be a table {actions =, max_length =, ...}, not a %s",
@@ -265,8 +291,8 @@ static void check_fields(lua_State *L)
     for (lua_pushnil(L); lua_next(L, STACK_INFO); lua_pop(L, 1)) {
         size_t i = 0;
         const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "a field of a model") : "?";
-        while (i < KNOWN && strcmp(known[i], key) != 0) i++;
-        if (i == KNOWN) unknown_field(L, key, known, KNOWN);
+        while (i < DOMAIN_INFO_NAMES && strcmp(domain_info_names[i], key) != 0) i++;
+        if (i == DOMAIN_INFO_NAMES) unknown_field(L, key);
     }
 }
 
@@ -394,8 +420,7 @@ rill_status domain_open(const rill_domain *table, rill_context *ctx, const rill_
 static int close_model(lua_State *L)
 {
     const script_model *m = lua_touserdata(L, 1);
-    domain_push(L, m->domain->function[DOMAIN_CLOSE]);
-    domain_push(L, m->self);
+    domain_push_method(L, m, DOMAIN_CLOSE);
     lua_call(L, 1, 0);
     return 0;
 }
@@ -410,11 +435,11 @@ static int release_references(lua_State *L)
     return 0;
 }
 
-/* Log a recorded failure that no later call can return. */
+/* Log a kept failure that no later call can return. */
 static void log_late(script_model *m)
 {
-    if (m->late_status < 0) rill_log(m->script->ctx, RILL_LOG_WARNING, "%s", m->late_message);
-    m->late_status = RILL_OK;
+    if (m->failed.status < 0) rill_log(m->script->ctx, RILL_LOG_WARNING, "%s", m->failed.message);
+    m->failed.status = RILL_OK;
 }
 
 void domain_close(void *self)
@@ -423,7 +448,7 @@ void domain_close(void *self)
     if (m == NULL) return;
     rill_context *ctx = m->script->ctx;
     log_late(m);
-    if (m->opened && m->domain->function[DOMAIN_CLOSE] != LUA_NOREF) {
+    if (m->opened && domain_has(m, DOMAIN_CLOSE)) {
         domain_protect_deferred(m, "close", close_model, m);
         log_late(m);
     }

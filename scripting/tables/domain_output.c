@@ -23,43 +23,31 @@ static int32_t text_length(const script_model *m, const rill_hypothesis *h)
     return h->length > 0 && h->action[h->length - 1] == m->end_action ? h->length - 1 : h->length;
 }
 
-static void set_floats(lua_State *L, const char *name, const float *values, int32_t n)
+/* Set the fields that are lists with an entry for each action. */
+static void set_lists(lua_State *L, const script_model *m, const rill_hypothesis *h, int32_t n)
 {
-    lua_createtable(L, n, 0);
-    for (int32_t i = 0; i < n; i++) {
-        lua_pushnumber(L, (lua_Number)values[i]);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    const struct {
+        const char *name;
+        const float *values; /* NULL: the actions */
+    } lists[] = {{"actions", NULL}, {"logps", h->action_logp}, {"path_scores", h->action_path_score}};
+    for (size_t list = 0; list < sizeof lists / sizeof *lists; list++) {
+        lua_createtable(L, n, 0);
+        for (int32_t i = 0; i < n; i++) {
+            if (lists[list].values != NULL)
+                lua_pushnumber(L, (lua_Number)lists[list].values[i]);
+            else
+                domain_push_action(L, m, h->action[i]);
+            lua_rawseti(L, -2, (lua_Integer)i + 1);
+        }
+        lua_setfield(L, -2, lists[list].name);
     }
-    lua_setfield(L, -2, name);
-}
-
-static void set_actions(lua_State *L, const script_model *m, const rill_hypothesis *h, int32_t n)
-{
-    lua_createtable(L, n, 0);
-    for (int32_t i = 0; i < n; i++) {
-        domain_push_action(L, m, h->action[i]);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    lua_setfield(L, -2, "actions");
-}
-
-static void set_nodes(lua_State *L, const rill_hypothesis *h, int32_t n)
-{
-    lua_createtable(L, n, 0);
-    for (int32_t i = 0; i < n; i++) {
-        lua_pushinteger(L, h->node[i]);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    lua_setfield(L, -2, "nodes");
 }
 
 static void push_hypothesis(lua_State *L, const script_model *m, const rill_hypothesis *h)
 {
     int32_t n = text_length(m, h);
     lua_createtable(L, 0, 10);
-    set_actions(L, m, h, n);
-    set_floats(L, "logps", h->action_logp, n);
-    set_floats(L, "path_scores", h->action_path_score, n);
+    set_lists(L, m, h, n);
     lua_pushnumber(L, h->path_score);
     lua_setfield(L, -2, "path_score");
     lua_pushnumber(L, h->logp);
@@ -81,7 +69,9 @@ static void push_hypothesis(lua_State *L, const script_model *m, const rill_hypo
     }
     lua_pushinteger(L, h->slot);
     lua_setfield(L, -2, "slot");
-    if (m->info.state_need == RILL_STATE_PATH) set_nodes(L, h, n);
+    if (m->info.state_need != RILL_STATE_PATH) return;
+    script_push_integers(L, h->node, n);
+    lua_setfield(L, -2, "nodes");
 }
 
 /* Push the actions' names or numbers, joined by the separator: the output text of domains without finalize(). */
@@ -122,11 +112,10 @@ static int finalize_one(lua_State *L)
     const finalize_call *call = lua_touserdata(L, 1);
     script_model *m = call->m;
     m->slot = call->hypothesis->slot;
-    if (m->domain->function[DOMAIN_FINALIZE] == LUA_NOREF) {
+    if (!domain_has(m, DOMAIN_FINALIZE)) {
         push_joined(L, m, call->hypothesis);
     } else {
-        domain_push(L, m->domain->function[DOMAIN_FINALIZE]);
-        domain_push(L, m->self);
+        domain_push_method(L, m, DOMAIN_FINALIZE);
         push_hypothesis(L, m, call->hypothesis);
         lua_call(L, 2, 1);
     }
@@ -153,9 +142,8 @@ static int drop_one(lua_State *L)
     script_model *m = call->m;
     lua_Integer index_in_tables = (lua_Integer)call->ids[0] + 1;
     m->slot = call->ids[0];
-    if (m->domain->function[DOMAIN_DROP] != LUA_NOREF) {
-        domain_push(L, m->domain->function[DOMAIN_DROP]);
-        domain_push(L, m->self);
+    if (domain_has(m, DOMAIN_DROP)) {
+        domain_push_method(L, m, DOMAIN_DROP);
         lua_pushinteger(L, call->ids[0]);
         lua_call(L, 2, 0);
     }
@@ -188,8 +176,7 @@ static int free_states(lua_State *L)
 static int free_by_rows(lua_State *L)
 {
     const end_call *call = lua_touserdata(L, 1);
-    domain_push(L, call->m->domain->function[DOMAIN_FREE]);
-    domain_push(L, call->m->self);
+    domain_push_method(L, call->m, DOMAIN_FREE);
     script_array_push(L, ARRAY_I32, call->ids, call->n, ARRAY_PLAIN, 0);
     lua_call(L, 2, 0);
     return 0;
@@ -198,7 +185,7 @@ static int free_by_rows(lua_State *L)
 void domain_free(void *self, int32_t n, const int32_t *nodes)
 {
     script_model *m = self;
-    if (m->domain->function[DOMAIN_FREE] == LUA_NOREF) {
+    if (!domain_has(m, DOMAIN_FREE)) {
         if (!m->domain->by_rows) domain_protect_deferred(m, "free", free_states, &(end_call){m, n, nodes});
         return;
     }
@@ -210,27 +197,25 @@ void domain_free(void *self, int32_t n, const int32_t *nodes)
 /* --- measure and canonical ---------------------------------------------------------------------------------------- */
 
 typedef struct text_call {
-    script_model *m;        /* measure: the model */
+    script_model *m;        /* NULL: canonical */
     const script_domain *d; /* canonical: the domain */
     const char *text;
     size_t length;
-    int64_t size;
+    int64_t number; /* measure: the size; action_name and find_action: the action */
     rill_text *out;
 } text_call;
 
 static int measure_one(lua_State *L)
 {
     text_call *call = lua_touserdata(L, 1);
-    int is_integer;
-    domain_push(L, call->m->domain->function[DOMAIN_MEASURE]);
-    domain_push(L, call->m->self);
+    domain_push_method(L, call->m, DOMAIN_MEASURE);
     lua_pushlstring(L, call->text, call->length);
     lua_call(L, 2, 1);
-    lua_Integer size = lua_tointegerx(L, -1, &is_integer);
-    if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || size < 0 || size > DOMAIN_MAX_SIZE)
+    lua_Integer size;
+    if (!script_whole_number(L, -1, 0, DOMAIN_MAX_SIZE, &size))
         luaL_error(L, "measure returned %s: a whole number from 0 to %I was expected", luaL_tolstring(L, -1, NULL),
                    (LUAI_UACINT)DOMAIN_MAX_SIZE);
-    call->size = size;
+    call->number = size;
     return 0;
 }
 
@@ -238,7 +223,7 @@ int64_t domain_measure(void *self, const char *text, size_t length)
 {
     text_call call = {.m = self, .text = text, .length = length};
     domain_protect_deferred(self, "measure", measure_one, &call);
-    return call.size;
+    return call.number;
 }
 
 static int canonical_one(lua_State *L)
@@ -263,18 +248,10 @@ rill_status domain_canonical(const rill_domain *table, rill_context *ctx, const 
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-typedef struct name_call {
-    script_model *m;
-    int32_t action;
-    const char *text;
-    size_t length;
-    rill_text *out;
-} name_call;
-
 static int name_one(lua_State *L)
 {
-    const name_call *call = lua_touserdata(L, 1);
-    domain_push_action(L, call->m, call->action);
+    const text_call *call = lua_touserdata(L, 1);
+    domain_push_action(L, call->m, (int32_t)call->number);
     append_line(L, "action", call->out);
     return 0;
 }
@@ -285,24 +262,24 @@ rill_status domain_action_name(void *self, int32_t action, rill_text *out)
     if (m->names == LUA_NOREF || action < 0 || action >= m->info.actions)
         return rill_fail(m->script->ctx, RILL_ERR_NOT_FOUND, "domain %s: action %d has no name", m->domain->table.name,
                          (int)action);
-    return domain_protect(m, "action_name", name_one, &(name_call){.m = m, .action = action, .out = out});
+    return domain_protect(m, "action_name", name_one, &(text_call){.m = m, .number = action, .out = out});
 }
 
 static int find_one(lua_State *L)
 {
-    name_call *call = lua_touserdata(L, 1);
+    text_call *call = lua_touserdata(L, 1);
     domain_push(L, call->m->ids);
     lua_pushlstring(L, call->text, call->length);
-    if (lua_rawget(L, -2) == LUA_TNUMBER) call->action = (int32_t)lua_tointeger(L, -1);
+    if (lua_rawget(L, -2) == LUA_TNUMBER) call->number = lua_tointeger(L, -1);
     return 0;
 }
 
 int32_t domain_find_action(void *self, const char *text, size_t length)
 {
     script_model *m = self;
-    name_call call = {.m = m, .action = RILL_NO_ACTION, .text = text, .length = length};
+    text_call call = {.m = m, .text = text, .length = length, .number = RILL_NO_ACTION};
     if (m->ids != LUA_NOREF) domain_protect_deferred(m, "find_action", find_one, &call);
-    return call.action;
+    return (int32_t)call.number;
 }
 
 /* --- texts to actions --------------------------------------------------------------------------------------------- */
@@ -331,8 +308,7 @@ static int tokenize_one(lua_State *L)
     enum { STACK_CALL = 1, STACK_LIST, STACK_REASON, STACK_IDS, ACTION_COST = 5 };
     tokenize_call *call = lua_touserdata(L, STACK_CALL);
     const script_model *m = call->m;
-    domain_push(L, m->domain->function[DOMAIN_TOKENIZE]);
-    domain_push(L, m->self);
+    domain_push_method(L, m, DOMAIN_TOKENIZE);
     lua_pushlstring(L, call->text, call->length);
     lua_call(L, 2, 2);
     if (lua_isnil(L, STACK_LIST)) return take_refusal(L, call), 0;

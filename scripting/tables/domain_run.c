@@ -1,9 +1,13 @@
 /* Running a Lua domain: the engine's calls between open and close.
  *
+ * A script returns a row's choices as a map from actions to log-probabilities, which Lua traverses in an order that depends on addresses.
+ * The engine never sees this order: rill_score_result_fill() sorts by log-probability, then action.
+ *
  * Each engine call makes one protected Lua call that contains the loop over rows, because entering Lua costs a few tens
  * of nanoseconds. The values that the loop needs are at fixed stack indexes.
  *
- * Divisions: failures · encode · step · score · whole timesteps. */
+ * Divisions: failures · actions · choices · encode · step · score · whole timesteps. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,11 +39,8 @@ static void describe_input(const script_model *m, char *out, size_t size)
 rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call)
 {
     rill_context *ctx = m->script->ctx;
-    if (m->late_status < 0) {
-        rill_status late = m->late_status;
-        m->late_status = RILL_OK;
-        return rill_fail(ctx, late, "%s", m->late_message);
-    }
+    const rill_status late = script_late_take(&m->failed, ctx);
+    if (late < 0) return late;
     m->slot = -1;
     rill_status status = script_protect(m->script, fn, call);
     m->score_call = NULL;
@@ -52,19 +53,139 @@ rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, 
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call)
 {
     rill_context *ctx = m->script->ctx;
-    rill_status old_status = rill_error_status(ctx), late_status = m->late_status;
+    const rill_status old_status = rill_error_status(ctx), earlier = m->failed.status;
     char sentence[SCRIPT_MESSAGE_MAX];
     snprintf(sentence, sizeof sentence, "%s", rill_error(ctx));
-    m->late_status = RILL_OK;
-    rill_status status = domain_protect(m, what, fn, call);
-    if (late_status < 0) {
-        m->late_status = late_status; /* an earlier failure is still unreported: keep it */
-    } else if (status < 0) {
-        m->late_status = status;
-        snprintf(m->late_message, sizeof m->late_message, "%s", rill_error(ctx));
-    }
+    m->failed.status = RILL_OK;
+    const rill_status status = domain_protect(m, what, fn, call);
+    m->failed.status = earlier;
+    script_late_keep(&m->failed, ctx, status);
     if (status < 0 && old_status < 0) rill_fail(ctx, old_status, "%s", sentence);
     if (status < 0 && old_status >= 0) rill_error_clear(ctx);
+}
+
+/* --- actions ------------------------------------------------------------------------------------------------------ */
+
+void domain_push_action(lua_State *L, const script_model *m, int32_t action)
+{
+    if (m->names == LUA_NOREF) {
+        lua_pushinteger(L, action);
+        return;
+    }
+    domain_push(L, m->names);
+    lua_rawgeti(L, -1, (lua_Integer)action + 1);
+    lua_remove(L, -2);
+}
+
+int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what)
+{
+    if (lua_type(L, index) == LUA_TNUMBER) {
+        lua_Integer action;
+        if (!script_whole_number(L, index, 0, m->info.actions - 1, &action))
+            luaL_error(L, "%s: action %s is not one of 0 to %d", what, luaL_tolstring(L, index, NULL),
+                       (int)m->info.actions - 1);
+        return (int32_t)action;
+    }
+    if (lua_type(L, index) != LUA_TSTRING)
+        luaL_error(L, "%s: a %s cannot be an action: actions are names or whole numbers from 0", what,
+                   luaL_typename(L, index));
+    if (ids == 0)
+        luaL_error(L, "%s: action \"%s\" has a name, but this domain's actions are the numbers 0 to %d", what,
+                   lua_tostring(L, index), (int)m->info.actions - 1);
+    lua_pushvalue(L, index);
+    lua_rawget(L, ids);
+    if (lua_isnil(L, -1))
+        luaL_error(L, "%s: \"%s\" is not among the names of the actions", what, lua_tostring(L, index));
+    int32_t action = (int32_t)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return action;
+}
+
+/* Return the action's name or number for a message. */
+static const char *action_text(lua_State *L, const script_model *m, int32_t action)
+{
+    domain_push_action(L, m, action);
+    return luaL_tolstring(L, -1, NULL);
+}
+
+/* --- choices ------------------------------------------------------------------------------------------------------ */
+
+/* Remove the previous row's choices and their marks in `seen`, which are still set if its call failed. */
+static void clear_choices(script_model *m)
+{
+    for (int32_t i = 0; i < m->n; i++) m->seen[m->action[i]] = 0;
+    m->n = m->has_last = 0;
+}
+
+static void reserve_row_choices(lua_State *L, script_model *m)
+{
+    rill_context *ctx = m->script->ctx;
+    size_t need = (size_t)m->n + 1;
+    rill_status status = rill_grow(ctx, (void **)&m->action, &m->action_capacity, need, sizeof *m->action, "choices");
+    if (status == RILL_OK)
+        status = rill_grow(ctx, (void **)&m->logp, &m->logp_capacity, need, sizeof *m->logp, "choices");
+    if (status == RILL_OK)
+        status = rill_grow(ctx, (void **)&m->terminal, &m->terminal_capacity, need, sizeof *m->terminal, "choices");
+    if (status < 0) script_raise(L, status);
+}
+
+/* Read one choice; the action and its log-probability are on top of the stack. `last`: stack index of the set of
+ * actions that complete the hypothesis, or 0. */
+static void read_choice(lua_State *L, script_model *m, int last, int ids)
+{
+    int key = lua_gettop(L) - 1;
+    int32_t action = domain_read_action(L, m, key, ids, "choices");
+    if (lua_type(L, key + 1) != LUA_TNUMBER)
+        luaL_error(L, "choices: the log-probability of action %s must be a number, not a %s", action_text(L, m, action),
+                   luaL_typename(L, key + 1));
+    float logp = (float)lua_tonumber(L, key + 1);
+    if (isnan(logp) || logp == INFINITY || (logp == -INFINITY && lua_tonumber(L, key + 1) > -HUGE_VAL))
+        luaL_error(L, "choices: the log-probability of action %s must be finite or -inf, not %f",
+                   action_text(L, m, action), lua_tonumber(L, key + 1));
+    if (logp == -INFINITY) return; /* the action is forbidden */
+    if (m->seen[action])
+        luaL_error(L, "choices: action %s occurs twice: by name and by number", action_text(L, m, action));
+    int ends = action == m->end_action, lasts = 0;
+    if (last != 0 && !ends) {
+        if (lua_isboolean(L, last)) {
+            lasts = lua_toboolean(L, last);
+        } else {
+            lua_pushvalue(L, key);
+            lua_rawget(L, last);
+            lasts = lua_toboolean(L, -1);
+            lua_pop(L, 1);
+        }
+    }
+    reserve_row_choices(L, m);
+    m->seen[action] = 1;
+    m->action[m->n] = action;
+    m->logp[m->n] = logp;
+    m->terminal[m->n++] = (uint8_t)(ends ? RILL_END : lasts ? RILL_LAST : RILL_LIVE);
+    m->has_last |= lasts;
+}
+
+/* Read the choices of a row from the table at stack index `scores` (action -> log-probability) into the model. The
+ * value at stack index `last` gives the actions that complete the hypothesis: true (all), a set of actions, or nil
+ * (none). Raises. */
+static void read_choices(lua_State *L, script_model *m, int scores, int last, int ids)
+{
+    clear_choices(m);
+    if (!lua_istable(L, scores))
+        luaL_error(L, "choices must be a table, action -> log-probability ({} if no action may follow), not a %s",
+                   luaL_typename(L, scores));
+    if (lua_isnil(L, last))
+        last = 0;
+    else if (!lua_istable(L, last) && !lua_isboolean(L, last))
+        luaL_error(L, "choices: the set of last actions must be true or a table, action -> true, not a %s",
+                   luaL_typename(L, last));
+    for (lua_pushnil(L); lua_next(L, scores); lua_pop(L, 1)) read_choice(L, m, last, ids);
+}
+
+/* Write the model's choices to row `row` of the result. */
+static void fill_choices(const script_model *m, const domain_score_call *score_call, int32_t row)
+{
+    rill_score_result_fill(score_call->request, row, m->n, m->action, m->logp, m->has_last ? m->terminal : NULL,
+                           score_call->out);
 }
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
@@ -80,10 +201,9 @@ rill_status domain_reserve(void *self, int32_t nodes, int32_t slots)
 /* Return an integer field of the table that describes an input; 0 if it is missing. */
 static lua_Integer detail(lua_State *L, const char *function, int details, const char *name, lua_Integer max)
 {
-    int is_integer;
+    lua_Integer value;
     if (lua_getfield(L, details, name) == LUA_TNIL) return lua_pop(L, 1), 0;
-    lua_Integer value = lua_tointegerx(L, -1, &is_integer);
-    if (lua_type(L, -1) != LUA_TNUMBER || !is_integer || value < 1 || value > max)
+    if (!script_whole_number(L, -1, 1, max, &value))
         luaL_error(L, "%s: %s must be a whole number of at least 1, not %s", function, name,
                    luaL_tolstring(L, -1, NULL));
     lua_pop(L, 1);
@@ -140,8 +260,7 @@ static void encode_one(lua_State *L, script_model *m, rill_input *input, int tex
     lua_pushlstring(L, input->text, input->length);
     lua_pushvalue(L, -1);
     lua_rawseti(L, texts, (lua_Integer)input->slot + 1);
-    domain_push(L, m->domain->function[by_rows ? DOMAIN_ENCODE : DOMAIN_START]);
-    domain_push(L, m->self);
+    domain_push_method(L, m, by_rows ? DOMAIN_ENCODE : DOMAIN_START);
     push_input(L, input, top + 1);
     lua_call(L, 2, 2);
     int state = top + 2, details = top + 3;
@@ -244,7 +363,7 @@ static void read_row_choices(lua_State *L, script_model *m, const rill_rows *row
     lua_pushinteger(L, rows->depth[row]);
     lua_pushinteger(L, rows->phase);
     lua_call(L, 4, 2);
-    domain_choices_read(L, m, STACK_SCORES, STACK_LAST, m->ids != LUA_NOREF ? STACK_NAMES : 0);
+    read_choices(L, m, STACK_SCORES, STACK_LAST, m->ids != LUA_NOREF ? STACK_NAMES : 0);
 }
 
 static int score_all(lua_State *L)
@@ -256,7 +375,7 @@ static int score_all(lua_State *L)
     lua_replace(L, STACK_NAMES);
     for (int32_t row = 0; row < call->rows->n; row++) {
         read_row_choices(L, m, call->rows, row);
-        domain_choices_fill(m, call->score_call, row);
+        fill_choices(m, call->score_call, row);
     }
     return 0;
 }
@@ -299,8 +418,7 @@ static int step_by_rows(lua_State *L)
     const rows_call *call = lua_touserdata(L, 1);
     script_model *m = call->m;
     if (has_one_slot(call->rows)) m->slot = call->rows->slot[0];
-    domain_push(L, m->domain->function[DOMAIN_STEP]);
-    domain_push(L, m->self);
+    domain_push_method(L, m, DOMAIN_STEP);
     push_rows(L, m, call->rows);
     lua_call(L, 2, 0);
     return 0;
@@ -314,8 +432,7 @@ static int score_by_rows(lua_State *L)
     rill_score_result *out = call->score_call->out;
     if (has_one_slot(rows)) m->slot = rows->slot[0];
     for (int32_t i = 0; i < rows->n; i++) out->count[i] = -1;
-    domain_push(L, m->domain->function[DOMAIN_SCORE]);
-    domain_push(L, m->self);
+    domain_push_method(L, m, DOMAIN_SCORE);
     push_rows(L, m, rows);
     m->score_call = call->score_call;
     m->score_call_rows = lua_topointer(L, -1);
@@ -343,8 +460,8 @@ int domain_rows_answer(lua_State *L)
         return luaL_error(L, "rows:answer(): row %I is already answered", (LUAI_UACINT)row);
     lua_settop(L, 4);
     if (m->ids != LUA_NOREF) domain_push(L, m->ids);
-    domain_choices_read(L, m, 3, 4, m->ids != LUA_NOREF ? 5 : 0);
-    domain_choices_fill(m, score_call, (int32_t)row - 1);
+    read_choices(L, m, 3, 4, m->ids != LUA_NOREF ? 5 : 0);
+    fill_choices(m, score_call, (int32_t)row - 1);
     return 0;
 }
 

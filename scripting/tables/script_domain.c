@@ -1,13 +1,143 @@
-/* rill.domain{}: domains written in Lua.
+/* rill.domain{}: domains written in Lua, and the options that they declare.
  *
  * A declaration is checked field by field, and the registry gets references to its functions. Then the rill_domain at
  * the start of the script_domain is registered. Callbacks for which the engine has a default stay NULL.
  *
- * Divisions: fields · declaration. */
+ * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows, which the table
+ * of declared fields owns. open() gets the values in options.given, defaults included.
+ *
+ * Divisions: options · fields · declaration. */
+#include <math.h>
 #include <string.h>
 
-#include "declaration.h"
 #include "script_domain.h"
+
+/* --- options ------------------------------------------------------------------------------------------------------- */
+
+enum { MAX_DOMAIN_OPTIONS = 32 };
+
+static const struct {
+    const char *word;
+    rill_option_type type;
+} option_types[] = {{"text", RILL_OPTION_TEXT},
+                    {"path", RILL_OPTION_PATH},
+                    {"number", RILL_OPTION_REAL},
+                    {"switch", RILL_OPTION_SWITCH}};
+
+/* Return the string field `name` of the entry on top of the stack, or `otherwise` if it is missing; raise if that is
+ * NULL. The string is appended to the list at stack index `kept`, which keeps it alive. */
+static const char *entry_text(lua_State *L, int kept, const char *name, const char *otherwise)
+{
+    size_t length;
+    if (lua_getfield(L, -1, name) == LUA_TNIL) {
+        lua_pop(L, 1);
+        if (otherwise == NULL) luaL_error(L, "rill.domain: options: an entry has no %s", name);
+        return otherwise;
+    }
+    const char *text = lua_tolstring(L, -1, &length);
+    if (text == NULL || strlen(text) != length)
+        luaL_error(L, "rill.domain: options: %s must be a string without zero bytes", name);
+    lua_rawseti(L, kept, (lua_Integer)lua_rawlen(L, kept) + 1);
+    return text;
+}
+
+/* Return the entry's default value as text, checked like a value that a user gives. */
+static const char *entry_default(lua_State *L, int kept, const rill_option *row)
+{
+    rill_context *ctx = script_from_lua(L)->ctx;
+    const int type = lua_getfield(L, -1, "default"), is_switch = row->type == RILL_OPTION_SWITCH;
+    const int on = type == LUA_TBOOLEAN && lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    if (is_switch && type != LUA_TBOOLEAN && type != LUA_TNIL)
+        luaL_error(L, "rill.domain: options: %s: the default of a switch must be true or false", row->name);
+    if (is_switch) return on ? "true" : "";
+    const char *text = entry_text(L, kept, "default", "");
+    if (text[0] == '\0' || rill_option_read(ctx, row, text, NULL) == RILL_OK) return text;
+    rill_error_clear(ctx);
+    luaL_error(L, "rill.domain: options: %s: the default \"%s\" is not a number", row->name, text);
+    return "";
+}
+
+static rill_option_type entry_type(lua_State *L, int kept, const char *argument)
+{
+    const char *word = entry_text(L, kept, "type", argument[0] != '\0' ? "text" : "switch");
+    for (size_t i = 0; i < sizeof option_types / sizeof *option_types; i++)
+        if (strcmp(option_types[i].word, word) == 0) return option_types[i].type;
+    luaL_error(L, "rill.domain: options: type \"%s\": text, path, number or switch was expected", word);
+    return RILL_OPTION_TEXT;
+}
+
+/* Check that the entry on top of the stack is a table with no unknown keys. */
+static void check_option_keys(lua_State *L)
+{
+    static const char *const keys[] = {"name", "argument", "type", "default", "help"};
+    if (!lua_istable(L, -1))
+        luaL_error(L, "rill.domain: options: {name = \"NAME\", ...} was expected, not a %s", luaL_typename(L, -1));
+    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? script_text(L, -2, "rill.domain: options: a key")
+                                                         : "a value without a name";
+        size_t i = 0;
+        while (i < sizeof keys / sizeof *keys && strcmp(keys[i], key) != 0) i++;
+        if (i == sizeof keys / sizeof *keys)
+            luaL_error(L, "rill.domain: options: name, argument, type, default or help was expected, not %s", key);
+    }
+}
+
+/* Convert the entry on top of the stack to a rill_option row. Its name is checked when the domain is registered. */
+static void read_entry(lua_State *L, int kept, rill_option *row)
+{
+    check_option_keys(L);
+    *row = (rill_option){.kind = RILL_OPTION_MODEL, .min = -HUGE_VAL, .max = HUGE_VAL};
+    row->name = entry_text(L, kept, "name", NULL);
+    row->argument = entry_text(L, kept, "argument", "");
+    row->help = entry_text(L, kept, "help", "");
+    row->type = entry_type(L, kept, row->argument);
+    if ((row->type == RILL_OPTION_SWITCH) != (row->argument[0] == '\0'))
+        luaL_error(L, "rill.domain: options: %s: an option must have either the type \"switch\" or an argument",
+                   row->name);
+    row->initial = entry_default(L, kept, row);
+}
+
+/* Return the length of the list at this stack index. Raises if it is too long or no list. */
+static lua_Integer checked_length(lua_State *L, int list)
+{
+    const lua_Integer n = (lua_Integer)lua_rawlen(L, list);
+    if (n > MAX_DOMAIN_OPTIONS) luaL_error(L, "rill.domain: options: more than %d options", MAX_DOMAIN_OPTIONS);
+    for (lua_pushnil(L); lua_next(L, list) != 0; lua_pop(L, 1)) {
+        if (lua_type(L, -2) == LUA_TSTRING)
+            luaL_error(
+                L,
+                "rill.domain: options: a list { {name = \"NAME\", ...}, ... } was expected, not a table with the key \"%s\"",
+                lua_tostring(L, -2));
+        if (!lua_isinteger(L, -2) || lua_tointeger(L, -2) < 1 || lua_tointeger(L, -2) > n)
+            luaL_error(L, "rill.domain: options: a list without gaps was expected");
+    }
+    return n;
+}
+
+/* Read the field `options` of the declaration at stack index `declared`, which owns the rows. Returns NULL if it is
+ * missing. Raises. */
+static const rill_option *read_options(lua_State *L, int declared)
+{
+    int list = lua_gettop(L) + 1;
+    if (lua_getfield(L, declared, "options") == LUA_TNIL) {
+        lua_pop(L, 1);
+        return NULL;
+    }
+    const lua_Integer n = checked_length(L, list);
+    lua_newtable(L); /* keeps the rows and their strings alive */
+    rill_option *rows = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *rows, 0);
+    lua_rawseti(L, list + 1, 1);
+    for (lua_Integer i = 0; i < n; i++) {
+        lua_rawgeti(L, list, i + 1);
+        read_entry(L, list + 1, &rows[i]);
+        lua_settop(L, list + 1);
+    }
+    rows[n] = (rill_option){0};
+    lua_setfield(L, declared, "options");
+    lua_settop(L, list - 1);
+    return rows;
+}
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
@@ -17,7 +147,7 @@ enum { ANY = 0, PLAIN = 1, BY_ROWS = 2 };
 /* A field of a declaration. */
 typedef struct field {
     const char *name;
-    int type;     /* Lua type; LUA_TNIL: model information, which domain_open() checks */
+    int type;     /* Lua type; LUA_TNIL: any */
     int function; /* index in domain_function; -1: the field is no function */
     int styles;
 } field;
@@ -39,33 +169,31 @@ static const field fields[] = {
     {"measure", LUA_TFUNCTION, DOMAIN_MEASURE, ANY},
     {"canonical", LUA_TFUNCTION, DOMAIN_CANONICAL, ANY},
     {"tokenize", LUA_TFUNCTION, DOMAIN_TOKENIZE, ANY},
-    {"actions", LUA_TNIL, -1, ANY},
-    {"end_action", LUA_TNIL, -1, ANY},
-    {"max_length", LUA_TNIL, -1, ANY},
-    {"phases", LUA_TNIL, -1, ANY},
-    {"limited_phases", LUA_TNIL, -1, ANY},
-    {"state", LUA_TNIL, -1, ANY},
-    {"node_bytes", LUA_TNIL, -1, ANY},
-    {"slot_bytes", LUA_TNIL, -1, ANY},
-    {"slot_unit_bytes", LUA_TNIL, -1, ANY},
-    {"unnormalised", LUA_TNIL, -1, ANY},
-    {"description", LUA_TNIL, -1, ANY},
-    {"separator", LUA_TNIL, -1, ANY},
     {"options", LUA_TTABLE, -1, ANY},
 };
-enum { FIELDS = sizeof fields / sizeof *fields };
+static const field info_field = {NULL, LUA_TNIL, -1, ANY}; /* model information, which domain_open() checks */
+
+/* Names of fields in the order of messages: `options` comes last. */
+enum { OWN_FIELDS = sizeof fields / sizeof *fields, FIELDS = OWN_FIELDS + DOMAIN_INFO_NAMES };
+static const char *field_name(int i)
+{
+    if (i < OWN_FIELDS - 1) return fields[i].name;
+    return i < FIELDS - 1 ? domain_info_names[i - (OWN_FIELDS - 1)] : "options";
+}
 
 static const field *find_field(const char *name)
 {
-    for (int i = 0; i < FIELDS; i++)
+    for (int i = 0; i < OWN_FIELDS; i++)
         if (strcmp(fields[i].name, name) == 0) return &fields[i];
+    for (int i = 0; i < DOMAIN_INFO_NAMES; i++)
+        if (strcmp(domain_info_names[i], name) == 0) return &info_field;
     return NULL;
 }
 
 static int unknown_field(lua_State *L, const char *name)
 {
     const char *names[FIELDS];
-    for (int i = 0; i < FIELDS; i++) names[i] = fields[i].name;
+    for (int i = 0; i < FIELDS; i++) names[i] = field_name(i);
     const char *near = script_nearest(name, names, FIELDS);
     if (near != NULL) return luaL_error(L, "rill.domain: unknown field \"%s\": did you mean \"%s\"?", name, near);
     luaL_Buffer list;
@@ -91,16 +219,14 @@ static void take_field(lua_State *L, script_domain *d, int *ways)
     const field *f = key != NULL ? find_field(key) : NULL;
     if (f == NULL) unknown_field(L, luaL_tolstring(L, -2, NULL));
     if (f->type != LUA_TNIL && lua_type(L, -1) != f->type)
-        luaL_error(L, "rill.domain: %s is a %s; a %s was expected", f->name, luaL_typename(L, -1),
+        luaL_error(L, "rill.domain: %s is a %s; a %s was expected", key, luaL_typename(L, -1),
                    lua_typename(L, f->type));
     *ways |= f->styles;
-    if (f->function >= 0) {
-        lua_pushvalue(L, -1);
+    lua_pushvalue(L, -1);
+    if (f->function >= 0)
         d->function[f->function] = luaL_ref(L, LUA_REGISTRYINDEX);
-    } else {
-        lua_pushvalue(L, -1);
-        lua_setfield(L, STACK_DECLARED, f->name);
-    }
+    else
+        lua_setfield(L, STACK_DECLARED, key);
 }
 
 static const char *declared_text(lua_State *L, const char *name, const char *otherwise)
@@ -118,7 +244,7 @@ static const char *declared_text(lua_State *L, const char *name, const char *oth
 
 static void require_function(lua_State *L, const script_domain *d, int function)
 {
-    for (int i = 0; i < FIELDS; i++)
+    for (int i = 0; i < OWN_FIELDS; i++)
         if (fields[i].function == function && d->function[function] == LUA_NOREF)
             luaL_error(L, "rill.domain: %s lacks the function %s", d->table.name, fields[i].name);
 }
@@ -160,7 +286,7 @@ static void fill_table(lua_State *L, script_domain *d)
                              .action_name = domain_action_name,
                              .find_action = domain_find_action,
                              .tokenize = d->function[DOMAIN_TOKENIZE] != LUA_NOREF ? domain_tokenize : NULL,
-                             .options = domain_options_read(L, STACK_DECLARED)};
+                             .options = read_options(L, STACK_DECLARED)};
 }
 
 /* rill.domain{name =, ...}: check the declaration, create the domain and register it. Returns an object for
@@ -215,7 +341,7 @@ void script_open_domains(lua_State *L)
     lua_pushcfunction(L, domain_name);
     lua_setfield(L, -2, "__tostring");
     lua_pop(L, 1);
-    for (int i = 0; i < FIELDS; i++) script_name_add(L, "domain", fields[i].name);
+    for (int i = 0; i < FIELDS; i++) script_name_add(L, "domain", field_name(i));
     lua_pushcfunction(L, declare);
     lua_setfield(L, -2, "domain");
 }

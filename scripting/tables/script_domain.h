@@ -1,5 +1,5 @@
 /* script_domain.h: domains written in Lua. Shared by script_domain.c (the declaration), domain_open.c (models),
- * domain_run.c and domain_output.c (engine callbacks), domain_choices.c (choices of a row) and domain_options.c.
+ * domain_run.c and domain_output.c (engine callbacks).
  *
  * A script uses one of two interfaces. In the simple one, rill stores a state, a Lua value, for each hypothesis:
  * start() returns the state of the empty hypothesis, advance() the state after an action, choices() the possible
@@ -10,7 +10,6 @@
 #ifndef RILL_SCRIPTING_SCRIPT_DOMAIN_H
 #define RILL_SCRIPTING_SCRIPT_DOMAIN_H
 
-#include "arrays/arrays.h"
 #include "tables.h"
 
 typedef enum domain_function {
@@ -76,10 +75,8 @@ typedef struct script_model {
     const struct domain_score_call *score_call; /* score() in progress */
     /* address of the table `rows` that the script's score() got, to recognise it */
     const void *score_call_rows;
-    int32_t slot; /* slot of the current row or input; -1: none */
-    /* status of a failed callback that returns no status itself; the next callback returns it */
-    rill_status late_status;
-    char late_message[SCRIPT_MESSAGE_MAX];
+    int32_t slot;       /* slot of the current row or input; -1: none */
+    script_late failed; /* failure of a callback that returns no status itself */
 } script_model;
 
 /* Maximum size of an input; sums over all inputs then fit 64 bits. */
@@ -94,18 +91,13 @@ typedef struct domain_score_call {
 
 /* --- domain_open.c ------------------------------------------------------------------------------------------------ */
 
+/* Names of the fields with model information: of open()'s second result, and of declarations. */
+enum { DOMAIN_INFO_NAMES = 12 };
+extern const char *const domain_info_names[DOMAIN_INFO_NAMES];
+
 rill_status domain_open(const rill_domain *table, rill_context *ctx, const rill_open_options *options, void **self,
                         rill_domain_info *info);
 void domain_close(void *self);
-
-/* --- domain_options.c --------------------------------------------------------------------------------------------- */
-
-/* Read the field `options` of the declaration at stack index `declared`, which owns the rows. Returns NULL if it is
- * missing. Raises. */
-const rill_option *domain_options_read(lua_State *L, int declared);
-
-/* Push a table with the values of these options. Its keys have "_" instead of "-". */
-void domain_options_push(lua_State *L, const rill_option *rows, const rill_open_options *options);
 
 /* --- domain_run.c and domain_output.c: the other members of the table; `self` is a script_model --------------------- */
 
@@ -135,20 +127,10 @@ rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, 
  * returns a status fails with it. The context's error is unchanged. */
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call);
 
-/* --- domain_choices.c ---------------------------------------------------------------------------------------------- */
-
 /* Return the action at `index`, which is a name or an integer. The value is not converted in place, since lua_next()
  * needs the original key. `ids`: stack index of the table from names to actions; 0: actions have no names. `what`
  * begins the message. Raises. */
 int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what);
-
-/* Read the choices of a row from the table at stack index `scores` (action -> log-probability) into the model. The
- * value at stack index `last` gives the actions that complete the hypothesis: true (all), a set of actions, or nil
- * (none). Raises. */
-void domain_choices_read(lua_State *L, script_model *m, int scores, int last, int ids);
-
-/* Write the model's choices to row `row` of the result. */
-void domain_choices_fill(const script_model *m, const domain_score_call *score_call, int32_t row);
 
 /* Push the action as scripts see it: its name, or its number if actions have no names. */
 void domain_push_action(lua_State *L, const script_model *m, int32_t action);
@@ -159,6 +141,18 @@ void domain_push_action(lua_State *L, const script_model *m, int32_t action);
 static inline void domain_push(lua_State *L, int reference)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, reference);
+}
+
+/* Push a function of the domain and `self`, its first argument. */
+static inline void domain_push_method(lua_State *L, const script_model *m, domain_function function)
+{
+    domain_push(L, m->domain->function[function]);
+    domain_push(L, m->self);
+}
+
+static inline int domain_has(const script_model *m, domain_function function)
+{
+    return m->domain->function[function] != LUA_NOREF;
 }
 
 #endif

@@ -5,92 +5,38 @@
  * an error.
  *
  * Divisions: fields · methods · calls · declaring. */
-#include "declaration.h"
+#include "tables.h"
 
-/* --- fields ------------------------------------------------------------------------------------------------------- */
-
-enum {
-    N,
-    SIZE,
-    PHASE,
-    ITEM_ID,
-    K,
-    TIMESTEP,
-    OUTPUTS,
-    BEST_OUTPUT,
-    BEST,
-    PATH_SCORE,
-    ACTION_LOGP,
-    PARENT_RANK,
-    ACTION,
-    ENDED,
-    KEEP,
-    WIDTH,
-    STOP
-};
-
-static const char *const fields[] = {"n",       "size",        "phase", "item_id",    "k",           "timestep",
-                                     "outputs", "best_output", "best",  "path_score", "action_logp", "parent_rank",
-                                     "action",  "ended",       "keep",  "width",      "stop",        NULL};
+/* --- fields -------------------------------------------------------------------------------------------------------- */
 
 static int32_t n_candidates(const rill_candidates *b)
 {
     return b->offset[b->n];
 }
 
-static void push_items(lua_State *L, array_type type, const void *data, const rill_candidates *b)
-{
-    script_array_push(L, type, data, b->n, ARRAY_ITEMS, ARRAY_READ_ONLY);
-}
-
-static void push_cells(lua_State *L, array_type type, const void *data, const rill_candidates *b)
-{
-    script_array_push(L, type, data, n_candidates(b), ARRAY_CELLS, ARRAY_READ_ONLY);
-}
-
-static void read_field(lua_State *L, const script_view *view, int field)
-{
-    const rill_candidates *b = view->data;
-    switch (field) {
-    case N: lua_pushinteger(L, b->n); break;
-    case SIZE: lua_pushinteger(L, n_candidates(b)); break;
-    case PHASE: lua_pushinteger(L, b->phase); break;
-    case ITEM_ID: push_items(L, ARRAY_I64, b->item_id, b); break;
-    case K: push_items(L, ARRAY_I32, b->k, b); break;
-    case TIMESTEP: push_items(L, ARRAY_I32, b->timestep, b); break;
-    case OUTPUTS: push_items(L, ARRAY_I32, b->outputs, b); break;
-    case BEST_OUTPUT: push_items(L, ARRAY_F64, b->best_output_score, b); break;
-    case BEST: push_items(L, ARRAY_F64, b->best_path_score, b); break;
-    case PATH_SCORE: push_cells(L, ARRAY_F64, b->path_score, b); break;
-    case ACTION_LOGP: push_cells(L, ARRAY_F32, b->action_logp, b); break;
-    case PARENT_RANK: push_cells(L, ARRAY_I32, b->parent_rank, b); break;
-    case ACTION: push_cells(L, ARRAY_I32, b->action, b); break;
-    case ENDED: push_cells(L, ARRAY_U8, b->ended, b); break;
-    case KEEP: script_array_push(L, ARRAY_U8, b->keep, n_candidates(b), ARRAY_CELLS, ARRAY_MARKS); break;
-    case WIDTH: script_array_push(L, ARRAY_I32, b->width, b->n, ARRAY_ITEMS, ARRAY_MARKS); break;
-    case STOP: script_array_push(L, ARRAY_U8, b->stop, b->n, ARRAY_ITEMS, ARRAY_MARKS); break;
-    }
-}
-
-static int write_field(lua_State *L, const script_view *view, int field)
-{
-    rill_candidates *b = view->data;
-    switch (field) {
-    case KEEP:
-        script_array_check_marks(L, 3, ARRAY_U8, n_candidates(b), ARRAY_CELLS, "b.keep");
-        script_array_store(L, 3, ARRAY_U8, b->keep, n_candidates(b), ARRAY_CELLS);
-        return 1;
-    case WIDTH:
-        script_array_check_marks(L, 3, ARRAY_I32, b->n, ARRAY_ITEMS, "b.width");
-        script_array_store(L, 3, ARRAY_I32, b->width, b->n, ARRAY_ITEMS);
-        return 1;
-    case STOP:
-        script_array_check_marks(L, 3, ARRAY_U8, b->n, ARRAY_ITEMS, "b.stop");
-        script_array_store(L, 3, ARRAY_U8, b->stop, b->n, ARRAY_ITEMS);
-        return 1;
-    }
-    return 0;
-}
+#define ITEMS(member, type) VIEW_ARRAY, offsetof(rill_candidates, member), type, ARRAY_ITEMS, ARRAY_READ_ONLY, NULL
+#define CELLS(member, type) VIEW_ARRAY, offsetof(rill_candidates, member), type, ARRAY_CELLS, ARRAY_READ_ONLY, NULL
+static const script_view_field fields[] = {
+    {.name = "n", .kind = VIEW_ITEMS},
+    {.name = "size", .kind = VIEW_CELLS},
+    {.name = "phase", .kind = VIEW_INT32, .offset = offsetof(rill_candidates, phase)},
+    {"item_id", ITEMS(item_id, ARRAY_I64)},
+    {"k", ITEMS(k, ARRAY_I32)},
+    {"timestep", ITEMS(timestep, ARRAY_I32)},
+    {"outputs", ITEMS(outputs, ARRAY_I32)},
+    {"best_output", ITEMS(best_output_score, ARRAY_F64)},
+    {"best", ITEMS(best_path_score, ARRAY_F64)},
+    {"path_score", CELLS(path_score, ARRAY_F64)},
+    {"action_logp", CELLS(action_logp, ARRAY_F32)},
+    {"parent_rank", CELLS(parent_rank, ARRAY_I32)},
+    {"action", CELLS(action, ARRAY_I32)},
+    {"ended", CELLS(ended, ARRAY_U8)},
+    {"keep", VIEW_ARRAY, offsetof(rill_candidates, keep), ARRAY_U8, ARRAY_CELLS, ARRAY_MARKS, NULL},
+    {"width", VIEW_ARRAY, offsetof(rill_candidates, width), ARRAY_I32, ARRAY_ITEMS, ARRAY_MARKS, NULL},
+    {"stop", VIEW_ARRAY, offsetof(rill_candidates, stop), ARRAY_U8, ARRAY_ITEMS, ARRAY_MARKS, NULL},
+    {.name = NULL}};
+#undef ITEMS
+#undef CELLS
 
 /* --- methods ------------------------------------------------------------------------------------------------------ */
 
@@ -147,10 +93,13 @@ static int method_narrow(lua_State *L)
     return 0;
 }
 
-static const luaL_Reg methods[] = {
-    {"range", method_range}, {"drop", method_drop}, {"narrow", method_narrow}, {"halt", method_halt}, {NULL, NULL}};
+static const script_view_method methods[] = {{"range", method_range, 0},
+                                             {"drop", method_drop, 0},
+                                             {"narrow", method_narrow, 0},
+                                             {"halt", method_halt, 0},
+                                             {NULL, NULL, 0}};
 
-static const script_view_class candidates_class = {"candidates", fields, methods, read_field, write_field};
+static const script_view_class candidates_class = {"candidates", "b", fields, methods, 0};
 
 rill_candidates *script_candidates_check(lua_State *L, int index)
 {
@@ -182,7 +131,7 @@ static rill_status call_script(const script_instance *self, rill_candidates *b)
 {
     rill_script *s = self->table->script;
     script_frame frame = script_begin(s, b->offset, b->n);
-    rill_status status = script_instance_call(self, 0, &candidates_class, b, script_refuse_array,
+    rill_status status = script_instance_call(self, 0, &candidates_class, b, NULL, script_refuse_array,
                                               (void *)"assign the marks, as in b.keep = mask");
     script_end(s, frame);
     return status == RILL_OK ? check_widths(self, b) : status;
@@ -203,20 +152,7 @@ static rill_status call_script_for_item(void *user, int32_t i, int64_t *id)
     *id = one.item_id[i];
     one.n = 1;
     one.offset = offset;
-    one.item_id += i;
-    one.k += i;
-    one.timestep += i;
-    one.outputs += i;
-    one.best_output_score += i;
-    one.best_path_score += i;
-    one.width += i;
-    one.stop += i;
-    one.path_score += first;
-    one.action_logp += first;
-    one.parent_rank += first;
-    one.action += first;
-    one.ended += first;
-    one.keep += first;
+    script_view_advance(&candidates_class, &one, i, first);
     return call_script(c->self, &one);
 }
 

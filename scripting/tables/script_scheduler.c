@@ -8,48 +8,36 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "arrays/array.h"
-#include "declaration.h"
+#include "tables.h"
 
 enum { CHOOSE, REFILL, ENCODE_AHEAD };
 
 typedef struct scheduler_instance {
     script_instance base;
-    /* status of a failed encode_ahead, which returns no status itself; the next call returns it, with `message` */
-    rill_status late_status;
-    char message[SCRIPT_MESSAGE_MAX];
+    script_late failed; /* failure of encode_ahead, which returns no status itself */
 } scheduler_instance;
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
-enum { N, ITEM_ID, TIMESTEP, WIDTH, SIZE, REFILL_INDEX, BATCH, K, MAX_ITEMS, BUDGET, REFILL_SHARE, WAITING, TIMESTEPS };
+#define MEMBER(member) offsetof(rill_sched_view, member)
+static const script_view_field fields[] = {
+    {.name = "n", .kind = VIEW_INT32, .offset = MEMBER(n)},
+    {.name = "item_id", .kind = VIEW_ARRAY, .offset = MEMBER(item_id), .type = ARRAY_I64},
+    {.name = "timestep", .kind = VIEW_ARRAY, .offset = MEMBER(timestep), .type = ARRAY_I32},
+    {.name = "width", .kind = VIEW_ARRAY, .offset = MEMBER(width), .type = ARRAY_I32},
+    {.name = "size", .kind = VIEW_ARRAY, .offset = MEMBER(size), .type = ARRAY_I64},
+    {.name = "refill_index", .kind = VIEW_ARRAY, .offset = MEMBER(refill_index), .type = ARRAY_I64},
+    {.name = "batch", .kind = VIEW_INT32, .offset = MEMBER(batch)},
+    {.name = "k", .kind = VIEW_INT32, .offset = MEMBER(k)},
+    {.name = "max_items", .kind = VIEW_INT32, .offset = MEMBER(max_items)},
+    {.name = "budget", .kind = VIEW_INT32, .offset = MEMBER(budget)},
+    {.name = "refill", .kind = VIEW_DOUBLE, .offset = MEMBER(refill)},
+    {.name = "waiting", .kind = VIEW_INT64, .offset = MEMBER(waiting)},
+    {.name = "timesteps", .kind = VIEW_INT64, .offset = MEMBER(timesteps)},
+    {.name = NULL}};
+#undef MEMBER
 
-static const char *const fields[] = {"n", "item_id",   "timestep", "width",  "size",    "refill_index", "batch",
-                                     "k", "max_items", "budget",   "refill", "waiting", "timesteps",    NULL};
-
-static void read_field(lua_State *L, const script_view *view, int field)
-{
-    const rill_sched_view *f = view->data;
-    switch (field) {
-    case N: lua_pushinteger(L, f->n); break;
-    case ITEM_ID: script_array_push(L, ARRAY_I64, f->item_id, f->n, ARRAY_PLAIN, 0); break;
-    case TIMESTEP: script_array_push(L, ARRAY_I32, f->timestep, f->n, ARRAY_PLAIN, 0); break;
-    case WIDTH: script_array_push(L, ARRAY_I32, f->width, f->n, ARRAY_PLAIN, 0); break;
-    case SIZE: script_array_push(L, ARRAY_I64, f->size, f->n, ARRAY_PLAIN, 0); break;
-    case REFILL_INDEX: script_array_push(L, ARRAY_I64, f->refill_index, f->n, ARRAY_PLAIN, 0); break;
-    case BATCH: lua_pushinteger(L, f->batch); break;
-    case K: lua_pushinteger(L, f->k); break;
-    case MAX_ITEMS: lua_pushinteger(L, f->max_items); break;
-    case BUDGET: lua_pushinteger(L, f->budget); break;
-    case REFILL_SHARE: lua_pushnumber(L, f->refill); break;
-    case WAITING: lua_pushinteger(L, f->waiting); break;
-    case TIMESTEPS: lua_pushinteger(L, f->timesteps); break;
-    }
-}
-
-static const luaL_Reg methods[] = {{NULL, NULL}};
-
-static const script_view_class sched_view_class = {"sched_view", fields, methods, read_field, NULL};
+static const script_view_class sched_view_class = {"sched_view", "f", fields, NULL, offsetof(rill_sched_view, n)};
 
 const rill_sched_view *script_sched_view_check(lua_State *L, int index)
 {
@@ -164,21 +152,20 @@ static rill_status call_script_scheduler(const script_instance *self, int which,
 {
     rill_script *s = self->table->script;
     script_frame frame = script_begin(s, NULL, 0);
-    rill_status status = script_instance_call(self, which, &sched_view_class, (void *)f, take, out);
+    rill_status status = script_instance_call(self, which, &sched_view_class, (void *)f, NULL, take, out);
     script_end(s, frame);
     return status < 0 ? fail_scheduler_call(self, status, which, f) : RILL_OK;
 }
 
-static rill_status fail_late(const scheduler_instance *self)
+static rill_status take_late(scheduler_instance *self)
 {
-    return self->late_status < 0 ? rill_fail(self->base.table->script->ctx, self->late_status, "%s", self->message)
-                                 : RILL_OK;
+    return script_late_take(&self->failed, self->base.table->script->ctx);
 }
 
 static rill_status choose(void *self, const rill_sched_view *f, int32_t *index, int32_t *count)
 {
     order o = {f->n, index, 0};
-    rill_status status = fail_late(self);
+    rill_status status = take_late(self);
     if (status == RILL_OK) status = call_script_scheduler(self, CHOOSE, f, take_order, &o);
     *count = o.count;
     return status;
@@ -187,14 +174,13 @@ static rill_status choose(void *self, const rill_sched_view *f, int32_t *index, 
 static rill_status refill(void *self, const rill_sched_view *f, int32_t *admit)
 {
     amount a = {"refill", 0, 0};
-    rill_status status = fail_late(self);
+    rill_status status = take_late(self);
     if (status == RILL_OK) status = call_script_scheduler(self, REFILL, f, take_needed_amount, &a);
     *admit = clamp(a.value);
     return status;
 }
 
-/* Default refill(): admit inputs when at most the share refill-threshold of max_items is in flight. */
-static rill_status default_refill(void *self, const rill_sched_view *f, int32_t *admit)
+rill_status script_default_refill(void *self, const rill_sched_view *f, int32_t *admit)
 {
     (void)self;
     *admit = f->n <= f->refill * f->max_items ? f->max_items - f->n : 0;
@@ -205,9 +191,9 @@ static int32_t encode_ahead(void *self, const rill_sched_view *f)
 {
     amount a = {"encode_ahead", 0, 0};
     scheduler_instance *p = self;
-    if (p->late_status < 0) return 0;
-    p->late_status = call_script_scheduler(&p->base, ENCODE_AHEAD, f, take_needed_amount, &a);
-    if (p->late_status < 0) snprintf(p->message, sizeof p->message, "%s", rill_error(p->base.table->script->ctx));
+    if (p->failed.status < 0) return 0;
+    script_late_keep(&p->failed, p->base.table->script->ctx,
+                     call_script_scheduler(&p->base, ENCODE_AHEAD, f, take_needed_amount, &a));
     return clamp(a.value);
 }
 
@@ -260,7 +246,7 @@ static rill_status publish(script_table *t)
                           .summary = t->summary,
                           .create = create,
                           .choose = choose,
-                          .refill = t->function[REFILL] != LUA_NOREF ? refill : default_refill,
+                          .refill = t->function[REFILL] != LUA_NOREF ? refill : script_default_refill,
                           .encode_ahead = t->function[ENCODE_AHEAD] != LUA_NOREF ? encode_ahead : NULL,
                           .destroy = script_instance_destroy};
     return rill_register_scheduler(t->script->ctx, p);

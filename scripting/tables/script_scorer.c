@@ -1,39 +1,64 @@
-/* Scorers written in Lua: rill.scorer{}. Their argument `rows` is a view of the engine's rill_scorer_rows.
+/* Scorers written in Lua: rill.scorer{}. Their argument `rows` is a view of the engine's rill_scorer_rows. And functions for the option
+ * cube_key, whose argument `h` is a smaller view of such rows.
  *
- * The script is called once per timestep and phase. The rows of an item are adjacent and form a segment, over which
- * arrays reduce and broadcast.
+ * A scorer is called once per timestep and phase. The rows of an item are adjacent and form a segment, over which arrays reduce and
+ * broadcast. Methods that modify scores have the form rows:word(row, ...), with row numbers from 1. If row is nil, they apply to every row
+ * of the call, and their numbers may be arrays over rows or items. The ranges of all arguments are checked here.
  *
- * Divisions: fields · paths · hypothesis state · names · calls · declaring. */
-#include "script_scorer.h"
-
+ * A cube_key function is called once per timestep and phase with all live hypotheses. It returns a number for each; hypotheses with equal
+ * numbers are one class of cube pruning.
+ *
+ * Divisions: rows · hypothesis state · names · arguments of modifiers · modifiers · fields and methods · calls · declaring ·
+ * cube keys. */
 #include <math.h>
 #include <string.h>
 
 #include "rill/engine.h"
+#include "tables.h"
 
-/* Instructions charged: for a step to the parent node, which often misses the cache; for looking up a name; and for
- * tokenizing, where a tokenizer visits each byte several times. */
-enum { STEP_WORK = 10, NAME_WORK = 100, LETTER_WORK = 20 };
+/* Instructions charged: for a step to the parent node, which often misses the cache; for looking up a name; for tokenizing, where a
+ * tokenizer visits each byte several times; and per row for each call of a method. */
+enum { STEP_WORK = 10, NAME_WORK = 100, LETTER_WORK = 20, ROW_WORK = 10 };
 
 enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* indexes of the declaration's functions */
 
-const scorer_call *scorer_self(lua_State *L)
+typedef struct scorer_instance {
+    script_instance base;
+    int32_t *offset;  /* [items + 1] item i of the call in progress has the rows [offset[i], offset[i + 1]) */
+    int64_t *item_id; /* [items] input of each item */
+    size_t offset_capacity, item_id_capacity;
+    /* results of the script's max_bonus() for this instance; unused without that function */
+    double max_bonus, max_end_bonus;
+    /* buffer for an action's name; the instance frees it, so a Lua error cannot leak it */
+    rill_text text;
+} scorer_instance;
+
+/* One call of the scorer. */
+typedef struct scorer_call {
+    scorer_instance *self;
+    const rill_scorer_rows *rows;
+    rill_modifiers *modifiers;
+    int32_t items;
+} scorer_call;
+
+static const scorer_call *scorer_self(lua_State *L)
 {
-    return script_view_self(L)->data;
+    return script_view_self(L)->call;
 }
 
-int32_t scorer_row(lua_State *L, const scorer_call *call, int index)
+/* --- rows ---------------------------------------------------------------------------------------------------------- */
+
+/* Return the row whose number, counted from 1, is at `index`. The result is counted from 0. Raises if out of range. */
+static int32_t row_at(lua_State *L, const rill_scorer_rows *rows, int index)
 {
     lua_Integer row = luaL_checkinteger(L, index);
-    if (row < 1 || row > call->rows->n) luaL_error(L, "row %I is outside 1..%d", (LUAI_UACINT)row, (int)call->rows->n);
+    if (row < 1 || row > rows->n) luaL_error(L, "row %I is outside 1..%d", (LUAI_UACINT)row, (int)rows->n);
     return (int32_t)row - 1;
 }
 
-/* --- paths -------------------------------------------------------------------------------------------------------- */
-
 /* Push an array with the action `back` steps before the last one of each row's hypothesis; RILL_ACTION_START if the
  * hypothesis is shorter. */
-void scorer_push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Integer back, array_level level)
+static void push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Integer back, array_level level)
 {
     int32_t *action = script_array_make(L, ARRAY_I32, rows->n, level);
     int64_t steps = rows->n;
@@ -45,89 +70,34 @@ void scorer_push_previous(lua_State *L, const rill_scorer_rows *rows, lua_Intege
     script_charge(L, steps * STEP_WORK);
 }
 
+static void read_last(lua_State *L, const script_view *view, array_level level)
+{
+    push_previous(L, view->data, 0, level);
+}
+
+/* rows:previous(back), h:previous(back). The method's number is the level of the result. */
 static int previous(lua_State *L)
 {
-    const scorer_call *c = scorer_self(L);
-    lua_Integer back = luaL_checkinteger(L, 2);
+    const rill_scorer_rows *rows = script_view_self(L)->data;
+    const lua_Integer back = luaL_checkinteger(L, 2);
     luaL_argcheck(L, back >= 0, 2, "at least 0 expected");
-    scorer_push_previous(L, c->rows, back, ARRAY_CELLS);
+    push_previous(L, rows, back, (array_level)script_view_number(L));
     return 1;
 }
 
-int scorer_history(lua_State *L)
+/* rows:history(row, max_length): a table of the actions of a row's hypothesis, the last one first. */
+static int history(lua_State *L)
 {
-    const scorer_call *c = scorer_self(L);
-    int32_t row = scorer_row(L, c, 2);
+    const rill_scorer_rows *rows = script_view_self(L)->data;
+    int32_t row = row_at(L, rows, 2);
     lua_Integer max_length = luaL_optinteger(L, 3, LUA_MAXINTEGER), n = 0;
-    const rill_hyp_node *h = &c->rows->hyp_nodes[c->rows->hyp_node[row]];
+    const rill_hyp_node *h = &rows->hyp_nodes[rows->hyp_node[row]];
     lua_newtable(L);
-    for (; n < max_length && h->action != RILL_ACTION_START; h = &c->rows->hyp_nodes[h->parent]) {
+    for (; n < max_length && h->action != RILL_ACTION_START; h = &rows->hyp_nodes[h->parent]) {
         lua_pushinteger(L, h->action);
         lua_rawseti(L, -2, ++n);
     }
     return 1;
-}
-
-/* --- hypothesis state ----------------------------------------------------------------------------------------------- */
-
-/* Return the address of number i in the state of row r; r and i are at stack indexes 2 and 3. Raises if one is out
- * of range. */
-static char *state_number(lua_State *L)
-{
-    const scorer_call *c = scorer_self(L);
-    const int32_t n = c->self->base.table->number, row = scorer_row(L, c, 2);
-    const lua_Integer i = luaL_checkinteger(L, 3);
-    if (n == 0)
-        luaL_error(
-            L, "hypotheses have no state: declare the scorer with state = N, to store N numbers for each hypothesis");
-    if (i < 1 || i > n) luaL_error(L, "number %I of the state is outside 1..%d", (LUAI_UACINT)i, (int)n);
-    return (char *)c->rows->state + ((size_t)row * (size_t)n + (size_t)(i - 1)) * sizeof(double);
-}
-
-/* rows:state(r, i): number i in the state of row r. */
-static int state(lua_State *L)
-{
-    double value;
-    memcpy(&value, state_number(L), sizeof value);
-    lua_pushnumber(L, value);
-    return 1;
-}
-
-/* rows:keep(r, i, value): store number i in the state of row r. */
-static int store_state(lua_State *L)
-{
-    const double value = luaL_checknumber(L, 4);
-    memcpy(state_number(L), &value, sizeof value);
-    return 0;
-}
-
-/* --- fields ------------------------------------------------------------------------------------------------------- */
-
-enum { N, SIZE, PHASE, ACTIONS, ITEM_ID, TIMESTEP, RANK, PATH_SCORE, LAST };
-
-static const char *const fields[] = {"n",        "size", "phase",      "actions", "item_id",
-                                     "timestep", "rank", "path_score", "last",    NULL};
-
-static void push_cells(lua_State *L, array_type type, const void *data, const rill_scorer_rows *rows)
-{
-    script_array_push(L, type, data, rows->n, ARRAY_CELLS, 0);
-}
-
-static void read_field(lua_State *L, const script_view *view, int field)
-{
-    const scorer_call *c = view->data;
-    const rill_scorer_rows *rows = c->rows;
-    switch (field) {
-    case N: lua_pushinteger(L, c->items); break;
-    case SIZE: lua_pushinteger(L, rows->n); break;
-    case PHASE: lua_pushinteger(L, rows->phase); break;
-    case ACTIONS: lua_pushinteger(L, rows->info->actions); break;
-    case ITEM_ID: script_array_push(L, ARRAY_I64, c->self->item_id, c->items, ARRAY_ITEMS, 0); break;
-    case TIMESTEP: push_cells(L, ARRAY_I32, rows->timestep, rows); break;
-    case RANK: push_cells(L, ARRAY_I32, rows->rank, rows); break;
-    case PATH_SCORE: push_cells(L, ARRAY_F64, rows->path_score, rows); break;
-    case LAST: scorer_push_previous(L, rows, 0, ARRAY_CELLS); break;
-    }
 }
 
 /* Return a pointer to the first row of the item whose number is at stack index 2; the next element is the first row
@@ -154,6 +124,39 @@ static int text(lua_State *L)
     script_charge(L, (int64_t)c->rows->text_length[row] / LETTER_WORK);
     lua_pushlstring(L, c->rows->text[row], c->rows->text_length[row]);
     return 1;
+}
+
+/* --- hypothesis state ----------------------------------------------------------------------------------------------- */
+
+/* Return the address of number i in the state of row r; r and i are at stack indexes 2 and 3. Raises if one is out
+ * of range. */
+static char *state_number(lua_State *L)
+{
+    const scorer_call *c = scorer_self(L);
+    const int32_t n = c->self->base.table->number, row = row_at(L, c->rows, 2);
+    const lua_Integer i = luaL_checkinteger(L, 3);
+    if (n == 0)
+        luaL_error(
+            L, "hypotheses have no state: declare the scorer with state = N, to store N numbers for each hypothesis");
+    if (i < 1 || i > n) luaL_error(L, "number %I of the state is outside 1..%d", (LUAI_UACINT)i, (int)n);
+    return (char *)c->rows->state + ((size_t)row * (size_t)n + (size_t)(i - 1)) * sizeof(double);
+}
+
+/* rows:state(r, i): number i in the state of row r. */
+static int state(lua_State *L)
+{
+    double value;
+    memcpy(&value, state_number(L), sizeof value);
+    lua_pushnumber(L, value);
+    return 1;
+}
+
+/* rows:keep(r, i, value): store number i in the state of row r. */
+static int store_state(lua_State *L)
+{
+    const double value = luaL_checknumber(L, 4);
+    memcpy(state_number(L), &value, sizeof value);
+    return 0;
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -215,44 +218,238 @@ static int tokenize(lua_State *L)
         return 2;
     }
     if (status < 0) return script_raise(L, status);
-    lua_createtable(L, n, 0);
-    for (int32_t i = 0; i < n; i++) {
-        lua_pushinteger(L, action[i]);
-        lua_rawseti(L, -2, i + 1);
-    }
+    script_push_integers(L, action, n);
     return 1;
 }
 
-static const luaL_Reg methods[] = {
-    {"range", range},
-    {"text", text},
-    {"history", scorer_history},
-    {"previous", previous},
-    {"state", state},
-    {"keep", store_state},
-    {"name", name},
-    {"find", find},
-    {"tokenize", tokenize},
-    {"add", scorer_add},
-    {"scale", scorer_scale},
-    {"ban", scorer_ban},
-    {"refuse", scorer_refuse},
-    {"allow", scorer_allow},
-    {"forbid_end", scorer_forbid_end},
-    {"require_end", scorer_require_end},
-    {"reward", scorer_reward},
-    {"end_reward", scorer_end_reward},
-    {"limit", scorer_limit},
-    {NULL, NULL},
+/* --- arguments of modifiers ---------------------------------------------------------------------------------------- */
+
+/* The numbers that a method call gives for its rows: with step 1 one element per row, with step 0 one number for all
+ * rows. */
+typedef struct row_numbers {
+    int step;
+    const double *values;
+    double single;
+} row_numbers;
+
+/* The integer argument that a method takes after the row: none, an action, or a limit. */
+typedef enum number_kind { NO_NUMBER, ACTION, COUNT } number_kind;
+
+typedef enum modifier { ADD, SCALE, BAN, FORBID_END, REQUIRE_END, REWARD, END_REWARD, LIMIT } modifier;
+
+typedef struct modifier_form {
+    const char *word;
+    number_kind number;
+    int has_value;
+} modifier_form;
+
+static const modifier_form forms[] = {
+    [ADD] = {"add", ACTION, 1},
+    [SCALE] = {"scale", ACTION, 1},
+    [BAN] = {"ban", ACTION, 0},
+    [FORBID_END] = {"forbid_end", NO_NUMBER, 0},
+    [REQUIRE_END] = {"require_end", NO_NUMBER, 0},
+    [REWARD] = {"reward", NO_NUMBER, 1},
+    [END_REWARD] = {"end_reward", NO_NUMBER, 1},
+    [LIMIT] = {"limit", COUNT, 0},
 };
 
-static const script_view_class rows_class = {"rows", fields, methods, read_field, NULL};
+/* Return the number of rows that the method is called for: one, whose number is at stack index 2, or all. *first: the first of them. */
+static int32_t read_rows(lua_State *L, const scorer_call *c, int32_t *first)
+{
+    *first = lua_isnoneornil(L, 2) ? 0 : row_at(L, c->rows, 2);
+    return lua_isnoneornil(L, 2) ? c->rows->n : 1;
+}
+
+static int32_t checked_action(lua_State *L, const scorer_call *c, lua_Integer action)
+{
+    if (action < 0 || action >= c->rows->info->actions)
+        luaL_error(L, "action %I is outside 0..%d", (LUAI_UACINT)action, (int)c->rows->info->actions - 1);
+    return (int32_t)action;
+}
+
+/* Read a method's argument at `index`: a number or, if the method is called for all rows, an array broadcast to one element per row,
+ * in a userdata that is pushed. `kind`: what a single integer must be; NO_NUMBER: the argument is a value. */
+static void read_argument(lua_State *L, const scorer_call *c, number_kind kind, int all, int index, row_numbers *out)
+{
+    *out = (row_numbers){0, &out->single, 0};
+    if (all && script_array_is(L, index)) {
+        double *memory = lua_newuserdatauv(L, (size_t)c->rows->n * sizeof *memory, 0);
+        script_array_store(L, index, ARRAY_F64, memory, c->rows->n, ARRAY_CELLS);
+        *out = (row_numbers){1, memory, 0};
+    } else if (kind == NO_NUMBER) {
+        out->single = luaL_checknumber(L, index);
+    } else {
+        const lua_Integer number = luaL_checkinteger(L, index);
+        out->single = kind == ACTION ? checked_action(L, c, number) : (double)number;
+    }
+}
+
+/* Check the integer argument for a row. A negative action means "none" (such as the action before an item's first
+ * one) and becomes -1. A limit above INT32_MAX means no limit. */
+static int32_t checked_number(lua_State *L, const scorer_call *c, const modifier_form *f, int32_t row, double x)
+{
+    if (f->number == NO_NUMBER) return 0;
+    if (f->number == COUNT) {
+        luaL_argcheck(L, x >= 1, 3, "a limit of at least 1 expected");
+        return x < INT32_MAX ? (int32_t)x : INT32_MAX;
+    }
+    if (!(x == floor(x) && fabs(x) <= 0x1p53))
+        luaL_error(L, "rows:%s: the action for row %d is %f: a whole number in 0..%d was expected", f->word,
+                   (int)row + 1, (LUAI_UACNUMBER)x, (int)c->rows->info->actions - 1);
+    return x < 0 ? -1 : checked_action(L, c, (lua_Integer)x);
+}
+
+/* Convert a value to float. -inf masks the action. +inf and NaN raise, since they would leave choices without an
+ * order; so do numbers beyond a float's range. */
+static float checked_value(lua_State *L, const modifier_form *f, int32_t row, double value)
+{
+    const float v = (float)value;
+    if (isnan(v) || v == INFINITY || (v == -INFINITY && value > -HUGE_VAL))
+        luaL_error(L, "rows:%s: the value for row %d is %f: a 32-bit float below infinity was expected", f->word,
+                   (int)row + 1, (LUAI_UACNUMBER)(isnan(v) ? fabs(value) : value)); /* print NaN without a sign */
+    return v;
+}
+
+/* --- modifiers ----------------------------------------------------------------------------------------------------- */
+
+static rill_status modify_row(rill_modifiers *modifiers, modifier how, int32_t row, int32_t number, float value)
+{
+    switch (how) {
+    case ADD: return rill_modifiers_add(modifiers, row, number, value);
+    case SCALE: return rill_modifiers_scale(modifiers, row, number, value);
+    case BAN: return rill_modifiers_ban(modifiers, row, number);
+    case FORBID_END: return rill_modifiers_end_rule(modifiers, row, RILL_END_FORBIDDEN);
+    case REQUIRE_END: return rill_modifiers_end_rule(modifiers, row, RILL_END_REQUIRED);
+    case REWARD: return rill_modifiers_reward(modifiers, row, value);
+    case END_REWARD: return rill_modifiers_end_reward(modifiers, row, value);
+    case LIMIT: return rill_modifiers_limit_children(modifiers, row, number);
+    }
+    return RILL_OK;
+}
+
+/* rows:WORD(row, ...): the method's number is the modifier. */
+static int modify_rows(lua_State *L)
+{
+    const scorer_call *c = scorer_self(L);
+    const modifier how = (modifier)script_view_number(L);
+    const modifier_form *f = &forms[how];
+    int32_t first;
+    const int32_t n = read_rows(L, c, &first);
+    const int all = lua_isnoneornil(L, 2);
+    row_numbers number = {0, &number.single, 0}, value = {0, &value.single, 0};
+    lua_settop(L, 4);
+    if (f->number != NO_NUMBER) read_argument(L, c, f->number, all, 3, &number);
+    if (f->has_value) read_argument(L, c, NO_NUMBER, all, f->number == NO_NUMBER ? 3 : 4, &value);
+    script_charge(L, (int64_t)n * ROW_WORK);
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t x = checked_number(L, c, f, first + i, number.values[i * number.step]);
+        if (f->number == ACTION && x < 0) continue;
+        const float v = checked_value(L, f, first + i, value.values[i * value.step]);
+        rill_status status = modify_row(c->modifiers, how, first + i, x, v);
+        if (status < 0) return script_raise(L, status);
+    }
+    return 0;
+}
+
+/* rows:refuse(row, why): fail the row's input with that message. */
+static int refuse(lua_State *L)
+{
+    const scorer_call *c = scorer_self(L);
+    size_t length;
+    const int32_t row = row_at(L, c->rows, 2);
+    luaL_checklstring(L, 3, &length);
+    const char *why = script_text(L, 3, "rows:refuse: the message");
+    script_charge(L, (int64_t)length + ROW_WORK);
+    const rill_status status = rill_modifiers_fail_input(c->modifiers, row, why);
+    return status < 0 ? script_raise(L, status) : 0;
+}
+
+/* rows:allow(row, actions): allow only the actions in a table; an empty table allows none. */
+static int allow(lua_State *L)
+{
+    const scorer_call *c = scorer_self(L);
+    int32_t first;
+    const int32_t rows = read_rows(L, c, &first);
+    luaL_checktype(L, 3, LUA_TTABLE);
+    lua_Integer n = (lua_Integer)lua_rawlen(L, 3);
+    script_charge(L, n * rows * ROW_WORK);
+    rill_status status = RILL_OK;
+    for (lua_Integer i = 1; i <= n; i++) {
+        int is_integer;
+        lua_rawgeti(L, 3, i);
+        lua_Integer value = lua_tointegerx(L, -1, &is_integer);
+        if (!is_integer)
+            return luaL_error(L, "rows:allow: entry %I must be a whole number, not a %s", (LUAI_UACINT)i,
+                              luaL_typename(L, -1));
+        int32_t action = checked_action(L, c, value);
+        for (int32_t row = first; status == RILL_OK && row < first + rows; row++)
+            status = rill_modifiers_allow(c->modifiers, row, action);
+        if (status < 0) return script_raise(L, status);
+        lua_pop(L, 1);
+    }
+    for (int32_t row = first; n == 0 && status == RILL_OK && row < first + rows; row++)
+        status = rill_modifiers_allow_none(c->modifiers, row);
+    return status < 0 ? script_raise(L, status) : 0;
+}
+
+/* --- fields and methods -------------------------------------------------------------------------------------------- */
+
+static void read_actions(lua_State *L, const script_view *view, array_level level)
+{
+    (void)level;
+    lua_pushinteger(L, ((const rill_scorer_rows *)view->data)->info->actions);
+}
+
+static void read_item_id(lua_State *L, const script_view *view, array_level level)
+{
+    const scorer_call *c = view->call;
+    script_array_push(L, ARRAY_I64, c->self->item_id, c->items, level, ARRAY_READ_ONLY);
+}
+
+#define MEMBER(member) offsetof(rill_scorer_rows, member)
+static const script_view_field fields[] = {
+    {.name = "n", .kind = VIEW_ITEMS},
+    {.name = "size", .kind = VIEW_CELLS},
+    {.name = "phase", .kind = VIEW_INT32, .offset = MEMBER(phase)},
+    {.name = "actions", .kind = VIEW_READ, .read = read_actions},
+    {.name = "item_id", .kind = VIEW_READ, .level = ARRAY_ITEMS, .read = read_item_id},
+    {.name = "timestep", .kind = VIEW_ARRAY, .offset = MEMBER(timestep), .type = ARRAY_I32, .level = ARRAY_CELLS},
+    {.name = "rank", .kind = VIEW_ARRAY, .offset = MEMBER(rank), .type = ARRAY_I32, .level = ARRAY_CELLS},
+    {.name = "path_score", .kind = VIEW_ARRAY, .offset = MEMBER(path_score), .type = ARRAY_F64, .level = ARRAY_CELLS},
+    {.name = "last", .kind = VIEW_READ, .level = ARRAY_CELLS, .read = read_last},
+    {.name = NULL}};
+
+static const script_view_method methods[] = {
+    {"range", range, 0},
+    {"text", text, 0},
+    {"history", history, 0},
+    {"previous", previous, ARRAY_CELLS},
+    {"state", state, 0},
+    {"keep", store_state, 0},
+    {"name", name, 0},
+    {"find", find, 0},
+    {"tokenize", tokenize, 0},
+    {"add", modify_rows, ADD},
+    {"scale", modify_rows, SCALE},
+    {"ban", modify_rows, BAN},
+    {"refuse", refuse, 0},
+    {"allow", allow, 0},
+    {"forbid_end", modify_rows, FORBID_END},
+    {"require_end", modify_rows, REQUIRE_END},
+    {"reward", modify_rows, REWARD},
+    {"end_reward", modify_rows, END_REWARD},
+    {"limit", modify_rows, LIMIT},
+    {NULL, NULL, 0},
+};
+
+static const script_view_class rows_class = {"rows", "rows", fields, methods, 0};
 
 const rill_scorer_rows *script_rows_check(lua_State *L, int index, rill_modifiers **modifiers)
 {
-    const scorer_call *c = script_view_check(L, index, &rows_class)->data;
-    if (modifiers != NULL) *modifiers = c->modifiers;
-    return c->rows;
+    const script_view *view = script_view_check(L, index, &rows_class);
+    *modifiers = ((const scorer_call *)view->call)->modifiers;
+    return view->data;
 }
 
 /* --- calls -------------------------------------------------------------------------------------------------------- */
@@ -286,7 +483,7 @@ static rill_status call_script_scorer(scorer_call *c)
     rill_status status = find_items(c);
     if (status < 0) return status;
     script_frame frame = script_begin(s, c->self->offset, c->items);
-    status = script_instance_call(&c->self->base, SCORE_FUNCTION, &rows_class, c, script_refuse_array,
+    status = script_instance_call(&c->self->base, SCORE_FUNCTION, &rows_class, (void *)c->rows, c, script_refuse_array,
                                   (void *)"change scores by rows:add() and similar methods");
     script_end(s, frame);
     return status;
@@ -310,9 +507,7 @@ static rill_status call_script_scorer_for_item(void *user, int32_t i, int64_t *i
     f->first = end;
     rows.n = end - first;
     rows.item_id += first;
-    rows.timestep += first;
-    rows.rank += first;
-    rows.path_score += first;
+    script_view_advance(&rows_class, &rows, 0, first);
     rows.hyp_node += first;
     rows.text += first;
     rows.text_length += first;
@@ -418,8 +613,83 @@ const script_declaration script_scorer_declaration = {
     .publish = publish,
 };
 
+/* --- cube keys ----------------------------------------------------------------------------------------------------- */
+
+static const script_view_field hypotheses_fields[] = {
+    {.name = "size", .kind = VIEW_INT32, .offset = MEMBER(n)},
+    {.name = "phase", .kind = VIEW_INT32, .offset = MEMBER(phase)},
+    {.name = "item_id", .kind = VIEW_ARRAY, .offset = MEMBER(item_id), .type = ARRAY_I64},
+    {.name = "timestep", .kind = VIEW_ARRAY, .offset = MEMBER(timestep), .type = ARRAY_I32},
+    {.name = "rank", .kind = VIEW_ARRAY, .offset = MEMBER(rank), .type = ARRAY_I32},
+    {.name = "path_score", .kind = VIEW_ARRAY, .offset = MEMBER(path_score), .type = ARRAY_F64},
+    {.name = "last", .kind = VIEW_READ, .read = read_last},
+    {.name = NULL}};
+
+static const script_view_method hypotheses_methods[] = {
+    {"history", history, 0}, {"previous", previous, ARRAY_PLAIN}, {NULL, NULL, 0}};
+
+static const script_view_class hypotheses_class = {"hypotheses", "h", hypotheses_fields, hypotheses_methods, MEMBER(n)};
+
+typedef struct cube_keys {
+    int32_t n;
+    int64_t *key;
+} cube_keys;
+
+/* Return the bits of x as a key. Equal numbers get equal keys: -0 becomes 0. */
+static int64_t number_key(lua_State *L, double x)
+{
+    int64_t key;
+    if (isnan(x)) luaL_error(L, "cube_key returned NaN");
+    x += 0.0;
+    memcpy(&key, &x, sizeof key);
+    return key;
+}
+
+static void take_keys(lua_State *L, void *out)
+{
+    const cube_keys *a = out;
+    double local[ARRAY_LOCAL];
+    if (!script_array_is(L, -1))
+        luaL_error(L, "cube_key returned a %s: an array with a number for each hypothesis was expected",
+                   luaL_typename(L, -1));
+    const array *keys = array_check(L, script_from_lua(L), -1);
+    if (keys->n != a->n) luaL_error(L, "cube_key returned %d numbers for %d hypotheses", (int)keys->n, (int)a->n);
+    const double *number = array_doubles(L, keys, local);
+    for (int32_t i = 0; i < a->n; i++) a->key[i] = number_key(L, number[i]);
+}
+
+static rill_status call_cube_key(void *user, const rill_scorer_rows *rows, int64_t *key)
+{
+    const script_instance *self = user;
+    rill_script *s = self->table->script;
+    if (rows->n == 0) return RILL_OK;
+    script_frame frame = script_begin(s, NULL, 0);
+    rill_status status = script_instance_call(self, 0, &hypotheses_class, (void *)rows, NULL, take_keys,
+                                              &(cube_keys){rows->n, key});
+    script_end(s, frame);
+    if (status >= 0) return RILL_OK;
+    return rill_fail(s->ctx, status, "options.cube_key, in a timestep whose first is input %lld (line %lld): %s",
+                     (long long)rows->item_id[0], (long long)rows->item_id[0] + 1, rill_error(s->ctx));
+}
+
+static const script_declaration key_declaration = {
+    .kind = SCRIPT_SCORER, /* any kind: this declaration is never registered */
+    .word = "cube_key",
+    .functions = {"cube_key"},
+    .instance_size = sizeof(script_instance),
+};
+
+rill_status script_cube_key_create(lua_State *L, int index, rill_key_fn *fn, void **user)
+{
+    *fn = call_cube_key;
+    return script_function_make(L, index, &key_declaration, user);
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------- */
+
 void script_open_scorers(lua_State *L)
 {
     script_view_open(L, &rows_class);
+    script_view_open(L, &hypotheses_class);
     script_declaration_open(L, &script_scorer_declaration);
 }

@@ -1,4 +1,4 @@
-/* Answers that are kept (cli/serve/cache.h): what is found is what was kept, the entries used last stay, and all of them together take no
+/* Answers that are kept (cli/serve/cache.c): what is found is what was kept, the entries used last stay, and all of them together take no
  * more than they may, however many come. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cache.h"
+#include "serve.h"
 
 static void keep(cache *c, int key, const char *answer)
 {

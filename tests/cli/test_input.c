@@ -12,9 +12,8 @@
 
 #include <cmocka.h>
 
+#include "cli.h"
 #include "cli_input.h"
-#include "cli_progress.h"
-#include "interrupt.h"
 
 static rill_context *ctx;
 

@@ -2,6 +2,7 @@
  * cases go to stderr, as they do for a user. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,27 +33,25 @@ static int take_argument(void *user, const char *value)
     return CLI_OK;
 }
 
-static const cli_option first[] = {
-    {"input", 'i', "FILE", "a file", .id = 1}, {"quiet", 'q', "", "a switch", .id = 2}, {.name = NULL}};
-static const cli_option second[] = {{"k", 'k', "K", "a number", .id = 3},
-                                    {"max-items", 0, "N", "another", .id = 4},
-                                    {"all", 'a', NULL, "a switch", .id = 5},
-                                    {"many", 0, "N", "several", .is_repeatable = 1},
+static const cli_option first[] = {{"input", 'i', "FILE", "a file", .take = take_option},
+                                   {"quiet", 'q', "", "a switch", .take = take_option},
+                                   {.name = NULL}};
+static const cli_option second[] = {{"k", 'k', "K", "a number", .take = take_option},
+                                    {"max-items", 0, "N", "another", .take = take_option},
+                                    {"all", 'a', NULL, "a switch", .take = take_option},
+                                    {"many", 0, "N", "several", .take = take_option, .is_repeatable = 1},
                                     {.name = NULL}};
-static const cli_group groups[] = {{"First", first}, {"Second", second}, {NULL, NULL}};
 
 static int parse(record *r, int arguments, char **words, int *helped)
 {
-    const cli_syntax syntax = {.usage = "test",
-                               .about = "",
-                               .groups = groups,
-                               .take_option = take_option,
-                               .take_argument = arguments ? take_argument : NULL,
-                               .user = r};
+    const cli_command command = {.usage = "test",
+                                 .about = "",
+                                 .groups = {{"First", first}, {"Second", second}},
+                                 .take_argument = arguments ? take_argument : NULL};
     int n = 0;
     while (words[n]) n++;
     memset(r, 0, sizeof *r);
-    return cli_parse(&syntax, n, words, helped);
+    return cli_parse(&command, r, NULL, n, words, helped);
 }
 
 #define GOOD(expected, ...)                                     \
@@ -136,10 +135,9 @@ static void options_long_help(void **state)
     help[LENGTH] = '\0';
     for (int i = 7; i < LENGTH; i += 8) help[i] = ' ';
     const cli_option long_options[] = {{"long", 0, "N", help, .initial = help, .aliases = "l length"}, {.name = NULL}};
-    const cli_group long_groups[] = {{"Long", long_options}, {NULL, NULL}};
-    const cli_syntax syntax = {.usage = "test", .about = "", .groups = long_groups, .take_option = take_option};
+    const cli_command command = {.usage = "test", .about = "", .groups = {{"Long", long_options}}};
     int helped;
-    assert_int_equal(cli_parse(&syntax, 2, words, &helped), CLI_OK);
+    assert_int_equal(cli_parse(&command, NULL, NULL, 2, words, &helped), CLI_OK);
     assert_int_equal(helped, 1);
 }
 
@@ -150,6 +148,51 @@ static void options_twice(void **state)
     BAD(1, (char *)"-k3", (char *)"-q", (char *)"--k=4");
     GOOD("max-items=3;max-items=3;", (char *)"--max-items", (char *)"3", (char *)"--max-items=3");
     GOOD("many=1;many=2;", (char *)"--many=1", (char *)"--many=2");
+}
+
+/* Members of a command's struct: each type of value, and what is out of range. */
+static void options_members(void **state)
+{
+    struct members {
+        const char *text, *path;
+        int flag, number;
+        int64_t large, bytes;
+    } m = {0};
+    const cli_option rows[] = {
+        {"text", 't', "FILE", "", .member = offsetof(struct members, text)},
+        {"flag", 'f', "", "", .member = offsetof(struct members, flag)},
+        {"number", 0, "N", "", .member = offsetof(struct members, number), .type = CLI_INT, .min = 1, .max = 20},
+        {"large", 0, "N", "", .member = offsetof(struct members, large), .type = CLI_INT64, .max = INT64_MAX},
+        {"bytes", 0, "SIZE", "", .member = offsetof(struct members, bytes), .type = CLI_SIZE, .min = 1, .max = 1 << 20},
+        {.name = NULL}};
+    const cli_command command = {.usage = "test",
+                                 .about = "",
+                                 .groups = {{"All", rows}},
+                                 .argument = "file",
+                                 .argument_member = offsetof(struct members, path)};
+    char *good[] = {(char *)"test",
+                    (char *)"-t",
+                    (char *)"a",
+                    (char *)"-f",
+                    (char *)"--number=20",
+                    (char *)"--large",
+                    (char *)"9000000000000",
+                    (char *)"--bytes=2K",
+                    (char *)"b"};
+    char *bad[][2] = {{(char *)"test", (char *)"--number=21"},  {(char *)"test", (char *)"--number=0"},
+                      {(char *)"test", (char *)"--number=12x"}, {(char *)"test", (char *)"--large=-1"},
+                      {(char *)"test", (char *)"--bytes=2M"},   {(char *)"test", (char *)"c"}};
+    int helped;
+    (void)state;
+    assert_int_equal(cli_parse(&command, &m, NULL, sizeof good / sizeof *good, good, &helped), CLI_OK);
+    assert_string_equal(m.text, "a");
+    assert_string_equal(m.path, "b");
+    assert_int_equal(m.flag, 1);
+    assert_int_equal(m.number, 20);
+    assert_int_equal(m.large, INT64_C(9000000000000));
+    assert_int_equal(m.bytes, 2048);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(cli_parse(&command, &m, NULL, 2, bad[i], &helped), CLI_FAILED);
 }
 
 static void message_nearest(void **state)
@@ -165,15 +208,15 @@ static void message_nearest(void **state)
 
 static void message_integer(void **state)
 {
-    int value = -1;
+    int64_t value = -1;
     (void)state;
-    assert_int_equal(cli_parse_int("-x", "12", 1, 20, &value), CLI_OK);
+    assert_int_equal(cli_parse_int64("-x", "12", 1, 20, &value), CLI_OK);
     assert_int_equal(value, 12);
-    assert_int_equal(cli_parse_int("-x", "0", 1, 20, &value), CLI_FAILED);
-    assert_int_equal(cli_parse_int("-x", "21", 1, 20, &value), CLI_FAILED);
-    assert_int_equal(cli_parse_int("-x", "12x", 1, 20, &value), CLI_FAILED);
-    assert_int_equal(cli_parse_int("-x", "", 1, 20, &value), CLI_FAILED);
-    assert_int_equal(cli_parse_int("-x", "99999999999999999999", 1, 20, &value), CLI_FAILED);
+    assert_int_equal(cli_parse_int64("-x", "0", 1, 20, &value), CLI_FAILED);
+    assert_int_equal(cli_parse_int64("-x", "21", 1, 20, &value), CLI_FAILED);
+    assert_int_equal(cli_parse_int64("-x", "12x", 1, 20, &value), CLI_FAILED);
+    assert_int_equal(cli_parse_int64("-x", "", 1, 20, &value), CLI_FAILED);
+    assert_int_equal(cli_parse_int64("-x", "99999999999999999999", 1, 20, &value), CLI_FAILED);
 }
 
 int main(void)
@@ -181,7 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_forms),   cmocka_unit_test(options_arguments), cmocka_unit_test(options_mistakes),
         cmocka_unit_test(options_help),    cmocka_unit_test(options_long_help), cmocka_unit_test(options_twice),
-        cmocka_unit_test(message_nearest), cmocka_unit_test(message_integer),
+        cmocka_unit_test(options_members), cmocka_unit_test(message_nearest),   cmocka_unit_test(message_integer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

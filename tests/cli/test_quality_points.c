@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "points.h"
+#include "testset.h"
 
 enum { CAPACITY = 64 };
 

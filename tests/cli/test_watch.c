@@ -1,4 +1,4 @@
-/* Watching connections (cli/serve/connection_watch.h): who has gone is told once, of the connection and the request that it was watched
+/* Watching connections (cli/serve/connection_watch.c): who has gone is told once, of the connection and the request that it was watched
  * for, and of no other that has the descriptor by then. */
 #include <errno.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "connection_watch.h"
+#include "server.h"
 
 /* The watching thread's epoll_wait(): what it has found can be held back until the test says so. */
 static struct {

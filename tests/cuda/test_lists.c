@@ -19,7 +19,7 @@ typedef struct problem {
     int32_t first[SLOTS], length[SLOTS], ids[SLOTS * MAX_LISTED];
     int32_t slot[MAX_ROWS], a_row[MAX_ROWS], out_row[MAX_ROWS]; /* rows of the tables read and written */
     gpu_type type;
-    gpu_activation activation;
+    rill_activation activation;
     float *w, *x; /* [VOCABULARY, width]; [TABLE, width] */
 } problem;
 
@@ -53,7 +53,7 @@ static problem draw(dice *d, int32_t width, int32_t vocabulary)
         p.out_row[r] = dice_chance(d, 10) ? -1 : (7 * r + 3) % TABLE; /* distinct */
     }
     p.type = dice_chance(d, 50) ? GPU_F32 : dice_chance(d, 50) ? GPU_BF16 : GPU_F16;
-    p.activation = (gpu_activation)dice_range(d, GPU_LINEAR, GPU_GELU_SIGMOID);
+    p.activation = (rill_activation)dice_range(d, 0, RILL_N_ACTIVATIONS - 1);
     p.w = numbers(d, (size_t)VOCABULARY * (size_t)width);
     p.x = numbers(d, (size_t)TABLE * (size_t)width);
     return p;
@@ -133,17 +133,26 @@ static double rounded(float x, gpu_type type)
     return (double)(type == GPU_F32 ? x : gpu_rounded_to_float(gpu_round_bits(x, type), type));
 }
 
-static double activated(double x, gpu_activation activation)
+/* An activation without a case here is compared with the plain C kernel's. */
+static double activated(double x, rill_activation activation)
 {
+    rill_kernels k;
+    float in = (float)x, out;
+    const rill_op op = {.activate = {.activation = activation}};
+    const rill_row_call call = {.rows = 1, .width = 1, .op = &op, .x = {[ACTIVATE_x] = {&in}, [ACTIVATE_y] = {&out}}};
     switch (activation) {
-    case GPU_TANH: return tanh(x);
-    case GPU_RELU: return x < 0.0 ? 0.0 : x;
-    case GPU_SWISH: return x / (1.0 + exp(-x));
-    case GPU_GELU: return 0.5 * x * erfc(-x * sqrt(0.5));
-    case GPU_GELU_TANH: return x / (1.0 + exp(-2.0 * sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
-    case GPU_GELU_SIGMOID: return x / (1.0 + exp(-1.702 * x));
-    case GPU_SIGMOID: return 1.0 / (1.0 + exp(-x));
-    default: return x;
+    case RILL_LINEAR: return x;
+    case RILL_TANH: return tanh(x);
+    case RILL_RELU: return x < 0.0 ? 0.0 : x;
+    case RILL_SWISH: return x / (1.0 + exp(-x));
+    case RILL_GELU: return 0.5 * x * erfc(-x * sqrt(0.5));
+    case RILL_GELU_TANH: return x / (1.0 + exp(-2.0 * sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
+    case RILL_GELU_SIGMOID: return x / (1.0 + exp(-1.702 * x));
+    case RILL_SIGMOID: return 1.0 / (1.0 + exp(-x));
+    default:
+        rill_kernels_init(&k, RILL_ISA_REF);
+        rill_run_rows(&k, RILL_OP_ACTIVATE, &call, NULL);
+        return (double)out;
     }
 }
 

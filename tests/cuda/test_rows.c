@@ -12,7 +12,7 @@
 #include "support/dice.h"
 #include "support/harness.h"
 
-enum { MAX_ROWS = 40, TABLE = 2 * MAX_ROWS, VIEWS = GPU_SUM_TERMS + 2 };
+enum { MAX_ROWS = 40, TABLE = 2 * MAX_ROWS, VIEWS = RILL_SUM_TERMS + 2 };
 
 /* Rows of a table, with or without an index. */
 typedef struct view {
@@ -28,7 +28,7 @@ typedef struct problem {
     view view[VIEWS];
     int views;
     float *gain, *bias; /* [width] or NULL */
-    gpu_activation activation;
+    rill_activation activation;
     float scale, eps, min_value;
     int32_t rms, terms;
     dice d;
@@ -103,7 +103,7 @@ static problem draw(const operation *op, uint64_t seed)
     p.width = dice_chance(d, 50) ? DICE_PICK(d, 1, 4, 32, 33, 64, 127, 128, 129, 256, 300) : dice_range(d, 1, 140);
     p.rows = dice_chance(d, 10) ? 0 : dice_range(d, 1, MAX_ROWS);
     p.extra = dice_chance(d, 50) ? 0 : dice_range(d, 0, 30);
-    p.activation = (gpu_activation)dice_range(d, 0, GPU_GELU_SIGMOID);
+    p.activation = (rill_activation)dice_range(d, 0, RILL_N_ACTIVATIONS - 1);
     op->draw(&p);
     return p;
 }
@@ -276,31 +276,26 @@ static void check_operation(const operation *op, int64_t problems)
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
 
-static const rill_operand *one(rill_operand *o, float *row)
-{
-    *o = (rill_operand){.data = row};
-    return o;
-}
-
 static float activated(const problem *p, const rill_kernels *k, float x)
 {
-    float y = x;
-    switch (p->activation) {
-    case GPU_TANH: k->tanh(1, &x, &y); break;
-    case GPU_RELU: y = x < 0.0f ? 0.0f : x; break;
-    case GPU_SWISH: k->swish(1, &x, &y); break;
-    case GPU_GELU: k->gelu(1, &x, &y); break;
-    case GPU_GELU_TANH: k->gelu_tanh(1, &x, &y); break;
-    case GPU_GELU_SIGMOID: k->gelu_sigmoid(1, &x, &y); break;
-    case GPU_SIGMOID: k->sigmoid(1, &x, &y); break;
-    default: break;
-    }
+    float y;
+    const rill_op op = {.activate = {.activation = p->activation}};
+    const rill_row_call call = {.rows = 1, .width = 1, .op = &op, .x = {[ACTIVATE_x] = {&x}, [ACTIVATE_y] = {&y}}};
+    rill_run_rows(k, RILL_OP_ACTIVATE, &call, NULL);
     return y;
 }
 
 static float value_at(const float *row, int32_t j)
 {
     return row != NULL ? row[j] : 0.0f;
+}
+
+/* The call of a row operation whose first `n` operands are the views in order. */
+static gpu_row_call row_call(const problem *p, const kernel_arguments *d, size_t n)
+{
+    gpu_row_call call = {.rows = d->rows, .width = p->width, .panel = d->panel};
+    memcpy(call.x, d->operands, n * sizeof *call.x);
+    return call;
 }
 
 static void draw_copy(problem *p)
@@ -311,7 +306,8 @@ static void draw_copy(problem *p)
 
 static void run_copy(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
-    gpu_run_copy(queue, &(gpu_copy){.rows = d->rows, .width = p->width, .x = d->operands[0], .out = d->operands[1]});
+    const gpu_row_call copy = row_call(p, d, 2);
+    gpu_run_copy(queue, &copy);
 }
 
 static void expect_copy(const problem *p, const rill_kernels *k, float *const *row)
@@ -390,32 +386,26 @@ static void draw_normalise(problem *p)
 
 static void run_normalise(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
-    gpu_run_normalise(queue, &(gpu_normalise){.rows = d->rows,
-                                              .width = p->width,
-                                              .x = d->operands[0],
-                                              .residual = d->operands[1],
-                                              .y = d->operands[2],
-                                              .gain = d->gain,
-                                              .bias = d->bias,
-                                              .eps = p->eps,
-                                              .rms = p->rms,
-                                              .panel = d->panel});
+    gpu_row_call norm = row_call(p, d, 3);
+    norm.op.normalise = (rill_normalise){.eps = p->eps, .rms = p->rms};
+    norm.x[NORMALISE_gain].data = (float *)(uintptr_t)d->gain;
+    norm.x[NORMALISE_bias].data = (float *)(uintptr_t)d->bias;
+    gpu_run_normalise(queue, &norm);
 }
 
 static void expect_normalise(const problem *p, const rill_kernels *k, float *const *row)
 {
-    rill_operand x, residual, y;
     float *zeros = calloc((size_t)p->width, sizeof *zeros);
-    k->layer_norm(&(rill_layer_norm){.rows = 1,
-                                     .width = (size_t)p->width,
-                                     .x = *one(&x, row[0] != NULL ? row[0] : zeros),
-                                     .residual = *one(&residual, row[1]),
-                                     .gain = p->gain,
-                                     .bias = p->bias,
-                                     .eps = p->eps,
-                                     .y = *one(&y, row[2]),
-                                     .rms = p->rms},
-                  NULL);
+    const rill_op op = {.normalise = {.eps = p->eps, .rms = p->rms}};
+    const rill_row_call norm = {.rows = 1,
+                                .width = (size_t)p->width,
+                                .op = &op,
+                                .x = {[NORMALISE_x] = {row[0] != NULL ? row[0] : zeros},
+                                      [NORMALISE_residual] = {row[1]},
+                                      [NORMALISE_y] = {row[2]},
+                                      [NORMALISE_gain] = {p->gain},
+                                      [NORMALISE_bias] = {p->bias}}};
+    rill_run_rows(k, RILL_OP_NORMALISE, &norm, NULL);
     free(zeros);
 }
 
@@ -428,13 +418,9 @@ static void draw_activate(problem *p)
 
 static void run_activate(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
-    gpu_run_activate(queue, &(gpu_activate){.rows = d->rows,
-                                            .width = p->width,
-                                            .x = d->operands[0],
-                                            .gate = d->operands[1],
-                                            .y = d->operands[2],
-                                            .activation = p->activation,
-                                            .panel = d->panel});
+    gpu_row_call activate = row_call(p, d, 3);
+    activate.op.activate.activation = p->activation;
+    gpu_run_activate(queue, &activate);
 }
 
 static void expect_activate(const problem *p, const rill_kernels *k, float *const *row)
@@ -453,31 +439,27 @@ static void draw_embed(problem *p)
 
 static void run_embed(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
-    gpu_run_embed(queue, &(gpu_embed){.rows = d->rows,
-                                      .width = p->width,
-                                      .x = d->operands[0],
-                                      .position = d->operands[1],
-                                      .out = d->operands[2],
-                                      .scale = p->scale,
-                                      .panel = d->panel});
+    gpu_row_call embed = row_call(p, d, 3);
+    embed.op.embed.scale = p->scale;
+    gpu_run_embed(queue, &embed);
 }
 
 static void expect_embed(const problem *p, const rill_kernels *k, float *const *row)
 {
     const int32_t index_value = row[0] != NULL ? 0 : -1;
-    rill_operand position, out;
-    k->embed(&(rill_embed){.rows = 1,
-                           .width = (size_t)p->width,
-                           .table = {.data = row[0] != NULL ? row[0] : row[2], .index = &index_value},
-                           .scale = p->scale,
-                           .position = *one(&position, row[1]),
-                           .out = *one(&out, row[2])},
-             NULL);
+    const rill_op op = {.embed = {.scale = p->scale}};
+    const rill_row_call embed = {.rows = 1,
+                                 .width = (size_t)p->width,
+                                 .op = &op,
+                                 .x = {[EMBED_rows] = {.data = row[0] != NULL ? row[0] : row[2], .index = &index_value},
+                                       [EMBED_position] = {row[1]},
+                                       [EMBED_out] = {row[2]}}};
+    rill_run_rows(k, RILL_OP_EMBED, &embed, NULL);
 }
 
 static void draw_sum(problem *p)
 {
-    p->terms = dice_range(&p->d, 0, GPU_SUM_TERMS);
+    p->terms = dice_range(&p->d, 0, RILL_SUM_TERMS);
     p->min_value = dice_chance(&p->d, 50) ? 0.0f : -INFINITY;
     for (int32_t i = 0; i < p->terms; i++) add_view(p, p->width, INPUT);
     add_view(p, p->width, OUTPUT);
@@ -485,13 +467,10 @@ static void draw_sum(problem *p)
 
 static void run_sum(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
-    gpu_sum sum = {.rows = d->rows,
-                   .width = p->width,
-                   .terms = p->terms,
-                   .out = d->operands[p->terms],
-                   .min = p->min_value,
-                   .panel = d->panel};
-    memcpy(sum.term, d->operands, (size_t)p->terms * sizeof *sum.term);
+    gpu_row_call sum = row_call(p, d, 0);
+    sum.op.sum = (rill_sum){.terms = p->terms, .activation = p->min_value == 0.0f ? RILL_RELU : RILL_LINEAR};
+    sum.x[SUM_out] = d->operands[p->terms];
+    memcpy(&sum.x[SUM_term], d->operands, (size_t)p->terms * sizeof *sum.x);
     gpu_run_sum(queue, &sum);
 }
 
@@ -515,25 +494,20 @@ static void draw_lstm(problem *p)
 
 static void run_lstm(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
-    gpu_run_lstm(queue, &(gpu_lstm){.rows = d->rows,
-                                    .hidden = p->width,
-                                    .gates = d->operands[0],
-                                    .c = d->operands[1],
-                                    .c_out = d->operands[2],
-                                    .h_out = d->operands[3]});
+    const gpu_row_call lstm = row_call(p, d, 4);
+    gpu_run_lstm(queue, &lstm);
 }
 
 static void expect_lstm(const problem *p, const rill_kernels *k, float *const *row)
 {
-    rill_operand gates, c_prev, c, h;
     float *zeros = calloc(4 * (size_t)p->width, sizeof *zeros);
-    k->lstm(&(rill_lstm){.rows = 1,
-                         .hidden = (size_t)p->width,
-                         .gates = *one(&gates, row[0] != NULL ? row[0] : zeros),
-                         .c_prev = *one(&c_prev, row[1]),
-                         .c = *one(&c, row[2]),
-                         .h = *one(&h, row[3])},
-            NULL);
+    const rill_row_call lstm = {.rows = 1,
+                                .width = (size_t)p->width,
+                                .x = {[LSTM_gates] = {row[0] != NULL ? row[0] : zeros},
+                                      [LSTM_c] = {row[1]},
+                                      [LSTM_c_out] = {row[2]},
+                                      [LSTM_h_out] = {row[3]}}};
+    rill_run_rows(k, RILL_OP_LSTM, &lstm, NULL);
     free(zeros);
 }
 
@@ -547,25 +521,20 @@ static void draw_gru(problem *p)
 
 static void run_gru(gpu_stream *queue, const problem *p, const kernel_arguments *d)
 {
-    gpu_run_gru(queue, &(gpu_gru){.rows = d->rows,
-                                  .hidden = p->width,
-                                  .input = d->operands[0],
-                                  .gates = d->operands[1],
-                                  .h = d->operands[2],
-                                  .h_out = d->operands[3]});
+    const gpu_row_call gru = row_call(p, d, 4);
+    gpu_run_gru(queue, &gru);
 }
 
 static void expect_gru(const problem *p, const rill_kernels *k, float *const *row)
 {
-    rill_operand input, gates, h_prev, h;
     float *zeros = calloc(3 * (size_t)p->width, sizeof *zeros);
-    k->gru(&(rill_gru){.rows = 1,
-                       .hidden = (size_t)p->width,
-                       .input = *one(&input, row[0] != NULL ? row[0] : zeros),
-                       .gates = *one(&gates, row[1] != NULL ? row[1] : zeros),
-                       .h_prev = *one(&h_prev, row[2]),
-                       .h = *one(&h, row[3])},
-           NULL);
+    const rill_row_call gru = {.rows = 1,
+                               .width = (size_t)p->width,
+                               .x = {[GRU_input] = {row[0] != NULL ? row[0] : zeros},
+                                     [GRU_hidden_gates] = {row[1] != NULL ? row[1] : zeros},
+                                     [GRU_h] = {row[2]},
+                                     [GRU_h_out] = {row[3]}}};
+    rill_run_rows(k, RILL_OP_GRU, &gru, NULL);
     free(zeros);
 }
 
@@ -677,7 +646,8 @@ static void test_in_place(void **state)
         const gpu_rows rows = {rig_device_ptr(&g, count), ROWS};
         const gpu_operand in_out[2][2] = {{over, over}, {from, to}};
         for (const gpu_operand(*io)[2] = in_out; io < in_out + 2; io++) {
-            gpu_run_normalise(g.queue, &(gpu_normalise){rows, width, (*io)[0], from, (*io)[1], .eps = 1e-5f});
+            const gpu_row_call norm = {rows, width, {(*io)[0], from, (*io)[1]}, .op = {.normalise = {.eps = 1e-5f}}};
+            gpu_run_normalise(g.queue, &norm);
             gpu_run_epilogue(g.queue, &(gpu_epilogue){rows, width, .sums = (*io)[1], .add = (*io)[1], .out = (*io)[1]});
         }
         rig_download(&g);

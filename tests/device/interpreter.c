@@ -166,18 +166,6 @@ static void multiply(const interpretation *x, rill_weight_type type, size_t n, s
     free(scratch);
 }
 
-static void finish(const interpretation *x, rill_activation activation, float *row, size_t width)
-{
-    if (activation == RILL_SIGMOID) x->k->sigmoid(width, row, row);
-}
-
-static rill_epilogue kernel_epilogue(rill_activation a)
-{
-    if (a == RILL_GELU_TANH) return RILL_EPILOGUE_GELU_TANH;
-    if (a == RILL_GELU_SIGMOID) return RILL_EPILOGUE_GELU_SIGMOID;
-    return a == RILL_SIGMOID ? RILL_EPILOGUE_NONE : (rill_epilogue)a;
-}
-
 static void interpret_list_product(const interpretation *x, const spec_op *op, int32_t r)
 {
     const rill_product *p = &op->as.product;
@@ -188,11 +176,9 @@ static void interpret_list_product(const interpretation *x, const spec_op *op, i
     for (int32_t i = 0; i < n; i++)
         memcpy(w + (size_t)i * k, x->t->constant[rows].data + (size_t)x->w->symbol[p->vocab_subset][slot][i] * k,
                k * sizeof *w);
-    const rill_gemm gemm = {.a = {view_data(x, op->view[0], op->space, r), k},
-                            .epilogue = kernel_epilogue(p->activation),
-                            .c = {out, (size_t)n}};
+    const rill_gemm gemm = {
+        .a = {view_data(x, op->view[0], op->space, r), k}, .activation = p->activation, .c = {out, (size_t)n}};
     if (n > 0) multiply(x, x->t->list[p->vocab_subset].type, (size_t)n, k, w, gemm);
-    finish(x, p->activation, out, (size_t)n);
     free(w);
 }
 
@@ -212,10 +198,9 @@ static void interpret_product(const interpretation *x, const spec_op *op, int32_
                             .k1 = k - p->k2,
                             .bias = constant_data(x, p->bias),
                             .add = {add, n},
-                            .epilogue = kernel_epilogue(p->activation),
+                            .activation = p->activation,
                             .c = {sum, n}};
     multiply(x, x->t->matrix[p->matrix].type, n, k, x->t->matrix[p->matrix].w, gemm);
-    finish(x, p->activation, sum, n);
     memcpy(out, sum, n * sizeof *out);
     free(add);
     free(sum);
@@ -225,24 +210,20 @@ static void interpret_product(const interpretation *x, const spec_op *op, int32_
 
 static void lstm_cell(const interpretation *x, size_t hidden, float *gates, float *c, float *c_out, float *h_out)
 {
-    const rill_lstm cell = {.rows = 1,
-                            .hidden = hidden,
-                            .gates = {gates, 4 * hidden},
-                            .c_prev = {c, hidden},
-                            .c = {c_out, hidden},
-                            .h = {h_out, hidden}};
-    x->k->lstm(&cell, NULL);
+    const rill_row_call cell = {
+        .rows = 1,
+        .width = hidden,
+        .x = {[LSTM_gates] = {gates}, [LSTM_c] = {c}, [LSTM_c_out] = {c_out}, [LSTM_h_out] = {h_out}}};
+    rill_run_rows(x->k, RILL_OP_LSTM, &cell, NULL);
 }
 
 static void gru_cell(const interpretation *x, size_t hidden, float *input, float *gates, float *h, float *out)
 {
-    const rill_gru cell = {.rows = 1,
-                           .hidden = hidden,
-                           .input = {input, 3 * hidden},
-                           .gates = {gates, 3 * hidden},
-                           .h_prev = {h, hidden},
-                           .h = {out, hidden}};
-    x->k->gru(&cell, NULL);
+    const rill_row_call cell = {
+        .rows = 1,
+        .width = hidden,
+        .x = {[GRU_input] = {input}, [GRU_hidden_gates] = {gates}, [GRU_h] = {h}, [GRU_h_out] = {out}}};
+    rill_run_rows(x->k, RILL_OP_GRU, &cell, NULL);
 }
 
 static void interpret_lstm(const interpretation *x, const spec_op *op, int32_t r)
@@ -400,16 +381,16 @@ static void interpret_normalise(const interpretation *x, const spec_op *op, int3
 {
     const rill_normalise *o = &op->as.normalise;
     float *y = interpret_alloc(o->width, sizeof *y);
-    const rill_layer_norm norm = {.rows = 1,
-                                  .width = o->width,
-                                  .x = {view_data(x, op->view[0], op->space, r), o->width},
-                                  .residual = {view_data(x, op->view[1], op->space, r), o->width},
-                                  .gain = constant_data(x, o->gain),
-                                  .bias = constant_data(x, o->bias),
-                                  .eps = o->eps,
-                                  .y = {y, o->width},
-                                  .rms = o->rms};
-    x->k->layer_norm(&norm, NULL);
+    const rill_op parameters = {.normalise = *o};
+    const rill_row_call norm = {.rows = 1,
+                                .width = o->width,
+                                .op = &parameters,
+                                .x = {[NORMALISE_x] = {view_data(x, op->view[0], op->space, r)},
+                                      [NORMALISE_residual] = {view_data(x, op->view[1], op->space, r)},
+                                      [NORMALISE_y] = {y},
+                                      [NORMALISE_gain] = {(float *)(uintptr_t)constant_data(x, o->gain)},
+                                      [NORMALISE_bias] = {(float *)(uintptr_t)constant_data(x, o->bias)}}};
+    rill_run_rows(x->k, RILL_OP_NORMALISE, &norm, NULL);
     memcpy(view_data(x, op->view[2], op->space, r), y, o->width * sizeof *y);
     free(y);
 }
@@ -419,18 +400,12 @@ static void interpret_activate(const interpretation *x, const spec_op *op, int32
     const rill_activate *o = &op->as.activate;
     const float *from = view_data(x, op->view[0], op->space, r), *gate = view_data(x, op->view[1], op->space, r);
     float *y = view_data(x, op->view[2], op->space, r);
+    const rill_op parameters = {.activate = {.activation = o->activation}};
     for (size_t i = 0; i < o->width; i++) {
-        float z = from[i];
-        switch (o->activation) {
-        case RILL_LINEAR: break;
-        case RILL_TANH: x->k->tanh(1, &from[i], &z); break;
-        case RILL_RELU: z = z < 0.0f ? 0.0f : z; break;
-        case RILL_SWISH: x->k->swish(1, &from[i], &z); break;
-        case RILL_GELU: x->k->gelu(1, &from[i], &z); break;
-        case RILL_SIGMOID: x->k->sigmoid(1, &from[i], &z); break;
-        case RILL_GELU_TANH: x->k->gelu_tanh(1, &from[i], &z); break;
-        case RILL_GELU_SIGMOID: x->k->gelu_sigmoid(1, &from[i], &z); break;
-        }
+        float in = from[i], z;
+        const rill_row_call one = {
+            .rows = 1, .width = 1, .op = &parameters, .x = {[ACTIVATE_x] = {&in}, [ACTIVATE_y] = {&z}}};
+        rill_run_rows(x->k, RILL_OP_ACTIVATE, &one, NULL);
         y[i] = gate != NULL ? z * gate[i] : z;
     }
 }

@@ -11,7 +11,7 @@ static rill_index_space random_space(problem *p)
 
 static rill_activation random_activation(problem *p)
 {
-    return (rill_activation)dice_range(&p->d, RILL_LINEAR, RILL_GELU_SIGMOID);
+    return (rill_activation)dice_range(&p->d, 0, RILL_N_ACTIVATIONS - 1);
 }
 
 /* A product of random operands. */

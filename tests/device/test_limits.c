@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "kernels.h"
 #include "network.h"
-#include "peak.h"
 #include "rill/device.h"
 #include "support/harness.h"
 

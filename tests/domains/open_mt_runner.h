@@ -3,7 +3,6 @@
 #define TEST_DOMAINS_MT_RUNNER_H
 
 #include "mt.h"
-#include "mt_model.h"
 
 /* *out is NULL on failure. */
 static inline rill_status runner_open(rill_context *ctx, const rill_open_options *options, seq_runner **out,

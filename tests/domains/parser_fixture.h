@@ -6,7 +6,6 @@
 #include "driver.h"
 #include "model_maker.h"
 #include "shiftreduce.h"
-#include "shiftreduce_model.h"
 
 static const rill_domain *const domain = &rill_shiftreduce_domain;
 

@@ -10,13 +10,11 @@
 
 #include <cmocka.h>
 
-#include "bpe.h"
 #include "helpers.h"
 #include "moses.h"
-#include "moses_bpe.h"
 #include "mt.h"
-#include "pipeline.h"
 #include "reference.h"
+#include "segmenters.h"
 #include "tokenizer.h"
 #include "vocabulary.h"
 
@@ -115,7 +113,7 @@ static void texts_are_those_of_the_reference(void **state)
     reference r = reference_open("mt/moses");
     char *vocabulary = join_path(r.path, "vocab-src.json");
     rill_vocabulary *v;
-    assert_ok(ctx, rill_vocabulary_open_json(&v, ctx, vocabulary, 1 << 20));
+    assert_ok(ctx, rill_vocabulary_open(&v, ctx, vocabulary, 1 << 20));
     for (size_t i = 0; i < 3; i++) check_language(languages[i], json_object_get(r.expected, languages[i]), v);
     rill_vocabulary_close(v);
     free(vocabulary);

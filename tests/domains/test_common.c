@@ -9,10 +9,9 @@
 
 #include <cmocka.h>
 
-#include "arena.h"
 #include "config_json.h"
+#include "domain_base.h"
 #include "helpers.h"
-#include "unsupported_format.h"
 #include "utf8.h"
 #include "vocabulary.h"
 
@@ -90,7 +89,7 @@ static void config_gives_typed_values(void **state)
     (void)state;
     rill_config *c = parse("{\"n\": 7, \"x\": 0.5, \"rill\": {\"domain\": \"semparse\", \"options\": {\"k\": 3}},"
                            " \"none\": null, \"yes\": true}");
-    int64_t n;
+    int32_t n;
     double x;
     const char *text;
     int flag;
@@ -124,7 +123,7 @@ static void config_says_what_it_expected(void **state)
 {
     (void)state;
     rill_config *c = parse("{\"n\": 70, \"s\": \"long\", \"a\": [1], \"f\": 1.5, \"o\": {}, \"t\": true}");
-    int64_t n;
+    int32_t n;
     double x;
     const char *text;
     int flag;
@@ -174,7 +173,7 @@ static void config_of_a_folder_may_be_absent(void **state)
 {
     (void)state;
     char *folder = folder_make();
-    int64_t a = 0;
+    int32_t a = 0;
     int found = -1;
     write_string(folder, "c.json", "{\"a\": 7}");
     assert_ok(ctx, rill_config_read(ctx, folder, "c.json", read_a, &a, &found));
@@ -360,7 +359,7 @@ static void foreign_formats_are_named(void **state)
 static rill_status open_one_of_each(rill_context *with, const char *folder)
 {
     char *vocabulary_path = join_path(folder, "v");
-    int64_t value;
+    int32_t value;
     rill_vocabulary *vocabulary = NULL;
     rill_status status = rill_config_read(with, folder, "c.json", read_a, &value, NULL);
     if (status == RILL_OK) status = rill_vocabulary_open(&vocabulary, with, vocabulary_path, 10);

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "ct2_file.h"
 #include "helpers.h"
 #include "kernels.h"
 #include "tensor_file.h"

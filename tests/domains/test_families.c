@@ -181,7 +181,7 @@ static void folders_name_languages(void **state)
           "de_DE \xE2\x96\x81"
           "a </s>",
           NULL, "ro_RO");
-    assert_string_equal(rill_tokenizer_languages(codec)[0], "ar_AR");
+    assert_string_equal(codec->languages[0], "ar_AR");
     rill_tokenizer_close(codec);
 }
 
@@ -203,7 +203,7 @@ static void a_start_names_the_target(void **state)
           "\xE2\x96\x81"
           "a </s> en_XX",
           "de_DE", NULL);
-    files.decoder_start = rill_vocabulary_id(rill_tokenizer_target_vocab(codec), "fr_XX", 5);
+    files.decoder_start = rill_vocabulary_id(codec->target, "fr_XX", 5);
     rill_tokenizer_close(codec);
     files.target_language = NULL;
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
@@ -248,7 +248,7 @@ static void columns_name_languages(void **state)
         "you mean \"fr\"?");
     rill_output_prefix opening;
     assert_ok(ctx, rill_tokenizer_output_prefix(codec, ctx, "en\tes\ta", 7, &opening));
-    assert_int_equal(opening.forced_bos, rill_vocabulary_id(rill_tokenizer_target_vocab(codec), "__es__", 6));
+    assert_int_equal(opening.forced_bos, rill_vocabulary_id(codec->target, "__es__", 6));
     rill_tokenizer_close(codec);
 }
 
@@ -271,11 +271,10 @@ static void pieces_have_languages_too(void **state)
           "eng_Latn \xE2\x96\x81"
           "a <unk> <mask> </s>",
           NULL, "fra_Latn");
-    const int32_t actions[] = {rill_vocabulary_id(rill_tokenizer_target_vocab(codec), "fra_Latn", 8),
-                               rill_vocabulary_id(rill_tokenizer_target_vocab(codec),
-                                                  "\xE2\x96\x81"
-                                                  "a",
-                                                  4)};
+    const int32_t actions[] = {rill_vocabulary_id(codec->target, "fra_Latn", 8), rill_vocabulary_id(codec->target,
+                                                                                                    "\xE2\x96\x81"
+                                                                                                    "a",
+                                                                                                    4)};
     assert_ok(ctx, rill_tokenizer_decode(codec, 2, actions, &out));
     assert_string_equal(out.data, "fra_Latn \xE2\x96\x81"
                                   "a");
@@ -329,7 +328,7 @@ static void a_length_of_any_size(void **state)
     rill_tokenizer_files files = asked("t5");
     rill_tokenizer *codec;
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
-    assert_int_equal(rill_vocabulary_count(rill_tokenizer_source_vocab(codec)), 302);
+    assert_int_equal(rill_vocabulary_count(codec->source), 302);
     rill_tokenizer_close(codec);
 }
 
@@ -343,9 +342,9 @@ static void tokens_without_a_symbol(void **state)
     rill_tokenizer *codec;
     files.source_vocab_size = files.target_vocab_size = 301; /* for 300 tokens */
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));
-    assert_int_equal(rill_vocabulary_count(rill_tokenizer_source_vocab(codec)), 301);
-    assert_int_equal(rill_vocabulary_id(rill_tokenizer_source_vocab(codec), "<x>", 3), 300);
-    assert_int_equal(rill_vocabulary_id(rill_tokenizer_source_vocab(codec), "<extra_id_0>", 12), -1);
+    assert_int_equal(rill_vocabulary_count(codec->source), 301);
+    assert_int_equal(rill_vocabulary_id(codec->source, "<x>", 3), 300);
+    assert_int_equal(rill_vocabulary_id(codec->source, "<extra_id_0>", 12), -1);
     reads(codec, "<x>", "<x> </s>", NULL, NULL);
     rill_tokenizer_close(codec);
 }
@@ -362,7 +361,7 @@ static void tags_are_optional(void **state)
           "\xE2\x96\x81"
           "a </s>",
           NULL, NULL);
-    assert_string_equal(rill_tokenizer_languages(codec)[1], "en");
+    assert_string_equal(codec->languages[1], "en");
     rill_tokenizer_close(codec);
     files.target_language = "de";
     assert_ok(ctx, rill_tokenizer_open(&codec, ctx, &files));

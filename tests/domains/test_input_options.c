@@ -220,21 +220,21 @@ static void others_are_refused(void **state)
 static void written_one_by_one(void **state)
 {
     (void)state;
-    const rill_domain *parser = &rill_shiftreduce_domain;
-    rill_domain older = *parser;
+    const rill_domain *domain = &rill_shiftreduce_domain;
+    rill_domain older = *domain;
     rill_text out = {.ctx = ctx};
-    assert_ok(ctx, rill_domain_input_option(parser, "input_format", "tree", &out));
-    assert_ok(ctx, rill_domain_input_option(parser, "tokenized", "1", &out));
+    assert_ok(ctx, rill_domain_input_option(domain, "input_format", "tree", &out));
+    assert_ok(ctx, rill_domain_input_option(domain, "tokenized", "1", &out));
     assert_string_equal(out.data, "input_format=tree tokenized=1");
-    assert_int_equal(rill_domain_input_option(parser, "tokenized", "no", &out), RILL_ERR_OPTION);
-    assert_int_equal(rill_domain_input_option(parser, "input-format", "text tokenized=0", &out), RILL_ERR_OPTION);
-    assert_int_equal(rill_domain_input_option(parser, "k", "0", &out), RILL_ERR_NOT_FOUND);
-    assert_int_equal(rill_domain_input_option(parser, "device", "cpu", &out), RILL_ERR_NOT_FOUND);
+    assert_int_equal(rill_domain_input_option(domain, "tokenized", "no", &out), RILL_ERR_OPTION);
+    assert_int_equal(rill_domain_input_option(domain, "input-format", "text tokenized=0", &out), RILL_ERR_OPTION);
+    assert_int_equal(rill_domain_input_option(domain, "k", "0", &out), RILL_ERR_NOT_FOUND);
+    assert_int_equal(rill_domain_input_option(domain, "device", "cpu", &out), RILL_ERR_NOT_FOUND);
     assert_string_equal(out.data, "input_format=tree tokenized=1");
     rill_text_clear(&out);
-    assert_string_equal(rill_domain_input_rows(parser)[0].name, "input-format");
-    assert_string_equal(rill_domain_input_rows(parser)[1].name, "tokenized");
-    assert_null(rill_domain_input_rows(parser)[2].name);
+    assert_string_equal(rill_domain_input_rows(domain)[0].name, "input-format");
+    assert_string_equal(rill_domain_input_rows(domain)[1].name, "tokenized");
+    assert_null(rill_domain_input_rows(domain)[2].name);
     assert_null(rill_domain_input_rows(&rill_mt_domain));
     /* A plugin compiled with an older header has no such member. */
     older.struct_size = offsetof(rill_domain, input_options);

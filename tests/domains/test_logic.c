@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "helpers.h"
-#include "logical_form.h"
+#include "semparse.h"
 
 /* After helpers.h, whose names it uses. */
 #include "fixture.h"

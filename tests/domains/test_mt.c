@@ -14,9 +14,9 @@
 
 #include "driver.h"
 #include "helpers.h"
+#include "mt.h"
 #include "open_mt_runner.h"
 #include "reference.h"
-#include "rnn.h"
 
 static const rill_domain *const domain = &rill_mt_domain;
 

@@ -115,7 +115,7 @@ static size_t check_bytes(seq_runner *m, size_t pieces)
     char text[400] = "", *texts[1] = {text};
     for (size_t i = 0; i < pieces; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s ",
-                 rill_vocabulary_token(rill_tokenizer_source_vocab(m->model->net[0]->tokenizer), 5 + (int32_t)i, NULL));
+                 rill_vocabulary_token(m->model->net[0]->tokenizer->source, 5 + (int32_t)i, NULL));
     encode(m, 1, texts);
     assert_int_equal(rill_session_units(m->session, 0), pieces + 1);
     assert_ok(ctx, rill_mt_domain.reserve(m, 1, 2));
@@ -129,13 +129,13 @@ static size_t check_bytes(seq_runner *m, size_t pieces)
 
 static const char *piece(const seq_runner *m, int32_t action)
 {
-    return rill_vocabulary_token(rill_tokenizer_target_vocab(m->model->net[0]->tokenizer), action, NULL);
+    return rill_vocabulary_token(m->model->net[0]->tokenizer->target, action, NULL);
 }
 
 /* A lexicon over the model's own tokens, so that it fits any model: source token 5 has three translations, 6 has one. */
 static void write_lexicon(const seq_runner *m)
 {
-    const rill_vocabulary *source = rill_tokenizer_source_vocab(m->model->net[0]->tokenizer);
+    const rill_vocabulary *source = m->model->net[0]->tokenizer->source;
     char text[1000];
     const char *five = rill_vocabulary_token(source, 5, NULL), *six = rill_vocabulary_token(source, 6, NULL);
     snprintf(text, sizeof text, "%s %s 0.2\n%s\t%s\t0.5\r\n\n%s %s 0.3\n%s %s 1\nNULL %s 0.9\nnowhere %s 1\n%s NULL 1",
@@ -147,7 +147,7 @@ static void write_lexicon(const seq_runner *m)
 static void check_list(const char *name, const char *counts, int32_t source, const int32_t *expected, size_t n)
 {
     seq_runner *m = open_it(name, counts);
-    char *text = strdup(rill_vocabulary_token(rill_tokenizer_source_vocab(m->model->net[0]->tokenizer), source, NULL));
+    char *text = strdup(rill_vocabulary_token(m->model->net[0]->tokenizer->source, source, NULL));
     encode(m, 1, &text);
     assert_int_equal(rill_session_vocab_subset_size(m->session, m->model->net[0]->vocab_subset, 0), n);
     assert_memory_equal(m->vocab_subset.ids, expected, n * sizeof *expected);
@@ -207,7 +207,7 @@ static void softmax_is_over_the_list(void **state)
         seq_runner *unlisted = open_it(models[i], NULL);
         write_lexicon(unlisted);
         seq_runner *m = open_it(models[i], ",4,2");
-        char *text = strdup(rill_vocabulary_token(rill_tokenizer_source_vocab(m->model->net[0]->tokenizer), 5, NULL));
+        char *text = strdup(rill_vocabulary_token(m->model->net[0]->tokenizer->source, 5, NULL));
         float all[1][CAPACITY], some[1][CAPACITY];
         encode(unlisted, 1, &text), encode(m, 1, &text);
         start(unlisted, 1, all), start(m, 1, some);
@@ -234,7 +234,7 @@ static void a_list_is_the_inputs_alone(void **state)
     for (int together = 0; together <= 1; together++) {
         seq_runner *m = open_it("mt/shared", NULL), *one;
         write_lexicon(m);
-        const rill_vocabulary *source = rill_tokenizer_source_vocab(m->model->net[0]->tokenizer);
+        const rill_vocabulary *source = m->model->net[0]->tokenizer->source;
         char text[4][200], *texts[4] = {text[0], text[1], text[2], text[3]};
         float with_others[4][CAPACITY], alone[1][CAPACITY];
         snprintf(text[0], sizeof *text, "%s", rill_vocabulary_token(source, 6, NULL));

@@ -17,7 +17,6 @@
 #include "model_maker.h"
 #include "reference.h"
 #include "semparse.h"
-#include "semparse_model.h"
 
 static const rill_domain *const domain = &rill_semparse_domain;
 

@@ -42,7 +42,7 @@ static void make_weights(weights *w, uint64_t seed)
 
 typedef struct gru_net {
     seq_net seq;
-    int64_t seed, first; /* first: the forced first token, -1: none */
+    int32_t seed, first; /* first: the forced first token, -1: none */
     weights *w;
     rill_matrix writes, join;
     rill_constant none, target;

@@ -12,7 +12,6 @@
 #include <jansson.h>
 
 #include "helpers.h"
-#include "text_families.h"
 #include "text_folder.h"
 #include "tokenizer.h"
 
@@ -76,7 +75,7 @@ void reads(const rill_tokenizer *codec, const char *text, const char *pieces, co
     rill_ids out = {.ctx = ctx, .ids = &ids, .capacity = &room};
     rill_text shown = {.ctx = ctx};
     rill_output_prefix opening;
-    const rill_vocabulary *v = rill_tokenizer_source_vocab(codec);
+    const rill_vocabulary *v = codec->source;
     assert_ok(ctx, rill_tokenizer_encode(codec, text, strlen(text), &out, &opening));
     for (size_t i = 0; i < out.n_ids; i++) {
         if (i > 0) assert_int_equal(rill_text_append(&shown, " ", 1), RILL_OK);

@@ -3,7 +3,6 @@
 #define TEST_TEXT_FOLDER_H
 
 #include "helpers.h"
-#include "text_families.h"
 #include "tokenizer.h"
 
 extern failing_allocator memory;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpe.h"
+#include "segmenters.h"
 #include "target.h"
 #include "utf8.h"
 #include "vocabulary.h"

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "files.h"
-#include "runfile.h"
+#include "cli.h"
+#include "session.h"
 #include "target.h"
 
 static const char *const names[] = {"run.lua", "plugin.lua", "model/config.json", "native.so"};

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "logical_form.h"
 #include "question.h"
+#include "semparse.h"
 #include "target.h"
 
 static void read_question(rill_context *ctx, const rill_lexicon *lexicon, const char *line, size_t length)

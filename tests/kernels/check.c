@@ -198,3 +198,18 @@ double bench_seconds(bench_fn fn, void *arg)
     }
     return best;
 }
+
+/* --- elementwise functions */
+
+void elementwise(const check *c, int f, size_t n, const float *x, float *y)
+{
+    const rill_op op = {.activate = {.activation = (rill_activation)f}};
+    const rill_row_call call = {.rows = n > 0,
+                                .width = n,
+                                .op = &op,
+                                .x = {[ACTIVATE_x] = {.data = (float *)(uintptr_t)x}, [ACTIVATE_y] = {.data = y}}};
+    if (f == CHECK_EXP)
+        c->k.exp(n, x, y);
+    else
+        rill_run_rows(&c->k, RILL_OP_ACTIVATE, &call, NULL);
+}

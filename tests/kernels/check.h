@@ -72,6 +72,10 @@ int buffer_kept(const float *x, size_t i);
 /* Check all canaries and free everything. Called at the end of every case. */
 void buffers_finish(check *c);
 
+/* y[i] = f(x[i]) for i < n: f is an activation, or CHECK_EXP. */
+enum { CHECK_EXP = -1 };
+void elementwise(const check *c, int f, size_t n, const float *x, float *y);
+
 /* --- failure reports */
 void case_name(check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void check_fail(const check *c, const char *file, int line, const char *format, ...)

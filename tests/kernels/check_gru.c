@@ -42,14 +42,14 @@ static problem draw(check *c)
     return p;
 }
 
-static rill_gru call(const problem *p, float *h)
+static rill_row_call call(const problem *p, float *h)
 {
-    return (rill_gru){.rows = p->rows,
-                      .hidden = p->hidden,
-                      .input = {p->input, p->ld, p->from},
-                      .gates = {p->gates, 3 * p->hidden},
-                      .h_prev = {p->old_state, p->ld, p->prev},
-                      .h = {h, p->ld, p->out}};
+    return (rill_row_call){.rows = p->rows,
+                           .width = p->hidden,
+                           .x = {[GRU_input] = {p->input, p->ld, p->from},
+                                 [GRU_hidden_gates] = {p->gates, 3 * p->hidden},
+                                 [GRU_h] = {p->old_state, p->ld, p->prev},
+                                 [GRU_h_out] = {h, p->ld, p->out}}};
 }
 
 static void expect_row(check *c, const problem *p, size_t r, const float *h)
@@ -81,15 +81,13 @@ static void expect_same(check *c, const problem *p, const float *h, const int32_
         if (p->prev[r] >= 0)
             memcpy(states + i * p->hidden, p->old_state + (size_t)p->prev[r] * p->ld, p->hidden * sizeof *states);
     }
-    rill_gru g = call(p, states);
+    rill_row_call g = call(p, states);
     g.rows = count;
-    g.input.index = from;
-    g.gates.data = gates;
-    g.h_prev.data = states;
-    g.h_prev.index = prev;
-    g.h.index = NULL;
-    g.h.ld = g.h_prev.ld = p->hidden;
-    c->k.gru(&g, pool);
+    g.x[GRU_input].index = from;
+    g.x[GRU_hidden_gates].data = gates;
+    g.x[GRU_h] = (rill_operand){states, p->hidden, prev};
+    g.x[GRU_h_out] = (rill_operand){states, p->hidden, NULL};
+    rill_run_rows(&c->k, RILL_OP_GRU, &g, pool);
     for (size_t i = 0; i < count; i++)
         EXPECT(c, same_bits(states + i * p->hidden, h + (size_t)p->out[order[i]] * p->ld, p->hidden),
                "row %d differs in a batch of %zu", (int)order[i], count);
@@ -100,9 +98,9 @@ void check_gru(check *c)
     for (unsigned round = 0; round < c->rounds; round++) {
         const problem p = draw(c);
         float *h = buffer_patterned(c, p.table * p.ld);
-        const rill_gru g = call(&p, h);
+        const rill_row_call g = call(&p, h);
         int32_t *order = buffer_int(c, p.rows);
-        c->k.gru(&g, NULL);
+        rill_run_rows(&c->k, RILL_OP_GRU, &g, NULL);
         for (size_t r = 0; r < p.rows; r++) {
             const size_t offset = (size_t)p.out[r] * p.ld;
             expect_row(c, &p, r, h + offset);

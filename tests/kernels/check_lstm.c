@@ -38,14 +38,14 @@ static problem draw(check *c, int hard)
     return p;
 }
 
-static rill_lstm call(const problem *p, float *cell, float *h)
+static rill_row_call call(const problem *p, float *cell, float *h)
 {
-    return (rill_lstm){.rows = p->rows,
-                       .hidden = p->hidden,
-                       .gates = {p->gates, 4 * p->hidden},
-                       .c_prev = {p->old_state, p->ld, p->prev},
-                       .c = {cell, p->ld, p->out},
-                       .h = {h, p->ld, p->out}};
+    return (rill_row_call){.rows = p->rows,
+                           .width = p->hidden,
+                           .x = {[LSTM_gates] = {p->gates, 4 * p->hidden},
+                                 [LSTM_c] = {p->old_state, p->ld, p->prev},
+                                 [LSTM_c_out] = {cell, p->ld, p->out},
+                                 [LSTM_h_out] = {h, p->ld, p->out}}};
 }
 
 static void expect_row(check *c, const problem *p, size_t r, const float *cell, const float *h)
@@ -75,13 +75,13 @@ static void expect_same(check *c, const problem *p, const float *cell, const flo
         memcpy(gates + i * 4 * p->hidden, p->gates + (size_t)order[i] * 4 * p->hidden, 4 * p->hidden * sizeof *gates);
         prev[i] = p->prev[order[i]];
     }
-    rill_lstm l = call(p, cell2, h2);
+    rill_row_call l = call(p, cell2, h2);
     l.rows = count;
-    l.gates.data = gates;
-    l.c_prev.index = prev;
-    l.c.index = l.h.index = NULL;
-    l.c.ld = l.h.ld = p->hidden;
-    c->k.lstm(&l, pool);
+    l.x[LSTM_gates].data = gates;
+    l.x[LSTM_c].index = prev;
+    l.x[LSTM_c_out].index = l.x[LSTM_h_out].index = NULL;
+    l.x[LSTM_c_out].ld = l.x[LSTM_h_out].ld = p->hidden;
+    rill_run_rows(&c->k, RILL_OP_LSTM, &l, pool);
     for (size_t i = 0; i < count; i++) {
         const size_t offset = (size_t)p->out[order[i]] * p->ld;
         EXPECT(c,
@@ -98,11 +98,10 @@ static void expect_in_place(check *c, const problem *p, const float *cell)
     for (size_t r = 0; r < p->rows; r++)
         if (p->prev[r] >= 0)
             memcpy(states + r * p->hidden, p->old_state + (size_t)p->prev[r] * p->ld, p->hidden * sizeof *states);
-    rill_lstm l = call(p, states, h);
-    l.c_prev.data = states;
-    l.c_prev.ld = l.c.ld = l.h.ld = p->hidden;
-    l.c_prev.index = l.c.index = l.h.index = NULL;
-    c->k.lstm(&l, NULL);
+    rill_row_call l = call(p, states, h);
+    l.x[LSTM_c] = l.x[LSTM_c_out] = (rill_operand){states, p->hidden, NULL};
+    l.x[LSTM_h_out] = (rill_operand){h, p->hidden, NULL};
+    rill_run_rows(&c->k, RILL_OP_LSTM, &l, NULL);
     for (size_t r = 0; r < p->rows; r++)
         for (size_t j = 0; j < p->hidden; j++)
             EXPECT(c, near((double)states[r * p->hidden + j], (double)cell[(size_t)p->out[r] * p->ld + j], 0.0),
@@ -114,9 +113,9 @@ void check_lstm(check *c)
     for (unsigned round = 0; round < c->rounds; round++) {
         const problem p = draw(c, round % 3 == 2);
         float *cell = buffer_patterned(c, p.table * p.ld), *h = buffer_patterned(c, p.table * p.ld);
-        const rill_lstm l = call(&p, cell, h);
+        const rill_row_call l = call(&p, cell, h);
         int32_t *order = buffer_int(c, p.rows);
-        c->k.lstm(&l, NULL);
+        rill_run_rows(&c->k, RILL_OP_LSTM, &l, NULL);
         for (size_t r = 0; r < p.rows; r++) {
             const size_t offset = (size_t)p.out[r] * p.ld;
             expect_row(c, &p, r, cell + offset, h + offset);
@@ -137,13 +136,13 @@ void check_lstm(check *c)
 
 typedef struct timed {
     const rill_kernels *k;
-    rill_lstm l;
+    rill_row_call l;
 } timed;
 
 static void timed_call(void *arg)
 {
     const timed *t = arg;
-    t->k->lstm(&t->l, NULL);
+    rill_run_rows(t->k, RILL_OP_LSTM, &t->l, NULL);
 }
 
 void bench_lstm(check *c)
@@ -153,11 +152,11 @@ void bench_lstm(check *c)
         const size_t rows = shapes[i][0], hidden = shapes[i][1];
         timed t = {&c->k,
                    {.rows = rows,
-                    .hidden = hidden,
-                    .gates = {buffer(c, rows * 4 * hidden), 4 * hidden},
-                    .c_prev = {buffer(c, rows * hidden), hidden},
-                    .c = {buffer(c, rows * hidden), hidden},
-                    .h = {buffer(c, rows * hidden), hidden}}};
+                    .width = hidden,
+                    .x = {[LSTM_gates] = {buffer(c, rows * 4 * hidden), 4 * hidden},
+                          [LSTM_c] = {buffer(c, rows * hidden), hidden},
+                          [LSTM_c_out] = {buffer(c, rows * hidden), hidden},
+                          [LSTM_h_out] = {buffer(c, rows * hidden), hidden}}}};
         const double s = bench_seconds(timed_call, &t);
         printf("lstm %s rows=%-3zu hidden=%zu  %.2f us, %.2f ns per unit\n", c->isa, rows, hidden, 1e6 * s,
                1e9 * s / (double)(rows * hidden));

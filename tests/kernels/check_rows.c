@@ -1,13 +1,13 @@
-/* check_rows.c: gather, embedding, layer norm, and the elementwise functions.
+/* check_rows.c: copies, embedding, norms, sums, gated activations, and the elementwise functions.
  *
- * Tolerances: gather is exact. Embedding has one rounding per operation, so it is recomputed in float and compared to
+ * Tolerances: copies and sums are exact. Embedding has one rounding per operation, so it is recomputed in float and compared to
  * the bit (none of its operations may be fused). Layer norm: (H + 10) roundings against double. exp, tanh and sigmoid:
  * a number of ulp against double, over every 997th float (--rounds 4000: over all). */
 #include <math.h>
 
 #include "check.h"
 
-static void check_gather(check *c)
+static void check_copy(check *c)
 {
     const size_t rows = dice_from(c, 0, 30), width = dice_from(c, 1, 50), table = rows + 5,
                  ld = width + dice_below(c, 3);
@@ -16,8 +16,10 @@ static void check_gather(check *c)
     dice_fill_hard(c, src, table * ld, 1.0f);
     for (size_t r = 0; r < rows; r++) from[r] = (int32_t)dice_below(c, table + 1) - 1;
     dice_choose(c, to, rows, table);
-    case_name(c, "gather rows=%zu width=%zu", rows, width);
-    c->k.gather(&(rill_gather){rows, width, {src, ld, from}, {dst, ld, to}}, c->pool[0]);
+    case_name(c, "copy rows=%zu width=%zu", rows, width);
+    const rill_row_call call = {
+        .rows = rows, .width = width, .x = {[COPY_x] = {src, ld, from}, [COPY_out] = {dst, ld, to}}};
+    rill_run_rows(&c->k, RILL_OP_COPY, &call, c->pool[0]);
     for (size_t r = 0; r < rows; r++) {
         for (size_t j = 0; j < width; j++) {
             const float want = from[r] < 0 ? 0.0f : src[(size_t)from[r] * ld + j];
@@ -42,14 +44,15 @@ static void check_embed(check *c)
         id[r] = (int32_t)dice_below(c, table + 1) - 1, pos[r] = (int32_t)dice_below(c, table + 1) - 1;
     dice_choose(c, to, rows, rows);
     case_name(c, "embed rows=%zu width=%zu placed=%d packed=%d", rows, width, placed, packed);
-    c->k.embed(&(rill_embed){.rows = rows,
-                             .width = width,
-                             .table = {packed ? NULL : words, ld, id},
-                             .packed = packed ? &w : NULL,
-                             .scale = 11.3f,
-                             .position = {placed ? places : NULL, ld, pos},
-                             .out = {out, ld, to}},
-               c->pool[0]);
+    const rill_op op = {.embed = {.scale = 11.3f}};
+    const rill_row_call call = {.rows = rows,
+                                .width = width,
+                                .op = &op,
+                                .x = {[EMBED_rows] = {packed ? NULL : words, ld, id},
+                                      [EMBED_position] = {placed ? places : NULL, ld, pos},
+                                      [EMBED_out] = {out, ld, to}},
+                                .packed = packed ? &w : NULL};
+    rill_run_rows(&c->k, RILL_OP_EMBED, &call, c->pool[0]);
     for (size_t r = 0; r < rows; r++) {
         for (size_t j = 0; j < width; j++) {
             volatile float want = id[r] < 0 ? 0.0f : 11.3f * words[(size_t)id[r] * ld + j];
@@ -73,16 +76,16 @@ static void check_norm(check *c)
     if (bias) dice_fill(c, bias, width, 1.0f);
     case_name(c, "layer_norm rows=%zu width=%zu more=%d gain=%d bias=%d rms=%d", rows, width, more != NULL,
               gain != NULL, bias != NULL, rms);
-    rill_layer_norm n = {.rows = rows,
-                         .width = width,
-                         .x = {x, ld},
-                         .residual = {more, ld},
-                         .gain = gain,
-                         .bias = bias,
-                         .eps = 1e-5f,
-                         .y = {y, ld},
-                         .rms = rms};
-    c->k.layer_norm(&n, c->pool[0]);
+    const rill_op op = {.normalise = {.eps = 1e-5f, .rms = rms}};
+    rill_row_call n = {.rows = rows,
+                       .width = width,
+                       .op = &op,
+                       .x = {[NORMALISE_x] = {x, ld},
+                             [NORMALISE_residual] = {more, ld},
+                             [NORMALISE_y] = {y, ld},
+                             [NORMALISE_gain] = {gain},
+                             [NORMALISE_bias] = {bias}}};
+    rill_run_rows(&c->k, RILL_OP_NORMALISE, &n, c->pool[0]);
     for (size_t r = 0; r < rows; r++) {
         double mean = 0.0, var = 0.0, largest = 0.0;
         for (size_t j = 0; j < width; j++) {
@@ -103,25 +106,75 @@ static void check_norm(check *c)
         }
         for (size_t j = width; j < ld; j++) EXPECT(c, buffer_kept(y, r * ld + j), "a gap was written");
         const int32_t row_index = (int32_t)r; /* gathered */
-        rill_layer_norm one = n;
+        rill_row_call one = n;
         one.rows = 1;
-        one.x.index = one.residual.index = &row_index;
-        one.y.data = alone;
-        c->k.layer_norm(&one, NULL);
+        one.x[NORMALISE_x].index = one.x[NORMALISE_residual].index = &row_index;
+        one.x[NORMALISE_y].data = alone;
+        rill_run_rows(&c->k, RILL_OP_NORMALISE, &one, NULL);
         EXPECT(c, same_bits(alone, y + r * ld, width), "row %zu differs alone", r);
     }
-    n.y.data = x; /* in place */
-    c->k.layer_norm(&n, NULL);
+    n.x[NORMALISE_y].data = x; /* in place */
+    rill_run_rows(&c->k, RILL_OP_NORMALISE, &n, NULL);
     for (size_t r = 0; r < rows; r++)
         EXPECT(c, same_bits(x + r * ld, y + r * ld, width), "row %zu differs in place", r);
+}
+
+/* Sums and gated activations have one rounding per operation; terms are added in order. */
+static void check_sum(check *c)
+{
+    const size_t rows = dice_from(c, 0, 20), width = dice_from(c, 1, 50), terms = dice_from(c, 1, RILL_SUM_TERMS);
+    const rill_op op = {.sum = {.terms = (int32_t)terms, .activation = dice_below(c, 2) ? RILL_RELU : RILL_LINEAR}};
+    float *out = buffer(c, rows * width);
+    rill_row_call call = {.rows = rows, .width = width, .op = &op, .x = {[SUM_out] = {out, width}}};
+    for (size_t t = 0; t < terms; t++) {
+        int32_t *index = buffer_int(c, rows);
+        call.x[SUM_term + t] = (rill_operand){buffer(c, rows * width), width, index};
+        dice_fill_hard(c, call.x[SUM_term + t].data, rows * width, 1.0f);
+        for (size_t r = 0; r < rows; r++) index[r] = (int32_t)dice_below(c, rows + 1) - 1;
+    }
+    case_name(c, "sum rows=%zu width=%zu terms=%zu", rows, width, terms);
+    rill_run_rows(&c->k, RILL_OP_SUM, &call, c->pool[0]);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < width; j++) {
+            float want = 0.0f;
+            for (size_t t = 0, n = 0; t < terms; t++) {
+                const float *term = rill_operand_row(&call.x[SUM_term + t], r);
+                if (term) want = n++ ? want + term[j] : term[j];
+            }
+            if (op.sum.activation == RILL_RELU && want < 0.0f) want = 0.0f;
+            EXPECT(c, near((double)out[r * width + j], (double)want, 0.0), "row %zu column %zu", r, j);
+        }
+}
+
+static void check_gate(check *c)
+{
+    const size_t rows = dice_from(c, 0, 20), width = dice_from(c, 1, 50), n = rows * width;
+    const rill_op op = {.activate = {.activation = (rill_activation)dice_below(c, RILL_N_ACTIVATIONS)}};
+    float *x = buffer(c, n), *gate = buffer(c, n), *y = buffer(c, n), *want = buffer(c, n);
+    dice_fill(c, x, n, 2.0f);
+    dice_fill(c, gate, n, 2.0f);
+    case_name(c, "activate rows=%zu width=%zu activation=%d", rows, width, (int)op.activate.activation);
+    const rill_row_call call = {
+        .rows = rows,
+        .width = width,
+        .op = &op,
+        .x = {[ACTIVATE_x] = {x, width}, [ACTIVATE_gate] = {gate, width}, [ACTIVATE_y] = {y, width}}};
+    rill_run_rows(&c->k, RILL_OP_ACTIVATE, &call, c->pool[0]);
+    elementwise(c, (int)op.activate.activation, n, x, want);
+    for (size_t i = 0; i < n; i++) {
+        want[i] *= gate[i];
+        EXPECT(c, same_bits(y + i, want + i, 1), "element %zu", i);
+    }
 }
 
 void check_rows(check *c)
 {
     for (unsigned round = 0; round < 2 * c->rounds; round++) {
-        check_gather(c);
+        check_copy(c);
         check_embed(c);
         check_norm(c);
+        check_sum(c);
+        check_gate(c);
         buffers_finish(c);
     }
 }
@@ -135,7 +188,7 @@ static double true_sigmoid(double x)
 
 typedef struct function {
     const char *name;
-    void (*run)(size_t n, const float *x, float *y);
+    int f; /* see elementwise() */
     double (*truth)(double x);
     double ulps; /* tolerance; docs/measurements/kernels.md has the measured errors */
 } function;
@@ -163,13 +216,13 @@ static void check_function(check *c, const function *f, uint32_t stride)
             const uint32_t b = (uint32_t)bits;
             memcpy(x + n, &b, sizeof b);
         }
-        f->run(n, x, y);
+        elementwise(c, f->f, n, x, y);
         for (size_t i = 0; i < n; i++) {
             const double off = ulp_error(y[i], f->truth((double)x[i]));
             if (off > worst) worst = off, worst_x = x[i];
         }
         const size_t i = dice_below(c, n);
-        f->run(1, x + i, &one);
+        elementwise(c, f->f, 1, x + i, &one);
         case_name(c, "%s(%.9g)", f->name, (double)x[i]);
         EXPECT(c, same_bits(&one, y + i, 1), "differs alone");
     }
@@ -184,15 +237,15 @@ static void check_tails(check *c, const function *f)
     for (size_t n = 0; n < 70; n++) {
         float *x = buffer(c, n), *y = buffer(c, n);
         dice_fill(c, x, n, 2.0f);
-        f->run(n, x, y);
-        f->run(n, x, x);
+        elementwise(c, f->f, n, x, y);
+        elementwise(c, f->f, n, x, x);
         EXPECT(c, same_bits(x, y, n), "%s of %zu in place", f->name, n);
         buffers_finish(c);
     }
 }
 
-/* The function as a product's epilogue, applied to x times 1. */
-static void check_epilogue(check *c, const function *f, rill_epilogue epilogue)
+/* The activation after a product, applied to x times 1. */
+static void check_activation(check *c, rill_activation activation, const char *name)
 {
     enum { N = 300 };
     float *x = buffer(c, N), *y = buffer(c, N), *want = buffer(c, N);
@@ -201,28 +254,24 @@ static void check_epilogue(check *c, const function *f, rill_epilogue epilogue)
     void *mem = buffer_aligned(c, rill_gemm_pack_size(1, 1, RILL_DTYPE_F32));
     dice_fill_hard(c, x, N, 3.0f);
     EXPECT(c, rill_gemm_pack_f32(&w, 1, 1, &one, 1, RILL_DTYPE_F32, mem) == 0, "pack");
-    c->k.gemm(&(rill_gemm){.w = &w, .rows = N, .a = {x, 1}, .c = {want, 1}, .epilogue = epilogue}, NULL);
-    f->run(N, x, y);
-    case_name(c, "%s", f->name);
+    c->k.gemm(&(rill_gemm){.w = &w, .rows = N, .a = {x, 1}, .c = {want, 1}, .activation = activation}, NULL);
+    const function f = {name, activation, NULL, 0.0};
+    elementwise(c, activation, N, x, y);
+    case_name(c, "%s", name);
     for (size_t i = 0; i < N; i++)
-        EXPECT(c, same_bits(y + i, want + i, 1) || y[i] == want[i], "(%.9g) = %.9g, not the epilogue's %.9g",
+        EXPECT(c, same_bits(y + i, want + i, 1) || y[i] == want[i], "(%.9g) = %.9g, not the product's %.9g",
                (double)x[i], (double)y[i], (double)want[i]);
-    check_tails(c, f);
+    check_tails(c, &f);
 }
 
 void check_math(check *c)
 {
-    const function swish = {"swish", c->k.swish, NULL, 0.0}, gelu = {"gelu", c->k.gelu, NULL, 0.0};
-    check_epilogue(c, &swish, RILL_EPILOGUE_SWISH);
-    const function by_tanh = {"gelu_tanh", c->k.gelu_tanh, NULL, 0.0},
-                   quick = {"gelu_sigmoid", c->k.gelu_sigmoid, NULL, 0.0};
-    check_epilogue(c, &gelu, RILL_EPILOGUE_GELU);
-    check_epilogue(c, &by_tanh, RILL_EPILOGUE_GELU_TANH);
-    check_epilogue(c, &quick, RILL_EPILOGUE_GELU_SIGMOID);
+#define CHECK(NAME, name) check_activation(c, RILL_##NAME, #name);
+    RILL_ACTIVATIONS(CHECK)
     const function functions[] = {
-        {"exp", c->k.exp, exp, 1.5},
-        {"tanh", c->k.tanh, tanh, 3.0},
-        {"sigmoid", c->k.sigmoid, true_sigmoid, 3.0},
+        {"exp", CHECK_EXP, exp, 1.5},
+        {"tanh", RILL_TANH, tanh, 3.0},
+        {"sigmoid", RILL_SIGMOID, true_sigmoid, 3.0},
     };
     /* --rounds 4000 or more: every float */
     const uint32_t stride = c->rounds >= 4000 ? 1 : 997 * 60 / (c->rounds ? c->rounds : 1) | 1;
@@ -236,45 +285,46 @@ void check_math(check *c)
 /* ---- bench ---- */
 
 typedef struct timed {
-    void (*run)(size_t n, const float *x, float *y);
+    const check *c;
+    int f;
     float *x, *y;
-    const rill_kernels *k;
-    const rill_layer_norm *norm;
+    const rill_row_call *norm;
 } timed;
 
 static void timed_call(void *arg)
 {
     const timed *t = arg;
     if (t->norm)
-        t->k->layer_norm(t->norm, NULL);
+        rill_run_rows(&t->c->k, RILL_OP_NORMALISE, t->norm, NULL);
     else
-        t->run(1024, t->x, t->y);
+        elementwise(t->c, t->f, 1024, t->x, t->y);
 }
 
 void bench_math(check *c)
 {
-    timed t = {NULL, buffer(c, 1024), buffer(c, 1024), &c->k, NULL};
+    static const function functions[] = {
+        {"exp", CHECK_EXP, NULL, 0.0}, {"tanh", RILL_TANH, NULL, 0.0}, {"sigmoid", RILL_SIGMOID, NULL, 0.0}};
+    timed t = {c, 0, buffer(c, 1024), buffer(c, 1024), NULL};
     dice_fill(c, t.x, 1024, 2.0f);
-    t.run = c->k.exp;
-    printf("exp %s: %.3f ns per element\n", c->isa, 1e9 / 1024 * bench_seconds(timed_call, &t));
-    t.run = c->k.tanh;
-    printf("tanh %s: %.3f ns per element\n", c->isa, 1e9 / 1024 * bench_seconds(timed_call, &t));
-    t.run = c->k.sigmoid;
-    printf("sigmoid %s: %.3f ns per element\n", c->isa, 1e9 / 1024 * bench_seconds(timed_call, &t));
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        t.f = functions[i].f;
+        printf("%s %s: %.3f ns per element\n", functions[i].name, c->isa, 1e9 / 1024 * bench_seconds(timed_call, &t));
+    }
 }
 
 void bench_rows(check *c)
 {
     enum { ROWS = 50, WIDTH = 512 };
-    rill_layer_norm n = {.rows = ROWS,
-                         .width = WIDTH,
-                         .x = {buffer(c, ROWS * WIDTH), WIDTH},
-                         .residual = {buffer(c, ROWS * WIDTH), WIDTH},
-                         .gain = buffer(c, WIDTH),
-                         .bias = buffer(c, WIDTH),
-                         .eps = 1e-5f,
-                         .y = {buffer(c, ROWS * WIDTH), WIDTH}};
-    timed t = {.k = &c->k, .norm = &n};
+    const rill_op op = {.normalise = {.eps = 1e-5f}};
+    const rill_row_call n = {.rows = ROWS,
+                             .width = WIDTH,
+                             .op = &op,
+                             .x = {[NORMALISE_x] = {buffer(c, ROWS * WIDTH), WIDTH},
+                                   [NORMALISE_residual] = {buffer(c, ROWS * WIDTH), WIDTH},
+                                   [NORMALISE_y] = {buffer(c, ROWS * WIDTH), WIDTH},
+                                   [NORMALISE_gain] = {buffer(c, WIDTH)},
+                                   [NORMALISE_bias] = {buffer(c, WIDTH)}}};
+    timed t = {.c = c, .norm = &n};
     printf("layer_norm %s rows=%d width=%d: %.3f ns per element\n", c->isa, ROWS, WIDTH,
            1e9 / (ROWS * WIDTH) * bench_seconds(timed_call, &t));
 }

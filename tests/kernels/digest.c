@@ -26,7 +26,7 @@ static uint64_t digest_gemm(check *c, uint64_t h)
     const size_t rows = dice_from(c, 1, 24), n = dice_from(c, 1, 170), k = dice_from(c, 1, 150);
     float *w = numbers(c, n * k, 0.3f), *a = numbers(c, rows * k, 1.0f), *bias = numbers(c, n, 1.0f),
           *out = buffer(c, rows * n);
-    const rill_epilogue epilogue = (rill_epilogue)dice_below(c, 5);
+    const rill_activation activation = (rill_activation)dice_below(c, 5);
     if (dice_below(c, 4) == 0) { /* sums of minus zero: sets may choose either zero as the larger */
         for (size_t i = 0; i < rows * k; i++) a[i] = -fabsf(a[i]);
         for (size_t i = 0; i < n; i++) bias[i] = -0.0f;
@@ -39,7 +39,7 @@ static uint64_t digest_gemm(check *c, uint64_t h)
                                .rows = rows,
                                .a = {a, k},
                                .bias = bias,
-                               .epilogue = epilogue,
+                               .activation = activation,
                                .c = {out, n},
                                .scratch = buffer_aligned(c, rill_gemm_scratch_size(&packed, rows))},
                   NULL);
@@ -100,42 +100,40 @@ static uint64_t digest_rows(check *c, uint64_t h)
     const size_t rows = dice_from(c, 1, 9), n = dice_from(c, 1, 90), bytes = rows * n * sizeof(float);
     float *gates = numbers(c, rows * 4 * n, 2.0f), *prev = numbers(c, rows * n, 1.0f);
     float *cell = buffer(c, rows * n), *out = buffer(c, rows * n);
-    c->k.lstm(&(rill_lstm){.rows = rows,
-                           .hidden = n,
-                           .gates = {gates, 4 * n, NULL},
-                           .c_prev = {prev, n, NULL},
-                           .c = {cell, n, NULL},
-                           .h = {out, n, NULL}},
-              NULL);
+    rill_row_call call = {.rows = rows,
+                          .width = n,
+                          .x = {[LSTM_gates] = {gates, 4 * n, NULL},
+                                [LSTM_c] = {prev, n, NULL},
+                                [LSTM_c_out] = {cell, n, NULL},
+                                [LSTM_h_out] = {out, n, NULL}}};
+    rill_run_rows(&c->k, RILL_OP_LSTM, &call, NULL);
     h = hash(hash(h, cell, bytes), out, bytes);
-    c->k.gru(&(rill_gru){.rows = rows,
-                         .hidden = n,
-                         .input = {gates, 4 * n, NULL},
-                         .gates = {gates + n, 4 * n, NULL},
-                         .h_prev = {prev, n, NULL},
-                         .h = {out, n, NULL}},
-             NULL);
+    call = (rill_row_call){.rows = rows,
+                           .width = n,
+                           .x = {[GRU_input] = {gates, 4 * n, NULL},
+                                 [GRU_hidden_gates] = {gates + n, 4 * n, NULL},
+                                 [GRU_h] = {prev, n, NULL},
+                                 [GRU_h_out] = {out, n, NULL}}};
+    rill_run_rows(&c->k, RILL_OP_GRU, &call, NULL);
     h = hash(h, out, bytes);
-    c->k.layer_norm(&(rill_layer_norm){.rows = rows,
-                                       .width = n,
-                                       .x = {prev, n},
-                                       .residual = {cell, n},
-                                       .eps = 1e-5f,
-                                       .y = {out, n},
-                                       .rms = (int)dice_below(c, 2)},
-                    NULL);
+    const rill_op normalise = {.normalise = {.eps = 1e-5f, .rms = (int)dice_below(c, 2)}};
+    call = (rill_row_call){
+        .rows = rows,
+        .width = n,
+        .op = &normalise,
+        .x = {[NORMALISE_x] = {prev, n, NULL}, [NORMALISE_residual] = {cell, n, NULL}, [NORMALISE_y] = {out, n, NULL}}};
+    rill_run_rows(&c->k, RILL_OP_NORMALISE, &call, NULL);
     return hash(h, out, bytes);
 }
 
 static uint64_t digest_math(check *c, uint64_t h)
 {
-    void (*const functions[])(size_t, const float *, float *) = {c->k.tanh, c->k.sigmoid, c->k.exp, c->k.swish,
-                                                                 c->k.gelu};
+    static const int functions[] = {RILL_TANH, RILL_SIGMOID, CHECK_EXP, RILL_SWISH, RILL_GELU};
     const size_t n = dice_from(c, 1, 300);
     float *x = buffer(c, n), *y = buffer(c, n);
     dice_fill_hard(c, x, n, dice_below(c, 3) ? 3.0f : 40.0f);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        functions[i](n, x, y);
+        elementwise(c, functions[i], n, x, y);
         h = hash(h, y, n * sizeof *y);
     }
     return h;

@@ -8,7 +8,7 @@
 #define TEST_ARRAY_LAB_H
 
 #include "arrays/arrays.h"
-#include "script_load.h"
+#include "config/run_config.h"
 #include "support/dice.h"
 
 typedef struct array_lab {

@@ -85,7 +85,7 @@ def scripting_arrows(rooms):
 # librill-script. No other place says this: CONTRIBUTING.md and docs/architecture.md name it. A domain builds programs of rill/device.h and
 # needs no kernel; bench/ and tests/ may know all.
 ARROWS = {
-    "kernels": ["kernels"],
+    "kernels": ["kernels", "framework/include/rill/ops.h"],
     "kernels/device": ["kernels/device", "kernels", "framework/include/rill/carve.h", "framework/include/rill/context.h",
                        "framework/include/rill/device.h", "framework/include/rill/profile.h"],
     "kernels/cuda": ["kernels/cuda", "kernels/device", "kernels", "framework/include/rill/device.h"],

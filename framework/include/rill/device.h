@@ -24,8 +24,7 @@
  *   graph      operations in order, built once, then checked: widths, spaces, no read before a write
  *   run        a graph applied to n rows with their columns
  *
- * Letters: n rows of the run, R rows of an operation's index space, H width, V symbols (vocabulary size), M choices requested per row, T
- * rows of an attention memory.
+ * Letters: n rows of the run; R, H, V, M, T as in ops.h.
  *
  * The network keeps the first error while it is built: a failed call returns a negative handle, calls with a negative handle do nothing,
  * and rill_network_finish() returns the error. So the building code needs no checks.
@@ -35,6 +34,7 @@
 #define RILL_DEVICE_H
 
 #include "rill/context.h"
+#include "rill/ops.h"
 #include "rill/profile.h"
 
 RILL_C_BEGIN
@@ -65,15 +65,6 @@ RILL_API void rill_device_close(rill_device *device); /* NULL is allowed; close 
 RILL_API const char *rill_device_name(const rill_device *device);
 
 /* --- networks: weights, tables and graphs ------------------------------------------------------------------------- */
-
-typedef struct rill_network rill_network;
-
-/* Handles of a network's objects are > 0. A negative handle stands for a failed call, whose error the network records. 0, as in an unset
- * member, means none. */
-typedef int32_t rill_constant;
-typedef int32_t rill_matrix;
-typedef int32_t rill_table;
-typedef int32_t rill_vocab_subset;
 
 typedef enum rill_weight_type {
     RILL_WEIGHT_F32 = 0,
@@ -121,16 +112,6 @@ RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill
 
 /* --- graphs ------------------------------------------------------------------------------------------------------- */
 
-typedef int32_t rill_graph;
-typedef int32_t rill_index_space;
-typedef int32_t rill_column;
-typedef int32_t rill_tensor;
-typedef int32_t rill_path;
-
-enum { RILL_NONE = 0 }; /* an omitted handle */
-enum { RILL_ROWS = 0 }; /* the index space of the run's rows */
-enum { RILL_OWN = -1 }; /* passed as a column: the row's own index */
-
 /* A graph without operations; `name` is for messages and profiles. */
 RILL_API rill_graph rill_graph_begin(rill_network *network, const char *name);
 
@@ -155,16 +136,7 @@ RILL_API rill_column rill_column_input(rill_network *network, rill_graph graph, 
 /* A temporary of `width` floats per row of `parent`. */
 RILL_API rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, rill_index_space parent, size_t width);
 
-/* An operand of an operation: rows of a tensor, table or constant, indexed by the rows of the operation. The functions below make views; a
- * view of zeros means none. */
-typedef struct rill_view {
-    uint8_t kind;   /* kind of the source: 0 none, other values are private */
-    int32_t source; /* handle of the source */
-    /* row index: RILL_OWN, or a column that holds it; negative entries where an operation allows them */
-    rill_column row;
-    rill_column slot; /* for ragged tables: the column that holds the slot */
-    int32_t first;    /* first float of the row to use */
-} rill_view;
+/* Operands of operations (ops.h): */
 
 /* A tensor, read at the operation's own row. Its space may be
  *   - the operation's space;
@@ -183,201 +155,6 @@ RILL_API rill_view rill_view_constant(rill_constant constant, rill_column row);
 RILL_API rill_view rill_view_ragged(rill_table table, rill_column slot, rill_column unit);
 /* Return a view of the same rows that begins at float `first` of each row. */
 RILL_API rill_view rill_view_offset(rill_view view, size_t first);
-
-/* --- operations --------------------------------------------------------------------------------------------------- */
-
-typedef enum rill_activation {
-    RILL_LINEAR = 0,
-    RILL_TANH = 1,
-    RILL_RELU = 2,  /* max(x, 0); on the processor NaN stays NaN, a GPU may make it 0 */
-    RILL_SWISH = 3, /* x sigmoid(x) */
-    RILL_GELU = 4,  /* x Phi(x), exact form */
-    RILL_SIGMOID = 5,
-    RILL_GELU_TANH =
-        6, /* x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)): the form with tanh (Hendrycks and Gimpel 2016) */
-    RILL_GELU_SIGMOID = 7, /* x sigmoid(1.702 x): the quick form */
-} rill_activation;
-
-/* out = activation(bias + add + a W^T), a = [a, a2] concatenated; bias and add are summed first, then the products in order of K.
- * Rows of `add` with a negative index contribute nothing. */
-typedef struct rill_product {
-    rill_matrix matrix; /* N x K */
-    /* instead of `matrix`: the weights of the vocabulary subset of the row's slot, which `vocab_subset_slot` holds; N differs by row */
-    rill_vocab_subset vocab_subset;
-    rill_column vocab_subset_slot;
-    rill_view a, a2; /* [R, K - k2], [R, k2] */
-    size_t k2;       /* width of a2; 0: no a2 */
-    rill_constant bias;
-    rill_view add; /* [R, N] */
-    rill_activation activation;
-    rill_view out; /* [R, N]; may be `add` itself */
-} rill_product;
-
-/* c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c'): gates [R, 4H] in the order i, f, g, o. A negative row index of c means
- * a zero state. Gates are a tensor of the operation's index space; c_out and h_out have the same rows. States may be rows of a table; no
- * other row of the run may read the written rows. */
-typedef struct rill_lstm_cell {
-    size_t hidden;
-    rill_view gates, c, c_out, h_out;
-} rill_lstm_cell;
-
-/* r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h: input gates and hidden gates [R, 3H] in
- * the order r, z, n, biases included (PyTorch's definition), both tensors of the operation's index space. A negative row index of h means a
- * zero state. */
-typedef struct rill_gru_cell {
-    size_t hidden;
-    rill_view input, hidden_gates, h, h_out;
-} rill_gru_cell;
-
-/* A recurrent layer over the units of each input, in one direction, from a zero state. Unit t of `space` reads row t + shift of the
- * input gates, in ascending order of t, or descending if `backward`; its h goes to row t of `out`. */
-typedef enum rill_cell { RILL_CELL_LSTM, RILL_CELL_GRU } rill_cell;
-typedef struct rill_scan {
-    rill_cell cell;
-    rill_index_space space;       /* ragged */
-    size_t hidden;                /* H */
-    rill_matrix recurrent;        /* 4H x H, or 3H x H */
-    rill_constant recurrent_bias; /* bias of a GRU's recurrent product, [3H]; none: 0 */
-    /* [units, 4H or 3H], bias included: a ragged tensor, or rows of a constant by a column of the space */
-    rill_view gates;
-    int32_t shift; /* if gates are a ragged tensor: unit t reads row t + shift of its input */
-    int backward;
-    rill_view out;            /* [units, H]; none: only the last state is needed */
-    rill_view last_h, last_c; /* [inputs, H] state after the last unit read, or none; zero for inputs without units */
-} rill_scan;
-
-/* Attention: softmax over t of scale * (query . key_t), or with `additive` of scale * (additive . tanh(key_t + query)), then the weighted
- * sum of the values. Exactly one kind of memory (the rows attended to) is set: path, slot or own_units. Heads are concatenated in queries,
- * keys, values and out. An empty memory gives zeros; a scale of 0 gives the mean.
- *
- * `relative` is a relative position bias added to the scores (Shaw et al. 2018; one number per distance as in Raffel et al. 2020). For
- * head h and a memory row d rows before the query's row it is entry h, L + d; distances are clamped to [-L, L]. Along a path the query's
- * row is the last one; with own_units it is the unit itself, so the operation's space is that of the memory. */
-typedef struct rill_attend {
-    size_t heads, width; /* width: floats per head of queries and keys */
-    float scale;
-    rill_view query;  /* [R, heads * width] */
-    rill_path path;   /* memory: rows of the node tables `keys`, `values` along the row's path (the KV cache) */
-    rill_column slot; /* memory: all rows of the slot in the ragged tables `keys`, `values` (cross-attention) */
-    /* memory: the units of the row's own input in the ragged tensors `keys`, `values` (encoders) */
-    int own_units;
-    rill_view keys, values; /* [T, heads * width], [T, heads * value_width]; their row columns are ignored */
-    rill_view out;          /* [R, heads * value_width] */
-    /* number of heads, the first ones, whose mean attention weights are returned to the host in rill_run_arguments.watched; 0: none */
-    size_t watched_heads;
-    size_t value_width;     /* floats per head of the values; 0: width */
-    rill_constant additive; /* [1, heads * width]; none: dot-product attention */
-    rill_constant relative; /* [heads, 2 L + 1] for any L >= 0; none; not with `slot` */
-} rill_attend;
-
-/* y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual; `rms`: y = gain * z / sqrt(mean z^2 + eps) + bias. */
-typedef struct rill_normalise {
-    rill_view x, residual;    /* residual: none means 0 */
-    rill_constant gain, bias; /* none: gain 1 and bias 0 */
-    float eps;
-    int rms;
-    rill_view y;  /* may be x or residual */
-    size_t width; /* 0: width of y */
-} rill_normalise;
-
-/* y = activation(x) * gate; without a gate y = activation(x). */
-typedef struct rill_activate {
-    rill_activation activation;
-    rill_view x, gate, y; /* y may be x */
-    size_t width;         /* 0: width of y */
-} rill_activate;
-
-/* out = scale * embedding row + position row. Rows with a negative index contribute nothing. The embedding is a constant, a table, or an
- * fp32 matrix, so that weights tied to the output layer are stored once. */
-typedef struct rill_embedding {
-    rill_view rows;     /* rows of a constant or table ... */
-    rill_matrix matrix; /* ... or rows of a matrix ... */
-    rill_column symbol; /* ... indexed by this column */
-    float scale;        /* must be set; 1 for no scaling */
-    rill_view position; /* rows to add, of a constant, table or tensor; zeroed: nothing is added */
-    rill_view out;
-    size_t width; /* 0: width of out, or of the matrix */
-} rill_embedding;
-
-/* out = activation(sum of the terms in order). Terms with a negative row index are skipped; an empty sum is 0. */
-enum { RILL_SUM_TERMS = 12 };
-typedef struct rill_sum {
-    int32_t terms;
-    rill_view term[RILL_SUM_TERMS];
-    rill_activation activation; /* RILL_LINEAR or RILL_RELU */
-    rill_view out;              /* may be a term */
-    size_t width;               /* 0: width of out */
-} rill_sum;
-
-/* out = x; zeros where the row index of x is negative. */
-typedef struct rill_copy {
-    size_t width;
-    rill_view x, out;
-} rill_copy;
-
-/* x(v) = -infinity for the symbols v of the slot's vocabulary subset; applied before the softmax. */
-typedef struct rill_mask {
-    rill_vocab_subset vocab_subset;
-    rill_column slot;
-    rill_view x;  /* [R, V], in place: a tensor of the operation's space */
-    size_t width; /* V; 0: width of x */
-} rill_mask;
-
-/* The path from the row's node to the root along `above`: depth + 1 nodes, root first, the node last. With a `parent` column the nodes
- * are new: above[node] = parent is stored, negative for a root; otherwise they already exist. No row's node lies on another row's path. */
-RILL_API rill_path rill_op_path(rill_network *network, rill_graph graph, rill_column node, rill_column parent,
-                                rill_column depth);
-
-/* The best M choices of log-softmax(logits + bias + add), and the log-probabilities of further requested actions (picks), as
- * rill_run_arguments.selection requests:
- *   x(v) = logits(v) + bias(v) + add(v); log-probability x(v) - log sum exp x; the best M legal ones, ties broken by the smaller symbol.
- * With a vocabulary subset, the logits and the softmax cover the slot's list of symbols. A row whose logits include NaN has no choices, and
- * its picks are NaN. Action = symbol + first_action. `raw`: x itself is returned as log-probability, for models trained to be
- * self-normalised; no exponential is computed. */
-typedef struct rill_best_choices {
-    rill_view logits; /* [R, V] */
-    size_t symbols;   /* V */
-    rill_constant bias;
-    rill_view add; /* [R, V] added before the softmax; negative rows add nothing */
-    rill_vocab_subset vocab_subset;
-    rill_column vocab_subset_slot;
-    int32_t first_action;
-    /* write the best symbol to this column instead of returning choices (none: first_action); M is 1 */
-    rill_column tag_column;
-    int32_t raw; /* 1: return x itself, without softmax */
-} rill_best_choices;
-
-/* rill_op_best() for an ensemble of E models: the logarithm of the mean of their probabilities, exact for all symbols that can be among the
- * best (those within log E of the M-th best of the maximum). With vocabulary subsets, a slot's lists of all models are equal. Logits are
- * overwritten. A row has no choices, and its picks are NaN, if one model has a NaN or no possible symbol. */
-enum { RILL_MIX_MODELS = 32 };
-typedef struct rill_mix {
-    int32_t models;
-    rill_view logits[RILL_MIX_MODELS];
-    rill_constant bias[RILL_MIX_MODELS]; /* none with vocabulary subsets, which have their own biases */
-    rill_vocab_subset vocab_subset[RILL_MIX_MODELS];
-    rill_column vocab_subset_slot;
-    size_t symbols;
-} rill_mix;
-
-/* Add an operation to a graph. It runs on all rows of its space; rill_scan names its space itself. rill_network_finish() reports
- * mismatches. */
-RILL_API void rill_op_product(rill_network *network, rill_graph graph, rill_index_space space, const rill_product *op);
-RILL_API void rill_op_lstm(rill_network *network, rill_graph graph, rill_index_space space, const rill_lstm_cell *op);
-RILL_API void rill_op_gru(rill_network *network, rill_graph graph, rill_index_space space, const rill_gru_cell *op);
-RILL_API void rill_op_scan(rill_network *network, rill_graph graph, const rill_scan *op);
-RILL_API void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space space, const rill_attend *op);
-RILL_API void rill_op_normalise(rill_network *network, rill_graph graph, rill_index_space space,
-                                const rill_normalise *op);
-RILL_API void rill_op_activate(rill_network *network, rill_graph graph, rill_index_space space,
-                               const rill_activate *op);
-RILL_API void rill_op_embed(rill_network *network, rill_graph graph, rill_index_space space, const rill_embedding *op);
-RILL_API void rill_op_sum(rill_network *network, rill_graph graph, rill_index_space space, const rill_sum *op);
-RILL_API void rill_op_copy(rill_network *network, rill_graph graph, rill_index_space space, const rill_copy *op);
-RILL_API void rill_op_mask(rill_network *network, rill_graph graph, rill_index_space space, const rill_mask *op);
-RILL_API void rill_op_best(rill_network *network, rill_graph graph, rill_index_space space,
-                           const rill_best_choices *op);
-RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_space space, const rill_mix *op);
 
 /* A prefetch hint: the next graph will read this table's rows of the slots in `slot`, a column of the graph. */
 RILL_API void rill_graph_prefetch(rill_network *network, rill_graph graph, rill_table table, rill_column slot);

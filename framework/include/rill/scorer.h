@@ -118,7 +118,7 @@ RILL_API rill_status rill_modifiers_allow_none(rill_modifiers *modifiers, int32_
  * message. */
 RILL_API rill_status rill_modifiers_fail_input(rill_modifiers *modifiers, int32_t row, const char *why);
 /* Divide the beam of the row's item into banks, 1 to RILL_MAX_BANKS, as constrained beam search does (Post and Vilar 2018): each bank
- * has a share of the k places, and candidates compete only within their bank (text_constraints.c). The number is the same for all rows
+ * has a share of the k places, and candidates compete only within their bank (lexical_constraints.c). The number is the same for all rows
  * of an item. Choices of the row go to bank `rest` unless rill_modifiers_assign_bank() assigns them. Only one scorer may divide a beam.
  * The beam search gives outputs of a divided beam no certificate. */
 enum { RILL_MAX_BANKS = 256 };

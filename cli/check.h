@@ -1,0 +1,166 @@
+/* Runs of `rill check`: decode a few inputs under one schedule, record the results, and describe the difference of two runs. */
+#ifndef CLI_CHECK_H
+#define CLI_CHECK_H
+
+#include "rill/plugin.h"
+#include "session.h"
+
+enum { CLI_CHECK_INPUTS = 12, CLI_CHECK_WHY = 2000 };
+
+typedef struct cli_check_inputs {
+    char *text[CLI_CHECK_INPUTS];
+    int n;
+    int n_different; /* the first n_different inputs are different, the others repeat them */
+    int made_up;     /* the inputs were generated, not read from a file */
+} cli_check_inputs;
+
+/* Read the first lines of a file, and repeat them if there are fewer than CLI_CHECK_INPUTS: with a single input, errors that depend on
+ * neighbours would not show. CLI_OK or an exit code after a message. */
+int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const char *path);
+/* Generate inputs from names of the model's actions, some joined with spaces and some without, or from words for actions without a
+ * name. CLI_OK or CLI_FAILED after a message. */
+int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const rill_model *model, uint64_t seed);
+/* Accepts zeroed inputs. */
+void cli_check_inputs_free(cli_check_inputs *inputs);
+
+/* The result of one input. */
+typedef struct cli_check_answer {
+    rill_status status;
+    char *best;   /* text of the first output, or the error message */
+    double score; /* path score of the first output */
+    int32_t n_outputs;
+    char *outputs; /* all outputs with exact scores and actions, as text */
+    size_t outputs_length;
+} cli_check_answer;
+
+typedef struct cli_check_record {
+    cli_check_answer answer[CLI_CHECK_INPUTS];
+    int begun; /* creating the engines succeeded */
+    int64_t nodes_peak;
+    int had_choices; /* some hypothesis had more than one legal action */
+} cli_check_record;
+
+/* Decode the inputs with the session's open model. Frees the previous content of the record.
+ *   RILL_OK · a status of rill_workers_begin() or rill_workers_run(), with the error in the session's context */
+rill_status cli_check_run(cli_session *session, const cli_check_inputs *inputs, const rill_engine_setup *setup,
+                          cli_check_record *out);
+/* Accepts a zeroed record. */
+void cli_check_record_free(cli_check_record *record);
+
+/* Returns how many bytes of a text to show: at most max_bytes, without cutting a UTF-8 character. */
+int cli_check_clip(const char *text, int max_bytes);
+
+/* Describe a schedule: "in a batch of 4 (var-stream, budget 9)". */
+void cli_check_schedule(const rill_settings *settings, char *out, size_t size);
+
+/* Whether two runs gave the same results. If not, `why` names the input, both results and both schedules. Inputs that failed because
+ * of max-nodes are skipped. */
+int cli_check_same(const cli_check_inputs *inputs, const cli_check_record *one, const char *how_one,
+                   const cli_check_record *two, const char *how_two, char why[CLI_CHECK_WHY]);
+
+/* --- the random problem ------------------------------------------------------------------------------------------------ */
+
+/* A small random problem on which `rill check` tests heuristics, scorers and schedulers. It is a domain without a model: legal actions
+ * and scores are hashes of the input, the previous actions and a seed. Scores are multiples of 1/16, so that ties are frequent. */
+
+/* The domain's name. Its argument is the seed, a number. */
+#define CLI_CHECK_PROBLEM "rill-check"
+
+extern const rill_domain cli_check_problem;
+
+/* Hash two numbers into one. */
+static inline uint64_t cli_check_mix(uint64_t a, uint64_t b)
+{
+    uint64_t x = a * UINT64_C(0x9e3779b97f4a7c15) + b + UINT64_C(0x632be59bd9b4e019);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* --- a shared instance ------------------------------------------------------------------------------------------------- */
+
+/* One instance of a heuristic or scorer, shared by several engines. `rill check` decodes twice with it; an engine would create a new
+ * instance each time. */
+
+/* The name under which both tables are registered. */
+#define CLI_CHECK_INSTANCE "rill-check-instance"
+
+typedef struct cli_check_instance {
+    rill_heuristic heuristic; /* registered tables: they forward calls to the real tables */
+    rill_scorer scorer;
+    const rill_heuristic *real_heuristic;
+    const rill_scorer *real_scorer;
+    void *self; /* the instance that the real table created */
+} cli_check_instance;
+
+/* Fill in the function tables of the instance (heuristic and scorer) and register them. `instance` must outlive the context. */
+rill_status cli_check_instance_register(cli_check_instance *instance, rill_context *ctx);
+
+/* --- the test runs of one item ----------------------------------------------------------------------------------------- */
+
+/* The test runs of `rill check` for one plugin item: a domain, or a heuristic, scorer or scheduler on an open model. */
+
+typedef enum cli_check_kind {
+    CLI_CHECK_DOMAIN,
+    CLI_CHECK_HEURISTIC,
+    CLI_CHECK_SCORER,
+    CLI_CHECK_SCHEDULER
+} cli_check_kind;
+
+extern const char *const cli_check_kind_names[]; /* [kind] */
+
+typedef struct cli_check_trial {
+    cli_check_kind kind;
+    const char *name, *arguments; /* arguments: NULL for a domain, or if the item has no arguments */
+    cli_session *session;         /* session with an open model */
+    const cli_check_inputs *inputs;
+    cli_check_instance *instance;
+    /* Results. */
+    int runs;  /* runs so far */
+    int begun; /* creating the item succeeded at least once */
+    char why[CLI_CHECK_WHY];
+    /* The reference run, one input at a time. It is kept for cli_check_rerun(); the caller frees `reference`. */
+    rill_engine_setup setup;
+    rill_chain_entry entry, pruning;
+    char pruning_arguments[16];
+    cli_check_record reference;
+    char how[128]; /* schedule of the reference run, for messages */
+} cli_check_trial;
+
+/* Draw random search settings and decode under every schedule. 1: all runs agree; 0: `why` says what differs. */
+int cli_check_round(cli_check_trial *trial, uint64_t seed);
+
+/* Repeat the reference run of the last round in batches, with the model that is open now, and compare. Returns as
+ * cli_check_round(). */
+int cli_check_rerun(cli_check_trial *trial, const char *how, const char *reason);
+
+/* --- repeated scoring of states ---------------------------------------------------------------------------------------- */
+
+/* A domain that wraps another domain and scores each state three times: twice in a row, and again after the state's children were
+ * computed. It finds errors that comparing runs cannot show: a step() that damages the parent state does so in every run, and choices
+ * with probabilities instead of log-probabilities have the same order. */
+
+/* The name of the wrapping domain. */
+#define CLI_CHECK_RESCORE "rill-check-asked"
+
+typedef struct cli_check_rescore {
+    rill_domain domain; /* first member: methods cast from it to the whole struct */
+    const rill_domain *real;
+    rill_domain_info info; /* facts about the tested domain */
+    /* Statistics of the rows that have any choice. */
+    int64_t rows, normalised_rows; /* numbers of all rows, and of rows whose values sum to 1 */
+    int maybe_probs;               /* no value is below 0, and no row sums to more than 1 */
+    int not_logprobs;              /* in some row, the choices are not log-probabilities */
+    char why[CLI_CHECK_WHY];       /* the first violation of the contract; empty: none */
+} cli_check_rescore;
+
+/* Register the wrapping domain. `rescoring` must outlive the context. */
+rill_status cli_check_rescore_register(cli_check_rescore *rescoring, rill_context *ctx);
+
+/* Decode the inputs one at a time with the wrapping domain. Closes the session's open model and opens it again, wrapped; the wrapped
+ * model stays open.
+ *   1: no error found · 0: `rescoring->why` says what is wrong · -1: the run failed, the error is in the session's context */
+int cli_check_rescore_run(cli_check_rescore *rescoring, cli_session *session, const rill_domain *real,
+                          const cli_check_inputs *inputs);
+
+#endif

@@ -1,0 +1,300 @@
+/* Requests: what they ask, and refusals; see api.h. */
+#include "api.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_output.h"
+#include "report.h"
+
+/* --- responses ---------------------------------------------------------------------------------------------------- */
+
+int api_answer_json(api_request *r, unsigned code, json_t *body)
+{
+    r->answer = (api_answer){.code = code, .json = body};
+    return 0;
+}
+
+int api_answer_text(api_request *r, char *text, const char *type)
+{
+    if (!text) return api_refuse(r, 503, "out-of-memory", "out of memory: a response");
+    r->answer = (api_answer){.code = 200, .text = text, .type = type};
+    return 0;
+}
+
+int api_refuse(api_request *r, unsigned code, const char *name, const char *format, ...)
+{
+    char why[600];
+    va_list arguments;
+    va_start(arguments, format);
+    rill_print_message_list(why, sizeof why, format, arguments);
+    va_end(arguments);
+    return api_answer_json(r, code, json_pack("{s:o}", "error", cli_error_json(name, why)));
+}
+
+int api_refuse_memory(api_request *r)
+{
+    return api_refuse(r, 503, "out-of-memory", "out of memory: a request");
+}
+
+void request_clear(api_request *r)
+{
+    job_release(r->job);
+    for (size_t i = 0; i < r->n_documents; i++) document_close(r->document[i]);
+    free(r->document);
+    json_decref(r->answer.json);
+    free(r->answer.text);
+    *r = (api_request){.n_documents = 0};
+}
+
+/* --- parsing requests --------------------------------------------------------------------------------------------- */
+
+/* The key of a request that the word means, which other programs use or an earlier rill used. */
+static const char *known_key(const char *word, const char *const *keys)
+{
+    static const char *const words[][2] = {{"deadline", "timeout"}, {"seconds", "timeout"}, {"text", "input"},
+                                           {"q", "input"},          {"prompt", "input"},    {"texts", "inputs"},
+                                           {"token", "tokens"},     {"logprobs", "tokens"}};
+    size_t n = 0;
+    while (keys[n]) n++;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (size_t k = 0; k < n && !strcmp(words[i][0], word); k++)
+            if (!strcmp(words[i][1], keys[k])) return keys[k];
+    return rill_nearest(word, keys, n);
+}
+
+static int refuse_key(api_request *r, const char *key, const char *const *keys)
+{
+    service *s = r->models->service[0];
+    const char *why = "";
+    const int is_option = rill_option_row(s->session.ctx, key) != NULL || rill_refused_option("setting", key) != NULL;
+    if (is_option && service_check_option(s, key, &why) != RILL_OK) return api_refuse(r, 400, "bad-request", "%s", why);
+    if (is_option || rill_is_options_key(key))
+        return api_refuse(r, 400, "bad-request", "unknown key \"%s\": the options are in \"options\"", key);
+    const char *near = known_key(key, keys);
+    return near ? api_refuse(r, 400, "bad-request", "unknown key \"%s\": did you mean \"%s\"?", key, near)
+                : api_refuse(r, 400, "bad-request", "unknown key \"%s\"", key);
+}
+
+int request_has_known_keys(api_request *r, const char *const *keys)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)r->body, key, value)
+    {
+        size_t i = 0;
+        while (keys[i] && strcmp(keys[i], key)) i++;
+        if (!keys[i]) return refuse_key(r, key, keys);
+    }
+    return 1;
+}
+
+int request_find_service(api_request *r)
+{
+    const models *m = r->models;
+    const json_t *value = json_object_get(r->body, "model");
+    const char *name = json_string_value(value);
+    if (!value) r->service = m->service[0];
+    if (!value) return 1;
+    if (!name || strlen(name) != json_string_length(value))
+        return api_refuse(r, 400, "bad-request", "model: expected a text without a NUL byte");
+    for (int i = 0; i < m->n && !r->service; i++)
+        if (!strcmp(m->service[i]->name, name)) r->service = m->service[i];
+    return r->service
+               ? 1
+               : api_refuse(r, 404, "unknown-model", "unknown model \"%s\": GET /v1/models lists the models", name);
+}
+
+int request_read_options(api_request *r)
+{
+    const json_t *options = json_object_get(r->body, "options");
+    const char *why;
+    if (options == NULL) return 1;
+    if (!json_is_object(options)) return api_refuse(r, 400, "bad-request", "options: expected an object {NAME: VALUE}");
+    const rill_status status = service_read_settings(r->service, options, r->job, &why);
+    if (status == RILL_OK) return 1;
+    return status == RILL_ERR_OPTION ? api_refuse(r, 400, "bad-option", "options: %s", why)
+                                     : api_refuse(r, 503, "out-of-memory", "%s", why);
+}
+
+int request_read_switch(api_request *r, const char *key, int *out)
+{
+    const json_t *value = json_object_get(r->body, key);
+    *out = json_is_true(value);
+    return value == NULL || json_is_boolean(value)
+               ? 1
+               : api_refuse(r, 400, "bad-request", "%s: expected true or false", key);
+}
+
+int request_read_timeout(api_request *r)
+{
+    const json_t *value = json_object_get(r->body, "timeout");
+    const double seconds = json_number_value(value);
+    if (value == NULL) return 1;
+    if (!json_is_number(value) || !(seconds > 0 && seconds < 1e6))
+        return api_refuse(r, 400, "bad-request", "timeout: expected a number of seconds, above 0");
+    r->job->deadline = r->job->arrival_time + seconds;
+    return 1;
+}
+
+/* A text of the inputs, which are a string or a list of strings. */
+static const json_t *input_text(const json_t *inputs, size_t i)
+{
+    return json_is_string(inputs) ? inputs : json_array_get(inputs, i);
+}
+
+static size_t n_inputs(const json_t *inputs)
+{
+    return json_is_string(inputs) ? 1 : json_array_size(inputs);
+}
+
+static int check_inputs(api_request *r, const json_t *inputs)
+{
+    const size_t n = n_inputs(inputs);
+    if (!json_is_string(inputs) && !json_is_array(inputs))
+        return api_refuse(r, 400, "bad-request", "expected a text, or a list of texts, as inputs");
+    if (n > (size_t)r->max_inputs)
+        return api_refuse(r, 413, "too-many-inputs", "%zu inputs: the maximum of a request is %lld", n,
+                          (long long)r->max_inputs);
+    for (size_t i = 0; i < n; i++)
+        if (!json_is_string(input_text(inputs, i)))
+            return api_refuse(r, 400, "bad-request", "inputs: %zu: expected a text", i);
+    return 1;
+}
+
+job *request_make_job(api_request *r, const json_t *inputs)
+{
+    if (!check_inputs(r, inputs)) return NULL;
+    const size_t n = n_inputs(inputs);
+    job *j = job_create((int32_t)n);
+    for (size_t i = 0; j && i < n; i++) {
+        const json_t *text = input_text(inputs, i);
+        if (job_set_text(j, (int32_t)i, json_string_value(text), json_string_length(text))) continue;
+        job_release(j);
+        j = NULL;
+    }
+    if (!j) return api_refuse_memory(r), NULL;
+    j->settings = *r->service->search_config->resolved;
+    return j;
+}
+
+int request_submit(api_request *r)
+{
+    const rill_status status = service_submit(r->service, r->job);
+    if (status == RILL_OK) return 1;
+    const char *why = service_failure(r->service);
+    if (why[0])
+        api_refuse(r, 503, "failed", "model %s has failed and is being reopened: %s", r->service->name, why);
+    else if (status == RILL_AGAIN)
+        api_refuse(r, 503, "busy", "too many inputs are queued: try again");
+    else
+        api_refuse(r, 503, "stopping", "the server is stopping and accepts no requests");
+    r->answer.retry_after = 1;
+    return 0;
+}
+
+/* --- documents --------------------------------------------------------------------------------------------------------- */
+
+int request_read_split(api_request *r, document_split *split)
+{
+    static const char *const names[] = {
+        [DOCUMENT_LINES] = "lines", [DOCUMENT_SENTENCES] = "sentences", [DOCUMENT_HTML] = "html"};
+    const json_t *value = json_object_get(r->body, "split");
+    *split = DOCUMENT_UNSPLIT;
+    for (int s = DOCUMENT_LINES; s <= DOCUMENT_HTML && json_is_string(value); s++)
+        if (!strcmp(names[s], json_string_value(value))) *split = (document_split)s;
+    return value == NULL || *split != DOCUMENT_UNSPLIT
+               ? 1
+               : api_refuse(r, 400, "bad-request", "split: expected \"lines\", \"sentences\" or \"html\"");
+}
+
+/* Split the inputs into documents of the request. Returns the list of all parts; NULL: out of memory. */
+static json_t *split_inputs(api_request *r, const json_t *inputs, document_split split, int32_t max_parts)
+{
+    const char *language = service_language(r->service);
+    const size_t n = n_inputs(inputs);
+    json_t *parts = json_array();
+    r->document = calloc(n + 1, sizeof(document *));
+    int fine = r->document && parts;
+    for (size_t i = 0; i < n && fine && json_array_size(parts) <= (size_t)max_parts; i++) {
+        const json_t *text = input_text(inputs, i);
+        document *d = document_open(json_string_value(text), json_string_length(text), split, language, max_parts);
+        fine = d != NULL;
+        r->document[i] = d;
+        r->n_documents += fine;
+        for (int32_t k = 0; fine && k < document_n_parts(d); k++) {
+            size_t length;
+            const char *part = document_part(d, k, &length);
+            fine = !json_array_append_new(parts, json_stringn_nocheck(part, length));
+        }
+    }
+    if (fine) return parts;
+    json_decref(parts);
+    return NULL;
+}
+
+int request_make_document_job(api_request *r, const json_t *inputs, document_split split)
+{
+    if (!check_inputs(r, inputs)) return 0;
+    r->is_single = json_is_string(inputs);
+    json_t *parts = split == DOCUMENT_UNSPLIT ? NULL : split_inputs(r, inputs, split, (int32_t)r->max_inputs);
+    if (split != DOCUMENT_UNSPLIT && !parts) return api_refuse_memory(r);
+    if (json_array_size(parts) > (size_t)r->max_inputs)
+        api_refuse(r, 413, "too-many-inputs",
+                   "the text has more than %lld sentences and HTML texts: send "
+                   "it in parts",
+                   (long long)r->max_inputs);
+    else
+        r->job = request_make_job(r, parts ? parts : inputs);
+    json_decref(parts);
+    return r->job != NULL;
+}
+
+/* The parts of a document among the job's inputs, and the rank of the output to join. */
+typedef struct document_range {
+    const api_request *request;
+    const document *document;
+    int32_t first;
+    size_t output;
+} document_range;
+
+static document_range job_range(const api_request *r, size_t i)
+{
+    document_range found = {.request = r, .document = r->document[i]};
+    for (size_t d = 0; d < i; d++) found.first += document_n_parts(r->document[d]);
+    return found;
+}
+
+static const char *part_output_text(void *user, int32_t i)
+{
+    const document_range *where = user;
+    const size_t output = document_is_sentence(where->document, i) ? where->output : 0;
+    return json_string_value(cli_result_output_text(where->request->job->input[where->first + i].result, output));
+}
+
+json_t *request_document_text(const api_request *r, size_t i, size_t output)
+{
+    document_range where = job_range(r, i);
+    where.output = output;
+    char *text = document_join(r->document[i], part_output_text, &where);
+    json_t *text_json = text ? cli_json_text(text, strlen(text)) : NULL;
+    free(text);
+    return text_json;
+}
+
+json_t *request_document_results(const api_request *r, size_t i)
+{
+    const document_range where = job_range(r, i);
+    json_t *list = json_array();
+    for (int32_t k = 0; k < document_n_parts(r->document[i]); k++) {
+        if (!document_is_sentence(r->document[i], k)) continue;
+        size_t length;
+        const char *part = document_part(r->document[i], k, &length);
+        json_t *part_json = json_pack("{s:o}", "input", cli_json_text(part, length));
+        json_object_update(part_json, r->job->input[where.first + k].result);
+        json_array_append_new(list, part_json);
+    }
+    return list;
+}

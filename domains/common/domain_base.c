@@ -1,0 +1,111 @@
+/* Arenas, options of opening a model, and score requests; see domain_base.h.
+ *
+ * Invariant: every block of an arena starts with a header that holds its size, because rill_free() needs the size. The
+ * header fills a cache line, so that the data after it keeps the allocator's alignment of 64 bytes. */
+#include "domain_base.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- arenas ------------------------------------------------------------------------------------------------------- */
+
+struct rill_arena_block {
+    _Alignas(64) rill_arena_block *prev;
+    size_t bytes; /* of the block, this header included */
+};
+
+rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t size, const char *what)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(bytes, sizeof(rill_arena_block), &bytes))
+        return rill_fail_memory(arena->ctx, SIZE_MAX, what);
+    rill_arena_block *block = rill_alloc(arena->ctx, bytes);
+    if (block == NULL) return rill_fail_memory(arena->ctx, bytes, what);
+    block->prev = arena->last;
+    block->bytes = bytes;
+    arena->last = block;
+    void *first = block + 1;
+    memcpy(out, &first, sizeof first); /* `out` points to some `T *`; memcpy avoids type punning */
+    return RILL_OK;
+}
+
+void rill_arena_clear(rill_arena *arena)
+{
+    while (arena->last != NULL) {
+        rill_arena_block *block = arena->last;
+        arena->last = block->prev;
+        rill_free(arena->ctx, block, block->bytes);
+    }
+}
+
+/* --- options of opening a model ----------------------------------------------------------------------------------- */
+
+rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options)
+{
+    if (options->path == NULL)
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: expected the path of a model's directory, found none", domain);
+    if (options->arguments != NULL && options->arguments[0] != '\0')
+        return rill_fail(ctx, RILL_ERR_OPTION, "%s: expected no arguments for the domain, found \"%.60s\"", domain,
+                         options->arguments);
+    return RILL_OK;
+}
+
+rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
+                                rill_device **out)
+{
+    const char *weights = rill_open_option(options, "weights");
+    const rill_device_options wanted = {.struct_size = sizeof wanted,
+                                        .name = rill_open_option(options, "device"),
+                                        .fast = rill_open_switch(options, "fast"),
+                                        .int8 = weights != NULL && strcmp(weights, "int8") == 0};
+    rill_status status = rill_device_open(out, ctx, &wanted);
+    if (status == RILL_OK && wanted.name != NULL && strcmp(wanted.name, "auto") == 0)
+        rill_log(ctx, RILL_LOG_INFO, "%s: the model runs on %s", domain, rill_device_name(*out));
+    return status == RILL_ERR_OPTION ? rill_fail(ctx, status, "%s: %s", domain, rill_error(ctx)) : status;
+}
+
+void rill_options_describe(const rill_device *device, char *description, size_t size)
+{
+    const char *name = rill_device_name(device);
+    const size_t used = strlen(description);
+    if (strcmp(name, "cpu") != 0) snprintf(description + used, size - used, ", on %s", name);
+}
+
+rill_weight_type rill_weights_read_type(const rill_open_options *options)
+{
+    static const char *const names[] = {
+        [RILL_WEIGHT_F32] = "f32", [RILL_WEIGHT_BF16] = "bf16", [RILL_WEIGHT_INT8] = "int8", [RILL_WEIGHT_F16] = "f16"};
+    static const char *const long_names[] = {[RILL_WEIGHT_F32] = "float32",
+                                             [RILL_WEIGHT_BF16] = "bfloat16",
+                                             [RILL_WEIGHT_INT8] = "int8",
+                                             [RILL_WEIGHT_F16] = "float16"};
+    const char *name = rill_open_option(options, "weights");
+    rill_weight_type out = RILL_WEIGHT_F32;
+    for (size_t i = 0; name != NULL && i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0 || strcmp(name, long_names[i]) == 0) out = (rill_weight_type)i;
+    return out;
+}
+
+/* --- score requests ----------------------------------------------------------------------------------------------- */
+
+rill_selection rill_selection_for_request(const rill_score_request *req, const rill_score_result *result)
+{
+    return (rill_selection){.max_choices = req->max_choices,
+                            .legal_words = req->legal_words,
+                            .legal = req->legal,
+                            .legal_set = req->legal_set,
+                            .n_picks = req->n_picks,
+                            .pick_row = req->pick_row,
+                            .pick_action = req->pick_action,
+                            .stride = result->stride,
+                            .count = result->count,
+                            .action = result->action,
+                            .logp = result->logp,
+                            .pick_logp = result->pick_logp};
+}
+
+void rill_score_result_force(const rill_score_request *req, rill_score_result *result, int32_t row, int32_t action)
+{
+    static const float zero_logp = 0.0f;
+    rill_score_result_fill(req, row, 1, &action, &zero_logp, NULL, result);
+}

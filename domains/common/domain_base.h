@@ -1,0 +1,170 @@
+/* domain_base.h: what the built-in domains share beside files: passing on failures, growing arrays, memory that is freed at
+ * once, the options of opening a model, weights, and score requests.
+ *
+ * A loaded model owns a few dozen arrays of fixed size, and loading needs temporary arrays. Allocations with the same
+ * lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64 bytes and never move.
+ * One thread at a time. Stability: internal to rill's domains. */
+#ifndef RILL_COMMON_DOMAIN_BASE_H
+#define RILL_COMMON_DOMAIN_BASE_H
+
+#include "rill/device.h"
+#include "rill/domain.h"
+#include "rill/safetensors.h"
+
+/* --- failures and growing arrays ---------------------------------------------------------------------------------- */
+
+/* Evaluate a call that returns a rill_status; return the status from the enclosing function unless it is RILL_OK. */
+#define TRY(call)                                     \
+    do {                                              \
+        rill_status try_status = (call);              \
+        if (try_status != RILL_OK) return try_status; \
+    } while (0)
+
+/* A growable array is a pointer and its capacity in elements (a size_t), both zero at first. The caller counts the elements
+ * in use, and the array keeps its capacity from call to call. */
+
+/* Ensure that the array can hold `count` elements; `capacity` is the variable with its capacity, `what` names the array in
+ * the error.
+ *   RILL_OK · RILL_ERR_MEMORY */
+#define GROW(ctx, array, capacity, count, what) \
+    ((count) <= (capacity) ? RILL_OK            \
+                           : rill_grow((ctx), (void **)&(array), &(capacity), (count), sizeof *(array), (what)))
+
+/* Append `value` and increment `count`. Returns from the enclosing function if memory runs out. */
+#define PUSH(ctx, array, capacity, count, value, what)              \
+    do {                                                            \
+        TRY(GROW((ctx), (array), (capacity), (count) + 1, (what))); \
+        (array)[(count)++] = (value);                               \
+    } while (0)
+
+/* Free the array. */
+#define FREE_ARRAY(ctx, array, capacity) rill_free((ctx), (array), (capacity) * sizeof *(array))
+
+/* --- arenas ------------------------------------------------------------------------------------------------------- */
+
+typedef struct rill_arena_block rill_arena_block;
+
+typedef struct rill_arena {
+    rill_context *ctx;
+    rill_arena_block *last;
+} rill_arena;
+
+/* Allocate an uninitialised block of `count` elements of `size` bytes. `what` names the block in the out-of-memory error.
+ *   out    address of a pointer to the elements (a `T **`), set on success only
+ *   RILL_OK · RILL_ERR_MEMORY (the message is recorded; also if count * size overflows) */
+rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t size, const char *what);
+
+/* Free all blocks. The arena is then empty and can be used again. */
+void rill_arena_clear(rill_arena *arena);
+
+/* --- options of opening a model ----------------------------------------------------------------------------------- */
+
+/* Options for the table rill_domain.options. `words`: the allowed data types, e.g. "f32|bf16|f16|int8". */
+#define RILL_WEIGHTS_OPTION(words)                                                                                     \
+    {                                                                                                                  \
+        "weights", words, "f32", "number type of the weights in memory", RILL_OPTION_WORD, RILL_OPTION_MODEL, 0, 0, 0, \
+            "compute-type quantization"                                                                                \
+    }
+/* An option for the table rill_domain.input_options. Its default for all inputs of a model is rill_open_options.tokenized. */
+#define RILL_TOKENIZED_OPTION                                                                                      \
+    {                                                                                                              \
+        "tokenized", "", "", "inputs are tokens separated by spaces, in the model's own form", RILL_OPTION_SWITCH, \
+            RILL_OPTION_MODEL, 0, 0, 1, NULL                                                                       \
+    }
+#define RILL_DEVICE_OPTIONS                                                                                         \
+    {"device",                                                                                                      \
+     "NAME",                                                                                                        \
+     "cpu",                                                                                                         \
+     "where the model runs: cpu, cuda (a GPU) or auto; cuda:NUMBER is one GPU of several, cuda:0,cuda:1 are two "   \
+     "that decode in parallel, auto is a GPU if one can be used, else cpu",                                         \
+     RILL_OPTION_TEXT,                                                                                              \
+     RILL_OPTION_MODEL,                                                                                             \
+     0,                                                                                                             \
+     0,                                                                                                             \
+     0,                                                                                                             \
+     NULL},                                                                                                         \
+    {                                                                                                               \
+        "fast", "", "",                                                                                             \
+            "on a GPU, use cuBLASLt's fastest matrix products, tf32 for f32: results may then depend on the batch", \
+            RILL_OPTION_SWITCH, RILL_OPTION_MODEL, 0, 0, 0, NULL                                                    \
+    }
+
+/* Check that the options name a path and have no domain arguments: none of the domains that call this takes any.
+ *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) */
+rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
+
+/* Open the device that the option `device` names, with the options `fast` and `weights`.
+ *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) · RILL_ERR_MEMORY */
+rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
+                                rill_device **out);
+
+/* Append ", on DEVICE" to a model's description, in an array of `size` bytes, unless the device is the CPU. */
+void rill_options_describe(const rill_device *device, char *description, size_t size);
+
+/* The value of the option `weights` (RILL_WEIGHTS_OPTION); f32 if it is not set. */
+rill_weight_type rill_weights_read_type(const rill_open_options *options);
+
+/* --- weights: tensor_file.c --------------------------------------------------------------------------------------- */
+
+/* State while the weights of a model are loaded. Set the first five members. */
+typedef struct rill_loader {
+    rill_context *ctx;
+    const char *directory;
+    rill_network *network;
+    rill_arena *arena;     /* lives as long as the model: for what the network borrows */
+    rill_weight_type type; /* of matrices */
+    rill_arena temp;       /* of tensors that become part of a matrix; the caller clears it when the matrix is packed */
+    rill_tensor_file *tensors;
+    rill_text path; /* of the file that was opened last */
+} rill_loader;
+
+/* Set l->path to a file of the directory, and open it as l->tensors.
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status rill_loader_open(rill_loader *l, const char *file);
+void rill_loader_close(rill_loader *l); /* frees all but the model's arena */
+
+/* Read a tensor as rill_weights_read() does: into `temp`; into the model's arena; as a constant of the network. */
+rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size_t columns, float **out);
+rill_status rill_load_kept(rill_loader *l, const char *name, size_t rows, size_t columns, float **out);
+rill_status rill_load_constant(rill_loader *l, const char *name, size_t rows, size_t columns, rill_constant *out);
+
+/* Pack the n x k matrix `w`, whose rows are `stride` floats apart. */
+rill_matrix rill_load_matrix(const rill_loader *l, size_t n, size_t k, const float *w, size_t stride);
+
+/* Number of elements in the tensor's shape. Opening the file has checked that it holds all of them, each of at least one
+ * byte, so an allocation of this many elements is bounded by the size of the file. */
+static inline size_t rill_weights_n_values(const rill_file_tensor *tensor)
+{
+    size_t count = 1;
+    for (int i = 0; i < tensor->rank; i++) count *= (size_t)tensor->shape[i];
+    return count;
+}
+
+/* Read the tensor `name` as fp32 into a new block of the arena. Its shape must be [rows, columns], or [rows] if columns is
+ * 0. The tensor's size in the file is checked before memory is allocated: absurd sizes in config.json give an error that
+ * names the tensor.
+ *   RILL_OK · RILL_ERR_FORMAT (as rill_tensor_file_read()) · RILL_ERR_MEMORY */
+rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena, const char *name, size_t rows,
+                              size_t columns, float **out);
+
+/* After loading, fail if a tensor of the file was not read: the file then belongs to another model than config.json
+ * describes, e.g. one with more layers. `is_optional` returns 1 for a tensor that may stay unread; NULL: no tensor may.
+ *   RILL_OK · RILL_ERR_FORMAT */
+rill_status rill_loader_check_all_read(const rill_loader *l, int (*is_optional)(const char *name));
+
+/* --- score requests ----------------------------------------------------------------------------------------------- */
+
+/* Make the selection for a score request. The selection borrows the arrays of `req` and `result`, which must outlive it. */
+rill_selection rill_selection_for_request(const rill_score_request *req, const rill_score_result *result);
+
+/* Fill the result of `row` with one choice, `action`, whose log-probability is 0. For rows with a single legal action,
+ * for which the network need not run. */
+void rill_score_result_force(const rill_score_request *req, rill_score_result *result, int32_t row, int32_t action);
+
+/* --- other programs' formats: folder.c ---------------------------------------------------------------------------- */
+
+/* If `directory` holds a model in a format that rill does not read, record an error with the format and how to convert it,
+ * and return RILL_ERR_NOT_FOUND. Otherwise return RILL_OK. Call it after looking for supported formats. */
+rill_status rill_unsupported_format_fail(rill_context *ctx, const char *directory);
+
+#endif

@@ -1,0 +1,255 @@
+/* segmenters.h: how texts are split into subword tokens: SentencePiece, byte pair encoding, the pipelines of tokenizer.json,
+ * and added tokens, which are recognised verbatim. Private header of the tokenizers; the rest of rill uses tokenizer.h.
+ *
+ * Stability: internal to rill. */
+#ifndef RILL_TEXT_SEGMENTERS_H
+#define RILL_TEXT_SEGMENTERS_H
+
+#include <jansson.h>
+
+#include "domain_base.h"
+#include "utf8.h"
+#include "vocabulary.h"
+
+RILL_C_BEGIN
+
+/* --- SentencePiece: spm.cc ---------------------------------------------------------------------------------------- */
+
+/* Only spm.cc uses the library (libsentencepiece, Apache-2.0), which is C++; no exception leaves it. The library
+ * allocates its own memory; the context only records errors. Any number of threads may share an open model: its author
+ * states that a processor is thread-safe (google/sentencepiece, issue 207), and the library itself splits batches among
+ * threads. */
+
+typedef struct rill_spm rill_spm;
+
+/* Load the model file at `path`. RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status rill_spm_open(rill_spm **out, rill_context *ctx, const char *path);
+
+void rill_spm_close(rill_spm *spm); /* NULL is allowed */
+
+/* The number of tokens. */
+int32_t rill_spm_count(const rill_spm *spm);
+const char *rill_spm_piece(const rill_spm *spm, int32_t i, size_t *length);
+
+/* Split a text into subword tokens, and call fn with each in order. RILL_OK · RILL_ERR_INPUT (the library failed) · the
+ * status that fn returned */
+rill_status rill_spm_encode(const rill_spm *spm, rill_context *ctx, const char *text, size_t length, rill_word_fn fn,
+                            void *user);
+
+/* Append the text of n subword tokens, piece[i] of length[i] bytes. RILL_OK · RILL_ERR_FORMAT (the library failed) ·
+ * RILL_ERR_MEMORY */
+rill_status rill_spm_decode(const rill_spm *spm, size_t n, const char *const *piece, const size_t *length,
+                            rill_text *out);
+
+/* --- byte pair encoding: bpe.c ------------------------------------------------------------------------------------ */
+
+/* Source: Sennrich, Haddow and Birch, Neural machine translation of rare words with subword units, 2016, in the form of
+ * FSMT's merges.txt: one pair per line, in merge order; subword tokens at the end of a word end in </w>, unless words
+ * are unmarked, as in GPT-2. Merges are a vocabulary that any number of threads may share. */
+
+/* Read merges.txt at `path`.
+ *   out: on success the caller closes it; on failure NULL
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (FILE:LINE: why) · RILL_ERR_MEMORY */
+rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const char *path);
+
+/* Read merges from bytes in memory, otherwise as rill_merges_open(); `name` stands for the path in errors. */
+rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
+                              size_t length);
+
+/* Encoder of one thread. Zero-initialise with the context and merges; memory is kept from word to word. */
+typedef struct rill_bpe {
+    rill_context *ctx;
+    const rill_vocabulary *merges;
+    int no_end_mark; /* words have no end mark */
+    rill_text word, key;
+    struct rill_bpe_symbol *symbols;
+    struct rill_bpe_pair *heap, *round_pairs; /* pairs of the current merge, taken off the heap */
+    size_t n_symbols, n_pairs, symbols_capacity, heap_capacity, round_capacity;
+} rill_bpe;
+
+void rill_bpe_clear(rill_bpe *bpe);
+
+/* Split a word of valid UTF-8, one character at least, into subword tokens, in order. Time is O(n log n).
+ *   RILL_OK · RILL_ERR_MEMORY · what fn returned */
+rill_status rill_bpe_split(rill_bpe *bpe, const char *word, size_t length, rill_word_fn fn, void *user);
+
+/* --- added tokens: token_set.c ------------------------------------------------------------------------------------ */
+
+/* The vocabulary of a Hugging Face directory comes from several files: the base tokens, which are subword tokens, from one
+ * file, with ids by a rule of the family; then added tokens: languages, sentinels, masks. An added token is recognised
+ * verbatim wherever it occurs in a text.
+ * Order of use: rill_token_set_add_base() for each subword token, rill_token_set_end_base(), rill_token_set_add() for
+ * added tokens, rill_token_set_finish(). A finished set is const: any number of threads may split texts with it. */
+
+enum {
+    RILL_TOKEN_SPECIAL = 1,     /* omitted from output text */
+    RILL_TOKEN_LSTRIP = 2,      /* absorbs spaces before it */
+    RILL_TOKEN_RSTRIP = 4,      /* absorbs spaces after it */
+    RILL_TOKEN_SINGLE_WORD = 8, /* matched only if no letter, digit or _ is next to it */
+};
+
+typedef struct rill_added_token {
+    rill_slice text;
+    int32_t id;
+    int flags;
+} rill_added_token;
+
+typedef struct rill_token_set {
+    rill_arena arena;      /* texts of added tokens; the caller sets arena.ctx before use */
+    rill_arena text_arena; /* texts of all tokens in large blocks, until rill_token_set_finish() */
+    char *free;
+    size_t free_bytes;
+    const char *name;   /* file name, for error messages */
+    rill_slice *tokens; /* [n_tokens] all tokens by id, until rill_token_set_finish() */
+    size_t n_tokens, capacity;
+    rill_vocabulary *base, *vocabulary; /* base tokens; all tokens, which rill_token_set_finish() gives to the caller */
+    rill_added_token *added;            /* [n_added]; after rill_token_set_finish() by first byte, longest first */
+    size_t n_added, added_capacity;
+    int32_t limit;              /* maximum number of tokens: the model's vocabulary size */
+    int32_t first_by_byte[257]; /* added[first_by_byte[c]] .. added[first_by_byte[c + 1] - 1] begin with byte c */
+} rill_token_set;
+
+/* Append a base token. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (too many, empty) */
+rill_status rill_token_set_add_base(rill_token_set *tokens, const char *text, size_t length);
+
+/* End the base tokens. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (none, duplicates) */
+rill_status rill_token_set_end_base(rill_token_set *tokens);
+
+/* Add an added token. If it is a base token, it keeps its id. Otherwise it gets the next free id; `id` must be that id, or
+ * negative. Adding a token again merges the flags. Tokens beyond `limit` are ignored, because directories may list more
+ * tokens than the model has.
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (another id, a gap) */
+rill_status rill_token_set_add(rill_token_set *tokens, const char *text, size_t length, int64_t id, int flags);
+
+/* The id of a base or added token; -1 if the text is no token. */
+int32_t rill_token_set_find(const rill_token_set *tokens, const char *text, size_t length);
+
+/* *out = the vocabulary of all tokens, owned by the caller. Texts can be split afterwards; tokens cannot be added.
+ *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT */
+rill_status rill_token_set_finish(rill_token_set *tokens, rill_vocabulary **out);
+
+void rill_token_set_clear(rill_token_set *tokens); /* a zeroed struct is allowed */
+
+/* The flags of an added token; -1 if the id is not that of an added token. */
+int rill_token_set_flags(const rill_token_set *tokens, int32_t id);
+
+/* Split a text at its added tokens, from left to right; of several tokens at a position the longest. Calls `token` with each
+ * added token, and `part` with the text between them.
+ *   without   flags: added tokens with any of them are treated as text
+ *   RILL_OK · the status that a function returned */
+typedef rill_status (*rill_added_fn)(void *user, const rill_added_token *token);
+rill_status rill_token_set_split(const rill_token_set *tokens, int without, const char *text, size_t length,
+                                 rill_word_fn part, rill_added_fn token, void *user);
+
+/* Return 1 if the character has Unicode's property White_Space. */
+int rill_is_white_space(int32_t character);
+
+/* Length in bytes of the white-space character at the start of valid UTF-8, or 0. */
+size_t rill_white_space_length(const char *text, size_t length);
+
+/* --- pipelines: tokenizer_json.c, pipeline.c, bpe.c --------------------------------------------------------------- */
+
+/* Tokenizers of Hugging Face's library `tokenizers`, read from tokenizer.json. A pipeline is a list of normalizers on the whole
+ * text, a pre-tokenizer into words, and a model that splits words into subword tokens: unigram or BPE.
+ * It outputs the texts of tokens; a run of unknown characters is one token. The caller maps tokens to ids, and splits texts
+ * at added tokens beforehand.
+ * Unsupported settings are errors that name the key. The pipeline differs from the library in two ways. A precompiled
+ * normalizer replaces the longest match at each position, as SentencePiece does, instead of whole grapheme clusters. Added
+ * tokens with `normalized` are matched in the original text. Any number of threads may share a pipeline. */
+
+typedef struct rill_pipeline rill_pipeline;
+
+/* Build a pipeline from a JSON document, which may be freed afterwards, and add its vocabulary and added tokens to `tokens`.
+ *   name   name of the file, for error messages; must outlive the pipeline
+ *   RILL_OK · RILL_ERR_FORMAT (the message names the key) · RILL_ERR_MEMORY */
+rill_status rill_pipeline_open(rill_pipeline **out, rill_context *ctx, const char *name, const json_t *document,
+                               rill_token_set *tokens);
+
+/* Build a byte-level BPE pipeline with GPT-2's pre-tokenization, and read its merges.txt at `path`. The caller reads
+ * vocab.json.
+ *   prefix   prepend a space to a text that does not start with one
+ *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT · RILL_ERR_MEMORY */
+rill_status rill_pipeline_open_byte_level(rill_pipeline **out, rill_context *ctx, const char *path, int prefix);
+
+void rill_pipeline_close(rill_pipeline *self); /* NULL is allowed */
+
+/* Set the pipeline's vocabulary, which must outlive the pipeline. Call it before splitting the first text. RILL_OK ·
+ * RILL_ERR_MEMORY */
+rill_status rill_pipeline_set_vocabulary(rill_pipeline *self, const rill_vocabulary *vocabulary);
+
+/* Split valid UTF-8 without added tokens into subword tokens, and call fn with each. `first`: the text is the start of the
+ * input, not a part after an added token.
+ *   RILL_OK · RILL_ERR_MEMORY · the status that fn returned */
+rill_status rill_pipeline_split(const rill_pipeline *self, rill_context *ctx, int first, const char *text,
+                                size_t length, rill_word_fn fn, void *user);
+
+/* Append the text of n subword tokens, which is made valid UTF-8. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_pipeline_join(const rill_pipeline *self, size_t n, const char *const *piece, const size_t *length,
+                               rill_text *out);
+
+/* Return 1 if the pipeline's model is BPE, 0 if it is unigram. */
+int rill_pipeline_is_bpe(const rill_pipeline *self);
+
+/* One normalizer. */
+typedef enum rill_normalizer_kind {
+    RILL_NORMALIZER_CHARSMAP, /* replace by SentencePiece's precompiled character map */
+    RILL_NORMALIZER_STRIP,    /* trim spaces */
+    RILL_NORMALIZER_REPLACE,  /* replace a string, or runs of two or more spaces */
+    RILL_NORMALIZER_PREPEND,  /* prepend a string unless the text is empty */
+} rill_normalizer_kind;
+
+typedef struct rill_normalizer {
+    rill_normalizer_kind kind;
+    int strip_left, strip_right; /* STRIP: whether to trim at the start and at the end */
+    int space_runs;              /* REPLACE: replace runs of spaces instead of `from` */
+    rill_slice from, to;         /* REPLACE: `from` by `to`; PREPEND: the string `to` */
+    const uint32_t
+        *unit; /* CHARSMAP: [units] double-array trie (Aoe 1989) in darts-clone's format; its values are offsets */
+    size_t units;
+    const char *texts; /* CHARSMAP: [text_bytes] replacements, each NUL-terminated */
+    size_t text_bytes;
+} rill_normalizer;
+
+typedef enum rill_prepend { RILL_PREPEND_NEVER, RILL_PREPEND_ALWAYS, RILL_PREPEND_FIRST } rill_prepend;
+
+struct rill_pipeline {
+    rill_arena arena;
+    const char *name;
+    rill_normalizer *normalizers; /* [n_normalizers] */
+    size_t n_normalizers;
+    /* pre-tokenization into words */
+    int whitespace_split; /* split at spaces and drop them */
+    int metaspace;        /* replace spaces by `mark`; words begin with a mark */
+    rill_slice mark;      /* "▁" */
+    rill_prepend prepend; /* when to prepend a mark: never, to every word, to the first word of an input */
+    int keep_whole;       /* do not split at marks */
+    int byte_level;       /* GPT-2's pre-tokenization and byte alphabet */
+    int add_prefix_space; /* byte_level: prepend a space unless the text starts with one */
+    /* subword tokens */
+    rill_vocabulary *merges; /* BPE merges; NULL: the model is unigram */
+    int fuse_unk;            /* one <unk> per run of unknown characters; else one per character */
+    int byte_fallback; /* encode unknown characters as bytes, e.g. <0xE2>, if the vocabulary has a token for each */
+    int ignore_merges; /* BPE: a word that is a token is not split */
+    double *score;     /* unigram: [n_scores] log-probability of each token */
+    size_t n_scores;
+    double unk_score;
+    int32_t unk_id;
+    const rill_vocabulary *vocabulary;
+    int32_t *sorted_ids; /* unigram: [n_scores] ids sorted by the tokens' bytes */
+};
+
+/* pipeline.c: parse SentencePiece's precompiled character map in place; `bytes` must outlive *out. Return 1, or 0 if
+ * the map is corrupt. */
+int rill_normalizer_read_charsmap(rill_normalizer *out, const char *bytes, size_t size);
+
+/* bpe.c: build sorted_ids. RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_unigram_sort_vocabulary(rill_pipeline *p);
+rill_status rill_unigram_split(const rill_pipeline *p, rill_context *ctx, const char *word, size_t length,
+                               rill_word_fn fn, void *user);
+
+/* pipeline.c: length in bytes of the first word of a text by GPT-2's pre-tokenization; 0 if the text is empty. */
+size_t rill_byte_word(const char *text, size_t length);
+
+RILL_C_END
+
+#endif

@@ -1,0 +1,60 @@
+/* Requests: the settings of single inputs, kept from submission until the result. */
+#ifndef RILL_REQUESTS_H
+#define RILL_REQUESTS_H
+
+#include "chain.h"
+
+/* One input's own settings. An input without its own settings has no request (NULL).
+ *
+ * A request is made by the thread that submits the input, as a copy of plain data. The engine that decodes the input opens it: only this
+ * engine may make the instances of heuristics and scorers, and, of a domain without runners, ask its model. */
+typedef struct request {
+    rill_context *ctx; /* of the request's memory */
+    void *user;
+    rill_progress_fn progress; /* NULL: no reports */
+    int64_t number;            /* number that seeds samples, from 1; 0: the input's id */
+    double deadline;           /* time on the engine's clock; infinite: no deadline */
+    rill_settings settings;    /* resolved, unless `unresolved` */
+    int unresolved;            /* 1: the settings are those that the caller wants */
+    rill_text options;         /* options of the input, in the form of rill_input.options; empty: none */
+    int32_t last_reported;     /* last timestep of the search reported to `progress` */
+    rill_engine *engine;       /* has opened the request; NULL: none */
+    size_t bytes;              /* allocated for this struct and what it points to, the options apart */
+    int32_t n_instances;       /* 0: the setup's instances apply; else chain.n */
+    const char **arguments;    /* [n_instances] of heuristics, then of scorers; NULL: the setup's */
+    chain_instance *instances[];
+} request;
+
+typedef struct requests {
+    rill_settings setup_settings; /* the engine's settings as the setup has them */
+    int has_heuristics, has_budget_fn;
+    rill_clock_fn clock; /* NULL: the system's clock */
+    void *clock_user;
+    int64_t n_requests, n_deadlines, n_watched; /* number of open requests: all; with a deadline; with `progress` */
+    double next_deadline;                       /* lower bound on their deadlines */
+} requests;
+
+void requests_init(requests *all, const rill_engine_setup *setup);
+/* The time in seconds, by the engine's clock. */
+double requests_now(const requests *all);
+/* Whether the request has only a text. */
+static inline int request_is_text_only(const rill_request *req)
+{
+    return req->heuristics == NULL && req->scorers == NULL && req->settings == NULL && req->user == NULL &&
+           req->timeout == 0 && req->progress == NULL && req->number == 0 && req->input_options == NULL;
+}
+/* [chain.n] the instances of heuristics and scorers that an open request uses: the setup's, unless the request sets arguments. */
+static inline chain_instance *const *request_instances(const chain *c, const request *r)
+{
+    return r != NULL && r->n_instances > 0 ? r->instances : c->default_instances;
+}
+/* Copy `req`, for one of the engines that are like `e`. *out is NULL if `req` has only a text; otherwise free it with request_free(). */
+rill_status request_create(rill_context *ctx, const rill_engine *e, const rill_request *req, request **out);
+/* Resolve the settings, make the instances, and check that the engine's memory limit allows a timestep of the request; NULL is allowed.
+ * After a failure the request is as it was. request_close() frees the instances. */
+rill_status request_open(rill_engine *e, request *r);
+void request_close(request *r);
+/* Close the request if it is open, and free it; NULL is allowed. */
+void request_free(request *r);
+
+#endif

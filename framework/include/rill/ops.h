@@ -1,0 +1,380 @@
+/* The operations of a graph (device.h): what each computes, its operands, and what it costs.
+ *
+ * Each operation is described here once, by a struct that a graph's builder fills and by a list of its operands. The checks of graphs, the
+ * kernels of every device, and profiles read these lists. A new operation is an entry of RILL_OPERATIONS with its struct, its list and its
+ * rill_op_*() function; a new activation is an entry of RILL_ACTIVATIONS. Each device then needs its arithmetic.
+ *
+ * Letters: R rows of an operation's index space, H width, K inputs and N outputs of a product, V symbols (vocabulary size), M choices
+ * requested per row, T rows of an attention memory.
+ *
+ * Stability: as for device.h. */
+#ifndef RILL_OPS_H
+#define RILL_OPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rill/version.h"
+
+RILL_C_BEGIN
+
+/* --- handles and views -------------------------------------------------------------------------------------------- */
+
+typedef struct rill_network rill_network;
+
+/* Handles of a network's objects are > 0. A negative handle stands for a failed call, whose error the network records. 0, as in an unset
+ * member, means none. */
+typedef int32_t rill_constant;
+typedef int32_t rill_matrix;
+typedef int32_t rill_table;
+typedef int32_t rill_vocab_subset;
+
+typedef int32_t rill_graph;
+typedef int32_t rill_index_space;
+typedef int32_t rill_column;
+typedef int32_t rill_tensor;
+typedef int32_t rill_path;
+
+enum { RILL_NONE = 0 }; /* an omitted handle */
+enum { RILL_ROWS = 0 }; /* the index space of the run's rows */
+enum { RILL_OWN = -1 }; /* passed as a column: the row's own index */
+
+/* An operand of an operation: rows of a tensor, table or constant, indexed by the rows of the operation. The functions of device.h make
+ * views; a view of zeros means none. */
+typedef struct rill_view {
+    uint8_t kind;   /* kind of the source: 0 none, other values are private */
+    int32_t source; /* handle of the source */
+    /* row index: RILL_OWN, or a column that holds it; negative entries where an operation allows them */
+    rill_column row;
+    rill_column slot; /* for ragged tables: the column that holds the slot */
+    int32_t first;    /* first float of the row to use */
+} rill_view;
+
+/* --- activations -------------------------------------------------------------------------------------------------- */
+
+/* X(NAME, name): the activation RILL_NAME. Its functions are one_name() in kernels/ref/rows.c, v_name() in kernels/vector/vec.h, gpu_name()
+ * in kernels/cuda/rows.cuh. Entries are only appended.
+ *   LINEAR        x
+ *   TANH          tanh x
+ *   RELU          max(x, 0); on the processor NaN stays NaN, a GPU may make it 0
+ *   SWISH         x sigmoid(x)
+ *   GELU          x Phi(x), Phi the normal distribution: the exact form
+ *   SIGMOID       1 / (1 + e^-x)
+ *   GELU_TANH     x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)): the form with tanh (Hendrycks and Gimpel 2016)
+ *   GELU_SIGMOID  x sigmoid(1.702 x): the quick form */
+#define RILL_ACTIVATIONS(X) \
+    X(LINEAR, linear)       \
+    X(TANH, tanh)           \
+    X(RELU, relu)           \
+    X(SWISH, swish)         \
+    X(GELU, gelu)           \
+    X(SIGMOID, sigmoid)     \
+    X(GELU_TANH, gelu_tanh) \
+    X(GELU_SIGMOID, gelu_sigmoid)
+
+typedef enum rill_activation {
+#define RILL_ENTRY(NAME, name) RILL_##NAME,
+    RILL_ACTIVATIONS(RILL_ENTRY)
+#undef RILL_ENTRY
+} rill_activation;
+
+/* The number of activations. */
+#define RILL_ENTRY(NAME, name) +1
+enum { RILL_N_ACTIVATIONS = 0 RILL_ACTIVATIONS(RILL_ENTRY) };
+#undef RILL_ENTRY
+
+/* --- operations on rows ------------------------------------------------------------------------------------------- */
+
+/* Lists of operands have entries X(OPERATION, member, times, width, use). A row of the operand has `times` floats per unit of width number
+ * `width`, which is 0 for the width that RILL_OPERATIONS names; the operations with several widths say theirs. */
+enum rill_operand_use {
+    RILL_OUT = 1 << 0,           /* written; all other operands are read */
+    RILL_OPTIONAL = 1 << 1,      /* may be none */
+    RILL_MAY_BE_ABSENT = 1 << 2, /* row indices may be negative */
+    RILL_OWN_SPACE = 1 << 3,     /* a tensor of the operation's own index space */
+    RILL_ANY_ROW = 1 << 4,    /* the operation selects rows of a tensor or table itself: the view's row is not read */
+    RILL_RUN_ROWS = 1 << 5,   /* has rows of the run, not of the operation */
+    RILL_IN_PLACE = 1 << 6,   /* may be the first output's rows */
+    RILL_SUBSET = 1 << 7,     /* rows may be as wide as the row's vocabulary subset */
+    RILL_REPEATED = 1 << 8,   /* an array of views */
+    RILL_ONE_ROW = 1 << 9,    /* the member is a rill_constant of one row, the same for all rows */
+    RILL_UNCOUNTED = 1 << 10, /* left out of profiles' bytes */
+    RILL_UNLESS_0 = 1 << 11   /* none if its width is 0 */
+};
+
+/* c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o) tanh(c'): gates [R, 4H] in the order i, f, g, o. A negative row index of c means
+ * a zero state. Gates are a tensor of the operation's index space; c_out and h_out have the same rows. States may be rows of a table; no
+ * other row of the run may read the written rows. */
+typedef struct rill_lstm_cell {
+    size_t hidden;
+    rill_view gates, c, c_out, h_out;
+} rill_lstm_cell;
+#define RILL_LSTM_OPERANDS(X)                                            \
+    X(LSTM, gates, 4, 0, RILL_OWN_SPACE)                                 \
+    X(LSTM, c, 1, 0, RILL_OPTIONAL | RILL_MAY_BE_ABSENT | RILL_IN_PLACE) \
+    X(LSTM, c_out, 1, 0, RILL_OUT)                                       \
+    X(LSTM, h_out, 1, 0, RILL_OUT)
+RILL_API void rill_op_lstm(rill_network *network, rill_graph graph, rill_index_space space, const rill_lstm_cell *op);
+
+/* r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), n = tanh(x_n + r h_n), h' = (1 - z) n + z h: input gates and hidden gates [R, 3H] in
+ * the order r, z, n, biases included (PyTorch's definition), both tensors of the operation's index space. A negative row index of h means a
+ * zero state. */
+typedef struct rill_gru_cell {
+    size_t hidden;
+    rill_view input, hidden_gates, h, h_out;
+} rill_gru_cell;
+#define RILL_GRU_OPERANDS(X)                                            \
+    X(GRU, input, 3, 0, RILL_OWN_SPACE)                                 \
+    X(GRU, hidden_gates, 3, 0, RILL_OWN_SPACE)                          \
+    X(GRU, h, 1, 0, RILL_OPTIONAL | RILL_MAY_BE_ABSENT | RILL_IN_PLACE) \
+    X(GRU, h_out, 1, 0, RILL_OUT)
+RILL_API void rill_op_gru(rill_network *network, rill_graph graph, rill_index_space space, const rill_gru_cell *op);
+
+/* y = gain * (z - mean z) / sqrt(var z + eps) + bias, z = x + residual; `rms`: y = gain * z / sqrt(mean z^2 + eps) + bias. */
+typedef struct rill_normalise {
+    rill_view x, residual;    /* residual: none means 0 */
+    rill_constant gain, bias; /* none: gain 1 and bias 0 */
+    float eps;
+    int rms;
+    rill_view y;  /* may be x or residual */
+    size_t width; /* 0: width of y */
+} rill_normalise;
+#define RILL_NORMALISE_OPERANDS(X)                                               \
+    X(NORMALISE, x, 1, 0, RILL_IN_PLACE)                                         \
+    X(NORMALISE, residual, 1, 0, RILL_OPTIONAL | RILL_IN_PLACE | RILL_UNCOUNTED) \
+    X(NORMALISE, y, 1, 0, RILL_OUT)                                              \
+    X(NORMALISE, gain, 1, 0, RILL_ONE_ROW)                                       \
+    X(NORMALISE, bias, 1, 0, RILL_ONE_ROW)
+RILL_API void rill_op_normalise(rill_network *network, rill_graph graph, rill_index_space space,
+                                const rill_normalise *op);
+
+/* y = activation(x) * gate; without a gate y = activation(x). */
+typedef struct rill_activate {
+    rill_activation activation;
+    rill_view x, gate, y; /* y may be x */
+    size_t width;         /* 0: width of y */
+} rill_activate;
+#define RILL_ACTIVATE_OPERANDS(X)                           \
+    X(ACTIVATE, x, 1, 0, RILL_IN_PLACE)                     \
+    X(ACTIVATE, gate, 1, 0, RILL_OPTIONAL | RILL_UNCOUNTED) \
+    X(ACTIVATE, y, 1, 0, RILL_OUT)
+RILL_API void rill_op_activate(rill_network *network, rill_graph graph, rill_index_space space,
+                               const rill_activate *op);
+
+/* out = scale * embedding row + position row. Rows with a negative index contribute nothing. The embedding is a constant, a table, or an
+ * fp32 matrix, so that weights tied to the output layer are stored once. */
+typedef struct rill_embedding {
+    rill_view rows;     /* rows of a constant or table ... */
+    rill_matrix matrix; /* ... or rows of a matrix ... */
+    rill_column symbol; /* ... indexed by this column */
+    float scale;        /* must be set; 1 for no scaling */
+    rill_view position; /* rows to add, of a constant, table or tensor; zeroed: nothing is added */
+    rill_view out;
+    size_t width; /* 0: width of out, or of the matrix */
+} rill_embedding;
+#define RILL_EMBED_OPERANDS(X)                                                    \
+    X(EMBED, rows, 1, 0, RILL_OPTIONAL | RILL_MAY_BE_ABSENT)                      \
+    X(EMBED, position, 1, 0, RILL_OPTIONAL | RILL_MAY_BE_ABSENT | RILL_UNCOUNTED) \
+    X(EMBED, out, 1, 0, RILL_OUT)
+RILL_API void rill_op_embed(rill_network *network, rill_graph graph, rill_index_space space, const rill_embedding *op);
+
+/* out = activation(sum of the terms in order). Terms with a negative row index are skipped; an empty sum is 0. */
+enum { RILL_SUM_TERMS = 12 };
+typedef struct rill_sum {
+    int32_t terms;
+    rill_view term[RILL_SUM_TERMS];
+    rill_activation activation; /* RILL_LINEAR or RILL_RELU */
+    rill_view out;              /* may be a term */
+    size_t width;               /* 0: width of out */
+} rill_sum;
+#define RILL_SUM_OPERANDS(X)    \
+    X(SUM, out, 1, 0, RILL_OUT) \
+    X(SUM, term, 1, 0, RILL_REPEATED | RILL_MAY_BE_ABSENT | RILL_IN_PLACE)
+RILL_API void rill_op_sum(rill_network *network, rill_graph graph, rill_index_space space, const rill_sum *op);
+
+/* out = x; zeros where the row index of x is negative. */
+typedef struct rill_copy {
+    size_t width;
+    rill_view x, out;
+} rill_copy;
+#define RILL_COPY_OPERANDS(X)            \
+    X(COPY, x, 1, 0, RILL_MAY_BE_ABSENT) \
+    X(COPY, out, 1, 0, RILL_OUT)
+RILL_API void rill_op_copy(rill_network *network, rill_graph graph, rill_index_space space, const rill_copy *op);
+
+/* --- products and scans ------------------------------------------------------------------------------------------- */
+
+/* out = activation(bias + add + a W^T), a = [a, a2] concatenated; bias and add are summed first, then the products in order of K.
+ * Rows of `add` with a negative index contribute nothing. */
+typedef struct rill_product {
+    rill_matrix matrix; /* N x K */
+    /* instead of `matrix`: the weights of the vocabulary subset of the row's slot, which `vocab_subset_slot` holds; N differs by row */
+    rill_vocab_subset vocab_subset;
+    rill_column vocab_subset_slot;
+    rill_view a, a2; /* [R, K - k2], [R, k2] */
+    size_t k2;       /* width of a2; 0: no a2 */
+    rill_constant bias;
+    rill_view add; /* [R, N] */
+    rill_activation activation;
+    rill_view out; /* [R, N]; may be `add` itself */
+} rill_product;
+/* widths: N, K - k2, k2 */
+#define RILL_PRODUCT_OPERANDS(X)                                                               \
+    X(PRODUCT, a, 1, 1, 0)                                                                     \
+    X(PRODUCT, a2, 1, 2, RILL_UNLESS_0)                                                        \
+    X(PRODUCT, add, 1, 0, RILL_OPTIONAL | RILL_MAY_BE_ABSENT | RILL_IN_PLACE | RILL_UNCOUNTED) \
+    X(PRODUCT, out, 1, 0, RILL_OUT)                                                            \
+    X(PRODUCT, bias, 1, 0, RILL_ONE_ROW)
+RILL_API void rill_op_product(rill_network *network, rill_graph graph, rill_index_space space, const rill_product *op);
+
+/* A recurrent layer over the units of each input, in one direction, from a zero state. Unit t of `space` reads row t + shift of the
+ * input gates, in ascending order of t, or descending if `backward`; its h goes to row t of `out`. */
+typedef enum rill_cell { RILL_CELL_LSTM, RILL_CELL_GRU } rill_cell;
+typedef struct rill_scan {
+    rill_cell cell;
+    rill_index_space space;       /* ragged */
+    size_t hidden;                /* H */
+    rill_matrix recurrent;        /* 4H x H, or 3H x H */
+    rill_constant recurrent_bias; /* bias of a GRU's recurrent product, [3H]; none: 0 */
+    /* [units, 4H or 3H], bias included: a ragged tensor, or rows of a constant by a column of the space */
+    rill_view gates;
+    int32_t shift; /* if gates are a ragged tensor: unit t reads row t + shift of its input */
+    int backward;
+    rill_view out;            /* [units, H]; none: only the last state is needed */
+    rill_view last_h, last_c; /* [inputs, H] state after the last unit read, or none; zero for inputs without units */
+} rill_scan;
+/* widths: H, 4H or 3H */
+#define RILL_SCAN_OPERANDS(X)                                                        \
+    X(SCAN, gates, 1, 1, RILL_ANY_ROW)                                               \
+    X(SCAN, out, 1, 0, RILL_OUT | RILL_OPTIONAL)                                     \
+    X(SCAN, last_h, 1, 0, RILL_OUT | RILL_OPTIONAL | RILL_RUN_ROWS | RILL_UNCOUNTED) \
+    X(SCAN, last_c, 1, 0, RILL_OUT | RILL_OPTIONAL | RILL_RUN_ROWS | RILL_UNCOUNTED) \
+    X(SCAN, recurrent_bias, 1, 1, RILL_ONE_ROW)
+RILL_API void rill_op_scan(rill_network *network, rill_graph graph, const rill_scan *op); /* names its space itself */
+
+/* --- attention ---------------------------------------------------------------------------------------------------- */
+
+/* The path from the row's node to the root along `above`: depth + 1 nodes, root first, the node last. With a `parent` column the nodes
+ * are new: above[node] = parent is stored, negative for a root; otherwise they already exist. No row's node lies on another row's path. */
+RILL_API rill_path rill_op_path(rill_network *network, rill_graph graph, rill_column node, rill_column parent,
+                                rill_column depth);
+
+/* Attention: softmax over t of scale * (query . key_t), or with `additive` of scale * (additive . tanh(key_t + query)), then the weighted
+ * sum of the values. Exactly one kind of memory (the rows attended to) is set: path, slot or own_units. Heads are concatenated in queries,
+ * keys, values and out. An empty memory gives zeros; a scale of 0 gives the mean.
+ *
+ * `relative` is a relative position bias added to the scores (Shaw et al. 2018; one number per distance as in Raffel et al. 2020). For
+ * head h and a memory row d rows before the query's row it is entry h, L + d; distances are clamped to [-L, L]. Along a path the query's
+ * row is the last one; with own_units it is the unit itself, so the operation's space is that of the memory. */
+typedef struct rill_attend {
+    size_t heads, width; /* width: floats per head of queries and keys */
+    float scale;
+    rill_view query;  /* [R, heads * width] */
+    rill_path path;   /* memory: rows of the node tables `keys`, `values` along the row's path (the KV cache) */
+    rill_column slot; /* memory: all rows of the slot in the ragged tables `keys`, `values` (cross-attention) */
+    /* memory: the units of the row's own input in the ragged tensors `keys`, `values` (encoders) */
+    int own_units;
+    rill_view keys, values; /* [T, heads * width], [T, heads * value_width]; their row columns are ignored */
+    rill_view out;          /* [R, heads * value_width] */
+    /* number of heads, the first ones, whose mean attention weights are returned to the host in rill_run_arguments.watched; 0: none */
+    size_t watched_heads;
+    size_t value_width;     /* floats per head of the values; 0: width */
+    rill_constant additive; /* [1, heads * width]; none: dot-product attention */
+    rill_constant relative; /* [heads, 2 L + 1] for any L >= 0; none; not with `slot` */
+} rill_attend;
+/* widths: heads * width, heads * value_width */
+#define RILL_ATTEND_OPERANDS(X)           \
+    X(ATTEND, query, 1, 0, 0)             \
+    X(ATTEND, keys, 1, 0, RILL_ANY_ROW)   \
+    X(ATTEND, values, 1, 1, RILL_ANY_ROW) \
+    X(ATTEND, out, 1, 1, RILL_OUT)        \
+    X(ATTEND, additive, 1, 0, RILL_ONE_ROW)
+RILL_API void rill_op_attend(rill_network *network, rill_graph graph, rill_index_space space, const rill_attend *op);
+
+/* --- choices ------------------------------------------------------------------------------------------------------ */
+
+/* x(v) = -infinity for the symbols v of the slot's vocabulary subset; applied before the softmax. */
+typedef struct rill_mask {
+    rill_vocab_subset vocab_subset;
+    rill_column slot;
+    rill_view x;  /* [R, V], in place: a tensor of the operation's space */
+    size_t width; /* V; 0: width of x */
+} rill_mask;
+#define RILL_MASK_OPERANDS(X) X(MASK, x, 1, 0, RILL_OWN_SPACE | RILL_UNCOUNTED)
+RILL_API void rill_op_mask(rill_network *network, rill_graph graph, rill_index_space space, const rill_mask *op);
+
+/* The best M choices of log-softmax(logits + bias + add), and the log-probabilities of further requested actions (picks), as
+ * rill_run_arguments.selection requests:
+ *   x(v) = logits(v) + bias(v) + add(v); log-probability x(v) - log sum exp x; the best M legal ones, ties broken by the smaller symbol.
+ * With a vocabulary subset, the logits and the softmax cover the slot's list of symbols. A row whose logits include NaN has no choices, and
+ * its picks are NaN. Action = symbol + first_action. `raw`: x itself is returned as log-probability, for models trained to be
+ * self-normalised; no exponential is computed. */
+typedef struct rill_best_choices {
+    rill_view logits; /* [R, V] */
+    size_t symbols;   /* V */
+    rill_constant bias;
+    rill_view add; /* [R, V] added before the softmax; negative rows add nothing */
+    rill_vocab_subset vocab_subset;
+    rill_column vocab_subset_slot;
+    int32_t first_action;
+    /* write the best symbol to this column instead of returning choices (none: first_action); M is 1 */
+    rill_column tag_column;
+    int32_t raw; /* 1: return x itself, without softmax */
+} rill_best_choices;
+#define RILL_BEST_OPERANDS(X)                                               \
+    X(BEST, logits, 1, 0, RILL_OWN_SPACE | RILL_SUBSET)                     \
+    X(BEST, add, 1, 0, RILL_OPTIONAL | RILL_MAY_BE_ABSENT | RILL_UNCOUNTED) \
+    X(BEST, bias, 1, 0, RILL_ONE_ROW)
+RILL_API void rill_op_best(rill_network *network, rill_graph graph, rill_index_space space,
+                           const rill_best_choices *op);
+
+/* rill_op_best() for an ensemble of E models: the logarithm of the mean of their probabilities, exact for all symbols that can be among the
+ * best (those within log E of the M-th best of the maximum). With vocabulary subsets, a slot's lists of all models are equal. Logits are
+ * overwritten. A row has no choices, and its picks are NaN, if one model has a NaN or no possible symbol. */
+enum { RILL_MIX_MODELS = 32 };
+typedef struct rill_mix {
+    int32_t models;
+    rill_view logits[RILL_MIX_MODELS];
+    rill_constant bias[RILL_MIX_MODELS]; /* none with vocabulary subsets, which have their own biases */
+    rill_vocab_subset vocab_subset[RILL_MIX_MODELS];
+    rill_column vocab_subset_slot;
+    size_t symbols;
+} rill_mix;
+#define RILL_MIX_OPERANDS(X) X(MIX, logits, 1, 0, RILL_REPEATED | RILL_OWN_SPACE | RILL_SUBSET)
+RILL_API void rill_op_mix(rill_network *network, rill_graph graph, rill_index_space space, const rill_mix *op);
+
+/* --- all of them -------------------------------------------------------------------------------------------------- */
+
+/* X(OPERATION, word, description, width, flops): rill_op_word() adds the operation to a graph, to run on all rows of an index space;
+ * rill_network_finish() reports mismatches. `width` is the member that has width 0 of the list of operands, `flops` the number of
+ * floating-point operations per float of its operands. A row operation computes a row of its outputs from its operands' rows alone: devices
+ * need no code for it besides its kernel. */
+#define RILL_ROW_OPERATIONS(X)                        \
+    X(LSTM, lstm, rill_lstm_cell, hidden, 1)          \
+    X(GRU, gru, rill_gru_cell, hidden, 1)             \
+    X(NORMALISE, normalise, rill_normalise, width, 4) \
+    X(ACTIVATE, activate, rill_activate, width, 1)    \
+    X(EMBED, embed, rill_embedding, width, 1)         \
+    X(SUM, sum, rill_sum, width, 1)                   \
+    X(COPY, copy, rill_copy, width, 0)
+/* The flops of products, scans and attention follow from their weights and memory. */
+#define RILL_OPERATIONS(X)                       \
+    RILL_ROW_OPERATIONS(X)                       \
+    X(PRODUCT, product, rill_product, k2, 0)     \
+    X(SCAN, scan, rill_scan, hidden, 0)          \
+    X(ATTEND, attend, rill_attend, width, 0)     \
+    X(MASK, mask, rill_mask, width, 0)           \
+    X(BEST, best, rill_best_choices, symbols, 4) \
+    X(MIX, mix, rill_mix, symbols, 6)
+
+typedef enum rill_op_kind {
+#define RILL_ENTRY(OPERATION, word, description, width, flops) RILL_OP_##OPERATION,
+    RILL_OPERATIONS(RILL_ENTRY)
+#undef RILL_ENTRY
+        RILL_OP_PATH, /* rill_op_path() */
+    RILL_OP_KINDS
+} rill_op_kind;
+
+RILL_C_END
+
+#endif

@@ -1,0 +1,70 @@
+/* Constraints on outputs, given as texts: what the scorers prefix, ban, allow (text_constraints.c), require (lexical_constraints.c) and
+ * given (forced_decode.c) share.
+ *
+ * A text has one or more phrases, separated by " ||| ". A scorer is created before it sees a model, so phrases are tokenized at the
+ * scorer's first call. If a phrase cannot be tokenized, the run does not fail: the inputs that use the constraint are refused, with a
+ * message that names it. If the domain can neither tokenize nor name actions, phrases are action ids separated by spaces. */
+#ifndef RILL_TEXT_CONSTRAINTS_H
+#define RILL_TEXT_CONSTRAINTS_H
+
+#include "internal.h"
+#include "rill/engine.h"
+
+typedef struct phrase {
+    int32_t first, n; /* the phrase's actions: constraint.action[first, first + n) */
+} phrase;
+
+/* The common first member of the instances of all constraint scorers. */
+typedef struct constraint {
+    rill_context *ctx;
+    size_t bytes;     /* size of the whole allocation */
+    const char *name; /* name of the constraint, for messages */
+    char *arguments;  /* NUL-terminated; in the same allocation, after the scorer's struct */
+    int32_t *action;  /* [n_actions] actions of all phrases, concatenated */
+    size_t n_actions, actions_capacity;
+    phrase *phrase; /* [n_phrases] */
+    size_t n_phrases, phrases_capacity;
+    rill_text fail_reason; /* why inputs with this constraint are refused; empty: they are not */
+    int is_read;           /* 1: the phrases have been tokenized */
+} constraint;
+
+/* As rill_scorer.create, for an instance of `bytes` bytes that begins with a constraint; the other bytes are 0. */
+rill_status constraint_create(const rill_scorer *table, rill_context *ctx, const char *arguments, size_t bytes,
+                              void **self);
+void constraint_destroy(void *self);
+
+/* Tokenize a text and append its phrases. RILL_OK: the phrases are appended, or a refusal is recorded · RILL_ERR_MEMORY ·
+ * RILL_ERR_PLUGIN (from the domain) */
+rill_status constraint_read(constraint *c, const rill_model *model, const char *text);
+/* Append one phrase, given as action ids separated by spaces. */
+rill_status constraint_read_ids(constraint *c, const rill_model *model, const char *text, size_t length);
+/* Record that inputs with this constraint are refused, and why. */
+rill_status constraint_refuse(constraint *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* At the first call, tokenize the constraint's arguments. If that failed, refuse the inputs of all rows. *active is 1 if
+ * there are phrases to apply, else 0. */
+rill_status constraint_prepare(constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active);
+/* Refuse the inputs of all rows if a refusal is recorded. *active is 1 if none is recorded, else 0. */
+rill_status constraint_check_rows(const constraint *c, const rill_scorer_rows *rows, rill_modifiers *mods, int *active);
+
+/* Position in the output at which the phrases begin: 1 if all outputs begin with the forced action `first` (a language
+ * token), 0 if there is no such action (`first` < 0). It is also 0 if the phrases begin with `first` themselves, as a
+ * prefix copied from an earlier output does. */
+static inline size_t constraint_start(const constraint *c, int32_t first)
+{
+    return first >= 0 && (c->n_actions == 0 || c->action[0] != first);
+}
+
+/* Number of actions of a row's hypothesis. */
+static inline int32_t row_length(const rill_scorer_rows *rows, int32_t row)
+{
+    return rows->timestep[row] * rows->info->phases + rows->phase;
+}
+
+/* The forced first action of the row's input (a language token); RILL_NO_ACTION: none. */
+static inline int32_t row_first_action(const rill_scorer_rows *rows, int32_t row, rill_context *ctx)
+{
+    return rill_model_first_action(rows->model, ctx, rows->text[row], rows->text_length[row]);
+}
+
+#endif

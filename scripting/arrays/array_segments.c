@@ -1,0 +1,474 @@
+/* Operations within segments: reductions, cumulative sums, ranks. An array of cells is processed segment by segment, any other array as one
+ * segment.
+ *
+ * A reduction of an array of cells yields one value per segment, of any other array one value. Sums run from left to right, so a segment's
+ * result does not depend on its neighbours. Results for empty segments: sum 0, max -inf, min inf, mean, first and last NaN, argmax 0,
+ * logsumexp -inf. max, min, argmax and argmin ignore NaN.
+ *
+ * Sorting is stable, with NaN last. Sorted input, as candidates' scores usually are, costs little more than reading it.
+ *
+ * Divisions: segments · reductions · order · cumulative operations · positions · equal keys · order across segments · opening. */
+#include <math.h>
+#include <string.h>
+
+#include "array.h"
+
+/* --- segments ------------------------------------------------------------------------------------------------------ */
+
+typedef struct segments {
+    int32_t n;
+    int32_t base;          /* offset[0]: segment j is [offset[j] - base, offset[j + 1] - base) of the array */
+    const int32_t *offset; /* [n + 1] */
+    int32_t single_offset[2];
+} segments;
+
+/* Get the segments of the array: those of the call in progress for an array of cells, else one segment with all
+ * elements. */
+static void get_segments(segments *out, const rill_script *s, const array *a)
+{
+    if (a->level == ARRAY_CELLS) {
+        out->n = s->frame.items;
+        out->offset = s->frame.offset;
+    } else {
+        out->single_offset[0] = 0;
+        out->single_offset[1] = a->n;
+        out->n = 1;
+        out->offset = out->single_offset;
+    }
+    out->base = out->offset[0];
+}
+
+/* --- reductions ---------------------------------------------------------------------------------------------------- */
+
+typedef enum reduction {
+    REDUCE_SUM,
+    REDUCE_MAX,
+    REDUCE_MIN,
+    REDUCE_MEAN,
+    REDUCE_FIRST,
+    REDUCE_LAST,
+    REDUCE_LOGSUMEXP,
+    REDUCE_COUNT, /* this and later reductions have integer results */
+    REDUCE_ARGMAX,
+    REDUCE_ARGMIN,
+    REDUCE_ANY, /* this and later reductions have boolean results */
+    REDUCE_ALL,
+    REDUCTIONS
+} reduction;
+
+static double sum(const double *x, int32_t n)
+{
+    double total = 0;
+    for (int32_t i = 0; i < n; i++) total += x[i];
+    return total;
+}
+
+static double max_of(const double *x, int32_t n)
+{
+    double max = -HUGE_VAL;
+    for (int32_t i = 0; i < n; i++) max = x[i] > max ? x[i] : max;
+    return max;
+}
+
+static double min_of(const double *x, int32_t n)
+{
+    double lowest = HUGE_VAL;
+    for (int32_t i = 0; i < n; i++) lowest = x[i] < lowest ? x[i] : lowest;
+    return lowest;
+}
+
+static double logsumexp(const double *x, int32_t n)
+{
+    double max = max_of(x, n), total = 0;
+    if (isinf(max)) { /* empty, all -inf, or with an element inf: the result is the maximum, unless an element is NaN */
+        for (int32_t i = 0; i < n; i++)
+            if (x[i] != x[i]) return x[i];
+        return max;
+    }
+    for (int32_t i = 0; i < n; i++) total += exp(x[i] - max);
+    return max + log(total);
+}
+
+static int32_t count(const double *x, int32_t n)
+{
+    int32_t found = 0;
+    for (int32_t i = 0; i < n; i++) found += x[i] != 0;
+    return found;
+}
+
+/* Return the index, counted from 1, of the maximum of sign * x; the first of equal elements. */
+static int32_t arg_extreme(const double *x, int32_t n, double sign)
+{
+    int32_t best = -1;
+    for (int32_t i = 0; i < n; i++)
+        if (best < 0 ? x[i] == x[i] : sign * x[i] > sign * x[best]) best = i;
+    return best + 1;
+}
+
+static double reduce(reduction how, const double *x, int32_t n)
+{
+    switch (how) {
+    case REDUCE_SUM: return sum(x, n);
+    case REDUCE_MAX: return max_of(x, n);
+    case REDUCE_MIN: return min_of(x, n);
+    case REDUCE_MEAN: return n > 0 ? sum(x, n) / n : (double)NAN;
+    case REDUCE_FIRST: return n > 0 ? x[0] : (double)NAN;
+    case REDUCE_LAST: return n > 0 ? x[n - 1] : (double)NAN;
+    case REDUCE_LOGSUMEXP: return logsumexp(x, n);
+    case REDUCE_COUNT: return count(x, n);
+    case REDUCE_ARGMAX: return arg_extreme(x, n, 1);
+    case REDUCE_ARGMIN: return arg_extreme(x, n, -1);
+    case REDUCE_ANY: return count(x, n) > 0;
+    case REDUCE_ALL: return count(x, n) == n;
+    case REDUCTIONS: break;
+    }
+    return 0;
+}
+
+static void push_result(lua_State *L, reduction how, array_type type, double value)
+{
+    if (how >= REDUCE_ANY)
+        lua_pushboolean(L, value != 0);
+    else
+        array_push_number(L,
+                          how >= REDUCE_COUNT                             ? ARRAY_I32
+                          : how == REDUCE_MEAN || how == REDUCE_LOGSUMEXP ? ARRAY_F64
+                                                                          : type,
+                          value);
+}
+
+/* Apply a reduction to an array. Upvalue 1 is the reduction. */
+static int apply_reduction(lua_State *L)
+{
+    rill_script *s = script_from_lua(L);
+    const array *a = array_check(L, s, 1);
+    reduction how = (reduction)lua_tointeger(L, lua_upvalueindex(1));
+    double local[ARRAY_LOCAL], block[ARRAY_BLOCK];
+    script_charge(L, a->n);
+    const double *x = array_doubles(L, a, local);
+    if (a->level != ARRAY_CELLS) {
+        push_result(L, how, a->type, reduce(how, x, a->n));
+        return 1;
+    }
+    segments g;
+    get_segments(&g, s, a);
+    const array *out = array_new(L, s,
+                                 how >= REDUCE_ANY     ? ARRAY_U8
+                                 : how >= REDUCE_COUNT ? ARRAY_I32
+                                                       : ARRAY_F64,
+                                 g.n, ARRAY_ITEMS);
+    for (int32_t first = 0; first < g.n; first += ARRAY_BLOCK) {
+        int32_t n = g.n - first < ARRAY_BLOCK ? g.n - first : ARRAY_BLOCK;
+        double *values = out->type == ARRAY_F64 ? (double *)out->data + first : block;
+        for (int32_t j = 0; j < n; j++) {
+            int32_t from = g.offset[first + j] - g.base, to = g.offset[first + j + 1] - g.base;
+            values[j] = reduce(how, x + from, to - from);
+        }
+        if (values == block) array_narrow(out, first, n, block);
+    }
+    return 1;
+}
+
+/* --- order -------------------------------------------------------------------------------------------------------- */
+
+static int is_before(const double *x, int32_t a, int32_t b)
+{
+    return x[a] > x[b] || (x[b] != x[b] && x[a] == x[a]);
+}
+
+enum {
+    RUN = 16,       /* the merge sort starts with runs of so many elements, sorted by insertion */
+    SORT_WORK = 16, /* instructions charged for each sorted element */
+};
+
+static void sort_run(const double *x, int32_t from, int32_t to, int32_t *order)
+{
+    for (int32_t i = from + 1; i < to; i++) {
+        int32_t moved = order[i], pos = i;
+        for (; pos > from && is_before(x, moved, order[pos - 1]); pos--) order[pos] = order[pos - 1];
+        order[pos] = moved;
+    }
+}
+
+/* Merge the sorted runs order[from, middle) and order[middle, to). */
+static void merge(const double *x, int32_t from, int32_t middle, int32_t to, int32_t *order, int32_t *scratch)
+{
+    if (!is_before(x, order[middle], order[middle - 1])) return;
+    memcpy(scratch, order + from, (size_t)(middle - from) * sizeof *order);
+    int32_t left = 0, right = middle, pos = from;
+    const int32_t n_left = middle - from;
+    while (left < n_left && right < to)
+        order[pos++] = is_before(x, order[right], scratch[left]) ? order[right++] : scratch[left++];
+    while (left < n_left) order[pos++] = scratch[left++];
+}
+
+/* Store the indexes of x in order[0, n), in descending order of value. */
+static void sort_descending(const double *x, int32_t n, int32_t *order, int32_t *scratch)
+{
+    int sorted = 1;
+    for (int32_t i = 0; i < n; i++) order[i] = i;
+    for (int32_t i = 1; i < n; i++) sorted &= x[i - 1] >= x[i];
+    if (sorted) return;
+    for (int32_t from = 0; from < n; from += RUN) sort_run(x, from, from + RUN < n ? from + RUN : n, order);
+    for (int64_t width = RUN; width < n; width *= 2)
+        for (int64_t from = 0; from + width < n; from += 2 * width) {
+            int64_t to = from + 2 * width < n ? from + 2 * width : n;
+            merge(x, (int32_t)from, (int32_t)(from + width), (int32_t)to, order, scratch);
+        }
+}
+
+/* --- cumulative operations ----------------------------------------------------------------------------------------- */
+
+typedef enum walk { WALK_CUMSUM, WALK_CUMMAX, WALK_DIFF, WALK_SOFTMAX } walk;
+
+static void softmax(const double *x, int32_t n, double *out)
+{
+    double max = max_of(x, n), total = 0;
+    for (int32_t i = 0; i < n; i++) total += out[i] = exp(x[i] - max);
+    for (int32_t i = 0; i < n; i++) out[i] /= total;
+}
+
+static void walk_segment(walk how, const double *x, int32_t n, double *out)
+{
+    double held = how == WALK_CUMMAX ? -HUGE_VAL : 0;
+    switch (how) {
+    case WALK_CUMSUM:
+        for (int32_t i = 0; i < n; i++) out[i] = held += x[i];
+        break;
+    case WALK_CUMMAX:
+        for (int32_t i = 0; i < n; i++) out[i] = held = x[i] > held ? x[i] : held;
+        break;
+    case WALK_DIFF:
+        for (int32_t i = 0; i < n; i++) out[i] = i > 0 ? x[i] - x[i - 1] : 0;
+        break;
+    case WALK_SOFTMAX: softmax(x, n, out); break;
+    }
+}
+
+/* Apply a cumulative operation. Upvalue 1 is the operation. */
+static int apply_walk(lua_State *L)
+{
+    rill_script *s = script_from_lua(L);
+    const array *a = array_check(L, s, 1);
+    walk how = (walk)lua_tointeger(L, lua_upvalueindex(1));
+    double local[ARRAY_LOCAL], *out;
+    script_charge(L, a->n);
+    const double *x = array_doubles(L, a, local);
+    segments g;
+    get_segments(&g, s, a);
+    out = array_new(L, s, ARRAY_F64, a->n, a->level)->data;
+    for (int32_t j = 0; j < g.n; j++) {
+        int32_t from = g.offset[j] - g.base, to = g.offset[j + 1] - g.base;
+        walk_segment(how, x + from, to - from, out + from);
+    }
+    return 1;
+}
+
+/* --- positions ---------------------------------------------------------------------------------------------------- */
+
+/* Scratch arrays for sort_descending(), large enough for the longest segment: on the C stack if they fit, else in a
+ * userdata. */
+typedef struct sorter {
+    int32_t *order, *scratch;
+    int32_t local[2 * ARRAY_LOCAL];
+} sorter;
+
+static void sorter_open(lua_State *L, sorter *o, const segments *g)
+{
+    int32_t longest = 0;
+    script_charge(L, ((int64_t)g->offset[g->n] - g->base) * SORT_WORK);
+    for (int32_t j = 0; j < g->n; j++) {
+        int32_t n = g->offset[j + 1] - g->offset[j];
+        if (n > longest) longest = n;
+    }
+    o->order = longest <= ARRAY_LOCAL ? o->local : array_scratch(L, (size_t)longest, 2 * sizeof *o->order);
+    o->scratch = o->order + longest;
+}
+
+/* a:index(): positions 1, 2, 3 ... within each segment. */
+static int index_segments(lua_State *L)
+{
+    rill_script *s = script_from_lua(L);
+    const array *a = array_check(L, s, 1);
+    segments g;
+    get_segments(&g, s, a);
+    int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
+    for (int32_t j = 0; j < g.n; j++) {
+        int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
+        for (int32_t i = 0; i < n; i++) out[from + i] = i + 1;
+    }
+    return 1;
+}
+
+/* a:rank(): the rank of each element in its segment, 1 for the largest. */
+static int rank(lua_State *L)
+{
+    rill_script *s = script_from_lua(L);
+    const array *a = array_check(L, s, 1);
+    double local[ARRAY_LOCAL];
+    const double *x = array_doubles(L, a, local);
+    segments g;
+    sorter o;
+    get_segments(&g, s, a);
+    sorter_open(L, &o, &g);
+    int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
+    for (int32_t j = 0; j < g.n; j++) {
+        int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
+        sort_descending(x + from, n, o.order, o.scratch);
+        for (int32_t p = 0; p < n; p++) out[from + o.order[p]] = p + 1;
+    }
+    return 1;
+}
+
+/* a:top(k): a mask of the k largest elements of each segment; k is a number or an array of items. */
+static int top(lua_State *L)
+{
+    rill_script *s = script_from_lua(L);
+    const array *a = array_check(L, s, 1);
+    operand k = operand_read(L, s, 2, 0);
+    if (k.a != NULL && (a->level != ARRAY_CELLS || k.a->level != ARRAY_ITEMS))
+        luaL_error(L, "top(k): k must be a number or, for an array of cells, an array with one number per item");
+    double local[ARRAY_LOCAL], max_rank = k.number;
+    const double *x = array_doubles(L, a, local);
+    segments g;
+    sorter o;
+    get_segments(&g, s, a);
+    sorter_open(L, &o, &g);
+    uint8_t *out = array_new(L, s, ARRAY_U8, a->n, a->level)->data;
+    for (int32_t j = 0; j < g.n; j++) {
+        int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
+        if (k.a != NULL) array_widen(k.a, j, 1, &max_rank);
+        sort_descending(x + from, n, o.order, o.scratch);
+        for (int32_t p = 0; p < n; p++) out[from + o.order[p]] = p + 1 <= max_rank;
+    }
+    return 1;
+}
+
+/* --- equal keys --------------------------------------------------------------------------------------------------- */
+
+/* Return the keys as integers in [0, *size), or NULL if they are not integers or their range is too large for a
+ * table of counts. They are in the operand's own memory, in `local`, or in a userdata. */
+static const int32_t *small_keys(lua_State *L, const rill_script *s, operand *o, int32_t n, int32_t local[ARRAY_LOCAL],
+                                 int32_t *size)
+{
+    const int32_t max_key = n < (1 << 28) ? ARRAY_LOCAL + 4 * n : 1 << 30;
+    const int32_t *keys;
+    if (o->a != NULL && !o->spread && o->a->type == ARRAY_I32) {
+        keys = o->a->data;
+    } else {
+        double widened[ARRAY_LOCAL];
+        const double *x = operand_doubles(L, s, o, n, widened);
+        int32_t *integers = n <= ARRAY_LOCAL ? local : array_scratch(L, (size_t)n, sizeof *integers);
+        for (int32_t i = 0; i < n; i++) {
+            if (!(x[i] >= 0 && x[i] < max_key && x[i] == (double)(int32_t)x[i])) return NULL;
+            integers[i] = (int32_t)x[i];
+        }
+        keys = integers;
+    }
+    int32_t lowest = 0, highest = 0;
+    for (int32_t i = 0; i < n; i++) {
+        lowest = keys[i] < lowest ? keys[i] : lowest;
+        highest = keys[i] > highest ? keys[i] : highest;
+    }
+    *size = highest < max_key ? highest + 1 : 0;
+    return lowest < 0 || highest >= max_key ? NULL : keys;
+}
+
+static void count_in_table(lua_State *L, const segments *g, const int32_t *keys, int32_t size, int32_t *out)
+{
+    int32_t few[ARRAY_LOCAL], *table = size <= ARRAY_LOCAL ? few : array_scratch(L, (size_t)size, sizeof *table);
+    memset(table, 0, (size_t)size * sizeof *table);
+    for (int32_t j = 0; j < g->n; j++) {
+        const int32_t from = g->offset[j] - g->base, to = g->offset[j + 1] - g->base;
+        for (int32_t i = from; i < to; i++) out[i] = table[keys[i]]++;
+        for (int32_t i = from; i < to; i++) table[keys[i]] = 0;
+    }
+}
+
+/* count_by() for arbitrary keys, by sorting: equal keys become adjacent, in their original order. NaN differs from
+ * every key. */
+static void count_in_order(lua_State *L, const segments *g, const double *keys, int32_t *out)
+{
+    sorter o;
+    sorter_open(L, &o, g);
+    for (int32_t j = 0; j < g->n; j++) {
+        const int32_t from = g->offset[j] - g->base, n = g->offset[j + 1] - g->offset[j];
+        const double *x = keys + from;
+        int32_t *count = out + from;
+        sort_descending(x, n, o.order, o.scratch);
+        for (int32_t p = 0; p < n; p++) {
+            const int32_t element = o.order[p], prev_element = p > 0 ? o.order[p - 1] : element;
+            count[element] = p > 0 && x[element] == x[prev_element] ? count[prev_element] + 1 : 0;
+        }
+    }
+}
+
+/* a:count_by(keys): for each element, the number of earlier elements in its segment with an equal key. */
+static int count_by(lua_State *L)
+{
+    rill_script *s = script_from_lua(L);
+    const array *a = array_check(L, s, 1);
+    operand in[2] = {{a, 0, 0, 0}, operand_read(L, s, 2, 0)};
+    if (operand_join(L, in, 2).level != a->level)
+        luaL_error(L, "count_by(): keys of items or cells need an array of the same kind");
+    script_charge(L, a->n);
+    segments g;
+    get_segments(&g, s, a);
+    int32_t local[ARRAY_LOCAL], size = 0;
+    double widened[ARRAY_LOCAL];
+    int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
+    const int result = lua_gettop(L); /* stack index of the result; scratch userdata may be pushed above it */
+    const int32_t *keys = small_keys(L, s, &in[1], a->n, local, &size);
+    if (keys != NULL)
+        count_in_table(L, &g, keys, size, out);
+    else
+        count_in_order(L, &g, operand_doubles(L, s, &in[1], a->n, widened), out);
+    lua_settop(L, result);
+    return 1;
+}
+
+/* --- order across segments ---------------------------------------------------------------------------------------- */
+
+/* a:order(how): positions of the elements, counted from 1, in the order of their values. */
+static int order(lua_State *L)
+{
+    static const char *const ways[] = {"ascending", "descending", NULL};
+    rill_script *s = script_from_lua(L);
+    const array *a = array_check(L, s, 1);
+    const int descending = luaL_checkoption(L, 2, "ascending", ways);
+    script_charge(L, (int64_t)a->n * SORT_WORK);
+    double *x = array_scratch(L, (size_t)a->n, sizeof *x);
+    int32_t *scratch = array_scratch(L, (size_t)a->n, sizeof *scratch);
+    array_widen(a, 0, a->n, x);
+    for (int32_t i = 0; i < a->n && !descending; i++) x[i] = -x[i];
+    int32_t *out = array_new(L, s, ARRAY_I32, a->n, ARRAY_PLAIN)->data;
+    sort_descending(x, a->n, out, scratch);
+    for (int32_t i = 0; i < a->n; i++) out[i]++;
+    return 1;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------- */
+
+void script_open_array_segments(lua_State *L)
+{
+    static const char *const reductions[REDUCTIONS] = {
+        [REDUCE_SUM] = "sum",       [REDUCE_MAX] = "max",   [REDUCE_MIN] = "min",     [REDUCE_MEAN] = "mean",
+        [REDUCE_FIRST] = "first",   [REDUCE_LAST] = "last", [REDUCE_COUNT] = "count", [REDUCE_ARGMAX] = "argmax",
+        [REDUCE_ARGMIN] = "argmin", [REDUCE_ANY] = "any",   [REDUCE_ALL] = "all",     [REDUCE_LOGSUMEXP] = "logsumexp"};
+    static const struct {
+        const char *name;
+        lua_CFunction function;
+        int number;
+    } methods[] = {{"cumsum", apply_walk, WALK_CUMSUM},
+                   {"cummax", apply_walk, WALK_CUMMAX},
+                   {"diff", apply_walk, WALK_DIFF},
+                   {"softmax", apply_walk, WALK_SOFTMAX},
+                   {"index", index_segments, 0},
+                   {"rank", rank, 0},
+                   {"top", top, 0},
+                   {"count_by", count_by, 0},
+                   {"order", order, 0}};
+    for (int i = 0; i < REDUCTIONS; i++) array_add_function(L, ARRAY_METHOD, reductions[i], apply_reduction, i);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        array_add_function(L, ARRAY_METHOD, methods[i].name, methods[i].function, methods[i].number);
+}
