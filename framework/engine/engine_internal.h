@@ -1,7 +1,8 @@
 /* The engine: all of its state, and the functions of its files.
  *
  *        submit -> input queue -> [encode] -> ready -> running -> timesteps -> reorder buffer -> next
- *                                              ^---------' preempted for lack of nodes (memory_limit.c)
+ *                    ^                         ^---------| preempted for lack of nodes (memory_limit.c)
+ *                    '-----------------------------------' exceeds the engine's share of the memory limit
  *
  * Modules that do not know the engine have headers of their own; functions that need several of them are declared here. */
 #ifndef RILL_ENGINE_INTERNAL_H
@@ -71,6 +72,8 @@ void statistics_finish(statistics *s);
 /* Count the live candidates of the selected items. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
+/* Add the counters of another engine, but the numbers of inputs, and the memory that both may use. */
+void statistics_add(rill_stats *sum, const rill_stats *s);
 /* Count an output that was added (1) or dropped (-1). */
 void statistics_count_output(statistics *s, const item_output *output, int change);
 /* Subtract an item's outputs from the counts, since the item leaves without outputs, or restarts. */
@@ -127,7 +130,7 @@ typedef struct scorer_states {
 void scorer_states_finish(scorer_states *s);
 /* Reserve memory for `nodes` nodes and for the rows, and look up the input texts of the rows. */
 rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes, const row_table *rows,
-                                const items *all, const input_queue *in);
+                                const items *all);
 
 /* The capacities last passed to domain->reserve: ids of nodes and slots must be below them. */
 typedef struct rill__reserved {
@@ -154,21 +157,14 @@ typedef struct rill__runner {
     rill__reserved own_reserved;
 } rill__runner;
 
-/* Source of inputs of an engine that is one of several workers; workers.c. */
-typedef struct input_source {
-    /* Move up to `count` inputs to the engine's queue; fewer if other workers took them. */
-    rill_status (*take_inputs)(void *user, rill_engine *e, int32_t count);
-    void *user;
-    int32_t n_offered; /* inputs that the engine may take in this step */
-} input_source;
-
 /* Inputs that are being encoded. */
 typedef struct admission {
     rill_columns memory;
     rill_input *input;
-    int32_t *queue_entry; /* index in the input queue */
-    int32_t *slot;        /* copy of the slots passed to the domain, which may overwrite rill_input.slot */
-    int32_t last_refill;  /* number of items that the last refill admitted */
+    queued_input **queued; /* NULL: the input is an item now, or has its result */
+    int32_t *slot;         /* copy of the slots passed to the domain, which may overwrite rill_input.slot */
+    int32_t n;
+    int32_t last_refill; /* number of items that the last refill admitted */
 } admission;
 
 /* Outputs passed to scorers' found(). */
@@ -186,15 +182,14 @@ struct rill_engine {
     rill__runner runner;
     void *self; /* the runner's self */
     rill_domain_info info;
-    input_source *input_source; /* NULL: inputs are submitted directly */
     rill_settings settings;
     int32_t unknown_action; /* the action that unknown_penalty applies to, or RILL_NO_ACTION */
     rill_status failed;     /* negative: the run is over */
-    int input_closed;
-    atomic_int stopped; /* rill_engine_stop() */
 
     requests requests;
-    input_queue queue;
+    input_queue *queue; /* own_queue, or that of several workers */
+    input_queue own_queue;
+    input_taker taker;
     admission admission;
     items items;
     running_items running;
@@ -209,7 +204,6 @@ struct rill_engine {
     scorer_states scorer_states;
     output_writer output_writer;
     redecode_buffer redecode;
-    reorder_buffer reorder;
     statistics statistics;
     tracer tracer;
     rill_key_fn cube_key; /* NULL: hypotheses with equal last actions are equivalent */
@@ -229,12 +223,14 @@ rill_status engine_check_fields(rill_engine *e);
 rill_status engine_admit(rill_engine *e);
 /* With an asynchronous domain: encode inputs for the next refill while waiting for a score call. */
 rill_status engine_encode_ahead(rill_engine *e);
-/* Number of inputs that could be admitted, including inputs encoded ahead. */
-int64_t engine_n_waiting(const rill_engine *e);
+/* Find out how many inputs the engine may take (input_taker.n_offered). Returns how many could be admitted, with those encoded ahead. */
+int64_t engine_n_waiting(rill_engine *e);
 /* Free an item with its hypotheses, slot and input; makes no result. */
 void engine_free_item(rill_engine *e, int32_t slot);
-/* Free the text and request of an input that was taken from the queue. */
-void engine_free_input(rill_engine *e, int32_t entry);
+/* Free an item, whose input returns to the queue: it exceeds the engine's share of the memory limit. */
+rill_status engine_give_back_item(rill_engine *e, int32_t slot);
+/* Free an input that was taken from the queue. */
+void engine_free_input(rill_engine *e, queued_input *in);
 /* Pass grown capacities to domain->reserve. */
 rill_status engine_reserve_domain(rill_engine *e);
 /* expand.c: make the rows of the selected items for the timestep's phase, compute their states and collect their modifiers. */
@@ -338,7 +334,7 @@ rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int
 /* Words before the first scorer's name in messages. With several scorers it is unknown which of them caused a failure. */
 const char *engine_scorer_label(const rill_engine *e);
 /* Call scorers' begin(), found() and done() for an encoded input, an item's outputs, and an item that leaves. */
-rill_status engine_scorers_begin(rill_engine *e, rill_input *input, int32_t entry);
+rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request);
 /* Returns RILL_AGAIN if a scorer asked for another search and the item has restarted. */
 rill_status engine_scorers_review(rill_engine *e, int32_t slot);
 void engine_scorers_done(rill_engine *e, const item *it);
@@ -352,34 +348,29 @@ rill_status progress_report(rill_engine *e, const timestep *t);
 rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Save the result of an item with a deadline before it restarts; deliver this saved result when the deadline passes. */
 rill_status engine_save_result(rill_engine *e, int32_t slot);
-void engine_deliver_saved(rill_engine *e, item *it);
+void engine_deliver_saved(rill_engine *e, queued_input *in);
 /* Make the empty result of an input with nothing to decode. */
 rill_status engine_finish_empty(rill_engine *e, const queued_input *in);
 /* Make the result of an input that failed. */
 rill_status engine_fail_input(rill_engine *e, int64_t id, const request *own_request, rill_status status,
                               const char *message);
 
-/* cancel.c: engine_check_deadlines() finishes inputs whose deadlines have passed, except busy items (whose timestep a device still
- * computes). engine_finish_cancelled() finishes items of the timestep that failed or were cancelled while busy. */
-rill_status engine_check_deadlines(rill_engine *e);
+/* requests.c: engine_drop_inputs() finishes the inputs that are cancelled or late: those that wait, and those of this engine, except busy
+ * items (whose timestep a device still computes). engine_finish_cancelled() finishes items of the timestep that failed, or were cancelled
+ * while busy. */
+rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
 /* Fail one selected item: it is skipped from now on and leaves with this status when its timestep is over. Other items are unaffected. */
 rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status status, const char *message);
 /* Return 1 if a failure caused by one input fails this input alone. Out of memory, a stop and failures of the setting `check` end the run:
  * 0. */
 int engine_is_input_error(rill_status status);
-/* Return 1 if the engine has this input and it has no result and is not cancelled; else 0. */
-int engine_has_input(const rill_engine *e, int64_t id);
-/* Messages in results of inputs that were cancelled, or whose deadline passed while they waited, in cancel.c or in the workers' shared
- * queue (worker_pool.c). */
-#define MESSAGE_CANCELLED "cancelled"
-#define MESSAGE_DEADLINE "the deadline passed before the input was decoded"
 rill_status cancel_not_found(rill_context *ctx, int64_t id);
 
-/* engine.c: submit an input that has already failed; `user` is returned with its result. Otherwise as rill_engine_submit_failed(). */
-rill_status engine_submit_failed(rill_engine *e, rill_status status, const char *message, void *user);
-/* Return the input's size by domain->measure, or the number of words if the domain has no measure(). */
-int64_t engine_measure(const rill_engine *e, const char *text, size_t length);
+/* engine.c: queue a request whose struct is of this version; `failed`: RILL_OK, or the text is the message of an input that has already
+ * failed. For an engine that is not one of several workers, errors of its settings and arguments are returned here.
+ *   RILL_OK · what rill_engine_submit_request() returns, but RILL_AGAIN: there must be space */
+rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
 /* Pass freed nodes to the domain's free(), so that their ids can be reused. */
 void engine_free_nodes(rill_engine *e);
 

@@ -1,7 +1,7 @@
 /* Items: encoded inputs with their beams and outputs, and the slots they occupy.
  *
- * A slot is the index of an item and the domain's id for its encoder memory. A slot is free, ready (encoded, waiting for admission), parked
- * (memory_limit.h) or in flight; while its input is being encoded it is none of these.
+ * A slot is the index of an item and the domain's id for its encoder memory. A slot is free, ready (encoded, waiting for admission) or
+ * in flight; while its input is being encoded it is none of these.
  * Data that each timestep reads for all items in flight is stored in separate arrays, since the item structs are not cached. */
 #ifndef RILL_ITEM_H
 #define RILL_ITEM_H
@@ -73,16 +73,14 @@ typedef struct item {
     size_t beam_capacity, outputs_capacity;
     uint32_t n_outputs_made;
     int64_t size;
-    request *request;    /* NULL: no settings of its own */
-    int32_t queue_entry; /* index of the input's entry in the input queue, which has its text */
-    int32_t next_slot;   /* slot of the next ready item */
+    request *request;                             /* NULL: no settings of its own */
+    struct queued_input *input;                   /* input_queue.h; it has the text */
+    int32_t next_slot;                            /* slot of the next ready item */
     double abandoned_bound, abandoned_path_score; /* certify.c: B; the greatest path score abandoned in this phase */
     item_output best_ended;                       /* best hypothesis that ended (best_ended.c); hyp -1: none */
     rill_status failed;                           /* negative: the item failed in the current timestep, ... */
     rill_text fail_reason; /* ... with this message; or why a scorer refused the input; empty: no refusal */
-    /* the result of the item's previous search, if scorers restarted the item and it has a deadline; else NULL */
-    struct result_record *saved_result;
-    int64_t slot_bytes; /* encoder memory of the item, from sizes that the domain declares; 0: not limited */
+    int64_t slot_bytes;    /* encoder memory of the item, from sizes that the domain declares; 0: not limited */
 } item;
 
 typedef struct items {

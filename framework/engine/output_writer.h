@@ -2,7 +2,7 @@
  *
  * Normally the engine's thread writes the texts when an item finishes, while the item's states and slot still exist. If
  * finalize() needs neither (rill_domain_info.finalize_anywhere) and results go to another thread anyway, that thread writes
- * the texts (worker_pool.c). A record then leaves the engine with actions but no texts, and with extra outputs if
+ * the texts (workers.c). A record then leaves the engine with actions but no texts, and with extra outputs if
  * `distinct` may drop some. */
 #ifndef RILL_OUTPUT_WRITER_H
 #define RILL_OUTPUT_WRITER_H
