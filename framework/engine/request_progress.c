@@ -1,4 +1,4 @@
-/* Reports the progress of searches to the callbacks of requests, with partial outputs.
+/* Progress reports (rill_request.progress), timestep by timestep.
  *
  * The final part of a report is the common prefix of all hypotheses that may still become outputs: those in the beam, the outputs found so
  * far and the best ended hypothesis. Later hypotheses extend these, so the prefix never becomes shorter during a search. Nothing is final
