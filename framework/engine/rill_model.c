@@ -90,7 +90,7 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
 {
     *out = NULL;
     const rill_domain *table = rill_find_domain(ctx, domain);
-    if (table == NULL) return rill__fail_unknown(ctx, "domain", &ctx->domains, domain);
+    if (table == NULL) return rill__fail_unknown(ctx, RILL__DOMAIN, domain);
     const size_t min_size = offsetof(rill_open_options, ensemble); /* size in ABI version 1 */
     rill_open_options own;
     RILL__TRY(rill_copy_struct(ctx, "rill_open_options", &own, sizeof own, options, min_size));

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "devices.h"
 #include "worker_pool.h"
 
 enum { MAX_WORKERS = 1024 };

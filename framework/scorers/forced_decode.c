@@ -8,8 +8,8 @@
  * output. To score an output without an end action, as a truncated one, callers set the item's length limit to the output's length.
  *
  * Divisions: the scorer · the option source. */
-#include "builtin.h"
-#include "option_sources.h"
+#include "internal.h"
+#include "rill/search_config.h"
 #include "text_constraints.h"
 
 /* --- the scorer --------------------------------------------------------------------------------------------------- */
@@ -94,20 +94,20 @@ static int is_allowed_setting(const rill_option *row)
     return allowed;
 }
 
-rill_status rill_option_source_force_decode(rill_option_source *layer)
+rill_status rill_option_source_force_decode(rill_option_source *source)
 {
     char label[RILL_OPTION_MAX];
     for (const rill_option *row = rill_setting_table(); row->name; row++)
-        if (!is_allowed_setting(row) && rill_option_source_get(layer, row->name) != NULL)
-            return rill_fail(layer->ctx, RILL_ERR_OPTION,
+        if (!is_allowed_setting(row) && rill_option_source_get(source, row->name) != NULL)
+            return rill_fail(rill__source_context(source), RILL_ERR_OPTION,
                              "%s has no effect on given outputs, which are scored without a search: leave it out",
-                             rill__option_label(layer->ctx, row->name, label));
-    if (rill_option_source_has_chain(layer, RILL_CHAIN_HEURISTICS))
-        return rill_fail(layer->ctx, RILL_ERR_OPTION,
+                             rill__option_label(rill__source_context(source), row->name, label));
+    if (rill_option_source_has_chain(source, RILL_CHAIN_HEURISTICS))
+        return rill_fail(rill__source_context(source), RILL_ERR_OPTION,
                          "heuristics have no effect on given outputs, which are scored without a search: leave "
                          "them out");
     for (size_t i = 0; i < sizeof forced_settings / sizeof *forced_settings; i++)
-        RILL__TRY(rill_option_source_set(layer, forced_settings[i].name, forced_settings[i].value));
-    rill_option_source_set_chain(layer, RILL_CHAIN_HEURISTICS);
+        RILL__TRY(rill_option_source_set(source, forced_settings[i].name, forced_settings[i].value));
+    rill_option_source_set_chain(source, RILL_CHAIN_HEURISTICS);
     return RILL_OK;
 }
