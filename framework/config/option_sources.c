@@ -165,8 +165,8 @@ typedef struct chain_option {
     const char *option;
     rill_chain chain;
     const char *name, *prefix; /* of the entry, whose arguments follow `prefix`; NULL: the value is "NAME:ARGS" */
-    rill_option_type
-        compared; /* a source has one value, and values are compared as this type; 0: each value adds an entry */
+    /* a source has one value of the option, and values are compared as this type; 0: each value adds an entry */
+    rill_option_type compared;
 } chain_option;
 
 static const chain_option *find_chain_option(const rill_option *row)
@@ -178,8 +178,7 @@ static const chain_option *find_chain_option(const rill_option *row)
         {"heuristic", RILL_CHAIN_HEURISTICS, NULL, "", 0},
         {"scorer", RILL_CHAIN_SCORERS, NULL, "", 0},
         {"lmbr", RILL_CHAIN_SCORERS, "lmbr", "", 0},
-        {"lmbr-self", RILL_CHAIN_SCORERS, "lmbr",
-         "self=", 0}, /* the posteriors are those of a first search of the same input */
+        {"lmbr-self", RILL_CHAIN_SCORERS, "lmbr", "self=", 0},
         {"scheduler", RILL_CHAIN_SCHEDULER, NULL, "", RILL_OPTION_TEXT},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)

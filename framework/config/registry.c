@@ -90,15 +90,9 @@ static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, 
     return RILL_OK;
 }
 
-/* Names are used on command lines, where ':' and ',' are separators. */
-static int is_valid_name(const char *name)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
-    return name[0] != '\0' && name[strspn(name, allowed)] == '\0';
-}
-
 static rill_status check_table(rill_context *ctx, rill__table_kind kind, const void *table)
 {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_"; /* ':' and ',' separate names */
     const char *const word = kinds[kind].word;
     char what[128];
     if (table == NULL) return rill_fail(ctx, RILL_ERR_ARGUMENT, "a %s table is NULL", word);
@@ -108,7 +102,7 @@ static rill_status check_table(rill_context *ctx, rill__table_kind kind, const v
     RILL__TRY(check_abi(ctx, what, head->abi_version, head->struct_size, kinds[kind].min_size));
     if (head->name == NULL || head->name[0] == '\0')
         return rill_fail(ctx, RILL_ERR_PLUGIN, "a %s table has no name", word);
-    if (!is_valid_name(head->name))
+    if (head->name[strspn(head->name, allowed)] != '\0')
         return rill_fail(ctx, RILL_ERR_PLUGIN, "%s: the name may only have a-z, 0-9, - and _", what);
     for (const table_member *m = kinds[kind].members; m->name != NULL; m++) {
         void *value;

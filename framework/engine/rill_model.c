@@ -199,12 +199,13 @@ int32_t rill__model_unknown(const rill_model *model)
 
 rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings)
 {
-    static const char *const names[] = {"", "hf", "fairseq", "marian", "ct2"};
     const rill_domain *domain = model->domain;
-    if (settings->like < RILL_LIKE_HF || settings->like > RILL_LIKE_CT2 || domain->recommend == NULL) return RILL_OK;
+    char like[RILL_OPTION_MAX];
+    rill_settings_get(settings, rill_option_find(rill_setting_table(), "like"), like);
+    if (like[0] == '\0' || domain->recommend == NULL) return RILL_OK;
     rill_text text = {.ctx = ctx};
     rill_error_clear(ctx);
-    rill_status status = domain->recommend(model->self, names[settings->like], &text);
+    rill_status status = domain->recommend(model->self, like, &text);
     if (status >= 0 && text.length > 0) status = rill__settings_fill(ctx, settings, text.data);
     rill_text_clear(&text);
     return rill__domain_status(ctx, domain, status, "recommend");

@@ -77,11 +77,9 @@ const rill_scorer rill__forced_scorer = {
 /* --- the option source -------------------------------------------------------------------------------------------- */
 
 /* Settings with which the search follows the one allowed path to its end. */
-static const rill_pair forced_settings[] = {
-    {"beam-size", "1"}, {"n-best", "1"},      {"stop-after", "1"},        {"keep", "all"},
-    {"stop", "count"},  {"at-limit", "open"}, {"min-length", "0"},        {"max-length", "1000000"},
-    {"min-width", "0"}, {"require-end", "0"}, {"max-length-factor", "0"}, {"no-repeat-ngram-size", "0"},
-};
+static const char forced_settings[] =
+    "beam-size=1 n-best=1 stop-after=1 keep=all stop=count at-limit=open min-length=0 max-length=1000000 min-width=0 "
+    "require-end=0 max-length-factor=0 no-repeat-ngram-size=0";
 /* Other settings that are allowed: they shape an output's score, or have no effect. */
 static const char *const allowed_settings[] = {"like",      "length-penalty",  "word-penalty",
                                                "count-end", "unknown-penalty", "repetition-penalty"};
@@ -106,8 +104,7 @@ rill_status rill_option_source_force_decode(rill_option_source *source)
         return rill_fail(rill__source_context(source), RILL_ERR_OPTION,
                          "heuristics have no effect on given outputs, which are scored without a search: leave "
                          "them out");
-    for (size_t i = 0; i < sizeof forced_settings / sizeof *forced_settings; i++)
-        RILL__TRY(rill_option_source_set(source, forced_settings[i].name, forced_settings[i].value));
+    RILL__TRY(rill_option_source_set_all(source, forced_settings));
     rill_option_source_set_chain(source, RILL_CHAIN_HEURISTICS);
     return RILL_OK;
 }
