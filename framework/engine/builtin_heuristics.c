@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "builtin.h"
+#include "internal.h"
 
 typedef struct threshold {
     rill_context *ctx;

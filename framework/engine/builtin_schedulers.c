@@ -14,7 +14,7 @@
  * microseconds: a comparison sort of a thousand items would be noticeable. */
 #include <string.h>
 
-#include "builtin.h"
+#include "internal.h"
 
 enum { MAX_KEYS = 4096 }; /* larger sort keys share the last bucket, since the order affects only speed */
 

@@ -123,14 +123,14 @@ static rill_status add_link(chain *c, chain_link link, const char *arguments)
 static rill_status add_heuristic(chain *c, const rill_chain_entry *entry)
 {
     const rill_heuristic *table = rill_find_heuristic(c->ctx, entry->name);
-    if (table == NULL) return rill__fail_unknown(c->ctx, "heuristic", &c->ctx->heuristics, entry->name);
+    if (table == NULL) return rill__fail_unknown(c->ctx, RILL__HEURISTIC, entry->name);
     return add_link(c, (chain_link){.heuristic = table}, entry->arguments);
 }
 
 static rill_status add_scorer(chain *c, const rill_chain_entry *entry)
 {
     const rill_scorer *table = rill_find_scorer(c->ctx, entry->name);
-    if (table == NULL) return rill__fail_unknown(c->ctx, "scorer", &c->ctx->scorers, entry->name);
+    if (table == NULL) return rill__fail_unknown(c->ctx, RILL__SCORER, entry->name);
     RILL__TRY(add_link(c, (chain_link){.scorer = table, .state_offset = c->state_bytes}, entry->arguments));
     c->state_bytes += (table->state_bytes + STATE_ALIGNMENT - 1) / STATE_ALIGNMENT * STATE_ALIGNMENT;
     return RILL_OK;

@@ -51,7 +51,7 @@ static rill_status set_up_engine(rill_engine *e, const rill_engine_setup *setup)
     requests_init(&e->requests, setup);
     e->settings = setup->settings;
     RILL__TRY(rill__model_recommend(e->model, e->ctx, &e->settings));
-    RILL__TRY(rill__settings_resolve(e->ctx, &e->settings, setup->n_heuristics > 0, setup->budget != NULL));
+    RILL__TRY(rill__settings_resolve(e->ctx, &e->settings, setup->n_heuristics > 0, setup->budget != NULL, NULL));
     e->unknown_action = e->settings.unknown_penalty != 0 ? rill__model_unknown(e->model) : RILL_NO_ACTION;
     RILL__TRY(input_queue_init(&e->own_queue, e->ctx, &e->settings, 1, 0));
     RILL__TRY(chain_create(&e->chain, e->ctx, setup));

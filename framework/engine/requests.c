@@ -4,30 +4,14 @@
  * result is delivered in its turn. Items leave only between their timesteps: a busy item, whose timestep a device still computes
  * (beam_search.c), leaves at the end of that timestep.
  *
- * Divisions: settings · requests · leaving early. */
+ * Divisions: options of the domain · settings and creation · leaving early. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine_internal.h"
-
-/* --- settings ----------------------------------------------------------------------------------------------------- */
-
-void requests_init(requests *all, const rill_engine_setup *setup)
-{
-    *all = (requests){.setup_settings = setup->settings,
-                      .has_heuristics = setup->n_heuristics > 0,
-                      .has_budget_fn = setup->budget != NULL,
-                      .clock = setup->clock,
-                      .clock_user = setup->clock_user,
-                      .next_deadline = INFINITY};
-}
-
-double requests_now(const requests *all)
-{
-    return all->clock != NULL ? all->clock(all->clock_user) : statistics_clock();
-}
+#include "rill/search_config.h"
 
 /* Settings that belong to the run, which requests cannot override. */
 #define FIELD(name)                                                          \
@@ -49,6 +33,106 @@ int rill_setting_is_per_request(const rill_option *setting)
     return 1;
 }
 
+/* --- options of the domain ---------------------------------------------------------------------------------------- */
+
+const rill_option *rill_domain_input_rows(const rill_domain *domain)
+{
+    return domain->struct_size > offsetof(rill_domain, input_options) ? domain->input_options : NULL;
+}
+
+static rill_status fail_request_option(const rill_domain *domain, rill_context *ctx, const char *name)
+{
+    rill_option_near near = {.name = ""};
+    char shown[64];
+    if (rill_option_row(ctx, name) != NULL || strcmp(name, "heuristics") == 0 || strcmp(name, "scorers") == 0)
+        return rill_fail(ctx, RILL_ERR_OPTION, "\"%.60s\" is an option of the whole run: one input cannot set it",
+                         name);
+    for (const rill_option *row = rill_domain_input_rows(domain); row != NULL && row->name != NULL; row++)
+        rill_option_nearer(row, name, &near);
+    for (const rill_option *row = rill_setting_table(); row->name != NULL; row++)
+        if (rill_setting_is_per_request(row)) rill_option_nearer(row, name, &near);
+    rill_print_message(shown, sizeof shown, "%.60s", name);
+    return rill__fail_unknown_name(ctx, RILL_ERR_OPTION, "option", shown, rill_refused_option("setting", name), &near,
+                                   "`rill list settings` names them");
+}
+
+rill_status rill_domain_request_option(const rill_domain *domain, rill_context *ctx, const char *name,
+                                       const rill_option **out)
+{
+    const rill_option *row = rill_option_find(rill_setting_table(), name);
+    if (row != NULL && !rill_setting_is_per_request(row)) row = NULL;
+    *out = row != NULL ? row : rill_option_find(rill_domain_input_rows(domain), name);
+    return *out != NULL ? RILL_OK : fail_request_option(domain, ctx, name);
+}
+
+static rill_status check_value_of(rill_context *ctx, const rill_domain *domain, const char *name, const char *value)
+{
+    const rill_option *row = rill_option_find(rill_domain_input_rows(domain), name);
+    if (row != NULL) return rill_option_read(ctx, row, value, NULL);
+    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "domain %s has no option \"%.60s\" of single inputs", domain->name, name);
+}
+
+rill_status rill_domain_input_option(const rill_domain *domain, const char *name, const char *value, rill_text *out)
+{
+    RILL__TRY(check_value_of(out->ctx, domain, name, value));
+    if (strchr(value, ' ') != NULL)
+        return rill_fail(out->ctx, RILL_ERR_OPTION, "%s: the value \"%.60s\" has a space", name, value);
+    return rill_text_printf(out, "%s%s=%s", out->length > 0 ? " " : "", name, value);
+}
+
+/* Append a request's options to `out`, in the form of rill_input.options: "NAME\0VALUE\0" for each, and a NUL; nothing if it has none. */
+static rill_status read_input_options(rill_context *ctx, const rill_domain *domain, const char *text, rill_text *out)
+{
+    if (text[0] == '\0') return RILL_OK;
+    RILL__TRY(rill_text_append(out, text, strlen(text) + 1));
+    for (char *pos = out->data; pos < out->data + out->length;) {
+        const size_t length = strcspn(pos, " ");
+        char *equals = memchr(pos, '=', length);
+        pos[length] = '\0';
+        if (equals == NULL)
+            return rill_fail(ctx, RILL_ERR_OPTION,
+                             "the options of an input are NAME=VALUE separated by spaces, found \"%.60s\"", pos);
+        *equals = '\0';
+        if (check_value_of(ctx, domain, pos, equals + 1) < 0) return RILL_ERR_OPTION;
+        pos += length + 1;
+    }
+    return RILL_OK;
+}
+
+const char *rill_input_value(const rill_input *input, const char *name)
+{
+    const char *pos = input->options, *found = NULL;
+    while (pos != NULL && *pos != '\0') {
+        const char *value = pos + strlen(pos) + 1;
+        if (rill__same_name(pos, name)) found = value;
+        pos = value + strlen(value) + 1;
+    }
+    return found;
+}
+
+int rill_input_switch(const rill_input *input, const char *name, int opened)
+{
+    const char *value = rill_input_value(input, name);
+    return value != NULL ? strcmp(value, "0") != 0 && strcmp(value, "false") != 0 : opened;
+}
+
+/* --- settings and creation ----------------------------------------------------------------------------------------- */
+
+void requests_init(requests *all, const rill_engine_setup *setup)
+{
+    *all = (requests){.setup_settings = setup->settings,
+                      .has_heuristics = setup->n_heuristics > 0,
+                      .has_budget_fn = setup->budget != NULL,
+                      .clock = setup->clock,
+                      .clock_user = setup->clock_user,
+                      .next_deadline = INFINITY};
+}
+
+double requests_now(const requests *all)
+{
+    return all->clock != NULL ? all->clock(all->clock_user) : statistics_clock();
+}
+
 /* Combine the settings that the caller wants with those of the run, and resolve them. */
 static rill_status resolve_settings(rill_engine *e, request *r)
 {
@@ -60,7 +144,7 @@ static rill_status resolve_settings(rill_engine *e, request *r)
     RILL__TRY(rill__model_recommend(e->model, e->ctx, &out));
     /* Heuristics belong to the run, and do not prune samples or beam groups (merge.c). */
     const int unpruned = out.sample > 0 || out.groups > 1;
-    RILL__TRY(rill__settings_resolve(e->ctx, &out, e->requests.has_heuristics && !unpruned, e->requests.has_budget_fn));
+    RILL__TRY(rill__settings_resolve(e->ctx, &out, e->requests.has_heuristics && !unpruned, e->requests.has_budget_fn, NULL));
     RILL__TRY(variants_check(e->ctx, &e->chain, &out, &e->info));
     r->settings = out;
     r->unresolved = 0;
@@ -87,7 +171,7 @@ static rill_status fill_request(rill_context *ctx, const rill_engine *e, const r
     r->settings = e->settings;
     r->unresolved = req->settings != NULL;
     r->deadline = req->timeout > 0 ? requests_now(&e->requests) + req->timeout : INFINITY;
-    if (req->input_options != NULL) RILL__TRY(rill__input_options(ctx, e->domain, req->input_options, &r->options));
+    if (req->input_options != NULL) RILL__TRY(read_input_options(ctx, e->domain, req->input_options, &r->options));
     return req->settings != NULL ? rill__settings_copy(ctx, &r->settings, req->settings) : RILL_OK;
 }
 

@@ -91,7 +91,7 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
 {
     *out = NULL;
     const rill_domain *table = rill_find_domain(ctx, domain);
-    if (table == NULL) return rill__fail_unknown(ctx, "domain", &ctx->domains, domain);
+    if (table == NULL) return rill__fail_unknown(ctx, RILL__DOMAIN, domain);
     const size_t min_size = offsetof(rill_open_options, ensemble); /* size of the struct in ABI version 1 */
     rill_open_options own;
     RILL__TRY(rill_copy_struct(ctx, "rill_open_options", &own, sizeof own, options, min_size));
@@ -200,12 +200,13 @@ int32_t rill__model_unknown(const rill_model *model)
 
 rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings)
 {
-    static const char *const names[] = {"", "hf", "fairseq", "marian", "ct2"};
     const rill_domain *domain = model->domain;
-    if (settings->like < RILL_LIKE_HF || settings->like > RILL_LIKE_CT2 || domain->recommend == NULL) return RILL_OK;
+    char like[RILL_OPTION_MAX];
+    rill_settings_get(settings, rill_option_find(rill_setting_table(), "like"), like);
+    if (like[0] == '\0' || domain->recommend == NULL) return RILL_OK;
     rill_text text = {.ctx = ctx};
     rill_error_clear(ctx);
-    rill_status status = domain->recommend(model->self, names[settings->like], &text);
+    rill_status status = domain->recommend(model->self, like, &text);
     if (status >= 0 && text.length > 0) status = rill__settings_fill(ctx, settings, text.data);
     rill_text_clear(&text);
     return rill__domain_status(ctx, domain, status, "recommend");

@@ -16,7 +16,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "devices.h"
 #include "engine_internal.h"
 
 enum {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "builtin.h"
+#include "internal.h"
 #include "rill/carve.h"
 #include "rill/constraints.h"
 #include "rill/engine.h"
