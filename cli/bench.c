@@ -8,13 +8,8 @@
  * Settings after a method's name (fixed:finish=top) apply to that method only; a setting that the method cannot use is an error.
  *
  * Divisions: runs · comparing · preparing · the command. */
-#include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "trace.h"

@@ -6,11 +6,6 @@
  * Divisions: options · counting · copying · the page · the command. */
 #include "trace.h"
 
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "cli_input.h"

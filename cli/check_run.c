@@ -3,11 +3,6 @@
  * Divisions: inputs · one run · comparing. */
 #include "check.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli_input.h"
 
 /* --- inputs ------------------------------------------------------------------------------------------------------- */

@@ -5,8 +5,11 @@
 #ifndef CLI_H
 #define CLI_H
 
-#include <stdint.h>
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "rill/plugin.h"
 #include "rill/rill.h"

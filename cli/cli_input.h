@@ -9,7 +9,6 @@
 #define CLI_INPUT_H
 
 #include <stdint.h>
-#include <string.h>
 
 #include "cli.h"
 #include "metric.h"

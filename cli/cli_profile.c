@@ -1,7 +1,4 @@
 /* Profiles as a table and as JSON; see report.h. The same operation in several layers of a transformer is one line. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report.h"
 

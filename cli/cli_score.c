@@ -4,11 +4,6 @@
  * uses the same engine as `rill decode`, with batches, workers and every domain, and a hypothesis gets the same score to the bit.
  *
  * Divisions: options · reader and writer of the run · preparing · the command. */
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli_input.h"
 #include "cli_output.h"

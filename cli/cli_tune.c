@@ -6,12 +6,7 @@
  * both.
  *
  * Divisions: tables · sweeps · trials · output · preparing · the command. */
-#include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "trace.h"
 #include "trial.h"

@@ -5,10 +5,6 @@
  * number and does not stop the run.
  *
  * Divisions: options · reader and writer of the run · preparing · running · the command. */
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "record.h"

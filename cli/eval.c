@@ -6,11 +6,6 @@
  * missing: `rill decode` writes no line, or an empty one, for a failed input.
  *
  * Divisions: reading hypotheses · reporting · the command. */
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli_input.h"
 #include "trial.h"

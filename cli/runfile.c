@@ -1,8 +1,5 @@
 /* Reading run files; see session.h for precedence. */
 
-#include <stdio.h>
-#include <string.h>
-
 #include "record.h"
 
 static rill_status take_chain(const rill_script_chain *from, rill_option_source *source, rill_chain chain)

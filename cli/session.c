@@ -1,11 +1,6 @@
 /* A command's context, with plugins and an open model; see session.h. */
 #include "session.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "rill/device.h"
 
 static int take_row(void *command, const cli_option *option, const char *value)

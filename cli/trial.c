@@ -3,9 +3,6 @@
  * Divisions: files · decoding · evaluation. */
 #include "trial.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli_input.h"

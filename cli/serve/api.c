@@ -4,8 +4,6 @@
 #include "api.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "trace.h"
 

@@ -3,10 +3,6 @@
  * Divisions: life · events · results. */
 #include "serve.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 job *job_create(int32_t n)

@@ -2,9 +2,6 @@
 #include "api.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- responses ---------------------------------------------------------------------------------------------------- */
 

@@ -11,9 +11,6 @@
 #include <microhttpd.h>
 #include <netdb.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
