@@ -8,8 +8,6 @@
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
-#include <stdint.h>
-
 #include "cli.h"
 #include "metric.h"
 

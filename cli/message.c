@@ -226,8 +226,9 @@ void cli_progress_draw(cli_progress *progress, const cli_progress_position *posi
     pthread_mutex_unlock(&terminal);
 }
 
-void cli_progress_erase(cli_progress *progress)
+void cli_progress_erase(void *user)
 {
+    cli_progress *progress = user;
     pthread_mutex_lock(&terminal);
     if (progress->is_drawn) {
         fputs("\r\033[K", stderr);

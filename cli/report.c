@@ -1,4 +1,5 @@
-/* The summary line, and the JSON of --stats. Every member of rill_stats appears under its name. */
+/* The summary line, and the JSON of --stats with the options in effect and the hardware. Every member of rill_stats appears under its
+ * name. */
 #include "report.h"
 
 #include <math.h>

@@ -140,11 +140,3 @@ void job_set_result(job_input *input, rill_status status, json_t *result)
     if ((j->is_stream || j->n_done == j->n) && j->notify) j->notify(j->notify_user);
     pthread_mutex_unlock(&j->lock);
 }
-
-int job_is_done(job *j)
-{
-    pthread_mutex_lock(&j->lock);
-    const int done = j->n_done == j->n;
-    pthread_mutex_unlock(&j->lock);
-    return done;
-}

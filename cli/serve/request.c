@@ -1,4 +1,6 @@
-/* Requests: what they ask, and refusals; see api.h. */
+/* Requests: what they ask, and refusals; see api.h.
+ *
+ * Divisions: responses · parsing requests · documents. */
 #include "api.h"
 
 #include <stdarg.h>
