@@ -8,13 +8,7 @@
  * Settings after a method's name (fixed:finish=top) apply to that method only; a setting that the method cannot use is an error.
  *
  * Divisions: runs · comparing · preparing · the command. */
-#include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "trace.h"
@@ -68,17 +62,12 @@ static void show_method(const bench *b, const bench_method *m, int round)
         cli_status_line("run %d of %d: %s", round + 1, b->repeat, m->label);
 }
 
-static void keep_min(double *min, double seconds)
-{
-    if (seconds < *min) *min = seconds;
-}
-
 /* Keep the minimum of each stage over all runs: disturbances only add time, and rarely to the same stage twice. */
 static void keep_min_seconds(rill_seconds *min, const rill_seconds *s)
 {
     for (const cli_stage *t = cli_stages; t < cli_stages + CLI_STAGES; t++)
-        keep_min(cli_stage_seconds(min, t), *cli_stage_seconds(s, t));
-    keep_min(&min->total, s->total);
+        *cli_stage_seconds(min, t) = fmin(*cli_stage_seconds(min, t), *cli_stage_seconds(s, t));
+    min->total = fmin(min->total, s->total);
 }
 
 static int run_timed(bench *b)
@@ -312,33 +301,25 @@ static void bound_ratios(const bench_method *m, double *least_advanced, double *
     if (fewest > 0) *any = (double)t->timesteps / fewest;
 }
 
-static void print_ratio(double ratio)
+static void print_number(int is_known, double number)
 {
-    if (ratio > 0)
-        cli_print(" %6.2f", ratio);
+    if (is_known)
+        cli_print(" %6.2f", number);
     else
         cli_print(" %6s", "-");
 }
 
-static void print_quality(const bench *b, const bench_method *m, int oracle)
+static double quality(const bench *b, const bench_method *m, int oracle)
 {
-    if (b->test_set.has_references)
-        cli_print(" %6.2f", cli_quality(b->test_set.metric.kind, &m->counts, oracle));
-    else
-        cli_print(" %6s", "-");
+    return b->test_set.has_references ? cli_quality(b->test_set.metric.kind, &m->counts, oracle) : 0;
 }
 
 /* Methods with equal outputs share a letter. Letters follow the order of first appearance. */
-static char outputs_letter(const bench *b, const bench_method *m)
+static void print_outputs_letter(const bench *b, const bench_method *m)
 {
     char letter = 'a';
     for (int i = 0; i < m->first_equal; i++) letter += b->method[i].first_equal == i;
-    return letter;
-}
-
-static void print_outputs_letter(const bench *b, const bench_method *m)
-{
-    cli_print(" %c", outputs_letter(b, m));
+    cli_print(" %c", letter);
     if (m->difference >= 0)
         cli_print("  DIFFERS from %s at input %" PRId64, b->method[m->first_alike].label, m->difference + 1);
     cli_print("\n");
@@ -367,16 +348,15 @@ static void print_row(const bench *b, bench_method *m, int width)
     const int own_line = (int)strlen(m->label) > width; /* a long label gets a line to itself */
     cli_print("%-*s%s", width, m->label, own_line ? "\n" : "");
     if (own_line) cli_print("%-*s", width, "");
-    print_quality(b, m, 0);
-    print_quality(b, m, 1);
+    for (int oracle = 0; oracle < 2; oracle++) print_number(b->test_set.has_references, quality(b, m, oracle));
     if (any_certifies(b)) cli_print(" %6.2f", cli_certified_percent(&m->stats));
     cli_print(" %7.*f %3.0f%% %8.1f %8.1f", decimals(median), median, 100 * spread, speed,
               cli_expansions_per_timestep(&m->stats));
     if (b->session.verbose) {
         cli_print(" %9" PRId64 " %10" PRId64 " %6.1f%%", m->stats.timesteps, m->stats.expansions,
                   100 * cli_engine_share(&m->stats));
-        print_ratio(least_advanced);
-        print_ratio(any);
+        print_number(least_advanced > 0, least_advanced);
+        print_number(any > 0, any);
     }
     print_outputs_letter(b, m);
 }
@@ -465,12 +445,6 @@ static int write_files(bench *b)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-static int take_metric(void *command, const cli_option *option, const char *value)
-{
-    (void)option;
-    return cli_metric_take(value, &((bench *)command)->test_set.kind);
-}
-
 static int take_methods(void *command, const cli_option *option, const char *value)
 {
     bench *b = command;
@@ -493,7 +467,8 @@ static const cli_option bench_options[] = {
      "methods to compare; each is NAME or NAME:KEY=VALUE:... with its own options (default "
      "greedy,fixed,var-batch,stream-all)",
      .take = take_methods, .is_repeatable = 1},
-    {"metric", 0, "NAME", "metric, one of `rill list metrics` (default: the domain's)", .take = take_metric},
+    {"metric", 0, "NAME", "metric, one of `rill list metrics` (default: the domain's)", STORED(test_set.kind),
+     .take = cli_metric_take},
     {"repeat", 0, "R", "number of timed runs of every method (default 3)", STORED(repeat), .type = CLI_INT, .min = 1,
      .max = BENCH_REPEAT_MAX},
     {"json", 0, "FILE", "write all figures as JSON; - is standard output, in place of the table", STORED(json_path)},

@@ -3,14 +3,9 @@
  * The page contains the events of the trace. Of a long run it has only the first timesteps, and trees of only the first
  * inputs, up to CANDIDATES candidates. The page and standard error say what is missing. The trace is read twice: to count, and to copy.
  *
- * Divisions: options · counting · copying · the page · the command. */
+ * Divisions: pages of charts · the command's state · options · counting · copying · the page · the command. */
 #include "trace.h"
 
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "cli_input.h"
@@ -46,6 +41,7 @@ static void put_text(cli_output *out, const char *text, const char *less, const 
     }
 }
 
+/* Write an event after a separator, with `digits` digits in real numbers. */
 static int put_event(cli_output *out, const char *separator, const json_t *event, int digits)
 {
     char *text = event ? json_dumps(event, JSON_COMPACT | JSON_REAL_PRECISION(digits)) : NULL;
@@ -54,11 +50,6 @@ static int put_event(cli_output *out, const char *separator, const json_t *event
     put_text(out, text, "\\u003c", "&");
     free(text);
     return CLI_OK;
-}
-
-static int put_event_line(cli_output *out, const json_t *event, int digits)
-{
-    return put_event(out, ",\n", event, digits);
 }
 
 static int begin_page(cli_output *out, const char *title)
@@ -91,7 +82,7 @@ int cli_picture_write(cli_output *out, const char *title, const char *kind, json
 {
     int code = json_object_set_new(object, "event", json_string(kind)) < 0 ? cli_fail_memory("the page") : CLI_OK;
     if (code == CLI_OK) code = begin_page(out, title);
-    if (code == CLI_OK) code = put_event_line(out, object, 17);
+    if (code == CLI_OK) code = put_event(out, ",\n", object, 17);
     if (code == CLI_OK)
         end_page(out);
     else
@@ -265,7 +256,7 @@ static int copy_event(trace_page *v, json_t *event)
         is_kind(event, "admitted"))
         return CLI_OK; /* the timestep of this event is left out */
     if (is_timestep) drop_candidates(v, event);
-    return put_event_line(&v->out, event, DIGITS);
+    return put_event(&v->out, ",\n", event, DIGITS);
 }
 
 /* --- the page ----------------------------------------------------------------------------------------------------- */
@@ -282,7 +273,7 @@ static int write_left_out(trace_page *v)
     json_t *event = json_pack("{s:s, s:I, s:I, s:I, s:I}", "event", "left_out", "timesteps", (json_int_t)n,
                               "of_timesteps", (json_int_t)v->n_timesteps, "trees", (json_int_t)v->max_trees, "of_trees",
                               (json_int_t)v->n_items);
-    const int code = put_event_line(&v->out, event, DIGITS);
+    const int code = put_event(&v->out, ",\n", event, DIGITS);
     json_decref(event);
     return code;
 }

@@ -5,9 +5,6 @@
  * -m.
  *
  * Divisions: options · models · one plugin item · all plugin items · the command. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "check.h"
 

@@ -6,8 +6,6 @@
 #include "check.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* CHOICES: maximum number of a row's best choices that are compared; a vocabulary may be larger. WIDTH: beam size. */
 enum { CHOICES = 4096, TIMESTEPS = 20, WIDTH = 4 };

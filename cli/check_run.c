@@ -1,12 +1,7 @@
 /* Runs of `rill check`; see check.h.
  *
- * Divisions: inputs · one run · comparing. */
+ * Divisions: inputs · one run · comparing · the random problem. */
 #include "check.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli_input.h"
 
@@ -121,28 +116,23 @@ static rill_status keep_result(void *user, const rill_result *result)
     return to && !fclose(to) && a->best ? RILL_OK : RILL_ERR_MEMORY;
 }
 
-static rill_status decode(cli_session *session, const rill_engine_setup *setup, check_run_state *r)
-{
-    rill_workers *workers = session->worker_pool;
-    rill_status status = cli_workers_begin(session, NULL, setup);
-    if (status < 0) return status;
-    r->record->begun = 1;
-    rill_stats stats = {.struct_size = sizeof stats};
-    status = rill_workers_run(workers, read_input, r, keep_result, r);
-    rill_workers_stats(workers, &stats);
-    r->record->nodes_peak = stats.nodes_peak;
-    r->record->had_choices = stats.candidates > stats.expansions;
-    rill_workers_finish(workers);
-    return status;
-}
-
 rill_status cli_check_run(cli_session *session, const cli_check_inputs *inputs, const rill_engine_setup *setup,
                           cli_check_record *out)
 {
-    cli_check_record_free(out);
+    rill_workers *workers = session->worker_pool;
     check_run_state r = {inputs, 0, out};
+    rill_stats stats = {.struct_size = sizeof stats};
+    cli_check_record_free(out);
     rill_error_clear(session->ctx);
-    return decode(session, setup, &r);
+    rill_status status = cli_workers_begin(session, NULL, setup);
+    if (status < 0) return status;
+    out->begun = 1;
+    status = rill_workers_run(workers, read_input, &r, keep_result, &r);
+    rill_workers_stats(workers, &stats);
+    out->nodes_peak = stats.nodes_peak;
+    out->had_choices = stats.candidates > stats.expansions;
+    rill_workers_finish(workers);
+    return status;
 }
 
 void cli_check_record_free(cli_check_record *record)

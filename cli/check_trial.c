@@ -7,10 +7,6 @@
  * Divisions: a shared instance · settings · runs · tests. */
 #include "check.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "scheduler"};
 
 #define ONE_AT_A_TIME "it must use one input at a time and keep no state"

@@ -1,12 +1,16 @@
-/* Declarations for all files of the command: exit codes, messages on stderr, the clock.
+/* Declarations for all files of the command: exit codes, messages on stderr, the clock, the terminal, the progress line, files and
+ * interruption. It includes the C headers that nearly every file uses.
  *
  * The command uses only public headers of librill, librill-script and jansson. A function that fails prints its message on stderr
  * before it returns, and returns the exit code. Callers can therefore write `if ((code = step()) != CLI_OK) goto done;`. */
 #ifndef CLI_H
 #define CLI_H
 
-#include <stdint.h>
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "rill/plugin.h"
 #include "rill/rill.h"
@@ -94,8 +98,8 @@ void cli_progress_start(cli_progress *progress, int on);
 /* Whether it is time to draw again. Cheap enough to call for every input. */
 int cli_progress_due(const cli_progress *progress);
 void cli_progress_draw(cli_progress *progress, const cli_progress_position *position);
-/* Erase the line before something else is printed. */
-void cli_progress_erase(cli_progress *progress);
+/* Erase the line before something else is printed. `progress`: a cli_progress. */
+void cli_progress_erase(void *progress);
 
 /* Draw another line on standard error, if it is a terminal, in place of the last one. Erase it; the argument is not used. */
 void cli_status_line(const char *format, ...) __attribute__((format(printf, 1, 2)));

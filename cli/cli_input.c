@@ -1,13 +1,11 @@
-/* Line reader: one growing buffer, read(2) and ppoll(2); see cli_input.h. */
+/* Line reader: one growing buffer, read(2) and ppoll(2); see cli_input.h.
+ *
+ * Divisions: whole files · several files, or a part of them · n-best lists. */
 #include "cli_input.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -8,9 +8,6 @@
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
-#include <stdint.h>
-#include <string.h>
-
 #include "cli.h"
 #include "metric.h"
 

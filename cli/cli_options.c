@@ -2,9 +2,6 @@
 #include "cli_options.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { HELP_COLUMN = 28, LAST_COLUMN = 79 };
 enum { HELP_ALL = 1, HELP_SHORT };

@@ -1,28 +1,20 @@
 /* Profiles as a table and as JSON; see report.h. The same operation in several layers of a transformer is one line. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report.h"
 
 /* --- collecting --------------------------------------------------------------------------------------------------- */
 
-static rill_op_profile *find_operation(cli_profile *p, const rill_op_profile *op)
-{
-    for (int i = 0; i < p->n; i++)
-        if (!strcmp(p->op[i].program, op->program) && !strcmp(p->op[i].operation, op->operation)) return &p->op[i];
-    return NULL;
-}
-
 /* Add the counters of an operation to those with the same names. Returns 0 if out of memory, else 1. */
 static int add_operation(cli_profile *p, const rill_op_profile *op)
 {
-    rill_op_profile *sum = find_operation(p, op);
-    if (!sum) {
+    int i = 0;
+    while (i < p->n && (strcmp(p->op[i].program, op->program) || strcmp(p->op[i].operation, op->operation))) i++;
+    if (i == p->n) {
         if (!cli_grow(&p->op, &p->capacity, (size_t)p->n + 1, sizeof *p->op)) return 0;
         p->op[p->n++] = *op;
         return 1;
     }
+    rill_op_profile *sum = &p->op[i];
     sum->calls += op->calls;
     sum->rows += op->rows;
     sum->launches += op->launches;
@@ -67,13 +59,6 @@ void cli_profile_end(cli_profile *p)
 
 /* --- printing ----------------------------------------------------------------------------------------------------- */
 
-static double total_seconds(const cli_profile *p)
-{
-    double sum = 0;
-    for (int i = 0; i < p->n; i++) sum += p->op[i].seconds;
-    return sum;
-}
-
 /* An amount per second, in billions. */
 static double rate(double amount, double seconds)
 {
@@ -98,7 +83,8 @@ static int compare_operations(const void *a, const void *b)
 
 void cli_profile_print(const cli_profile *p, FILE *to)
 {
-    const double all = total_seconds(p);
+    double all = 0;
+    for (int i = 0; i < p->n; i++) all += p->op[i].seconds;
     if (p->n) qsort(p->op, (size_t)p->n, sizeof *p->op, compare_operations);
     cli_print_to(to, "%-8s %-22s %9s %11s %8s %6s %8s %7s %6s\n", "program", "operation", "calls", "rows", "seconds",
                  "time", "GFLOP/s", "GB/s", "limit");

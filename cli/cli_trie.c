@@ -1,7 +1,4 @@
 /* rill trie: write a set of allowed outputs to a file for the scorer `trie`. */
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdlib.h>
 
 #include "cli_input.h"
 #include "cli_output.h"

@@ -6,12 +6,7 @@
  * both.
  *
  * Divisions: tables · sweeps · trials · output · preparing · the command. */
-#include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "trace.h"
 #include "trial.h"
@@ -51,21 +46,6 @@ static void widen_column(table *t, const char *name, const char *value)
         t->n++;
     }
     if (width > t->column[i].width) t->column[i].width = width;
-}
-
-static void columns_for_axes(table *t, const rill_script_axis *axes, int32_t n)
-{
-    t->n = 0;
-    for (int32_t i = 0; i < n; i++)
-        for (int32_t j = 0; j < axes[i].n; j++) widen_column(t, axes[i].name, axes[i].value[j]);
-}
-
-static void columns_for_points(table *t, const cli_points *points)
-{
-    t->n = 0;
-    for (size_t i = 0; i < points->n; i++)
-        for (int j = 0; j < points->point[i].n; j++)
-            widen_column(t, points->point[i].pair[j].name, points->point[i].pair[j].value);
 }
 
 static void write_padded(cli_output *output, const char *text, int width, int i)
@@ -125,10 +105,12 @@ static void start_table(table *t, const cli_trials *trials, int of_grid)
     *t = (table){.metric = trials->set.kind,
                  .has_quality = trials->set.has_references,
                  .has_certified = cli_trials_have_certified(trials)};
-    if (of_grid)
-        columns_for_axes(t, trials->runfile->config->sweep, trials->runfile->config->n_sweep);
-    else
-        columns_for_points(t, &trials->points);
+    const rill_script_axis *axes = trials->runfile->config->sweep;
+    for (int32_t i = 0; of_grid && i < trials->runfile->config->n_sweep; i++)
+        for (int32_t j = 0; j < axes[i].n; j++) widen_column(t, axes[i].name, axes[i].value[j]);
+    for (size_t i = 0; !of_grid && i < trials->points.n; i++)
+        for (int j = 0; j < trials->points.point[i].n; j++)
+            widen_column(t, trials->points.point[i].pair[j].name, trials->points.point[i].pair[j].value);
 }
 
 /* --- sweeps ------------------------------------------------------------------------------------------------------------ */
@@ -365,12 +347,11 @@ static int take_metric(void *command, const cli_option *option, const char *valu
     tune *t = command;
     char name[40];
     const char *colon = strchr(value, ':');
-    (void)option;
     t->oracle = !strcmp(colon ? colon + 1 : value, "oracle");
     if (t->oracle && !colon) return CLI_OK;
     if (colon && !t->oracle) return cli_fail("--metric %s: expected \"oracle\" after the colon", value);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(value, ":"), value);
-    return cli_metric_take(name, &t->trials.set.kind);
+    return cli_metric_take(t, option, name);
 }
 
 #define STORED(field) .member = offsetof(tune, field)
@@ -379,7 +360,7 @@ static const cli_option tune_options[] = {
     {"metric", 0, "NAME",
      "metric, one of `rill list metrics` (default: the domain's), of the first outputs or, as NAME:oracle, of each "
      "input's best",
-     .take = take_metric},
+     STORED(trials.set.kind), .take = take_metric},
     {"plot", 0, "FILE.html", "write an HTML page with a chart of quality against expansions and the Pareto front",
      STORED(plot_path)},
     {"json", 0, "FILE", "write all configurations as JSON; - is standard output, in place of the table",

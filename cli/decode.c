@@ -5,10 +5,6 @@
  * number and does not stop the run.
  *
  * Divisions: options · reader and writer of the run · preparing · running · the command. */
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "record.h"
@@ -125,11 +121,6 @@ static int take_config(void *user, const char *value)
 }
 
 /* --- reader and writer of the run --------------------------------------------------------------------------------- */
-
-static void erase_progress(void *user)
-{
-    cli_progress_erase(user);
-}
 
 /* Get the counters in units of lines: sentences of split lines are counted as one input when their line is written. */
 static void get_stats(const decode *d, rill_stats *out)
@@ -506,7 +497,7 @@ static int start(void *command)
 {
     decode *d = command;
     d->inputs = calloc((size_t)d->session.argc + 1, sizeof *d->inputs);
-    d->session.erase_progress = erase_progress;
+    d->session.erase_progress = cli_progress_erase;
     d->session.message_user = &d->progress;
     d->split.read = read_request;
     d->split.write = write_result;

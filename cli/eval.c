@@ -6,11 +6,6 @@
  * missing: `rill decode` writes no line, or an empty one, for a failed input.
  *
  * Divisions: reading hypotheses · reporting · the command. */
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli_input.h"
 #include "trial.h"
@@ -186,19 +181,13 @@ static int report(eval *e)
 
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
-static int take_metric(void *command, const cli_option *option, const char *value)
-{
-    (void)option;
-    return cli_metric_take(value, &((eval *)command)->kind);
-}
-
 #define STORED(field) .member = offsetof(eval, field)
 static const cli_option eval_options[] = {
     {"refs", 'r', "FILE", "references, one per line", STORED(references_path)},
     {"test-set", 0, "FILE", "inputs and references: two columns with a tab between them", STORED(test_set_path)},
     CLI_REFUSED_TSV,
-    {"metric", 0, "NAME", "one of the metrics below (default: the domain's; without a model exact)",
-     .take = take_metric},
+    {"metric", 0, "NAME", "one of the metrics below (default: the domain's; without a model exact)", STORED(kind),
+     .take = cli_metric_take},
     {"json", 0, "FILE", "write the report as JSON; - is standard output, in place of the text", STORED(json_path)},
     {.name = NULL},
 };

@@ -4,12 +4,7 @@
  * and skipped.
  *
  * Divisions: lines · actions · n-best lists · lattices · inputs · the command. */
-#include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli_input.h"
 #include "cli_output.h"

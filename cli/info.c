@@ -1,9 +1,5 @@
 /* rill info: describe a model from its files and its domain. */
 #include <dirent.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "report.h"

@@ -1,7 +1,4 @@
 /* rill list: print the names that a command line can use, one per line. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "metric.h"
 #include "session.h"

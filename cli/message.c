@@ -2,12 +2,8 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -230,8 +226,9 @@ void cli_progress_draw(cli_progress *progress, const cli_progress_position *posi
     pthread_mutex_unlock(&terminal);
 }
 
-void cli_progress_erase(cli_progress *progress)
+void cli_progress_erase(void *user)
 {
+    cli_progress *progress = user;
     pthread_mutex_lock(&terminal);
     if (progress->is_drawn) {
         fputs("\r\033[K", stderr);

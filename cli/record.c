@@ -3,14 +3,10 @@
  * The result of an object is written after the text of its line without the closing brace. The line is not serialised again, so
  * numbers keep their digits and members their order.
  *
- * Divisions: storing · parsing · rows · objects. */
+ * Divisions: storing · parsing · rows · objects · constraints. */
 #include "record.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "report.h"

@@ -1,12 +1,8 @@
-/* The summary line, and the JSON of --stats. Every member of rill_stats appears under its name. */
+/* The summary line, and the JSON of --stats with the options in effect and the hardware. Every member of rill_stats appears under its
+ * name. */
 #include "report.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #include "cli_input.h"

@@ -2,8 +2,6 @@
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
-#include <stdio.h>
-
 #include "cli_output.h"
 
 /* --- profiles ---------------------------------------------------------------------------------------------------------- */

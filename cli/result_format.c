@@ -1,9 +1,6 @@
 /* Results as lines, n-best lists, indented trees and JSON; see cli_output.h. */
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "report.h"
 

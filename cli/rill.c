@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "session.h"
@@ -94,12 +91,6 @@ static int print_help(void)
     return cli_flush_stdout();
 }
 
-static int print_version(void)
-{
-    cli_print("rill " RILL_VERSION_STRING "\n");
-    return cli_flush_stdout();
-}
-
 static const cli_command *find(const char *name)
 {
     for (size_t i = 0; i < COMMANDS; i++)
@@ -155,7 +146,10 @@ int main(int argc, char **argv)
     }
     const char *word = argv[1];
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) return print_help();
-    if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) return print_version();
+    if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) {
+        cli_print("rill " RILL_VERSION_STRING "\n");
+        return cli_flush_stdout();
+    }
     if (!strcmp(word, "help")) return help_about(argc, argv);
     const cli_command *command = find(word);
     int code = command ? run(command, argc - 1, argv + 1) : unknown_command(word);

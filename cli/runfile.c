@@ -1,8 +1,5 @@
 /* Reading run files; see session.h for precedence. */
 
-#include <stdio.h>
-#include <string.h>
-
 #include "record.h"
 
 static rill_status take_chain(const rill_script_chain *from, rill_option_source *source, rill_chain chain)
@@ -157,19 +154,13 @@ static int is_same_plugin(rill_context *ctx, const char *named, const char *path
     return same;
 }
 
-static int is_loaded(const cli_session *session, const char *path)
-{
-    for (int i = 0; i < session->n_plugins; i++)
-        if (is_same_plugin(session->ctx, session->plugin[i], path)) return 1;
-    return 0;
-}
-
 /* Load a plugin unless the command line has loaded it. */
 static int load_plugin(cli_runfile *file, int32_t i)
 {
     char key[32];
     const char *path = file->config->plugins[i];
-    if (is_loaded(file->session, path)) return CLI_OK;
+    for (int k = 0; k < file->session->n_plugins; k++)
+        if (is_same_plugin(file->session->ctx, file->session->plugin[k], path)) return CLI_OK;
     snprintf(key, sizeof key, "plugins[%d]", (int)i + 1);
     if (!file->session->script.unsafe && !cli_session_is_script(path))
         return refuse_script(file, key, "loads native code", path, "--plugin");

@@ -1,10 +1,5 @@
-/* A command's context, with plugins and an open model; see session.h. */
+/* A command's context, with plugins, an open model and workers; see session.h. */
 #include "session.h"
-
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "rill/device.h"
 
@@ -266,18 +261,6 @@ void cli_session_limit_threads(cli_session *session)
                 processors, processors == 1 ? "" : "s");
 }
 
-static void print_unknown_domain(const rill_context *ctx, const char *name)
-{
-    const char *names[64];
-    size_t n = 0;
-    for (const rill_domain *d; n < 64 && (d = rill_domain_at(ctx, n)); n++) names[n] = d->name;
-    const char *near = rill_nearest(name, names, n);
-    if (near)
-        cli_message("unknown domain \"%s\"; did you mean \"%s\"?", name, near);
-    else
-        cli_message("unknown domain \"%s\": `rill list domains` shows all", name);
-}
-
 const char *cli_session_domain(const cli_session *session)
 {
     const char *name = session->domain ? session->domain : session->folder.domain;
@@ -288,11 +271,15 @@ const char *cli_session_domain(const cli_session *session)
             cli_fail_context(session->ctx);
         return NULL;
     }
-    if (!rill_find_domain(session->ctx, name)) {
-        print_unknown_domain(session->ctx, name);
-        return NULL;
-    }
-    return name;
+    if (rill_find_domain(session->ctx, name)) return name;
+    const char *names[64], *near;
+    size_t n = 0;
+    for (const rill_domain *d; n < 64 && (d = rill_domain_at(session->ctx, n)); n++) names[n] = d->name;
+    if ((near = rill_nearest(name, names, n)))
+        cli_message("unknown domain \"%s\"; did you mean \"%s\"?", name, near);
+    else
+        cli_message("unknown domain \"%s\": `rill list domains` shows all", name);
+    return NULL;
 }
 
 int cli_session_prepare(cli_session *session)

@@ -3,10 +3,6 @@
  * Divisions: lines · reading · joining · writing. */
 #include "split_sentences.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "utf8.h"
 
 /* A line that is being decoded. */

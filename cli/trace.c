@@ -4,12 +4,6 @@
  * numbers and fixed words. */
 #include "trace.h"
 
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report.h"
 
 /* --- timesteps ---------------------------------------------------------------------------------------------------- */

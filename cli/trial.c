@@ -3,9 +3,6 @@
  * Divisions: files · decoding · evaluation. */
 #include "trial.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli_input.h"
@@ -33,10 +30,11 @@ int cli_testset_open(cli_testset *set, cli_session *session)
                          cli_testset_open_metric(set, session->ctx, domain, session->open.tokenized, cli_message));
 }
 
-int cli_metric_take(const char *name, const cli_metric_kind **kind)
+int cli_metric_take(void *command, const cli_option *option, const char *value)
 {
     char why[400];
-    *kind = cli_metric_find(name, why, sizeof why);
+    const cli_metric_kind **kind = (const cli_metric_kind **)(void *)((char *)command + option->member);
+    *kind = cli_metric_find(value, why, sizeof why);
     return *kind ? CLI_OK : cli_fail("%s", why);
 }
 

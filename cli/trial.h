@@ -23,8 +23,9 @@ int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_file
 /* Open the session's model, and the metric for the references of the loaded set. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_open(cli_testset *set, cli_session *session);
 
-/* Find a metric by name, for an option. CLI_OK or CLI_FAILED after a message that lists all metrics. */
-int cli_metric_take(const char *name, const cli_metric_kind **kind);
+/* Take an option whose value is the name of a metric, and whose member a const cli_metric_kind *. CLI_OK or CLI_FAILED after a message
+ * that lists all metrics. */
+int cli_metric_take(void *command, const cli_option *option, const char *value);
 
 /* Decode all inputs and measure their quality. Requests k outputs, or n-best if that is more, since the oracle uses all outputs.
  *   hash: [inputs] receives a hash of each input's outputs and scores; may be NULL

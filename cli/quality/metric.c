@@ -1,4 +1,6 @@
-/* The list of metrics, and their common functions; see metric.h. */
+/* The list of metrics, their common functions, and exact match; see metric.h.
+ *
+ * Divisions: finding · judging · reports · exact match. */
 #include "metric.h"
 
 #include <inttypes.h>

@@ -4,14 +4,10 @@
 #include "api.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "trace.h"
 
 /* --- decode ------------------------------------------------------------------------------------------------------- */
-
-static int end_decode(api_request *r);
 
 static int read_decode(api_request *r)
 {
@@ -21,24 +17,6 @@ static int read_decode(api_request *r)
         return 0;
     if (j->is_stream && r->document)
         return api_refuse(r, 400, "bad-request", "\"stream\" cannot be combined with \"split\"");
-    return 1;
-}
-
-static int begin_decode(api_request *r)
-{
-    static const char *const keys[] = {"model",  "input", "inputs",      "options",  "tokens", "timeout",
-                                       "stream", "split", "constraints", "glossary", NULL};
-    const json_t *input = json_object_get(r->body, "input"), *inputs = json_object_get(r->body, "inputs");
-    document_split split;
-    if (!request_has_known_keys(r, keys) || !request_read_split(r, &split)) return 0;
-    if (!input == !inputs) return api_refuse(r, 400, "bad-request", "expected either \"input\" or \"inputs\"");
-    if (input && !json_is_string(input)) return api_refuse(r, 400, "bad-request", "input: expected a text");
-    if (inputs && !json_is_array(inputs)) return api_refuse(r, 400, "bad-request", "inputs: expected a list of texts");
-    if (!request_find_service(r) || !request_make_document_job(r, input ? input : inputs, split) || !read_decode(r))
-        return 0;
-    if (r->job->n > 0) return request_submit(r);
-    if (!r->job->is_stream) return end_decode(r);
-    job_append_end_event(r->job);
     return 1;
 }
 
@@ -68,6 +46,24 @@ static int end_decode(api_request *r)
     if (r->is_single) json_object_set_new(body, "model", json_string(name));
     json_decref(results);
     return api_answer_json(r, http_status(r), body);
+}
+
+static int begin_decode(api_request *r)
+{
+    static const char *const keys[] = {"model",  "input", "inputs",      "options",  "tokens", "timeout",
+                                       "stream", "split", "constraints", "glossary", NULL};
+    const json_t *input = json_object_get(r->body, "input"), *inputs = json_object_get(r->body, "inputs");
+    document_split split;
+    if (!request_has_known_keys(r, keys) || !request_read_split(r, &split)) return 0;
+    if (!input == !inputs) return api_refuse(r, 400, "bad-request", "expected either \"input\" or \"inputs\"");
+    if (input && !json_is_string(input)) return api_refuse(r, 400, "bad-request", "input: expected a text");
+    if (inputs && !json_is_array(inputs)) return api_refuse(r, 400, "bad-request", "inputs: expected a list of texts");
+    if (!request_find_service(r) || !request_make_document_job(r, input ? input : inputs, split) || !read_decode(r))
+        return 0;
+    if (r->job->n > 0) return request_submit(r);
+    if (!r->job->is_stream) return end_decode(r);
+    job_append_end_event(r->job);
+    return 1;
 }
 
 /* --- traces ------------------------------------------------------------------------------------------------------- */

@@ -1,8 +1,6 @@
 /* Cache of responses; see serve.h. A hash table with chaining, and a list of all entries in order of use. */
 #include "serve.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 typedef struct entry {

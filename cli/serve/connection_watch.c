@@ -3,8 +3,6 @@
 
 #include <netinet/in.h>
 #include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>

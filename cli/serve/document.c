@@ -1,6 +1,6 @@
-/* Splitting and joining of documents; see document.h.
+/* Pieces of documents, their words, and joining them again; see document.h.
  *
- * Divisions: pieces · sentences · splitting · joining. */
+ * Divisions: pieces · words · joining. */
 #include "document.h"
 
 #include <stdlib.h>
@@ -165,12 +165,6 @@ static int find_output(const char *in, size_t n, size_t from, const char *what, 
     return found;
 }
 
-static size_t proportional_offset(const char *text, size_t n, const piece *tag, size_t source_length)
-{
-    return words_edge(text, n, (size_t)((double)tag->offset / (double)source_length * (double)n + 0.5),
-                      !tag->is_opening && !tag->is_standalone);
-}
-
 /* Flag of an offset that was found by its text, not in proportion. */
 #define FIXED_OFFSET (~(SIZE_MAX >> 1))
 
@@ -203,13 +197,16 @@ static void place_by_text(const document *d, joined_sentence *s, const char *(*o
 /* Place all other tags in proportion, between the ones with known places, without changing the order. */
 static void place_by_proportion(const document *d, joined_sentence *s)
 {
-    const size_t source_length = d->piece[s->first_piece - 1].length;
+    const double source_length = (double)d->piece[s->first_piece - 1].length;
     size_t min_offset = 0, max_offset = s->n;
-    for (int32_t i = s->first_piece; i < s->end_piece; i++)
-        if (d->piece[i].kind == PIECE_TAG && s->tag_offsets[i - s->first_piece] == SIZE_MAX)
-            s->tag_offsets[i - s->first_piece] = proportional_offset(s->text, s->n, &d->piece[i], source_length);
-        else if (d->piece[i].kind == PIECE_TAG)
-            s->tag_offsets[i - s->first_piece] |= FIXED_OFFSET;
+    for (int32_t i = s->first_piece; i < s->end_piece; i++) {
+        const piece *tag = &d->piece[i];
+        size_t *offset = &s->tag_offsets[i - s->first_piece];
+        if (tag->kind == PIECE_TAG && *offset != SIZE_MAX) *offset |= FIXED_OFFSET;
+        if (tag->kind != PIECE_TAG || *offset != SIZE_MAX) continue;
+        *offset = words_edge(s->text, s->n, (size_t)((double)tag->offset / source_length * (double)s->n + 0.5),
+                             !tag->is_opening && !tag->is_standalone);
+    }
     /* First backwards: limit each offset by the next known one. Then forwards: by the previous one. */
     for (int32_t i = s->end_piece - 1; i >= s->first_piece; i--) {
         size_t *offset = &s->tag_offsets[i - s->first_piece];
@@ -223,12 +220,6 @@ static void place_by_proportion(const document *d, joined_sentence *s)
         if (*offset < min_offset) *offset = min_offset;
         min_offset = *offset;
     }
-}
-
-/* Place the tags of a sentence without an output as in the source. */
-static void place_as_in_source(const document *d, joined_sentence *s)
-{
-    for (int32_t i = s->first_piece; i < s->end_piece; i++) s->tag_offsets[i - s->first_piece] = d->piece[i].offset;
 }
 
 static void write_text(const document *d, buffer *out, const char *text, size_t length)
@@ -280,9 +271,9 @@ static int32_t join_sentence(const document *d, int32_t sentence, const char *(*
     s.tag_offsets = malloc((size_t)(s.end_piece - sentence) * sizeof *s.tag_offsets);
     out->is_out_of_memory |= text.is_out_of_memory || !s.tag_offsets;
     if (!out->is_out_of_memory) {
+        for (int32_t i = s.first_piece; i < s.end_piece; i++) s.tag_offsets[i - s.first_piece] = d->piece[i].offset;
         if (translation) place_by_text(d, &s, output, user);
         if (translation) place_by_proportion(d, &s);
-        if (!translation) place_as_in_source(d, &s);
         write_sentence(d, &s, out);
     }
     free(text.data);

@@ -52,7 +52,7 @@ int words_find(const char *in, size_t n, size_t from, const char *what, size_t m
 
 /* --- inside a document ------------------------------------------------------------------------------------------------- */
 
-/* The structure of documents, for document.c and markup.c only. */
+/* The structure of documents, for document.c and document_split.c only. */
 
 /* A growing text. is_out_of_memory is set after a failed allocation. */
 typedef struct buffer {

@@ -3,10 +3,6 @@
  * Divisions: life · events · results. */
 #include "serve.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 job *job_create(int32_t n)
@@ -143,12 +139,4 @@ void job_set_result(job_input *input, rill_status status, json_t *result)
     if (j->is_stream) append_result_event(input);
     if ((j->is_stream || j->n_done == j->n) && j->notify) j->notify(j->notify_user);
     pthread_mutex_unlock(&j->lock);
-}
-
-int job_is_done(job *j)
-{
-    pthread_mutex_lock(&j->lock);
-    const int done = j->n_done == j->n;
-    pthread_mutex_unlock(&j->lock);
-    return done;
 }

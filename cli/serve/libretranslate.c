@@ -3,10 +3,6 @@
  * Divisions: errors · language pairs · translate · languages. */
 #include "api.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
 void libre_error(api_answer *refused)

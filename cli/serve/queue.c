@@ -5,9 +5,6 @@
  *
  * Divisions: keys · searches · the queue · cancellation · reader of the run · writer of the run. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli_input.h"
 #include "serve.h"

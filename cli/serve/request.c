@@ -1,10 +1,9 @@
-/* Requests: what they ask, and refusals; see api.h. */
+/* Requests: what they ask, and refusals; see api.h.
+ *
+ * Divisions: responses · parsing requests · documents. */
 #include "api.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- responses ---------------------------------------------------------------------------------------------------- */
 

@@ -3,10 +3,6 @@
  * Divisions: constraints · glossaries. */
 #include "api.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* --- constraints -------------------------------------------------------------------------------------------------- */
 
 /* Append a part to an input's line of constraints. 0: out of memory. */

@@ -1,12 +1,9 @@
-/* Checks of request heads; see server.h.
+/* Checks of request heads, and reading of forms; see server.h.
  *
- * Divisions: fields · framing · source. */
+ * Divisions: fields · framing · source · forms. */
 #include "server.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,9 +1,6 @@
 /* Traces of requests; see api.h. */
 #include "api.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -5,10 +5,6 @@
  *
  * Divisions: options · models · API key · reloading · the command. */
 #include <poll.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "rill/file.h"

@@ -3,7 +3,6 @@
 #define CLI_SERVE_SERVE_H
 
 #include <pthread.h>
-#include <stdint.h>
 
 #include "report.h"
 #include "split_sentences.h"
@@ -110,7 +109,6 @@ void job_release(job *j); /* NULL is allowed */
 
 /* Set the result of an input and notify. Takes the reference; NULL means out of memory. Any thread. */
 void job_set_result(job_input *input, rill_status status, json_t *result);
-int job_is_done(job *j);
 
 /* Append the event `end` to a stream without inputs. */
 void job_append_end_event(job *j);

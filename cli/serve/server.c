@@ -11,9 +11,6 @@
 #include <microhttpd.h>
 #include <netdb.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -386,8 +383,9 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
     if (j) {
         pthread_mutex_lock(&j->lock);
         j->notify = NULL;
+        const int is_done = j->n_done == j->n;
         pthread_mutex_unlock(&j->lock);
-        if (!job_is_done(j)) service_cancel(x->request.service, j);
+        if (!is_done) service_cancel(x->request.service, j);
     }
     models *used = x->request.models;
     request_clear(&x->request);

@@ -4,9 +4,6 @@
 #include "serve.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "record.h"
 
