@@ -9,15 +9,12 @@
  * ascend and belong to the model. Files are little-endian, like the machines that rill supports.
  *
  * Divisions: writing · reading · sharing · the scorer. */
-#include "trie_file.h"
-
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "internal.h"
 #include "rill/carve.h"
 #include "rill/constraints.h"
-#include "rill/engine.h"
 #include "rill/file.h"
 #include "text_constraints.h"
 

@@ -89,14 +89,6 @@ static void push_element(lua_State *L, const array *a, int32_t i)
     }
 }
 
-void array_push_number(lua_State *L, array_type type, double x)
-{
-    if (type != ARRAY_F64 && type != ARRAY_F32 && x >= -0x1p53 && x <= 0x1p53 && x == (double)(lua_Integer)x)
-        lua_pushinteger(L, (lua_Integer)x);
-    else
-        lua_pushnumber(L, x);
-}
-
 /* Return the element index, counted from 0, that the Lua value at stack index 2 gives, counted from 1. */
 static int32_t element_index(lua_State *L, const array *a)
 {

@@ -125,16 +125,25 @@ static double reduce(reduction how, const double *x, int32_t n)
     return 0;
 }
 
+/* Push x as a Lua integer if the element type is an integer type and x is an integer, else as a float. */
+static void push_number(lua_State *L, array_type type, double x)
+{
+    if (type != ARRAY_F64 && type != ARRAY_F32 && x >= -0x1p53 && x <= 0x1p53 && x == (double)(lua_Integer)x)
+        lua_pushinteger(L, (lua_Integer)x);
+    else
+        lua_pushnumber(L, x);
+}
+
 static void push_result(lua_State *L, reduction how, array_type type, double value)
 {
     if (how >= REDUCE_ANY)
         lua_pushboolean(L, value != 0);
     else
-        array_push_number(L,
-                          how >= REDUCE_COUNT                             ? ARRAY_I32
-                          : how == REDUCE_MEAN || how == REDUCE_LOGSUMEXP ? ARRAY_F64
-                                                                          : type,
-                          value);
+        push_number(L,
+                    how >= REDUCE_COUNT                             ? ARRAY_I32
+                    : how == REDUCE_MEAN || how == REDUCE_LOGSUMEXP ? ARRAY_F64
+                                                                    : type,
+                    value);
 }
 
 /* Apply a reduction to an array. Upvalue 1 is the reduction. */

@@ -164,9 +164,6 @@ array *array_new(lua_State *L, rill_script *s, array_type type, int32_t n, array
 /* Push a userdata with memory for `count` elements of `size` bytes, valid while it is on the stack. */
 void *array_scratch(lua_State *L, size_t count, size_t size);
 
-/* Push x as a Lua integer if the element type is an integer type and x is an integer, else as a float. */
-void array_push_number(lua_State *L, array_type type, double x);
-
 /* Raise if the array can only be read. */
 void array_check_writable(lua_State *L, const array *a);
 /* Raise if the array has a level and its length is not that of the call in progress. */

@@ -202,10 +202,10 @@ static void read_end_action(lua_State *L, script_model *m)
     if (type == LUA_TSTRING) {
         if (m->ids == LUA_NOREF) luaL_error(L, "end_action: a number was expected, because the actions have no names");
         domain_push(L, m->ids);
-        m->end_action = domain_read_action(L, m, lua_gettop(L) - 1, lua_gettop(L), "end_action");
+        m->info.end_action = domain_read_action(L, m, lua_gettop(L) - 1, lua_gettop(L), "end_action");
         lua_pop(L, 1);
     } else if (type != LUA_TNIL) {
-        m->end_action = (int32_t)read_integer_in(L, -1, "end_action", 0, m->info.actions - 1);
+        m->info.end_action = (int32_t)read_integer_in(L, -1, "end_action", 0, m->info.actions - 1);
     }
     lua_pop(L, 1);
 }
@@ -297,11 +297,10 @@ static void read_info(lua_State *L, script_model *m)
 {
     check_fields(L);
     domain_push(L, m->domain->declared);
-    m->end_action = -1;
+    m->info.end_action = -1;
     read_actions(L, m);
     read_end_action(L, m);
-    m->info.has_end_action = m->end_action >= 0;
-    m->info.end_action = m->end_action;
+    m->info.has_end_action = m->info.end_action >= 0;
     m->info.terminals_by_flag = 1; /* a script may mark any row as terminal */
     m->info.phases = integer_field(L, "phases", 1, MAX_SCRIPT_PHASES);
     m->info.max_length = integer_field(L, "max_length", DEFAULT_LENGTH, INT32_MAX);
@@ -383,7 +382,6 @@ static int open_model(lua_State *L)
     if (call->refused < 0) return 0;
     lua_insert(L, -2); /* put info below self */
     m->self = luaL_ref(L, LUA_REGISTRYINDEX);
-    m->opened = 1;
     read_info(L, m);
     m->states = new_table(L);
     m->starts = new_table(L);
@@ -445,7 +443,7 @@ void domain_close(void *self)
     if (m == NULL) return;
     rill_context *ctx = m->script->ctx;
     log_late(m);
-    if (m->opened && domain_has(m, DOMAIN_CLOSE)) {
+    if (m->self != LUA_NOREF && domain_has(m, DOMAIN_CLOSE)) {
         domain_protect_deferred(m, "close", close_model, m);
         log_late(m);
     }

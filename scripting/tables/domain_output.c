@@ -20,7 +20,7 @@ typedef struct finalize_call {
 /* Return the hypothesis's length in actions, without the end action. */
 static int32_t text_length(const script_model *m, const rill_hypothesis *h)
 {
-    return h->length > 0 && h->action[h->length - 1] == m->end_action ? h->length - 1 : h->length;
+    return h->length > 0 && h->action[h->length - 1] == m->info.end_action ? h->length - 1 : h->length;
 }
 
 /* Set the fields that are lists with an entry for each action. */

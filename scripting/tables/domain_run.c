@@ -137,7 +137,7 @@ static void read_choice(lua_State *L, script_model *m, int last, int ids)
     if (logp == -INFINITY) return; /* the action is forbidden */
     if (m->seen[action])
         luaL_error(L, "choices: action %s occurs twice: by name and by number", action_text(L, m, action));
-    int ends = action == m->end_action, lasts = 0;
+    int ends = action == m->info.end_action, lasts = 0;
     if (last != 0 && !ends) {
         if (lua_isboolean(L, last)) {
             lasts = lua_toboolean(L, last);
@@ -173,11 +173,19 @@ static void read_choices(lua_State *L, script_model *m, int scores, int last, in
     for (lua_pushnil(L); lua_next(L, scores); lua_pop(L, 1)) read_choice(L, m, last, ids);
 }
 
+/* A call of step() or score(). */
+typedef struct rows_call {
+    script_model *m;
+    const rill_rows *rows;
+    const rill_score_request *request; /* NULL: step() */
+    rill_score_result *out;
+} rows_call;
+
 /* Write the model's choices to row `row` of the result. */
-static void fill_choices(const script_model *m, const domain_score_call *score_call, int32_t row)
+static void fill_choices(const rows_call *call, int32_t row)
 {
-    rill_score_result_fill(score_call->request, row, m->n, m->action, m->logp, m->has_last ? m->terminal : NULL,
-                           score_call->out);
+    const script_model *m = call->m;
+    rill_score_result_fill(call->request, row, m->n, m->action, m->logp, m->has_last ? m->terminal : NULL, call->out);
 }
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */
@@ -294,12 +302,6 @@ rill_status domain_encode(void *self, int32_t n, rill_input *inputs)
 
 /* --- step --------------------------------------------------------------------------------------------------------- */
 
-typedef struct rows_call {
-    script_model *m;
-    const rill_rows *rows;
-    const domain_score_call *score_call; /* the score() call in progress; NULL in step() */
-} rows_call;
-
 /* Stack indexes of the values that loops over rows need; push_call_values() pushes them. */
 enum { STACK_CALL = 1, STACK_STATES, STACK_STARTS, STACK_NAMES, STACK_SELF, STACK_FUNCTION };
 
@@ -367,7 +369,7 @@ static int score_all(lua_State *L)
     lua_replace(L, STACK_NAMES);
     for (int32_t row = 0; row < call->rows->n; row++) {
         read_row_choices(L, m, call->rows, row);
-        fill_choices(m, call->score_call, row);
+        fill_choices(call, row);
     }
     return 0;
 }
@@ -421,12 +423,12 @@ static int score_by_rows(lua_State *L)
     const rows_call *call = lua_touserdata(L, 1);
     script_model *m = call->m;
     const rill_rows *rows = call->rows;
-    rill_score_result *out = call->score_call->out;
+    rill_score_result *out = call->out;
     if (has_one_slot(rows)) m->slot = rows->slot[0];
     for (int32_t i = 0; i < rows->n; i++) out->count[i] = -1;
     domain_push_method(L, m, DOMAIN_SCORE);
     push_rows(L, m, rows);
-    m->score_call = call->score_call;
+    m->score_call = call;
     m->score_call_rows = lua_topointer(L, -1);
     lua_call(L, 2, 0);
     for (int32_t i = 0; i < rows->n; i++) {
@@ -443,17 +445,17 @@ int domain_rows_answer(lua_State *L)
     script_model *m = *(script_model **)lua_touserdata(L, lua_upvalueindex(1));
     if (m == NULL || m->score_call == NULL || !lua_istable(L, 1) || lua_topointer(L, 1) != m->score_call_rows)
         return luaL_error(L, "rows:answer() can only be called on the rows of the score() in progress");
-    const domain_score_call *score_call = m->score_call;
+    const rows_call *call = m->score_call;
     lua_Integer row = luaL_checkinteger(L, 2);
-    if (row < 1 || row > score_call->rows->n)
-        return luaL_error(L, "rows:answer(): row %I is not one of 1 to %d", (LUAI_UACINT)row, (int)score_call->rows->n);
-    m->slot = score_call->rows->slot[row - 1];
-    if (score_call->out->count[row - 1] >= 0)
+    if (row < 1 || row > call->rows->n)
+        return luaL_error(L, "rows:answer(): row %I is not one of 1 to %d", (LUAI_UACINT)row, (int)call->rows->n);
+    m->slot = call->rows->slot[row - 1];
+    if (call->out->count[row - 1] >= 0)
         return luaL_error(L, "rows:answer(): row %I is already answered", (LUAI_UACINT)row);
     lua_settop(L, 4);
     if (m->ids != LUA_NOREF) domain_push(L, m->ids);
     read_choices(L, m, 3, 4, m->ids != LUA_NOREF ? 5 : 0);
-    fill_choices(m, score_call, (int32_t)row - 1);
+    fill_choices(call, (int32_t)row - 1);
     return 0;
 }
 
@@ -475,6 +477,5 @@ rill_status domain_step(void *self, const rill_rows *rows)
 rill_status domain_score(void *self, const rill_rows *rows, const rill_score_request *score_request,
                          rill_score_result *out)
 {
-    domain_score_call score_call = {.rows = rows, .request = score_request, .out = out};
-    return protect_rows(self, "score", score_all, score_by_rows, &(rows_call){self, rows, &score_call});
+    return protect_rows(self, "score", score_all, score_by_rows, &(rows_call){self, rows, score_request, out});
 }

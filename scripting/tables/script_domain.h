@@ -42,15 +42,12 @@ typedef struct script_domain {
     int by_rows;                    /* 1: the interface with encode, step and score; 0: start, advance and choices */
 } script_domain;
 
-/* One opened model. The int members self to handle, except opened, are registry references, LUA_NOREF until they are
- * created. */
+/* One opened model. The int members self to handle are registry references, LUA_NOREF until they are created. */
 typedef struct script_model {
     const script_domain *domain;
     rill_script *script;
-    rill_domain_info info;
-    int32_t end_action; /* -1: none */
-    int self;           /* the value that open() returned; without open(), the options */
-    int opened;         /* `self` exists, so close() must be called */
+    rill_domain_info info; /* end_action: -1: none */
+    int self; /* the value that open() returned; without open(), the options. If it exists, close() must be called */
     int description, separator;
     int names, ids; /* tables action + 1 -> name and name -> action; LUA_NOREF: actions have no names */
     int states;     /* table node + 1 -> state that advance() returned */
@@ -73,7 +70,7 @@ typedef struct script_model {
     int has_last;         /* 1: some choice is RILL_LAST */
 
     /* calls in progress */
-    const struct domain_score_call *score_call; /* score() in progress */
+    const struct rows_call *score_call; /* score() in progress */
     /* address of the table `rows` that the script's score() got, to recognise it */
     const void *score_call_rows;
     int32_t slot;       /* slot of the current row or input; -1: none */
@@ -82,13 +79,6 @@ typedef struct script_model {
 
 /* Maximum size of an input; sums over all inputs then fit 64 bits. */
 #define DOMAIN_MAX_SIZE (INT64_C(1) << 52)
-
-/* Arguments of the engine's call of score(). */
-typedef struct domain_score_call {
-    const rill_rows *rows;
-    const rill_score_request *request;
-    rill_score_result *out;
-} domain_score_call;
 
 /* --- domain_open.c ------------------------------------------------------------------------------------------------ */
 

@@ -1,4 +1,4 @@
-/* Bytes to a trie file (trie_file.h): as they are where the first is odd, else as the numbers behind a head that fits them.
+/* Bytes to a trie file (trie_file.c): as they are where the first is odd, else as the numbers behind a head that fits them.
  *
  * Whatever the bytes: no crash, no memory left over, a message where it is refused; and of what is taken every node but the root is the
  * child of one node, and found by its action. */
@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "target.h"
-#include "trie_file.h"
+#include "text_constraints.h"
 
 enum { CAPACITY = 1 << 12 };
 
