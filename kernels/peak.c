@@ -14,133 +14,60 @@ enum { ITERATIONS = 2000, ACCUMULATORS = 12 };
 /* Unroll STEP over all accumulators with constant indices, so that the compiler keeps them in registers. */
 #define EACH(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8) STEP(9) STEP(10) STEP(11)
 
+/* Define a loop that multiplies x and y, `type`s of all lanes vx and vy, and adds to accumulators of type `wide`: STEP is
+ * one addition. The accumulators begin differently, and the asm hides x, so that the optimiser removes nothing. */
+#define PEAK_LOOP(name, sets, wide, type, vx, vy, STEP)                  \
+    __attribute__((target(sets))) static void name(rill_peak_loop *loop) \
+    {                                                                    \
+        wide a[ACCUMULATORS] = {{0}};                                    \
+        type x = vx;                                                     \
+        const type y = vy;                                               \
+        for (int i = 0; i < ACCUMULATORS; i++) a[i][0] = i;              \
+        for (int t = 0; t < ITERATIONS; t++) {                           \
+            __asm__ volatile("" : OPAQUE(x));                            \
+            EACH(STEP)                                                   \
+        }                                                                \
+        for (int i = 1; i < ACCUMULATORS; i++) a[0] += a[i];             \
+        loop->sum += (float)a[0][0];                                     \
+    }
+
+/* Define a loop that reads vectors of `type`. */
+#define READ_LOOP(name, sets, type)                                      \
+    __attribute__((target(sets))) static void name(rill_peak_loop *loop) \
+    {                                                                    \
+        const type *p = loop->data;                                      \
+        type a = p[0], b = a, c = a, d = a;                              \
+        for (size_t i = 0; i + 4 <= loop->bytes / sizeof *p; i += 4)     \
+            a |= p[i], b |= p[i + 1], c |= p[i + 2], d |= p[i + 3];      \
+        loop->sum += (float)(((a | b) | (c | d))[0] & 1);                \
+    }
+
 #if defined(RILL_KERNELS_X86)
 #include <immintrin.h>
 
-__attribute__((target("avx512f"))) static void fma_avx512(rill_peak_loop *loop)
-{
-    __m512 a[ACCUMULATORS];
-    const __m512 x = _mm512_set1_ps(0.999f), y = _mm512_set1_ps(0.5f);
-    for (int i = 0; i < ACCUMULATORS; i++) a[i] = _mm512_set1_ps((float)i);
-    for (int t = 0; t < ITERATIONS; t++) {
-#define STEP(i) a[i] = _mm512_fmadd_ps(a[i], x, y);
-        EACH(STEP)
-#undef STEP
-    }
-    for (int i = 1; i < ACCUMULATORS; i++) a[0] = _mm512_add_ps(a[0], a[i]);
-    loop->sum += _mm512_reduce_add_ps(a[0]);
-}
-
-__attribute__((target("avx2,fma"))) static void fma_avx2(rill_peak_loop *loop)
-{
-    __m256 a[ACCUMULATORS];
-    const __m256 x = _mm256_set1_ps(0.999f), y = _mm256_set1_ps(0.5f);
-    for (int i = 0; i < ACCUMULATORS; i++) a[i] = _mm256_set1_ps((float)i);
-    for (int t = 0; t < ITERATIONS; t++) {
-#define STEP(i) a[i] = _mm256_fmadd_ps(a[i], x, y);
-        EACH(STEP)
-#undef STEP
-    }
-    for (int i = 1; i < ACCUMULATORS; i++) a[0] = _mm256_add_ps(a[0], a[i]);
-    loop->sum += _mm256_cvtss_f32(a[0]);
-}
-
-__attribute__((target("avx512f,avx512vnni"))) static void dot_vnni(rill_peak_loop *loop)
-{
-    __m512i a[ACCUMULATORS];
-    __m512i x = _mm512_set1_epi8(3);
-    const __m512i y = _mm512_set1_epi8(5);
-    for (int i = 0; i < ACCUMULATORS; i++) a[i] = _mm512_set1_epi32(i);
-    for (int t = 0; t < ITERATIONS; t++) {
-        __asm__ volatile("" : "+v"(x)); /* opaque to the optimiser, which must not hoist the products */
-#define STEP(i) a[i] = _mm512_dpbusd_epi32(a[i], x, y);
-        EACH(STEP)
-#undef STEP
-    }
-    for (int i = 1; i < ACCUMULATORS; i++) a[0] = _mm512_add_epi32(a[0], a[i]);
-    loop->sum += (float)_mm512_reduce_add_epi32(a[0]);
-}
-
-/* Multiply pairs of 16-bit numbers, as the int8 GEMM for AVX2 does. */
-__attribute__((target("avx2"))) static void dot_pairs_avx2(rill_peak_loop *loop)
-{
-    __m256i a[ACCUMULATORS];
-    __m256i x = _mm256_set1_epi16(3);
-    const __m256i y = _mm256_set1_epi16(5);
-    for (int i = 0; i < ACCUMULATORS; i++) a[i] = _mm256_set1_epi32(i);
-    for (int t = 0; t < ITERATIONS; t++) {
-        __asm__ volatile("" : "+x"(x)); /* opaque to the optimiser, which must not hoist the products */
-#define STEP(i) a[i] = _mm256_add_epi32(a[i], _mm256_madd_epi16(x, y));
-        EACH(STEP)
-#undef STEP
-    }
-    for (int i = 1; i < ACCUMULATORS; i++) a[0] = _mm256_add_epi32(a[0], a[i]);
-    loop->sum += (float)_mm256_extract_epi32(a[0], 0);
-}
-
-__attribute__((target("avx2"))) static void read_avx2(rill_peak_loop *loop)
-{
-    const float *p = loop->data;
-    __m256 a = _mm256_setzero_ps(), b = a, c = a, d = a;
-    for (size_t i = 0; i + 32 <= loop->bytes / sizeof *p; i += 32) {
-        a = _mm256_or_ps(a, _mm256_load_ps(p + i));
-        b = _mm256_or_ps(b, _mm256_load_ps(p + i + 8));
-        c = _mm256_or_ps(c, _mm256_load_ps(p + i + 16));
-        d = _mm256_or_ps(d, _mm256_load_ps(p + i + 24));
-    }
-    loop->sum += _mm256_cvtss_f32(_mm256_or_ps(_mm256_or_ps(a, b), _mm256_or_ps(c, d)));
-}
+#define OPAQUE(x) "+v"(x)
+#define FMA_512(i) a[i] = _mm512_fmadd_ps(a[i], x, y);
+#define FMA_256(i) a[i] = _mm256_fmadd_ps(a[i], x, y);
+#define DOT_512(i) a[i] = _mm512_dpbusd_epi32(a[i], x, y);
+#define PAIRS_256(i) a[i] = _mm256_add_epi32(a[i], _mm256_madd_epi16(x, y)); /* as the int8 GEMM for AVX2 does */
+PEAK_LOOP(fma_avx512, "avx512f", __m512, __m512, _mm512_set1_ps(0.999f), _mm512_set1_ps(0.5f), FMA_512)
+PEAK_LOOP(fma_avx2, "avx2,fma", __m256, __m256, _mm256_set1_ps(0.999f), _mm256_set1_ps(0.5f), FMA_256)
+PEAK_LOOP(dot_vnni, "avx512f,avx512vnni", __m512i, __m512i, _mm512_set1_epi8(3), _mm512_set1_epi8(5), DOT_512)
+PEAK_LOOP(dot_pairs_avx2, "avx2", __m256i, __m256i, _mm256_set1_epi16(3), _mm256_set1_epi16(5), PAIRS_256)
+READ_LOOP(read_avx2, "avx2", __m256i)
 #endif
 
 #if defined(RILL_KERNELS_ARM)
 #include <arm_neon.h>
 
-static void fma_neon(rill_peak_loop *loop)
-{
-    float32x4_t a[ACCUMULATORS];
-    const float32x4_t x = vdupq_n_f32(0.999f), y = vdupq_n_f32(0.5f);
-    for (int i = 0; i < ACCUMULATORS; i++) a[i] = vdupq_n_f32((float)i);
-    for (int t = 0; t < ITERATIONS; t++) {
-#define STEP(i) a[i] = vfmaq_f32(y, a[i], x);
-        EACH(STEP)
-#undef STEP
-    }
-    for (int i = 1; i < ACCUMULATORS; i++) a[0] = vaddq_f32(a[0], a[i]);
-    loop->sum += vgetq_lane_f32(a[0], 0);
-}
-
-/* Define an int8 loop: `step` adds 16 or 32 products to an accumulator. The asm hides x from the optimiser. */
-#define MULTIPLY_INT8(name, step)                                            \
-    static void name(rill_peak_loop *loop)                                   \
-    {                                                                        \
-        int32x4_t a[ACCUMULATORS];                                           \
-        int8x16_t x = vdupq_n_s8(3);                                         \
-        const int8x16_t y = vdupq_n_s8(5);                                   \
-        for (int i = 0; i < ACCUMULATORS; i++) a[i] = vdupq_n_s32(i);        \
-        for (int t = 0; t < ITERATIONS; t++) {                               \
-            __asm__ volatile("" : "+w"(x));                                  \
-            EACH(step)                                                       \
-        }                                                                    \
-        for (int i = 1; i < ACCUMULATORS; i++) a[0] = vaddq_s32(a[0], a[i]); \
-        loop->sum += (float)vgetq_lane_s32(a[0], 0);                         \
-    }
+#define OPAQUE(x) "+w"(x)
+#define FMA(i) a[i] = vfmaq_f32(y, a[i], x);
 #define DOT(i) a[i] = vdotq_s32(a[i], x, y);
 #define MATRICES(i) a[i] = vmmlaq_s32(a[i], x, y);
-__attribute__((target("arch=armv8.2-a+dotprod"))) MULTIPLY_INT8(dot_dotprod, DOT)
-    __attribute__((target("arch=armv8.2-a+i8mm"))) MULTIPLY_INT8(dot_i8mm, MATRICES)
-
-        static void read_neon(rill_peak_loop *loop)
-{
-    const uint32_t *p = loop->data;
-    uint32x4_t a = vdupq_n_u32(0), b = a, c = a, d = a;
-    for (size_t i = 0; i + 16 <= loop->bytes / sizeof *p; i += 16) {
-        a = vorrq_u32(a, vld1q_u32(p + i));
-        b = vorrq_u32(b, vld1q_u32(p + i + 4));
-        c = vorrq_u32(c, vld1q_u32(p + i + 8));
-        d = vorrq_u32(d, vld1q_u32(p + i + 12));
-    }
-    loop->sum += (float)(vgetq_lane_u32(vorrq_u32(vorrq_u32(a, b), vorrq_u32(c, d)), 0) & 1);
-}
+PEAK_LOOP(fma_neon, "arch=armv8-a", float32x4_t, float32x4_t, vdupq_n_f32(0.999f), vdupq_n_f32(0.5f), FMA)
+PEAK_LOOP(dot_dotprod, "arch=armv8.2-a+dotprod", int32x4_t, int8x16_t, vdupq_n_s8(3), vdupq_n_s8(5), DOT)
+PEAK_LOOP(dot_i8mm, "arch=armv8.2-a+i8mm", int32x4_t, int8x16_t, vdupq_n_s8(3), vdupq_n_s8(5), MATRICES)
+READ_LOOP(read_neon, "arch=armv8-a", uint32x4_t)
 #endif
 
 /* --- plain C ------------------------------------------------------------------------------------------------------ */

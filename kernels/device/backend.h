@@ -326,10 +326,9 @@ struct rill_session {
     dev_slot_subsets *subset; /* [subsets] */
     size_t n_slots;
     int32_t *first, *capacity, *units; /* [slots] rows in the ragged tables: first, allocated, used */
-    size_t first_allocated, capacity_allocated, units_allocated;
-    dev_ranges ranges; /* all ragged tables share one layout */
-    size_t free_capacity;
-    char *moves; /* of rill_session_set_slots() */
+    dev_ranges ranges;                 /* all ragged tables share one layout */
+    rill_columns slot_memory;          /* of the arrays by slot and of the free ranges */
+    char *moves;                       /* of rill_session_set_slots() */
     size_t moves_capacity;
     size_t n_threads;
     int profiling;

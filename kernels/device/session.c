@@ -105,10 +105,7 @@ void rill_session_close(rill_session *s)
     for (size_t i = 0; s->subset != NULL && i < network->n_subsets; i++) free_subsets(s, &s->subset[i]);
     rill_free(s->ctx, s->table, (network->n_tables + 1) * sizeof *s->table);
     rill_free(s->ctx, s->subset, network->n_subsets * sizeof *s->subset);
-    rill_free(s->ctx, s->first, s->first_allocated * sizeof *s->first);
-    rill_free(s->ctx, s->capacity, s->capacity_allocated * sizeof *s->capacity);
-    rill_free(s->ctx, s->units, s->units_allocated * sizeof *s->units);
-    rill_free(s->ctx, s->ranges.free, s->free_capacity * sizeof *s->ranges.free);
+    rill_columns_free(s->ctx, &s->slot_memory);
     rill_free(s->ctx, s->moves, s->moves_capacity);
     rill_free(s->ctx, s->counter, s->counter_capacity * sizeof *s->counter);
     rill_free(s->ctx, s, sizeof *s);
@@ -149,21 +146,16 @@ static int has_paths(const rill_network *network)
     return 0;
 }
 
-static rill_status grow_ints(rill_session *s, int32_t **array, size_t *capacity, size_t n_ints)
-{
-    return rill_grow(s->ctx, (void **)array, capacity, n_ints, sizeof **array, "slots");
-}
-
 /* Add slots, all of them empty, until there are `slots`. */
 static rill_status add_slots(rill_session *s, size_t slots)
 {
+    /* rill_session_set_slots() may hold the old and the new range of every slot, and one range is free between any two */
+    const rill_array columns[] = {RILL_ARRAY(s->first),
+                                  RILL_ARRAY(s->capacity),
+                                  RILL_ARRAY(s->units),
+                                  {&s->ranges.free, 2 * sizeof *s->ranges.free}};
     rill_status status = grow_tables(s, RILL_TABLE_SLOTS, slots);
-    if (status == RILL_OK) status = grow_ints(s, &s->first, &s->first_allocated, slots);
-    if (status == RILL_OK) status = grow_ints(s, &s->capacity, &s->capacity_allocated, slots);
-    if (status == RILL_OK) status = grow_ints(s, &s->units, &s->units_allocated, slots);
-    if (status == RILL_OK) /* rill_session_set_slots() may hold the old and the new range of every slot */
-        status = rill_grow(s->ctx, (void **)&s->ranges.free, &s->free_capacity, 2 * slots + 1, sizeof *s->ranges.free,
-                           "slots");
+    if (status == RILL_OK) status = rill_columns_grow(s->ctx, &s->slot_memory, slots + 1, columns, 4, "slots");
     for (size_t i = 0; i < s->network->n_subsets && status == RILL_OK; i++) {
         dev_slot_subsets *subsets = &s->subset[i];
         status = rill_grow(s->ctx, (void **)&subsets->slot, &subsets->capacity, slots, sizeof *subsets->slot,
@@ -172,9 +164,8 @@ static rill_status add_slots(rill_session *s, size_t slots)
         memset(subsets->slot + subsets->count, 0, (slots - subsets->count) * sizeof *subsets->slot);
         subsets->count = slots;
     }
-    if (status != RILL_OK) return status;
-    for (; s->n_slots < slots; s->n_slots++) s->first[s->n_slots] = s->capacity[s->n_slots] = s->units[s->n_slots] = 0;
-    return RILL_OK;
+    if (status == RILL_OK) s->n_slots = slots;
+    return status;
 }
 
 rill_status rill_session_reserve(rill_session *s, int32_t nodes, int32_t slots)

@@ -38,41 +38,60 @@ static inline v4 v4_sum4(v4 w, v4 x, v4 y, v4 z)
 
 /* ---- a vector ---- */
 
+/* Define the primitive `word` as the intrinsic of this width. */
+#define RILL_UNARY(type, word, from, op) \
+    static inline type word(from x)      \
+    {                                    \
+        return RILL_MM(op)(x);           \
+    }
+#define RILL_BINARY(type, word, op)         \
+    static inline type word(type a, type b) \
+    {                                       \
+        return RILL_MM(op)(a, b);           \
+    }
+#define RILL_TERNARY(word, op)              \
+    static inline vf word(vf a, vf b, vf c) \
+    {                                       \
+        return RILL_MM(op)(a, b, c);        \
+    }
+#define RILL_SHUFFLE(word, lanes)                \
+    static inline vf word(vf a, vf b)            \
+    {                                            \
+        return RILL_MM(shuffle_ps)(a, b, lanes); \
+    }
+
+RILL_UNARY(vf, v_set1, float, set1_ps)
+RILL_UNARY(vf, v_load, const float *, loadu_ps)
+RILL_UNARY(vf, v_from_int, vi, cvtepi32_ps)
+RILL_UNARY(vi, vi_set1, int32_t, set1_epi32)
+RILL_UNARY(vi, vi_nearest, vf, cvtps_epi32)
+RILL_BINARY(vf, v_add, add_ps)
+RILL_BINARY(vf, v_sub, sub_ps)
+RILL_BINARY(vf, v_mul, mul_ps)
+RILL_BINARY(vf, v_div, div_ps)
+RILL_BINARY(vf, v_max, max_ps)
+RILL_BINARY(vf, v_min, min_ps)
+RILL_BINARY(vi, vi_add, add_epi32)
+RILL_BINARY(vi, vi_max, max_epi32)
+RILL_TERNARY(v_fma, fmadd_ps)
+RILL_TERNARY(v_fnma, fnmadd_ps)
+/* In every group of four lanes, two lanes of a and two of b: lanes 0 1 (lower), 2 3 (upper), 0 2 (even), 1 3 (odd). */
+RILL_SHUFFLE(v_lower_pairs, 0x44)
+RILL_SHUFFLE(v_upper_pairs, 0xee)
+RILL_SHUFFLE(v_even_lanes, 0x88)
+RILL_SHUFFLE(v_odd_lanes, 0xdd)
+
 static inline vf v_zero(void)
 {
     return RILL_MM(setzero_ps)();
-}
-static inline vf v_set1(float x)
-{
-    return RILL_MM(set1_ps)(x);
-}
-static inline vf v_load(const float *p)
-{
-    return RILL_MM(loadu_ps)(p);
 }
 static inline void v_store(float *p, vf x)
 {
     RILL_MM(storeu_ps)(p, x);
 }
-static inline vf v_add(vf a, vf b)
+static inline vf v_minus_abs(vf x)
 {
-    return RILL_MM(add_ps)(a, b);
-}
-static inline vf v_sub(vf a, vf b)
-{
-    return RILL_MM(sub_ps)(a, b);
-}
-static inline vf v_mul(vf a, vf b)
-{
-    return RILL_MM(mul_ps)(a, b);
-}
-static inline vf v_div(vf a, vf b)
-{
-    return RILL_MM(div_ps)(a, b);
-}
-static inline vf v_fma(vf a, vf b, vf c)
-{
-    return RILL_MM(fmadd_ps)(a, b, c);
+    return RILL_MM(or_ps)(x, v_set1(-0.0f));
 }
 typedef vf ve; /* a float of a row of A, broadcast once and reused for all vectors of weights */
 static inline ve ve_load(const float *p)
@@ -83,27 +102,7 @@ static inline vf ve_fma(ve x, vf b, vf c)
 {
     return v_fma(x, b, c);
 }
-static inline vf v_fnma(vf a, vf b, vf c)
-{
-    return RILL_MM(fnmadd_ps)(a, b, c);
-}
-static inline vf v_max(vf a, vf b)
-{
-    return RILL_MM(max_ps)(a, b);
-}
-static inline vf v_min(vf a, vf b)
-{
-    return RILL_MM(min_ps)(a, b);
-}
-static inline vf v_minus_abs(vf x)
-{
-    return RILL_MM(or_ps)(x, v_set1(-0.0f));
-}
 
-static inline vi vi_set1(int32_t x)
-{
-    return RILL_MM(set1_epi32)(x);
-}
 static inline vi vi_load(const int32_t *p)
 {
     return RILL_MM_INT(loadu)((const vi *)(const void *)p);
@@ -111,22 +110,6 @@ static inline vi vi_load(const int32_t *p)
 static inline void vi_store(int32_t *p, vi x)
 {
     RILL_MM_INT(storeu)((vi *)(void *)p, x);
-}
-static inline vi vi_add(vi a, vi b)
-{
-    return RILL_MM(add_epi32)(a, b);
-}
-static inline vi vi_max(vi a, vi b)
-{
-    return RILL_MM(max_epi32)(a, b);
-}
-static inline vi vi_nearest(vf x)
-{
-    return RILL_MM(cvtps_epi32)(x);
-}
-static inline vf v_from_int(vi x)
-{
-    return RILL_MM(cvtepi32_ps)(x);
 }
 static inline vi vi_magnitude(vf x)
 {
@@ -140,24 +123,6 @@ static inline vf v_load_lower_bf16(const void *p)
 static inline vf v_low_bits_as_exponent(vf x)
 {
     return (vf)RILL_MM(slli_epi32)((vi)x, 23);
-}
-
-/* In every group of four lanes, two lanes of a and two of b: lanes 0 1 (lower), 2 3 (upper), 0 2 (even), 1 3 (odd). */
-static inline vf v_lower_pairs(vf a, vf b)
-{
-    return RILL_MM(shuffle_ps)(a, b, 0x44);
-}
-static inline vf v_upper_pairs(vf a, vf b)
-{
-    return RILL_MM(shuffle_ps)(a, b, 0xee);
-}
-static inline vf v_even_lanes(vf a, vf b)
-{
-    return RILL_MM(shuffle_ps)(a, b, 0x88);
-}
-static inline vf v_odd_lanes(vf a, vf b)
-{
-    return RILL_MM(shuffle_ps)(a, b, 0xdd);
 }
 
 #endif
