@@ -18,6 +18,7 @@
  *
  * Divisions: memory · select · score · prune · finish · the timestep · turns of two timesteps. */
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "engine_internal.h"
@@ -65,7 +66,8 @@ static int64_t max_group_rows(const rill_engine *e)
 static rill_status begin_timestep(rill_engine *e, timestep *t)
 {
     const int waiting = engine_n_waiting(e) > 0, other_in_progress = e->timesteps[!t->group].state != TIMESTEP_FREE;
-    if (e->requests.n_deadlines > 0) RILL__TRY(engine_check_deadlines(e));
+    if (e->queue->n_cancelled > 0 || e->queue->next_deadline < INFINITY || e->requests.next_deadline < INFINITY)
+        RILL__TRY(engine_drop_inputs(e));
     RILL__TRY(engine_admit(e));
     if (e->running.n == 0) return waiting ? RILL_OK : RILL_AGAIN;
     int64_t max_rows = max_group_rows(e);

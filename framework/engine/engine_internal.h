@@ -1,8 +1,9 @@
 /* Declares the engine, which decodes a stream of inputs with one model: its struct (rill_engine), and the functions by which its source
  * files call each other.
  *
- *          submit -> input queue -> [encode] -> ready -> running -> timesteps -> reorder buffer -> next
- *                                                ^---------' preempted when there are too few states (memory_limit.c)
+ *        submit -> input queue -> [encode] -> ready -> running -> timesteps -> reorder buffer -> next
+ *                    ^                         ^---------| preempted when there are too few states (memory_limit.c)
+ *                    '-----------------------------------' exceeds the engine's share of the memory limit
  *
  * Words used below. An *item* is an input that is being decoded, with its beam; a *slot* is the index of an item and of its encoder memory.
  * A *row* is a live hypothesis for which the model is called. A *node* is the id of a hypothesis's model state (KV cache entry). A *domain*
@@ -80,6 +81,8 @@ void statistics_finish(statistics *s);
 /* Count the live hypotheses that the timestep expands. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
+/* Add the counters of another engine, but the numbers of inputs, and the memory that both may use. */
+void statistics_add(rill_stats *sum, const rill_stats *s);
 /* Count an output, which is a finished hypothesis. `change`: 1: it was added to its item; -1: it was dropped. */
 void statistics_count_output(statistics *s, const item_output *output, int change);
 /* Subtract an item's outputs from the counts, because its input fails or its search restarts. */
@@ -139,7 +142,7 @@ typedef struct scorer_states {
 void scorer_states_finish(scorer_states *s);
 /* Reserve memory for the scorer states of `nodes` nodes and of the rows, and look up the input texts of the rows. */
 rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes, const row_table *rows,
-                                const items *all, const input_queue *in);
+                                const items *all);
 
 /* The numbers of states and of slots for which the domain has reserved memory: ids of nodes and slots must be below them. */
 typedef struct rill__reserved {
@@ -166,21 +169,14 @@ typedef struct rill__runner {
     rill__reserved own_reserved;
 } rill__runner;
 
-/* Where a worker's engine takes its inputs from: the queue that all workers share (workers.c). */
-typedef struct input_source {
-    /* Move up to `count` inputs from the shared queue to the engine's own queue; fewer if other workers took them. */
-    rill_status (*take_inputs)(void *user, rill_engine *e, int32_t count);
-    void *user;
-    int32_t n_offered; /* inputs that the engine may take in this step */
-} input_source;
-
-/* The inputs of one call of the domain's encode(). */
+/* Inputs that are being encoded. */
 typedef struct admission {
     rill_columns memory;
     rill_input *input;
-    int32_t *queue_entry; /* index of each input's entry in the input queue */
-    int32_t *slot;        /* the slots passed to encode(), in case the domain overwrites rill_input.slot */
-    int32_t last_refill;  /* number of items that the last refill admitted */
+    queued_input **queued; /* NULL: the input is an item now, or has its result */
+    int32_t *slot;         /* copy of the slots passed to the domain, which may overwrite rill_input.slot */
+    int32_t n;
+    int32_t last_refill; /* number of items that the last refill admitted */
 } admission;
 
 /* An item's outputs as scorers' found() reads them; found() may request a second decoding of the input. */
@@ -198,15 +194,14 @@ struct rill_engine {
     rill__runner runner;
     void *self; /* runner.self, the first argument of the domain's decoding functions */
     rill_domain_info info;
-    input_source *input_source; /* NULL: the engine is no worker; its caller submits inputs */
     rill_settings settings;
     int32_t unknown_action; /* the unknown token, to which unknown_penalty applies; RILL_NO_ACTION: none */
     rill_status failed;     /* negative: the run has failed with this status */
-    int input_closed;
-    atomic_int stopped; /* 1: rill_engine_stop() was called */
 
     requests requests;
-    input_queue queue;
+    input_queue *queue; /* own_queue, or that of several workers */
+    input_queue own_queue;
+    input_taker taker;
     admission admission;
     items items;
     running_items running;
@@ -221,7 +216,6 @@ struct rill_engine {
     scorer_states scorer_states;
     output_writer output_writer;
     redecode_buffer redecode;
-    reorder_buffer reorder;
     statistics statistics;
     tracer tracer;
     rill_key_fn cube_key; /* NULL: cube pruning treats hypotheses with equal last actions as equivalent */
@@ -241,12 +235,14 @@ rill_status engine_check_fields(rill_engine *e);
 rill_status engine_admit(rill_engine *e);
 /* If the domain scores asynchronously: encode the inputs of the next admission while a device computes a score call. */
 rill_status engine_encode_ahead(rill_engine *e);
-/* Number of inputs that wait for admission, including inputs encoded ahead. */
-int64_t engine_n_waiting(const rill_engine *e);
-/* Free an item with its hypotheses, its slot and its input's text. No result is made. */
+/* Find out how many inputs the engine may take (input_taker.n_offered). Returns how many could be admitted, with those encoded ahead. */
+int64_t engine_n_waiting(rill_engine *e);
+/* Free an item with its hypotheses, slot and input; makes no result. */
 void engine_free_item(rill_engine *e, int32_t slot);
-/* Free the text and request of an input that was taken from the queue. */
-void engine_free_input(rill_engine *e, int32_t entry);
+/* Free an item, whose input returns to the queue: it exceeds the engine's share of the memory limit. */
+rill_status engine_give_back_item(rill_engine *e, int32_t slot);
+/* Free an input that was taken from the queue. */
+void engine_free_input(rill_engine *e, queued_input *in);
 /* Call the domain's reserve() if the numbers of states or of slots have outgrown what it has reserved. */
 rill_status engine_reserve_domain(rill_engine *e);
 /* expand.c: begin a phase of the timestep. Make a row for each live hypothesis of the selected items, have the domain compute the rows'
@@ -359,8 +355,8 @@ rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int
 /* Words to print before the first scorer's name in error messages. Scorers' modifiers are combined, so with several scorers it is unknown
  * which one is at fault. */
 const char *engine_scorer_label(const rill_engine *e);
-/* Call the scorers' begin() for an input that was just encoded. `entry`: index of the input in the input queue. */
-rill_status engine_scorers_begin(rill_engine *e, rill_input *input, int32_t entry);
+/* Call the scorers' begin() for an input that was just encoded. */
+rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request);
 /* Call the scorers' found() with the outputs of an item whose search has stopped. Returns RILL_AGAIN if a scorer requested another search,
  * for which the item has been restarted. */
 rill_status engine_scorers_review(rill_engine *e, int32_t slot);
@@ -377,16 +373,17 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot);
 /* Before a scorer restarts the search of an item with a deadline: save the item's result so far. engine_deliver_saved() delivers this
  * result if the deadline passes during the second search. */
 rill_status engine_save_result(rill_engine *e, int32_t slot);
-void engine_deliver_saved(rill_engine *e, item *it);
+void engine_deliver_saved(rill_engine *e, queued_input *in);
 /* Make the result of an input with nothing to decode: one empty output. */
 rill_status engine_finish_empty(rill_engine *e, const queued_input *in);
 /* Make the result of an input that failed. */
 rill_status engine_fail_input(rill_engine *e, int64_t id, const request *own_request, rill_status status,
                               const char *message);
 
-/* cancel.c: engine_check_deadlines() finishes inputs whose deadlines have passed, except busy items, whose timestep a device still
- * computes. engine_finish_cancelled() finishes the timestep's items that failed, or that were cancelled while busy. */
-rill_status engine_check_deadlines(rill_engine *e);
+/* requests.c: engine_drop_inputs() finishes the inputs that are cancelled or late: those that wait, and those of this engine, except busy
+ * items (whose timestep a device still computes). engine_finish_cancelled() finishes items of the timestep that failed, or were cancelled
+ * while busy. */
+rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);
 /* Fail one item of a timestep in progress: the rest of the timestep skips it, and afterwards its input's result gets this status and
  * message. Other items are unaffected. */
@@ -394,19 +391,12 @@ rill_status engine_fail_selected(rill_engine *e, int32_t slot, rill_status statu
 /* Return 1 if a failure with this status, caused by one input, fails that input alone; 0 if it ends the run: out of memory, a requested
  * stop, or a failure of the setting `check`. */
 int engine_is_input_error(rill_status status);
-/* Return 1 if the input is waiting or in flight in this engine and not cancelled; else 0. */
-int engine_has_input(const rill_engine *e, int64_t id);
-/* Messages in results: of inputs that were cancelled, and of inputs whose deadline passed before they were decoded. Used by cancel.c and,
- * for the workers' shared queue, by worker_pool.c. */
-#define MESSAGE_CANCELLED "cancelled"
-#define MESSAGE_DEADLINE "the deadline passed before the input was decoded"
 rill_status cancel_not_found(rill_context *ctx, int64_t id);
 
-/* engine.c: submit an input that has already failed, such as an unreadable line: its result carries this status and message, and `user`.
- * Returns as rill_engine_submit(). */
-rill_status engine_submit_failed(rill_engine *e, rill_status status, const char *message, void *user);
-/* Return an input's size as the domain's measure() estimates it; without measure(), its number of words. */
-int64_t engine_measure(const rill_engine *e, const char *text, size_t length);
+/* engine.c: queue a request whose struct is of this version; `failed`: RILL_OK, or the text is the message of an input that has already
+ * failed. For an engine that is not one of several workers, errors of its settings and arguments are returned here.
+ *   RILL_OK · what rill_engine_submit_request() returns, but RILL_AGAIN: there must be space */
+rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
 /* Report the nodes (state ids) that are no longer needed to the domain's free(); afterwards the ids can be reused. */
 void engine_free_nodes(rill_engine *e);
 

@@ -13,14 +13,12 @@ rill_status engine_fail_input(rill_engine *e, int64_t id, const request *own_req
                               const char *message)
 {
     result_record *record;
-    RILL__TRY(reorder_get_record(&e->reorder, id, &record));
+    RILL__TRY(input_queue_get_record(e->queue, &e->taker, id, &record));
     rill_print_message(record->message, sizeof record->message, "%s", message);
     record->result.status = status;
     record->result.timed_out = status == RILL_ERR_DEADLINE;
     record->result.user = own_request != NULL ? own_request->user : NULL;
-    reorder_put(&e->reorder, record);
-    e->statistics.total.inputs++;
-    e->statistics.total.failed++;
+    input_queue_put(e->queue, record);
     return RILL_OK;
 }
 
@@ -40,15 +38,14 @@ static rill_status fill_empty(rill_engine *e, result_record *record)
 rill_status engine_finish_empty(rill_engine *e, const queued_input *in)
 {
     result_record *record;
-    RILL__TRY(reorder_get_record(&e->reorder, in->id, &record));
+    RILL__TRY(input_queue_get_record(e->queue, &e->taker, in->id, &record));
     rill_status status = fill_empty(e, record);
     if (status < 0) {
-        reorder_free_record(&e->reorder, record);
+        input_queue_free_record(e->queue, record);
         return status;
     }
     record->result.user = in->request != NULL ? in->request->user : NULL;
-    reorder_put(&e->reorder, record);
-    e->statistics.total.inputs++;
+    input_queue_put(e->queue, record);
     e->statistics.total.certified += e->settings.certify;
     e->statistics.total.outputs++;
     return RILL_OK;
@@ -166,8 +163,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     record->result.fewer_reason = it->timed_out ? timed_out_reason : fewer_outputs_reason(it->settings);
     record->result.timed_out = it->timed_out;
     record->result.user = it->request != NULL ? it->request->user : NULL;
-    const char *note = queued_input_note(&e->queue.entries[it->queue_entry]);
-    if (note[0] != '\0') rill_print_message(record->note, sizeof record->note, "%s", note);
+    if (it->input->note.length > 0) rill_print_message(record->note, sizeof record->note, "%s", it->input->note.data);
     record->n_unwritten = e->output_writer.is_deferred ? wanted : 0;
     record->distinct = it->settings->distinct;
     if (!e->output_writer.is_deferred) output_writer_set_pointers(&e->output_writer, record, &record->text);
@@ -178,16 +174,17 @@ rill_status engine_save_result(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
     if (it->request == NULL || isinf(it->request->deadline)) return RILL_OK;
-    if (it->saved_result != NULL) reorder_free_record(&e->reorder, it->saved_result);
-    it->saved_result = NULL;
-    RILL__TRY(reorder_get_record(&e->reorder, it->id, &it->saved_result));
-    return fill_record(e, slot, it->saved_result);
+    result_record **saved = &it->input->saved_result;
+    if (*saved != NULL) input_queue_free_record(e->queue, *saved);
+    *saved = NULL;
+    RILL__TRY(input_queue_get_record(e->queue, &e->taker, it->id, saved));
+    return fill_record(e, slot, *saved);
 }
 
-void engine_deliver_saved(rill_engine *e, item *it)
+void engine_deliver_saved(rill_engine *e, queued_input *in)
 {
-    result_record *record = it->saved_result;
-    it->saved_result = NULL;
+    result_record *record = in->saved_result;
+    in->saved_result = NULL;
     record->result.timed_out = 1;
     record->result.fewer_reason = timed_out_reason;
     for (int32_t i = 0; i < record->result.n_outputs; i++) {
@@ -195,8 +192,7 @@ void engine_deliver_saved(rill_engine *e, item *it)
         e->statistics.total.truncated += record->outputs[i].finish_reason != RILL_FINISH_REASON_STOP;
     }
     e->statistics.total.outputs += record->result.outputs_found;
-    e->statistics.total.inputs++;
-    reorder_put(&e->reorder, record);
+    input_queue_put(e->queue, record);
 }
 
 /* Write the error message that says why the item has no output. */
@@ -251,15 +247,14 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
         RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
     } else {
         result_record *record;
-        RILL__TRY(reorder_get_record(&e->reorder, it->id, &record));
+        RILL__TRY(input_queue_get_record(e->queue, &e->taker, it->id, &record));
         status = fill_record(e, slot, record);
         if (status < 0) {
-            reorder_free_record(&e->reorder, record);
+            input_queue_free_record(e->queue, record);
             return status;
         }
         e->statistics.total.certified += record->result.n_outputs > 0 && record->outputs[0].certified;
-        reorder_put(&e->reorder, record);
-        e->statistics.total.inputs++;
+        input_queue_put(e->queue, record);
     }
     if (it->timestep > e->statistics.total.longest_item_timesteps)
         e->statistics.total.longest_item_timesteps = it->timestep;

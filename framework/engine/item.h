@@ -1,9 +1,8 @@
 /* Declares items, the inputs that a run is decoding: each is an encoded input with its beam and its outputs, and occupies a slot.
  *
  * A slot is the index of an item, and the id under which the domain (the model's code) keeps the item's encoder memory. A slot is free,
- * ready (encoded, waiting for admission), parked (set aside for lack of memory, memory_limit.h) or in flight; while its input is being
- * encoded it is none of these. Data that each timestep reads for all items in flight is stored in separate arrays, since reading the large
- * item structs would miss the CPU cache. */
+ * ready (encoded, waiting for admission) or in flight; while its input is being encoded it is none of these. Data that each timestep reads
+ * for all items in flight is stored in separate arrays, since reading the large item structs would miss the CPU cache. */
 #ifndef RILL_ITEM_H
 #define RILL_ITEM_H
 
@@ -81,9 +80,9 @@ typedef struct item {
     size_t beam_capacity, outputs_capacity;
     uint32_t n_outputs_made;
     int64_t size;
-    request *request;    /* NULL: the engine's settings apply to the input */
-    int32_t queue_entry; /* index of the input's entry in the input queue, which has its text */
-    int32_t next_slot;   /* slot of the next item in the list of ready items, or of parked ones */
+    request *request;           /* NULL: the engine's settings apply to the input */
+    struct queued_input *input; /* input_queue.h; it has the text */
+    int32_t next_slot;          /* slot of the next item in the list of ready items */
     /* For certificates (certify.c), which prove outputs optimal: the highest final score that any hypothesis given up so far could have
      * reached; the highest path score given up in this phase. */
     double abandoned_bound, abandoned_path_score;
@@ -92,8 +91,6 @@ typedef struct item {
     /* negative: the item failed in the current timestep, and fail_reason is the message */
     rill_status failed;
     rill_text fail_reason; /* message of a failure, or of a scorer that refused the input; empty: none */
-    /* the result of the item's previous search, if scorers restarted the item and it has a deadline; else NULL */
-    struct result_record *saved_result;
     /* bytes of the item's encoder memory, by the sizes that the domain declares; 0: there is no limit on it */
     int64_t slot_bytes;
 } item;

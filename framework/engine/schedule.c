@@ -57,7 +57,7 @@ rill_sched_view schedule_view(const rill_engine *e)
         .max_items = e->settings.max_items,
         .budget = e->settings.budget,
         .refill = e->settings.refill,
-        .waiting = engine_n_waiting(e),
+        .waiting = (int64_t)e->taker.n_offered + e->items.n_ready,
         .timesteps = e->statistics.total.timesteps,
         .k = e->settings.k,
     };

@@ -33,14 +33,14 @@ static size_t max_state_bytes(const chain *c)
 }
 
 rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes, const row_table *rows,
-                                const items *all, const input_queue *in)
+                                const items *all)
 {
     const rill_array columns[] = {RILL_ARRAY(s->text), RILL_ARRAY(s->length)};
     RILL__TRY(rill_columns_grow(s->ctx, &s->memory, (size_t)rows->n, columns, 2, "what scorers see"));
     for (int32_t i = 0; i < rows->n; i++) {
-        const queued_input *entry = &in->entries[all->item[rows->slot[i]].queue_entry];
-        s->text[i] = entry->text;
-        s->length[i] = entry->length;
+        const queued_input *in = all->item[rows->slot[i]].input;
+        s->text[i] = in->text;
+        s->length[i] = in->length;
     }
     if (c->state_bytes == 0) return RILL_OK;
     RILL__TRY(RILL__GROW(s->ctx, s->row_states, s->row_states_bytes, (size_t)rows->n * max_state_bytes(c),
@@ -301,8 +301,7 @@ static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_m
 rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifiers *mods)
 {
     if (e->chain.n_scorers > 0)
-        RILL__TRY(
-            scorer_states_begin(&e->scorer_states, &e->chain, e->hyps.node_capacity, &t->rows, &e->items, &e->queue));
+        RILL__TRY(scorer_states_begin(&e->scorer_states, &e->chain, e->hyps.node_capacity, &t->rows, &e->items));
     RILL__TRY(run_scorers(e, t, mods, 0, t->rows.n));
     return mods->n_refusals > 0 ? note_refusals(e, t, mods) : RILL_OK;
 }
@@ -442,9 +441,9 @@ static void notify_done(const rill_engine *e, chain_instance *const *instances, 
         if (get_scorer(e, i)->done != NULL) get_scorer(e, i)->done(get_scorer_self(e, instances, i), id);
 }
 
-rill_status engine_scorers_begin(rill_engine *e, rill_input *input, int32_t entry)
+rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request)
 {
-    chain_instance *const *instances = request_instances(&e->chain, e->queue.entries[entry].request);
+    chain_instance *const *instances = request_instances(&e->chain, own_request);
     for (int32_t i = 0; i < e->chain.n_scorers; i++) {
         const rill_scorer *table = get_scorer(e, i);
         if (table->begin == NULL) continue;
