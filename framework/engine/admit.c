@@ -60,7 +60,7 @@ void engine_free_item(rill_engine *e, int32_t slot)
 /* Make the result of an input that cannot be decoded, and free the input, even if there is no memory for the result. */
 static rill_status fail_queued(rill_engine *e, queued_input *in, rill_status status, const char *message)
 {
-    status = engine_fail_input(e, in->id, in->request, status, message);
+    status = input_queue_put_failed(e->queue, &e->taker, in, status, message);
     engine_free_input(e, in);
     return status;
 }

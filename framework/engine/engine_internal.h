@@ -376,9 +376,6 @@ rill_status engine_save_result(rill_engine *e, int32_t slot);
 void engine_deliver_saved(rill_engine *e, queued_input *in);
 /* Make the result of an input with nothing to decode: one empty output. */
 rill_status engine_finish_empty(rill_engine *e, const queued_input *in);
-/* Make the result of an input that failed. */
-rill_status engine_fail_input(rill_engine *e, int64_t id, const request *own_request, rill_status status,
-                              const char *message);
 
 /* requests.c: engine_drop_inputs() finishes the inputs that are cancelled or late: those that wait, and those of this engine, except busy
  * items (whose timestep a device still computes). engine_finish_cancelled() finishes items of the timestep that failed, or were cancelled

@@ -9,19 +9,6 @@
 
 #include "engine_internal.h"
 
-rill_status engine_fail_input(rill_engine *e, int64_t id, const request *own_request, rill_status status,
-                              const char *message)
-{
-    result_record *record;
-    RILL__TRY(input_queue_get_record(e->queue, &e->taker, id, &record));
-    rill_print_message(record->message, sizeof record->message, "%s", message);
-    record->result.status = status;
-    record->result.timed_out = status == RILL_ERR_DEADLINE;
-    record->result.user = own_request != NULL ? own_request->user : NULL;
-    input_queue_put(e->queue, record);
-    return RILL_OK;
-}
-
 static rill_status fill_empty(rill_engine *e, result_record *record)
 {
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, 1, "a result"));
@@ -244,7 +231,7 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
         else
             snprintf(message, sizeof message, "%s", rill_error(e->ctx)); /* a scorer's found() has failed */
         statistics_remove_item(&e->statistics, it);
-        RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
+        RILL__TRY(input_queue_put_failed(e->queue, &e->taker, it->input, status, message));
     } else {
         result_record *record;
         RILL__TRY(input_queue_get_record(e->queue, &e->taker, it->id, &record));

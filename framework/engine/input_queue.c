@@ -41,6 +41,7 @@ rill_status input_queue_init(input_queue *q, rill_context *ctx, const rill_setti
                        .n_engines = n_engines,
                        .next_deadline = INFINITY,
                        .records.ctx = ctx};
+    q->end = &q->first;
     reorder_init(&q->results, ctx, settings, n_engines);
     return make_locks(q) ? RILL_OK : rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: cannot make a lock");
 }
@@ -78,17 +79,17 @@ static void insert(input_queue *q, queued_input **link, queued_input *in)
     in->held = 0;
     in->next = *link;
     *link = in;
-    if (in->next == NULL) q->last = in;
+    if (in->next == NULL) q->end = &in->next;
     *(in->exclusive ? &q->n_exclusive : &q->n) += 1;
     if (in->request != NULL && in->request->deadline < q->next_deadline) q->next_deadline = in->request->deadline;
 }
 
-/* Remove the input at *link, which follows `prev`. */
-static queued_input *remove_at(input_queue *q, queued_input **link, queued_input *prev)
+/* Remove the input at *link. */
+static queued_input *remove_at(input_queue *q, queued_input **link)
 {
     queued_input *in = *link;
     *link = in->next;
-    if (q->last == in) q->last = prev;
+    if (in->next == NULL) q->end = link;
     *(in->exclusive ? &q->n_exclusive : &q->n) -= 1;
     if (q->n == 0) q->is_sorted = 0;
     if (in->exclusive && q->n_exclusive == 0) pthread_cond_broadcast(&q->engine_cond);
@@ -108,7 +109,7 @@ static queued_input *hold(input_queue *q, input_taker *taker, queued_input *in)
 static void free_input(input_queue *q, queued_input *in)
 {
     request_free(in->request);
-    if (in->saved_result != NULL) reorder_free_record(in->saved_result);
+    if (in->saved_result != NULL) result_record_destroy(in->saved_result); /* its engine may be gone */
     in->request = NULL;
     in->saved_result = NULL;
     in->next = q->free_inputs;
@@ -120,6 +121,19 @@ static void put_result(input_queue *q, result_record *record)
     const queued_input *in = reorder_find_input(&q->results, record->result.id);
     if (in->cancelled) q->n_cancelled--;
     reorder_put(&q->results, record);
+}
+
+static rill_status put_failed(input_queue *q, record_pool *records, const queued_input *in, rill_status status,
+                              const char *message)
+{
+    result_record *record;
+    RILL__TRY(reorder_get_record(records, in->id, &record));
+    rill_print_message(record->message, sizeof record->message, "%s", message);
+    record->result.status = status;
+    record->result.timed_out = status == RILL_ERR_DEADLINE;
+    record->result.user = in->request != NULL ? in->request->user : NULL;
+    put_result(q, record);
+    return RILL_OK;
 }
 
 void input_queue_wake_reader(input_queue *q)
@@ -186,7 +200,7 @@ static rill_status add(input_queue *q, const char *text, size_t length, rill_sta
     in->failed = failed;
     in->request = own_request;
     in->cancelled = in->exclusive = 0;
-    insert(q, q->last != NULL ? &q->last->next : &q->first, in);
+    insert(q, q->end, in);
     return RILL_OK;
 }
 
@@ -239,8 +253,9 @@ rill_status input_queue_sort(input_queue *q, rill_context *ctx)
     for (queued_input *in = *link; in != NULL; in = in->next) /* sizes are >= 0 */
         keys[n++] = (sort_key){q->sort == RILL_SORT_LONGEST_FIRST ? -in->size : in->size, in->id, in};
     qsort(keys, (size_t)n, sizeof *keys, compare_keys);
-    for (int32_t i = 0; i < n; i++, link = &(*link)->next) *link = q->last = keys[i].input;
+    for (int32_t i = 0; i < n; i++, link = &(*link)->next) *link = keys[i].input;
     *link = NULL;
+    q->end = link;
     rill_free(ctx, keys, bytes);
     q->is_sorted = 1;
     return RILL_OK;
@@ -248,7 +263,7 @@ rill_status input_queue_sort(input_queue *q, rill_context *ctx)
 
 queued_input *input_queue_pop(input_queue *q, input_taker *taker)
 {
-    return hold(q, taker, remove_at(q, &q->first, NULL));
+    return hold(q, taker, remove_at(q, &q->first));
 }
 
 int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in)
@@ -279,37 +294,28 @@ void input_queue_free(input_queue *q, input_taker *taker, queued_input *in)
 /* --- leaving early ------------------------------------------------------------------------------------------------ */
 
 /* Make the result of the waiting input at *link, and remove it. The lock is held. */
-static rill_status fail_waiting(input_queue *q, queued_input **link, queued_input *prev, record_pool *records,
-                                rill_status status, const char *message)
+static rill_status fail_waiting(input_queue *q, queued_input **link, record_pool *records, rill_status status,
+                                const char *message)
 {
-    queued_input *in = *link;
-    result_record *record;
-    RILL__TRY(reorder_get_record(records, in->id, &record));
-    snprintf(record->message, sizeof record->message, "%s", message);
-    record->result.status = status;
-    record->result.timed_out = status == RILL_ERR_DEADLINE;
-    record->result.user = in->request != NULL ? in->request->user : NULL;
-    put_result(q, record);
-    free_input(q, remove_at(q, link, prev));
+    RILL__TRY(put_failed(q, records, *link, status, message));
+    free_input(q, remove_at(q, link));
     return RILL_OK;
 }
 
 /* Called with the lock held. */
 static rill_status drop_late(input_queue *q, input_taker *taker, double now, queued_input **out)
 {
-    queued_input *prev = NULL;
     q->next_deadline = INFINITY;
     for (queued_input **link = &q->first; *link != NULL;) {
         queued_input *in = *link;
         const double deadline = in->request != NULL ? in->request->deadline : INFINITY;
         if (deadline <= now && in->saved_result != NULL) {
-            *out = hold(q, taker, remove_at(q, link, prev));
+            *out = hold(q, taker, remove_at(q, link));
             out = &(*out)->next;
         } else if (deadline <= now) {
-            RILL__TRY(fail_waiting(q, link, prev, &taker->records, RILL_ERR_DEADLINE, MESSAGE_DEADLINE));
+            RILL__TRY(fail_waiting(q, link, &taker->records, RILL_ERR_DEADLINE, MESSAGE_DEADLINE));
         } else {
             if (deadline < q->next_deadline) q->next_deadline = deadline;
-            prev = in;
             link = &in->next;
         }
     }
@@ -328,9 +334,9 @@ rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now
 
 static rill_status cancel_waiting(input_queue *q, const queued_input *in)
 {
-    queued_input **link = &q->first, *prev = NULL;
-    for (; *link != in; link = &(*link)->next) prev = *link;
-    RILL__TRY(fail_waiting(q, link, prev, &q->records, RILL_ERR_CANCELLED, MESSAGE_CANCELLED));
+    queued_input **link = &q->first;
+    while (*link != in) link = &(*link)->next;
+    RILL__TRY(fail_waiting(q, link, &q->records, RILL_ERR_CANCELLED, MESSAGE_CANCELLED));
     input_queue_wake_reader(q);
     return RILL_OK;
 }
@@ -376,6 +382,15 @@ void input_queue_put(input_queue *q, result_record *record)
     pthread_mutex_lock(&q->lock);
     put_result(q, record);
     pthread_mutex_unlock(&q->lock);
+}
+
+rill_status input_queue_put_failed(input_queue *q, input_taker *taker, const queued_input *in, rill_status status,
+                                   const char *message)
+{
+    pthread_mutex_lock(&q->lock);
+    status = put_failed(q, &taker->records, in, status, message);
+    pthread_mutex_unlock(&q->lock);
+    return status;
 }
 
 rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out)

@@ -48,9 +48,10 @@ typedef struct input_queue {
     pthread_mutex_t lock;                    /* of everything below, and of the engines' input_taker but n_offered */
     pthread_cond_t engine_cond, reader_cond; /* wait conditions of the engines and of the thread that submits */
     rill_sort sort;
-    int32_t max_entries;          /* maximum number of waiting inputs */
-    int32_t n_engines;            /* engines that take inputs */
-    queued_input *first, *last;   /* waiting inputs, in order of admission; exclusive ones come first */
+    int32_t max_entries; /* maximum number of waiting inputs */
+    int32_t n_engines;   /* engines that take inputs */
+    queued_input *first,
+        **end; /* waiting inputs, in order of admission; exclusive ones come first; where the next one goes */
     queued_input *free_inputs;    /* for reuse */
     atomic_int n, n_exclusive;    /* number of waiting inputs: not exclusive, exclusive; also read without the lock */
     int is_sorted;                /* with sorting: the window is sorted and in use */
@@ -116,5 +117,8 @@ void input_queue_free(input_queue *q, input_taker *taker, queued_input *in);
 rill_status input_queue_get_record(input_queue *q, input_taker *taker, int64_t id, result_record **out);
 void input_queue_free_record(input_queue *q, result_record *record);
 void input_queue_put(input_queue *q, result_record *record);
+/* Make the result of an input that has failed. RILL_OK · RILL_ERR_MEMORY */
+rill_status input_queue_put_failed(input_queue *q, input_taker *taker, const queued_input *in, rill_status status,
+                                   const char *message);
 
 #endif

@@ -235,7 +235,7 @@ static rill_status handle_alone(rill_engine *e)
     running_pop_last(&e->running, &e->items);
     tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, RILL_ERR_INPUT);
     statistics_remove_item(&e->statistics, it);
-    RILL__TRY(engine_fail_input(e, it->id, it->request, RILL_ERR_INPUT, message));
+    RILL__TRY(input_queue_put_failed(e->queue, &e->taker, it->input, RILL_ERR_INPUT, message));
     engine_free_item(e, slot);
     engine_free_nodes(e);
     return RILL_OK;

@@ -189,7 +189,7 @@ static rill_status fail_item(rill_engine *e, int32_t slot, int32_t place, rill_s
 {
     item *it = &e->items.item[slot];
     if (status < 0)
-        RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
+        RILL__TRY(input_queue_put_failed(e->queue, &e->taker, it->input, status, message));
     else
         engine_deliver_saved(e, it->input);
     if (place == IS_READY) {
