@@ -2,7 +2,7 @@
  * files call each other.
  *
  *        submit -> input queue -> [encode] -> ready -> running -> timesteps -> reorder buffer -> next
- *                    ^                         ^---------| preempted for lack of nodes (memory_limit.c)
+ *                    ^                         ^---------| preempted when there are too few states (memory_limit.c)
  *                    '-----------------------------------' exceeds the engine's share of the memory limit
  *
  * Words used below. An *item* is an input that is being decoded, with its beam; a *slot* is the index of an item and of its encoder memory.
@@ -83,7 +83,7 @@ rill_status statistics_count_rows(statistics *s, const items *all, timestep *ste
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
 /* Add the counters of another engine, but the numbers of inputs, and the memory that both may use. */
 void statistics_add(rill_stats *sum, const rill_stats *s);
-/* Count an output that was added (1) or dropped (-1). */
+/* Count an output, which is a finished hypothesis. `change`: 1: it was added to its item; -1: it was dropped. */
 void statistics_count_output(statistics *s, const item_output *output, int change);
 /* Subtract an item's outputs from the counts, because its input fails or its search restarts. */
 void statistics_remove_item(statistics *s, const item *it);
@@ -195,8 +195,8 @@ struct rill_engine {
     void *self; /* runner.self, the first argument of the domain's decoding functions */
     rill_domain_info info;
     rill_settings settings;
-    int32_t unknown_action; /* the action that unknown_penalty applies to, or RILL_NO_ACTION */
-    rill_status failed;     /* negative: the run is over */
+    int32_t unknown_action; /* the unknown token, to which unknown_penalty applies; RILL_NO_ACTION: none */
+    rill_status failed;     /* negative: the run has failed with this status */
 
     requests requests;
     input_queue *queue; /* own_queue, or that of several workers */
@@ -243,7 +243,7 @@ void engine_free_item(rill_engine *e, int32_t slot);
 rill_status engine_give_back_item(rill_engine *e, int32_t slot);
 /* Free an input that was taken from the queue. */
 void engine_free_input(rill_engine *e, queued_input *in);
-/* Pass grown capacities to domain->reserve. */
+/* Call the domain's reserve() if the numbers of states or of slots have outgrown what it has reserved. */
 rill_status engine_reserve_domain(rill_engine *e);
 /* expand.c: begin a phase of the timestep. Make a row for each live hypothesis of the selected items, have the domain compute the rows'
  * states, and collect the bonuses and masks of scorers and settings (modifiers). */
@@ -355,9 +355,10 @@ rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int
 /* Words to print before the first scorer's name in error messages. Scorers' modifiers are combined, so with several scorers it is unknown
  * which one is at fault. */
 const char *engine_scorer_label(const rill_engine *e);
-/* Call scorers' begin(), found() and done() for an encoded input, an item's outputs, and an item that leaves. */
+/* Call the scorers' begin() for an input that was just encoded. */
 rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request);
-/* Returns RILL_AGAIN if a scorer asked for another search and the item has restarted. */
+/* Call the scorers' found() with the outputs of an item whose search has stopped. Returns RILL_AGAIN if a scorer requested another search,
+ * for which the item has been restarted. */
 rill_status engine_scorers_review(rill_engine *e, int32_t slot);
 /* Call the scorers' done() for an item that leaves the engine. */
 void engine_scorers_done(rill_engine *e, const item *it);
@@ -373,7 +374,7 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot);
  * result if the deadline passes during the second search. */
 rill_status engine_save_result(rill_engine *e, int32_t slot);
 void engine_deliver_saved(rill_engine *e, queued_input *in);
-/* Make the empty result of an input with nothing to decode. */
+/* Make the result of an input with nothing to decode: one empty output. */
 rill_status engine_finish_empty(rill_engine *e, const queued_input *in);
 
 /* requests.c: engine_drop_inputs() finishes the inputs that are cancelled or late: those that wait, and those of this engine, except busy
@@ -393,7 +394,7 @@ rill_status cancel_not_found(rill_context *ctx, int64_t id);
  * failed. For an engine that is not one of several workers, errors of its settings and arguments are returned here.
  *   RILL_OK · what rill_engine_submit_request() returns, but RILL_AGAIN: there must be space */
 rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
-/* Pass freed nodes to the domain's free(), so that their ids can be reused. */
+/* Report the nodes (state ids) that are no longer needed to the domain's free(); afterwards the ids can be reused. */
 void engine_free_nodes(rill_engine *e);
 
 /* Copy a caller's setup, whose structs may be shorter if the caller was compiled with an older version. RILL_OK · RILL_ERR_ABI */

@@ -1,8 +1,8 @@
 /* Declares items, the inputs that a run is decoding: each is an encoded input with its beam and its outputs, and occupies a slot.
  *
- * A slot is the index of an item and the domain's id for its encoder memory. A slot is free, ready (encoded, waiting for admission) or
- * in flight; while its input is being encoded it is none of these.
- * Data that each timestep reads for all items in flight is stored in separate arrays, since the item structs are not cached. */
+ * A slot is the index of an item, and the id under which the domain (the model's code) keeps the item's encoder memory. A slot is free,
+ * ready (encoded, waiting for admission) or in flight; while its input is being encoded it is none of these. Data that each timestep reads
+ * for all items in flight is stored in separate arrays, since reading the large item structs would miss the CPU cache. */
 #ifndef RILL_ITEM_H
 #define RILL_ITEM_H
 
@@ -80,14 +80,19 @@ typedef struct item {
     size_t beam_capacity, outputs_capacity;
     uint32_t n_outputs_made;
     int64_t size;
-    request *request;                             /* NULL: no settings of its own */
-    struct queued_input *input;                   /* input_queue.h; it has the text */
-    int32_t next_slot;                            /* slot of the next ready item */
-    double abandoned_bound, abandoned_path_score; /* certify.c: B; the greatest path score abandoned in this phase */
-    item_output best_ended;                       /* best hypothesis that ended (best_ended.c); hyp -1: none */
-    rill_status failed;                           /* negative: the item failed in the current timestep, ... */
-    rill_text fail_reason; /* ... with this message; or why a scorer refused the input; empty: no refusal */
-    int64_t slot_bytes;    /* encoder memory of the item, from sizes that the domain declares; 0: not limited */
+    request *request;           /* NULL: the engine's settings apply to the input */
+    struct queued_input *input; /* input_queue.h; it has the text */
+    int32_t next_slot;          /* slot of the next item in the list of ready items */
+    /* For certificates (certify.c), which prove outputs optimal: the highest final score that any hypothesis given up so far could have
+     * reached; the highest path score given up in this phase. */
+    double abandoned_bound, abandoned_path_score;
+    /* with at-limit "best-ended": the best ended hypothesis so far (best_ended.c); hyp -1: none */
+    item_output best_ended;
+    /* negative: the item failed in the current timestep, and fail_reason is the message */
+    rill_status failed;
+    rill_text fail_reason; /* message of a failure, or of a scorer that refused the input; empty: none */
+    /* bytes of the item's encoder memory, by the sizes that the domain declares; 0: there is no limit on it */
+    int64_t slot_bytes;
 } item;
 
 typedef struct items {

@@ -7,15 +7,17 @@
 #include "rill/engine.h"
 
 typedef struct memory_limit {
-    int32_t max_nodes;       /* limit on nodes (states); 0: no limit, and nothing below is used */
-    int64_t max_rows;        /* limit on rows of a timestep; 0: no limit */
-    int64_t max_slot_bytes;  /* limit on bytes of encoder slots in use; 0: no limit */
-    int64_t used_slot_bytes; /* bytes of encoder slots in use */
-    double measured_size,
-        encoded_size;           /* summed sizes of inputs, as measured before encoding and as reported by encoding */
-    int32_t running_window;     /* estimate of how many items fit in flight; affects the schedule only */
-    int32_t finished_in_window; /* items finished since the estimate changed */
-    /* Workers on one device: each has one of n_shares equal shares of the total_* limits, but for an input that exceeds a share. */
+    int32_t max_nodes;       /* limit on nodes (model states); 0: no limit, and nothing below is used */
+    int64_t max_rows;        /* limit on rows (live hypotheses) of a timestep; 0: no limit */
+    int64_t max_slot_bytes;  /* limit on bytes of encoder memory in use; 0: no limit */
+    int64_t used_slot_bytes; /* bytes of encoder memory in use */
+    /* sums of the sizes of encoded inputs: as estimated before encoding; as reported by encode() */
+    double measured_size, encoded_size;
+    /* estimate of how many items in flight fit in memory; affects only the schedule, not the outputs */
+    int32_t running_window;
+    int32_t finished_in_window; /* items finished since running_window changed */
+    /* For several workers that share the limit: each has one of n_shares equal shares of the total_* limits, but for an input that exceeds
+     * a share (input_queue.h). */
     int32_t n_shares, total_nodes;
     int64_t total_slot_bytes, total_rows;
     int has_all; /* 1: the engine has the whole limit */
@@ -37,8 +39,8 @@ rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t me
 int64_t memory_limit_free_nodes(const rill_engine *e);
 /* Return an upper bound on the number of states that one more timestep of the item makes. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot);
-/* Free nodes by preempting items until the oldest item in flight can be expanded; no timestep may be in progress. If that is impossible,
- * the oldest item is given back to the queue, finished or failed, and nothing is left in flight. */
+/* Free states by preempting items until the oldest item in flight can be expanded; no timestep may be in progress. If preemption does not
+ * suffice, the oldest item is given back to the queue, finished or failed, and nothing is left in flight. */
 rill_status memory_limit_preempt(rill_engine *e);
 /* Lower running_window, because the states of the scheduler's choice did not fit. */
 void memory_limit_shrink_window(rill_engine *e);
@@ -47,7 +49,7 @@ rill_status memory_limit_check(const rill_engine *e, const request *r);
 /* Give the engine its share of the limit, or the whole limit, except that the limit on rows stays divided, since scratch memory is never
  * freed. Nothing may be in flight. */
 void memory_limit_use(rill_engine *e, int has_all);
-/* Uncount the encoder memory of an item that is finished. */
+/* An item has finished: subtract its encoder memory from used_slot_bytes. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot);
 
 #endif

@@ -1,9 +1,8 @@
 /* Makes the texts of outputs (detokenized, or in the domain's own notation), with finalize() of the domain (the model's code).
  *
- * Normally the engine's thread writes the texts when an item finishes, while the item's states and slot still exist. If
- * finalize() needs neither (rill_domain_info.finalize_anywhere) and results go to another thread anyway, that thread writes
- * the texts (workers.c). A record then leaves the engine with actions but no texts, and with extra outputs if
- * `distinct` may drop some. */
+ * Normally the engine's thread makes the texts when an item finishes, while the item's states and slot still exist. If finalize() needs
+ * neither (rill_domain_info.finalize_anywhere) and results go to another thread anyway, that thread makes the texts (workers.c). A
+ * result record then leaves the engine with actions but no texts, and with extra outputs if the setting `distinct` may drop some. */
 #ifndef RILL_OUTPUT_WRITER_H
 #define RILL_OUTPUT_WRITER_H
 

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rill/workers.h"
@@ -251,17 +252,21 @@ typedef struct gated_run {
     rill_workers *workers;
     harness_memory memory;
     int32_t inputs, n_read, written;
-    int asked;         /* whether the first input was cancelled */
+    _Atomic int asked; /* whether the first input was cancelled */
+    int awaits_cancel; /* note_first() */
     rill_status first; /* status of its result */
     int64_t waiting_peak;
 } gated_run;
 
 static _Atomic int n_restarted, first_has_finished;
 
+/* An item restarts before its input returns to the queue; with `awaits_cancel` not until the input is cancelled. */
 static void note_first(void *user, const rill_trace_event *event)
 {
-    (void)user;
+    static const struct timespec moment = {.tv_nsec = 1000000};
+    const gated_run *r = user;
     n_restarted += event->kind == RILL_TRACE_RESTARTED;
+    while (event->kind == RILL_TRACE_RESTARTED && r->awaits_cancel && !r->asked) nanosleep(&moment, NULL);
     if (event->kind == RILL_TRACE_FINISHED && event->item_id == 0) first_has_finished = 1;
 }
 
@@ -294,6 +299,7 @@ static void run_gated(gated_run *r, const rill_domain *domain, rill_read_request
     rill_workers_options options = {.struct_size = sizeof options, .workers = 2};
     set_up(&setup, 1);
     setup.trace = note_first;
+    setup.trace_user = r;
     n_restarted = first_has_finished = 0;
     set_gate(0);
     alarm(PATIENCE);
@@ -370,18 +376,37 @@ static rill_status write_and_open(void *user, const rill_result *result)
     return write_gated(user, result);
 }
 
-/* An input that waits for the others to end is cancelled at once. */
+/* An input that waits for the others to end is cancelled at once, also when it is about to wait. */
 static void cancelled_while_it_waits(void **state)
 {
     (void)state;
     for (int32_t i = 0; i < 20; i++) {
-        gated_run r = {.inputs = 40};
+        gated_run r = {.inputs = 40, .awaits_cancel = i % 2};
         rill_domain gated = toy_domain;
         gated.name = "gated";
         gated.encode = encode_second_at_gate;
         run_gated(&r, &gated, read_and_cancel_first, write_and_open);
         assert_int_equal(r.first, RILL_ERR_CANCELLED);
     }
+}
+
+static _Atomic int n_met;
+
+/* Afterwards both workers take inputs again: the third and fourth input wait for each other. */
+static rill_status encode_and_meet(void *self, int32_t m, rill_input *inputs)
+{
+    static const struct timespec moment = {.tv_nsec = 1000000};
+    if (inputs[0].id == 2 || inputs[0].id == 3) n_met++;
+    while (n_met == 1) nanosleep(&moment, NULL);
+    return encode_second_at_gate(self, m, inputs);
+}
+
+/* The first input runs alone so slowly that the other worker, which its taking may wake, waits again. */
+static rill_status step_slowly(void *self, const rill_rows *rows)
+{
+    static const struct timespec moment = {.tv_nsec = 1000000};
+    if (n_restarted > 0 && !first_has_finished) nanosleep(&moment, NULL);
+    return toy_domain.step(self, rows);
 }
 
 static rill_status read_while_it_waits(void *user, int may_block, rill_request *out)
@@ -400,8 +425,9 @@ static void nothing_is_taken_meanwhile(void **state)
         gated_run r = {.inputs = 40};
         rill_domain gated = toy_domain;
         gated.name = "gated";
-        gated.encode = encode_second_at_gate;
-        n_taken_meanwhile = 0;
+        gated.encode = encode_and_meet;
+        gated.step = step_slowly;
+        n_taken_meanwhile = n_met = 0;
         run_gated(&r, &gated, read_while_it_waits, write_gated);
         assert_int_equal(r.first, RILL_OK);
         assert_int_equal(n_taken_meanwhile, 0);
