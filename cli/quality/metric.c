@@ -40,8 +40,7 @@ const cli_metric_kind *cli_metric_find(const char *name, char *why, size_t size)
 const cli_metric_kind *cli_metric_for_domain(const rill_domain *domain)
 {
     const cli_metric_kind *kind = NULL;
-    if (domain && domain->struct_size >= offsetof(rill_domain, metric) + sizeof domain->metric && domain->metric)
-        kind = find_kind(domain->metric);
+    if (domain && domain->metric) kind = find_kind(domain->metric);
     return kind ? kind : &cli_metric_exact;
 }
 

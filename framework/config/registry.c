@@ -56,33 +56,20 @@ static const struct {
      * appended since then */
     size_t min_size;
 } kinds[RILL__TABLE_KINDS] = {
-    [RILL__DOMAIN] = {"domain", domain_members, offsetof(rill_domain, split)},
+    [RILL__DOMAIN] = {"domain", domain_members, sizeof(rill_domain)},
     [RILL__HEURISTIC] = {"heuristic", heuristic_members, sizeof(rill_heuristic)},
     [RILL__SCORER] = {"scorer", scorer_members, sizeof(rill_scorer)},
     [RILL__SCHEDULER] = {"scheduler", scheduler_members, sizeof(rill_scheduler)},
 };
 
-/* Ends of the message about a plugin built for an older ABI version: what changed since version 1 or 2. */
-static const char changes_since_1[] =
-    "this rill's headers. New in version 2: a domain's score() answers with the model's own best choices and "
-    "with picks, lookup() and rill_select() are gone, and open(), create() and canonical() get their table "
-    "first (rill/domain.h)";
-static const char changes_since_2[] =
-    "this rill's headers: its sources need no change. New in version 3: the tables of domains and scorers and "
-    "rill_domain_info have optional members at their ends (rill/domain.h, rill/scorer.h)";
-
-static const char *how_to_rebuild(uint32_t abi)
-{
-    return abi > RILL_ABI_VERSION ? "this rill's headers, or take its own rill"
-           : abi < 2              ? changes_since_1
-                                  : changes_since_2;
-}
-
 static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, uint32_t size, size_t known)
 {
     if (abi != RILL_ABI_VERSION)
         return rill_fail(ctx, RILL_ERR_ABI, "%s was built for ABI version %u, this rill has %u: rebuild it with %s",
-                         what, (unsigned)abi, (unsigned)RILL_ABI_VERSION, how_to_rebuild(abi));
+                         what, (unsigned)abi, (unsigned)RILL_ABI_VERSION,
+                         abi > RILL_ABI_VERSION ? "this rill's headers, or take its own rill"
+                                                : "this rill's headers, after renaming in its sources what "
+                                                  "docs/renamed.md lists (templates: examples/)");
     /* A larger table has optional members from a newer header, which this librill does not read. */
     if (size < known)
         return rill_fail(ctx, RILL_ERR_ABI, "%s has a table of %u bytes, this rill needs %zu bytes: rebuild it", what,

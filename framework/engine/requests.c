@@ -37,7 +37,7 @@ int rill_setting_is_per_request(const rill_option *setting)
 
 const rill_option *rill_domain_input_rows(const rill_domain *domain)
 {
-    return domain->struct_size > offsetof(rill_domain, input_options) ? domain->input_options : NULL;
+    return domain->input_options;
 }
 
 static rill_status fail_request_option(const rill_domain *domain, rill_context *ctx, const char *name)

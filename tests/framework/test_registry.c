@@ -61,12 +61,11 @@ static void wrong_abi_version(void **state)
     expect_mention("domain"); /* a table of another ABI may have its name elsewhere */
     d.abi_version = 1;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
-    expect_mention("was built for ABI version 1, this rill has 3: rebuild it with this rill's headers");
-    expect_mention("score() answers with the model's own best choices"); /* says what to change */
-    d.abi_version = 2;
+    expect_mention("was built for ABI version 1, this rill has 4: rebuild it with this rill's headers, after renaming");
+    expect_mention("docs/renamed.md"); /* says what to change */
+    d.abi_version = 3;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
-    expect_mention(
-        "was built for ABI version 2, this rill has 3: rebuild it with this rill's headers: its sources need no change");
+    expect_mention("was built for ABI version 3, this rill has 4: rebuild it with this rill's headers, after renaming");
     assert_null(rill_find_domain(ctx, "toy"));
     rill_heuristic h = heuristic("h");
     h.abi_version = 654;
@@ -87,7 +86,7 @@ static void wrong_struct_size(void **state)
     d.struct_size = 24;
     assert_int_equal(rill_register_domain(ctx, &d), RILL_ERR_ABI);
     expect_mention("24");
-    expect_mention_of_number(offsetof(rill_domain, split));
+    expect_mention_of_number(sizeof(rill_domain));
     d.struct_size = sizeof d + 64; /* a newer header: optional members unknown to this librill */
     assert_int_equal(rill_register_domain(ctx, &d), RILL_OK);
     rill_heuristic h = heuristic("h");

@@ -18,7 +18,7 @@
     RILL_VERSION_QUOTE(major) "." RILL_VERSION_QUOTE(minor) "." RILL_VERSION_QUOTE(patch)
 #define RILL_VERSION_QUOTE(number) #number
 
-#define RILL_ABI_VERSION 3u
+#define RILL_ABI_VERSION 4u
 
 #if defined(__cplusplus)
 #define RILL_C_BEGIN extern "C" {
