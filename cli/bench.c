@@ -9,7 +9,6 @@
  *
  * Divisions: runs · comparing · preparing · the command. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,11 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "cli_options.h"
-#include "cli_output.h"
-#include "report.h"
-#include "session.h"
 #include "trace.h"
 #include "trial.h"
 

@@ -14,7 +14,6 @@
 #include <strings.h>
 
 #include "cli_input.h"
-#include "cli_options.h"
 #include "report.h"
 
 /* --- pages of charts --------------------------------------------------------------------------------------------------- */

@@ -7,12 +7,9 @@
  * Divisions: options · models · one plugin item · all plugin items · the command. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
-#include "cli_options.h"
-#include "session.h"
 
 typedef struct check {
     cli_session session;
@@ -281,14 +278,9 @@ static void check_registered(check *c)
         check_unnamed(c, CLI_CHECK_SCHEDULER, p->name, "ARGS");
 }
 
-static int count_scripts(const check *c)
-{
-    return c->session.n_scripts < CLI_SCRIPTS_MAX ? c->session.n_scripts : CLI_SCRIPTS_MAX;
-}
-
 static int watch_scripts(check *c)
 {
-    for (int i = 0; i < count_scripts(c); i++)
+    for (int i = 0; i < c->session.n_scripts; i++)
         if (rill_script_watch(c->session.scripts_loaded[i]) < 0) return cli_fail_context(c->session.ctx);
     return CLI_OK;
 }
@@ -297,7 +289,7 @@ static int watch_scripts(check *c)
 static void report_unused_masks(check *c)
 {
     const char *place;
-    for (int i = 0; i < count_scripts(c); i++)
+    for (int i = 0; i < c->session.n_scripts; i++)
         for (size_t mask_index = 0; (place = rill_script_unused_mask(c->session.scripts_loaded[i], mask_index));
              mask_index++) {
             c->n_checked++;

@@ -2,7 +2,6 @@
 #ifndef CLI_CHECK_H
 #define CLI_CHECK_H
 
-#include "rill/plugin.h"
 #include "session.h"
 
 enum { CLI_CHECK_INPUTS = 12, CLI_CHECK_WHY = 2000 };

@@ -7,7 +7,6 @@
  * Divisions: a shared instance · settings · runs · tests. */
 #include "check.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #ifndef CLI_H
 #define CLI_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

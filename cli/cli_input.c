@@ -182,6 +182,19 @@ rill_status cli_input_read(void *user, int may_block, const char **text, size_t 
     }
 }
 
+int cli_input_each(cli_input *input, int (*take)(void *user, const char *line, size_t length, int is_bad), void *user)
+{
+    const char *line;
+    size_t length;
+    rill_status status;
+    int code = CLI_OK;
+    while (code == CLI_OK && (status = cli_input_read(input, 1, &line, &length)) != RILL_END_OF_INPUT) {
+        const int is_bad = status == RILL_ERR_INPUT;
+        code = status < 0 && !is_bad ? cli_fail_context(input->ctx) : take(user, line, length, is_bad);
+    }
+    return code;
+}
+
 /* --- whole files -------------------------------------------------------------------------------------------------- */
 
 int cli_lines_load(cli_lines *lines, rill_context *ctx, const char *path)

@@ -8,7 +8,6 @@
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -43,6 +42,10 @@ rill_status cli_input_begin(cli_input *input, rill_context *ctx, const char *pat
 
 /* Return the next line; a rill_read_fn whose user is a cli_input. A line with a NUL byte is RILL_ERR_INPUT. */
 rill_status cli_input_read(void *input, int may_block, const char **text, size_t *length);
+
+/* Call take(user, ...) for each line, until it returns another code than CLI_OK. is_bad: the line has a NUL byte, and `line` is a message
+ * about it. Returns the last code; CLI_FAILED after a message if the file cannot be read. */
+int cli_input_each(cli_input *input, int (*take)(void *user, const char *line, size_t length, int is_bad), void *user);
 
 /* Close the file and free the buffer; accepts a zeroed input. */
 void cli_input_close(cli_input *input);

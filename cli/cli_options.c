@@ -19,25 +19,28 @@ static int is_optional(const cli_option *option)
     return option->argument && option->argument[0] == '[';
 }
 
+/* The option's names as a row of the library's tables. */
+static rill_option names_of(const cli_option *option)
+{
+    return (rill_option){.name = option->name, .aliases = option->aliases};
+}
+
 /* Whether `word` is the name or an alias of the option. */
 static int is_called(const cli_option *option, const char *word)
 {
-    const rill_option table[] = {{.name = option->name, .aliases = option->aliases}, {.name = NULL}};
+    const rill_option table[] = {names_of(option), {.name = NULL}};
     return rill_option_find(table, word) != NULL;
 }
 
 /* Whether a name, alias or letter selects both options. */
 static int shares_name(const cli_option *a, const cli_option *b)
 {
-    char word[64];
-    if (is_called(a, b->name) || (a->letter && a->letter == b->letter)) return 1;
-    for (const char *alias = b->aliases ? b->aliases : ""; *alias; alias += strspn(alias, " ")) {
-        const size_t length = strcspn(alias, " ");
-        snprintf(word, sizeof word, "%.*s", (int)length, alias);
-        if (is_called(a, word)) return 1;
-        alias += length;
-    }
-    return 0;
+    const rill_option names = names_of(b);
+    char alias[RILL_OPTION_MAX];
+    const char *name;
+    for (int i = 0; (name = rill_option_name(&names, i, alias)); i++)
+        if (is_called(a, name)) return 1;
+    return a->letter && a->letter == b->letter;
 }
 
 /* The options of a group. rows: may be NULL. */
@@ -108,8 +111,10 @@ static int refuse_unknown_option(const parser *p, const char *name, size_t lengt
     if (foreign_option(word)) return cli_fail("unknown option --%s: %s", word, foreign_option(word));
     rill_option_nearer(&(rill_option){.name = "help"}, word, &near);
     for (const cli_group *g = p->command->groups; g->title; g++)
-        for (const cli_option *o = group_options(g, p->rows); o->name; o++)
-            if (!o->refused) rill_option_nearer(&(rill_option){.name = o->name, .aliases = o->aliases}, word, &near);
+        for (const cli_option *o = group_options(g, p->rows); o->name; o++) {
+            const rill_option names = names_of(o);
+            if (!o->refused) rill_option_nearer(&names, word, &near);
+        }
     if (near.name[0]) return cli_fail("unknown option --%s; did you mean --%s?", word, near.name);
     return cli_fail("unknown option --%s; --help lists all options", word);
 }
@@ -141,23 +146,14 @@ static int fail_no_value(const cli_option *option, const char *name, int length)
 /* Whether both texts stand for the same value of the option, as "2" and "02" do. */
 static int is_same_value(const cli_option *option, const char *a, const char *b)
 {
-    const int is_size = option->argument && !strcmp(option->argument, "SIZE");
-    const rill_option number = {.name = option->name,
-                                .type = is_size ? RILL_OPTION_BYTES : RILL_OPTION_REAL,
-                                .min = -HUGE_VAL,
-                                .max = HUGE_VAL};
-    union {
-        double real;
-        int64_t bytes;
-    } x = {0}, y = {0};
-    rill_context *ctx = NULL;
-    if (!strcmp(a, b)) return 1;
-    if (!is_size && (!option->argument || strlen(option->argument) != 1)) return 0;
-    int same = rill_context_create(&ctx, NULL) == RILL_OK && rill_option_read(ctx, &number, a, &x) == RILL_OK &&
-               rill_option_read(ctx, &number, b, &y) == RILL_OK;
-    if (same) same = is_size ? x.bytes == y.bytes : x.real == y.real;
-    rill_context_destroy(ctx);
-    return same;
+    const char *argument = option->argument ? option->argument : "";
+    const rill_option row = {.name = option->name,
+                             .type = !strcmp(argument, "SIZE") ? RILL_OPTION_BYTES
+                                     : strlen(argument) == 1   ? RILL_OPTION_REAL
+                                                               : RILL_OPTION_TEXT,
+                             .min = -HUGE_VAL,
+                             .max = HUGE_VAL};
+    return rill_option_same_value(&row, a, b);
 }
 
 /* Store a value in the member of the command's struct that the option names. */
@@ -272,12 +268,14 @@ void cli_print_wrapped(const char *text, int column, int indent)
 }
 
 /* Write the aliases, as "-b, --num-beams", without the option's own letter. Return their number; out: NULL to count only. */
-static int write_aliases(FILE *out, const char *aliases, char letter)
+static int write_aliases(FILE *out, const cli_option *option)
 {
+    const rill_option names = names_of(option);
+    char alias[RILL_OPTION_MAX];
     int n = 0;
-    for (size_t length; (length = strcspn(aliases, " ")) > 0; aliases += length, aliases += strspn(aliases, " ")) {
-        if (length == 1 && aliases[0] == letter) continue;
-        if (out) fprintf(out, "%s%s%.*s", n ? ", " : "", length > 1 ? "--" : "-", (int)length, aliases);
+    for (int i = 1; rill_option_name(&names, i, alias); i++) {
+        if (!alias[1] && alias[0] == option->letter) continue;
+        if (out) fprintf(out, "%s%s%s", n ? ", " : "", alias[1] ? "--" : "-", alias);
         n++;
     }
     return n;
@@ -286,17 +284,17 @@ static int write_aliases(FILE *out, const char *aliases, char letter)
 /* Write the help text, with the default, the domains and the aliases. Its length is unlimited, since plugins define options too. */
 static void write_help(FILE *out, const cli_option *option, int is_short)
 {
-    const char *aliases = option->aliases && !is_short ? option->aliases : "";
+    const int has_aliases = !is_short && write_aliases(NULL, option) > 0;
     const char *notes[][2] = {{"default ", option->initial ? option->initial : ""},
                               {"", is_short ? "" : option->domains},
-                              {"also ", write_aliases(NULL, aliases, option->letter) ? aliases : ""}};
+                              {"also ", has_aliases ? option->aliases : ""}};
     const char *separator = " (";
     fprintf(out, "%.*s", (int)(is_short ? strcspn(option->help, ";") : strlen(option->help)), option->help);
     for (int i = 0; i < 3; i++) {
         if (!notes[i][1][0]) continue;
         fprintf(out, "%s%s", separator, notes[i][0]);
         if (i == 2)
-            write_aliases(out, aliases, option->letter);
+            write_aliases(out, option);
         else
             fputs(notes[i][1], out);
         separator = "; ";

@@ -76,11 +76,10 @@ typedef struct cli_group {
 } cli_group;
 
 /* The groups of a command with a search. */
-#define CLI_SEARCH_GROUPS                                                                     \
-    {"Options of the domain", .rows = CLI_ROWS_DOMAINS}, {"Search", .rows = CLI_ROWS_SEARCH}, \
-    {                                                                                         \
-        "Heuristics, scorers and schedulers", .rows = CLI_ROWS_CHAINS                         \
-    }
+/* clang-format off */
+#define CLI_SEARCH_GROUPS {"Options of the domain", .rows = CLI_ROWS_DOMAINS}, {"Search", .rows = CLI_ROWS_SEARCH}, \
+    {"Heuristics, scorers and schedulers", .rows = CLI_ROWS_CHAINS}
+/* clang-format on */
 
 /* One command. Its struct begins with a cli_session (session.h). */
 typedef struct cli_command {

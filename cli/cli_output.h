@@ -11,11 +11,7 @@
 #define CLI_OUTPUT_H
 
 #include <jansson.h>
-#include <stddef.h>
 
-#include "cli.h"
-#include "rill/plugin.h"
-#include "rill/rill.h"
 #include "session.h"
 #include "tree.h"
 
@@ -76,8 +72,8 @@ typedef struct cli_extras {
     int has_ids;         /* ids of the actions instead of the text */
 } cli_extras;
 
-/* Write the n-best line of an output with the given text. `columns` precede the extra fields, each after " ||| ". Returns as
- * cli_output_write(). */
+/* Write the n-best line of an output with the given text, NULL: its own text, or its ids. `columns` precede the extra fields, each after
+ * " ||| ". Returns as cli_output_write(). */
 int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *columns,
                       const rill_output *o);
 

@@ -10,11 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "cli_input.h"
-#include "cli_options.h"
 #include "cli_output.h"
-#include "session.h"
 #include "testset.h"
 
 /* --- pairs ------------------------------------------------------------------------------------------------------------- */

@@ -2,14 +2,10 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cli.h"
 #include "cli_input.h"
-#include "cli_options.h"
 #include "cli_output.h"
-#include "rill/trie.h"
-#include "session.h"
+#include "rill/constraints.h"
 
 typedef struct trie {
     cli_session session;
@@ -81,9 +77,15 @@ static int read_text(trie *t, const char *text, size_t length, int32_t *n)
     return CLI_OK;
 }
 
-static int add_line(trie *t, const char *text, size_t length)
+static int add_line(void *user, const char *text, size_t length, int is_bad)
 {
+    trie *t = user;
     int32_t n = 0;
+    if (is_bad) {
+        cli_message("line %" PRId64 ": %s", t->input.lines, text);
+        t->n_failed++;
+        return CLI_OK;
+    }
     const int code = t->ids ? read_ids(t, text, length, &n) : read_text(t, text, length, &n);
     /* an empty line has no actions; it is an output only if an end action follows */
     if (code != CLI_OK || n == 0) return code;
@@ -94,23 +96,6 @@ static int add_line(trie *t, const char *text, size_t length)
     }
     t->n_failed++;
     return CLI_OK;
-}
-
-static int add_lines(trie *t)
-{
-    const char *text = NULL;
-    size_t length = 0;
-    rill_status status;
-    int code = grow_actions(t, 64);
-    while (code == CLI_OK && (status = cli_input_read(&t->input, 1, &text, &length)) != RILL_END_OF_INPUT) {
-        if (status == RILL_ERR_INPUT) {
-            cli_message("line %" PRId64 ": %s", t->input.lines, text);
-            t->n_failed++;
-        } else {
-            code = status < 0 ? cli_fail_context(t->session.ctx) : add_line(t, text, length);
-        }
-    }
-    return code;
 }
 
 static int run(void *command)
@@ -127,7 +112,8 @@ static int run(void *command)
     if (code == CLI_OK) code = cli_session_open(&t->session);
     if (code == CLI_OK)
         code = cli_exit_code(ctx, rill_trie_create(&t->set, ctx, rill_model_info(t->session.model)->actions));
-    if (code == CLI_OK) code = add_lines(t);
+    if (code == CLI_OK) code = grow_actions(t, 64);
+    if (code == CLI_OK) code = cli_input_each(&t->input, add_line, t);
     if (code == CLI_OK) code = cli_output_open(&t->output, ctx, t->output_path, CLI_REPORT);
     if (code != CLI_OK) return code;
     const rill_status status = rill_trie_write(t->set, cli_output_bytes, &t->output);

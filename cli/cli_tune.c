@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
 #include "trace.h"
 #include "trial.h"
 
@@ -66,7 +65,7 @@ static void columns_for_points(table *t, const cli_points *points)
     t->n = 0;
     for (size_t i = 0; i < points->n; i++)
         for (int j = 0; j < points->point[i].n; j++)
-            widen_column(t, points->point[i].name[j], points->point[i].value[j]);
+            widen_column(t, points->point[i].pair[j].name, points->point[i].pair[j].value);
 }
 
 static void write_padded(cli_output *output, const char *text, int width, int i)

@@ -5,21 +5,13 @@
  * number and does not stop the run.
  *
  * Divisions: options · reader and writer of the run · preparing · running · the command. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "cli_input.h"
-#include "cli_options.h"
-#include "cli_output.h"
 #include "record.h"
-#include "report.h"
-#include "session.h"
 #include "split_sentences.h"
 #include "trace.h"
 #include "trial.h"

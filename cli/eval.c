@@ -7,18 +7,12 @@
  *
  * Divisions: reading hypotheses · reporting · the command. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "cli_input.h"
-#include "cli_options.h"
-#include "cli_output.h"
-#include "report.h"
-#include "session.h"
 #include "trial.h"
 
 typedef struct eval {
@@ -26,7 +20,7 @@ typedef struct eval {
     const rill_domain *domain;
     const char *references_path, *test_set_path, *hypotheses_path, *json_path;
     cli_output json;
-    int begun;
+    int begun, is_decided;
     cli_lines references;
     cli_metric metric;
     cli_input input;
@@ -122,8 +116,13 @@ static int take_plain(eval *e, const char *line, size_t length)
     return judge(e, i, line, length);
 }
 
-static int take_line(eval *e, const char *line, size_t length)
+/* A line with a NUL byte counts as an empty output. The first line that is not empty decides on the form. */
+static int take_line(void *user, const char *line, size_t length, int is_bad)
 {
+    eval *e = user;
+    if (is_bad) length = 0;
+    if (!e->is_decided && length > 0) e->form = form_of(line, length);
+    e->is_decided |= length > 0;
     switch (e->form) {
     case CLI_FORMAT_NBEST: return take_nbest(e, line, length);
     case CLI_FORMAT_NUMBERED: return take_numbered(e, line, length);
@@ -133,21 +132,7 @@ static int take_line(eval *e, const char *line, size_t length)
 
 static int read_hypotheses(eval *e)
 {
-    const char *line;
-    size_t length;
-    int decided = 0, code = CLI_OK;
-    rill_status status;
-    while (code == CLI_OK && (status = cli_input_read(&e->input, 1, &line, &length)) != RILL_END_OF_INPUT) {
-        if (status == RILL_ERR_INPUT)
-            length = 0; /* a line with a NUL byte counts as an empty output */
-        else if (status < 0)
-            return cli_fail_context(e->session.ctx);
-        if (!decided && length > 0) {
-            e->form = form_of(line, length);
-            decided = 1;
-        }
-        code = take_line(e, line, length);
-    }
+    const int code = cli_input_each(&e->input, take_line, e);
     if (code == CLI_OK && e->form != CLI_FORMAT_NBEST && e->input.lines != e->metric.n)
         return cli_fail("%s has %" PRId64 " lines, and %s has %" PRId64 ": expected equal numbers", e->input.name,
                         e->input.lines, references_name(e), e->metric.n);

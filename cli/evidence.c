@@ -14,7 +14,6 @@
 #include "cli_input.h"
 #include "cli_output.h"
 #include "rill/evidence.h"
-#include "session.h"
 
 enum { LATTICE_FIELDS = 5, MAX_NODES = 1 << 20 };
 static const int64_t MAX_ID = 1000000000000000;
@@ -248,9 +247,12 @@ static int end_input(evidence *e)
     return CLI_OK;
 }
 
-static int take_line(evidence *e, const char *line, size_t length)
+static int take_line(void *user, const char *line, size_t length, int is_bad)
 {
+    evidence *e = user;
     cli_nbest list;
+    if (is_bad) return bad_line(e, line);
+    if (length == 0) return CLI_OK;
     if (!cli_nbest_read(line, length, &list) || list.n < 3 || list.id > MAX_ID)
         return bad_line(e, e->lattice ? "expected \"ID ||| FROM ||| TO ||| TOKEN ||| SCORE\""
                                       : "expected \"ID ||| OUTPUT ||| ... ||| SCORE\"");
@@ -262,23 +264,6 @@ static int take_line(evidence *e, const char *line, size_t length)
         e->id = list.id;
     }
     return e->lattice ? take_arc(e, list.field, list.n) : take_entry(e, &list);
-}
-
-static int read_all(evidence *e)
-{
-    const char *line;
-    size_t length;
-    rill_status status;
-    int code = CLI_OK;
-    while (code == CLI_OK && (status = cli_input_read(&e->input, 1, &line, &length)) != RILL_END_OF_INPUT) {
-        if (status == RILL_ERR_INPUT)
-            bad_line(e, line);
-        else if (status < 0)
-            return cli_fail_context(e->session.ctx);
-        else if (status == RILL_OK && length > 0)
-            code = take_line(e, line, length);
-    }
-    return code == CLI_OK ? end_input(e) : code;
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------------ */
@@ -318,7 +303,8 @@ static int run(void *command)
 {
     evidence *e = command;
     int code = prepare(e);
-    if (code == CLI_OK) code = read_all(e);
+    if (code == CLI_OK) code = cli_input_each(&e->input, take_line, e);
+    if (code == CLI_OK) code = end_input(e);
     if (code == CLI_OK && e->inputs == 0) code = cli_fail("%s: the file has no evidence", e->input.name);
     if (code == CLI_OK && rill_evidence_writer_finish(e->writer) < 0) code = CLI_FAILED;
     if (code != CLI_OK && !e->output.error) e->output.is_begun = 0; /* discard the incomplete file */

@@ -1,15 +1,12 @@
 /* rill info: describe a model from its files and its domain. */
 #include <dirent.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli_options.h"
 #include "report.h"
-#include "session.h"
 
 /* --- parameters --------------------------------------------------------------------------------------------------- */
 
@@ -189,44 +186,48 @@ static int print_what_opens(cli_session *session)
     return code;
 }
 
+/* The title of a section for its first line, and "" for the others. */
+static const char *take_title(const char **title)
+{
+    const char *taken = *title;
+    *title = "";
+    return taken;
+}
+
+static void print_chain(const char **title, const char *option, const rill_chain_entry *entry, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        cli_print("%-12s %s %s%s%s\n", take_title(title), option, entry[i].name, entry[i].arguments[0] ? ":" : "",
+                  entry[i].arguments);
+}
+
 /* Print the default settings from the model's directory, or from its domain. */
 static int print_recommended(cli_session *session)
 {
     static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "scheduler"};
     const rill_option_source *source = session->folder.search;
+    const char *title = "recommended", *value;
     rill_pair *pair;
     int32_t n;
-    int first = 1;
-    for (const rill_option *row = rill_setting_table(); row->name; row++) {
-        const char *value = rill_option_source_get(source, row->name);
-        if (!value) continue;
-        cli_print("%-12s %s %s\n", first ? "recommended" : "", row->name, value);
-        first = 0;
-    }
+    for (const rill_option *row = rill_setting_table(); row->name; row++)
+        if ((value = rill_option_source_get(source, row->name)))
+            cli_print("%-12s %s %s\n", take_title(&title), row->name, value);
     for (int chain = 0; chain < RILL_CHAINS; chain++) {
         const rill_chain_entry *entry = rill_option_source_chain(source, (rill_chain)chain, &n);
-        for (int32_t i = 0; i < n; i++, first = 0)
-            cli_print("%-12s %s %s%s%s\n", first ? "recommended" : "", chains[chain], entry[i].name,
-                      entry[i].arguments[0] ? ":" : "", entry[i].arguments);
+        print_chain(&title, chains[chain], entry, n);
     }
     if (rill_option_sources_domain_values(session->ctx, &source, 1, &pair, &n) < 0)
         return cli_fail_context(session->ctx);
-    for (int32_t i = 0; i < n; i++, first = 0)
-        cli_print("%-12s %s %s\n", first ? "recommended" : "", pair[i].name, pair[i].value);
+    for (int32_t i = 0; i < n; i++) cli_print("%-12s %s %s\n", take_title(&title), pair[i].name, pair[i].value);
     if (pair) rill_free(session->ctx, pair, (size_t)n * sizeof *pair);
     return CLI_OK;
-}
-
-static void print_chain_in_effect(const char *option, const rill_chain_entry *entry, int32_t n)
-{
-    for (int32_t i = 0; i < n; i++)
-        cli_print("%-12s %s %s%s%s\n", "", option, entry[i].name, entry[i].arguments[0] ? ":" : "", entry[i].arguments);
 }
 
 /* Print the settings in effect for `rill decode` without options, in a form that options accept. */
 static int print_search(cli_session *session)
 {
     const rill_option_source *defaults[] = {session->folder.search};
+    const char *title = "search";
     rill_search_config *search_config;
     char value[RILL_OPTION_MAX];
     if (rill_search_config_make(&search_config, session->ctx, session->command_line, defaults, 1) < 0)
@@ -234,11 +235,11 @@ static int print_search(cli_session *session)
     const rill_engine_setup *setup = search_config->setup;
     for (const rill_option *row = rill_setting_table(); row->name; row++)
         if (cli_option_is_in_effect(search_config->resolved, setup->n_heuristics > 0, row))
-            cli_print("%-12s %s %s\n", row == rill_setting_table() ? "search" : "", row->name,
+            cli_print("%-12s %s %s\n", take_title(&title), row->name,
                       cli_option_value(search_config->resolved, row, value));
-    print_chain_in_effect("heuristic", setup->heuristics, setup->n_heuristics);
-    print_chain_in_effect("scorer", setup->scorers, setup->n_scorers);
-    print_chain_in_effect("scheduler", setup->scheduler, setup->scheduler ? 1 : 0);
+    print_chain(&title, "heuristic", setup->heuristics, setup->n_heuristics);
+    print_chain(&title, "scorer", setup->scorers, setup->n_scorers);
+    print_chain(&title, "scheduler", setup->scheduler, setup->scheduler ? 1 : 0);
     rill_search_config_free(search_config);
     return CLI_OK;
 }

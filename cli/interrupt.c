@@ -12,10 +12,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <unistd.h>
-
-#include "rill/workers.h"
 
 enum { MAX_UNFINISHED_FILES = 8 };
 

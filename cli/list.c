@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
-#include "cli_options.h"
 #include "metric.h"
 #include "session.h"
 

@@ -11,8 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "rill/context.h"
-#include "rill/option.h"
 #include "utf8.h"
 
 /* Prints with one write, so that lines of several processes on one terminal are not mixed. */

@@ -69,6 +69,7 @@ static void free_record(cli_record *record)
 void cli_records_end(cli_records *r)
 {
     while (r->waiting) free_record(r->waiting);
+    json_decref(r->warned);
     if (r->kind == CLI_RECORD_NONE) return;
     rill_text_clear(&r->text);
     rill_text_clear(&r->options);
@@ -187,25 +188,32 @@ static const char *misplaced_options(const rill_option *rows, const json_t *obje
 
 /* Members of a `rill serve` request. */
 static const char *const request_keys[] = {"constraints", "timeout", "deadline", "seconds", "glossary"};
-enum { REQUESTS = sizeof request_keys / sizeof *request_keys };
+
+static const char *find_request_key(const char *key)
+{
+    for (size_t i = 0; i < sizeof request_keys / sizeof *request_keys; i++)
+        if (!strcasecmp(key, request_keys[i])) return request_keys[i];
+    return NULL;
+}
 
 /* Find the first member that has the name of a setting or of a member of a `rill serve` request, and was not reported before in this
  * run. It may be user data, or a misplaced option. NULL: none. */
 static const char *find_suspect_key(cli_records *r, const json_t *object)
 {
-    const rill_option *const table = rill_setting_table();
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
-        const rill_option *row = rill_option_find(table, key);
-        size_t i = row ? REQUESTS + 1 + (size_t)(row - table) : 0;
-        while (!row && i < REQUESTS && strcasecmp(key, request_keys[i]) != 0) i++;
-        if (!row && i == REQUESTS) row = rill_option_find(rill_domain_input_rows(r->domain), key);
-        if ((!row && i == REQUESTS) || i >= 64 || (r->key && !strcmp(r->key, key)) || (r->warned_keys >> i & 1))
-            continue;
-        r->warned_keys |= UINT64_C(1) << i;
-        return row ? row->name : request_keys[i];
+        const rill_option *row = rill_option_find(rill_setting_table(), key);
+        const char *request_key = row ? NULL : find_request_key(key);
+        if (!row && !request_key) row = rill_option_find(rill_domain_input_rows(r->domain), key);
+        const char *name = row ? row->name : request_key;
+        const char *mark = row && !rill_option_find(rill_setting_table(), key) ? ""
+                                                                               : name; /* "": any of the domain's */
+        if (!name || (r->key && !strcmp(r->key, key)) || json_object_get(r->warned, mark)) continue;
+        if (!r->warned) r->warned = json_object();
+        json_object_set_new(r->warned, mark, json_true());
+        return name;
     }
     return NULL;
 }
@@ -275,8 +283,7 @@ const char *cli_records_suspect_key(const rill_result *result, const char **why)
     const rill_option *row = key ? rill_option_find(rill_setting_table(), key) : NULL;
     const int is_of_run = row && (row->kind == RILL_OPTION_SCHEDULE || !rill_setting_is_per_request(row));
     *why = is_of_run ? "it is an option of the whole run" : "the options are in \"options\"";
-    for (size_t i = 0; i < REQUESTS; i++)
-        if (key == request_keys[i]) *why = "only requests to `rill serve` have this member";
+    if (key && find_request_key(key) == key) *why = "only requests to `rill serve` have this member";
     return key;
 }
 

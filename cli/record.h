@@ -7,7 +7,6 @@
 
 #include "cli_input.h"
 #include "cli_output.h"
-#include "rill/search_config.h"
 
 typedef enum cli_record_kind {
     CLI_RECORD_NONE, /* each line is a plain text */
@@ -28,7 +27,7 @@ typedef struct cli_records {
     const char *const *field;              /* [extras->fields] names of the fields */
     /* private */
     struct cli_record *waiting;
-    uint64_t warned_keys; /* bit set of members that cli_records_suspect_key() has returned */
+    json_t *warned; /* members that cli_records_suspect_key() has returned */
     rill_text text, options;
     rill_settings settings; /* settings of the current object */
     int has_bad_options;    /* the current object was refused for its options */

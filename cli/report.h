@@ -2,15 +2,9 @@
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
-#include <jansson.h>
 #include <stdio.h>
 
-#include "cli.h"
-#include "cli_options.h"
 #include "cli_output.h"
-#include "rill/rill.h"
-#include "rill/workers.h"
-#include "session.h"
 
 /* --- profiles ---------------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,4 @@
 /* Results as lines, n-best lists, indented trees and JSON; see cli_output.h. */
-#include "cli_output.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -29,40 +28,30 @@ static void write_text(cli_output *output, const cli_extras *extras, const rill_
         cli_output_printf(output, "%s%" PRId32, i > 0 ? " " : "", o->ids[i]);
 }
 
-static void write_scores(cli_output *output, const rill_output *o)
-{
-    cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s%s ||| %.9g\n", o->logp, o->length,
-                      o->finish_reason != RILL_FINISH_REASON_STOP ? " truncated= 1" : "",
-                      o->certified ? " certified= 1" : "", o->score);
-}
-
-static int write_nbest(cli_output *output, const cli_extras *extras, const rill_result *result)
-{
-    for (int32_t i = 0; i < result->n_outputs; i++) {
-        const rill_output *o = rill_result_output(result, i);
-        cli_output_printf(output, "%" PRId64 " ||| ", result->id);
-        write_text(output, extras, o);
-        write_extras(output, extras, o);
-        write_scores(output, o);
-    }
-    return output->error ? -1 : 0;
-}
-
 int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *columns,
                       const rill_output *o)
 {
     cli_output_printf(output, "%" PRId64 " ||| ", id);
-    cli_output_text(output, text, strlen(text), CLI_LINE);
+    if (text)
+        cli_output_text(output, text, strlen(text), CLI_LINE);
+    else
+        write_text(output, extras, o);
     cli_output_text(output, columns, strlen(columns), CLI_LINE);
     write_extras(output, extras, o);
-    write_scores(output, o);
+    cli_output_printf(output, " ||| logp= %.9g length= %" PRId32 "%s%s ||| %.9g\n", o->logp, o->length,
+                      o->finish_reason != RILL_FINISH_REASON_STOP ? " truncated= 1" : "",
+                      o->certified ? " certified= 1" : "", o->score);
     return output->error ? -1 : 0;
 }
 
 int cli_output_result(cli_output *output, cli_output_format line_format, const cli_extras *extras,
                       const rill_result *result)
 {
-    if (line_format == CLI_FORMAT_NBEST) return write_nbest(output, extras, result);
+    if (line_format == CLI_FORMAT_NBEST) {
+        for (int32_t i = 0; i < result->n_outputs; i++)
+            cli_output_scored(output, extras, result->id, NULL, "", rill_result_output(result, i));
+        return output->error ? -1 : 0;
+    }
     if (line_format == CLI_FORMAT_NUMBERED) cli_output_printf(output, "%" PRId64 "\t", result->id);
     if (result->n_outputs > 0) {
         write_text(output, extras, rill_result_output(result, 0));

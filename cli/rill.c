@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
 #include "session.h"
 
 /* --- rill convert ------------------------------------------------------------------------------------------------------ */

@@ -1,11 +1,8 @@
 /* Reading run files; see session.h for precedence. */
-#include "session.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "record.h"
 
 static rill_status take_chain(const rill_script_chain *from, rill_option_source *source, rill_chain chain)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "rill/device.h"
 
 static int take_row(void *command, const cli_option *option, const char *value)
@@ -78,19 +77,12 @@ static int take_seconds(void *command, const cli_option *option, const char *val
 }
 
 #define STORED(field) .member = offsetof(cli_session, field)
-#define DOMAIN_OPTION                                                                             \
-    {                                                                                             \
-        "domain", 0, "NAME", "domain of the model, if its config.json names none", STORED(domain) \
-    }
-#define DOMAIN_ARGS_OPTION                                                                                      \
-    {                                                                                                           \
-        "domain-args", 0, "TEXT", "arguments of the domain, which defines their syntax", STORED(open.arguments) \
-    }
-#define MODEL_OPTION(help)                                                \
-    {                                                                     \
-        "model", 'm', "DIR", help, .take = take_model, .is_repeatable = 1 \
-    }
 /* clang-format off */
+#define MODEL_OPTION(help) {"model", 'm', "DIR", help, .take = take_model, .is_repeatable = 1}
+#define DOMAIN_OPTION {"domain", 0, "NAME", "domain of the model, if its config.json names none", STORED(domain)}
+#define DOMAIN_ARGS_OPTION {"domain-args", 0, "TEXT", "arguments of the domain, which defines their syntax", STORED(open.arguments)}
+#define VERBOSE_OPTION \
+    {"verbose", 'v', "", "add the engine's figures to the summary or table; print the library's log", STORED(verbose)}
 #define PLUGIN_OPTIONS                                                                                                             \
     {"plugin", 0, "FILE", "load domains, heuristics, scorers and schedulers from a shared object, or FILE.lua",                    \
      .take = take_plugin, .is_early = 1, .is_repeatable = 1},                                                                      \
@@ -104,12 +96,6 @@ static int take_seconds(void *command, const cli_option *option, const char *val
      "maximum processor seconds of a script per call (default 10, none with --script-steps 0; 0: no limit)",                       \
      .take = take_seconds, .is_early = 1}
 /* clang-format on */
-#define VERBOSE_OPTION                                                                                   \
-    {                                                                                                    \
-        "verbose", 'v', "", "add the engine's figures to the summary or table; print the library's log", \
-            STORED(verbose)                                                                              \
-    }
-
 const cli_option cli_model_options[] = {
     MODEL_OPTION("the model's directory; repeat it for an ensemble, if the domain supports them"),
     DOMAIN_OPTION,
@@ -193,8 +179,7 @@ rill_status cli_session_load(const cli_session *session, rill_context *ctx, cons
 
 void cli_session_add_script(cli_session *session, rill_script *script)
 {
-    if (session->n_scripts < CLI_SCRIPTS_MAX) session->scripts_loaded[session->n_scripts] = script;
-    session->n_scripts++;
+    if (session->n_scripts < CLI_SCRIPTS_MAX) session->scripts_loaded[session->n_scripts++] = script;
 }
 
 static int fill_rows(cli_session *session)

@@ -2,11 +2,8 @@
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
-#include "cli.h"
 #include "cli_options.h"
-#include "rill/script.h"
 #include "rill/script_config.h"
-#include "rill/workers.h"
 
 enum { CLI_PLUGINS_MAX = 16, CLI_MODELS_MAX = 16, CLI_SCRIPTS_MAX = 64 };
 
@@ -30,8 +27,8 @@ typedef struct cli_session {
     int has_threads_option;               /* an option or the run file sets the number of threads */
     int workers;                          /* 0: chosen when the model is opened */
     int is_large_input;                   /* several workers are likely to be faster than one */
-    int n_scripts; /* number of loaded scripts; the first CLI_SCRIPTS_MAX are in scripts_loaded */
-    rill_script *scripts_loaded[CLI_SCRIPTS_MAX];
+    int n_scripts;
+    rill_script *scripts_loaded[CLI_SCRIPTS_MAX]; /* [n_scripts] the first ones */
     int verbose;
     const char *plugin[CLI_PLUGINS_MAX];
     int n_plugins;
@@ -88,8 +85,9 @@ void cli_session_end(cli_session *session);
  * A Lua state belongs to one thread, so each worker's context loads the scripts of the command line again, and the run file too. The
  * run file may set functions as search options, so each worker's engine is made from its own copy. */
 
-/* Call rill_workers_begin() with the setup of the search config; NULL: the setup has no functions of a script. The caller may have changed its settings, but not its
- * heuristics, scorers, scheduler or budget function. RILL_OK · a negative status, with the error in the session's context */
+/* Call rill_workers_begin() with the setup of the search config. The caller may have changed its settings, but not its heuristics,
+ * scorers, scheduler or budget function. search_config NULL: the setup has no functions of a script.
+ *   RILL_OK · a negative status, with the error in the session's context */
 rill_status cli_workers_begin(cli_session *session, const rill_search_config *search_config,
                               const rill_engine_setup *setup);
 

@@ -236,11 +236,11 @@ static rill_status append_separator(const cli_split_line *line, int32_t i, rill_
     const size_t begin = i > 0 ? line->part[i - 1].begin + line->part[i - 1].length : line->prefix_length;
     int space = 0, begun = out->length > 0;
     rill_status status = RILL_OK;
-    for (size_t offset = begin, step; offset < end && status == RILL_OK; offset += step) {
-        const int32_t c = rill_utf8_next(line->text + offset, end - offset, &step);
+    for (size_t offset = begin, next = begin; offset < end && status == RILL_OK; offset = next) {
+        const int32_t c = rill_utf8_read(line->text, end, &next);
         const int is_space = (c >= 0 && c <= ' ') || c == 0x85 || c == 0x2028 || c == 0x2029;
         if (!is_space && space && begun) status = rill_text_append(out, " ", 1);
-        if (!is_space && status == RILL_OK) status = rill_text_append(out, line->text + offset, step);
+        if (!is_space && status == RILL_OK) status = rill_text_append(out, line->text + offset, next - offset);
         space = is_space;
         begun |= !is_space;
     }

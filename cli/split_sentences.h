@@ -12,7 +12,6 @@
 #define CLI_SPLIT_SENTENCES_H
 
 #include "cli.h"
-#include "rill/run.h"
 
 typedef struct cli_split_line cli_split_line;
 

@@ -6,11 +6,9 @@
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 
-#include <jansson.h>
 #include <pthread.h>
 
 #include "cli_output.h"
-#include "session.h"
 
 typedef struct cli_trace {
     cli_output out;

@@ -5,13 +5,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli_input.h"
-#include "report.h"
-#include "session.h"
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -308,7 +305,7 @@ int cli_trials_try(cli_trials *t, const rill_script_config *config)
     rill_search_config *search_config = NULL;
     cli_point *point = cli_points_add(&t->points, config->point, (size_t)config->n_point);
     int code = point ? CLI_OK : cli_fail_memory("a configuration");
-    for (int i = 0; code == CLI_OK && i < point->n; i++) code = check_name(t, point->name[i]);
+    for (int i = 0; code == CLI_OK && i < point->n; i++) code = check_name(t, point->pair[i].name);
     if (code == CLI_OK) code = make_search(t, config, point, &source, &search_config);
     if (code == CLI_OK && !point->refusal) code = decode_point(t, config, point, search_config);
     if (code != CLI_OK && point) cli_points_remove_last(&t->points); /* remove the unfinished point */

@@ -5,11 +5,7 @@
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
 
-#include "cli.h"
-#include "cli_options.h"
-#include "cli_output.h"
 #include "report.h"
-#include "session.h"
 #include "testset.h"
 
 /* Paths of the files of a test set; NULL: not set. `tsv` has two columns, inputs and references; `input` overrides the first. */
@@ -18,10 +14,9 @@ typedef struct cli_testset_files {
 } cli_testset_files;
 
 /* The row that refuses --tsv, for commands with --test-set FILE. */
-#define CLI_REFUSED_TSV                                                                                  \
-    {                                                                                                    \
-        "tsv", 0, "FILE", "", .refused = "use --test-set FILE with inputs and references in two columns" \
-    }
+/* clang-format off */
+#define CLI_REFUSED_TSV {"tsv", 0, "FILE", "", .refused = "use --test-set FILE with inputs and references in two columns"}
+/* clang-format on */
 
 /* Load the files. `input` or `tsv` must be set. CLI_OK or CLI_FAILED after a message. */
 int cli_testset_load(cli_testset *set, rill_context *ctx, const cli_testset_files *files);

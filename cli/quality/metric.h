@@ -7,10 +7,8 @@
 #define CLI_METRIC_H
 
 #include <jansson.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "rill/context.h"
 #include "rill/plugin.h"
 #include "rill/rill.h"
 

@@ -34,7 +34,7 @@ typedef struct constituent {
 typedef struct bracket {
     const cli_lines *references;
     rill_tree gold, test;
-    rill_slice *word, *tag; /* [words] of the tree that list_words() listed last */
+    rill_slice *word, *tag; /* [words] of the reference */
     int32_t *n_kept_before; /* [words + 1] number of kept words before each word of the reference */
     constituent *gold_constituents, *test_constituents; /* constituents of the reference and of the output */
     size_t word_capacity, tag_capacity, before_capacity, gold_capacity, test_capacity;
@@ -62,35 +62,37 @@ static rill_slice canonical_label(rill_slice label)
     return rill_slice_is(label, "PRT") ? (rill_slice){"ADVP", 4} : label;
 }
 
-/* List words and tags from left to right. */
-static rill_status list_words(bracket *own, const rill_tree *tree)
+/* Make space for the words and constituents of a tree. */
+static rill_status reserve(bracket *own, const rill_tree *tree)
 {
-    size_t words = (size_t)tree->words;
-    rill_status status = rill_grow(tree->ctx, (void **)&own->word, &own->word_capacity, words, sizeof *own->word,
-                                   "words");
-    if (status != RILL_OK) return status;
-    status = rill_grow(tree->ctx, (void **)&own->tag, &own->tag_capacity, words, sizeof *own->tag, "words");
-    if (status != RILL_OK) return status;
+    const struct {
+        void *block;
+        size_t *capacity, size;
+    } arrays[] = {{&own->word, &own->word_capacity, sizeof *own->word},
+                  {&own->tag, &own->tag_capacity, sizeof *own->tag},
+                  {&own->n_kept_before, &own->before_capacity, sizeof *own->n_kept_before},
+                  {&own->gold_constituents, &own->gold_capacity, sizeof *own->gold_constituents},
+                  {&own->test_constituents, &own->test_capacity, sizeof *own->test_constituents}};
+    rill_status status = RILL_OK;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays && status == RILL_OK; i++)
+        status = rill_grow(tree->ctx, arrays[i].block, arrays[i].capacity, (size_t)tree->count + 1, arrays[i].size,
+                           "words");
+    return status;
+}
+
+/* List words and tags of the reference from left to right, and number the kept words. */
+static void list_words(bracket *own)
+{
+    const rill_tree *tree = &own->gold;
     for (int32_t i = 0; i < tree->count; i++) {
         const rill_tree_node *node = &tree->node[i];
         if (node->word.data == NULL) continue;
         own->word[node->from] = node->word;
         own->tag[node->from] = node->label;
     }
-    return RILL_OK;
-}
-
-/* Number the kept words of the reference, which list_words() must have listed. */
-static rill_status number_kept(bracket *own)
-{
-    int32_t words = own->gold.words;
-    rill_status status = rill_grow(own->gold.ctx, (void **)&own->n_kept_before, &own->before_capacity,
-                                   (size_t)words + 1, sizeof *own->n_kept_before, "words");
-    if (status != RILL_OK) return status;
     own->n_kept_before[0] = 0;
-    for (int32_t i = 0; i < words; i++)
+    for (int32_t i = 0; i < tree->words; i++)
         own->n_kept_before[i + 1] = own->n_kept_before[i] + !is_punctuation(own->tag[i]);
-    return RILL_OK;
 }
 
 static int is_kept(const bracket *own, int32_t word)
@@ -108,23 +110,19 @@ static int compare(const void *x, const void *y)
     return order != 0 ? order : (a->label.length > b->label.length) - (a->label.length < b->label.length);
 }
 
-/* List the constituents that count, sorted so that equal ones are adjacent. The tree must have the reference's words. */
-static rill_status list_constituents(const bracket *own, const rill_tree *tree, constituent **list, size_t *capacity,
-                                     size_t *count)
+/* List the constituents that count, sorted so that equal ones are adjacent. The tree must have the reference's words. Returns their
+ * number. */
+static size_t list_constituents(const bracket *own, const rill_tree *tree, constituent *list)
 {
-    rill_status status = rill_grow(tree->ctx, (void **)list, capacity, (size_t)tree->count, sizeof **list,
-                                   "constituents");
-    if (status != RILL_OK) return status;
     size_t n = 0;
     for (int32_t i = 0; i < tree->count; i++) {
         const rill_tree_node *node = &tree->node[i];
         if (node->word.data != NULL || !is_constituent(node->label)) continue;
         constituent c = {own->n_kept_before[node->from], own->n_kept_before[node->to], canonical_label(node->label)};
-        if (c.from < c.to) (*list)[n++] = c;
+        if (c.from < c.to) list[n++] = c;
     }
-    if (n > 1) qsort(*list, n, sizeof **list, compare);
-    *count = n;
-    return RILL_OK;
+    if (n > 1) qsort(list, n, sizeof *list, compare);
+    return n;
 }
 
 static int64_t count_matches(const constituent *a, size_t n_a, const constituent *b, size_t n_b)
@@ -185,15 +183,14 @@ static void count_tags(const bracket *own, cli_tally *out)
     }
 }
 
-static rill_status read_gold(bracket *own, int64_t i, size_t *count)
+static rill_status read_gold(bracket *own, int64_t i)
 {
     size_t length;
     const char *text = cli_lines_get(own->references, i, &length);
     rill_status status = rill_tree_parse(&own->gold, text, length, RILL_TREE_KEEP_BARS);
-    if (status == RILL_OK) status = list_words(own, &own->gold);
-    if (status == RILL_OK) status = number_kept(own);
-    return status == RILL_OK ? list_constituents(own, &own->gold, &own->gold_constituents, &own->gold_capacity, count)
-                             : status;
+    if (status == RILL_OK) status = reserve(own, &own->gold);
+    if (status == RILL_OK) list_words(own);
+    return status;
 }
 
 /* Parse the output into own->test. *found: whether it is a tree. Reports what is wrong with it. */
@@ -201,6 +198,7 @@ static rill_status read_test(bracket *own, int64_t i, const char *text, size_t l
 {
     rill_status status = rill_tree_parse(&own->test, text, length, RILL_TREE_KEEP_BARS);
     *found = status == RILL_OK;
+    if (status == RILL_OK) return reserve(own, &own->test);
     if (status != RILL_ERR_INPUT) return status;
     if (may_report(own))
         own->message("reference line %" PRId64 ": the output is not a tree: %s", i + 1, rill_error(own->test.ctx));
@@ -211,9 +209,8 @@ static rill_status read_test(bracket *own, int64_t i, const char *text, size_t l
 static int judge_bracket(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out)
 {
     bracket *own = metric->data;
-    size_t n_gold, n_test;
     int found = 0;
-    if (read_gold(own, i, &n_gold) != RILL_OK) return -1;
+    if (read_gold(own, i) != RILL_OK) return -1;
     if (own->n_kept_before[own->gold.words] == 0) {
         out->part[EMPTY] = 1;
         return 0;
@@ -224,12 +221,13 @@ static int judge_bracket(cli_metric *metric, int64_t i, const char *text, size_t
         return 0;
     }
     out->part[SCORED] = 1;
+    const size_t n_gold = list_constituents(own, &own->gold, own->gold_constituents);
     out->part[GOLD] = (int64_t)n_gold;
     if (!found) {
         out->part[BROKEN] = text != NULL;
         return 0;
     }
-    if (list_constituents(own, &own->test, &own->test_constituents, &own->test_capacity, &n_test) != RILL_OK) return -1;
+    const size_t n_test = list_constituents(own, &own->test, own->test_constituents);
     out->part[TEST] = (int64_t)n_test;
     out->part[MATCHED] = count_matches(own->gold_constituents, n_gold, own->test_constituents, n_test);
     out->part[EXACT] = out->part[MATCHED] == out->part[GOLD] && out->part[MATCHED] == out->part[TEST];
@@ -246,8 +244,7 @@ static rill_status open_bracket(cli_metric *metric, const cli_lines *references)
     own->message = metric->message;
     own->gold.ctx = own->test.ctx = metric->ctx;
     for (int64_t i = 0; i < references->n; i++) {
-        size_t count;
-        rill_status status = read_gold(own, i, &count);
+        rill_status status = read_gold(own, i);
         if (status == RILL_ERR_INPUT)
             return rill_fail(metric->ctx, RILL_ERR_INPUT, "reference line %" PRId64 " is not a tree: %s", i + 1,
                              rill_error(metric->ctx));

@@ -198,29 +198,27 @@ static cli_point *append(cli_points *points)
     return point;
 }
 
+/* Copy the pairs, and their texts behind them. */
 static int name_point(cli_point *point, const rill_script_pair *pairs, size_t n)
 {
-    point->name = calloc(n + 1, sizeof *point->name);
-    point->value = calloc(n + 1, sizeof *point->value);
-    if (!point->name || !point->value) return 0;
-    for (point->n = 0; (size_t)point->n < n;) {
-        const rill_script_pair *pair = &pairs[point->n];
-        char *name = strdup(pair->name), *value = strdup(pair->value);
-        point->name[point->n] = name;
-        point->value[point->n++] = value;
-        if (!name || !value) return 0;
+    size_t bytes = (n + 1) * sizeof *pairs;
+    for (size_t i = 0; i < n; i++) bytes += strlen(pairs[i].name) + strlen(pairs[i].value) + 2;
+    point->pair = malloc(bytes);
+    if (!point->pair) return 0;
+    char *text = (char *)(point->pair + n + 1);
+    for (size_t i = 0; i < n; i++) {
+        point->pair[i].name = text;
+        text = stpcpy(text, pairs[i].name) + 1;
+        point->pair[i].value = text;
+        text = stpcpy(text, pairs[i].value) + 1;
     }
+    point->n = (int)n;
     return 1;
 }
 
 static void free_point(cli_point *point)
 {
-    for (int i = 0; i < point->n; i++) {
-        free(point->name[i]);
-        free(point->value[i]);
-    }
-    free(point->name);
-    free(point->value);
+    free(point->pair);
     free(point->refusal);
     json_decref(point->report);
 }
@@ -261,8 +259,8 @@ void cli_point_label(const cli_point *point, char *out, size_t size)
     out[0] = '\0';
     for (int i = 0; i < point->n && used < size; i++) {
         char text[CLI_DISPLAY_VALUE_MAX];
-        int wrote = snprintf(out + used, size - used, "%s%s=%s", i ? " " : "", point->name[i],
-                             cli_point_display_value(point->value[i], text));
+        int wrote = snprintf(out + used, size - used, "%s%s=%s", i ? " " : "", point->pair[i].name,
+                             cli_point_display_value(point->pair[i].value, text));
         if (wrote < 0) return;
         used += (size_t)wrote;
     }
@@ -271,7 +269,7 @@ void cli_point_label(const cli_point *point, char *out, size_t size)
 const char *cli_point_value(const cli_point *point, const char *name)
 {
     for (int i = 0; i < point->n; i++)
-        if (!strcmp(point->name[i], name)) return point->value[i];
+        if (!strcmp(point->pair[i].name, name)) return point->pair[i].value;
     return NULL;
 }
 
@@ -354,7 +352,8 @@ static json_t *point_json(const cli_point *point, const cli_metric_kind *judged)
 {
     const cli_counts *c = &point->trial.counts;
     json_t *object = json_object(), *parameters = json_object();
-    for (int i = 0; i < point->n; i++) json_object_set_new(parameters, point->name[i], value_json(point->value[i]));
+    for (int i = 0; i < point->n; i++)
+        json_object_set_new(parameters, point->pair[i].name, value_json(point->pair[i].value));
     json_object_set_new(object, "configuration", parameters);
     if (point->refusal) {
         json_object_set_new(object, "refused", string_json(point->refusal));

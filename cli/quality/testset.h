@@ -2,8 +2,6 @@
 #ifndef CLI_TESTSET_H
 #define CLI_TESTSET_H
 
-#include <jansson.h>
-
 #include "metric.h"
 #include "rill/script_config.h"
 
@@ -60,7 +58,7 @@ uint64_t cli_result_hash(const rill_result *result);
 /* Points that a sweep or a search over configurations has evaluated, with their results. */
 
 typedef struct cli_point {
-    char **name, **value; /* [n] names and values of the parameters */
+    rill_script_pair *pair; /* [n] names and values of the parameters, in one block */
     int n;
     char *refusal; /* why the settings are contradictory, so that nothing was run; otherwise NULL */
     cli_trial trial;

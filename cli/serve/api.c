@@ -5,11 +5,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli_output.h"
-#include "report.h"
 #include "trace.h"
 
 /* --- decode ------------------------------------------------------------------------------------------------------- */

@@ -10,8 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli.h"
-
 typedef struct watched_connection {
     int is_open;          /* the descriptor is a connection */
     uint8_t address_hash; /* hash of the client's address */

@@ -7,7 +7,6 @@
  * Divisions: sentences · entities · tags · paragraphs · pages · splitting. */
 #include "document.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "cli_output.h"
-#include "report.h"
-
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 job *job_create(int32_t n)

@@ -3,8 +3,6 @@
  * Divisions: errors · language pairs · translate · languages. */
 #include "api.h"
 
-#include "cli_output.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,33 +30,25 @@ static int serves_pair(const service *s, const char *from, const char *to)
     return (!from || (strlen(from) == length && !strncmp(from, name, length))) && (!to || !strcmp(to, dash + 1));
 }
 
-static service *find_direct(const models *a, const char *from, const char *to)
+/* Find the first model of a pair, and count those that serve it. */
+static service *find_direct(const models *a, const char *from, const char *to, int *n)
 {
+    service *found = NULL;
+    *n = 0;
     for (int i = 0; i < a->n; i++)
-        if (serves_pair(a->service[i], from, to)) return a->service[i];
-    return NULL;
+        if (serves_pair(a->service[i], from, to) && (*n)++ == 0) found = a->service[i];
+    return found;
 }
 
 /* Find two models that translate through a pivot language: the first model whose target another model translates. */
 static service *find_pivot(const models *a, const char *from, const char *to, service **then)
 {
-    for (int i = 0; i < a->n; i++) {
+    for (int i = 0, n; i < a->n; i++) {
         if (!serves_pair(a->service[i], from, NULL)) continue;
-        *then = find_direct(a, strchr(a->service[i]->name, '-') + 1, to);
+        *then = find_direct(a, strchr(a->service[i]->name, '-') + 1, to, &n);
         if (*then) return a->service[i];
     }
     return NULL;
-}
-
-static service *find_only_target(const models *a, const char *to)
-{
-    service *found = NULL;
-    for (int i = 0; i < a->n; i++) {
-        if (!serves_pair(a->service[i], NULL, to)) continue;
-        if (found) return NULL;
-        found = a->service[i];
-    }
-    return found;
 }
 
 static int choose_services(api_request *r)
@@ -70,7 +60,9 @@ static int choose_services(api_request *r)
         return REFUSE_TRANSLATE(400,
                                 "expected \"source\" and \"target\": codes of languages, as GET /languages gives them");
     const int is_auto = !strcmp(from, "auto");
-    r->service = is_auto ? find_only_target(a, to) : find_direct(a, from, to);
+    int n;
+    r->service = find_direct(a, is_auto ? NULL : from, to, &n);
+    if (is_auto && n > 1) r->service = NULL;
     if (!r->service) r->service = find_pivot(a, from, to, &r->second_service);
     if (r->service) return 1;
     return is_auto ? REFUSE_TRANSLATE(400, "source \"auto\": the server does not detect languages: set the source")

@@ -23,11 +23,7 @@
   }
 
   function make(parent, tag, name, text) {
-    const element = document.createElement(tag);
-    if (name) element.className = name;
-    if (text !== undefined) element.textContent = text;
-    parent.append(element);
-    return element;
+    return rillView.make(parent, tag, name ? { class: name } : {}, text);
   }
 
   /* --- models and load --- */

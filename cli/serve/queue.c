@@ -10,10 +10,7 @@
 #include <string.h>
 
 #include "cli_input.h"
-#include "cli_output.h"
-#include "report.h"
 #include "serve.h"
-#include "split_sentences.h"
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_output.h"
-#include "report.h"
-
 /* --- responses ---------------------------------------------------------------------------------------------------- */
 
 int api_answer_json(api_request *r, unsigned code, json_t *body)

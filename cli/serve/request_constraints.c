@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "document.h"
-
 /* --- constraints -------------------------------------------------------------------------------------------------- */
 
 /* Append a part to an input's line of constraints. 0: out of memory. */

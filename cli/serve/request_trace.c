@@ -7,8 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli_output.h"
-#include "serve.h"
 #include "trace.h"
 
 enum { MAX_INPUT_SECONDS = 10 }; /* seconds per input */
@@ -108,60 +106,52 @@ static char *read_back(int fd)
     return text;
 }
 
-static void *run_trace(void *user)
+static void end_trace(request_trace *t)
 {
-    request_trace *t = user;
-    job *j = t->job;
     service *s = t->service;
-    const rill_status status = run(t);
-    j->trace = status >= 0 ? read_back(t->fd) : NULL;
-    while (j->n_done < j->n) /* no other thread sets results at this point */
-        job_set_result(&j->input[j->n_done], status,
-                       j->trace ? json_null() : cli_result_error(status, rill_error(t->ctx)));
     rill_context_destroy(t->ctx);
-    close(t->fd);
-    job_release(j);
+    if (t->fd >= 0) close(t->fd);
+    job_release(t->job);
     free(t);
     pthread_mutex_lock(&s->lock);
     s->is_tracing = 0;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
-    return NULL;
 }
 
-static rill_status begin(request_trace *t)
+static void *run_trace(void *user)
 {
-    pthread_t thread;
-    t->fd = memfd_create("trace", MFD_CLOEXEC);
-    if (t->fd < 0 || rill_context_create_worker(&t->ctx, t->service->request_ctx, NULL) < 0) return RILL_ERR_MEMORY;
-    if (pthread_create(&thread, NULL, run_trace, t)) return RILL_ERR_MEMORY;
-    pthread_detach(thread);
-    return RILL_OK;
+    request_trace *t = user;
+    job *j = t->job;
+    const rill_status status = run(t);
+    j->trace = status >= 0 ? read_back(t->fd) : NULL;
+    while (j->n_done < j->n) /* no other thread sets results at this point */
+        job_set_result(&j->input[j->n_done], status,
+                       j->trace ? json_null() : cli_result_error(status, rill_error(t->ctx)));
+    end_trace(t);
+    return NULL;
 }
 
 rill_status request_trace_start(service *s, job *j)
 {
+    pthread_t thread;
     if (!rill_domain_has_runners(rill_model_domain(s->session.model))) return RILL_ERR_OPTION;
+    request_trace *t = calloc(1, sizeof *t);
+    if (!t) return RILL_ERR_MEMORY;
     pthread_mutex_lock(&s->lock);
     const int busy = s->is_tracing || s->is_draining || s->has_ended;
     if (!busy) s->is_tracing = 1;
     pthread_mutex_unlock(&s->lock);
-    if (busy) return RILL_AGAIN;
-    request_trace *t = calloc(1, sizeof *t);
-    rill_status status = RILL_ERR_MEMORY;
-    if (t) {
-        *t = (request_trace){.service = s, .job = job_retain(j), .fd = -1};
-        status = begin(t);
-    }
-    if (status == RILL_OK) return RILL_OK;
-    if (t) {
-        if (t->ctx) rill_context_destroy(t->ctx);
-        if (t->fd >= 0) close(t->fd);
-        job_release(j);
+    if (busy) {
         free(t);
+        return RILL_AGAIN;
     }
-    pthread_mutex_lock(&s->lock);
-    s->is_tracing = 0;
-    pthread_mutex_unlock(&s->lock);
-    return status;
+    *t = (request_trace){.service = s, .job = job_retain(j), .fd = memfd_create("trace", MFD_CLOEXEC)};
+    if (t->fd < 0 || rill_context_create_worker(&t->ctx, s->request_ctx, NULL) < 0 ||
+        pthread_create(&thread, NULL, run_trace, t)) {
+        end_trace(t);
+        return RILL_ERR_MEMORY;
+    }
+    pthread_detach(thread);
+    return RILL_OK;
 }

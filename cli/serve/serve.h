@@ -2,16 +2,10 @@
 #ifndef CLI_SERVE_SERVE_H
 #define CLI_SERVE_SERVE_H
 
-#include <jansson.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "report.h"
-#include "rill/constraints.h"
-#include "rill/plugin.h"
-#include "rill/rill.h"
-#include "session.h"
 #include "split_sentences.h"
 
 enum { SERVE_ORIGINS_MAX = 64 };

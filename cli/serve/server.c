@@ -7,7 +7,6 @@
  * Divisions: responses · waiting · streams · requests · libmicrohttpd callbacks · life. */
 #include "server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
@@ -17,10 +16,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "api.h"
-#include "cli.h"
-#include "cli_output.h"
 
 struct server {
     serve_options options;

@@ -5,11 +5,9 @@
 #ifndef CLI_SERVE_SERVER_H
 #define CLI_SERVE_SERVER_H
 
-#include <jansson.h>
 #include <microhttpd.h>
 
 #include "api.h"
-#include "serve.h"
 
 typedef struct server server;
 

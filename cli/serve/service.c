@@ -8,11 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli_options.h"
-#include "cli_output.h"
 #include "record.h"
-#include "session.h"
-#include "split_sentences.h"
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 

@@ -39,7 +39,7 @@
       if (at < n || n === 0) marks += "M" + plot.x(at).toFixed(1) + " " + (plot.bottom + 3) + "l4 7h-8z";
     V.make(plot.svg, "path", { d: marks, class: "refill", "data-refills": worker.refills.size });
     V.tip(box, plot.svg, x => {
-      const i = Math.floor((x - plot.left) / (plot.right - plot.left) * n), step = worker.steps[i];
+      const step = worker.steps[plot.column(x, n)];
       if (!step) return "";
       const fresh = worker.refills.get(step.number) || 0;
       return "timestep " + step.number + ": " + plural(step.rows, "hypothesis").replace("hypothesiss", "hypotheses") + " of " +
@@ -101,7 +101,7 @@
       V.make(plot.svg, "path", { class: kind, d: table.map((row, i) => (i ? "L" : "M") + plot.x(row.depth + 0.5).toFixed(1) + " " +
         plot.y(row[key]).toFixed(1)).join("") });
     V.tip(box, plot.svg, x => {
-      const depth = Math.floor((x - plot.left) / (plot.right - plot.left) * (last + 1)), row = table.find(r => r.depth === depth);
+      const depth = plot.column(x, last + 1), row = table.find(r => r.depth === depth);
       return row ? "timestep " + depth + " of " + plural(row.n, "input") + ": " + V.short(row.before) + " expanded, " + V.short(row.merged) +
         " candidates, " + V.short(row.after) + " kept" : "";
     });
@@ -122,18 +122,16 @@
     const plot = V.axes(box, { label: "Candidates per input: kept, and dropped by each heuristic", xMost: last + 1, shift: 0.5,
       yMost: table.reduce((m, row) => Math.max(m, parts.reduce((sum, part) => sum + part[2](row), 0)), 0), yTitle: "candidates per input",
       xTitle: "timesteps that the input had before" });
-    const wide = (plot.right - plot.left) / (last + 1), gap = wide > 6 ? 1.5 : 0;
     for (const row of table) {
       let sum = 0;
       for (const [kind, , of] of parts) {
         const value = of(row);
-        if (value > 0) V.make(plot.svg, "rect", { x: (plot.x(row.depth) + gap / 2).toFixed(1), width: Math.max(0.6, wide - gap).toFixed(1),
-          y: plot.y(sum + value).toFixed(1), height: (plot.y(sum) - plot.y(sum + value)).toFixed(1), class: kind });
+        if (value > 0) plot.bar(row.depth, 1, sum, value, kind);
         sum += value;
       }
     }
     V.tip(box, plot.svg, x => {
-      const row = table.find(r => r.depth === Math.floor((x - plot.left) / wide));
+      const row = table.find(r => r.depth === plot.column(x, last + 1));
       return row ? "timestep " + row.depth + ": " + parts.map(([, name, of]) => V.short(of(row)) + " " + name).join(", ") : "";
     });
     if (!links) V.make(box, "p", { class: "note" }, "The run had no heuristics: the beam's width alone decided.");

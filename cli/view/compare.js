@@ -3,10 +3,6 @@
 (function () {
   const V = rillView;
 
-  function cut(text, length) {
-    return text.length > length ? text.slice(0, Math.max(length - 1, 1)) + "\u2026" : text;
-  }
-
   V.drawCompared = function (parent, title, all) {
     const run = (all.methods || all.configurations).map(one => one.run).find(Boolean) || {};
     V.make(parent, "h1", {}, title);
@@ -32,7 +28,7 @@
       xMost: 1.04 * Math.max(...rows.map(row => row.fastest)), xPart: true, xTitle: "inputs per second" });
     rows.forEach((row, i) => {
       const top = plot.top + high * i, middle = top + 25, text = (row.median < 100 ? row.median.toFixed(1) : row.median.toFixed(0)) + " inputs/s";
-      V.make(plot.svg, "text", { x: plot.left + 5, y: top + 13, class: "title" }, cut(row.name, Math.floor((plot.right - plot.left - 120) / 7.5)));
+      V.make(plot.svg, "text", { x: plot.left + 5, y: top + 13, class: "title" }, V.cut(row.name, Math.floor((plot.right - plot.left - 120) / 7.5)));
       V.make(plot.svg, "text", { x: plot.right, y: top + 13, "text-anchor": "end" }, text);
       V.make(plot.svg, "rect", { x: plot.left, y: top + 18, width: (plot.x(row.median) - plot.left).toFixed(1), height: 14, class: "fill-a" });
       V.make(plot.svg, "path", { d: "M" + plot.x(row.slowest).toFixed(1) + " " + middle + "H" + plot.x(row.fastest).toFixed(1) +
@@ -71,7 +67,7 @@
       /* a bin begins at its number of rows */
       V.make(plot.svg, "path", { d: "M" + plot.x(mean + 0.5).toFixed(1) + " " + plot.bottom + "V" + plot.top, class: "line-limit" });
       V.tip(box, plot.svg, x => {
-        const bin = Math.floor((x - plot.left) / (plot.right - plot.left) * bins), n = panel.bins[bin];
+        const bin = plot.column(x, bins), n = panel.bins[bin];
         return n ? bin * each + (each > 1 ? " to " + ((bin + 1) * each - 1) : "") + " rows in " + n + " timesteps: " +
           share(panel, n).toFixed(1) + " %" : "";
       });

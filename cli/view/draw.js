@@ -26,6 +26,10 @@
     return (value * 1e6).toFixed(0) + " \u00b5s";
   }
 
+  function cut(text, length) {
+    return [...text].length > length ? [...text].slice(0, Math.max(length - 1, 1)).join("") + "\u2026" : text;
+  }
+
   /* Round values from `least` to `most`, about `wanted` of them. */
   function ticks(least, most, wanted, whole) {
     const raw = Math.max(most - least, 1e-9) / wanted, power = Math.pow(10, Math.floor(Math.log10(raw)));
@@ -82,6 +86,13 @@
       make(svg, "path", { d: "M" + room.left + " " + plot.y(value).toFixed(1) + "H" + room.right, class: "grid" });
       make(svg, "text", { x: room.left - 6, y: plot.y(value) + 4, "text-anchor": "end" }, short(value, 6));
     }
+    /* A bar from the values x to x + wide, and from y to y + high, both > 0; the number of the column at a place, of n columns. */
+    plot.bar = (x, wide, y, high, kind, more) => {
+      const left = plot.x(x), right = plot.x(x + wide), gap = right - left > 6 ? 1.5 : 0;
+      return make(svg, "rect", Object.assign({ x: (left + gap / 2).toFixed(1), width: Math.max(0.6, right - left - gap).toFixed(1),
+        y: plot.y(y + high).toFixed(1), height: (plot.y(y) - plot.y(y + high)).toFixed(1), class: kind }, more));
+    };
+    plot.column = (x, n) => Math.floor((x - room.left) / (room.right - room.left) * n);
     const below = room.bottom + (o.under || 0);
     for (const value of (o.log ? logTicks : ticks)(least.x, most.x, Math.max(2, Math.floor((room.right - room.left) / 90)), !o.xPart)) {
       if (value + (o.shift || 0) > most.x) continue;
@@ -151,5 +162,5 @@
     });
   }
 
-  Object.assign(rillView, { make, short, seconds, ticks, figure, legend, axes, tip, svgOf, saveButton });
+  Object.assign(rillView, { make, short, seconds, cut, ticks, figure, legend, axes, tip, svgOf, saveButton });
 })();

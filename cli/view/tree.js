@@ -52,10 +52,6 @@
           for (let at = node; at; at = at.parent) at.best = true;
   }
 
-  function cut(text, length) {
-    return [...text].length > length ? [...text].slice(0, length - 1).join("") + "\u2026" : text;
-  }
-
   function kind(c) {
     if (c.fate === -3) return "output";
     return c.rank >= 0 ? "kept" : "gone";
@@ -96,7 +92,7 @@
     const name = model.actionName(c.action);
     V.make(group, "rect", { x: node.x, y: node.y - 9, width: WIDE - 24, height: 18, rx: 3 });
     if (c.fate >= 0) V.make(group, "rect", { x: node.x, y: node.y - 9, width: 6, height: 18, class: "fill-link" + c.fate % 4 });
-    V.make(group, "text", { x: node.x + 9, y: node.y + 4 }, cut(name, 7));
+    V.make(group, "text", { x: node.x + 9, y: node.y + 4 }, V.cut(name, 7));
     V.make(group, "text", { x: node.x + WIDE - 27, y: node.y + 4, "text-anchor": "end", class: "score" }, c.score.toFixed(1));
     V.make(group, "title", {}, name + ": " + c.score.toFixed(3) + ", " + model.fateName(c.fate));
   }
@@ -113,11 +109,9 @@
     V.legend(box, [["fill-rest", "candidates"], ["fill-a", "of these kept"]]);
     const plot = V.axes(box, { label: "Candidates of the input in each of its timesteps", height: 170, xMost: last + 1, yMost: most, yWhole: true,
       shift: 0.5, xTitle: "timesteps that the input had before", yTitle: "hypotheses" });
-    const wide = (plot.right - plot.left) / (last + 1), gap = wide > 6 ? 1.5 : 0;
     for (const p of path)
       for (const [kind, value] of [["fill-rest", p.merged], ["fill-a", p.after]])
-        if (value > 0) V.make(plot.svg, "rect", { x: (plot.x(p.depth) + gap / 2).toFixed(1), width: Math.max(0.6, wide - gap).toFixed(1),
-          y: plot.y(value).toFixed(1), height: (plot.bottom - plot.y(value)).toFixed(1), class: kind });
+        if (value > 0) plot.bar(p.depth, 1, 0, value, kind);
   }
 
   V.drawItem = function (parent, model, id, choose) {

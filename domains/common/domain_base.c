@@ -1,7 +1,6 @@
 /* Arenas, options of opening a model, and score requests; see domain_base.h.
  *
- * Invariant: every block of an arena starts with a header that holds its size, because rill_free() needs the size. The
- * header fills a cache line, so that the data after it keeps the allocator's alignment of 64 bytes. */
+ * Invariant: every block of an arena starts with a header that holds its size, because rill_free() needs the size. */
 #include "domain_base.h"
 
 #include <stdio.h>
@@ -9,33 +8,53 @@
 
 /* --- arenas ------------------------------------------------------------------------------------------------------- */
 
-struct rill_arena_block {
-    _Alignas(64) rill_arena_block *prev;
-    size_t bytes; /* of the block, this header included */
-};
+static rill_status add_block(rill_arena *arena, size_t count, size_t size, const char *what, rill_arena_block **out)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(bytes, sizeof **out, &bytes))
+        return rill_fail_memory(arena->ctx, SIZE_MAX, what);
+    rill_arena_block *block = *out = rill_alloc(arena->ctx, bytes);
+    if (block == NULL) return rill_fail_memory(arena->ctx, bytes, what);
+    *block = (rill_arena_block){.prev = arena->last, .bytes = bytes};
+    if (arena->last != NULL) arena->last->next = block;
+    arena->last = block;
+    return RILL_OK;
+}
+
+static void free_block(rill_arena *arena, rill_arena_block *block)
+{
+    if (block->prev != NULL) block->prev->next = block->next;
+    if (block->next != NULL)
+        block->next->prev = block->prev;
+    else
+        arena->last = block->prev;
+    rill_free(arena->ctx, block, block->bytes);
+}
 
 rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t size, const char *what)
 {
-    size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(bytes, sizeof(rill_arena_block), &bytes))
-        return rill_fail_memory(arena->ctx, SIZE_MAX, what);
-    rill_arena_block *block = rill_alloc(arena->ctx, bytes);
-    if (block == NULL) return rill_fail_memory(arena->ctx, bytes, what);
-    block->prev = arena->last;
-    block->bytes = bytes;
-    arena->last = block;
+    rill_arena_block *block;
+    TRY(add_block(arena, count, size, what, &block));
     void *first = block + 1;
     memcpy(out, &first, sizeof first); /* `out` points to some `T *`; memcpy avoids type punning */
     return RILL_OK;
 }
 
+rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_t size, const char *what)
+{
+    rill_arena_block *old = *array, *block;
+    const size_t old_count = old != NULL ? rill_arena_bytes(old) / size : 0, more = old_count + old_count / 2;
+    if (old != NULL && count <= old_count) return RILL_OK;
+    TRY(add_block(arena, count < 8 ? 8 : count < more ? more : count, size, what, &block));
+    if (old != NULL) memcpy(block + 1, old, old_count * size);
+    if (old != NULL) free_block(arena, old - 1);
+    *array = block + 1;
+    return RILL_OK;
+}
+
 void rill_arena_clear(rill_arena *arena)
 {
-    while (arena->last != NULL) {
-        rill_arena_block *block = arena->last;
-        arena->last = block->prev;
-        rill_free(arena->ctx, block, block->bytes);
-    }
+    while (arena->last != NULL) free_block(arena, arena->last);
 }
 
 /* --- options of opening a model ----------------------------------------------------------------------------------- */

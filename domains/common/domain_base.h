@@ -1,8 +1,9 @@
-/* domain_base.h: what the built-in domains share beside files: passing on failures, growing arrays, memory that is freed at
- * once, the options of opening a model, weights, and score requests.
+/* domain_base.h: what the built-in domains share beside files: passing on failures, memory that is freed at once, growing arrays,
+ * the options of opening a model, weights, and score requests.
  *
  * A loaded model owns a few dozen arrays of fixed size, and loading needs temporary arrays. Allocations with the same
- * lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64 bytes and never move.
+ * lifetime share a rill_arena. Zero-initialise it and set `ctx`. Blocks are aligned to 64 bytes; only growing
+ * arrays move.
  * One thread at a time. Stability: internal to rill's domains. */
 #ifndef RILL_COMMON_DOMAIN_BASE_H
 #define RILL_COMMON_DOMAIN_BASE_H
@@ -11,7 +12,7 @@
 #include "rill/domain.h"
 #include "rill/safetensors.h"
 
-/* --- failures and growing arrays ---------------------------------------------------------------------------------- */
+/* --- failures ----------------------------------------------------------------------------------------------------- */
 
 /* Evaluate a call that returns a rill_status; return the status from the enclosing function unless it is RILL_OK. */
 #define TRY(call)                                     \
@@ -20,29 +21,14 @@
         if (try_status != RILL_OK) return try_status; \
     } while (0)
 
-/* A growable array is a pointer and its capacity in elements (a size_t), both zero at first. The caller counts the elements
- * in use, and the array keeps its capacity from call to call. */
-
-/* Ensure that the array can hold `count` elements; `capacity` is the variable with its capacity, `what` names the array in
- * the error.
- *   RILL_OK · RILL_ERR_MEMORY */
-#define GROW(ctx, array, capacity, count, what) \
-    ((count) <= (capacity) ? RILL_OK            \
-                           : rill_grow((ctx), (void **)&(array), &(capacity), (count), sizeof *(array), (what)))
-
-/* Append `value` and increment `count`. Returns from the enclosing function if memory runs out. */
-#define PUSH(ctx, array, capacity, count, value, what)              \
-    do {                                                            \
-        TRY(GROW((ctx), (array), (capacity), (count) + 1, (what))); \
-        (array)[(count)++] = (value);                               \
-    } while (0)
-
-/* Free the array. */
-#define FREE_ARRAY(ctx, array, capacity) rill_free((ctx), (array), (capacity) * sizeof *(array))
-
 /* --- arenas ------------------------------------------------------------------------------------------------------- */
 
-typedef struct rill_arena_block rill_arena_block;
+/* The header of a block. It fills a cache line, so that the data after it keeps the allocator's alignment of 64 bytes. */
+typedef struct rill_arena_block {
+    struct rill_arena_block *prev;
+    struct rill_arena_block *next;
+    size_t bytes; /* of the block, this header included */
+} __attribute__((aligned(64))) rill_arena_block;
 
 typedef struct rill_arena {
     rill_context *ctx;
@@ -56,6 +42,30 @@ rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t 
 
 /* Free all blocks. The arena is then empty and can be used again. */
 void rill_arena_clear(rill_arena *arena);
+
+/* A growable array is a pointer, NULL at first, whose block in the arena knows its capacity. The caller counts the elements in
+ * use. Growing may move the array and keeps its content.
+ * Ensure that the array can hold `count` elements; `what` names the array in the error.
+ *   RILL_OK · RILL_ERR_MEMORY */
+rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_t size, const char *what);
+#define GROW(arena, array, count, what)                                      \
+    ((array) != NULL && (count) <= rill_arena_bytes(array) / sizeof *(array) \
+         ? RILL_OK                                                           \
+         : rill_arena_grow((arena), (void **)&(array), (count), sizeof *(array), (what)))
+
+/* Append `value` and increment `count`. Returns from the enclosing function if memory runs out. */
+#define PUSH(arena, array, count, value, what)            \
+    do {                                                  \
+        TRY(GROW((arena), (array), (count) + 1, (what))); \
+        (array)[(count)++] = (value);                     \
+    } while (0)
+
+/* The bytes of an array in an arena. */
+static inline size_t rill_arena_bytes(const void *array)
+{
+    const rill_arena_block *block = (const rill_arena_block *)array;
+    return block[-1].bytes - sizeof *block;
+}
 
 /* --- options of opening a model ----------------------------------------------------------------------------------- */
 
@@ -161,7 +171,10 @@ rill_selection rill_selection_for_request(const rill_score_request *req, const r
  * for which the network need not run. */
 void rill_score_result_force(const rill_score_request *req, rill_score_result *result, int32_t row, int32_t action);
 
-/* --- other programs' formats: folder.c ---------------------------------------------------------------------------- */
+/* --- directories: folder.c ---------------------------------------------------------------------------------------- */
+
+/* Whether the directory has the file. */
+int rill_directory_has_file(const char *directory, const char *file);
 
 /* If `directory` holds a model in a format that rill does not read, record an error with the format and how to convert it,
  * and return RILL_ERR_NOT_FOUND. Otherwise return RILL_OK. Call it after looking for supported formats. */

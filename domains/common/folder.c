@@ -20,7 +20,7 @@
 /* State while config.json is read. */
 typedef struct folder_reader {
     rill_folder *folder;
-    const char *file;
+    const char *path, *file; /* the directory; its config.json */
 } folder_reader;
 
 static rill_status fail_key(const folder_reader *r, const char *key, const char *wanted)
@@ -95,8 +95,7 @@ static rill_status set_scalar(const folder_reader *r, const char *key, const jso
     const rill_status status = rill_option_json_text(r->folder->ctx, row != NULL ? row : &any, value, buffer, &text);
     if (status < 0) return fail_value(r, key);
     if (row == NULL || row->type != RILL_OPTION_PATH || text[0] == '/') return set_default(r, key, key, text);
-    const size_t directory = (size_t)(strrchr(r->file, '/') + 1 - r->file);
-    if (snprintf(path, sizeof path, "%.*s%s", (int)directory, r->file, text) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/%s", r->path, text) >= (int)sizeof path)
         return fail_key(r, key, "a shorter path");
     return set_default(r, key, key, path);
 }
@@ -212,15 +211,11 @@ static const char *domain_for_type(const rill_context *ctx, const char *type)
     return NULL;
 }
 
-/* Return 1 if the directory holds a CTranslate2 model. Its config.json has no model_type, so a file model.bin in the same
- * directory decides. `config`: path of config.json, which need not exist. */
-static int has_ct2(const char *config)
+int rill_directory_has_file(const char *directory, const char *file)
 {
     char path[4096];
     struct stat info;
-    const size_t directory = (size_t)(strrchr(config, '/') + 1 - config);
-    return snprintf(path, sizeof path, "%.*smodel.bin", (int)directory, config) < (int)sizeof path &&
-           stat(path, &info) == 0;
+    return snprintf(path, sizeof path, "%s/%s", directory, file) < (int)sizeof path && stat(path, &info) == 0;
 }
 
 static rill_status read_domain(const folder_reader *r, const json_t *root, const json_t *rill)
@@ -228,7 +223,8 @@ static rill_status read_domain(const folder_reader *r, const json_t *root, const
     rill_folder *f = r->folder;
     const json_t *domain = json_object_get(rill, "domain");
     const char *type = json_string_value(json_object_get(root, "model_type"));
-    if (type == NULL && has_ct2(r->file)) type = "ctranslate2";
+    /* CTranslate2's config.json has no model_type, so model.bin decides. */
+    if (type == NULL && rill_directory_has_file(r->path, "model.bin")) type = "ctranslate2";
     const char *reader = type != NULL ? domain_for_type(f->ctx, type) : NULL;
     if (domain != NULL && (!json_is_string(domain) || json_string_length(domain) >= sizeof f->domain))
         return fail_key(r, "domain", "a domain's name");
@@ -338,11 +334,13 @@ static rill_status read_config(rill_folder *f, const char *path)
     char file[4096];
     if (snprintf(file, sizeof file, "%s/config.json", path) >= (int)sizeof file)
         return rill_fail(f->ctx, RILL_ERR_NOT_FOUND, "model %s: the path is too long", path);
-    const folder_reader r = {f, file};
+    const folder_reader r = {f, path, file};
     json_t *root = NULL;
     rill_status status = rill_json_read(f->ctx, file, &root);
     f->found = status != RILL_ERR_NOT_FOUND;
-    const char *reader = !f->found && has_ct2(file) ? domain_for_type(f->ctx, "ctranslate2") : NULL;
+    const char *reader = !f->found && rill_directory_has_file(path, "model.bin")
+                             ? domain_for_type(f->ctx, "ctranslate2")
+                             : NULL;
     if (reader != NULL) snprintf(f->domain, sizeof f->domain, "%s", reader);
     if (status == RILL_OK) status = read_root(&r, root);
     if (!f->found) rill_error_clear(f->ctx);

@@ -6,9 +6,9 @@
  *
  * Divisions: numbers · a side · both sides · symbols · the directory. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "config_json.h"
 #include "mt.h"
@@ -53,9 +53,16 @@ typedef struct ct2_model {
     const char *path;
 } ct2_model;
 
-static rill_status ct2_fail(const ct2_model *r, const char *name, const char *why)
+/* Fail because of the tensor SIDE/NAME. */
+static rill_status __attribute__((format(printf, 4, 5)))
+ct2_fail(const ct2_model *r, const char *side, const char *name, const char *format, ...)
 {
-    return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": %s", r->path, name, why);
+    char why[200];
+    va_list arguments;
+    va_start(arguments, format);
+    rill_print_message_list(why, sizeof why, format, arguments);
+    va_end(arguments);
+    return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/%s\": %s", r->path, side, name, why);
 }
 
 /* The number SIDE/NAME. */
@@ -70,13 +77,10 @@ static rill_status read_number(const ct2_model *r, const char *side, const char 
 /* Check that a number, if present, is `expected`. */
 static rill_status expect_number(const ct2_model *r, const char *side, const char *name, double expected)
 {
-    char full[NAME_BYTES], why[80];
     double value;
     TRY(read_number(r, side, name, -INFINITY, INFINITY, expected, &value));
     if (value == expected) return RILL_OK;
-    snprintf(full, sizeof full, "%s/%s", side, name);
-    rill_print(why, sizeof why, "only %g is supported, found %g", expected, value);
-    return ct2_fail(r, full, why);
+    return ct2_fail(r, side, name, "only %g is supported, found %g", expected, value);
 }
 
 static const rill_file_tensor *ct2_find(const ct2_model *r, const char *side, const char *name)
@@ -90,14 +94,13 @@ static const rill_file_tensor *ct2_find(const ct2_model *r, const char *side, co
 static rill_status read_size(const ct2_model *r, const char *side, const char *name, int i, int64_t low, int64_t high,
                              size_t *out)
 {
-    char full[NAME_BYTES], why[120];
     const rill_file_tensor *tensor = ct2_find(r, side, name);
-    snprintf(full, sizeof full, "%s/%s", side, name);
-    if (tensor == NULL) return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\" is missing", r->path, full);
-    if (tensor->rank != 2) return ct2_fail(r, full, "expected two dimensions");
-    snprintf(why, sizeof why, "dimension %d: expected %lld to %lld, found %lld", i + 1, (long long)low, (long long)high,
-             (long long)tensor->shape[i]);
-    if (tensor->shape[i] < low || tensor->shape[i] > high) return ct2_fail(r, full, why);
+    if (tensor == NULL)
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/%s\" is missing", r->path, side, name);
+    if (tensor->rank != 2) return ct2_fail(r, side, name, "expected two dimensions");
+    if (tensor->shape[i] < low || tensor->shape[i] > high)
+        return ct2_fail(r, side, name, "dimension %d: expected %lld to %lld, found %lld", i + 1, (long long)low,
+                        (long long)high, (long long)tensor->shape[i]);
     *out = (size_t)tensor->shape[i];
     return RILL_OK;
 }
@@ -155,12 +158,10 @@ static rill_status read_attention(const ct2_model *r, const char *block, size_t 
     TRY(read_number(r, block, "queries_scale", 1e-6, 1e6, 0, &scale));
     TRY(read_number(r, block, "head_dim", 1, WIDTH_LIMIT, (double)head, &width));
     if (width != (double)head)
-        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/head_dim\": expected %zu by the shapes, found %g",
-                         r->path, block, head, width);
+        return ct2_fail(r, block, "head_dim", "expected %zu by the shapes, found %g", head, width);
     if (first) c->attention_scale = scale;
     if (scale == c->attention_scale) return RILL_OK;
-    return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/queries_scale\": expected %g, as in the first layer",
-                     r->path, block, c->attention_scale);
+    return ct2_fail(r, block, "queries_scale", "expected %g, as in the first layer", c->attention_scale);
 }
 
 /* Relative position bias in all layers, or in none. */
@@ -176,13 +177,10 @@ static rill_status read_relative(const ct2_model *r, const char *block, stack_se
         c->max_distance = reach;
     }
     if (buckets != c->n_buckets || reach != c->max_distance)
-        return rill_fail(r->ctx, RILL_ERR_FORMAT,
-                         "%s: tensor \"%s/relative_attention_bias\": expected as in the first layer", r->path, block);
+        return ct2_fail(r, block, "relative_attention_bias", "expected as in the first layer");
     if (!has_buckets || reach > (double)(buckets / 2)) return RILL_OK;
-    return rill_fail(
-        r->ctx, RILL_ERR_FORMAT,
-        "%s: tensor \"%s/relative_attention_max_distance\": expected more than half of the %zu buckets, found %g",
-        r->path, block, buckets, reach);
+    return ct2_fail(r, block, "relative_attention_max_distance", "expected more than half of the %zu buckets, found %g",
+                    buckets, reach);
 }
 
 static rill_status read_layers(const ct2_model *r, const char *name, mt_stack *side, stack_settings *c)
@@ -249,8 +247,8 @@ static rill_status read_stack(const ct2_model *r, const char *name, mt_stack *si
     TRY(read_number(r, name, "num_heads", 1, WIDTH_LIMIT, NAN, &heads));
     side->n_heads = (size_t)heads;
     if (side->attention_width % side->n_heads != 0)
-        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s/num_heads\": expected a divisor of %zu, found %zu",
-                         r->path, name, side->attention_width, side->n_heads);
+        return ct2_fail(r, name, "num_heads", "expected a divisor of %zu, found %zu", side->attention_width,
+                        side->n_heads);
     TRY(read_norms(r, name, c));
     TRY(read_activation(r, name, c));
     TRY(read_embedding_scale(r, name, c));
@@ -307,10 +305,8 @@ static rill_status read_output_scale(const ct2_model *r, const stack_settings *d
     if (scale == 1) return RILL_OK;
     r->net->settings.flags |= MT_SCALED_OUTPUT;
     if (fabs(scale * sqrt((double)d->width) - 1) < 1e-5 && (d->flags & MT_FINAL_NORM) != 0) return RILL_OK;
-    return rill_fail(
-        r->ctx, RILL_ERR_FORMAT,
-        "%s: tensor \"decoder/scale_outputs\": expected one over the root of the width behind a last norm, found %g",
-        r->path, scale);
+    return ct2_fail(r, "decoder", "scale_outputs",
+                    "expected one over the root of the width behind a last norm, found %g", scale);
 }
 
 /* Symbols of both sides. If the decoder starts from zeros, a start symbol with a zero row is added after the others:
@@ -347,7 +343,7 @@ static rill_status read_spec(const ct2_model *r)
         return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: TransformerSpec: expected revision %d to %d, found %u", r->path,
                          OLDEST_REVISION, NEWEST_REVISION, revision);
     if (ct2_find(r, "encoder", "embeddings_1/weight") != NULL)
-        return ct2_fail(r, "encoder/embeddings_1/weight", "a source of several features is not supported");
+        return ct2_fail(r, "encoder", "embeddings_1/weight", "a source of several features is not supported");
     return RILL_OK;
 }
 
@@ -379,7 +375,8 @@ static rill_status check_unread_numbers(const ct2_model *r)
     for (size_t i = 0; i < rill_tensor_file_count(r->tensors); i++) {
         const rill_file_tensor *tensor = rill_tensor_file_tensor(r->tensors, i);
         if (tensor->rank > 0 || tensor->read) continue;
-        return ct2_fail(r, tensor->name, "this value is not supported");
+        return rill_fail(r->ctx, RILL_ERR_FORMAT, "%s: tensor \"%s\": this value is not supported", r->path,
+                         tensor->name);
     }
     return RILL_OK;
 }
@@ -485,58 +482,49 @@ static rill_status read_config(void *user, const rill_config *config)
     return rill_config_fail(config, "quantization_type", "weights of less than 8 bits are not supported");
 }
 
-/* The first of the names that exists in the directory, else NULL. */
-static const char *find_first_file(const char *directory, const char *const *names, size_t count)
+/* The first of two names that exists in the directory, else NULL. */
+static const char *first_file(const char *directory, const char *a, const char *b)
 {
-    char path[4096];
-    struct stat info;
-    for (size_t i = 0; i < count; i++)
-        if (snprintf(path, sizeof path, "%s/%s", directory, names[i]) < (int)sizeof path && stat(path, &info) == 0)
-            return names[i];
-    return NULL;
+    return rill_directory_has_file(directory, a) ? a : rill_directory_has_file(directory, b) ? b : NULL;
 }
 
 int mt_is_ct2(const char *directory)
 {
-    static const char *const weights[] = {"model.safetensors", "model.safetensors.index.json"}, *const names[] = {
-                                                                                                    MODEL_FILE};
-    return find_first_file(directory, weights, 2) == NULL && find_first_file(directory, names, 1) != NULL;
+    return first_file(directory, "model.safetensors", "model.safetensors.index.json") == NULL &&
+           rill_directory_has_file(directory, MODEL_FILE);
 }
 
 /* Shared or separate vocabulary files. */
 static void name_vocabularies(const char *directory, rill_tokenizer_files *text)
 {
-    static const char *const shared[] = {"shared_vocabulary.json", "shared_vocabulary.txt"},
-                             *const sources[] = {"source_vocabulary.json", "source_vocabulary.txt"},
-                             *const targets[] = {"target_vocabulary.json", "target_vocabulary.txt"};
     text->kind = RILL_TOKENIZER_WHITESPACE;
     text->language_is_token = 1;
     text->target_vocab_key = "the decoder's embedding";
-    text->source = find_first_file(directory, shared, 2);
+    text->source = first_file(directory, "shared_vocabulary.json", "shared_vocabulary.txt");
     text->target_optional = text->source != NULL;
     if (text->source != NULL) return;
-    text->source = find_first_file(directory, sources, 2);
-    text->target = find_first_file(directory, targets, 2);
-    if (text->source == NULL) text->source = shared[0]; /* a missing file is reported by this name */
-    if (text->target == NULL) text->target = targets[0];
+    text->source = first_file(directory, "source_vocabulary.json", "source_vocabulary.txt");
+    text->target = first_file(directory, "target_vocabulary.json", "target_vocabulary.txt");
+    if (text->source == NULL) text->source = "shared_vocabulary.json"; /* a missing file is reported by this name */
+    if (text->target == NULL) text->target = "target_vocabulary.json";
 }
 
 /* Tokenizer files copied beside the vocabularies: Marian's two SentencePiece models, a family's tokenizer, or T5's or
  * Pegasus' SentencePiece model. */
 static rill_status name_tokenizer_files(rill_context *ctx, const char *directory, rill_tokenizer_files *text)
 {
-    static const char *const marian[] = {"source.spm"}, *const plain[] = {"spiece.model"};
     const char *type = NULL;
     name_vocabularies(directory, text);
     if (text->tokenized) return RILL_OK;
-    if (find_first_file(directory, marian, 1) != NULL) {
+    if (rill_directory_has_file(directory, "source.spm")) {
         text->kind = RILL_TOKENIZER_SENTENCEPIECE;
         return RILL_OK;
     }
     TRY(rill_family_from_tokenizer_config(ctx, directory, &type));
     if (type != NULL) return rill_family_files(ctx, type, directory, text);
-    text->spm = find_first_file(directory, plain, 1);
-    if (text->spm != NULL) text->kind = RILL_TOKENIZER_SENTENCEPIECE;
+    if (!rill_directory_has_file(directory, "spiece.model")) return RILL_OK;
+    text->spm = "spiece.model";
+    text->kind = RILL_TOKENIZER_SENTENCEPIECE;
     return RILL_OK;
 }
 

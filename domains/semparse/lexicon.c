@@ -40,15 +40,12 @@ int32_t rill__lexicon_word(const rill_lexicon *lexicon, const char *data, size_t
 
 static rill_status grow_word_index(rill_lexicon *lexicon)
 {
-    size_t size = lexicon->word_slots ? (lexicon->word_mask + 1) * 2 : 1024;
-    int32_t *slots = rill_alloc(lexicon->ctx, size * sizeof *slots);
-    if (!slots) return rill_fail_memory(lexicon->ctx, size * sizeof *slots, "lexicon word index");
-    for (size_t i = 0; i < size; i++) slots[i] = RILL__NONE;
-    if (lexicon->word_slots) rill_free(lexicon->ctx, lexicon->word_slots, (lexicon->word_mask + 1) * sizeof *slots);
-    lexicon->word_slots = slots;
+    const size_t size = lexicon->word_slots ? (lexicon->word_mask + 1) * 2 : 1024;
+    TRY(GROW(&lexicon->arena, lexicon->word_slots, size, "lexicon word index"));
     lexicon->word_mask = size - 1;
+    for (size_t i = 0; i < size; i++) lexicon->word_slots[i] = RILL__NONE;
     for (size_t id = 0; id < lexicon->word_count; id++)
-        slots[word_slot(lexicon, lexicon->words[id].data, lexicon->words[id].length)] = (int32_t)id;
+        lexicon->word_slots[word_slot(lexicon, lexicon->words[id].data, lexicon->words[id].length)] = (int32_t)id;
     return RILL_OK;
 }
 
@@ -57,7 +54,7 @@ rill_status rill__lexicon_intern(rill_lexicon *lexicon, rill_slice word, int32_t
     if (!lexicon->word_slots || lexicon->word_count * 2 > lexicon->word_mask) TRY(grow_word_index(lexicon));
     size_t slot = word_slot(lexicon, word.data, word.length);
     if (lexicon->word_slots[slot] == RILL__NONE) {
-        PUSH(lexicon->ctx, lexicon->words, lexicon->word_capacity, lexicon->word_count, word, "lexicon words");
+        PUSH(&lexicon->arena, lexicon->words, lexicon->word_count, word, "lexicon words");
         lexicon->word_slots[slot] = (int32_t)lexicon->word_count - 1;
     }
     *out = lexicon->word_slots[slot];
@@ -85,24 +82,19 @@ int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int
 
 static rill_status grow_edges(rill_lexicon *lexicon)
 {
-    size_t size = lexicon->edges ? (lexicon->edge_mask + 1) * 2 : 1024;
-    size_t old_size = lexicon->edges ? lexicon->edge_mask + 1 : 0;
-    rill__edge *old = lexicon->edges;
-    rill__edge *edges = rill_alloc(lexicon->ctx, size * sizeof *edges);
-    if (!edges) return rill_fail_memory(lexicon->ctx, size * sizeof *edges, "lexicon trie");
-    for (size_t i = 0; i < size; i++) edges[i].state = RILL__NONE;
-    lexicon->edges = edges;
+    const rill__edge *old = lexicon->edges;
+    const size_t old_size = old ? lexicon->edge_mask + 1 : 0, size = old ? old_size * 2 : 1024;
+    TRY(rill_arena_alloc(&lexicon->arena, &lexicon->edges, size, sizeof *old, "lexicon trie"));
+    for (size_t i = 0; i < size; i++) lexicon->edges[i].state = RILL__NONE;
     lexicon->edge_mask = size - 1;
     for (size_t i = 0; i < old_size; i++)
-        if (old[i].state != RILL__NONE) edges[edge_slot(lexicon, old[i].state, old[i].word)] = old[i];
-    FREE_ARRAY(lexicon->ctx, old, old_size);
+        if (old[i].state != RILL__NONE) lexicon->edges[edge_slot(lexicon, old[i].state, old[i].word)] = old[i];
     return RILL_OK;
 }
 
 static rill_status add_state(rill_lexicon *lexicon, int32_t *out)
 {
-    PUSH(lexicon->ctx, lexicon->states, lexicon->state_capacity, lexicon->state_count, RILL__NONE,
-         "lexicon trie states");
+    PUSH(&lexicon->arena, lexicon->states, lexicon->state_count, RILL__NONE, "lexicon trie states");
     *out = (int32_t)lexicon->state_count - 1;
     return RILL_OK;
 }
@@ -155,16 +147,6 @@ void rill_lexicon_close(rill_lexicon *lexicon)
     if (!lexicon) return;
     rill_context *ctx = lexicon->ctx;
     rill_text_clear(&lexicon->source);
-    FREE_ARRAY(ctx, lexicon->words, lexicon->word_capacity);
-    if (lexicon->word_slots)
-        rill_free(ctx, lexicon->word_slots, (lexicon->word_mask + 1) * sizeof *lexicon->word_slots);
-    if (lexicon->edges) rill_free(ctx, lexicon->edges, (lexicon->edge_mask + 1) * sizeof *lexicon->edges);
-    FREE_ARRAY(ctx, lexicon->states, lexicon->state_capacity);
-    FREE_ARRAY(ctx, lexicon->candidates, lexicon->candidate_capacity);
-    FREE_ARRAY(ctx, lexicon->types, lexicon->type_capacity);
-    FREE_ARRAY(ctx, lexicon->rules, lexicon->rule_capacity);
-    FREE_ARRAY(ctx, lexicon->preferences, lexicon->preference_capacity);
-    FREE_ARRAY(ctx, lexicon->elements, lexicon->element_capacity);
-    FREE_ARRAY(ctx, lexicon->alternatives, lexicon->alternative_capacity);
+    rill_arena_clear(&lexicon->arena);
     rill_free(ctx, lexicon, sizeof *lexicon);
 }

@@ -7,6 +7,7 @@
 #ifndef RILL_SEMPARSE_LEXICON_H
 #define RILL_SEMPARSE_LEXICON_H
 
+#include "domain_base.h"
 #include "utf8.h"
 
 RILL_C_BEGIN
@@ -122,6 +123,7 @@ struct rill_lexicon {
     const char *name; /* name of the file for messages, while it is read */
     int line;         /* line number for messages, while the file is read */
     rill_text source;
+    rill_arena arena; /* of the arrays below */
 
     int format;
     int stem;                          /* 1: plain tokens are stemmed (Snowball English) */
@@ -130,27 +132,27 @@ struct rill_lexicon {
     int afternoon_low, afternoon_high; /* clock hours that default to p.m.; 0 = none */
 
     rill_slice *words;
-    size_t word_count, word_capacity;
+    size_t word_count;
     int32_t *word_slots; /* [word_mask + 1] hash table of word numbers; open addressing, linear probing */
     size_t word_mask;
 
     rill__edge *edges; /* [edge_mask + 1] edges of the trie; open addressing, linear probing */
     size_t edge_count, edge_mask;
     int32_t *states; /* [state_count] index of the state's first candidate, or RILL__NONE */
-    size_t state_count, state_capacity;
+    size_t state_count;
     rill__candidate *candidates;
-    size_t candidate_count, candidate_capacity;
+    size_t candidate_count;
 
     rill__type *types;
-    size_t type_count, type_capacity;
+    size_t type_count;
     rill__rule *rules;
-    size_t rule_count, rule_capacity;
+    size_t rule_count;
     rill__preference *preferences;
-    size_t preference_count, preference_capacity;
+    size_t preference_count;
     rill__element *elements;
-    size_t element_count, element_capacity;
+    size_t element_count;
     rill__alternative *alternatives;
-    size_t alternative_count, alternative_capacity;
+    size_t alternative_count;
 };
 
 /* --- lexicon.c: tables -------------------------------------------------------------------------------------------- */

@@ -127,8 +127,7 @@ static rill_status add_candidate(rill_lexicon *lexicon, const surface_path *path
             return fail_line(lexicon, "already listed with this type and constant in line %d; remove one", old->line);
         last = index;
     }
-    TRY(GROW(lexicon->ctx, lexicon->candidates, lexicon->candidate_capacity, lexicon->candidate_count + 1,
-             "lexicon entries"));
+    TRY(GROW(&lexicon->arena, lexicon->candidates, lexicon->candidate_count + 1, "lexicon entries"));
     candidate.next = RILL__NONE;
     candidate.line = lexicon->line;
     lexicon->candidates[lexicon->candidate_count] = candidate;
@@ -288,8 +287,7 @@ static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
     else
         TRY(check_word(lexicon, text));
     if (choice.kind == RILL__WORD) TRY(rill__lexicon_intern(lexicon, text, &choice.id));
-    PUSH(lexicon->ctx, lexicon->alternatives, lexicon->alternative_capacity, lexicon->alternative_count, choice,
-         "lexicon patterns");
+    PUSH(&lexicon->arena, lexicon->alternatives, lexicon->alternative_count, choice, "lexicon patterns");
     return RILL_OK;
 }
 
@@ -309,8 +307,7 @@ static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
         text = (rill_slice){bar + 1, text.length - length - 1};
     }
     element.count = (int32_t)lexicon->alternative_count - element.first;
-    PUSH(lexicon->ctx, lexicon->elements, lexicon->element_capacity, lexicon->element_count, element,
-         "lexicon patterns");
+    PUSH(&lexicon->arena, lexicon->elements, lexicon->element_count, element, "lexicon patterns");
     return RILL_OK;
 }
 
@@ -518,7 +515,7 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
     if (more && !rill_slice_is(column[2], "plain"))
         return fail_line(lexicon, "'%.*s' after a type: expected 'plain'", print_length(column[2]), column[2].data);
     const rill__type type = {.name = name, .unnumbered = more};
-    PUSH(lexicon->ctx, lexicon->types, lexicon->type_capacity, lexicon->type_count, type, "lexicon types");
+    PUSH(&lexicon->arena, lexicon->types, lexicon->type_count, type, "lexicon types");
     return RILL_OK;
 }
 
@@ -547,7 +544,7 @@ static rill_status read_rule(rill_lexicon *lexicon, const rill_slice *column)
     TRY(read_pattern(lexicon, column[2], 0, &rule.pattern));
     TRY(check_constant(lexicon, column[3]));
     TRY(read_constant(lexicon, column[3], &rule));
-    PUSH(lexicon->ctx, lexicon->rules, lexicon->rule_capacity, lexicon->rule_count, rule, "lexicon rules");
+    PUSH(&lexicon->arena, lexicon->rules, lexicon->rule_count, rule, "lexicon rules");
     return RILL_OK;
 }
 
@@ -556,8 +553,7 @@ static rill_status read_prefer(rill_lexicon *lexicon, const rill_slice *column)
     rill__preference preference = {.type = RILL__NONE};
     TRY(find_type(lexicon, column[1], &preference.type));
     TRY(read_pattern(lexicon, column[2], 1, &preference.pattern));
-    PUSH(lexicon->ctx, lexicon->preferences, lexicon->preference_capacity, lexicon->preference_count, preference,
-         "lexicon preferences");
+    PUSH(&lexicon->arena, lexicon->preferences, lexicon->preference_count, preference, "lexicon preferences");
     return RILL_OK;
 }
 
@@ -620,8 +616,7 @@ static rill_status read_line(rill_lexicon *lexicon, const char *text, size_t len
 static rill_status read_lines(rill_lexicon *lexicon)
 {
     /* the root of the trie */
-    PUSH(lexicon->ctx, lexicon->states, lexicon->state_capacity, lexicon->state_count, RILL__NONE,
-         "lexicon trie states");
+    PUSH(&lexicon->arena, lexicon->states, lexicon->state_count, RILL__NONE, "lexicon trie states");
     char *line = lexicon->source.data, *end = line + lexicon->source.length;
     while (line < end) {
         char *newline = memchr(line, '\n', (size_t)(end - line));
@@ -644,7 +639,7 @@ static rill_status build_lexicon(rill_context *ctx, const char *name, rill_text 
         rill_text_clear(&source);
         return rill_fail_memory(ctx, sizeof *lexicon, "lexicon");
     }
-    *lexicon = (rill_lexicon){.ctx = ctx, .name = name, .source = source};
+    *lexicon = (rill_lexicon){.ctx = ctx, .name = name, .source = source, .arena.ctx = ctx};
     rill_status status = read_lines(lexicon);
     if (status != RILL_OK) {
         rill_lexicon_close(lexicon);

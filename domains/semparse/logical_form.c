@@ -28,13 +28,13 @@ typedef struct open_bracket {
 } open_bracket;
 
 typedef struct form_sorter {
-    rill_context *ctx;
+    rill_arena arena;        /* of the arrays below */
     token *tokens, *scratch; /* reordered children are assembled in `scratch` */
-    size_t count, capacity, moved_capacity;
+    size_t count;
     span *children;
-    size_t child_count, child_capacity;
+    size_t child_count;
     open_bracket *frames;
-    size_t depth, frame_capacity;
+    size_t depth;
 } form_sorter;
 
 /* --- tokens ------------------------------------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static rill_status tokenise(form_sorter *f, const char *text, size_t length)
     for (;;) {
         token tok = next_token(text, length, &pos);
         if (tok.length == 0) return RILL_OK;
-        PUSH(f->ctx, f->tokens, f->capacity, f->count, tok, "tokens of a logical form");
+        PUSH(&f->arena, f->tokens, f->count, tok, "tokens of a logical form");
     }
 }
 
@@ -99,14 +99,14 @@ static rill_status add_child(form_sorter *f, size_t first, size_t count)
 {
     if (f->depth == 0) return RILL_OK; /* no enclosing node to sort */
     const span child = {first, count};
-    PUSH(f->ctx, f->children, f->child_capacity, f->child_count, child, "children in a logical form");
+    PUSH(&f->arena, f->children, f->child_count, child, "children in a logical form");
     return RILL_OK;
 }
 
 static rill_status open_node(form_sorter *f, size_t index)
 {
     const open_bracket node = {.open_index = index, .first_child = f->child_count};
-    PUSH(f->ctx, f->frames, f->frame_capacity, f->depth, node, "brackets of a logical form");
+    PUSH(&f->arena, f->frames, f->depth, node, "brackets of a logical form");
     return RILL_OK;
 }
 
@@ -114,7 +114,7 @@ static rill_status open_node(form_sorter *f, size_t index)
 static rill_status sort_children(form_sorter *f, span *spans, size_t count)
 {
     size_t first = spans[0].first, total = spans[count - 1].first + spans[count - 1].count - first, used = 0;
-    TRY(GROW(f->ctx, f->scratch, f->moved_capacity, total, "tokens of a logical form"));
+    TRY(GROW(&f->arena, f->scratch, total, "tokens of a logical form"));
     qsort_r(spans, count, sizeof *spans, compare_spans, f->tokens);
     for (size_t i = 0; i < count; i++) {
         memcpy(f->scratch + used, f->tokens + spans[i].first, spans[i].count * sizeof *f->scratch);
@@ -176,15 +176,12 @@ static rill_status write_form(const form_sorter *f, rill_text *out)
 
 rill_status rill_logic_canonical(rill_context *ctx, const char *text, size_t length, rill_text *out)
 {
-    form_sorter f = {.ctx = ctx};
+    form_sorter f = {.arena.ctx = ctx};
     int is_balanced = 0;
     rill_status status = tokenise(&f, text, length);
     if (status == RILL_OK) status = sort_all_children(&f, &is_balanced);
     if (status == RILL_OK && !is_balanced) status = tokenise(&f, text, length); /* undo the partial sort */
     if (status == RILL_OK) status = write_form(&f, out);
-    FREE_ARRAY(ctx, f.tokens, f.capacity);
-    FREE_ARRAY(ctx, f.scratch, f.moved_capacity);
-    FREE_ARRAY(ctx, f.children, f.child_capacity);
-    FREE_ARRAY(ctx, f.frames, f.frame_capacity);
+    rill_arena_clear(&f.arena);
     return status;
 }

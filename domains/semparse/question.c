@@ -24,8 +24,7 @@ enum { STEM_LIMIT = 64 };
 static rill_status append_token(rill_question *question, const char *data, size_t length, int32_t type, int32_t word)
 {
     const rill__output_token item = {.type = type, .word = word, .offset = question->out.length, .length = length};
-    TRY(GROW(question->ctx, question->items, question->item_capacity, question->item_count + 1,
-             "tokens of a question"));
+    TRY(GROW(&question->arena, question->items, question->item_count + 1, "tokens of a question"));
     TRY(rill_text_append(&question->out, data, length));
     question->items[question->item_count++] = item;
     return RILL_OK;
@@ -52,8 +51,7 @@ static rill_status append_plain_token(rill_question *question, const char *data,
 /* Make the token slices that rill_question_prepare() returns. */
 static rill_status make_token_slices(rill_question *question, const rill_slice **tokens, size_t *count)
 {
-    TRY(GROW(question->ctx, question->tokens, question->token_capacity, question->item_count + 1,
-             "tokens of a question"));
+    TRY(GROW(&question->arena, question->tokens, question->item_count + 1, "tokens of a question"));
     for (size_t i = 0; i < question->item_count; i++)
         question->tokens[i] = (rill_slice){question->out.data + question->items[i].offset, question->items[i].length};
     *tokens = question->tokens;
@@ -77,7 +75,7 @@ rill_slice rill_mentions_constant(const rill_mentions *mentions, const char *tok
 void rill_mentions_clear(rill_mentions *mentions)
 {
     rill_context *ctx = mentions->bytes.ctx;
-    if (mentions->entries != NULL) FREE_ARRAY(ctx, mentions->entries, mentions->capacity);
+    rill_arena_clear(&mentions->arena);
     rill_text_clear(&mentions->bytes);
     *mentions = (rill_mentions){.bytes = {.ctx = ctx}};
 }
@@ -86,8 +84,8 @@ static rill_status add_mention(rill_mentions *mentions, const char *placeholder,
                                rill_slice constant)
 {
     const size_t offset = mentions->bytes.length;
-    TRY(GROW(mentions->bytes.ctx, mentions->entries, mentions->capacity, mentions->count + 1,
-             "mentions of a question"));
+    mentions->arena.ctx = mentions->bytes.ctx;
+    TRY(GROW(&mentions->arena, mentions->entries, mentions->count + 1, "mentions of a question"));
     TRY(rill_text_append(&mentions->bytes, placeholder, placeholder_length));
     TRY(rill_text_append(&mentions->bytes, constant.data, constant.length));
     mentions->entries[mentions->count++] = (struct rill_mention){offset, placeholder_length,
@@ -110,9 +108,8 @@ static rill_status reset_numbering(rill_question *question)
 {
     size_t types = question->lexicon->type_count, size = 16;
     while (size < 2 * (question->raw_count + 1)) size *= 2;
-    TRY(GROW(question->ctx, question->next_numbers, question->next_numbers_capacity, types + 1,
-             "numbers of placeholders"));
-    TRY(GROW(question->ctx, question->mention_index, question->mention_index_capacity, size, "index of mentions"));
+    TRY(GROW(&question->arena, question->next_numbers, types + 1, "numbers of placeholders"));
+    TRY(GROW(&question->arena, question->mention_index, size, "index of mentions"));
     question->mention_index_size = size;
     for (size_t i = 0; i < size; i++) question->mention_index[i].type = RILL__NONE;
     for (size_t i = 0; i < types; i++) question->next_numbers[i] = 0;
@@ -289,7 +286,7 @@ rill_status rill_question_open(rill_context *ctx, const rill_lexicon *lexicon, r
     *out = NULL;
     rill_question *question = rill_calloc(ctx, 1, sizeof *question);
     if (!question) return rill_fail_memory(ctx, sizeof *question, "question");
-    question->ctx = question->out.ctx = question->scratch.ctx = ctx;
+    question->ctx = question->arena.ctx = question->out.ctx = question->scratch.ctx = ctx;
     question->lexicon = lexicon;
     if (lexicon && lexicon->stem) {
         question->stemmer = sb_stemmer_new("english", "UTF_8");
@@ -307,14 +304,8 @@ void rill_question_close(rill_question *question)
     if (!question) return;
     rill_context *ctx = question->ctx;
     if (question->stemmer) sb_stemmer_delete(question->stemmer);
-    FREE_ARRAY(ctx, question->raw_bytes, question->raw_bytes_capacity);
-    FREE_ARRAY(ctx, question->raw_offsets, question->raw_offsets_capacity);
-    FREE_ARRAY(ctx, question->raw, question->raw_tokens_capacity);
-    FREE_ARRAY(ctx, question->items, question->item_capacity);
+    rill_arena_clear(&question->arena);
     rill_text_clear(&question->out);
-    FREE_ARRAY(ctx, question->tokens, question->token_capacity);
     rill_text_clear(&question->scratch);
-    FREE_ARRAY(ctx, question->next_numbers, question->next_numbers_capacity);
-    FREE_ARRAY(ctx, question->mention_index, question->mention_index_capacity);
     rill_free(ctx, question, sizeof *question);
 }

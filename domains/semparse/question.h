@@ -30,7 +30,8 @@ typedef struct rill_mentions {
         size_t placeholder, placeholder_length; /* offset and length in `bytes` */
         size_t constant, constant_length;
     } * entries;
-    size_t count, capacity; /* of `entries` */
+    size_t count; /* of `entries` */
+    rill_arena arena;
 } rill_mentions;
 
 /* What to print for a token of the logical form: the constant if the token is a placeholder of this question, else the
@@ -125,29 +126,27 @@ typedef struct rill__mention_slot {
 
 struct rill_question {
     rill_context *ctx;
+    rill_arena arena;            /* of the arrays below */
     const rill_lexicon *lexicon; /* may be NULL */
     struct sb_stemmer *stemmer;  /* NULL: no stemming */
 
     const char *line; /* the current line; borrowed */
     size_t line_length;
     char *raw_bytes;
-    size_t raw_bytes_length, raw_bytes_capacity;
+    size_t raw_bytes_length;
     size_t *raw_offsets; /* [raw_bytes_length + 1] offset in the line of each byte of raw_bytes */
-    size_t raw_offsets_capacity;
     rill__raw_token *raw;
-    size_t raw_count, raw_tokens_capacity;
+    size_t raw_count;
 
     rill__output_token *items;
-    size_t item_count, item_capacity;
+    size_t item_count;
     rill_text out;
     rill_slice *tokens;
-    size_t token_capacity;
 
-    rill_text scratch;     /* buffer for a constant */
-    int64_t *next_numbers; /* [types of the lexicon] number of each type's next placeholder */
-    size_t next_numbers_capacity;
+    rill_text scratch;                 /* buffer for a constant */
+    int64_t *next_numbers;             /* [types of the lexicon] number of each type's next placeholder */
     rill__mention_slot *mention_index; /* [mention_index_size] hash table; the size is a power of two, or 0 */
-    size_t mention_index_size, mention_index_capacity;
+    size_t mention_index_size;
 };
 
 /* The longest match that begins at a raw token. */

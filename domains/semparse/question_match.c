@@ -14,68 +14,21 @@
 #include <string.h>
 
 #include "question.h"
+#include "utf8.h"
 
 enum { MAX_DIGITS = 12 };
 
-typedef struct number_word {
-    const char *text;
-    rill__number_form form;
-    int value;
-} number_word;
-
-static const number_word number_words[] = {
-    {"one", RILL__FORM_UNIT, 1},
-    {"two", RILL__FORM_UNIT, 2},
-    {"three", RILL__FORM_UNIT, 3},
-    {"four", RILL__FORM_UNIT, 4},
-    {"five", RILL__FORM_UNIT, 5},
-    {"six", RILL__FORM_UNIT, 6},
-    {"seven", RILL__FORM_UNIT, 7},
-    {"eight", RILL__FORM_UNIT, 8},
-    {"nine", RILL__FORM_UNIT, 9},
-    {"ten", RILL__FORM_TEEN, 10},
-    {"eleven", RILL__FORM_TEEN, 11},
-    {"twelve", RILL__FORM_TEEN, 12},
-    {"thirteen", RILL__FORM_TEEN, 13},
-    {"fourteen", RILL__FORM_TEEN, 14},
-    {"fifteen", RILL__FORM_TEEN, 15},
-    {"sixteen", RILL__FORM_TEEN, 16},
-    {"seventeen", RILL__FORM_TEEN, 17},
-    {"eighteen", RILL__FORM_TEEN, 18},
-    {"nineteen", RILL__FORM_TEEN, 19},
-    {"twenty", RILL__FORM_TENS, 20},
-    {"thirty", RILL__FORM_TENS, 30},
-    {"forty", RILL__FORM_TENS, 40},
-    {"fifty", RILL__FORM_TENS, 50},
-    {"sixty", RILL__FORM_TENS, 60},
-    {"seventy", RILL__FORM_TENS, 70},
-    {"eighty", RILL__FORM_TENS, 80},
-    {"ninety", RILL__FORM_TENS, 90},
-    {"hundred", RILL__FORM_HUNDRED, 100},
-    {"thousand", RILL__FORM_THOUSAND, 1000},
-    {"and", RILL__FORM_AND, 0},
-    {"first", RILL__FORM_ORDINAL_UNIT, 1},
-    {"second", RILL__FORM_ORDINAL_UNIT, 2},
-    {"third", RILL__FORM_ORDINAL_UNIT, 3},
-    {"fourth", RILL__FORM_ORDINAL_UNIT, 4},
-    {"fifth", RILL__FORM_ORDINAL_UNIT, 5},
-    {"sixth", RILL__FORM_ORDINAL_UNIT, 6},
-    {"seventh", RILL__FORM_ORDINAL_UNIT, 7},
-    {"eighth", RILL__FORM_ORDINAL_UNIT, 8},
-    {"ninth", RILL__FORM_ORDINAL_UNIT, 9},
-    {"tenth", RILL__FORM_ORDINAL_TEEN, 10},
-    {"eleventh", RILL__FORM_ORDINAL_TEEN, 11},
-    {"twelfth", RILL__FORM_ORDINAL_TEEN, 12},
-    {"thirteenth", RILL__FORM_ORDINAL_TEEN, 13},
-    {"fourteenth", RILL__FORM_ORDINAL_TEEN, 14},
-    {"fifteenth", RILL__FORM_ORDINAL_TEEN, 15},
-    {"sixteenth", RILL__FORM_ORDINAL_TEEN, 16},
-    {"seventeenth", RILL__FORM_ORDINAL_TEEN, 17},
-    {"eighteenth", RILL__FORM_ORDINAL_TEEN, 18},
-    {"nineteenth", RILL__FORM_ORDINAL_TEEN, 19},
-    {"twentieth", RILL__FORM_ORDINAL_TENS, 20},
-    {"thirtieth", RILL__FORM_ORDINAL_TENS, 30},
-};
+/* Cardinals from 1 to 19, and tens from 20; ordinals from 1 to 19, and their tens. */
+static const char *const cardinals[] = {"one",     "two",       "three",    "four",     "five",
+                                        "six",     "seven",     "eight",    "nine",     "ten",
+                                        "eleven",  "twelve",    "thirteen", "fourteen", "fifteen",
+                                        "sixteen", "seventeen", "eighteen", "nineteen"},
+                         *const tens[] = {"twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"},
+                         *const ordinals[] = {"first",     "second",      "third",      "fourth",     "fifth",
+                                              "sixth",     "seventh",     "eighth",     "ninth",      "tenth",
+                                              "eleventh",  "twelfth",     "thirteenth", "fourteenth", "fifteenth",
+                                              "sixteenth", "seventeenth", "eighteenth", "nineteenth"},
+                         *const ordinal_tens[] = {"twentieth", "thirtieth"};
 
 /* --- one number ---------------------------------------------------------------------------------------------------- */
 
@@ -134,12 +87,18 @@ rill__number rill__number_read(const char *data, size_t length)
     rill__number none = {.form = RILL__FORM_NONE};
     if (length == 0 || length > 20) return none;
     if (data[0] >= '0' && data[0] <= '9') return read_digits(data, length);
-    for (size_t i = 0; i < sizeof number_words / sizeof *number_words; i++) {
-        const number_word *known = &number_words[i];
-        if (known->text[0] == data[0] && strlen(known->text) == length && memcmp(known->text, data, length) == 0)
-            return (rill__number){.form = known->form, .value = known->value};
-    }
-    return none;
+    const rill_slice word = {data, length};
+    int n;
+    if ((n = RILL_SLICE_INDEX(word, cardinals)) >= 0)
+        return (rill__number){.form = n < 9 ? RILL__FORM_UNIT : RILL__FORM_TEEN, .value = n + 1};
+    if ((n = RILL_SLICE_INDEX(word, tens)) >= 0) return (rill__number){.form = RILL__FORM_TENS, .value = 20 + 10 * n};
+    if ((n = RILL_SLICE_INDEX(word, ordinals)) >= 0)
+        return (rill__number){.form = n < 9 ? RILL__FORM_ORDINAL_UNIT : RILL__FORM_ORDINAL_TEEN, .value = n + 1};
+    if ((n = RILL_SLICE_INDEX(word, ordinal_tens)) >= 0)
+        return (rill__number){.form = RILL__FORM_ORDINAL_TENS, .value = 20 + 10 * n};
+    if (rill_slice_is(word, "hundred")) return (rill__number){.form = RILL__FORM_HUNDRED, .value = 100};
+    if (rill_slice_is(word, "thousand")) return (rill__number){.form = RILL__FORM_THOUSAND, .value = 1000};
+    return rill_slice_is(word, "and") ? (rill__number){.form = RILL__FORM_AND} : none;
 }
 
 /* --- numbers of several tokens ----------------------------------------------------------------------------------------------- */

@@ -11,43 +11,21 @@
  *
  * A token with a capital letter is a name. Exceptions are the first letter of a sentence, the word I, and lines without
  * small letters. A quoted token is a name too. Only the spelling counts here: semparse_domain.c decides whether the model knows
- * a name. Divisions: UTF-8, normalising, tokens, chunks, capitals, sentences, quotes, names. */
+ * a name. Divisions: normalising, tokens, chunks, capitals, sentences, quotes, names. */
 #include <string.h>
+#include <utf8proc.h>
 
 #include "domain_base.h"
 #include "question.h"
 #include "rill/domain.h"
-
-/* --- UTF-8 -------------------------------------------------------------------------------------------------------- */
-
-/* Decode one code point of text that is known to be UTF-8; returns its length in bytes. */
-static size_t decode(const char *text, uint32_t *code)
-{
-    const unsigned char *bytes = (const unsigned char *)text;
-    if (bytes[0] < 0x80) {
-        *code = bytes[0];
-        return 1;
-    }
-    size_t length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : 2;
-    *code = bytes[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) *code = *code << 6 | (bytes[i] & 0x3fu);
-    return length;
-}
-
-static size_t encode(uint32_t code, char *out)
-{
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    size_t length = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    static const unsigned lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (size_t i = length - 1; i > 0; i--, code >>= 6) out[i] = (char)(0x80u | (code & 0x3fu));
-    out[0] = (char)(lead[length] | code);
-    return length;
-}
+#include "utf8.h"
 
 /* --- normalising -------------------------------------------------------------------------------------------------- */
+
+static size_t write_char(uint32_t code, char *out)
+{
+    return (size_t)utf8proc_encode_char((utf8proc_int32_t)code, (utf8proc_uint8_t *)out);
+}
 
 /* Lower case, independent of the locale. The result never takes more bytes than the argument. */
 static uint32_t lower_case(uint32_t c)
@@ -128,10 +106,8 @@ static size_t drop_diacritics(const rill_question *question, size_t offset, size
     size_t kept = 0;
     if (!question->lexicon || length > sizeof bare) return length;
     for (size_t pos = 0; pos < length;) {
-        uint32_t code;
-        pos += decode(data + pos, &code);
-        code = base_letter(code);
-        if (code) kept += encode(code, bare + kept);
+        const uint32_t code = base_letter((uint32_t)rill_utf8_read(data, length, &pos));
+        if (code) kept += write_char(code, bare + kept);
     }
     if (kept == length || find_word(question, offset, length) != RILL__NONE) return length;
     int owner = kept > 2 && bare[kept - 2] == '\'' && bare[kept - 1] == 's';
@@ -156,8 +132,7 @@ static size_t drop_apostrophes(char *data, size_t length)
 static rill_status add_token(rill_question *question, size_t offset, size_t length, size_t span)
 {
     if (length == 0) return RILL_OK;
-    TRY(GROW(question->ctx, question->raw, question->raw_tokens_capacity, question->raw_count + 1,
-             "tokens of a question"));
+    TRY(GROW(&question->arena, question->raw, question->raw_count + 1, "tokens of a question"));
     char *data = question->raw_bytes + offset;
     length = drop_diacritics(question, offset, length);
     rill__raw_token raw = {.offset = offset,
@@ -179,10 +154,6 @@ static rill_status add_token(rill_question *question, size_t offset, size_t leng
     return RILL_OK;
 }
 
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 static int is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80;
@@ -191,7 +162,7 @@ static int is_letter(char c)
 /* Whether the character belongs to a token; all others separate tokens. */
 static int is_inner(char c)
 {
-    return is_letter(c) || is_digit(c) || strchr("'+#_$&@%", c) != NULL;
+    return is_letter(c) || rill_is_digit(c) || strchr("'+#_$&@%", c) != NULL;
 }
 
 /* Whether the text is an abbreviation, of one or two letters between dots: "p.m", "u.s.a", "ph.d". */
@@ -214,13 +185,14 @@ static int is_abbreviation(const char *data, size_t length)
  * stay; 10p.m -> 10pm. */
 static int punctuation_action(const char *data, size_t length, size_t pos)
 {
-    int prev_digit = pos > 0 && is_digit(data[pos - 1]), next_digit = pos + 1 < length && is_digit(data[pos + 1]);
+    int prev_digit = pos > 0 && rill_is_digit(data[pos - 1]),
+        next_digit = pos + 1 < length && rill_is_digit(data[pos + 1]);
     if (data[pos] == ',') return prev_digit && next_digit ? 1 : -1;
     if (data[pos] == ':') return prev_digit && next_digit ? 0 : -1;
     if (data[pos] != '.') return -1;
     if (prev_digit && next_digit) return 0;
     int half = pos > 0 && (data[pos - 1] == 'a' || data[pos - 1] == 'p') && pos + 1 < length && data[pos + 1] == 'm';
-    return half && pos > 1 && is_digit(data[pos - 2]) ? 1 : -1;
+    return half && pos > 1 && rill_is_digit(data[pos - 2]) ? 1 : -1;
 }
 
 /* Split a stripped chunk into tokens. Dropped characters are removed in place. */
@@ -236,7 +208,7 @@ static rill_status cut_chunk(rill_question *question, size_t offset, size_t leng
     size_t start = 0, kept = 0;
     for (size_t i = 0; i < length; i++) {
         int drop = is_inner(data[i]) ? 0 : punctuation_action(data, length, i);
-        int money = data[i] == '$' && i + 1 < length && is_digit(data[i + 1]);
+        int money = data[i] == '$' && i + 1 < length && rill_is_digit(data[i + 1]);
         if (drop == 0) data[kept++] = data[i];
         if (drop >= 0 && !money) continue;
         const size_t end = i + (drop >= 0); /* a currency sign is a token of its own, so the token ends after it */
@@ -272,14 +244,13 @@ static rill_status normalise(rill_question *question)
 {
     const size_t length = question->line_length;
     question->raw_bytes_length = 0;
-    TRY(GROW(question->ctx, question->raw_bytes, question->raw_bytes_capacity, length + 1, "bytes of a question"));
-    TRY(GROW(question->ctx, question->raw_offsets, question->raw_offsets_capacity, length + 1, "bytes of a question"));
+    TRY(GROW(&question->arena, question->raw_bytes, length + 1, "bytes of a question"));
+    TRY(GROW(&question->arena, question->raw_offsets, length + 1, "bytes of a question"));
     for (size_t pos = 0; pos < length;) {
-        uint32_t code;
         const size_t from = pos, begin = question->raw_bytes_length,
                      n_space = rill_blank_bytes(question->line + pos, length - pos);
-        pos += decode(question->line + pos, &code);
-        question->raw_bytes_length += encode(n_space ? ' ' : normal_character(code), question->raw_bytes + begin);
+        const uint32_t code = (uint32_t)rill_utf8_read(question->line, length, &pos);
+        question->raw_bytes_length += write_char(n_space ? ' ' : normal_character(code), question->raw_bytes + begin);
         for (size_t i = begin; i < question->raw_bytes_length; i++) question->raw_offsets[i] = from;
     }
     question->raw_offsets[question->raw_bytes_length] = length;
@@ -312,9 +283,8 @@ static int count_capitals(const char *line, size_t from, size_t to, int *first)
     int n = 0;
     *first = 0;
     for (size_t pos = from; pos < to;) {
-        uint32_t code;
         const int begins = pos == from;
-        pos += decode(line + pos, &code);
+        const uint32_t code = (uint32_t)rill_utf8_read(line, to, &pos);
         n += is_upper_case(code);
         if (begins) *first = is_upper_case(code);
     }
@@ -324,8 +294,7 @@ static int count_capitals(const char *line, size_t from, size_t to, int *first)
 static int has_lower_case(const rill_question *question)
 {
     for (size_t pos = 0; pos < question->line_length;) {
-        uint32_t code;
-        pos += decode(question->line + pos, &code);
+        const uint32_t code = (uint32_t)rill_utf8_read(question->line, question->line_length, &pos);
         if (code >= 'a' && code <= 'z') return 1;
         if (code >= 0xdf && code < 0x500 && !is_upper_case(code)) return 1;
     }
@@ -386,10 +355,8 @@ static int is_quoted(const rill_question *question, size_t from, size_t to)
     const size_t length = question->line_length;
     size_t opened[2] = {0, 0}; /* of single, double quotes: start of the quoted text; 0: none is open */
     for (size_t pos = 0; pos < length && (opened[0] || opened[1] || pos < to);) {
-        uint32_t code;
         const size_t begin = pos;
-        pos += decode(line + pos, &code);
-        const char quote = quote_kind(code);
+        const char quote = quote_kind((uint32_t)rill_utf8_read(line, length, &pos));
         const int leads = begin == 0 || strchr(" \t([{", line[begin - 1]) != NULL;
         const int trails = pos == length || strchr(" \t.,;:!?)]}", line[pos]) != NULL;
         size_t *open = &opened[quote == '"'];

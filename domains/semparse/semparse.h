@@ -106,13 +106,11 @@ typedef struct semparse_runner {
     int32_t *unmentioned;            /* [placeholders] scratch of encode: actions that the question does not mention */
     rill_mentions *mentions_by_slot; /* [slots] the mentions of each slot's question */
     rill_text *unknown_names;        /* [slots] names unknown to the model, joined by ", " */
-    size_t mentions_capacity, unknown_capacity, n_slots;
+    size_t n_slots;
 
     int32_t *slot, *length; /* [questions] of an encode() call: slot, and number of token ids */
     int32_t *token_ids;     /* ids of all questions, concatenated */
-    size_t slot_capacity, length_capacity, word_capacity;
-    int32_t *column; /* input columns of a step that the engine does not provide */
-    size_t column_capacity;
+    int32_t *column;        /* input columns of a step that the engine does not provide */
 } semparse_runner;
 
 /* --- semparse_model.c ------------------------------------------------------------------------------------------------------ */

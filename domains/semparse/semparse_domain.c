@@ -87,12 +87,6 @@ static void stop(void *runner)
         rill_mentions_clear(&r->mentions_by_slot[i]);
         rill_text_clear(&r->unknown_names[i]);
     }
-    FREE_ARRAY(ctx, r->mentions_by_slot, r->mentions_capacity);
-    FREE_ARRAY(ctx, r->unknown_names, r->unknown_capacity);
-    FREE_ARRAY(ctx, r->slot, r->slot_capacity);
-    FREE_ARRAY(ctx, r->length, r->length_capacity);
-    FREE_ARRAY(ctx, r->token_ids, r->word_capacity);
-    FREE_ARRAY(ctx, r->column, r->column_capacity);
     rill_arena_clear(&r->arena);
     rill_question_close(r->question);
     rill_session_close(r->session);
@@ -128,8 +122,8 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     semparse_runner *r = self;
     TRY(rill_session_reserve(r->session, nodes, slots));
-    TRY(GROW(r->ctx, r->mentions_by_slot, r->mentions_capacity, (size_t)slots, "item slots"));
-    TRY(GROW(r->ctx, r->unknown_names, r->unknown_capacity, (size_t)slots, "item slots"));
+    TRY(GROW(&r->arena, r->mentions_by_slot, (size_t)slots, "item slots"));
+    TRY(GROW(&r->arena, r->unknown_names, (size_t)slots, "item slots"));
     for (; r->n_slots < (size_t)slots; r->n_slots++) {
         r->mentions_by_slot[r->n_slots] = (rill_mentions){.bytes = {.ctx = r->ctx}};
         r->unknown_names[r->n_slots] = (rill_text){.ctx = r->ctx};
@@ -144,7 +138,7 @@ enum { FRAME_TOKENS = 2 }; /* <s> and </s> */
 /* Write <s>, the word ids in reverse, </s>, from `offset` on. */
 static rill_status add_framed_ids(semparse_runner *r, const rill_slice *token, size_t count, size_t offset)
 {
-    TRY(GROW(r->ctx, r->token_ids, r->word_capacity, offset + count + FRAME_TOKENS, "word ids"));
+    TRY(GROW(&r->arena, r->token_ids, offset + count + FRAME_TOKENS, "word ids"));
     int32_t *word = r->token_ids + offset;
     *word++ = SEMPARSE_BOS;
     for (size_t i = count; i-- > 0;) {
@@ -257,8 +251,8 @@ static rill_status read_input(semparse_runner *r, rill_input *input, size_t used
 
 static rill_status read_inputs(semparse_runner *r, int32_t m, rill_input *inputs, int32_t *questions)
 {
-    TRY(GROW(r->ctx, r->slot, r->slot_capacity, (size_t)m, "questions"));
-    TRY(GROW(r->ctx, r->length, r->length_capacity, (size_t)m, "questions"));
+    TRY(GROW(&r->arena, r->slot, (size_t)m, "questions"));
+    TRY(GROW(&r->arena, r->length, (size_t)m, "questions"));
     size_t used = 0;
     int32_t n = 0;
     for (int32_t i = 0; i < m; i++) {
@@ -290,7 +284,7 @@ static rill_status step(void *self, const rill_rows *rows)
 {
     semparse_runner *r = self;
     const size_t n = (size_t)rows->n;
-    TRY(GROW(r->ctx, r->column, r->column_capacity, 3 * n, "columns of a step"));
+    TRY(GROW(&r->arena, r->column, 3 * n, "columns of a step"));
     int32_t *parent_or_self = r->column, *word = parent_or_self + n, *root_slot = word + n;
     for (size_t i = 0; i < n; i++) {
         const int continues = rows->state_parent[i] != RILL_NO_NODE;

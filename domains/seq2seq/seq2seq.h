@@ -195,24 +195,20 @@ typedef struct seq_vocab_subset {
     int32_t n;
     int32_t *ids; /* [n] target ids, ascending */
     uint64_t *bits;
-    size_t ids_capacity, bits_capacity;
 } seq_vocab_subset;
 
 struct seq_runner {
     rill_session *session; /* first member: see rill_runner_drop() */
     const seq_model *model;
     rill_context *ctx;
-    int32_t *root_node; /* [slots] root node of the slot's item */
-    size_t root_capacity;
+    rill_arena arena;                  /* of the growing arrays below */
+    int32_t *root_node;                /* [slots] root node of the slot's item */
     rill_output_prefix *output_prefix; /* [slots] how the item's outputs begin */
-    size_t output_prefix_capacity;
-    size_t positions_ready;     /* number of positions prepared so far, in all nets */
-    seq_pending_input *pending; /* inputs of the current encode() call */
-    size_t pending_capacity;
+    size_t positions_ready;            /* number of positions prepared so far, in all nets */
+    seq_pending_input *pending;        /* inputs of the current encode() call */
     int32_t *ids;
     size_t ids_capacity;
-    char *clean_text; /* text of the current input, without invisible characters */
-    size_t clean_text_capacity;
+    char *clean_text;              /* text of the current input, without invisible characters */
     seq_vocab_subset vocab_subset; /* with a shortlist: the subset of the current input */
     char *scratch;                 /* input columns of one call, see carve.h */
     size_t scratch_capacity;
@@ -256,9 +252,8 @@ rill_status seq_shortlist_open(seq_shortlist **out, const seq_net *net, const ch
 void seq_shortlist_close(seq_shortlist *shortlist); /* NULL is allowed */
 
 /* Compute the vocabulary subset of an input: ids[length] are its source ids, length > 0. RILL_OK · RILL_ERR_MEMORY */
-rill_status seq_vocab_subset_make(const seq_shortlist *shortlist, rill_context *ctx, const int32_t *ids, int32_t length,
+rill_status seq_vocab_subset_make(const seq_shortlist *shortlist, rill_arena *arena, const int32_t *ids, int32_t length,
                                   seq_vocab_subset *list);
-void seq_vocab_subset_clear(seq_vocab_subset *list, rill_context *ctx);
 
 /* Upper bound on the size of an input's subset; linear in its number of tokens, `pieces`. */
 size_t seq_vocab_subset_max(const seq_shortlist *shortlist, size_t pieces);

@@ -34,7 +34,7 @@ static rill_status is_long(const seq_model *m, rill_context *ctx, const char *te
     if (length < max_tokens || *out) return RILL_OK;
     const rill_status status = rill_tokenizer_encode(m->net[0]->tokenizer, text, length, &read, &opening);
     *out = status == RILL_OK && read.n_ids > max_tokens;
-    FREE_ARRAY(ctx, ids, capacity);
+    rill_free(ctx, ids, capacity * sizeof *ids);
     if (status != RILL_ERR_INPUT) return status;
     rill_error_clear(ctx); /* encoding the input will report the error */
     return RILL_OK;
@@ -96,10 +96,10 @@ static int ends_line(int32_t c)
 }
 
 /* Remove invisible characters that disturb tokenization, such as soft hyphens, and replace unusual line separators by
- * spaces. *text and *length may then refer to the copy, which the caller frees. */
-static rill_status clean_text(rill_context *ctx, const char **text, size_t *length, char **copy, size_t *capacity)
+ * spaces. *text and *length may then refer to the copy, in the arena. */
+static rill_status clean_text(rill_arena *arena, const char **text, size_t *length, char **copy)
 {
-    size_t bytes, next_bytes, to = 0;
+    size_t next, to = 0;
     int32_t prev = 0;
     int any = 0;
     for (size_t pos = 0; pos + 1 < *length && !any; pos++) {
@@ -107,17 +107,17 @@ static rill_status clean_text(rill_context *ctx, const char **text, size_t *leng
         any = c == 0xC2 || c == 0xE2 || c == 0xEF || ends_line(c);
     }
     if (!any || rill_utf8_check(*text, *length) < *length) return RILL_OK; /* invalid UTF-8 is refused later */
-    TRY(GROW(ctx, *copy, *capacity, *length, "an input's text"));
-    for (size_t pos = 0; pos < *length; pos += bytes) {
-        const int32_t c = rill_utf8_next(*text + pos, *length - pos, &bytes);
-        const size_t next = pos + bytes;
-        if (is_ignorable(c, prev, next < *length ? rill_utf8_next(*text + next, *length - next, &next_bytes) : 0))
-            continue;
+    TRY(GROW(arena, *copy, *length, "an input's text"));
+    for (size_t pos = 0; pos < *length; pos = next) {
+        next = pos;
+        const int32_t c = rill_utf8_read(*text, *length, &next);
+        size_t after = next;
+        if (is_ignorable(c, prev, next < *length ? rill_utf8_read(*text, *length, &after) : 0)) continue;
         if (ends_line(c)) {
             (*copy)[to++] = ' ';
         } else {
-            memcpy(*copy + to, *text + pos, bytes);
-            to += bytes;
+            memcpy(*copy + to, *text + pos, next - pos);
+            to += next - pos;
         }
         prev = c;
     }
@@ -162,8 +162,7 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
     size_t length = input->length;
     rill_status status = check_length(r, length);
     rill_output_prefix *opening = &r->output_prefix[input->slot];
-    if (status == RILL_OK && m->takes_raw_text)
-        status = clean_text(r->ctx, &text, &length, &r->clean_text, &r->clean_text_capacity);
+    if (status == RILL_OK && m->takes_raw_text) status = clean_text(&r->arena, &text, &length, &r->clean_text);
     if (status == RILL_OK) status = rill_tokenizer_encode(net->tokenizer, text, length, ids, opening);
     const size_t count = ids->n_ids - reading->offset;
     if (status == RILL_OK && count > (size_t)m->max_input_length)
@@ -186,7 +185,7 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
 static rill_status read_inputs(seq_runner *r, int32_t n, rill_input *inputs, size_t *readings)
 {
     rill_ids ids = {.ctx = r->ctx, .ids = &r->ids, .capacity = &r->ids_capacity};
-    TRY(GROW(r->ctx, r->pending, r->pending_capacity, (size_t)n, "inputs"));
+    TRY(GROW(&r->arena, r->pending, (size_t)n, "inputs"));
     *readings = 0;
     for (int32_t i = 0; i < n; i++) {
         TRY(read_input(r, &inputs[i], &ids, &r->pending[*readings]));
@@ -259,7 +258,7 @@ static rill_status set_vocab_subset(seq_runner *r, const seq_pending_input *read
 {
     const seq_model *m = r->model;
     if (m->shortlist == NULL) return RILL_OK;
-    TRY(seq_vocab_subset_make(m->shortlist, r->ctx, r->ids + reading->offset, reading->length, &r->vocab_subset));
+    TRY(seq_vocab_subset_make(m->shortlist, &r->arena, r->ids + reading->offset, reading->length, &r->vocab_subset));
     for (size_t i = 0; i < m->n_nets; i++)
         TRY(rill_session_set_vocab_subset(r->session, m->net[i]->vocab_subset, reading->input->slot, r->vocab_subset.n,
                                           r->vocab_subset.ids));

@@ -337,14 +337,10 @@ void seq_stop(void *runner)
     seq_runner *r = runner;
     if (r == NULL) return;
     rill_context *ctx = r->ctx;
-    FREE_ARRAY(ctx, r->root_node, r->root_capacity);
-    FREE_ARRAY(ctx, r->output_prefix, r->output_prefix_capacity);
-    FREE_ARRAY(ctx, r->pending, r->pending_capacity);
-    FREE_ARRAY(ctx, r->ids, r->ids_capacity);
-    FREE_ARRAY(ctx, r->clean_text, r->clean_text_capacity);
     rill_free(ctx, r->scratch, r->scratch_capacity);
     rill_free(ctx, r->alignment, r->alignment_capacity);
-    seq_vocab_subset_clear(&r->vocab_subset, ctx);
+    rill_arena_clear(&r->arena);
+    rill_free(ctx, r->ids, r->ids_capacity * sizeof *r->ids);
     rill_session_close(r->session);
     rill_free(ctx, r, sizeof *r);
 }
@@ -356,7 +352,7 @@ rill_status seq_start(const void *model, rill_context *ctx, int threads, void **
     seq_runner *r = rill_calloc(ctx, 1, sizeof *r);
     if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a model's runner");
     r->model = m;
-    r->ctx = ctx;
+    r->ctx = r->arena.ctx = ctx;
     rill_status status = rill_session_open(&r->session, ctx, m->network, threads);
     if (status != RILL_OK) {
         seq_stop(r);
@@ -370,8 +366,8 @@ rill_status seq_reserve(void *self, int32_t nodes, int32_t slots)
 {
     seq_runner *r = self;
     TRY(rill_session_reserve(r->session, nodes, slots));
-    TRY(GROW(r->ctx, r->output_prefix, r->output_prefix_capacity, (size_t)slots, "item slots"));
-    return GROW(r->ctx, r->root_node, r->root_capacity, (size_t)slots, "item slots");
+    TRY(GROW(&r->arena, r->output_prefix, (size_t)slots, "item slots"));
+    return GROW(&r->arena, r->root_node, (size_t)slots, "item slots");
 }
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */

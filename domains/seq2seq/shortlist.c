@@ -74,8 +74,9 @@ typedef struct lexicon_reader {
     const rill_vocabulary *source, *target;
     const char *path;
     lexicon_pair *pairs;
-    size_t n, capacity;
+    size_t n;
     int64_t line;
+    rill_arena arena; /* of `pairs` */
 } lexicon_reader;
 
 static rill_status bad_line(const lexicon_reader *r)
@@ -99,7 +100,7 @@ static rill_status read_line(lexicon_reader *r, rill_slice line)
                             .source = rill_vocabulary_id(r->source, source.data, source.length),
                             .probability = (float)rill_read_number(number, &number_end)};
     if (*number_end != '\0' || !(p.probability >= 0.0f && p.probability <= 1.0f)) return bad_line(r);
-    if (p.target >= 0 && p.source >= 0) PUSH(r->shortlist->ctx, r->pairs, r->capacity, r->n, p, "a shortlist");
+    if (p.target >= 0 && p.source >= 0) PUSH(&r->arena, r->pairs, r->n, p, "a shortlist");
     return RILL_OK;
 }
 
@@ -184,13 +185,13 @@ static rill_status open_file(seq_shortlist *s, const seq_net *net, const char *o
         return rill_fail(s->ctx, RILL_ERR_OPTION, "shortlist: expected FILE, FILE,F or FILE,F,B, found \"%.60s\"",
                          option);
     const rill_tokenizer *text = net->tokenizer;
-    lexicon_reader r = {.shortlist = s, .source = text->source, .target = text->target};
+    lexicon_reader r = {.shortlist = s, .arena.ctx = s->ctx, .source = text->source, .target = text->target};
     rill_status status = rill_text_append(&path, option, length);
     r.path = path.data;
     if (status == RILL_OK) status = read_file(&r);
     if (status == RILL_OK) status = index_pairs(&r);
     if (status == RILL_OK) status = find_copies(&r);
-    FREE_ARRAY(s->ctx, r.pairs, r.capacity);
+    rill_arena_clear(&r.arena);
     rill_text_clear(&path);
     return status;
 }
@@ -235,24 +236,18 @@ static void set_subset_bits(const seq_shortlist *s, const int32_t *ids, int32_t 
     for (size_t w = 0; w < words; w++) mark[w] &= s->legal[w];
 }
 
-rill_status seq_vocab_subset_make(const seq_shortlist *s, rill_context *ctx, const int32_t *ids, int32_t length,
+rill_status seq_vocab_subset_make(const seq_shortlist *s, rill_arena *arena, const int32_t *ids, int32_t length,
                                   seq_vocab_subset *list)
 {
     const size_t words = ((size_t)s->target_vocab_size + 63) / 64, max_ids = seq_vocab_subset_max(s, (size_t)length);
-    TRY(GROW(ctx, list->bits, list->bits_capacity, words, "a shortlist"));
-    TRY(GROW(ctx, list->ids, list->ids_capacity, max_ids, "a shortlist"));
+    TRY(GROW(arena, list->bits, words, "a shortlist"));
+    TRY(GROW(arena, list->ids, max_ids, "a shortlist"));
     set_subset_bits(s, ids, length, list->bits, words);
     list->n = 0;
     for (size_t w = 0; w < words; w++)
         for (uint64_t bits = list->bits[w]; bits != 0; bits &= bits - 1)
             list->ids[list->n++] = (int32_t)w * 64 + __builtin_ctzll(bits);
     return RILL_OK;
-}
-
-void seq_vocab_subset_clear(seq_vocab_subset *list, rill_context *ctx)
-{
-    FREE_ARRAY(ctx, list->bits, list->bits_capacity);
-    FREE_ARRAY(ctx, list->ids, list->ids_capacity);
 }
 
 size_t seq_vocab_subset_max(const seq_shortlist *s, size_t pieces)

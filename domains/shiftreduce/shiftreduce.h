@@ -126,24 +126,19 @@ typedef struct parser_runner {
     rill_session *session; /* first member: see rill_runner_drop() */
     const parser *model;
     rill_context *ctx;
+    rill_arena arena; /* of the arrays below */
 
-    parser_cell *cell; /* [nodes] */
-    size_t cell_capacity;
+    parser_cell *cell;       /* [nodes] */
     rill_sentence *sentence; /* [slots] words and tags of the slot's input */
-    size_t sentence_capacity;
-    size_t n_slots; /* slots whose sentence is initialised */
+    size_t n_slots;          /* slots whose sentence is initialised */
 
     int32_t *slot; /* [sentences] of an encode() call: slot, number of frames, number of positions */
     int32_t *frames, *positions;
-    size_t slot_capacity, frames_capacity, positions_capacity;
     int32_t *feature[PARSER_MAX_FEATURES]; /* [frames] embedding rows of word, shape and suffixes; -1: none */
-    size_t feature_capacity[PARSER_MAX_FEATURES];
-    int32_t *column; /* other input columns of a call */
-    size_t column_capacity;
-    rill_text normalized_word; /* normal form of a word while its features are looked up */
-    rill_tree tree;            /* input tree while reading, output tree while building */
-    int32_t *tree_scratch;     /* arrays of a tree_builder */
-    size_t tree_scratch_capacity;
+    int32_t *column;                       /* other input columns of a call */
+    rill_text normalized_word;             /* normal form of a word while its features are looked up */
+    rill_tree tree;                        /* input tree while reading, output tree while building */
+    int32_t *tree_scratch;                 /* arrays of a tree_builder */
 } parser_runner;
 
 /* Number of features per word. */

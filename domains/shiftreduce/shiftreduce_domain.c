@@ -104,14 +104,7 @@ static void stop(void *runner)
     if (r == NULL) return;
     rill_context *ctx = r->ctx;
     for (size_t i = 0; i < r->n_slots; i++) rill_sentence_clear(&r->sentence[i]);
-    FREE_ARRAY(ctx, r->sentence, r->sentence_capacity);
-    FREE_ARRAY(ctx, r->cell, r->cell_capacity);
-    FREE_ARRAY(ctx, r->slot, r->slot_capacity);
-    FREE_ARRAY(ctx, r->frames, r->frames_capacity);
-    FREE_ARRAY(ctx, r->positions, r->positions_capacity);
-    for (size_t f = 0; f < PARSER_MAX_FEATURES; f++) FREE_ARRAY(ctx, r->feature[f], r->feature_capacity[f]);
-    FREE_ARRAY(ctx, r->column, r->column_capacity);
-    FREE_ARRAY(ctx, r->tree_scratch, r->tree_scratch_capacity);
+    rill_arena_clear(&r->arena);
     rill_text_clear(&r->normalized_word);
     rill_tree_clear(&r->tree);
     rill_session_close(r->session);
@@ -123,7 +116,7 @@ static rill_status start(const void *model, rill_context *ctx, int threads, void
     parser_runner *r = rill_calloc(ctx, 1, sizeof *r);
     if (r == NULL) return rill_fail_memory(ctx, sizeof *r, "a parser's runner");
     r->model = model;
-    r->ctx = r->normalized_word.ctx = r->tree.ctx = ctx;
+    r->ctx = r->arena.ctx = r->normalized_word.ctx = r->tree.ctx = ctx;
     rill_status status = rill_session_open(&r->session, ctx, r->model->network, threads);
     if (status != RILL_OK) {
         stop(r);
@@ -137,8 +130,8 @@ static rill_status reserve(void *self, int32_t nodes, int32_t slots)
 {
     parser_runner *r = self;
     TRY(rill_session_reserve(r->session, nodes, slots));
-    TRY(GROW(r->ctx, r->cell, r->cell_capacity, (size_t)nodes, "node states"));
-    TRY(GROW(r->ctx, r->sentence, r->sentence_capacity, (size_t)slots, "item slots"));
+    TRY(GROW(&r->arena, r->cell, (size_t)nodes, "node states"));
+    TRY(GROW(&r->arena, r->sentence, (size_t)slots, "item slots"));
     for (; r->n_slots < (size_t)slots; r->n_slots++)
         r->sentence[r->n_slots] = (rill_sentence){.bytes = {.ctx = r->ctx}};
     return RILL_OK;
@@ -286,7 +279,7 @@ static rill_status score(void *self, const rill_rows *rows, const rill_score_req
 {
     parser_runner *r = self;
     const size_t n = (size_t)rows->n;
-    TRY(GROW(r->ctx, r->column, r->column_capacity, 4 * n, "columns of a score"));
+    TRY(GROW(&r->arena, r->column, 4 * n, "columns of a score"));
     const score_call w = {.r = r,
                           .rows = rows,
                           .request = req,
@@ -320,7 +313,7 @@ static rill_status reserve_tree(tree_builder *b, int32_t actions)
     enum { INTS_PER_SPAN = sizeof(tree_span) / sizeof(int32_t) + 1 + 2 };
     parser_runner *r = b->r;
     const size_t max_spans = (size_t)actions / 2 + 1;
-    TRY(GROW(r->ctx, r->tree_scratch, r->tree_scratch_capacity, INTS_PER_SPAN * max_spans, "a tree"));
+    TRY(GROW(&r->arena, r->tree_scratch, INTS_PER_SPAN * max_spans, "a tree"));
     b->span = (tree_span *)r->tree_scratch;
     b->stack = r->tree_scratch + sizeof(tree_span) / sizeof(int32_t) * max_spans;
     b->pending = b->stack + max_spans;

@@ -376,7 +376,7 @@ enum {
 static rill_status add_frame(parser_runner *r, size_t frame, const int32_t *feature)
 {
     for (size_t f = 0; f < parser_features(r->model); f++) {
-        TRY(GROW(r->ctx, r->feature[f], r->feature_capacity[f], frame + 1, "features of words"));
+        TRY(GROW(&r->arena, r->feature[f], frame + 1, "features of words"));
         r->feature[f][frame] = feature[f];
     }
     return RILL_OK;
@@ -398,9 +398,9 @@ static rill_status add_sentence_features(parser_runner *r, const rill_sentence *
 
 static rill_status read_inputs(parser_runner *r, int32_t m, rill_input *inputs, int32_t *sentences, size_t *frames)
 {
-    TRY(GROW(r->ctx, r->slot, r->slot_capacity, (size_t)m, "sentences"));
-    TRY(GROW(r->ctx, r->frames, r->frames_capacity, (size_t)m, "sentences"));
-    TRY(GROW(r->ctx, r->positions, r->positions_capacity, (size_t)m, "sentences"));
+    TRY(GROW(&r->arena, r->slot, (size_t)m, "sentences"));
+    TRY(GROW(&r->arena, r->frames, (size_t)m, "sentences"));
+    TRY(GROW(&r->arena, r->positions, (size_t)m, "sentences"));
     for (int32_t i = 0; i < m; i++) {
         int32_t words;
         TRY(read_input(r, &inputs[i], &words));
@@ -450,7 +450,7 @@ rill_status parser_encode(void *self, int32_t m, rill_input *inputs)
     size_t frames = 0;
     TRY(read_inputs(r, m, inputs, &run.n, &frames));
     const size_t n = (size_t)run.n;
-    TRY(GROW(r->ctx, r->column, r->column_capacity, 2 * n + 2 * frames, "columns of sentences"));
+    TRY(GROW(&r->arena, r->column, 2 * n + 2 * frames, "columns of sentences"));
     int32_t *first = r->column, *last = first + n, *tag = last + n, *untagged = tag + frames;
     for (size_t i = 0; i < n; i++) first[i] = 0, last[i] = r->positions[i] - 1;
     fill_tags(r, run.n, tag, untagged);

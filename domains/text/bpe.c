@@ -83,9 +83,7 @@ void rill_bpe_clear(rill_bpe *b)
 {
     rill_text_clear(&b->word);
     rill_text_clear(&b->key);
-    FREE_ARRAY(b->ctx, b->symbols, b->symbols_capacity);
-    FREE_ARRAY(b->ctx, b->heap, b->heap_capacity);
-    FREE_ARRAY(b->ctx, b->round_pairs, b->round_capacity);
+    rill_arena_clear(&b->arena);
 }
 
 /* --- the heap ----------------------------------------------------------------------------------------------------- */
@@ -97,7 +95,7 @@ static int comes_first(const rill_bpe_pair *a, const rill_bpe_pair *b)
 
 static rill_status heap_push(rill_bpe *b, rill_bpe_pair p)
 {
-    TRY(GROW(b->ctx, b->heap, b->heap_capacity, b->n_pairs + 1, "a word's pairs"));
+    TRY(GROW(&b->arena, b->heap, b->n_pairs + 1, "a word's pairs"));
     size_t i = b->n_pairs++;
     for (; i > 0 && comes_first(&p, &b->heap[(i - 1) / 2]); i = (i - 1) / 2) b->heap[i] = b->heap[(i - 1) / 2];
     b->heap[i] = p;
@@ -158,7 +156,7 @@ static rill_status merge_lowest_rank(rill_bpe *b)
     const int32_t rank = b->heap[0].rank;
     size_t count = 0, merged = 0;
     while (b->n_pairs > 0 && b->heap[0].rank == rank) {
-        TRY(GROW(b->ctx, b->round_pairs, b->round_capacity, count + 1, "a word's pairs"));
+        TRY(GROW(&b->arena, b->round_pairs, count + 1, "a word's pairs"));
         b->round_pairs[count++] = heap_pop(b);
     }
     for (size_t i = 0; i < count; i++) {
@@ -180,11 +178,11 @@ static rill_status merge_lowest_rank(rill_bpe *b)
 /* Make one symbol for each character of the word; the mark </w>, if used, is part of the last symbol. */
 static rill_status init_symbols(rill_bpe *b, const char *word, size_t length)
 {
-    b->word.ctx = b->key.ctx = b->ctx;
+    b->word.ctx = b->key.ctx = b->arena.ctx = b->ctx;
     rill_text_reset(&b->word);
     TRY(rill_text_append(&b->word, word, length));
     if (!b->no_end_mark) TRY(rill_text_append(&b->word, WORD_END, sizeof WORD_END - 1));
-    TRY(GROW(b->ctx, b->symbols, b->symbols_capacity, length, "a word's characters"));
+    TRY(GROW(&b->arena, b->symbols, length, "a word's characters"));
     b->n_symbols = b->n_pairs = 0;
     for (size_t i = 0; i < length; i++) {
         if (((unsigned char)word[i] & 0xC0) == 0x80) continue;
@@ -254,18 +252,11 @@ static void update_best(best_cut *best, size_t from, size_t to, int32_t id, doub
     best[to] = (best_cut){sum, from, id};
 }
 
-static size_t character_length(const char *text, size_t length)
-{
-    size_t n = 1;
-    while (n < length && ((unsigned char)text[n] & 0xC0) == 0x80) n++;
-    return n;
-}
-
 /* Update `best` by all tokens that start at offset `from`. If the character there is not itself a token, it may become an
  * unknown token. */
 static void try_tokens_from(const rill_pipeline *p, const char *word, size_t length, size_t from, best_cut *best)
 {
-    const size_t one = character_length(word + from, length - from);
+    const size_t one = rill_utf8_skip(word + from, length - from);
     size_t low = 0, high = p->n_scores;
     int single = 0;
     for (size_t n = 0; from + n < length && low < high; n++) {
@@ -307,7 +298,7 @@ rill_status rill_unigram_split(const rill_pipeline *p, rill_context *ctx, const 
     if (status == RILL_OK) status = rill_arena_alloc(&arena, &ends, length + 1, sizeof *ends, "a word");
     if (status == RILL_OK) {
         for (size_t i = 0; i <= length; i++) best[i] = (best_cut){.id = -1};
-        for (size_t from = 0; from < length; from += character_length(word + from, length - from))
+        for (size_t from = 0; from < length; from += rill_utf8_skip(word + from, length - from))
             try_tokens_from(p, word, length, from, best);
         for (size_t pos = length; pos > 0; pos = best[pos].from) ends[n++] = pos;
         status = emit_pieces(p, word, best, ends, n, fn, user);

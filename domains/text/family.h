@@ -74,9 +74,6 @@ rill_status rill_tokenizer_config_open(rill_tokenizer_config *config, rill_conte
                                        int tokenizer);
 void rill_tokenizer_config_close(rill_tokenizer_config *config);
 
-/* Whether the directory has the file. */
-int rill_directory_has_file(const char *directory, const char *file);
-
 /* The string at `key`, e.g. a special token: a JSON string or {"content": ...}; NULL: absent. */
 const char *rill_tokenizer_config_string(const rill_tokenizer_config *config, const char *key);
 

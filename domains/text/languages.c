@@ -10,24 +10,15 @@
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-static int is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static int is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
 /* Return 1 for two or three lower-case letters, an underscore, and a script ("Latn") or, if `script` is 0, a region ("XX"). */
 static int is_code(const char *token, size_t length, int script)
 {
     size_t pos = 0;
-    while (pos < length && is_lower(token[pos])) pos++;
+    while (pos < length && rill_is_lower(token[pos])) pos++;
     if (pos < 2 || pos > 3 || length != pos + (script ? 5 : 3) || token[pos] != '_') return 0;
-    if (!script) return is_upper(token[pos + 1]) && is_upper(token[pos + 2]);
-    return is_upper(token[pos + 1]) && is_lower(token[pos + 2]) && is_lower(token[pos + 3]) && is_lower(token[pos + 4]);
+    if (!script) return rill_is_upper(token[pos + 1]) && rill_is_upper(token[pos + 2]);
+    return rill_is_upper(token[pos + 1]) && rill_is_lower(token[pos + 2]) && rill_is_lower(token[pos + 3]) &&
+           rill_is_lower(token[pos + 4]);
 }
 
 /* Set *name to the part of a token between `prefix` and `suffix`. Return 0 if the token lacks one, or if the name has other
@@ -39,7 +30,8 @@ static int strip_affixes(const char *token, size_t length, const char *prefix, c
     if (memcmp(token + length - suffix_length, suffix, suffix_length) != 0) return 0;
     *name = (rill_slice){token + prefix_length, length - prefix_length - suffix_length};
     for (size_t i = 0; i < name->length; i++)
-        if (!is_lower(name->data[i]) && !is_upper(name->data[i]) && name->data[i] != '_' && name->data[i] != '-')
+        if (!rill_is_lower(name->data[i]) && !rill_is_upper(name->data[i]) && name->data[i] != '_' &&
+            name->data[i] != '-')
             return 0;
     return 1;
 }
@@ -60,7 +52,7 @@ int rill_language_token_name(rill_language_form form, const char *token, size_t 
 
 /* Find all language tokens of the vocabulary. They must be added tokens, except for tags of the form <2de>, which are base
  * tokens. */
-static rill_status find_all_languages(rill_family_tokenizer *t, rill_context *ctx, size_t *capacity)
+static rill_status find_all_languages(rill_family_tokenizer *t)
 {
     const int added = t->family.language_form != RILL_LANGUAGES_TAGS;
     for (int32_t id = 0; id < rill_vocabulary_count(t->vocabulary); id++) {
@@ -74,21 +66,12 @@ static rill_status find_all_languages(rill_family_tokenizer *t, rill_context *ct
         memcpy(copy, name.data, name.length);
         copy[name.length] = '\0';
         const rill_language language = {copy, id};
-        PUSH(ctx, t->language, *capacity, t->n_languages, language, "languages");
+        PUSH(&t->arena, t->language, t->n_languages, language, "languages");
     }
-    return RILL_OK;
-}
-
-static rill_status keep_languages(rill_family_tokenizer *t, rill_language *found)
-{
-    const size_t n = t->n_languages;
-    t->language = NULL;
-    if (n == 0) return RILL_OK;
-    TRY(rill_arena_alloc(&t->arena, &t->language, n, sizeof *t->language, "languages"));
-    TRY(rill_arena_alloc(&t->arena, &t->language_names, n + 1, sizeof *t->language_names, "languages"));
-    memcpy(t->language, found, n * sizeof *found);
-    for (size_t i = 0; i < n; i++) t->language_names[i] = found[i].name;
-    t->language_names[n] = NULL;
+    if (t->n_languages == 0) return RILL_OK;
+    TRY(rill_arena_alloc(&t->arena, &t->language_names, t->n_languages + 1, sizeof *t->language_names, "languages"));
+    for (size_t i = 0; i < t->n_languages; i++) t->language_names[i] = t->language[i].name;
+    t->language_names[t->n_languages] = NULL;
     return RILL_OK;
 }
 
@@ -196,13 +179,8 @@ static rill_status set_default_languages(rill_family_tokenizer *t, rill_context 
 rill_status rill_languages_open(rill_family_tokenizer *t, rill_context *ctx, const rill_tokenizer_config *config,
                                 const rill_tokenizer_files *files)
 {
-    size_t capacity = 0;
-    rill_status status = find_all_languages(t, ctx, &capacity);
-    rill_language *found = t->language;
-    if (status == RILL_OK) status = keep_languages(t, found);
-    FREE_ARRAY(ctx, found, capacity);
-    if (status != RILL_OK) t->n_languages = 0;
-    return status == RILL_OK ? set_default_languages(t, ctx, config, files) : status;
+    TRY(find_all_languages(t));
+    return set_default_languages(t, ctx, config, files);
 }
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */

@@ -25,44 +25,14 @@
 
 /* --- punctuation -------------------------------------------------------------------------------------------------- */
 
-/* Rules of replace-unicode-punctuation, for full-width and Chinese punctuation. */
+/* Rules of replace-unicode-punctuation, for full-width and Chinese punctuation: pairs of a character and its replacement, and the
+ * rules that change more than one character. */
+static const char32_t unicode_pairs[] = U"，,、,”\"“\"∶:：:？?《\"》\"）)！!（(；;」\"「\"～~"
+                                        U"’'━-〈<〉>【[】]％%０0１1２2３3４4５5６6７7８8９9";
 static const rill_rewrite_rule unicode_rules[] = {
-    {U"，", U",", 0},
     {U"。" RW_WHITE_SPACE RW_ANY, U". ", 0},
-    {U"、", U",", 0},
-    {U"”", U"\"", 0},
-    {U"“", U"\"", 0},
-    {U"∶", U":", 0},
-    {U"：", U":", 0},
-    {U"？", U"?", 0},
-    {U"《", U"\"", 0},
-    {U"》", U"\"", 0},
-    {U"）", U")", 0},
-    {U"！", U"!", 0},
-    {U"（", U"(", 0},
-    {U"；", U";", 0},
-    {U"」", U"\"", 0},
-    {U"「", U"\"", 0},
     {U"．" RW_WHITE_SPACE RW_ANY, U". ", 0},
-    {U"～", U"~", 0},
-    {U"’", U"'", 0},
     {U"…", U"...", 0},
-    {U"━", U"-", 0},
-    {U"〈", U"<", 0},
-    {U"〉", U">", 0},
-    {U"【", U"[", 0},
-    {U"】", U"]", 0},
-    {U"％", U"%", 0},
-    {U"０", U"0", 0},
-    {U"１", U"1", 0},
-    {U"２", U"2", 0},
-    {U"３", U"3", 0},
-    {U"４", U"4", 0},
-    {U"５", U"5", 0},
-    {U"６", U"6", 0},
-    {U"７", U"7", 0},
-    {U"８", U"8", 0},
-    {U"９", U"9", 0},
 };
 
 /* Rules of normalize-punctuation for all languages: brackets, quotes, dashes, non-breaking spaces. */
@@ -228,7 +198,7 @@ void rill_moses_clear(rill_moses *m)
     rill_chars_clear(&m->text);
     rill_chars_clear(&m->spare);
     rill_text_clear(&m->bytes);
-    FREE_ARRAY(m->ctx, m->quotes, m->quotes_capacity);
+    rill_arena_clear(&m->arena);
 }
 
 /* Remove the space at the start and at the end of the text; there is at most one at each. */
@@ -240,11 +210,22 @@ static void trim_ends(rill_chars *text)
     if (text->length > 0 && text->data[text->length - 1] == ' ') text->length--;
 }
 
+static void replace_pairs(rill_chars *text)
+{
+    for (size_t i = 0; i < text->length; i++)
+        for (const char32_t *pair = unicode_pairs; *pair != 0; pair += 2)
+            if (text->data[i] == pair[0]) {
+                text->data[i] = pair[1];
+                break;
+            }
+}
+
 static rill_status apply_rules(rill_moses *m, int lower)
 {
     const rules *own = &language_rules[m->language];
     for (size_t i = 0; lower && i < m->text.length; i++)
         m->text.data[i] = (char32_t)utf8proc_tolower((utf8proc_int32_t)m->text.data[i]);
+    replace_pairs(&m->text);
     TRY(rill_rewrite(unicode_rules, COUNT(unicode_rules), &m->text, &m->spare));
     TRY(rill_rewrite(punctuation_rules, COUNT(punctuation_rules), &m->text, &m->spare));
     TRY(rill_rewrite(own->punctuation, own->n_punctuation, &m->text, &m->spare));
@@ -258,7 +239,7 @@ static rill_status apply_rules(rill_moses *m, int lower)
 
 rill_status rill_moses_split(rill_moses *m, const char *text, size_t length, int lower, rill_word_fn fn, void *user)
 {
-    m->text.ctx = m->spare.ctx = m->bytes.ctx = m->ctx;
+    m->text.arena.ctx = m->spare.arena.ctx = m->bytes.ctx = m->ctx;
     TRY(rill_chars_read(&m->text, text, length));
     TRY(apply_rules(m, lower));
     for (size_t from = 0, size;;) {
@@ -339,7 +320,7 @@ static rill_status find_quote(rill_moses *m, const moses_token *t, rill_quote **
         *out = &m->quotes[i];
         if ((*out)->length == q.length && memcmp((*out)->text, q.text, q.length * sizeof *q.text) == 0) return RILL_OK;
     }
-    TRY(GROW(m->ctx, m->quotes, m->quotes_capacity, m->n_quotes + 1, "an output's quotes"));
+    TRY(GROW(&m->arena, m->quotes, m->n_quotes + 1, "an output's quotes"));
     m->quotes[m->n_quotes] = q;
     *out = &m->quotes[m->n_quotes++];
     return RILL_OK;
@@ -415,7 +396,7 @@ static rill_status pad_with_spaces(rill_moses *m)
 
 rill_status rill_moses_join(rill_moses *m, const char *tokens, size_t length, rill_text *out)
 {
-    m->text.ctx = m->spare.ctx = m->ctx;
+    m->text.arena.ctx = m->spare.arena.ctx = m->arena.ctx = m->ctx;
     TRY(rill_chars_read(&m->text, tokens, length));
     TRY(pad_with_spaces(m));
     TRY(rill_rewrite(unescape_rules, sizeof unescape_rules / sizeof *unescape_rules, &m->text, &m->spare));

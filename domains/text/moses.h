@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <uchar.h>
 
+#include "domain_base.h"
 #include "rill/context.h"
 #include "utf8.h"
 
@@ -53,9 +54,9 @@
 #define RW_HIDDEN_DOT U"\x1"
 
 typedef struct rill_chars {
-    rill_context *ctx;
+    rill_arena arena;
     char32_t *data; /* [length] */
-    size_t length, capacity;
+    size_t length;
 } rill_chars;
 
 typedef struct rill_rewrite_rule {
@@ -135,7 +136,8 @@ typedef struct rill_moses {
     rill_chars text, spare;        /* the current text */
     rill_text bytes;               /* a word as UTF-8 */
     rill_quote *quotes;            /* [n_quotes] kinds of quotation marks in the current output */
-    size_t quotes_capacity, n_quotes;
+    size_t n_quotes;
+    rill_arena arena;
 } rill_moses;
 
 void rill_moses_clear(rill_moses *moses);

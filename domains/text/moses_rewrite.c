@@ -11,12 +11,13 @@
 
 #include "domain_base.h"
 #include "moses.h"
+#include "utf8.h"
 
 /* --- characters --------------------------------------------------------------------------------------------------- */
 
 static rill_status reserve_chars(rill_chars *chars, size_t more)
 {
-    return GROW(chars->ctx, chars->data, chars->capacity, chars->length + more, "a text");
+    return GROW(&chars->arena, chars->data, chars->length + more, "a text");
 }
 
 rill_status rill_chars_append(rill_chars *chars, const char32_t *chars_to_add, size_t count)
@@ -31,14 +32,7 @@ rill_status rill_chars_read(rill_chars *chars, const char *text, size_t length)
 {
     chars->length = 0;
     TRY(reserve_chars(chars, length));
-    for (size_t i = 0; i < length;) {
-        utf8proc_int32_t c;
-        utf8proc_ssize_t step = utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(length - i),
-                                                 &c);
-        if (step <= 0) break; /* cannot happen: the caller has validated the text */
-        chars->data[chars->length++] = (char32_t)c;
-        i += (size_t)step;
-    }
+    for (size_t pos = 0; pos < length;) chars->data[chars->length++] = (char32_t)rill_utf8_read(text, length, &pos);
     return RILL_OK;
 }
 
@@ -54,8 +48,8 @@ rill_status rill_chars_write(const char32_t *text, size_t count, rill_text *out)
 
 void rill_chars_clear(rill_chars *chars)
 {
-    FREE_ARRAY(chars->ctx, chars->data, chars->capacity);
-    *chars = (rill_chars){.ctx = chars->ctx};
+    rill_arena_clear(&chars->arena);
+    *chars = (rill_chars){.arena.ctx = chars->arena.ctx};
 }
 
 void rill_chars_swap(rill_chars *a, rill_chars *b)

@@ -56,12 +56,9 @@ static const char *const builtin_prefixes[] = {
 int rill_moses_language_find(const char *name, rill_moses_language *out)
 {
     static const char *const names[] = {[RILL_MOSES_EN] = "en", [RILL_MOSES_DE] = "de", [RILL_MOSES_RU] = "ru"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(name, names[i]) != 0) continue;
-        *out = (rill_moses_language)i;
-        return 1;
-    }
-    return 0;
+    const int i = RILL_SLICE_INDEX(((rill_slice){name, strlen(name)}), names);
+    if (i >= 0) *out = (rill_moses_language)i;
+    return i >= 0;
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
@@ -165,25 +162,16 @@ void rill_prefixes_close(rill_prefixes *p)
 
 /* --- looking up --------------------------------------------------------------------------------------------------- */
 
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 rill_prefix_kind rill_prefixes_find(const rill_prefixes *p, const char *word, size_t length)
 {
-    const entry key = {.word = word, .length = length, .numeric = 1};
-    size_t low = 0, high = p->count;
-    const int short_number = length == 1 ? is_digit(word[0]) : length == 2 && is_digit(word[0]) && is_digit(word[1]);
+    const int short_number = length == 1   ? rill_is_digit(word[0])
+                             : length == 2 ? rill_is_digit(word[0]) && rill_is_digit(word[1])
+                                           : 0;
     if (p->ordinals && short_number) return RILL_PREFIX_ALWAYS;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare(&p->entry[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
+    for (int numeric = 1; numeric >= 0; numeric--) {
+        const entry key = {.word = word, .length = length, .numeric = numeric};
+        if (p->count > 0 && bsearch(&key, p->entry, p->count, sizeof key, compare) != NULL)
+            return numeric ? RILL_PREFIX_NUMERIC_ONLY : RILL_PREFIX_ALWAYS;
     }
-    if (low == p->count || p->entry[low].length != length || memcmp(p->entry[low].word, word, length) != 0)
-        return RILL_PREFIX_NONE;
-    return p->entry[low].numeric ? RILL_PREFIX_NUMERIC_ONLY : RILL_PREFIX_ALWAYS;
+    return RILL_PREFIX_NONE;
 }

@@ -21,11 +21,10 @@ void rill_sentence_begin(rill_sentence *s)
 /* End the current word, which consists of the bytes after the last word. */
 static rill_status end_word(rill_sentence *s, int32_t tag)
 {
-    rill_context *ctx = s->bytes.ctx;
-    size_t words = (size_t)s->words + 1;
-    rill_status status = GROW(ctx, s->end, s->end_capacity, words, "the words of a sentence");
-    if (status == RILL_OK) status = GROW(ctx, s->tag, s->tag_capacity, words, "the tags of a sentence");
-    if (status != RILL_OK) return status;
+    const size_t words = (size_t)s->words + 1;
+    s->arena.ctx = s->bytes.ctx;
+    TRY(GROW(&s->arena, s->end, words, "the words of a sentence"));
+    TRY(GROW(&s->arena, s->tag, words, "the tags of a sentence"));
     s->end[s->words] = s->bytes.length;
     s->tag[s->words++] = tag;
     return RILL_OK;
@@ -61,8 +60,7 @@ rill_slice rill_sentence_word(const rill_sentence *s, int32_t i)
 void rill_sentence_clear(rill_sentence *s)
 {
     rill_context *ctx = s->bytes.ctx;
-    FREE_ARRAY(ctx, s->end, s->end_capacity);
-    FREE_ARRAY(ctx, s->tag, s->tag_capacity);
+    rill_arena_clear(&s->arena);
     rill_text_clear(&s->bytes);
     *s = (rill_sentence){.bytes = {.ctx = ctx}};
 }
@@ -101,23 +99,13 @@ static rill_slice slice_tail(rill_slice s, size_t from)
 
 static char ascii_lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static int is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
+    return rill_is_upper(c) ? (char)(c - 'A' + 'a') : c;
 }
 
 /* Bytes of non-ASCII characters count as letters. */
 static int is_letter(char c)
 {
-    return (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') || (unsigned char)c >= 0x80;
+    return rill_is_lower(ascii_lower(c)) || (unsigned char)c >= 0x80;
 }
 
 static int equal_lower(rill_slice s, const char *word)
@@ -204,23 +192,24 @@ static const char *const number_abbreviations[] = {"fig", "figs", "no", "nos"}, 
 
 static int is_abbreviation(const penn_tokenizer *t, rill_slice s)
 {
-    if (IS_ONE_OF(s, number_abbreviations)) return is_digit(t->next_chunk_byte);
-    return IS_ONE_OF(s, abbreviations) || (IS_ONE_OF(s, place_abbreviations) && is_upper(s.data[0]));
+    if (IS_ONE_OF(s, number_abbreviations)) return rill_is_digit(t->next_chunk_byte);
+    return IS_ONE_OF(s, abbreviations) || (IS_ONE_OF(s, place_abbreviations) && rill_is_upper(s.data[0]));
 }
 
 /* Return 1 for letters separated by full stops: "U.S", "e.g", "J"; but not for the word I. */
 static int is_initials(rill_slice s)
 {
-    if (s.length == 0 || s.length % 2 == 0 || (s.length == 1 && (!is_upper(s.data[0]) || s.data[0] == 'I'))) return 0;
+    if (s.length == 0 || s.length % 2 == 0 || (s.length == 1 && (!rill_is_upper(s.data[0]) || s.data[0] == 'I')))
+        return 0;
     for (size_t i = 0; i < s.length; i++)
-        if (i % 2 == 0 ? !(ascii_lower(s.data[i]) >= 'a' && ascii_lower(s.data[i]) <= 'z') : s.data[i] != '.') return 0;
+        if (i % 2 == 0 ? !rill_is_lower(ascii_lower(s.data[i])) : s.data[i] != '.') return 0;
     return 1;
 }
 
 static int is_number(rill_slice s)
 {
     for (size_t i = 0; i < s.length; i++)
-        if (!is_digit(s.data[i])) return 0;
+        if (!rill_is_digit(s.data[i])) return 0;
     return s.length > 0;
 }
 
@@ -284,7 +273,7 @@ static size_t separator_length(const penn_tokenizer *t, rill_slice s, size_t pos
     if (dash > 0) return dash;
     if (pos == 0 || pos + 1 == s.length) return 0;
     const char prev_byte = s.data[pos - 1], next_byte = s.data[pos + 1];
-    if (c != '\0' && strchr(prefix_signs, c) != NULL) return !is_digit(prev_byte) || !is_digit(next_byte);
+    if (c != '\0' && strchr(prefix_signs, c) != NULL) return !rill_is_digit(prev_byte) || !rill_is_digit(next_byte);
     if (c == '-' && (t->style & RILL_PENN_HYPHENS)) return is_letter(prev_byte) && is_letter(next_byte);
     return 0;
 }
@@ -318,7 +307,7 @@ static int is_elision(rill_slice s)
 {
     static const char *const words[] = {"s",   "m",   "d",    "t",     "re", "ve", "ll",   "em",
                                         "til", "tis", "twas", "cause", "n",  "n'", "bout", "round"};
-    return s.length > 0 && (is_digit(s.data[0]) || IS_ONE_OF(s, words));
+    return s.length > 0 && (rill_is_digit(s.data[0]) || IS_ONE_OF(s, words));
 }
 
 /* Output one leading punctuation mark of the chunk; *length = its length in bytes, 0 if there is none. */
@@ -333,7 +322,7 @@ static rill_status put_leading(penn_tokenizer *t, rill_slice s, size_t *length)
     if ((*length = WHICH(s, brackets, starts_with)) > 0 || (*length = WHICH(s, signs, starts_with)) > 0)
         return put_word(t, slice_head(s, *length));
     if ((*length = WHICH(s, money, starts_with)) > 0 && s.length > *length &&
-        (is_digit(s.data[*length]) || s.data[*length] == '.'))
+        (rill_is_digit(s.data[*length]) || s.data[*length] == '.'))
         return put_word(t, slice_head(s, *length));
     if ((*length = WHICH(s, quotes, starts_with)) > 0) {
         /* a chunk that is only a quote closes an open quote */

@@ -20,7 +20,7 @@ typedef struct rill_sentence {
     rill_text bytes; /* the words, concatenated */
     size_t *end;     /* [words] offset in `bytes` of the end of each word */
     int32_t *tag;    /* [words] id of each word's tag in tags.vocab; RILL_NO_TAG: to be predicted */
-    size_t end_capacity, tag_capacity;
+    rill_arena arena;
     int32_t words;
 } rill_sentence;
 

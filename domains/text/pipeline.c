@@ -67,13 +67,6 @@ static size_t longest_match(const rill_normalizer *t, const char *text, size_t l
     return best > 0 && *value < t->text_bytes ? best : 0;
 }
 
-static size_t character_length(const char *text, size_t length)
-{
-    size_t n = 1;
-    while (n < length && ((unsigned char)text[n] & 0xC0) == 0x80) n++;
-    return n;
-}
-
 static rill_status apply_table(const rill_normalizer *t, const char *text, size_t length, rill_text *out)
 {
     uint32_t value = 0;
@@ -82,7 +75,7 @@ static rill_status apply_table(const rill_normalizer *t, const char *text, size_
         if (n > 0) {
             TRY(rill_text_append(out, t->texts + value, strlen(t->texts + value)));
         } else {
-            n = character_length(text + pos, length - pos);
+            n = rill_utf8_skip(text + pos, length - pos);
             TRY(rill_text_append(out, text + pos, n));
         }
         pos += n;
@@ -199,17 +192,13 @@ static rill_status letters_to_bytes(const char *piece, size_t length, rill_text 
 {
     const size_t old_length = out->length;
     for (size_t pos = 0; pos < length;) {
-        utf8proc_int32_t letter = -1;
-        const utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)piece + pos,
-                                                    (utf8proc_ssize_t)(length - pos), &letter);
-        const int byte = n > 0 ? letter_to_byte(letter) : -1;
+        const int byte = letter_to_byte(rill_utf8_read(piece, length, &pos));
         if (byte < 0) {
             out->length = old_length;
             return rill_text_append(out, piece, length);
         }
         const char one = (char)byte;
         TRY(rill_text_append(out, &one, 1));
-        pos += (size_t)n;
     }
     return RILL_OK;
 }
@@ -221,10 +210,9 @@ typedef enum char_class { CLASS_END, CLASS_SPACE, CLASS_LETTER, CLASS_DIGIT, CLA
 /* The class of the character at `pos`; *next = the offset of the next character. */
 static char_class class_at(const char *text, size_t length, size_t pos, size_t *next)
 {
-    utf8proc_int32_t c = -1;
     *next = pos;
     if (pos >= length) return CLASS_END;
-    *next += (size_t)utf8proc_iterate((const utf8proc_uint8_t *)text + pos, (utf8proc_ssize_t)(length - pos), &c);
+    const int32_t c = rill_utf8_read(text, length, next);
     if (rill_is_white_space(c)) return CLASS_SPACE;
     const utf8proc_category_t kind = utf8proc_category(c);
     if (kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO) return CLASS_LETTER;

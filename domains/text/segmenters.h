@@ -64,7 +64,8 @@ typedef struct rill_bpe {
     rill_text word, key;
     struct rill_bpe_symbol *symbols;
     struct rill_bpe_pair *heap, *round_pairs; /* pairs of the current merge, taken off the heap */
-    size_t n_symbols, n_pairs, symbols_capacity, heap_capacity, round_capacity;
+    size_t n_symbols, n_pairs;
+    rill_arena arena; /* of the arrays */
 } rill_bpe;
 
 void rill_bpe_clear(rill_bpe *bpe);
@@ -96,15 +97,15 @@ typedef struct rill_added_token {
 
 typedef struct rill_token_set {
     rill_arena arena;      /* texts of added tokens; the caller sets arena.ctx before use */
-    rill_arena text_arena; /* texts of all tokens in large blocks, until rill_token_set_finish() */
+    rill_arena text_arena; /* all tokens, and their texts in large blocks, until rill_token_set_finish() */
     char *free;
     size_t free_bytes;
     const char *name;   /* file name, for error messages */
     rill_slice *tokens; /* [n_tokens] all tokens by id, until rill_token_set_finish() */
-    size_t n_tokens, capacity;
+    size_t n_tokens;
     rill_vocabulary *base, *vocabulary; /* base tokens; all tokens, which rill_token_set_finish() gives to the caller */
     rill_added_token *added;            /* [n_added]; after rill_token_set_finish() by first byte, longest first */
-    size_t n_added, added_capacity;
+    size_t n_added;
     int32_t limit;              /* maximum number of tokens: the model's vocabulary size */
     int32_t first_by_byte[257]; /* added[first_by_byte[c]] .. added[first_by_byte[c + 1] - 1] begin with byte c */
 } rill_token_set;

@@ -88,15 +88,6 @@ static sentence_break break_kind(int32_t c, int greek)
     return kind_by_category(c);
 }
 
-/* Return the character at *pos, or -1 if it is malformed, and move *pos past it; *pos < end. */
-static int32_t read_next_char(const char *text, size_t *pos, size_t end)
-{
-    size_t step;
-    const int32_t c = rill_utf8_next(text + *pos, end - *pos, &step);
-    *pos += step;
-    return c;
-}
-
 /* Return the character that ends before *pos, and move *pos to its start; begin < *pos. */
 static int32_t read_prev_char(const char *text, size_t begin, size_t *pos)
 {
@@ -104,7 +95,7 @@ static int32_t read_prev_char(const char *text, size_t begin, size_t *pos)
     do --*pos;
     while (*pos > begin && end - *pos < 4 && ((unsigned char)text[*pos] & 0xC0) == 0x80);
     size_t next_pos = *pos;
-    return read_next_char(text, &next_pos, end);
+    return rill_utf8_read(text, end, &next_pos);
 }
 
 static int is_space(int32_t c)
@@ -117,8 +108,8 @@ static int is_space(int32_t c)
 static int has_letter_or_digit(const char *text, size_t begin, size_t end)
 {
     while (begin < end) {
-        const int32_t c = read_next_char(
-            text, &begin, end); /* -1: invalid UTF-8, which counts as a letter here; the model reports it */
+        const int32_t c = rill_utf8_read(
+            text, end, &begin); /* -1: invalid UTF-8, which counts as a letter here; the model reports it */
         const utf8proc_category_t category = c < 0 ? UTF8PROC_CATEGORY_LO : utf8proc_category(c);
         if ((category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) || category == UTF8PROC_CATEGORY_ND)
             return 1;
@@ -132,7 +123,7 @@ static int emit_trimmed(const char *text, size_t begin, size_t end, rill_sentenc
     size_t first = end, last_end = begin;
     for (size_t pos = begin; pos < end;) {
         const size_t begin_pos = pos;
-        if (is_space(read_next_char(text, &pos, end))) continue;
+        if (is_space(rill_utf8_read(text, end, &pos))) continue;
         if (first == end) first = begin_pos;
         last_end = pos;
     }
@@ -187,11 +178,11 @@ typedef struct sentence_reader {
 /* Return the class of the character at *pos, and move *pos past it and the characters that extend it (SB5). */
 static sentence_break read_char(const sentence_reader *r, size_t *pos)
 {
-    const int32_t c = read_next_char(r->text, pos, r->length);
+    const int32_t c = rill_utf8_read(r->text, r->length, pos);
     const sentence_break k = break_kind(c, r->greek);
     if (c == '\r' && *pos < r->length && r->text[*pos] == '\n') ++*pos; /* SB3 */
     for (size_t next_pos = *pos; k != SEPARATOR && next_pos < r->length; *pos = next_pos)
-        if (break_kind(read_next_char(r->text, &next_pos, r->length), r->greek) != EXTEND) break;
+        if (break_kind(rill_utf8_read(r->text, r->length, &next_pos), r->greek) != EXTEND) break;
     return k;
 }
 

@@ -163,29 +163,34 @@ static void keep_class(const char *name, const char *from, char *out, size_t siz
     if (read != out) snprintf(out, size, "%s", read);
 }
 
-/* Read the tokenizer class from tokenizer_config.json or config.json into `out`. *file = the file that names it; NULL if
- * neither names a specific class. */
-static rill_status read_class(rill_context *ctx, const char *directory, char *out, size_t size, const char **file)
+/* The class that a directory names. */
+typedef struct class_reader {
+    char name[80];
+    const char *file; /* the file that names it; NULL: none */
+} class_reader;
+
+static rill_status read_config_class(void *user, const rill_config *config)
 {
-    static const char main_file[] = "config.json";
-    rill_tokenizer_config tokenizer_config;
-    rill_config *config = NULL;
-    rill_text path = {.ctx = ctx};
-    const char *name = NULL;
-    *file = NULL;
-    rill_status status = rill_tokenizer_config_open(&tokenizer_config, ctx, directory, 0);
+    class_reader *r = user;
+    const char *name;
+    TRY(rill_config_string_or(config, "tokenizer_class", NULL, &name));
+    keep_class(name, "config.json", r->name, sizeof r->name, &r->file);
+    return RILL_OK;
+}
+
+/* Read the tokenizer class from tokenizer_config.json or config.json. */
+static rill_status read_class(rill_context *ctx, const char *directory, class_reader *out)
+{
+    rill_tokenizer_config config;
+    int found;
+    out->file = NULL;
+    rill_status status = rill_tokenizer_config_open(&config, ctx, directory, 0);
     if (status == RILL_OK)
-        keep_class(rill_tokenizer_config_string(&tokenizer_config, "tokenizer_class"), "tokenizer_config.json", out,
-                   size, file);
-    rill_tokenizer_config_close(&tokenizer_config);
-    if (status != RILL_OK || *file != NULL || !rill_directory_has_file(directory, main_file)) return status;
-    status = rill_path_join(&path, directory, main_file);
-    if (status == RILL_OK) status = rill_config_open(&config, ctx, path.data);
-    if (status == RILL_OK) status = rill_config_string_or(config, "tokenizer_class", NULL, &name);
-    if (status == RILL_OK) keep_class(name, main_file, out, size, file);
-    rill_config_close(config);
-    rill_text_clear(&path);
-    return status;
+        keep_class(rill_tokenizer_config_string(&config, "tokenizer_class"), "tokenizer_config.json", out->name,
+                   sizeof out->name, &out->file);
+    rill_tokenizer_config_close(&config);
+    if (status != RILL_OK || out->file != NULL) return status;
+    return rill_config_read(ctx, directory, "config.json", read_config_class, out, &found);
 }
 
 static const rill_family *find_family_row(const char *model_type, const char *tokenizer)
@@ -198,12 +203,11 @@ static const rill_family *find_family_row(const char *model_type, const char *to
 
 rill_status rill_family_from_tokenizer_config(rill_context *ctx, const char *directory, const char **out)
 {
-    char name[80];
-    const char *file;
+    class_reader r;
     *out = NULL;
-    TRY(read_class(ctx, directory, name, sizeof name, &file));
-    for (size_t i = 0; file != NULL && i < N_FAMILIES && *out == NULL; i++)
-        if (strcmp(family_table[i].tokenizer, name) == 0) *out = family_table[i].model_type;
+    TRY(read_class(ctx, directory, &r));
+    for (size_t i = 0; r.file != NULL && i < N_FAMILIES && *out == NULL; i++)
+        if (strcmp(family_table[i].tokenizer, r.name) == 0) *out = family_table[i].model_type;
     return RILL_OK;
 }
 
@@ -233,11 +237,11 @@ static const rill_family *guess_family(const char *model_type, const char *direc
 rill_status rill_family_files(rill_context *ctx, const char *model_type, const char *directory,
                               rill_tokenizer_files *out)
 {
-    char name[80];
-    const char *file;
-    TRY(read_class(ctx, directory, name, sizeof name, &file));
-    const rill_family *family = file != NULL ? find_family_row(model_type, name) : guess_family(model_type, directory);
-    if (family == NULL && file != NULL) return refuse_class(ctx, directory, file, model_type, name);
+    class_reader r;
+    TRY(read_class(ctx, directory, &r));
+    const rill_family *family = r.file != NULL ? find_family_row(model_type, r.name)
+                                               : guess_family(model_type, directory);
+    if (family == NULL && r.file != NULL) return refuse_class(ctx, directory, r.file, model_type, r.name);
     if (family == NULL)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: no tokenizer is known for models of type \"%.40s\"", directory,
                          model_type);

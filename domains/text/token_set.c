@@ -44,26 +44,14 @@ rill_status rill_token_set_add_base(rill_token_set *t, const char *text, size_t 
         return rill_fail(t->arena.ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, as config.json says", t->name,
                          t->limit);
     TRY(store_text(t, text, length, &token));
-    PUSH(t->arena.ctx, t->tokens, t->capacity, t->n_tokens, token, t->name);
+    PUSH(&t->text_arena, t->tokens, t->n_tokens, token, t->name);
     return RILL_OK;
 }
 
 /* *out = a vocabulary of all tokens added so far. */
 static rill_status make_vocabulary(const rill_token_set *t, rill_vocabulary **out)
 {
-    rill_arena lists = {.ctx = t->arena.ctx};
-    const char **text;
-    size_t *length;
-    rill_status status = rill_arena_alloc(&lists, &text, t->n_tokens, sizeof *text, t->name);
-    if (status == RILL_OK) status = rill_arena_alloc(&lists, &length, t->n_tokens, sizeof *length, t->name);
-    for (size_t i = 0; status == RILL_OK && i < t->n_tokens; i++) {
-        text[i] = t->tokens[i].data;
-        length[i] = t->tokens[i].length;
-    }
-    if (status == RILL_OK)
-        status = rill_vocabulary_from_list(out, t->arena.ctx, t->name, text, length, (int32_t)t->n_tokens);
-    rill_arena_clear(&lists);
-    return status;
+    return rill_vocabulary_from_list(out, t->arena.ctx, t->name, t->tokens, (int32_t)t->n_tokens);
 }
 
 rill_status rill_token_set_end_base(rill_token_set *t)
@@ -117,7 +105,7 @@ rill_status rill_token_set_add(rill_token_set *t, const char *text, size_t lengt
     }
     TRY(rill_arena_alloc(&t->arena, &bytes, length + 1, 1, t->name));
     added.text = copy_token_text(bytes, text, length);
-    PUSH(t->arena.ctx, t->added, t->added_capacity, t->n_added, added, t->name);
+    PUSH(&t->arena, t->added, t->n_added, added, t->name);
     return RILL_OK;
 }
 
@@ -142,10 +130,9 @@ static void index_added(rill_token_set *t)
 
 static void free_texts(rill_token_set *t)
 {
-    FREE_ARRAY(t->arena.ctx, t->tokens, t->capacity);
     t->tokens = NULL;
-    t->capacity = t->free_bytes = 0;
-    if (t->text_arena.ctx != NULL) rill_arena_clear(&t->text_arena);
+    t->free_bytes = 0;
+    rill_arena_clear(&t->text_arena);
 }
 
 rill_status rill_token_set_finish(rill_token_set *t, rill_vocabulary **out)
@@ -168,7 +155,6 @@ void rill_token_set_clear(rill_token_set *t)
     if (t->arena.ctx == NULL) return;
     rill_vocabulary_close(t->base);
     free_texts(t);
-    FREE_ARRAY(t->arena.ctx, t->added, t->added_capacity);
     rill_arena_clear(&t->arena);
     *t = (rill_token_set){0};
 }
@@ -188,20 +174,16 @@ int rill_is_white_space(int32_t c)
            c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* The character at `pos` of valid UTF-8, or -1 at the end of the text; *next = the offset of the next character. */
-static int32_t decode_char(const char *text, size_t length, size_t pos, size_t *next)
+/* The character at `pos`, or -1 at the end of the text. */
+static int32_t char_at(const char *text, size_t length, size_t pos)
 {
-    utf8proc_int32_t c = -1;
-    *next = pos;
-    if (pos < length)
-        *next += (size_t)utf8proc_iterate((const utf8proc_uint8_t *)text + pos, (utf8proc_ssize_t)(length - pos), &c);
-    return c;
+    return pos < length ? rill_utf8_read(text, length, &pos) : -1;
 }
 
 size_t rill_white_space_length(const char *text, size_t length)
 {
-    size_t next;
-    return rill_is_white_space(decode_char(text, length, 0, &next)) ? next : 0;
+    size_t next = 0;
+    return length > 0 && rill_is_white_space(rill_utf8_read(text, length, &next)) ? next : 0;
 }
 
 /* The offset of the character that ends before `pos`; pos > 0. */
@@ -221,9 +203,8 @@ static int is_word(int32_t c)
 
 static int is_single_word(const char *text, size_t length, size_t from, size_t to)
 {
-    size_t next;
-    if (from > 0 && is_word(decode_char(text, length, prev_char_offset(text, from), &next))) return 0;
-    return !is_word(decode_char(text, length, to, &next));
+    if (from > 0 && is_word(char_at(text, length, prev_char_offset(text, from)))) return 0;
+    return !is_word(char_at(text, length, to));
 }
 
 /* The longest added token at `pos` that has none of the flags `without`; NULL: none. */
@@ -251,15 +232,15 @@ rill_status rill_token_set_split(const rill_token_set *t, int without, const cha
             pos++;
             continue;
         }
-        size_t end = pos, next;
+        size_t end = pos;
         while ((found->flags & RILL_TOKEN_LSTRIP) != 0 && end > from &&
-               rill_is_white_space(decode_char(text, length, prev_char_offset(text, end), &next)))
+               rill_is_white_space(char_at(text, length, prev_char_offset(text, end))))
             end = prev_char_offset(text, end);
         if (end > from) TRY(part(user, text + from, end - from));
         TRY(token(user, found));
         pos += found->text.length;
-        while ((found->flags & RILL_TOKEN_RSTRIP) != 0 && rill_is_white_space(decode_char(text, length, pos, &next)))
-            pos = next;
+        while ((found->flags & RILL_TOKEN_RSTRIP) != 0 && rill_is_white_space(char_at(text, length, pos)))
+            rill_utf8_read(text, length, &pos);
         from = pos;
     }
     return length > from ? part(user, text + from, length - from) : RILL_OK;

@@ -383,17 +383,17 @@ static rill_status join_tokens(const rill_tokenizer *t, size_t n, const char *co
 
 rill_status rill_tokenizer_decode(const rill_tokenizer *t, size_t n, const int32_t *action, rill_text *out)
 {
-    const char **piece = NULL;
-    size_t *length = NULL, pieces_capacity = 0, lengths_capacity = 0, used = 0;
-    rill_status status = GROW(out->ctx, piece, pieces_capacity, n, "an output's pieces");
-    if (status == RILL_OK) status = GROW(out->ctx, length, lengths_capacity, n, "an output's pieces");
+    rill_arena arena = {.ctx = out->ctx};
+    const char **piece;
+    size_t *length, used = 0;
+    rill_status status = rill_arena_alloc(&arena, &piece, n, sizeof *piece, "an output's pieces");
+    if (status == RILL_OK) status = rill_arena_alloc(&arena, &length, n, sizeof *length, "an output's pieces");
     for (size_t i = 0; status == RILL_OK && i < n; i++) {
         piece[used] = rill_vocabulary_token(t->target, action[i], &length[used]);
         used += !is_special(t, action[i], piece[used]);
     }
     if (status == RILL_OK) status = join_tokens(t, used, piece, length, out);
-    FREE_ARRAY(out->ctx, piece, pieces_capacity);
-    FREE_ARRAY(out->ctx, length, lengths_capacity);
+    rill_arena_clear(&arena);
     return status;
 }
 

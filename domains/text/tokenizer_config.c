@@ -6,22 +6,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "rill/file.h"
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
-
-int rill_directory_has_file(const char *directory, const char *file)
-{
-    char path[4096];
-    const size_t used = strlen(directory), more = strlen(file);
-    if (used + more + 2 > sizeof path) return 0;
-    memcpy(path, directory, used);
-    path[used] = '/';
-    memcpy(path + used + 1, file, more + 1);
-    return access(path, F_OK) == 0;
-}
 
 /* Parse JSON. "model_max_length" is often 10^30, which overflows jansson's integers; then all numbers are parsed as reals. */
 static json_t *parse(const rill_text *text, json_error_t *error)

@@ -13,13 +13,13 @@
 
 void rill_tree_begin(rill_tree *tree)
 {
+    tree->arena.ctx = tree->ctx;
     tree->count = tree->words = tree->depth = 0;
 }
 
 void rill_tree_clear(rill_tree *tree)
 {
-    FREE_ARRAY(tree->ctx, tree->node, tree->node_capacity);
-    FREE_ARRAY(tree->ctx, tree->open_nodes, tree->open_capacity);
+    rill_arena_clear(&tree->arena);
     *tree = (rill_tree){.ctx = tree->ctx};
 }
 
@@ -27,7 +27,7 @@ static rill_status append_node(rill_tree *tree, rill_slice label, rill_slice wor
 {
     size_t count = (size_t)tree->count + 1;
     if (count > INT32_MAX) return rill_fail_memory(tree->ctx, SIZE_MAX, "a tree");
-    TRY(GROW(tree->ctx, tree->node, tree->node_capacity, count, "a tree"));
+    TRY(GROW(&tree->arena, tree->node, count, "a tree"));
     tree->node[tree->count++] = (rill_tree_node){
         .label = label, .word = word, .end = tree->count, .from = tree->words, .to = word.data ? tree->words + 1 : 0};
     tree->words += word.data != NULL;
@@ -37,7 +37,7 @@ static rill_status append_node(rill_tree *tree, rill_slice label, rill_slice wor
 static rill_status push_open(rill_tree *tree, int32_t node)
 {
     size_t depth = (size_t)tree->depth + 1;
-    TRY(GROW(tree->ctx, tree->open_nodes, tree->open_capacity, depth, "a tree"));
+    TRY(GROW(&tree->arena, tree->open_nodes, depth, "a tree"));
     tree->open_nodes[tree->depth++] = node;
     return RILL_OK;
 }
@@ -64,54 +64,27 @@ void rill_tree_close(rill_tree *tree)
 
 typedef struct tree_reader {
     rill_tree *tree;
-    rill_tree_text *text;
+    const char *text;
+    size_t length, offset; /* of the text; of what is read next */
     int flags;
 } tree_reader;
 
-/* The column of byte `place`, counted in characters from 1, for error messages. Advances text->line and text->line_offset
- * to the line of that byte. */
-static size_t error_column(rill_tree_text *text, size_t place)
-{
-    size_t column = 1;
-    for (; text->counted_to < place; text->counted_to++) {
-        if (text->text[text->counted_to] != '\n') continue;
-        text->line++;
-        text->line_offset = text->counted_to + 1;
-    }
-    for (size_t i = text->line_offset; i < place; i++) column += ((unsigned char)text->text[i] & 0xC0) != 0x80;
-    return column;
-}
-
-/* Set text->offset to the start of the line after the one that contains byte `place`. */
-static void skip_line(rill_tree_text *text, size_t place)
-{
-    const char *end = place < text->length ? memchr(text->text + place, '\n', text->length - place) : NULL;
-    text->offset = end != NULL ? (size_t)(end - text->text) + 1 : text->length;
-}
-
+/* Fail with the column of byte `place`, counted in characters from 1 within its line. */
 static rill_status fail_at_offset(tree_reader *r, size_t place, const char *what)
 {
-    rill_tree_text *text = r->text;
-    /* `place` may be before the position of an earlier error */
-    if (place < text->line_offset) text->line = text->line_offset = text->counted_to = 0;
-    size_t column = error_column(text, place);
+    size_t column = 1;
+    for (size_t i = 0; i < place; i++)
+        column = r->text[i] == '\n' ? 1 : column + (((unsigned char)r->text[i] & 0xC0) != 0x80);
     rill_tree_begin(r->tree);
-    skip_line(text, place);
-    if (text->name == NULL) return rill_fail(r->tree->ctx, RILL_ERR_INPUT, "column %zu: %s", column, what);
-    return rill_fail(r->tree->ctx, RILL_ERR_INPUT, "%s:%zu:%zu: %s", text->name, text->line + 1, column, what);
+    return rill_fail(r->tree->ctx, RILL_ERR_INPUT, "column %zu: %s", column, what);
 }
 
-/* Fail because the tree and the line do not end together. For a line, the message says that one tree per line is expected. */
+/* Fail because the tree and the line do not end together. */
 static rill_status fail_incomplete(tree_reader *r, size_t place, const char *what)
 {
     char all[160];
-    snprintf(all, sizeof all, "%s%s", what, r->text->name == NULL ? "; one tree per line is expected" : "");
+    snprintf(all, sizeof all, "%s; one tree per line is expected", what);
     return fail_at_offset(r, place, all);
-}
-
-static size_t slice_offset(const tree_reader *r, rill_slice slice)
-{
-    return (size_t)(slice.data - r->text->text);
 }
 
 /* --- reading a token ---------------------------------------------------------------------------------------------- */
@@ -121,25 +94,20 @@ static int is_tree_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
 }
 
-static void skip_tree_spaces(rill_tree_text *text)
+static void skip_tree_spaces(tree_reader *r)
 {
-    while (text->offset < text->length && is_tree_space(text->text[text->offset])) text->offset++;
+    while (r->offset < r->length && is_tree_space(r->text[r->offset])) r->offset++;
 }
 
 /* Read a label or a word, which ends before white space or a bracket. */
-static rill_slice read_label_or_word(rill_tree_text *text)
+static rill_slice read_label_or_word(tree_reader *r)
 {
-    size_t from = text->offset;
-    for (; text->offset < text->length; text->offset++) {
-        char c = text->text[text->offset];
+    const size_t from = r->offset;
+    for (; r->offset < r->length; r->offset++) {
+        const char c = r->text[r->offset];
         if (is_tree_space(c) || c == '(' || c == ')') break;
     }
-    return (rill_slice){text->text + from, text->offset - from};
-}
-
-static int slice_is(rill_slice slice, const char *text)
-{
-    return slice.length == strlen(text) && memcmp(slice.data, text, slice.length) == 0;
+    return (rill_slice){r->text + from, r->offset - from};
 }
 
 static int ends_label_at(char c, int flags)
@@ -164,11 +132,10 @@ static rill_tree_node *top_node(const rill_tree *tree)
 static rill_status read_open(tree_reader *r)
 {
     rill_tree *tree = r->tree;
-    rill_tree_text *text = r->text;
-    size_t place = text->offset++;
+    size_t place = r->offset++;
     if (tree->depth > 0 && top_node(tree)->word.data != NULL)
         return fail_at_offset(r, place, "expected ')' after a word, found '('");
-    rill_slice label = read_label_or_word(text);
+    rill_slice label = read_label_or_word(r);
     if (label.length == 0 && tree->depth > 0)
         return fail_at_offset(r, place + 1, "expected a label after '('; only the outermost bracket may have none");
     return rill_tree_open(tree, label);
@@ -177,8 +144,8 @@ static rill_status read_open(tree_reader *r)
 static rill_status read_word(tree_reader *r)
 {
     rill_tree *tree = r->tree;
-    size_t place = r->text->offset;
-    rill_slice word = read_label_or_word(r->text);
+    size_t place = r->offset;
+    rill_slice word = read_label_or_word(r);
     if (tree->depth == 0) return fail_incomplete(r, place, "expected '(' at the beginning of a tree, found a word");
     rill_tree_node *node = top_node(tree);
     if (node->label.length == 0) return fail_at_offset(r, place, "expected a tag before the word");
@@ -201,12 +168,12 @@ static void drop_last_node(rill_tree *tree)
 static rill_status read_close(tree_reader *r)
 {
     rill_tree *tree = r->tree;
-    size_t place = r->text->offset++;
+    size_t place = r->offset++;
     if (tree->depth == 0) return fail_incomplete(r, place, "expected '(' at the beginning of a tree, found ')'");
     rill_tree_node *node = top_node(tree);
     int clean = !(r->flags & RILL_TREE_AS_WRITTEN);
     if (node->word.data != NULL) {
-        if (clean && slice_is(node->label, "-NONE-")) {
+        if (clean && rill_slice_is(node->label, "-NONE-")) {
             tree->words--;
             drop_last_node(tree);
             return RILL_OK;
@@ -229,37 +196,28 @@ static rill_status fail_unclosed(tree_reader *r)
     char what[96];
     snprintf(what, sizeof what, "the text ends, but %d bracket%s not closed; the last one opens here", r->tree->depth,
              r->tree->depth == 1 ? " is" : "s are");
-    return fail_incomplete(r, slice_offset(r, top_node(r->tree)->label) - 1, what);
+    return fail_incomplete(r, (size_t)(top_node(r->tree)->label.data - r->text) - 1, what);
 }
 
-rill_status rill_tree_next(rill_tree *tree, rill_tree_text *text, int flags)
+rill_status rill_tree_parse(rill_tree *tree, const char *text, size_t length, int flags)
 {
-    tree_reader r = {tree, text, flags};
+    tree_reader r = {.tree = tree, .text = text, .length = length, .flags = flags};
     rill_tree_begin(tree);
-    skip_tree_spaces(text);
-    size_t start = text->offset;
-    if (start == text->length) return RILL_AGAIN;
+    skip_tree_spaces(&r);
+    const size_t start = r.offset;
+    if (start == length) return rill_fail(tree->ctx, RILL_ERR_INPUT, "expected a tree, found an empty line");
     do {
-        skip_tree_spaces(text);
-        if (text->offset == text->length) return fail_unclosed(&r);
-        char c = text->text[text->offset];
+        skip_tree_spaces(&r);
+        if (r.offset == length) return fail_unclosed(&r);
+        const char c = text[r.offset];
         TRY(c == '(' ? read_open(&r) : c == ')' ? read_close(&r) : read_word(&r));
     } while (tree->depth > 0);
-    return tree->count > 0 ? RILL_OK : fail_at_offset(&r, start, "the tree has no words");
-}
-
-rill_status rill_tree_parse(rill_tree *tree, const char *line, size_t length, int flags)
-{
-    rill_tree_text text = {.text = line, .length = length};
-    rill_status status = rill_tree_next(tree, &text, flags);
-    if (status == RILL_AGAIN) return rill_fail(tree->ctx, RILL_ERR_INPUT, "expected a tree, found an empty line");
-    if (status != RILL_OK) return status;
-    skip_tree_spaces(&text);
-    if (text.offset == text.length) return RILL_OK;
-    tree_reader r = {tree, &text, flags};
-    return fail_incomplete(&r, text.offset,
-                           line[text.offset] == ')' ? "')' closes a bracket that was never opened"
-                                                    : "expected nothing after the tree");
+    if (tree->count == 0) return fail_at_offset(&r, start, "the tree has no words");
+    skip_tree_spaces(&r);
+    if (r.offset == length) return RILL_OK;
+    return fail_incomplete(&r, r.offset,
+                           text[r.offset] == ')' ? "')' closes a bracket that was never opened"
+                                                 : "expected nothing after the tree");
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

@@ -20,6 +20,7 @@
 #ifndef RILL_TEXT_TREE_H
 #define RILL_TEXT_TREE_H
 
+#include "domain_base.h"
 #include "utf8.h"
 
 typedef struct rill_tree_node {
@@ -34,35 +35,17 @@ typedef struct rill_tree {
     rill_tree_node *node; /* [count] */
     int32_t count;
     int32_t words;
-    size_t node_capacity;
     int32_t *open_nodes; /* [depth] nodes whose brackets are open, while the tree is read, built or written */
     int32_t depth;
-    size_t open_capacity;
+    rill_arena arena; /* private */
 } rill_tree;
 
 enum { RILL_TREE_AS_WRITTEN = 1, RILL_TREE_KEEP_BARS = 2 };
 
-/* A text that contains trees: a file, or one line. */
-typedef struct rill_tree_text {
-    const char *name; /* file name for errors: "NAME:LINE:COLUMN: ..."; NULL for a line: "column COLUMN: ..." */
-    const char *text;
-    size_t length;
-    size_t offset; /* in and out: offset in the text at which the next tree is read */
-    /* Private, for error messages: number of lines before byte `counted_to`, and offset of the line that contains it. */
-    size_t line, line_offset, counted_to;
-} rill_tree_text;
-
-/* Read the next tree.
- *   RILL_OK            *tree is the tree
- *   RILL_AGAIN         the rest of the text is white space; *tree is empty
- *   RILL_ERR_INPUT     malformed: unbalanced or empty brackets, a word at a wrong position, no words; recorded with line and
- *                      column. text->offset is then after the line with the error, so that the caller can continue
- *   RILL_ERR_MEMORY */
-rill_status rill_tree_next(rill_tree *tree, rill_tree_text *text, int flags);
-
 /* Read the only tree of a line; spaces around it are allowed.
- *   RILL_OK · RILL_ERR_INPUT (as rill_tree_next(), also for an empty line; if the tree is incomplete, the message says that
- *   one tree per line is expected) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_MEMORY
+ *   RILL_ERR_INPUT  malformed: unbalanced or empty brackets, a word at a wrong position, no words, an empty line; recorded with the
+ *                   column. *tree is then empty */
 rill_status rill_tree_parse(rill_tree *tree, const char *text, size_t length, int flags);
 
 /* Append the tree in one line. If `indented` is set, write one constituent per line, indented by two spaces more than its

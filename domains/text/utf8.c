@@ -37,14 +37,22 @@ size_t rill_utf8_length(const char *bytes, size_t length_left)
     return length;
 }
 
-int32_t rill_utf8_next(const char *bytes, size_t length_left, size_t *step)
+int32_t rill_utf8_read(const char *text, size_t length, size_t *pos)
 {
-    const size_t length = rill_utf8_length(bytes, length_left);
-    *step = length > 0 ? length : 1;
-    if (length < 2) return length > 0 ? (unsigned char)bytes[0] : -1;
-    int32_t c = (unsigned char)bytes[0] & (0x7F >> length);
-    for (size_t i = 1; i < length; i++) c = c << 6 | ((unsigned char)bytes[i] & 0x3F);
+    const char *bytes = text + *pos;
+    const size_t n = rill_utf8_length(bytes, length - *pos);
+    *pos += n > 0 ? n : 1;
+    if (n < 2) return n > 0 ? (unsigned char)bytes[0] : -1;
+    int32_t c = (unsigned char)bytes[0] & (0x7F >> n);
+    for (size_t i = 1; i < n; i++) c = c << 6 | ((unsigned char)bytes[i] & 0x3F);
     return c;
+}
+
+size_t rill_utf8_skip(const char *text, size_t length)
+{
+    size_t n = 1;
+    while (n < length && ((unsigned char)text[n] & 0xC0) == 0x80) n++;
+    return n;
 }
 
 size_t rill_utf8_check(const char *bytes, size_t length)
@@ -76,6 +84,13 @@ int rill_slice_is(rill_slice slice, const char *text)
 int rill_slice_equal(rill_slice a, rill_slice b)
 {
     return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+}
+
+int rill_slice_index(rill_slice slice, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (rill_slice_is(slice, names[i])) return (int)i;
+    return -1;
 }
 
 rill_slice rill_next_word(rill_slice *text)

@@ -20,9 +20,25 @@ size_t rill_utf8_check(const char *bytes, size_t length);
 /* Return the length in bytes of the well-formed character at the start of `bytes`, or 0 if it is malformed. length_left > 0 */
 size_t rill_utf8_length(const char *bytes, size_t length_left);
 
-/* Return the character at the start of `bytes`, and set *step to its length in bytes. If it is malformed, return -1, and set
- * *step to 1. length_left > 0 */
-int32_t rill_utf8_next(const char *bytes, size_t length_left, size_t *step);
+/* Return the character at *pos < length, and move *pos past it. If it is malformed, return -1 and move *pos by 1. */
+int32_t rill_utf8_read(const char *text, size_t length, size_t *pos);
+
+/* Return the number of bytes up to the start of the next character, at least 1; length > 0. */
+size_t rill_utf8_skip(const char *text, size_t length);
+
+/* ASCII, whatever the locale. */
+static inline int rill_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static inline int rill_is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+static inline int rill_is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
 
 /* --- slices and words --------------------------------------------------------------------------------------------- */
 
@@ -35,6 +51,10 @@ typedef struct rill_slice {
 /* Return 1 if a slice equals a NUL-terminated string, or if two slices are equal. */
 int rill_slice_is(rill_slice slice, const char *text);
 int rill_slice_equal(rill_slice a, rill_slice b);
+
+/* Return the index of the name that equals the slice, or -1. */
+int rill_slice_index(rill_slice slice, const char *const *names, size_t n);
+#define RILL_SLICE_INDEX(slice, names) rill_slice_index(slice, names, sizeof(names) / sizeof *(names))
 
 /* Called with each word or subword token. If it fails, the calling function stops and returns its status. */
 typedef rill_status (*rill_word_fn)(void *user, const char *word, size_t length);

@@ -157,19 +157,19 @@ rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, cons
 }
 
 rill_status rill_vocabulary_from_list(rill_vocabulary **out, rill_context *ctx, const char *name,
-                                      const char *const *token, const size_t *length, int32_t count)
+                                      const rill_slice *token, int32_t count)
 {
-    *out = NULL;
     size_t bytes = 0;
-    for (int32_t i = 0; i < count; i++) bytes += length[i] + 1;
+    uint32_t offset = 0;
     rill_vocabulary *v;
+    *out = NULL;
+    for (int32_t i = 0; i < count; i++) bytes += token[i].length + 1;
     rill_status status = alloc_vocabulary(&v, ctx, name, count, bytes);
     if (status != RILL_OK) return status;
-    uint32_t offset = 0;
     for (int32_t i = 0; status == RILL_OK && i < count; i++) {
-        memcpy(v->text + offset, token[i], length[i]);
-        status = enter_token(v, name, i, offset, length[i]);
-        offset += (uint32_t)length[i] + 1;
+        memcpy(v->text + offset, token[i].data, token[i].length);
+        status = enter_token(v, name, i, offset, token[i].length);
+        offset += (uint32_t)token[i].length + 1;
     }
     return finish_open(out, v, status);
 }
@@ -226,44 +226,32 @@ void rill_vocabulary_close(rill_vocabulary *v)
 
 /* --- JSON: an object {token: id}, or an array of tokens in order of ids ------------------------------------------- */
 
-/* The tokens in order of their ids. */
-typedef struct token_list {
-    const char **token; /* [count] tokens in order of ids; NULL: the id has no token yet */
-    size_t *length;
-    int32_t count;
-} token_list;
-
-static rill_status put_token(rill_context *ctx, const char *name, const token_list *l, const char *token,
+/* token [count] tokens in order of ids; data NULL: the id has no token yet */
+static rill_status put_token(rill_context *ctx, const char *name, rill_slice *list, json_int_t count, const char *token,
                              const json_t *number)
 {
     json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
-    if (id < 0 || id >= l->count)
+    if (id < 0 || id >= count)
         return rill_fail(ctx, RILL_ERR_FORMAT,
-                         "%s: \"%.60s\": expected an id from 0 to %d, a different one for "
-                         "each token",
-                         name, token, l->count - 1);
-    if (l->token[id] != NULL)
-        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" and \"%.60s\" have the same id %d", name, l->token[id],
+                         "%s: \"%.60s\": expected an id from 0 to %d, a different one for each token", name, token,
+                         (int)count - 1);
+    if (list[id].data != NULL)
+        return rill_fail(ctx, RILL_ERR_FORMAT, "%s: \"%.60s\" and \"%.60s\" have the same id %d", name, list[id].data,
                          token, (int)id);
-    l->token[id] = token;
-    l->length[id] = strlen(token);
+    list[id] = (rill_slice){token, strlen(token)};
     return RILL_OK;
 }
 
-static rill_status read_list(rill_arena *arena, const char *name, json_t *root, token_list *l)
+static rill_status read_list(rill_context *ctx, const char *name, json_t *root, rill_slice *list)
 {
-    size_t count = (size_t)l->count;
-    TRY(rill_arena_alloc(arena, &l->token, count, sizeof *l->token, name));
-    TRY(rill_arena_alloc(arena, &l->length, count, sizeof *l->length, name));
-    memset(l->token, 0, count * sizeof *l->token);
     const char *token;
     json_t *number;
-    json_object_foreach(root, token, number) TRY(put_token(arena->ctx, name, l, token, number));
+    json_object_foreach(root, token, number)
+        TRY(put_token(ctx, name, list, (json_int_t)json_object_size(root), token, number));
     for (size_t i = 0; i < json_array_size(root); i++) {
         token = json_string_value(json_array_get(root, i));
-        if (token == NULL) return rill_fail(arena->ctx, RILL_ERR_FORMAT, "%s: no token has the id %zu", name, i);
-        l->token[i] = token;
-        l->length[i] = strlen(token);
+        if (token == NULL) return rill_fail(ctx, RILL_ERR_FORMAT, "%s: no token has the id %zu", name, i);
+        list[i] = (rill_slice){token, strlen(token)};
     }
     return RILL_OK;
 }
@@ -276,9 +264,11 @@ static rill_status from_root(rill_vocabulary **out, rill_context *ctx, const cha
     if (count > (size_t)limit)
         return rill_fail(ctx, RILL_ERR_FORMAT, "%s: expected at most %d tokens, found %zu", name, limit, count);
     rill_arena arena = {.ctx = ctx};
-    token_list l = {.count = (int32_t)count};
-    rill_status status = read_list(&arena, name, root, &l);
-    if (status == RILL_OK) status = rill_vocabulary_from_list(out, ctx, name, l.token, l.length, l.count);
+    rill_slice *list;
+    rill_status status = rill_arena_alloc(&arena, &list, count, sizeof *list, name);
+    if (status == RILL_OK) memset(list, 0, count * sizeof *list);
+    if (status == RILL_OK) status = read_list(ctx, name, root, list);
+    if (status == RILL_OK) status = rill_vocabulary_from_list(out, ctx, name, list, (int32_t)count);
     rill_arena_clear(&arena);
     return status;
 }

@@ -8,7 +8,7 @@
 #ifndef RILL_TEXT_VOCABULARY_H
 #define RILL_TEXT_VOCABULARY_H
 
-#include "rill/context.h"
+#include "utf8.h"
 
 typedef struct rill_vocabulary rill_vocabulary;
 
@@ -30,10 +30,10 @@ rill_status rill_vocabulary_parse(rill_vocabulary **out, rill_context *ctx, cons
 
 /* Make a vocabulary of tokens in order of ids, which are copied and checked only for duplicates. `name` is the name of the
  * file in error messages.
- *   token   [count] tokens of length[i] bytes, UTF-8 without NULs; count >= 1
+ *   token   [count] tokens, UTF-8 without NULs; count >= 1
  *   RILL_OK · RILL_ERR_FORMAT (a duplicate token) · RILL_ERR_MEMORY */
 rill_status rill_vocabulary_from_list(rill_vocabulary **out, rill_context *ctx, const char *name,
-                                      const char *const *token, const size_t *length, int32_t count);
+                                      const rill_slice *token, int32_t count);
 
 /* Parse a vocabulary in JSON: an object {token: id}, as in Hugging Face's vocab.json, whose ids must be 0 .. count - 1; or an
  * array of tokens in order of ids, as in CTranslate2's vocabulary files. As rill_vocabulary_parse(), RILL_ERR_FORMAT (FILE: why) */

@@ -6,13 +6,14 @@
  * Several threads use a context and its workers' contexts at once. They share the sums of bytes, which are atomic, and the user's functions
  * `allocate` and `log`, which are called under the root context's lock. The C library's allocator needs no lock.
  *
- * Divisions: allocation · numbers · errors and log · texts. */
+ * Divisions: allocation · several arrays in one block · numbers · errors and log · texts. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
+#include "rill/carve.h"
 
 /* --- allocation --------------------------------------------------------------------------------------------------- */
 
@@ -164,13 +165,18 @@ rill_status rill_copy_struct(rill_context *ctx, const char *what, void *own, siz
     return RILL_OK;
 }
 
+/* The capacity of an array that grows to at least `need` elements. */
+static size_t grown_capacity(size_t capacity, size_t need)
+{
+    enum { MIN_CAPACITY = 8 };
+    const size_t grown = capacity + capacity / 2, more = grown > need ? grown : need;
+    return more > MIN_CAPACITY ? more : MIN_CAPACITY;
+}
+
 rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t need, size_t size, const char *what)
 {
     if (need <= *capacity) return RILL_OK;
-    size_t new_capacity = *capacity + *capacity / 2;
-    if (new_capacity < need) new_capacity = need;
-    if (new_capacity < 8) new_capacity = 8;
-    size_t bytes;
+    size_t new_capacity = grown_capacity(*capacity, need), bytes;
     if (__builtin_mul_overflow(new_capacity, size, &bytes)) return rill_fail_memory(ctx, SIZE_MAX, what);
     size_t old_bytes = *capacity * size;
     void *grown = call_allocator(ctx, *block, old_bytes, bytes);
@@ -189,6 +195,62 @@ size_t rill_memory_used(const rill_context *ctx)
 size_t rill_memory_peak(const rill_context *ctx)
 {
     return atomic_load_explicit(&ctx->peak, memory_order_relaxed);
+}
+
+/* --- several arrays in one block; rill/carve.h --------------------------------------------------------------------- */
+
+rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity, rill_carver *c)
+{
+    if (c->used > *capacity || *block == NULL) {
+        const size_t old_capacity = *capacity;
+        /* The old block is freed first, so that the memory peak does not count both blocks. */
+        rill_free(ctx, *block, old_capacity);
+        *block = NULL;
+        *capacity = 0;
+        RILL__TRY(rill_grow(ctx, (void **)block, capacity, grown_capacity(old_capacity, c->used), 1, "scratch memory"));
+    }
+    *c = (rill_carver){.base = *block};
+    return RILL_OK;
+}
+
+/* Set *bytes to the size of `capacity` elements of all columns. Returns 1, or 0 on overflow. */
+static int count_bytes(const rill_array *columns, size_t n, size_t capacity, size_t *bytes)
+{
+    *bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t column;
+        if (__builtin_mul_overflow(capacity, columns[i].size, &column) || column > SIZE_MAX - 63) return 0;
+        if (__builtin_add_overflow(*bytes, (column + 63) / 64 * 64, bytes)) return 0;
+    }
+    return 1;
+}
+
+rill_status rill_columns_grow(rill_context *ctx, rill_columns *memory, size_t need, const rill_array *columns, size_t n,
+                              const char *what)
+{
+    if (need <= memory->capacity) return RILL_OK;
+    size_t new_capacity = grown_capacity(memory->capacity, need), bytes;
+    if (!count_bytes(columns, n, new_capacity, &bytes)) return rill_fail_memory(ctx, SIZE_MAX, what);
+    char *block = rill_alloc(ctx, bytes);
+    if (block == NULL) return rill_fail_memory(ctx, bytes, what);
+    rill_carver carver = {.base = block};
+    for (size_t i = 0; i < n; i++) {
+        char *fresh = rill_carve(&carver, new_capacity, columns[i].size), *old;
+        size_t old_bytes = memory->capacity * columns[i].size;
+        memcpy(&old, columns[i].place, sizeof old);
+        if (old_bytes > 0) memcpy(fresh, old, old_bytes);
+        memset(fresh + old_bytes, 0, new_capacity * columns[i].size - old_bytes);
+        memcpy(columns[i].place, &fresh, sizeof fresh);
+    }
+    rill_columns_free(ctx, memory);
+    *memory = (rill_columns){block, bytes, new_capacity};
+    return RILL_OK;
+}
+
+void rill_columns_free(rill_context *ctx, rill_columns *memory)
+{
+    rill_free(ctx, memory->block, memory->bytes);
+    *memory = (rill_columns){0};
 }
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
@@ -287,6 +349,32 @@ int rill_print_message(char *out, size_t size, const char *format, ...)
 
 /* --- errors and log ----------------------------------------------------------------------------------------------- */
 
+const char *rill_status_name(rill_status status)
+{
+    switch (status) {
+    case RILL_AGAIN: return "RILL_AGAIN";
+    case RILL_END_OF_INPUT: return "RILL_END_OF_INPUT";
+    case RILL_EMPTY: return "RILL_EMPTY";
+    case RILL_OK: return "RILL_OK";
+    case RILL_ERR_MEMORY: return "RILL_ERR_MEMORY";
+    case RILL_ERR_ARGUMENT: return "RILL_ERR_ARGUMENT";
+    case RILL_ERR_OPTION: return "RILL_ERR_OPTION";
+    case RILL_ERR_NOT_FOUND: return "RILL_ERR_NOT_FOUND";
+    case RILL_ERR_IO: return "RILL_ERR_IO";
+    case RILL_ERR_FORMAT: return "RILL_ERR_FORMAT";
+    case RILL_ERR_ABI: return "RILL_ERR_ABI";
+    case RILL_ERR_INPUT: return "RILL_ERR_INPUT";
+    case RILL_ERR_NO_HYPOTHESIS: return "RILL_ERR_NO_HYPOTHESIS";
+    case RILL_ERR_PLUGIN: return "RILL_ERR_PLUGIN";
+    case RILL_ERR_STOPPED: return "RILL_ERR_STOPPED";
+    case RILL_ERR_CHECK: return "RILL_ERR_CHECK";
+    case RILL_ERR_CANCELLED: return "RILL_ERR_CANCELLED";
+    case RILL_ERR_DEADLINE: return "RILL_ERR_DEADLINE";
+    case RILL_ERR_DEVICE: return "RILL_ERR_DEVICE";
+    }
+    return "unknown status";
+}
+
 const char *rill_error(const rill_context *ctx)
 {
     return ctx->error;
@@ -335,16 +423,11 @@ void rill_log(rill_context *ctx, rill_log_level level, const char *format, ...)
     pthread_mutex_unlock(&ctx->root_ctx->lock);
 }
 
-static void print_message(rill_input *input, const char *format, va_list arguments)
-{
-    rill_print_message_list(input->message, sizeof input->message, format, arguments);
-}
-
 rill_status rill_input_fail(rill_input *input, rill_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    print_message(input, format, arguments);
+    rill_print_message_list(input->message, sizeof input->message, format, arguments);
     va_end(arguments);
     input->status = status;
     return status;
@@ -354,7 +437,7 @@ void rill_input_warn(rill_input *input, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    print_message(input, format, arguments);
+    rill_print_message_list(input->message, sizeof input->message, format, arguments);
     va_end(arguments);
 }
 

@@ -12,7 +12,15 @@
 
 enum { RILL__MESSAGE_BYTES = 4000, RILL__MAX_OPENED = 256 };
 
-/* A growing list of registered plugin tables: rill_domain, rill_heuristic, rill_scorer or rill_scheduler. */
+typedef enum rill__table_kind {
+    RILL__DOMAIN,
+    RILL__HEURISTIC,
+    RILL__SCORER,
+    RILL__SCHEDULER,
+    RILL__TABLE_KINDS
+} rill__table_kind;
+
+/* A growing list of registered tables of one kind. */
 typedef struct rill__table_list {
     const void **entry;
     size_t n, capacity;
@@ -42,7 +50,7 @@ struct rill_context {
     pthread_mutex_t lock;      /* root context only: held while allocate and log are called */
     rill_status error_status;
     char error[RILL__MESSAGE_BYTES];
-    rill__table_list domains, heuristics, scorers, schedulers;
+    rill__table_list tables[RILL__TABLE_KINDS];
     void **libraries; /* handles of loaded plugins */
     size_t n_libraries, libraries_capacity;
     rill__deferred *deferred;
@@ -67,9 +75,24 @@ const char *rill__option_label(const rill_context *ctx, const char *name, char o
 /* Whether two names are equal, "-" and "_" being equivalent. */
 int rill__same_name(const char *a, const char *b);
 
-/* input_options.c: append a request's options, in the form of rill_input.options, to `out`; nothing if it has none. RILL_OK ·
- * RILL_ERR_OPTION · RILL_ERR_MEMORY */
-rill_status rill__input_options(rill_context *ctx, const rill_domain *domain, const char *text, rill_text *out);
+/* The value of the row's member of `from`; 0 for a text. */
+double rill__option_number(const rill_option *option, const void *from);
+
+/* Find the row of a setting, or of any option if `also_others`. RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) */
+rill_status rill__find_option(rill_context *ctx, const char *name, int also_others, const rill_option **out);
+
+/* Record that `what` has no such name: the reason `why`, or else the nearest name, or else the hint. Returns `status`. */
+rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const char *what, const char *name,
+                                    const char *why, const rill_option_near *near, const char *hint);
+
+/* Copy the next pair of a text "NAME=VALUE NAME=VALUE" to `name`, which ends at the "="; *text moves on. *value is NULL after the last one.
+ * RILL_OK · RILL_ERR_PLUGIN (a word is no pair) */
+enum { RILL__PAIR_MAX = 4096 };
+rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value);
+
+/* The context of an option source. */
+struct rill_option_source;
+rill_context *rill__source_context(const struct rill_option_source *source);
 
 /* Read the beginning of a system file, up to size - 1 bytes, NUL-terminated. Returns 0 if nothing could be read. */
 int rill__read_start(const char *path, char *out, size_t size);
@@ -86,8 +109,14 @@ int32_t rill__quota_processors(const char *root);
 
 /* Copy a caller's settings as rill_copy_struct() does. RILL_OK · RILL_ERR_ABI */
 rill_status rill__settings_copy(rill_context *ctx, rill_settings *own, const rill_settings *from);
-/* rill_settings_resolve() for a run. `budgeted`: 1 if a user's function sets the budget of each timestep. */
-rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted);
+/* The settings that contradict each other, as bits of rows of rill_setting_table(): those that the message names, and those that it
+ * depends on as well, such as a preset that set one of them. */
+typedef struct rill__contradiction {
+    uint64_t named, involved;
+} rill__contradiction;
+/* rill_settings_resolve() for a run. `budgeted`: 1 if a user's function sets the budget of each timestep. found: NULL if not wanted. */
+rill_status rill__settings_resolve(rill_context *ctx, rill_settings *settings, int has_heuristics, int budgeted,
+                                   rill__contradiction *found);
 
 /* Apply the settings in `text`, NAME=VALUE separated by spaces, except settings that already have a value; greedy search also
  * keeps its beam-size, finish, keep and stop.
@@ -116,19 +145,46 @@ static inline size_t rill__grown(size_t capacity, size_t need)
     return need < capacity + capacity / 2 ? capacity + capacity / 2 : need;
 }
 
-/* RILL_ERR_NOT_FOUND for a name that is not in `list`, with the nearest one that exists. */
-rill_status rill__fail_unknown(rill_context *ctx, const char *what, const rill__table_list *list, const char *name);
-
-/* The name in `names` (NULL-terminated, `stride` bytes apart) nearest to `name`, or NULL when none is close. */
-const char *rill__nearest_in_table(const char *name, const void *names, size_t stride);
-
-/* Return `candidate` if its distance to `name` is below *best_distance, which is then lowered, else `found`. Start with *best_distance =
- * rill__max_distance(name): names at that distance or more are not near. */
-const char *rill__nearer_name(const char *name, const char *candidate, const char *found, size_t *best_distance);
-size_t rill__max_distance(const char *name);
+/* RILL_ERR_NOT_FOUND for a name that no registered table of this kind has, with the nearest one that exists. */
+rill_status rill__fail_unknown(rill_context *ctx, rill__table_kind kind, const char *name);
 
 /* Levenshtein distance. Case is ignored, and "-" equals "_". */
 size_t rill__edit_distance(const char *a, const char *b);
+
+/* The devices that a model is opened on; a domain opens it on one at a time. */
+enum { DEVICES_MAX = 64, DEVICE_NAME_MAX = 48 };
+
+typedef struct devices {
+    int32_t n; /* number of entries of the list, at least 1 */
+    struct {
+        char name[DEVICE_NAME_MAX];
+        int32_t first; /* index of the first entry with the same device */
+    } entry[DEVICES_MAX];
+    /* Copy of the options for opening a model; devices_options() sets its device. `values`, its domain options, is allocated from the
+     * context. */
+    rill_open_options open;
+    rill_pair *values;
+} devices;
+
+/* Parse the option `device`, "cuda:0,cuda:1". Without a comma the list has one entry, and the options are unchanged.
+ *   RILL_OK · RILL_ERR_OPTION (an empty entry, several kinds, too many) · RILL_ERR_ABI · RILL_ERR_MEMORY */
+rill_status devices_read(devices *out, rill_context *ctx, const rill_open_options *open);
+void devices_clear(devices *list, rill_context *ctx);
+/* Return the options for opening a model on the entry's device; valid until the next call. */
+const rill_open_options *devices_options(devices *list, int32_t entry);
+
+/* The engine's own heuristics, scorers and schedulers. */
+rill_status rill__register_heuristics(rill_context *ctx);
+rill_status rill__register_schedulers(rill_context *ctx);
+extern const rill_scorer rill__text_scorers[3]; /* prefix, ban, allow */
+extern const rill_scorer rill__lexical_scorer, rill__forced_scorer, rill__trie_scorer, rill__lmbr_scorer;
+
+/* rill_scorer.max_bonus of scorers that only forbid actions: 0 */
+static inline double rill__no_bonus(const void *self, double *end)
+{
+    (void)self, (void)end;
+    return 0;
+}
 
 /* Grow an array to at least `need` elements. See rill_grow(). */
 #define RILL__GROW(ctx, ptr, capacity, need, what) \

@@ -40,51 +40,36 @@ static int is_prefix(const char *name, const char *candidate)
 }
 
 /* From this distance on a suggestion confuses. It is 1 for a name of one letter, which has nothing in common with another letter. */
-size_t rill__max_distance(const char *name)
+static size_t max_distance(const char *name)
 {
     size_t n = strlen(name);
     return n < 4 ? n / 2 + 1 : n / 3 + 2;
 }
 
-const char *rill__nearer_name(const char *name, const char *candidate, const char *found, size_t *best_distance)
+/* Return 1 if the candidate is nearer to the name than *best_distance, which is then lowered, else 0. */
+static int is_nearer(const char *name, const char *candidate, size_t *best_distance)
 {
-    size_t distance = rill__edit_distance(name, candidate), far = rill__max_distance(name) - 1;
+    size_t distance = rill__edit_distance(name, candidate), far = max_distance(name) - 1;
     if (distance > far && strlen(name) >= MIN_PREFIX && is_prefix(name, candidate)) distance = far;
-    if (distance >= *best_distance) return found;
+    if (distance >= *best_distance) return 0;
     *best_distance = distance;
-    return candidate;
+    return 1;
 }
 
 void rill_option_nearer(const rill_option *row, const char *word, rill_option_near *near)
 {
-    char candidate[RILL_OPTION_MAX];
-    const char *names[] = {row->name, row->aliases != NULL ? row->aliases : ""};
-    if (near->name[0] == '\0') near->distance = rill__max_distance(word);
-    for (int i = 0; i < 2; i++)
-        for (size_t length; (length = strcspn(names[i], " ")) > 0;
-             names[i] += length, names[i] += strspn(names[i], " ")) {
-            snprintf(candidate, sizeof candidate, "%.*s", (int)length, names[i]);
-            if (rill__nearer_name(word, candidate, NULL, &near->distance) != NULL)
-                memcpy(near->name, candidate, sizeof candidate);
-        }
-}
-
-const char *rill__nearest_in_table(const char *name, const void *names, size_t stride)
-{
-    const char *found = NULL;
-    size_t best_distance = rill__max_distance(name);
-    for (const char *p = names;; p += stride) {
-        const char *candidate;
-        memcpy(&candidate, p, sizeof candidate);
-        if (candidate == NULL) return found;
-        found = rill__nearer_name(name, candidate, found, &best_distance);
-    }
+    char alias[RILL_OPTION_MAX];
+    const char *name;
+    if (near->name[0] == '\0') near->distance = max_distance(word);
+    for (int i = 0; (name = rill_option_name(row, i, alias)) != NULL; i++)
+        if (is_nearer(word, name, &near->distance)) snprintf(near->name, sizeof near->name, "%s", name);
 }
 
 const char *rill_nearest(const char *word, const char *const *names, size_t n)
 {
     const char *found = NULL;
-    size_t best_distance = rill__max_distance(word);
-    for (size_t i = 0; i < n; i++) found = rill__nearer_name(word, names[i], found, &best_distance);
+    size_t best_distance = max_distance(word);
+    for (size_t i = 0; i < n; i++)
+        if (is_nearer(word, names[i], &best_distance)) found = names[i];
     return found;
 }

@@ -1,13 +1,8 @@
-/* Parsing the option `device`; see devices.h. */
-#include "devices.h"
+/* Devices: reading the option `device`, "cuda:0,cuda:1", whose devices workers take in turn. */
 
 #include <string.h>
 
-static rill_status copy_options(devices *list, rill_context *ctx, const rill_open_options *open)
-{
-    const size_t min_size = offsetof(rill_open_options, ensemble); /* size of the struct in ABI version 1 */
-    return rill_copy_struct(ctx, "rill_open_options", &list->open, sizeof list->open, open, min_size);
-}
+#include "internal.h"
 
 /* Return 1 if two names mean the same device, else 0: "cuda" is "cuda:0". */
 static int same_device(const char *a, const char *b)
@@ -44,29 +39,21 @@ static rill_status add_device(devices *list, rill_context *ctx, const char *name
     return RILL_OK;
 }
 
-static rill_status read_list(devices *list, rill_context *ctx, const char *names)
-{
-    for (;; names++) {
-        names += strspn(names, " ");
-        const size_t all = strcspn(names, ",");
-        size_t length = all;
-        while (length > 0 && names[length - 1] == ' ') length--;
-        RILL__TRY(add_device(list, ctx, names, length));
-        names += all;
-        if (*names == '\0') return RILL_OK;
-    }
-}
-
 rill_status devices_read(devices *list, rill_context *ctx, const rill_open_options *open)
 {
-    list->n = 1;
-    list->entry[0].first = 0;
-    list->values = NULL;
-    RILL__TRY(copy_options(list, ctx, open));
+    const size_t min_size = offsetof(rill_open_options, ensemble); /* size of the struct in ABI version 1 */
+    *list = (devices){.n = 1};
+    RILL__TRY(rill_copy_struct(ctx, "rill_open_options", &list->open, sizeof list->open, open, min_size));
     const char *names = rill_open_option(&list->open, "device");
     if (names == NULL || strchr(names, ',') == NULL) return RILL_OK;
     list->n = 0;
-    RILL__TRY(read_list(list, ctx, names));
+    for (size_t all;; names += all + 1) {
+        names += strspn(names, " ");
+        size_t length = all = strcspn(names, ",");
+        while (length > 0 && names[length - 1] == ' ') length--;
+        RILL__TRY(add_device(list, ctx, names, length));
+        if (names[all] == '\0') break;
+    }
     const size_t bytes = (size_t)list->open.n_values * sizeof *list->values;
     list->values = rill_alloc(ctx, bytes);
     if (list->values == NULL) return rill_fail_memory(ctx, bytes, "devices");

@@ -1,4 +1,4 @@
-/* Options: finding a row, parsing and formatting values. */
+/* Options: finding a row by name, reading and writing values, and messages about both. */
 #include "rill/option.h"
 
 #include <errno.h>
@@ -31,6 +31,15 @@ static int has_name(const rill_option *option, const char *name)
     return 0;
 }
 
+const char *rill_option_name(const rill_option *option, int i, char out[RILL_OPTION_MAX])
+{
+    const char *aliases = option->aliases != NULL ? option->aliases : "";
+    if (i == 0) return option->name;
+    for (; i > 1 && *aliases != '\0'; i--) aliases += strcspn(aliases, " "), aliases += strspn(aliases, " ");
+    snprintf(out, RILL_OPTION_MAX, "%.*s", (int)strcspn(aliases, " "), aliases);
+    return out[0] != '\0' ? out : NULL;
+}
+
 const rill_option *rill_option_find(const rill_option *table, const char *name)
 {
     if (table == NULL) return NULL;
@@ -38,14 +47,19 @@ const rill_option *rill_option_find(const rill_option *table, const char *name)
     return table->name != NULL ? table : NULL;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
+/* --- names in messages -------------------------------------------------------------------------------------------- */
+
+const char *rill_option_spell(rill_option_style style, const char *name, char out[RILL_OPTION_MAX])
+{
+    snprintf(out, RILL_OPTION_MAX, "%s%s", style == RILL_OPTION_DASHED ? "--" : "", name);
+    for (char *p = out; style == RILL_OPTION_UNDERSCORED && *p != '\0'; p++)
+        if (*p == '-') *p = '_';
+    return out;
+}
 
 const char *rill__option_label(const rill_context *ctx, const char *name, char out[RILL_OPTION_MAX])
 {
-    snprintf(out, RILL_OPTION_MAX, "%s%s", ctx->option_style == RILL_OPTION_DASHED ? "--" : "", name);
-    for (char *p = out; ctx->option_style == RILL_OPTION_UNDERSCORED && *p != '\0'; p++)
-        if (*p == '-') *p = '_';
-    return out;
+    return rill_option_spell(ctx->option_style, name, out);
 }
 
 rill_option_style rill_option_set_style(rill_context *ctx, rill_option_style style)
@@ -53,6 +67,15 @@ rill_option_style rill_option_set_style(rill_context *ctx, rill_option_style sty
     const rill_option_style old = ctx->option_style;
     ctx->option_style = style;
     return old;
+}
+
+rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const char *what, const char *name,
+                                    const char *why, const rill_option_near *near, const char *hint)
+{
+    char nearest[RILL_OPTION_MAX + 32];
+    snprintf(nearest, sizeof nearest, "did you mean \"%s\"?", near->name);
+    if (why == NULL) why = near->name[0] != '\0' ? nearest : hint;
+    return rill_fail(ctx, status, "unknown %s \"%s\"%s%s", what, name, why[0] != '\0' ? ": " : "", why);
 }
 
 /* Write a number of bytes with the largest unit that divides it, as in "2G". */
@@ -89,16 +112,70 @@ static const char *describe_values(const rill_option *option, char out[96])
 
 /* Fail because the option does not accept `value`. `quote` is printed around `value`: a quotation mark, or "" if `value` is
  * not a text but a JSON value such as null or a noun such as "a list". */
-static rill_status fail_found(rill_context *ctx, const rill_option *option, const char *quote, const char *value)
+static rill_status fail_value(rill_context *ctx, const rill_option *option, const char *quote, const char *value)
 {
     char label[RILL_OPTION_MAX], wanted[96];
     return rill_fail(ctx, RILL_ERR_OPTION, "%s: %s%s%s is not %s", rill__option_label(ctx, option->name, label), quote,
                      value, quote, describe_values(option, wanted));
 }
 
-static rill_status fail_value(rill_context *ctx, const rill_option *option, const char *value)
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* A value: `whole` is that of whole numbers, words and switches, and of other numbers the whole part. */
+typedef struct number {
+    double real;
+    int64_t whole;
+} number;
+
+static number real_number(double value)
 {
-    return fail_found(ctx, option, "\"", value);
+    return (number){value, fabs(value) < 0x1p63 ? (int64_t)value : 0};
+}
+
+/* Read a number and return the text after it; NULL: there is none. Digits alone are read as an integer too, since doubles leave out some
+ * from 2^53 on. */
+static const char *read_number(const char *text, number *out)
+{
+    char *end, *digits_end;
+    errno = 0;
+    *out = real_number(rill_read_number(text, &end));
+    if (end == text || errno != 0) return NULL;
+    const long long digits = strtoll(text, &digits_end, 10);
+    if (digits_end == end) out->whole = digits;
+    return end;
+}
+
+/* Read a number: of type REAL also a fraction, as "1/6"; of type BYTES also with a unit, K, M, G and T being powers of 1,024. A number of
+ * bytes below one would become 0, which means no limit, so it is refused. */
+static int parse_number(const rill_option *option, const char *text, number *out)
+{
+    static const char units[] = "KkMmGgTt";
+    const char *end = read_number(text, out), *unit;
+    if (end != NULL && *end == '/' && option->type == RILL_OPTION_REAL) {
+        const double dividend = out->real;
+        end = read_number(end + 1, out);
+        *out = real_number(out->real != 0 ? dividend / out->real : NAN);
+    }
+    if (end != NULL && *end != '\0' && option->type == RILL_OPTION_BYTES && (unit = strchr(units, *end)) != NULL) {
+        *out = real_number(ldexp(out->real, 10 * (int)((unit - units) / 2 + 1)));
+        end++;
+    }
+    const double value = out->real;
+    return end != NULL && *end == '\0' && value >= option->min && value <= option->max &&
+           (option->type != RILL_OPTION_INT || value == floor(value)) &&
+           (option->type != RILL_OPTION_BYTES || value == 0 || value >= 1);
+}
+
+/* Position of `value`, counted from 1, in a list of words separated by "|"; 0: not found. */
+static int32_t find_word(const char *words, const char *value)
+{
+    size_t length = strlen(value);
+    for (int32_t i = 1;; i++) {
+        size_t n = strcspn(words, "|");
+        if (n == length && strncmp(words, value, n) == 0) return i;
+        if (words[n] == '\0') return 0;
+        words += n + 1;
+    }
 }
 
 /* Translate another toolkit's value of an option ("float32") to rill's ("f32"). All other values are returned unchanged. */
@@ -116,106 +193,63 @@ static const char *own_value(const rill_option *option, const char *value)
     return value;
 }
 
-static rill_status read_number(rill_context *ctx, const rill_option *option, const char *value, double *out)
+/* Read a value of the option's type; texts are not read. Returns 1 if the option accepts it, else 0. */
+static int parse(const rill_option *option, const char *value, number *out)
 {
-    char *end;
-    errno = 0;
-    double number = rill_read_number(own_value(option, value), &end);
-    int is_integer = option->type != RILL_OPTION_REAL;
-    /* The refill threshold may be a fraction such as "1/6". */
-    if (!is_integer && end != value && *end == '/') {
-        double divisor = rill_read_number(end + 1, &end);
-        number = divisor != 0 ? number / divisor : NAN;
+    *out = (number){0};
+    switch (option->type) {
+    case RILL_OPTION_TEXT:
+    case RILL_OPTION_PATH: return 1;
+    case RILL_OPTION_SWITCH:
+        out->whole = value[0] == '\0' || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
+        return out->whole || strcmp(value, "false") == 0 || strcmp(value, "0") == 0;
+    case RILL_OPTION_WORD:
+        out->whole = find_word(option->argument, value);
+        if (out->whole == 0) out->whole = find_word(option->argument, own_value(option, value));
+        return out->whole != 0;
+    default: return parse_number(option, own_value(option, value), out);
     }
-    int good = end != value && *end == '\0' && errno == 0 && number >= option->min && number <= option->max &&
-               (!is_integer || number == floor(number));
-    *out = number;
-    if (good) return RILL_OK;
-    return fail_value(ctx, option, value);
-}
-
-/* Read a number of bytes. K, M, G and T are powers of 1,024. A value below one byte would become 0, which means no limit, so it is an
- * error. */
-static rill_status read_bytes(rill_context *ctx, const rill_option *option, const char *value, int64_t *out)
-{
-    static const char units[] = "KkMmGgTt";
-    char *end;
-    errno = 0;
-    double number = rill_read_number(value, &end);
-    const char *unit = end != value && *end != '\0' ? strchr(units, *end) : NULL;
-    if (unit != NULL) {
-        number = ldexp(number, 10 * (int)((unit - units) / 2 + 1));
-        end++;
-    }
-    int good = number >= option->min && number <= option->max && (number == 0 || number >= 1);
-    if (end == value || *end != '\0' || errno != 0 || !good) return fail_value(ctx, option, value);
-    *out = (int64_t)number;
-    return RILL_OK;
-}
-
-/* Position of `value`, counted from 1, in a list of words separated by "|"; 0: not found. */
-static int32_t find_word(const char *words, const char *value)
-{
-    size_t length = strlen(value);
-    for (int32_t i = 1;; i++) {
-        size_t n = strcspn(words, "|");
-        if (n == length && strncmp(words, value, n) == 0) return i;
-        if (words[n] == '\0') return 0;
-        words += n + 1;
-    }
-}
-
-static rill_status read_word(rill_context *ctx, const rill_option *option, const char *value, int32_t *out)
-{
-    *out = find_word(option->argument, value);
-    if (*out == 0) *out = find_word(option->argument, own_value(option, value));
-    return *out != 0 ? RILL_OK : fail_value(ctx, option, value);
-}
-
-static rill_status read_switch(rill_context *ctx, const rill_option *option, const char *value, int32_t *out)
-{
-    *out = value[0] == '\0' || strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
-    const int good = *out || strcmp(value, "false") == 0 || strcmp(value, "0") == 0;
-    return good ? RILL_OK : fail_value(ctx, option, value);
 }
 
 rill_status rill_option_read(rill_context *ctx, const rill_option *option, const char *value, void *out)
 {
-    void *member = out != NULL ? (char *)out + option->offset : NULL;
-    double number = 0;
-    int64_t bytes = 0;
-    int32_t word = 0;
-    switch (option->type) {
-    case RILL_OPTION_TEXT:
-    case RILL_OPTION_PATH: return RILL_OK;
-    case RILL_OPTION_BYTES:
-        RILL__TRY(read_bytes(ctx, option, value, &bytes));
-        if (member != NULL) *(int64_t *)member = bytes;
-        return RILL_OK;
-    case RILL_OPTION_REAL:
-        RILL__TRY(read_number(ctx, option, value, &number));
-        if (member != NULL) *(double *)member = number;
-        return RILL_OK;
-    case RILL_OPTION_WORD: RILL__TRY(read_word(ctx, option, value, &word)); break;
-    case RILL_OPTION_SWITCH: RILL__TRY(read_switch(ctx, option, value, &word)); break;
-    case RILL_OPTION_INT:
-        RILL__TRY(read_number(ctx, option, value, &number));
-        word = (int32_t)number;
-        break;
-    }
-    if (member != NULL) *(int32_t *)member = word;
+    number n;
+    if (!parse(option, value, &n)) return fail_value(ctx, option, "\"", value);
+    if (out == NULL || option->type == RILL_OPTION_TEXT || option->type == RILL_OPTION_PATH) return RILL_OK;
+    void *member = (char *)out + option->offset;
+    if (option->type == RILL_OPTION_REAL)
+        *(double *)member = n.real;
+    else if (option->type == RILL_OPTION_BYTES)
+        *(int64_t *)member = n.whole;
+    else
+        *(int32_t *)member = (int32_t)n.whole;
+    return RILL_OK;
+}
+
+int rill_option_same_value(const rill_option *option, const char *a, const char *b)
+{
+    number x, y;
+    if (strcmp(a, b) == 0) return 1;
+    return option->type != RILL_OPTION_TEXT && option->type != RILL_OPTION_PATH && parse(option, a, &x) &&
+           parse(option, b, &y) && x.real == y.real && x.whole == y.whole;
+}
+
+rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value)
+{
+    const char *const pair = *text + strspn(*text, " ");
+    const size_t length = strcspn(pair, " "), sign = strcspn(pair, "= ");
+    *value = NULL;
+    *text = pair + length;
+    if (length == 0) return RILL_OK;
+    if (length >= RILL__PAIR_MAX || pair[sign] != '=')
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "\"%.*s\" is not NAME=VALUE", (int)length, pair);
+    memcpy(name, pair, length);
+    name[sign] = name[length] = '\0';
+    *value = name + sign + 1;
     return RILL_OK;
 }
 
 /* --- values from JSON documents and scripts ----------------------------------------------------------------------- */
-
-/* Write a whole number without a fraction (4.0 as "4"), and any other number with enough digits to be read back exactly. */
-static void write_real(double value, char out[RILL_OPTION_MAX])
-{
-    const int is_whole = value == floor(value) && fabs(value) < 1e15;
-    rill_print(out, RILL_OPTION_MAX, is_whole ? "%.0f" : "%.15g", value);
-    if (!is_whole && rill_read_number(out, NULL) != value) rill_print(out, RILL_OPTION_MAX, "%.17g", value);
-}
 
 rill_status rill_option_text(rill_context *ctx, const rill_option *option, const rill_value *value,
                              char buffer[RILL_OPTION_MAX], const char **text)
@@ -223,22 +257,22 @@ rill_status rill_option_text(rill_context *ctx, const rill_option *option, const
     const int is_number = value->kind == RILL_VALUE_INTEGER || value->kind == RILL_VALUE_REAL;
     *text = buffer;
     switch (value->kind) {
-    case RILL_VALUE_NULL: return fail_found(ctx, option, "", "null");
-    case RILL_VALUE_OTHER: return fail_found(ctx, option, "", value->text);
+    case RILL_VALUE_NULL: return fail_value(ctx, option, "", "null");
+    case RILL_VALUE_OTHER: return fail_value(ctx, option, "", value->text);
     case RILL_VALUE_BOOLEAN:
-        if (option->type != RILL_OPTION_SWITCH) return fail_found(ctx, option, "", value->integer ? "true" : "false");
+        if (option->type != RILL_OPTION_SWITCH) return fail_value(ctx, option, "", value->integer ? "true" : "false");
         snprintf(buffer, RILL_OPTION_MAX, "%d", value->integer != 0);
         break;
     case RILL_VALUE_INTEGER: snprintf(buffer, RILL_OPTION_MAX, "%lld", (long long)value->integer); break;
-    case RILL_VALUE_REAL: write_real(value->real, buffer); break;
+    case RILL_VALUE_REAL: rill_write_number(buffer, RILL_OPTION_MAX, value->real); break;
     case RILL_VALUE_TEXT:
-        if (strlen(value->text) != value->length) return fail_found(ctx, option, "", "a text with a NUL byte");
+        if (strlen(value->text) != value->length) return fail_value(ctx, option, "", "a text with a NUL byte");
         *text = value->text;
         break;
     }
-    if (option->type == RILL_OPTION_PATH && is_number) return fail_found(ctx, option, "", buffer);
+    if (option->type == RILL_OPTION_PATH && is_number) return fail_value(ctx, option, "", buffer);
     if ((*text)[0] == '\0' && (option->type == RILL_OPTION_SWITCH || option->type == RILL_OPTION_PATH))
-        return fail_value(ctx, option, "");
+        return fail_value(ctx, option, "\"", "");
     return RILL_OK;
 }
 
@@ -266,6 +300,18 @@ int rill_is_options_key(const char *key)
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
+double rill__option_number(const rill_option *option, const void *from)
+{
+    const void *member = (const char *)from + option->offset;
+    switch (option->type) {
+    case RILL_OPTION_REAL: return *(const double *)member;
+    case RILL_OPTION_BYTES: return (double)*(const int64_t *)member;
+    case RILL_OPTION_TEXT:
+    case RILL_OPTION_PATH: return 0;
+    default: return *(const int32_t *)member;
+    }
+}
+
 const char *rill_option_write(const rill_option *option, const void *from, char out[RILL_OPTION_MAX])
 {
     const void *member = (const char *)from + option->offset;
@@ -286,47 +332,4 @@ const char *rill_option_write(const rill_option *option, const void *from, char 
     default: break;
     }
     return out;
-}
-
-const char *rill_refused_option(const char *what, const char *name)
-{
-    static const struct {
-        const char *what, *name, *instead;
-    } refused[] = {
-        {"opening", "backend", "rill's own kernels compute all matrix products: leave it out"},
-        {"setting", "deterministic", "results never depend on the schedule: leave it out"},
-        {"setting", "max-len-a", "set max-length-factor, which is a of fairseq's ax + b"},
-        {"setting", "max-len-b", "for fairseq's ax + b, set max-length-factor to a and max-length to b"},
-        {"setting", "do-sample", "to sample, set num-samples to the number of outputs; otherwise leave it out"},
-        {"setting", "sampling", "to sample, set num-samples to the number of outputs; otherwise leave it out"},
-        {"setting", "early-stopping",
-         "set stop to count for true of transformers, bound for false, bound-max for never; like hf sets its "
-         "defaults"},
-        {"setting", "unk-penalty", "set unknown-penalty"},
-        {"setting", "greedy", "set method to greedy"},
-        {"setting", "unnormalized", "set length-penalty to 0"},
-        {"setting", "no-early-stop", "set stop to bound"},
-        {"setting", "max-tokens", "fairseq limits the tokens of a batch: set batch-size to a number of inputs"},
-        {"setting", "disable-unk", "set unknown-penalty to inf"},
-        {"setting", "allow-unk", "set unknown-penalty to 0, or leave it out"},
-        {"opening", "fp16", "set weights to f16"},
-        {"opening", "half", "set weights to f16"},
-        {"opening", "bf16", "set weights to bf16"},
-        {"opening", "int8", "set weights to int8"},
-        {"opening", "gpu", "set device to cuda, or to cuda:NUMBER"},
-        {"opening", "gpus", "set device to cuda:0,cuda:1 and so on"},
-        {"opening", "cuda", "set device to cuda, or to cuda:NUMBER"},
-        {"opening", "device-index", "set device to cuda:NUMBER"},
-        {"opening", "cpu", "set device to cpu, or leave it out"},
-        {"opening", "cpu-threads",
-         "set workers for Marian's threads, which decode in parallel; threads run inside an operation"},
-        {"opening", "num-workers", "fairseq's workers load data; set workers for threads that decode in parallel"},
-        {"heuristic", "beam_width",
-         "set beam-size for the number of hypotheses in a beam, or prune-relative for a ratio of probabilities"},
-        {"heuristic", "max_candidates", "set the option max-children"},
-        {"heuristic", "patience", "set the option patience"},
-    };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (strcmp(refused[i].what, what) == 0 && rill__same_name(refused[i].name, name)) return refused[i].instead;
-    return NULL;
 }

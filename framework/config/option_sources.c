@@ -1,29 +1,65 @@
-/* Option sources: the options of one source, such as a command line; see rill/search_config.h. search_config.c combines several
- * sources. */
-#include "option_sources.h"
-
+/* Option sources, and the search configuration that results from several; see rill/search_config.h for the rules.
+ *
+ * A source keeps the text of each option that it sets. Sources are combined in order of precedence: each setting has the value of the first
+ * source that sets it. If the values contradict each other, one of the options that the contradiction names is left out, the one from the
+ * source of lowest precedence; if all of them come from firm sources, the contradiction is an error. settings.c alone knows what
+ * contradicts what.
+ *
+ * Divisions: creation and destruction · setting options · reading a source · what is left out · precedence · the whole. */
+#include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* --- texts -------------------------------------------------------------------------------------------------------- */
+#include "internal.h"
+#include "rill/search_config.h"
 
-static char *copy_text(rill_context *ctx, const char *text, size_t length)
-{
-    char *copy = rill_alloc(ctx, length + 1);
-    if (copy == NULL) {
-        rill_fail_memory(ctx, length + 1, "an option");
-        return NULL;
-    }
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    return copy;
-}
+enum { MAX_DEFAULTS = 8, IGNORED_BYTES = 512 };
 
-static void free_text(rill_context *ctx, const char *text)
-{
-    if (text != NULL) rill_free(ctx, (char *)(uintptr_t)text, strlen(text) + 1);
-}
+/* A list of heuristics or scorers; or a scheduler. */
+typedef struct chain {
+    rill_chain_entry *entry; /* [n] name and arguments are one block */
+    size_t n, capacity;
+    int is_set;
+} chain;
+
+typedef struct option_value {
+    const rill_option *row;
+    char *text;
+} option_value;
+
+struct rill_option_source {
+    rill_context *ctx;
+    rill_origin origin;
+    option_value
+        *value; /* [n_values] settings, options of outputs and domains, and options of chains that have one value */
+    size_t n_values, values_capacity;
+    chain chain[RILL_CHAINS];
+    rill_budget_fn budget; /* replaces the setting max-batch-hypotheses */
+    void *budget_user;
+    rill_key_fn cube_key; /* NULL: not set */
+    void *cube_key_user;
+    rill_option_source **worker_copy; /* [n_worker_copies]; NULL for a worker without a copy */
+    size_t n_worker_copies, worker_copies_capacity;
+};
+
+/* A configuration: the public struct, followed by private members. */
+typedef struct search_config {
+    rill_search_config config; /* must be the first member; points to the members setup, resolved and ignored */
+    rill_engine_setup setup;
+    rill_settings resolved;
+    rill_context *ctx;
+    char ignored[IGNORED_BYTES];
+    /* highest precedence first: a request's own source, if any; the source that is required; defaults. The first n_firm are firm. A source
+     * may be NULL, which sets nothing */
+    const rill_option_source *source[MAX_DEFAULTS + 2];
+    int n, n_firm;
+    /* NULL, or an owned list: a source's scorers, then n_added from rill_search_config_add_scorer() */
+    rill_chain_entry *scorers;
+    size_t scorers_capacity;
+    int32_t n_added;
+} search_config;
 
 /* --- creation and destruction ------------------------------------------------------------------------------------- */
 
@@ -36,250 +72,136 @@ rill_status rill_option_source_create(rill_option_source **out, rill_context *ct
     return RILL_OK;
 }
 
-static void clear_chain(rill_context *ctx, rill__chain *chain)
+static void clear_chain(rill_context *ctx, chain *c)
 {
-    for (size_t i = 0; i < chain->n; i++) {
-        free_text(ctx, chain->entry[i].name);
-        free_text(ctx, chain->entry[i].arguments);
+    for (size_t i = 0; i < c->n; i++) {
+        const char *const name = c->entry[i].name, *const arguments = c->entry[i].arguments;
+        rill_free(ctx, (char *)(uintptr_t)name, (size_t)(arguments - name) + strlen(arguments) + 1);
     }
-    chain->n = 0;
+    c->n = 0;
 }
 
-void rill_option_source_free(rill_option_source *layer)
+void rill_option_source_free(rill_option_source *source)
 {
-    if (layer == NULL) return;
-    rill_context *ctx = layer->ctx;
-    for (size_t i = 0; i < sizeof layer->value / sizeof *layer->value; i++) free_text(ctx, layer->value[i]);
-    for (size_t i = 0; i < RILL__CHAIN_OPTIONS; i++) free_text(ctx, layer->chain_value[i]);
-    for (size_t i = 0; i < layer->n_options; i++) {
-        free_text(ctx, layer->option[i].name);
-        free_text(ctx, layer->option[i].value);
-    }
-    rill_free(ctx, layer->option, layer->options_capacity * sizeof *layer->option);
+    if (source == NULL) return;
+    rill_context *ctx = source->ctx;
+    for (size_t i = 0; i < source->n_values; i++)
+        rill_free(ctx, source->value[i].text, strlen(source->value[i].text) + 1);
+    rill_free(ctx, source->value, source->values_capacity * sizeof *source->value);
     for (int i = 0; i < RILL_CHAINS; i++) {
-        clear_chain(ctx, &layer->chain[i]);
-        rill_free(ctx, layer->chain[i].entry, layer->chain[i].capacity * sizeof *layer->chain[i].entry);
+        clear_chain(ctx, &source->chain[i]);
+        rill_free(ctx, source->chain[i].entry, source->chain[i].capacity * sizeof *source->chain[i].entry);
     }
-    rill_free(ctx, layer->worker_copy, layer->worker_copies_capacity * sizeof *layer->worker_copy);
-    rill_free(ctx, layer, sizeof *layer);
+    rill_free(ctx, source->worker_copy, source->worker_copies_capacity * sizeof *source->worker_copy);
+    rill_free(ctx, source, sizeof *source);
 }
 
-rill_status rill_option_source_set_worker_copy(rill_option_source *layer, int32_t worker,
+rill_context *rill__source_context(const rill_option_source *source)
+{
+    return source->ctx;
+}
+
+rill_status rill_option_source_set_worker_copy(rill_option_source *source, int32_t worker,
                                                rill_option_source *worker_copy)
 {
     const size_t n = (size_t)worker + 1;
-    RILL__TRY(RILL__GROW(layer->ctx, layer->worker_copy, layer->worker_copies_capacity, n, "layers of workers"));
-    for (; layer->n_worker_copies < n; layer->n_worker_copies++) layer->worker_copy[layer->n_worker_copies] = NULL;
-    layer->worker_copy[worker] = worker_copy;
+    RILL__TRY(RILL__GROW(source->ctx, source->worker_copy, source->worker_copies_capacity, n, "layers of workers"));
+    for (; source->n_worker_copies < n; source->n_worker_copies++) source->worker_copy[source->n_worker_copies] = NULL;
+    source->worker_copy[worker] = worker_copy;
     return RILL_OK;
 }
 
-/* --- chains ------------------------------------------------------------------------------------------------------- */
+/* --- setting options ---------------------------------------------------------------------------------------------- */
 
-#define TYPED_ROW(name, aliases, argument, type, kind, help)                               \
-    {                                                                                      \
-        name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_##kind, 0, 0, 0, aliases \
-    }
-#define ROW(name, argument, kind, help) TYPED_ROW(name, NULL, argument, TEXT, kind, help)
-#define PRUNE "prune-" /* followed by the heuristic's name */
-static const rill_option CHAIN_OPTIONS[] = {
-    TYPED_ROW(PRUNE "absolute", "absolute", "D", TEXT, SEARCH, "drop candidates more than D below the best"),
-    TYPED_ROW(PRUNE "relative", "relative", "R", TEXT, SEARCH,
-              "drop candidates with less than R times the best's probability"),
-    TYPED_ROW(PRUNE "relative-local", "relative-local", "R", TEXT, SEARCH,
-              "drop candidates whose last action has less than R times the probability of the item's best last "
-              "action"),
-    ROW("heuristic", "NAME:ARGS", SEARCH,
-        "add a heuristic of `rill list heuristics`; may be repeated; all apply in the order given, prune-* included"),
-    ROW("scorer", "NAME:ARGS", SEARCH, "add a scorer of `rill list scorers`; may be repeated"),
-    TYPED_ROW(
-        "lmbr", NULL, "FILE[,NAME=X...]", PATH, SEARCH,
-        "reward n-grams by their posteriors in FILE, made by `rill evidence`; docs/guides/lmbr.md explains lambda, "
-        "T, p, r and theta"),
-    ROW("lmbr-self", "N[,NAME=X...]", SEARCH,
-        "reward n-grams by their posteriors among the input's N best outputs; decodes every input twice"),
-    TYPED_ROW("scheduler", "policy", "NAME[:ARGS]", TEXT, SCHEDULE, "use this scheduler instead of the method's"),
-    {0},
-};
-
-_Static_assert(sizeof CHAIN_OPTIONS / sizeof *CHAIN_OPTIONS <= RILL__CHAIN_OPTIONS, "a source has a value for each");
-
-const rill_option *rill_chain_table(void)
+static const char *find_value(const rill_option_source *source, const rill_option *row)
 {
-    return CHAIN_OPTIONS;
+    for (size_t i = 0; source != NULL && i < source->n_values; i++)
+        if (strcmp(source->value[i].row->name, row->name) == 0) return source->value[i].text;
+    return NULL;
 }
 
-#define OUTPUT(name, argument, type, help)                                              \
-    {                                                                                   \
-        name, argument, "", help, RILL_OPTION_##type, RILL_OPTION_OUTPUT, 0, 1, 0, NULL \
-    }
-static const rill_option OUTPUT_OPTIONS[] = {
-    OUTPUT("alignment", "[=FORM]", TEXT,
-           "append \" ||| \" and the alignment with the input to each output; FORM: hard (default), soft or a share"),
-    OUTPUT("word-scores", "", SWITCH,
-           "append \" ||| WordScores=\" and the log-probability of each token to each output"),
-    OUTPUT("unknown-names", "", SWITCH,
-           "append \" ||| \" and the input's names that the model does not know to each output"),
-    OUTPUT("ids", "", SWITCH, "write token ids, as in `rill list actions`, in place of texts"),
-    OUTPUT("split", "HOW", TEXT,
-           "decode inputs sentence by sentence and join the outputs; auto (default): inputs longer than the "
-           "translation model's training sentences; sentences: all; off: none"),
-    OUTPUT("pretty", "", SWITCH, "write trees indented, one constituent per line"),
-    {0},
-};
-
-const rill_option *rill_output_table(void)
+static rill_status store_value(rill_option_source *source, const rill_option *row, const char *value)
 {
-    return OUTPUT_OPTIONS;
+    const size_t n = source->n_values, bytes = strlen(value) + 1;
+    RILL__TRY(RILL__GROW(source->ctx, source->value, source->values_capacity, n + 1, "a layer of options"));
+    char *text = rill_alloc(source->ctx, bytes);
+    if (text == NULL) return rill_fail_memory(source->ctx, bytes, "an option");
+    source->value[source->n_values++] = (option_value){row, memcpy(text, value, bytes)};
+    return RILL_OK;
 }
 
-static rill_status append_to_chain(rill_context *ctx, rill__chain *chain, const char *name, size_t length,
-                                   const char *arguments)
+/* Add to a chain; a scheduler replaces the one before. The arguments are `prefix` and `arguments`. */
+static rill_status add_entry(rill_option_source *source, rill_chain which, const char *name, size_t length,
+                             const char *prefix, const char *arguments)
 {
+    rill_context *ctx = source->ctx;
+    chain *c = &source->chain[which];
+    const size_t bytes = length + 1 + strlen(prefix) + strlen(arguments) + 1;
     if (length == 0) return rill_fail(ctx, RILL_ERR_OPTION, "\":%s\": expected a name before the colon", arguments);
-    RILL__TRY(RILL__GROW(ctx, chain->entry, chain->capacity, chain->n + 1, "a chain"));
-    rill_chain_entry *entry = &chain->entry[chain->n];
-    entry->name = copy_text(ctx, name, length);
-    entry->arguments = copy_text(ctx, arguments, strlen(arguments));
-    if (entry->name != NULL && entry->arguments != NULL) {
-        chain->n++;
-        chain->is_set = 1;
-        return RILL_OK;
-    }
-    free_text(ctx, entry->name);
-    free_text(ctx, entry->arguments);
-    return RILL_ERR_MEMORY;
+    if (which == RILL_CHAIN_SCHEDULER) clear_chain(ctx, c);
+    RILL__TRY(RILL__GROW(ctx, c->entry, c->capacity, c->n + 1, "a chain"));
+    char *text = rill_alloc(ctx, bytes);
+    if (text == NULL) return rill_fail_memory(ctx, bytes, "an option");
+    snprintf(text, bytes, "%.*s", (int)length, name);
+    snprintf(text + length + 1, bytes - length - 1, "%s%s", prefix, arguments);
+    c->entry[c->n++] = (rill_chain_entry){text, text + length + 1};
+    c->is_set = 1;
+    return RILL_OK;
 }
 
-static rill_status add_to_chain(rill_option_source *layer, rill_chain chain, const char *name, size_t length,
-                                const char *arguments)
-{
-    if (chain == RILL_CHAIN_SCHEDULER) clear_chain(layer->ctx, &layer->chain[chain]);
-    return append_to_chain(layer->ctx, &layer->chain[chain], name, length, arguments);
-}
-
-rill_status rill_option_source_add_to_chain(rill_option_source *layer, rill_chain chain, const char *name,
+rill_status rill_option_source_add_to_chain(rill_option_source *source, rill_chain which, const char *name,
                                             const char *arguments)
 {
-    return add_to_chain(layer, chain, name, strlen(name), arguments != NULL ? arguments : "");
+    return add_entry(source, which, name, strlen(name), "", arguments != NULL ? arguments : "");
 }
 
-/* The registered name of the heuristic that an option names. Option names have dashes where registered names may have
- * underscores. */
-static const char *registered_name(const rill_context *ctx, const char *name)
+void rill_option_source_set_chain(rill_option_source *source, rill_chain which)
 {
-    const rill_heuristic *h;
-    if (rill_find_heuristic(ctx, name) != NULL) return name;
-    for (size_t i = 0; (h = rill_heuristic_at(ctx, i)) != NULL; i++)
-        if (rill__same_name(h->name, name)) return h->name;
-    return name;
+    source->chain[which].is_set = 1;
 }
 
-/* Add the scorer lmbr without a file of evidence: "self=N" makes it use the outputs of a first search of the same input. */
-static rill_status add_lmbr_self(rill_option_source *layer, const char *value)
+/* What an option of rill_chain_table() adds. */
+typedef struct chain_option {
+    const char *option;
+    rill_chain chain;
+    const char *name, *prefix; /* of the entry, whose arguments follow `prefix`; NULL: the value is "NAME:ARGS" */
+    /* a source has one value of the option, and values are compared as this type; 0: each value adds an entry */
+    rill_option_type compared;
+} chain_option;
+
+static const chain_option *find_chain_option(const rill_option *row)
 {
-    rill_text arguments = {.ctx = layer->ctx};
-    rill_status status = rill_text_printf(&arguments, "self=%s", value);
-    if (status == RILL_OK) status = rill_option_source_add_to_chain(layer, RILL_CHAIN_SCORERS, "lmbr", arguments.data);
-    rill_text_clear(&arguments);
-    return status;
+    static const chain_option options[] = {
+        {"prune-absolute", RILL_CHAIN_HEURISTICS, "absolute", "", RILL_OPTION_REAL},
+        {"prune-relative", RILL_CHAIN_HEURISTICS, "relative", "", RILL_OPTION_REAL},
+        {"prune-relative-local", RILL_CHAIN_HEURISTICS, "relative_local", "", RILL_OPTION_REAL},
+        {"heuristic", RILL_CHAIN_HEURISTICS, NULL, "", 0},
+        {"scorer", RILL_CHAIN_SCORERS, NULL, "", 0},
+        {"lmbr", RILL_CHAIN_SCORERS, "lmbr", "", 0},
+        {"lmbr-self", RILL_CHAIN_SCORERS, "lmbr", "self=", 0},
+        {"scheduler", RILL_CHAIN_SCHEDULER, NULL, "", RILL_OPTION_TEXT},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(options[i].option, row->name) == 0) return &options[i];
+    return NULL;
 }
 
-/* Add a heuristic, scorer or scheduler to its chain. `value` is "NAME:ARGS", or only the arguments if the option itself
- * names the heuristic or scorer, as prune-absolute and lmbr do. */
-static rill_status add_entry(rill_option_source *layer, const rill_option *row, const char *value)
+static rill_status add_value(rill_option_source *source, const chain_option *option, const char *value)
 {
-    static const char *const chains[RILL_CHAINS] = {"heuristic", "scorer", "scheduler"};
     const size_t length = strcspn(value, ":");
-    if (strcmp(row->name, "lmbr") == 0)
-        return rill_option_source_add_to_chain(layer, RILL_CHAIN_SCORERS, row->name, value);
-    if (strcmp(row->name, "lmbr-self") == 0) return add_lmbr_self(layer, value);
-    for (int i = 0; i < RILL_CHAINS; i++)
-        if (strcmp(row->name, chains[i]) == 0)
-            return add_to_chain(layer, (rill_chain)i, value, length, value[length] != '\0' ? value + length + 1 : "");
-    const char *heuristic = strncmp(row->name, PRUNE, sizeof PRUNE - 1) == 0 ? row->name + sizeof PRUNE - 1 : row->name;
-    return rill_option_source_add_to_chain(layer, RILL_CHAIN_HEURISTICS, registered_name(layer->ctx, heuristic), value);
+    if (option->name != NULL)
+        return add_entry(source, option->chain, option->name, strlen(option->name), option->prefix, value);
+    return add_entry(source, option->chain, value, length, "", value[length] != '\0' ? value + length + 1 : "");
 }
 
-/* Whether both texts stand for the same value of the option, as "1" and "1.0" do. */
-static int is_same_value(rill_context *ctx, const rill_option *row, const char *a, const char *b)
+/* Check the value alone. If several domains have the option, at least one must accept the value. */
+static rill_status check_value(rill_context *ctx, const rill_option *row, const char *value)
 {
-    union {
-        double real;
-        int64_t bytes;
-        int32_t word;
-    } x = {.bytes = 0}, y = {.bytes = 0};
-    rill_option alone = *row;
-    alone.offset = 0;
-    if (strcmp(a, b) == 0) return 1;
-    if (strncmp(row->name, PRUNE, sizeof PRUNE - 1) == 0) {
-        alone.type = RILL_OPTION_REAL; /* the row has type TEXT, but thresholds are usually numbers */
-        alone.min = -HUGE_VAL;
-        alone.max = HUGE_VAL;
-    } else if (row->type == RILL_OPTION_TEXT || row->type == RILL_OPTION_PATH) {
-        return 0;
-    }
-    if (rill_option_read(ctx, &alone, a, &x) < 0 || rill_option_read(ctx, &alone, b, &y) < 0) return 0;
-    return alone.type == RILL_OPTION_REAL ? x.real == y.real : x.bytes == y.bytes;
-}
-
-/* Refuse a second, different value of an option, even under an alias, since one of the two values would be lost. */
-static rill_status check_repeated(const rill_option_source *layer, const rill_option *row, const char *old_value,
-                                  const char *value)
-{
-    char label[RILL_OPTION_MAX];
-    if (old_value == NULL || is_same_value(layer->ctx, row, old_value, value)) return RILL_OK;
-    return rill_fail(layer->ctx, RILL_ERR_OPTION, "%s is given twice, \"%s\" and \"%s\"",
-                     rill__option_label(layer->ctx, row->name, label), old_value, value);
-}
-
-/* Set an option of rill_chain_table(). A source has at most one scheduler and one value of each prune-* option. The other
- * options may be repeated: each value adds a heuristic or scorer. */
-static rill_status set_chain(rill_option_source *layer, const rill_option *row, const char *value)
-{
-    char **place = &layer->chain_value[row - CHAIN_OPTIONS];
-    const int is_threshold = strncmp(row->name, PRUNE, sizeof PRUNE - 1) == 0;
-    if (!is_threshold && strcmp(row->name, "scheduler") != 0) return add_entry(layer, row, value);
-    RILL__TRY(check_repeated(layer, row, *place, value));
-    if (*place != NULL) return RILL_OK;
-    RILL__TRY(add_entry(layer, row, value));
-    *place = copy_text(layer->ctx, value, strlen(value));
-    return *place != NULL ? RILL_OK : RILL_ERR_MEMORY;
-}
-
-void rill_option_source_set_chain(rill_option_source *layer, rill_chain chain)
-{
-    layer->chain[chain].is_set = 1;
-}
-
-int rill_option_source_has_chain(const rill_option_source *layer, rill_chain chain)
-{
-    return layer->chain[chain].is_set;
-}
-
-const rill_chain_entry *rill_option_source_chain(const rill_option_source *layer, rill_chain chain, int32_t *n)
-{
-    *n = (int32_t)layer->chain[chain].n;
-    return layer->chain[chain].entry;
-}
-
-/* --- settings and options of domains ------------------------------------------------------------------------------ */
-
-const rill_option *rill_option_row(const rill_context *ctx, const char *name)
-{
-    const rill_option *const own[] = {rill_setting_table(), CHAIN_OPTIONS, OUTPUT_OPTIONS}, *row = NULL;
+    rill_settings trial;
     const rill_domain *d;
-    for (size_t i = 0; row == NULL && i < sizeof own / sizeof *own; i++) row = rill_option_find(own[i], name);
-    for (size_t i = 0; row == NULL && (d = rill_domain_at(ctx, i)) != NULL; i++)
-        row = rill_option_find(d->options, name);
-    return row;
-}
-
-/* Check the value of a domain option or output option. If several domains have the option, at least one must accept the
- * value. */
-static rill_status check_option(rill_context *ctx, const rill_option *row, const char *value)
-{
-    const rill_domain *d;
+    rill_settings_default(&trial);
+    if (rill_option_find(rill_setting_table(), row->name) == row)
+        return rill_settings_set(ctx, &trial, row->name, value);
     for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++) {
         const rill_option *other = rill_option_find(d->options, row->name);
         if (other != NULL && rill_option_read(ctx, other, value, NULL) == RILL_OK) return RILL_OK;
@@ -287,188 +209,457 @@ static rill_status check_option(rill_context *ctx, const rill_option *row, const
     return rill_option_read(ctx, row, value, NULL);
 }
 
-static rill_status set_option(rill_option_source *layer, const rill_option *row, const char *value)
+/* A second, different value of an option is refused, even under an alias, since one of the two values would be lost. */
+static rill_status set_option(rill_option_source *source, const char *name, const char *value)
 {
-    size_t i = 0;
-    while (i < layer->n_options && strcmp(layer->option[i].name, row->name) != 0) i++;
-    if (i < layer->n_options) return check_repeated(layer, row, layer->option[i].value, value);
-    RILL__TRY(RILL__GROW(layer->ctx, layer->option, layer->options_capacity, i + 1, "a layer of options"));
-    char *copy = copy_text(layer->ctx, value, strlen(value));
-    char *name = copy != NULL ? copy_text(layer->ctx, row->name, strlen(row->name)) : NULL;
-    if (name == NULL) {
-        free_text(layer->ctx, copy);
-        return RILL_ERR_MEMORY;
+    rill_context *ctx = source->ctx;
+    const rill_option *row;
+    char label[RILL_OPTION_MAX];
+    RILL__TRY(rill__find_option(ctx, name, 1, &row));
+    const chain_option *in_chain = find_chain_option(row);
+    if (in_chain != NULL && in_chain->compared == 0) return add_value(source, in_chain, value);
+    if (in_chain == NULL) RILL__TRY(check_value(ctx, row, value));
+    const char *const old = find_value(source, row);
+    if (old == NULL) {
+        if (in_chain != NULL) RILL__TRY(add_value(source, in_chain, value));
+        return store_value(source, row, value);
     }
-    layer->option[layer->n_options++] = (rill_pair){name, copy};
-    return RILL_OK;
+    rill_option compared = *row;
+    if (in_chain != NULL) compared = (rill_option){.type = in_chain->compared, .min = -HUGE_VAL, .max = HUGE_VAL};
+    if (rill_option_same_value(&compared, old, value)) return RILL_OK;
+    return rill_fail(ctx, RILL_ERR_OPTION, "%s is given twice, \"%s\" and \"%s\"",
+                     rill__option_label(ctx, row->name, label), old, value);
 }
 
-static void find_nearer(const char *name, const rill_option *table, rill_option_near *near)
+rill_status rill_option_source_set(rill_option_source *source, const char *name, const char *value)
 {
-    for (; table != NULL && table->name != NULL; table++) rill_option_nearer(table, name, near);
-}
-
-static rill_status fail_unknown_option(rill_context *ctx, const char *name)
-{
-    const char *why = rill_refused_option("setting", name);
-    if (why == NULL) why = rill_refused_option("opening", name);
-    if (why != NULL) return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": %s", name, why);
-    rill_option_near near = {0};
-    const rill_domain *d;
-    find_nearer(name, rill_setting_table(), &near);
-    find_nearer(name, CHAIN_OPTIONS, &near);
-    find_nearer(name, OUTPUT_OPTIONS, &near);
-    for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++) find_nearer(name, d->options, &near);
-    if (near.name[0] != '\0')
-        return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\": did you mean \"%s\"?", name, near.name);
-    return rill_fail(ctx, RILL_ERR_OPTION, "unknown setting \"%s\"", name);
-}
-
-static rill_status set_setting(rill_option_source *layer, const rill_option *row, const char *value)
-{
-    rill_settings trial;
-    rill_settings_default(&trial);
-    RILL__TRY(rill_settings_set(layer->ctx, &trial, row->name, value));
-    char **place = &layer->value[row - rill_setting_table()];
-    RILL__TRY(check_repeated(layer, row, *place, value));
-    if (*place == NULL) *place = copy_text(layer->ctx, value, strlen(value));
-    return *place != NULL ? RILL_OK : RILL_ERR_MEMORY;
-}
-
-static rill_status set_any(rill_option_source *layer, const char *name, const char *value)
-{
-    const rill_option *row = rill_option_row(layer->ctx, name);
-    if (row == NULL) return fail_unknown_option(layer->ctx, name);
-    if (row == rill_option_find(rill_setting_table(), name)) return set_setting(layer, row, value);
-    if (row == rill_option_find(CHAIN_OPTIONS, name)) return set_chain(layer, row, value);
-    RILL__TRY(check_option(layer->ctx, row, value));
-    return set_option(layer, row, value);
-}
-
-/* Set how messages about this source write option names: as keys ("beam_size") if the source is a file, else unchanged.
- * Returns the previous style. */
-static rill_option_style enter_style(const rill_option_source *layer)
-{
-    rill_context *ctx = layer->ctx;
-    return rill_option_set_style(ctx, layer->origin == RILL_FROM_FILE ? RILL_OPTION_UNDERSCORED : ctx->option_style);
-}
-
-rill_status rill_option_source_set(rill_option_source *layer, const char *name, const char *value)
-{
-    const rill_option_style style = enter_style(layer);
-    const rill_status status = set_any(layer, name, value);
-    rill_option_set_style(layer->ctx, style);
+    rill_context *ctx = source->ctx;
+    const rill_option_style style = ctx->option_style;
+    if (source->origin == RILL_FROM_FILE) rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
+    const rill_status status = set_option(source, name, value);
+    rill_option_set_style(ctx, style);
     return status;
 }
 
-rill_status rill_option_source_set_all(rill_option_source *layer, const char *text)
+rill_status rill_option_source_set_all(rill_option_source *source, const char *text)
 {
-    rill_status status = RILL_OK;
-    for (text += strspn(text, " "); *text != '\0' && status == RILL_OK; text += strspn(text, " ")) {
-        const size_t length = strcspn(text, " "), sign = strcspn(text, "= ");
-        if (text[sign] != '=')
-            return rill_fail(layer->ctx, RILL_ERR_PLUGIN, "\"%.*s\" is not NAME=VALUE", (int)length, text);
-        char *pair = copy_text(layer->ctx, text, length);
-        if (pair == NULL) return RILL_ERR_MEMORY;
-        pair[sign] = '\0';
-        status = rill_option_source_set(layer, pair, pair + sign + 1);
-        rill_free(layer->ctx, pair, length + 1);
-        text += length;
+    char name[RILL__PAIR_MAX], *value;
+    for (;;) {
+        RILL__TRY(rill__next_pair(source->ctx, &text, name, &value));
+        if (value == NULL) return RILL_OK;
+        RILL__TRY(rill_option_source_set(source, name, value));
     }
-    return status;
 }
 
-void rill_option_source_set_budget(rill_option_source *layer, rill_budget_fn budget, void *user)
+void rill_option_source_set_budget(rill_option_source *source, rill_budget_fn budget, void *user)
 {
-    layer->budget = budget;
-    layer->budget_user = user;
+    source->budget = budget;
+    source->budget_user = user;
 }
 
-void rill_option_source_set_cube_key(rill_option_source *layer, rill_key_fn key, void *user)
+void rill_option_source_set_cube_key(rill_option_source *source, rill_key_fn key, void *user)
 {
-    layer->cube_key = key;
-    layer->cube_key_user = user;
+    source->cube_key = key;
+    source->cube_key_user = user;
 }
 
-const char *rill__source_value(const rill_option_source *layer, const rill_option *row)
+/* --- reading a source --------------------------------------------------------------------------------------------- */
+
+static const char *get_value(const rill_option_source *source, const rill_option *row)
 {
-    return layer != NULL ? layer->value[row - rill_setting_table()] : NULL;
+    const int is_function = source != NULL && source->budget != NULL && strcmp(row->name, "max-batch-hypotheses") == 0;
+    return is_function ? "function" : find_value(source, row);
 }
 
-const char *rill_option_source_get(const rill_option_source *layer, const char *name)
+const char *rill_option_source_get(const rill_option_source *source, const char *name)
 {
-    const rill_option *row = rill_option_find(rill_setting_table(), name);
-    if (row != NULL && layer->budget != NULL && row->offset == offsetof(rill_settings, budget)) return "function";
-    if (row != NULL) return rill__source_value(layer, row);
-    row = rill_option_row(layer->ctx, name);
-    for (size_t i = 0; row != NULL && i < layer->n_options; i++)
-        if (strcmp(layer->option[i].name, row->name) == 0) return layer->option[i].value;
-    return NULL;
+    const rill_option *row = rill_option_row(source->ctx, name);
+    return row != NULL && find_chain_option(row) == NULL ? get_value(source, row) : NULL;
 }
 
-const char *rill_option_sources_get(const rill_option_source *const *layers, int n, const char *name)
+const char *rill_option_sources_get(const rill_option_source *const *sources, int n, const char *name)
 {
     const char *value = NULL;
     for (int i = 0; i < n && value == NULL; i++)
-        if (layers[i] != NULL) value = rill_option_source_get(layers[i], name);
+        if (sources[i] != NULL) value = rill_option_source_get(sources[i], name);
     return value;
 }
 
-int rill_option_source_sets_search(const rill_option_source *layer)
+int rill_option_source_has_chain(const rill_option_source *source, rill_chain which)
 {
-    int sets_search = layer->budget != NULL || layer->cube_key != NULL || layer->chain[RILL_CHAIN_HEURISTICS].is_set ||
-                      layer->chain[RILL_CHAIN_SCORERS].is_set;
-    for (size_t i = 0; i < sizeof layer->value / sizeof *layer->value; i++) sets_search |= layer->value[i] != NULL;
+    return source->chain[which].is_set;
+}
+
+const rill_chain_entry *rill_option_source_chain(const rill_option_source *source, rill_chain which, int32_t *n)
+{
+    *n = (int32_t)source->chain[which].n;
+    return source->chain[which].entry;
+}
+
+int rill_option_source_sets_search(const rill_option_source *source)
+{
+    int sets_search = source->budget != NULL || source->cube_key != NULL ||
+                      source->chain[RILL_CHAIN_HEURISTICS].is_set || source->chain[RILL_CHAIN_SCORERS].is_set;
+    for (size_t i = 0; i < source->n_values; i++)
+        sets_search |= rill_option_find(rill_setting_table(), source->value[i].row->name) != NULL;
     return sets_search;
 }
 
-static rill_status check_alone(const rill_option_source *layer)
-{
-    rill_settings settings;
-    rill_settings_default(&settings);
-    for (const rill_option *row = rill_setting_table(); row->name != NULL; row++) {
-        const char *value = rill__source_value(layer, row);
-        if (value != NULL) RILL__TRY(rill_settings_set(layer->ctx, &settings, row->name, value));
-    }
-    return rill_settings_resolve(layer->ctx, &settings, layer->chain[RILL_CHAIN_HEURISTICS].n > 0);
-}
-
-rill_status rill_option_source_check(const rill_option_source *layer)
-{
-    const rill_option_style style = enter_style(layer);
-    const rill_status status = check_alone(layer);
-    rill_option_set_style(layer->ctx, style);
-    return status;
-}
-
-/* Whether a source of higher precedence than layers[index] sets the option too. */
-static int is_overridden(const rill_option_source *const *layers, int index, const char *name)
-{
-    for (int i = 0; i < index; i++)
-        for (size_t j = 0; layers[i] != NULL && j < layers[i]->n_options; j++)
-            if (strcmp(layers[i]->option[j].name, name) == 0) return 1;
-    return 0;
-}
-
-rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_option_source *const *layers, int n,
+rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_option_source *const *sources, int n,
                                               rill_pair **out, int32_t *n_out)
 {
-    size_t count = 0;
+    rill_pair *pair = NULL;
+    int32_t count = 0;
     *out = NULL;
     *n_out = 0;
     for (int filling = 0; filling < 2; filling++) {
         count = 0;
         for (int i = 0; i < n; i++)
-            for (size_t j = 0; layers[i] != NULL && j < layers[i]->n_options; j++) {
-                const char *name = layers[i]->option[j].name;
-                if (rill_option_find(OUTPUT_OPTIONS, name) != NULL || is_overridden(layers, i, name)) continue;
-                if (filling) (*out)[count] = layers[i]->option[j];
+            for (size_t j = 0; sources[i] != NULL && j < sources[i]->n_values; j++) {
+                const option_value *v = &sources[i]->value[j];
+                if (v->row->kind != RILL_OPTION_MODEL || rill_option_sources_get(sources, i, v->row->name) != NULL)
+                    continue;
+                if (filling) pair[count] = (rill_pair){v->row->name, v->text};
                 count++;
             }
         if (count == 0) return RILL_OK;
-        if (!filling && (*out = rill_calloc(ctx, count, sizeof **out)) == NULL)
-            return rill_fail_memory(ctx, count * sizeof **out, "options of a model");
+        if (!filling && (pair = rill_calloc(ctx, (size_t)count, sizeof *pair)) == NULL)
+            return rill_fail_memory(ctx, (size_t)count * sizeof *pair, "options of a model");
     }
-    *n_out = (int32_t)count;
+    *out = pair;
+    *n_out = count;
     return RILL_OK;
+}
+
+/* --- what is left out --------------------------------------------------------------------------------------------- */
+
+/* Append to the list of options that were left out. */
+static void append_ignored(search_config *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append_ignored(search_config *c, const char *format, ...)
+{
+    const size_t used = strlen(c->ignored), n_free = IGNORED_BYTES - used;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = rill_print_list(c->ignored + used, n_free, format, arguments);
+    va_end(arguments);
+    if (length >= (int)n_free) memcpy(c->ignored + IGNORED_BYTES - 4, "...", 4);
+}
+
+/* Note that a setting of a file was left out, spelt as in the file. */
+static void note_setting(search_config *c, const rill_option_source *source, const rill_option *row)
+{
+    char name[RILL_OPTION_MAX];
+    if (source->origin == RILL_FROM_FILE)
+        append_ignored(c, "%soptions.%s", c->ignored[0] != '\0' ? ", " : "",
+                       rill_option_spell(RILL_OPTION_UNDERSCORED, row->name, name));
+}
+
+/* Note that a file's chain was left out, with all of its entries. */
+static void note_chain(search_config *c, const rill_option_source *source, const char *what, const chain *list)
+{
+    if (source->origin != RILL_FROM_FILE || list->n == 0) return;
+    append_ignored(c, "%s%s", c->ignored[0] != '\0' ? ", " : "", what);
+    for (size_t i = 0; i < list->n; i++) {
+        const rill_chain_entry *entry = &list->entry[i];
+        append_ignored(c, "%s%s%s%s%s", i > 0 ? ", " : " (", entry->name, entry->arguments[0] != '\0' ? ":" : "",
+                       entry->arguments, i + 1 == list->n ? ")" : "");
+    }
+}
+
+/* --- precedence --------------------------------------------------------------------------------------------------- */
+
+static const rill_option *setting_row(const char *name)
+{
+    return rill_option_find(rill_setting_table(), name);
+}
+
+/* The value of a setting in the first of the n sources with highest precedence that sets it; NULL: none does. */
+static const char *first_value(const search_config *c, int n, const rill_option *row)
+{
+    const char *value = NULL;
+    for (int i = 0; i < n && value == NULL; i++) value = get_value(c->source[i], row);
+    return value;
+}
+
+/* Whether a default gives way to a preset (`like`) with higher precedence, which overrides the search but not the schedule. */
+static int is_overridden_by_preset(const search_config *c, int index)
+{
+    return index >= c->n_firm && first_value(c, index, setting_row("like")) != NULL;
+}
+
+/* The first source that has the chain, or c->n. */
+static int first_with_chain(const search_config *c, rill_chain which)
+{
+    int i = 0;
+    while (i < c->n && (c->source[i] == NULL || !c->source[i]->chain[which].is_set)) i++;
+    return i;
+}
+
+/* Heuristics that are defaults give way to a method that does not prune, and to samples and beam groups. */
+static void select_heuristics(search_config *c, const rill_method_info *method)
+{
+    const char *const sample = first_value(c, c->n, setting_row("num-samples")), *const groups = first_value(
+                                                                                     c, c->n,
+                                                                                     setting_row("beam-groups"));
+    const int is_fixed = (sample != NULL && rill_read_number(sample, NULL) > 0) ||
+                         (groups != NULL && rill_read_number(groups, NULL) > 1);
+    const int index = first_with_chain(c, RILL_CHAIN_HEURISTICS);
+    if (index == c->n || is_overridden_by_preset(c, index)) return;
+    const chain *list = &c->source[index]->chain[RILL_CHAIN_HEURISTICS];
+    if (index >= c->n_firm && (!method->pruned || is_fixed)) {
+        note_chain(c, c->source[index], "heuristics", list);
+        return;
+    }
+    c->setup.heuristics = list->entry;
+    c->setup.n_heuristics = (int32_t)list->n;
+}
+
+/* Scorers, scheduler and functions come from the first source that has them. A scheduler gives way to a method with higher precedence,
+ * which has a scheduler of its own. */
+static void select_others(search_config *c)
+{
+    int has_method = 0, has_budget = 0;
+    const int with_scorers = first_with_chain(c, RILL_CHAIN_SCORERS);
+    if (with_scorers < c->n) {
+        c->setup.scorers = c->source[with_scorers]->chain[RILL_CHAIN_SCORERS].entry;
+        c->setup.n_scorers = (int32_t)c->source[with_scorers]->chain[RILL_CHAIN_SCORERS].n;
+    }
+    for (int i = 0; i < c->n; i++) {
+        const rill_option_source *source = c->source[i];
+        if (source == NULL) continue;
+        const chain *scheduler = &source->chain[RILL_CHAIN_SCHEDULER];
+        if (c->setup.scheduler == NULL && has_method) note_chain(c, source, "scheduler", scheduler);
+        if (c->setup.scheduler == NULL && !has_method && scheduler->n > 0) c->setup.scheduler = scheduler->entry;
+        has_method |= find_value(source, setting_row("method")) != NULL;
+        if (!has_budget && get_value(source, setting_row("max-batch-hypotheses")) != NULL) {
+            c->setup.budget = source->budget;
+            c->setup.budget_user = source->budget_user;
+            has_budget = 1;
+        }
+        if (c->setup.cube_key == NULL) {
+            c->setup.cube_key = source->cube_key;
+            c->setup.cube_key_user = source->cube_key_user;
+        }
+    }
+}
+
+/* Whether the setting is `finish` and its source sets it for another method than the one in use. It is left out then:
+ * "top" meant for var-stream must not change the search of the method fixed. */
+static int is_for_other_method(const search_config *c, const rill_option_source *source, const rill_option *row)
+{
+    const char *own = find_value(source, setting_row("method"));
+    return row == setting_row("finish") && own != NULL && strcmp(own, c->setup.settings.method) != 0;
+}
+
+/* Set the source's settings whose bits are in `wanted`. */
+static rill_status set_wanted(search_config *c, const rill_option_source *source, uint64_t wanted)
+{
+    const rill_option *const table = rill_setting_table();
+    for (int i = 0; table[i].name != NULL; i++)
+        if (wanted >> i & 1)
+            RILL__TRY(rill_settings_set(c->ctx, &c->setup.settings, table[i].name, find_value(source, &table[i])));
+    return RILL_OK;
+}
+
+/* Find a setting of `candidates` to leave out, since it contradicts others: one that the contradiction names, else one that it also
+ * depends on; of several the last in the table. Returns its bit; 0: nothing to leave out. */
+static uint64_t find_contradiction(const search_config *c, uint64_t candidates)
+{
+    rill_settings resolved = c->setup.settings;
+    rill__contradiction found = {0};
+    if (rill__settings_resolve(c->ctx, &resolved, c->setup.n_heuristics > 0, 0, &found) >= 0) return 0;
+    const uint64_t involved = (found.named & candidates) != 0 ? found.named & candidates : found.involved & candidates;
+    return involved != 0 ? UINT64_C(1) << (63 - __builtin_clzll(involved)) : 0;
+}
+
+/* Set the settings of a source that no source with higher precedence sets. Defaults that contradict these are left out, one at a time. */
+static rill_status apply_source(search_config *c, int index)
+{
+    const rill_option_source *source = c->source[index];
+    const rill_option *const table = rill_setting_table();
+    const rill_settings before = c->setup.settings;
+    const int is_firm = index < c->n_firm;
+    uint64_t wanted = 0, left_out = 0, victim;
+    for (int i = 0; table[i].name != NULL; i++) {
+        const rill_option *row = &table[i];
+        if (find_value(source, row) == NULL || first_value(c, index, row) != NULL || row == setting_row("method"))
+            continue;
+        if (row->kind == RILL_OPTION_SEARCH && is_overridden_by_preset(c, index)) continue;
+        if (!is_firm && is_for_other_method(c, source, row))
+            note_setting(c, source, row);
+        else
+            wanted |= UINT64_C(1) << i;
+    }
+    RILL__TRY(set_wanted(c, source, wanted));
+    if (is_firm) return RILL_OK;
+    while ((victim = find_contradiction(c, wanted & ~left_out)) != 0) {
+        left_out |= victim;
+        c->setup.settings = before;
+        RILL__TRY(set_wanted(c, source, wanted & ~left_out));
+    }
+    for (int i = 0; table[i].name != NULL; i++)
+        if (left_out >> i & 1) note_setting(c, source, &table[i]);
+    rill_error_clear(c->ctx);
+    return RILL_OK;
+}
+
+static rill_status combine(search_config *c)
+{
+    const char *method = first_value(c, c->n, setting_row("method"));
+    const rill_method_info *info = rill_method_table();
+    if (method == NULL) method = c->setup.settings.method;
+    RILL__TRY(rill_settings_set(c->ctx, &c->setup.settings, "method", method));
+    while (strcmp(info->name, c->setup.settings.method) != 0) info++;
+    select_heuristics(c, info);
+    select_others(c);
+    for (int i = 0; i < c->n; i++) RILL__TRY(apply_source(c, i));
+    c->resolved = c->setup.settings;
+    return rill__settings_resolve(c->ctx, &c->resolved, c->setup.n_heuristics > 0, c->setup.budget != NULL, NULL);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static rill_status make(search_config **out, rill_context *ctx, const rill_option_source *const *sources, int n,
+                        int n_firm)
+{
+    *out = NULL;
+    search_config *c = rill_calloc(ctx, 1, sizeof *c);
+    if (c == NULL) return rill_fail_memory(ctx, sizeof *c, "a plan");
+    c->ctx = ctx;
+    c->n = n;
+    c->n_firm = n_firm;
+    memcpy(c->source, sources, (size_t)n * sizeof *sources);
+    c->config = (rill_search_config){.setup = &c->setup, .resolved = &c->resolved, .ignored = c->ignored};
+    rill_engine_setup_default(&c->setup);
+    const rill_option_style style = ctx->option_style;
+    const rill_option_source *required = sources[n_firm - 1];
+    if (required != NULL && required->origin == RILL_FROM_FILE) rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
+    const rill_status status = combine(c);
+    rill_option_set_style(ctx, style);
+    if (status < 0)
+        rill_free(ctx, c, sizeof *c);
+    else
+        *out = c;
+    return status;
+}
+
+rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx, const rill_option_source *firm,
+                                    const rill_option_source *const *soft, int n)
+{
+    const rill_option_source *sources[MAX_DEFAULTS + 1] = {firm};
+    search_config *c;
+    *out = NULL;
+    if (n > MAX_DEFAULTS)
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d option sources: at most %d can be combined", n, MAX_DEFAULTS);
+    if (n > 0) memcpy(sources + 1, soft, (size_t)n * sizeof *soft);
+    RILL__TRY(make(&c, ctx, sources, n + 1, 1));
+    *out = &c->config;
+    return RILL_OK;
+}
+
+rill_status rill_option_source_check(const rill_option_source *source)
+{
+    rill_search_config *alone;
+    const rill_status status = rill_search_config_make(&alone, source->ctx, source, NULL, 0);
+    rill_search_config_free(alone);
+    return status;
+}
+
+static int same_chain(const rill_chain_entry *a, int32_t n, const rill_chain_entry *b, int32_t m)
+{
+    for (int32_t i = 0; i < n && n == m; i++)
+        if (strcmp(a[i].name, b[i].name) != 0 || strcmp(a[i].arguments, b[i].arguments) != 0) return 0;
+    return n == m;
+}
+
+/* Heuristics belong to the run. A request can only disable them by sampling or beam groups. */
+static rill_status check_heuristics(const rill_engine_setup *run, const search_config *c)
+{
+    const rill_engine_setup *own = &c->setup;
+    if (same_chain(run->heuristics, run->n_heuristics, own->heuristics, own->n_heuristics)) return RILL_OK;
+    if (own->settings.sample > 0 || own->settings.groups > 1) return RILL_OK;
+    return rill_fail(c->ctx, RILL_ERR_OPTION,
+                     "%s removes the heuristics of this run (%s), which all inputs share: set it for the whole run",
+                     get_value(c->source[0], setting_row("like")) != NULL ? "like" : "heuristics",
+                     run->n_heuristics > 0 ? run->heuristics[0].name : "none");
+}
+
+rill_status rill_search_config_request(rill_search_config **out, const rill_search_config *run, rill_context *ctx,
+                                       const rill_option_source *own, int gives_way)
+{
+    const search_config *of_run = (const search_config *)run;
+    const rill_option_source *sources[MAX_DEFAULTS + 2] = {own};
+    search_config *c;
+    *out = NULL;
+    memcpy(sources + 1, of_run->source, (size_t)of_run->n * sizeof *sources);
+    RILL__TRY(make(&c, ctx, sources, of_run->n + 1, gives_way ? 1 : 2));
+    const rill_status status = check_heuristics(run->setup, c);
+    if (status < 0)
+        rill_search_config_free(&c->config);
+    else
+        *out = &c->config;
+    return status;
+}
+
+void rill_search_config_free(rill_search_config *config)
+{
+    search_config *c = (search_config *)config;
+    if (c == NULL) return;
+    rill_free(c->ctx, c->scorers, c->scorers_capacity * sizeof *c->scorers);
+    rill_free(c->ctx, c, sizeof *c);
+}
+
+rill_status rill_search_config_add_scorer(rill_search_config *config, const char *name, const char *arguments)
+{
+    search_config *c = (search_config *)config;
+    rill_engine_setup *setup = config->setup;
+    const size_t n = (size_t)setup->n_scorers;
+    const int borrowed = c->scorers == NULL;
+    RILL__TRY(RILL__GROW(c->ctx, c->scorers, c->scorers_capacity, n + 1, "a chain"));
+    if (borrowed && n > 0) memcpy(c->scorers, setup->scorers, n * sizeof *c->scorers);
+    c->scorers[n] = (rill_chain_entry){name, arguments};
+    setup->scorers = c->scorers;
+    setup->n_scorers++;
+    c->n_added++;
+    return RILL_OK;
+}
+
+rill_status rill_search_config_worker_copy(const rill_search_config *config, rill_context *ctx, int32_t worker,
+                                           rill_search_config **out)
+{
+    const search_config *c = (const search_config *)config;
+    const rill_option_source *sources[MAX_DEFAULTS + 2];
+    search_config *own;
+    int has_copies = 0;
+    *out = NULL;
+    for (int i = 0; i < c->n; i++) {
+        sources[i] = c->source[i];
+        if (sources[i] == NULL || (size_t)worker >= sources[i]->n_worker_copies) continue;
+        if (sources[i]->worker_copy[worker] == NULL) continue;
+        sources[i] = sources[i]->worker_copy[worker];
+        has_copies = 1;
+    }
+    if (!has_copies) return RILL_OK;
+    RILL__TRY(make(&own, ctx, sources, c->n, c->n_firm));
+    *out = &own->config;
+    rill_status status = RILL_OK;
+    for (int32_t i = c->setup.n_scorers - c->n_added; i < c->setup.n_scorers && status == RILL_OK; i++)
+        status = rill_search_config_add_scorer(*out, c->scorers[i].name, c->scorers[i].arguments);
+    if (status == RILL_OK) return RILL_OK;
+    rill_search_config_free(*out);
+    *out = NULL;
+    return status;
+}
+
+int rill_search_config_same_search(const rill_search_config *a, const rill_search_config *b)
+{
+    char x[RILL_OPTION_MAX], y[RILL_OPTION_MAX];
+    const rill_engine_setup *s = a->setup, *t = b->setup;
+    for (const rill_option *row = rill_setting_table(); row->name != NULL; row++)
+        if (row->kind != RILL_OPTION_SCHEDULE &&
+            row != setting_row("n-best") && /* more or fewer outputs of the same search */
+            strcmp(rill_settings_get(a->resolved, row, x), rill_settings_get(b->resolved, row, y)) != 0)
+            return 0;
+    return same_chain(s->heuristics, s->n_heuristics, t->heuristics, t->n_heuristics) &&
+           same_chain(s->scorers, s->n_scorers, t->scorers, t->n_scorers);
 }

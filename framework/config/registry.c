@@ -3,7 +3,7 @@
  * Invariant: every table in a list has the right abi_version, a struct_size that covers the mandatory members, and those members are set;
  * so the engine never checks again. Lists are short, so lookup is a linear scan.
  *
- * Divisions: lists · checks · registration and lookup · plugins. */
+ * Divisions: lists · checks · options of domains · registration and lookup · plugins. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,31 +28,6 @@ static const void *list_find(const rill__table_list *list, const char *name)
     return NULL;
 }
 
-rill_status rill__fail_unknown(rill_context *ctx, const char *what, const rill__table_list *list, const char *name)
-{
-    const char *near = NULL;
-    size_t best_distance = rill__max_distance(name);
-    for (size_t i = 0; i < list->n; i++)
-        near = rill__nearer_name(name, ((const table_head *)list->entry[i])->name, near, &best_distance);
-    if (rill_refused_option(what, name) != NULL)
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": %s", what, name, rill_refused_option(what, name));
-    if (near != NULL)
-        return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": did you mean \"%s\"?", what, name, near);
-    return rill_fail(ctx, RILL_ERR_NOT_FOUND, "unknown %s \"%s\": `rill list` shows all, and plugins add more", what,
-                     name);
-}
-
-static const void *list_get(const rill__table_list *list, size_t i)
-{
-    return i < list->n ? list->entry[i] : NULL;
-}
-
-static void list_clear(rill_context *ctx, rill__table_list *list)
-{
-    rill_free(ctx, list->entry, list->capacity * sizeof *list->entry);
-    *list = (rill__table_list){0};
-}
-
 /* --- checks ------------------------------------------------------------------------------------------------------- */
 
 /* A mandatory member of a table. */
@@ -61,34 +36,31 @@ typedef struct table_member {
     size_t offset;
 } table_member;
 
-#define MEMBER(type, field)           \
-    {                                 \
-#field, offsetof(type, field) \
-    }
+/* clang-format off */
+#define MEMBER(type, field) {#field, offsetof(type, field)}
+static const table_member
+    domain_members[] = {MEMBER(rill_domain, summary), MEMBER(rill_domain, open), MEMBER(rill_domain, reserve),
+                        MEMBER(rill_domain, encode), MEMBER(rill_domain, step), MEMBER(rill_domain, score),
+                        MEMBER(rill_domain, finalize), MEMBER(rill_domain, close), {NULL, 0}},
+    heuristic_members[] = {MEMBER(rill_heuristic, arguments), MEMBER(rill_heuristic, summary),
+                           MEMBER(rill_heuristic, apply), {NULL, 0}},
+    scorer_members[] = {MEMBER(rill_scorer, arguments), MEMBER(rill_scorer, summary), MEMBER(rill_scorer, score), {NULL, 0}},
+    scheduler_members[] = {MEMBER(rill_scheduler, summary), MEMBER(rill_scheduler, choose),
+                           MEMBER(rill_scheduler, refill), {NULL, 0}};
+/* clang-format on */
 
-static const table_member domain_members[] = {
-    MEMBER(rill_domain, summary),  MEMBER(rill_domain, open),  MEMBER(rill_domain, reserve),
-    MEMBER(rill_domain, encode),   MEMBER(rill_domain, step),  MEMBER(rill_domain, score),
-    MEMBER(rill_domain, finalize), MEMBER(rill_domain, close), {NULL, 0},
-};
-static const table_member heuristic_members[] = {
-    MEMBER(rill_heuristic, arguments), MEMBER(rill_heuristic, summary), MEMBER(rill_heuristic, apply), {NULL, 0}};
-static const table_member scorer_members[] = {
-    MEMBER(rill_scorer, arguments), MEMBER(rill_scorer, summary), MEMBER(rill_scorer, score), {NULL, 0}};
-static const table_member scheduler_members[] = {
-    MEMBER(rill_scheduler, summary), MEMBER(rill_scheduler, choose), MEMBER(rill_scheduler, refill), {NULL, 0}};
-
-typedef struct table_kind {
+static const struct {
     const char *word;
     const table_member *members;
-    size_t size; /* smallest struct_size that is accepted */
-} table_kind;
-
-/* The size that each table had when this ABI version began. A table without the members appended since then is accepted. */
-static const table_kind domain_kind = {"domain", domain_members, offsetof(rill_domain, split)};
-static const table_kind heuristic_kind = {"heuristic", heuristic_members, sizeof(rill_heuristic)};
-static const table_kind scorer_kind = {"scorer", scorer_members, sizeof(rill_scorer)};
-static const table_kind scheduler_kind = {"scheduler", scheduler_members, sizeof(rill_scheduler)};
+    /* the smallest struct_size that is accepted: the size that the table had when this ABI version began, without the members that were
+     * appended since then */
+    size_t min_size;
+} kinds[RILL__TABLE_KINDS] = {
+    [RILL__DOMAIN] = {"domain", domain_members, offsetof(rill_domain, split)},
+    [RILL__HEURISTIC] = {"heuristic", heuristic_members, sizeof(rill_heuristic)},
+    [RILL__SCORER] = {"scorer", scorer_members, sizeof(rill_scorer)},
+    [RILL__SCHEDULER] = {"scheduler", scheduler_members, sizeof(rill_scheduler)},
+};
 
 /* Ends of the message about a plugin built for an older ABI version: what changed since version 1 or 2. */
 static const char changes_since_1[] =
@@ -118,223 +90,193 @@ static rill_status check_abi(rill_context *ctx, const char *what, uint32_t abi, 
     return RILL_OK;
 }
 
-/* Names are used on command lines, where ':' and ',' are separators. */
-static int is_valid_name(const char *name)
+static rill_status check_table(rill_context *ctx, rill__table_kind kind, const void *table)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
-    return name[0] != '\0' && name[strspn(name, allowed)] == '\0';
-}
-
-static rill_status check_table(rill_context *ctx, const table_kind *k, const rill__table_list *list, const void *table)
-{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-_"; /* ':' and ',' separate names */
+    const char *const word = kinds[kind].word;
     char what[128];
-    if (table == NULL) return rill_fail(ctx, RILL_ERR_ARGUMENT, "a %s table is NULL", k->word);
+    if (table == NULL) return rill_fail(ctx, RILL_ERR_ARGUMENT, "a %s table is NULL", word);
     const table_head *head = table;
     const char *name = head->abi_version == RILL_ABI_VERSION && head->name != NULL ? head->name : "?";
-    snprintf(what, sizeof what, "%s \"%s\"", k->word, name);
-    RILL__TRY(check_abi(ctx, what, head->abi_version, head->struct_size, k->size));
+    snprintf(what, sizeof what, "%s \"%s\"", word, name);
+    RILL__TRY(check_abi(ctx, what, head->abi_version, head->struct_size, kinds[kind].min_size));
     if (head->name == NULL || head->name[0] == '\0')
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "a %s table has no name", k->word);
-    if (!is_valid_name(head->name))
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "a %s table has no name", word);
+    if (head->name[strspn(head->name, allowed)] != '\0')
         return rill_fail(ctx, RILL_ERR_PLUGIN, "%s: the name may only have a-z, 0-9, - and _", what);
-    for (const table_member *m = k->members; m->name != NULL; m++) {
+    for (const table_member *m = kinds[kind].members; m->name != NULL; m++) {
         void *value;
         memcpy(&value, (const char *)table + m->offset, sizeof value);
         if (value == NULL) return rill_fail(ctx, RILL_ERR_PLUGIN, "%s: the mandatory member %s is NULL", what, m->name);
     }
-    if (list_find(list, head->name) != NULL)
+    if (list_find(&ctx->tables[kind], head->name) != NULL)
         return rill_fail(ctx, RILL_ERR_ARGUMENT, "%s is registered already: rename one of the two", what);
     return RILL_OK;
 }
 
-/* --- registration and lookup -------------------------------------------------------------------------------------- */
+/* --- options of domains ------------------------------------------------------------------------------------------- */
 
-/* Whether an option of the library has this name. The command and run files check for conflicts with their own names. */
-static int is_reserved_name(const char *name)
+enum { OWN_TABLES = 3 };
+
+/* Get the i-th table of options (it may be NULL): the library's own, then those of the registered domains. Returns 0 if there is none. */
+static int get_options(const rill_context *ctx, size_t i, const rill_option **out)
 {
-    return rill_option_find(rill_setting_table(), name) != NULL || rill_option_find(rill_chain_table(), name) != NULL ||
-           rill_option_find(rill_output_table(), name) != NULL;
+    const rill_option *const own[OWN_TABLES] = {rill_setting_table(), rill_chain_table(), rill_output_table()};
+    const rill_domain *domain = i < OWN_TABLES ? NULL : rill_domain_at(ctx, i - OWN_TABLES);
+    *out = i < OWN_TABLES ? own[i] : domain != NULL ? domain->options : NULL;
+    return i < OWN_TABLES || domain != NULL;
 }
 
-/* Whether a registered domain has a different option under this name or alias. Domains may share an option if its name and
- * type are the same. */
-static int differs_elsewhere(const rill_context *ctx, const rill_option *option, const char *name)
+const rill_option *rill_option_row(const rill_context *ctx, const char *name)
 {
-    const rill_domain *d;
-    for (size_t i = 0; (d = rill_domain_at(ctx, i)) != NULL; i++) {
-        const rill_option *other = rill_option_find(d->options, name);
-        if (other != NULL && (other->type != option->type || strcmp(other->name, option->name) != 0)) return 1;
-    }
-    return 0;
+    const rill_option *table, *row = NULL;
+    for (size_t i = 0; row == NULL && get_options(ctx, i, &table); i++) row = rill_option_find(table, name);
+    return row;
 }
 
-/* An option's name is written on command lines ("--turns") and as a key in configurations ("turns"). */
-static int is_valid_option_name(const char *name)
+rill_status rill__find_option(rill_context *ctx, const char *name, int also_others, const rill_option **out)
+{
+    const rill_option *table;
+    rill_option_near near = {0};
+    *out = also_others ? rill_option_row(ctx, name) : rill_option_find(rill_setting_table(), name);
+    if (*out != NULL) return RILL_OK;
+    const char *why = rill_refused_option("setting", name);
+    if (why == NULL && also_others) why = rill_refused_option("opening", name);
+    for (size_t i = 0; (i == 0 || also_others) && get_options(ctx, i, &table); i++)
+        for (; table != NULL && table->name != NULL; table++) rill_option_nearer(table, name, &near);
+    return rill__fail_unknown_name(ctx, RILL_ERR_OPTION, "setting", name, why, &near, "");
+}
+
+/* Why an option of a domain may not have this name or alias, which is written on command lines ("--turns") and as a key in configurations
+ * ("turns"); NULL: it may. Domains may share an option if its name and type are the same. The command and run files check for
+ * conflicts with their own names. */
+static const char *check_option_name(const rill_context *ctx, const rill_domain *domain, const rill_option *o,
+                                     const char *name)
 {
     enum { MIN_OPTION_NAME = 2, MAX_OPTION_NAME = 40 };
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
     const size_t length = strlen(name);
-    return length >= MIN_OPTION_NAME && length <= MAX_OPTION_NAME && strspn(name, allowed) == length &&
-           name[0] != '-' && name[length - 1] != '-';
-}
-
-/* Why the option may not have this name or alias; NULL: it may. */
-static const char *check_option_name(const rill_context *ctx, const rill_domain *domain, const rill_option *o,
-                                     const char *name)
-{
-    if (!is_valid_option_name(name)) return "the name must have 2 to 40 of a-z, 0-9 and -, without - at its ends";
-    if (is_reserved_name(name) || rill_option_find(domain->options, name) != o) return "the name is taken: use another";
-    if (differs_elsewhere(ctx, o, name))
-        return "another domain has an option of that name with another type: use another name";
+    const rill_option *table;
+    if (length < MIN_OPTION_NAME || length > MAX_OPTION_NAME || strspn(name, allowed) != length || name[0] == '-' ||
+        name[length - 1] == '-')
+        return "the name must have 2 to 40 of a-z, 0-9 and -, without - at its ends";
+    if (rill_option_find(domain->options, name) != o) return "the name is taken: use another";
+    for (size_t i = 0; get_options(ctx, i, &table); i++) {
+        const rill_option *other = rill_option_find(table, name);
+        if (other != NULL && i < OWN_TABLES) return "the name is taken: use another";
+        if (other != NULL && (other->type != o->type || strcmp(other->name, o->name) != 0))
+            return "another domain has an option of that name with another type: use another name";
+    }
     return NULL;
 }
 
 static rill_status check_option(rill_context *ctx, const rill_domain *domain, const rill_option *o)
 {
-    const char *why = NULL, *name = o->name, *aliases = o->aliases != NULL ? o->aliases : "";
-    char word[48];
+    const char *why = NULL, *name = o->name, *next;
+    char alias[RILL_OPTION_MAX];
     if (o->argument == NULL || o->initial == NULL || o->help == NULL)
         why = "argument, initial and help must not be NULL";
     else if (o->type < RILL_OPTION_INT || o->type > RILL_OPTION_PATH || o->kind != RILL_OPTION_MODEL)
         why = "its type or kind has an invalid value";
-    while (why == NULL && name != NULL) {
+    for (int i = 0; why == NULL && (next = rill_option_name(o, i, alias)) != NULL; i++) {
+        name = next;
         why = check_option_name(ctx, domain, o, name);
-        if (why != NULL) break;
-        const size_t length = strcspn(aliases, " ");
-        snprintf(word, sizeof word, "%.*s", (int)length, aliases);
-        name = length > 0 ? word : NULL;
-        aliases += length;
-        aliases += *aliases == ' ';
     }
     if (why == NULL) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_PLUGIN, "domain \"%s\": option \"%.60s\": %s", domain->name, name, why);
 }
 
-static rill_status list_register(rill_context *ctx, const table_kind *k, rill__table_list *list, const void *table)
+/* --- registration and lookup -------------------------------------------------------------------------------------- */
+
+static rill_status register_table(rill_context *ctx, rill__table_kind kind, const void *table)
 {
-    RILL__TRY(check_table(ctx, k, list, table));
-    const rill_option *o = k == &domain_kind ? ((const rill_domain *)table)->options : NULL;
+    rill__table_list *list = &ctx->tables[kind];
+    RILL__TRY(check_table(ctx, kind, table));
+    const rill_option *o = kind == RILL__DOMAIN ? ((const rill_domain *)table)->options : NULL;
     for (; o != NULL && o->name != NULL; o++) RILL__TRY(check_option(ctx, table, o));
     RILL__TRY(RILL__GROW(ctx, list->entry, list->capacity, list->n + 1, "the registry"));
     list->entry[list->n++] = table;
     return RILL_OK;
 }
 
-rill_status rill_register_domain(rill_context *ctx, const rill_domain *domain)
+static const void *table_at(const rill__table_list *list, size_t i)
 {
-    return list_register(ctx, &domain_kind, &ctx->domains, domain);
+    return i < list->n ? list->entry[i] : NULL;
 }
 
-rill_status rill_register_heuristic(rill_context *ctx, const rill_heuristic *heuristic)
-{
-    return list_register(ctx, &heuristic_kind, &ctx->heuristics, heuristic);
-}
+/* rill_register_domain(), rill_find_domain(), rill_domain_at(), and those of the other kinds */
+#define DEFINE_LOOKUP(type, kind)                                                  \
+    rill_status rill_register_##type(rill_context *ctx, const rill_##type *table)  \
+    {                                                                              \
+        return register_table(ctx, kind, table);                                   \
+    }                                                                              \
+    const rill_##type *rill_find_##type(const rill_context *ctx, const char *name) \
+    {                                                                              \
+        return list_find(&ctx->tables[kind], name);                                \
+    }                                                                              \
+    const rill_##type *rill_##type##_at(const rill_context *ctx, size_t i)         \
+    {                                                                              \
+        return table_at(&ctx->tables[kind], i);                                    \
+    }
+DEFINE_LOOKUP(domain, RILL__DOMAIN)
+DEFINE_LOOKUP(heuristic, RILL__HEURISTIC)
+DEFINE_LOOKUP(scorer, RILL__SCORER)
+DEFINE_LOOKUP(scheduler, RILL__SCHEDULER)
 
-rill_status rill_register_scorer(rill_context *ctx, const rill_scorer *scorer)
+rill_status rill__fail_unknown(rill_context *ctx, rill__table_kind kind, const char *name)
 {
-    return list_register(ctx, &scorer_kind, &ctx->scorers, scorer);
-}
-
-rill_status rill_register_scheduler(rill_context *ctx, const rill_scheduler *scheduler)
-{
-    return list_register(ctx, &scheduler_kind, &ctx->schedulers, scheduler);
-}
-
-const rill_domain *rill_find_domain(const rill_context *ctx, const char *name)
-{
-    return list_find(&ctx->domains, name);
-}
-
-const rill_heuristic *rill_find_heuristic(const rill_context *ctx, const char *name)
-{
-    return list_find(&ctx->heuristics, name);
-}
-
-const rill_scorer *rill_find_scorer(const rill_context *ctx, const char *name)
-{
-    return list_find(&ctx->scorers, name);
-}
-
-const rill_scheduler *rill_find_scheduler(const rill_context *ctx, const char *name)
-{
-    return list_find(&ctx->schedulers, name);
-}
-
-const rill_domain *rill_domain_at(const rill_context *ctx, size_t i)
-{
-    return list_get(&ctx->domains, i);
-}
-
-const rill_heuristic *rill_heuristic_at(const rill_context *ctx, size_t i)
-{
-    return list_get(&ctx->heuristics, i);
-}
-
-const rill_scorer *rill_scorer_at(const rill_context *ctx, size_t i)
-{
-    return list_get(&ctx->scorers, i);
-}
-
-const rill_scheduler *rill_scheduler_at(const rill_context *ctx, size_t i)
-{
-    return list_get(&ctx->schedulers, i);
+    const char *const word = kinds[kind].word;
+    const table_head *table;
+    rill_option_near near = {0};
+    for (size_t i = 0; (table = table_at(&ctx->tables[kind], i)) != NULL; i++)
+        rill_option_nearer(&(rill_option){.name = table->name}, name, &near);
+    return rill__fail_unknown_name(ctx, RILL_ERR_NOT_FOUND, word, name, rill_refused_option(word, name), &near,
+                                   "`rill list` shows all, and plugins add more");
 }
 
 rill_registry_mark rill_registry_size(const rill_context *ctx)
 {
-    return (rill_registry_mark){ctx->domains.n, ctx->heuristics.n, ctx->scorers.n, ctx->schedulers.n};
+    const rill__table_list *t = ctx->tables;
+    return (rill_registry_mark){t[RILL__DOMAIN].n, t[RILL__HEURISTIC].n, t[RILL__SCORER].n, t[RILL__SCHEDULER].n};
 }
 
-static void list_shorten(rill__table_list *list, size_t n)
+static size_t marked_size(const rill_registry_mark *mark, int kind)
 {
-    if (n < list->n) list->n = n;
+    const size_t sizes[RILL__TABLE_KINDS] = {[RILL__DOMAIN] = mark->domains,
+                                             [RILL__HEURISTIC] = mark->heuristics,
+                                             [RILL__SCORER] = mark->scorers,
+                                             [RILL__SCHEDULER] = mark->schedulers};
+    return sizes[kind];
 }
 
 void rill_registry_restore(rill_context *ctx, rill_registry_mark mark)
 {
-    list_shorten(&ctx->domains, mark.domains);
-    list_shorten(&ctx->heuristics, mark.heuristics);
-    list_shorten(&ctx->scorers, mark.scorers);
-    list_shorten(&ctx->schedulers, mark.schedulers);
-}
-
-static rill_status list_share(rill_context *ctx, rill__table_list *list, const rill__table_list *from, size_t n)
-{
-    if (n == 0) return RILL_OK;
-    RILL__TRY(RILL__GROW(ctx, list->entry, list->capacity, n, "the registry"));
-    memcpy(list->entry, from->entry, n * sizeof *list->entry);
-    list->n = n;
-    return RILL_OK;
+    for (int i = 0; i < RILL__TABLE_KINDS; i++)
+        if (ctx->tables[i].n > marked_size(&mark, i)) ctx->tables[i].n = marked_size(&mark, i);
 }
 
 rill_status rill__registry_share(rill_context *ctx, const rill_context *parent, const rill_registry_mark *mark)
 {
-    const rill_registry_mark until = mark != NULL ? *mark : rill_registry_size(parent);
-    RILL__TRY(list_share(ctx, &ctx->domains, &parent->domains, until.domains));
-    RILL__TRY(list_share(ctx, &ctx->heuristics, &parent->heuristics, until.heuristics));
-    RILL__TRY(list_share(ctx, &ctx->scorers, &parent->scorers, until.scorers));
-    return list_share(ctx, &ctx->schedulers, &parent->schedulers, until.schedulers);
+    const rill_registry_mark shared = mark != NULL ? *mark : rill_registry_size(parent);
+    for (int i = 0; i < RILL__TABLE_KINDS; i++) {
+        rill__table_list *list = &ctx->tables[i];
+        const size_t n = marked_size(&shared, i);
+        RILL__TRY(RILL__GROW(ctx, list->entry, list->capacity, n, "the registry"));
+        if (n > 0) memcpy(list->entry, parent->tables[i].entry, n * sizeof *list->entry);
+        list->n = n;
+    }
+    return RILL_OK;
 }
 
 void rill__registry_finish(rill_context *ctx)
 {
-    list_clear(ctx, &ctx->domains);
-    list_clear(ctx, &ctx->heuristics);
-    list_clear(ctx, &ctx->scorers);
-    list_clear(ctx, &ctx->schedulers);
+    for (int i = 0; i < RILL__TABLE_KINDS; i++)
+        rill_free(ctx, ctx->tables[i].entry, ctx->tables[i].capacity * sizeof *ctx->tables[i].entry);
     while (ctx->n_libraries > 0) dlclose(ctx->libraries[--ctx->n_libraries]);
     rill_free(ctx, ctx->libraries, ctx->libraries_capacity * sizeof *ctx->libraries);
 }
 
 /* --- plugins ------------------------------------------------------------------------------------------------------ */
-
-static rill_status register_all(rill_context *ctx, const table_kind *k, rill__table_list *list,
-                                const void *const *tables)
-{
-    if (tables == NULL) return RILL_OK;
-    for (; *tables != NULL; tables++) RILL__TRY(list_register(ctx, k, list, *tables));
-    return RILL_OK;
-}
 
 static rill_status register_plugin(rill_context *ctx, const rill_plugin_table *plugin, const char *path)
 {
@@ -342,10 +284,16 @@ static rill_status register_plugin(rill_context *ctx, const rill_plugin_table *p
     char what[512];
     snprintf(what, sizeof what, "plugin %s", path);
     RILL__TRY(check_abi(ctx, what, plugin->abi_version, plugin->struct_size, sizeof *plugin));
-    RILL__TRY(register_all(ctx, &domain_kind, &ctx->domains, (const void *const *)plugin->domains));
-    RILL__TRY(register_all(ctx, &heuristic_kind, &ctx->heuristics, (const void *const *)plugin->heuristics));
-    RILL__TRY(register_all(ctx, &scorer_kind, &ctx->scorers, (const void *const *)plugin->scorers));
-    return register_all(ctx, &scheduler_kind, &ctx->schedulers, (const void *const *)plugin->schedulers);
+    const void *const *const lists[RILL__TABLE_KINDS] = {
+        [RILL__DOMAIN] = (const void *const *)plugin->domains,
+        [RILL__HEURISTIC] = (const void *const *)plugin->heuristics,
+        [RILL__SCORER] = (const void *const *)plugin->scorers,
+        [RILL__SCHEDULER] = (const void *const *)plugin->schedulers,
+    };
+    for (int kind = 0; kind < RILL__TABLE_KINDS; kind++)
+        for (const void *const *table = lists[kind]; table != NULL && *table != NULL; table++)
+            RILL__TRY(register_table(ctx, (rill__table_kind)kind, *table));
+    return RILL_OK;
 }
 
 /* dlsym() returns an object pointer. ISO C defines no cast from it to a function pointer, so its bytes are copied. */

@@ -1,8 +1,12 @@
-/* Admission: inputs leave the queue, are encoded into slots, and are decoded once the scheduler admits them.
+/* Admits inputs: takes them from the input queue, has the domain (the model's code) encode them into slots, and puts them in flight when
+ * the scheduler decides.
  *
- * Invariant: a slot is either free, ready or running, except while its input is being encoded.
+ * Invariant: a slot is free, ready (encoded, waiting for admission), parked (memory_limit.h) or running, except while its input is being
+ * encoded.
  *
- * Divisions: slots · white space · encoding · refilling. */
+ * Divisions: slots · white space · encoding · the queue · refilling. */
+#include <math.h>
+
 #include "engine_internal.h"
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
@@ -12,7 +16,7 @@ rill_status engine_reserve_domain(rill_engine *e)
     int32_t nodes = e->hyps.node_capacity, slots = (int32_t)e->items.memory.capacity;
     rill__reserved *reserved = e->runner.reserved;
     if (nodes <= reserved->nodes && slots <= reserved->slots) return RILL_OK;
-    /* Never request less than an earlier engine on this model did: capacities of a domain must not shrink. */
+    /* Never reserve less than an earlier engine on this model did: a domain's capacities must not shrink. */
     if (nodes < reserved->nodes) nodes = reserved->nodes;
     if (slots < reserved->slots) slots = reserved->slots;
     statistics_end_stage(&e->statistics, &e->statistics.current.choose);
@@ -29,23 +33,52 @@ static void free_slot(rill_engine *e, int32_t slot)
     items_free_slot(&e->items, slot);
 }
 
-void engine_free_input(rill_engine *e, int32_t entry)
+void engine_free_input(rill_engine *e, queued_input *in)
 {
-    request_free(e->queue.entries[entry].request);
-    e->queue.entries[entry].request = NULL;
-    input_queue_free_entry(&e->queue, entry);
+    request_free(in->request);
+    in->request = NULL;
+    rill_text_clear(&in->note);
+    input_queue_free(e->queue, &e->taker, in);
 }
 
-void engine_free_item(rill_engine *e, int32_t slot)
+/* Free an item, but not its input. */
+static void free_item(rill_engine *e, int32_t slot)
 {
     engine_scorers_done(e, &e->items.item[slot]);
     items_clear(&e->items, &e->hyps, slot);
     memory_limit_remove_input(e, slot);
     free_slot(e, slot);
-    engine_free_input(e, e->items.item[slot].queue_entry);
-    if (e->items.item[slot].saved_result != NULL) reorder_free_record(&e->reorder, e->items.item[slot].saved_result);
-    e->items.item[slot].saved_result = NULL;
-    e->items.item[slot].request = NULL; /* freed; loops over a timestep's items check for NULL */
+    e->items.item[slot].request = NULL; /* loops over a timestep's items check for NULL */
+}
+
+void engine_free_item(rill_engine *e, int32_t slot)
+{
+    free_item(e, slot);
+    engine_free_input(e, e->items.item[slot].input);
+}
+
+/* Make the result of an input that cannot be decoded, and free the input, even if there is no memory for the result. */
+static rill_status fail_queued(rill_engine *e, queued_input *in, rill_status status, const char *message)
+{
+    status = input_queue_put_failed(e->queue, &e->taker, in, status, message);
+    engine_free_input(e, in);
+    return status;
+}
+
+/* Return an input that has no slot to the queue. */
+static rill_status give_back(rill_engine *e, queued_input *in)
+{
+    request_close(in->request);
+    rill_text_clear(&in->note);
+    if (input_queue_give_back(e->queue, &e->taker, in)) return RILL_OK;
+    return fail_queued(e, in, RILL_ERR_CANCELLED, MESSAGE_CANCELLED);
+}
+
+rill_status engine_give_back_item(rill_engine *e, int32_t slot)
+{
+    free_item(e, slot);
+    engine_free_nodes(e);
+    return give_back(e, e->items.item[slot].input);
 }
 
 /* --- white space -------------------------------------------------------------------------------------------------- */
@@ -75,18 +108,17 @@ static int has_only_spaces(const char *text, size_t length)
 
 /* --- encoding ----------------------------------------------------------------------------------------------------- */
 
-static rill_status start_item(rill_engine *e, const rill_input *input, int32_t entry)
+static rill_status start_item(rill_engine *e, const rill_input *input, queued_input *in)
 {
     item *it = &e->items.item[input->slot];
-    request *own_request = e->queue.entries[entry].request;
-    if (input->message[0] != '\0') RILL__TRY(input_queue_set_note(&e->queue, &e->queue.entries[entry], input->message));
+    in->note.ctx = e->ctx;
+    if (input->message[0] != '\0') RILL__TRY(rill_text_append(&in->note, input->message, strlen(input->message) + 1));
     it->id = input->id;
     it->size = input->size;
-    it->queue_entry = entry;
-    it->request = own_request;
-    it->saved_result = NULL;
-    it->settings = own_request != NULL ? &own_request->settings : &e->settings;
-    it->instances = request_instances(&e->chain, own_request);
+    it->input = in;
+    it->request = in->request;
+    it->settings = in->request != NULL ? &in->request->settings : &e->settings;
+    it->instances = request_instances(&e->chain, in->request);
     it->variants = variants_of_settings(it->settings);
     it->max_children = rill__max_children(it->settings);
     it->blocks_ngrams = ngram_blocking_is_on(it->settings);
@@ -94,28 +126,19 @@ static rill_status start_item(rill_engine *e, const rill_input *input, int32_t e
     return items_begin(&e->items, &e->hyps, input->slot);
 }
 
-/* Make the result of an input that cannot be decoded. */
-static rill_status fail_entry(rill_engine *e, int32_t entry, rill_status status, const char *message)
+/* Make the empty result of an input with nothing to decode, and free the input as fail_queued() does. */
+static rill_status finish_empty(rill_engine *e, queued_input *in)
 {
-    const queued_input *in = &e->queue.entries[entry];
-    RILL__TRY(engine_fail_input(e, in->id, in->request, status, message));
-    engine_free_input(e, entry);
-    return RILL_OK;
+    const rill_status status = engine_finish_empty(e, in);
+    engine_free_input(e, in);
+    return status;
 }
 
-/* Make the empty result of an input with nothing to decode. */
-static rill_status finish_empty(rill_engine *e, int32_t entry)
-{
-    RILL__TRY(engine_finish_empty(e, &e->queue.entries[entry]));
-    engine_free_input(e, entry);
-    return RILL_OK;
-}
-
-/* Validate what the domain wrote to an input, and restore members that belong to the engine. */
+/* Check what the domain's encode() wrote to an input, and restore the members that encode() must not change. */
 static rill_status check_input(rill_engine *e, int32_t i)
 {
     const admission *a = &e->admission;
-    const queued_input *in = &e->queue.entries[a->queue_entry[i]];
+    const queued_input *in = a->queued[i];
     rill_input *input = &a->input[i];
     const int unchanged = input->slot == a->slot[i] && input->id == in->id && input->text == in->text &&
                           input->length == in->length;
@@ -133,68 +156,93 @@ static rill_status check_input(rill_engine *e, int32_t i)
     return RILL_OK;
 }
 
-/* Check an encoded input against the memory limit, and call the scorers' begin(). Returns RILL_AGAIN if the input must wait (is parked)
- * until the whole memory limit is available to it. */
-static rill_status admit_encoded(rill_engine *e, rill_input *input, int32_t entry)
+/* Check an encoded input against the memory limit, and call the scorers' begin(). Returns RILL_AGAIN if the input exceeds the engine's
+ * share of the limit. */
+static rill_status admit_encoded(rill_engine *e, rill_input *input, const queued_input *in)
 {
-    const rill_status limit_status = memory_limit_add_input(e, input, e->queue.entries[entry].size);
-    if (limit_status < 0) return limit_status;
-    const rill_status status = engine_scorers_begin(e, input, entry);
+    const rill_status limit_status = memory_limit_add_input(e, input, in->size);
+    if (limit_status != RILL_OK) return limit_status;
+    const rill_status status = engine_scorers_begin(e, input, in->request);
     if (status < 0) memory_limit_remove_input(e, input->slot);
-    return status < 0 ? status : limit_status;
-}
-
-/* Process each encoded input: it becomes a ready item, or gets its result at once (a failure or an empty output). */
-static rill_status admit_all_encoded(rill_engine *e, int32_t n)
-{
-    rill_status status = RILL_OK;
-    for (int32_t i = 0; i < n; i++) {
-        rill_input *input = &e->admission.input[i];
-        int32_t entry = e->admission.queue_entry[i];
-        rill_status limit_status = RILL_OK, input_status = check_input(e, i);
-        if (status >= 0) status = input_status;
-        const int encoded = input->status >= 0 && input->status != RILL_EMPTY;
-        if (!encoded)
-            items_free_slot(&e->items, input->slot);
-        else if ((limit_status = admit_encoded(e, input, entry)) < 0)
-            free_slot(e, input->slot);
-        if (!encoded || input->status < 0) {
-            if (status < 0) continue;
-            status = input->status < 0 ? fail_entry(e, entry, input->status, input->message) : finish_empty(e, entry);
-            continue;
-        }
-        if (status >= 0) status = start_item(e, input, entry);
-        if (status >= 0 && limit_status == RILL_AGAIN) {
-            memory_limit_park(e, input->slot);
-        } else if (status >= 0) {
-            items_push_ready(&e->items, input->slot);
-        } else {
-            /* The run is over, but the domain still has this slot: call drop(). */
-            free_slot(e, input->slot);
-        }
-    }
     return status;
 }
 
-/* Encode the next `count` waiting inputs in one call of the domain. Inputs of white space alone and inputs that failed when submitted only
- * get their results. */
-static rill_status encode_inputs(rill_engine *e, int32_t count)
+/* An encoded input becomes a ready item, gets its result at once (a failure or an empty output), or returns to the queue. */
+static rill_status process_encoded(rill_engine *e, rill_input *input, queued_input *in)
+{
+    rill_status status = RILL_OK;
+    if (input->status < 0 || input->status == RILL_EMPTY) {
+        items_free_slot(&e->items, input->slot);
+    } else if ((status = admit_encoded(e, input, in)) != RILL_OK) {
+        free_slot(e, input->slot);
+    } else {
+        status = start_item(e, input, in);
+        if (status >= 0) {
+            items_push_ready(&e->items, input->slot);
+            return RILL_OK;
+        }
+        free_slot(e, input->slot); /* the run is over, but the domain still has this slot: call drop() */
+        engine_free_input(e, in);
+        return status;
+    }
+    if (status == RILL_AGAIN) return give_back(e, in);
+    return input->status < 0 ? fail_queued(e, in, input->status, input->message) : finish_empty(e, in);
+}
+
+/* Process all encoded inputs. After a failure, which ends the run, the others only leave their slots. */
+static rill_status process_all_encoded(rill_engine *e)
 {
     admission *a = &e->admission;
-    const rill_array columns[] = {RILL_ARRAY(a->input), RILL_ARRAY(a->queue_entry), RILL_ARRAY(a->slot)};
-    RILL__TRY(items_reserve(&e->items, count));
-    RILL__TRY(running_reserve(&e->running, e->items.memory.capacity));
-    RILL__TRY(rill_columns_grow(e->ctx, &a->memory, (size_t)count, columns, 3, "inputs"));
-    RILL__TRY(engine_reserve_domain(e));
-    int32_t n = 0;
-    for (int32_t i = 0; i < count; i++) {
-        int32_t entry = input_queue_entry(&e->queue, i);
-        const queued_input *in = &e->queue.entries[entry];
-        if (in->failed < 0 || has_only_spaces(in->text, in->length)) {
-            RILL__TRY(in->failed < 0 ? fail_entry(e, entry, in->failed, in->text) : finish_empty(e, entry));
+    rill_status status = RILL_OK;
+    for (int32_t i = 0; i < a->n; i++) {
+        rill_input *input = &a->input[i];
+        const rill_status checked = check_input(e, i);
+        if (status >= 0 && checked >= 0) {
+            status = process_encoded(e, input, a->queued[i]);
             continue;
         }
-        a->queue_entry[n] = entry;
+        if (status >= 0) status = checked;
+        engine_free_input(e, a->queued[i]);
+        if (input->status < 0 || input->status == RILL_EMPTY)
+            items_free_slot(&e->items, input->slot);
+        else
+            free_slot(e, input->slot);
+    }
+    a->n = 0;
+    return status;
+}
+
+/* Open the request of an input that was taken from the queue. An input whose request is refused, or whose deadline has passed, fails.
+ * Inputs that failed when submitted and inputs of white space alone get their results too. Returns RILL_AGAIN if the input is to be
+ * encoded. */
+static rill_status prepare_input(rill_engine *e, queued_input *in)
+{
+    if (in->failed < 0) return fail_queued(e, in, in->failed, in->text);
+    if (in->request != NULL) {
+        rill_error_clear(e->ctx);
+        const rill_status status = request_open(e, in->request);
+        if (status == RILL_ERR_MEMORY) engine_free_input(e, in);
+        if (status == RILL_ERR_MEMORY) return status;
+        if (status < 0) return fail_queued(e, in, status, rill_error(e->ctx));
+        if (in->request->deadline < INFINITY && in->request->deadline <= requests_now(&e->requests))
+            return fail_queued(e, in, RILL_ERR_DEADLINE, MESSAGE_DEADLINE);
+        if (in->request->deadline < e->requests.next_deadline) e->requests.next_deadline = in->request->deadline;
+    }
+    return has_only_spaces(in->text, in->length) ? finish_empty(e, in) : RILL_AGAIN;
+}
+
+/* Prepare all inputs taken, and give those to be encoded a slot. */
+static rill_status prepare_all(rill_engine *e)
+{
+    admission *a = &e->admission;
+    int32_t n = 0;
+    for (int32_t i = 0; i < a->n; i++) {
+        queued_input *in = a->queued[i];
+        const rill_status status = prepare_input(e, in);
+        a->queued[i] = NULL;
+        RILL__TRY(status);
+        if (status == RILL_OK) continue;
+        a->queued[n] = in;
         a->slot[n] = items_take_slot(&e->items);
         a->input[n] = (rill_input){.text = in->text,
                                    .length = in->length,
@@ -204,26 +252,113 @@ static rill_status encode_inputs(rill_engine *e, int32_t count)
                                    .options = in->request != NULL ? in->request->options.data : NULL};
         n++;
     }
-    input_queue_pop(&e->queue, count);
+    a->n = n;
+    return RILL_OK;
+}
+
+/* Encode the inputs taken from the queue in one call of the domain. */
+static rill_status encode_inputs(rill_engine *e)
+{
+    admission *a = &e->admission;
+    RILL__TRY(items_reserve(&e->items, a->n));
+    RILL__TRY(running_reserve(&e->running, e->items.memory.capacity));
+    RILL__TRY(engine_reserve_domain(e));
+    RILL__TRY(prepare_all(e));
     statistics_end_stage(&e->statistics, &e->statistics.current.choose);
     rill_error_clear(e->ctx);
-    rill_status status = n > 0
-                             ? rill__domain_status(e->ctx, e->domain, e->domain->encode(e->self, n, a->input), "encode")
-                             : RILL_OK;
+    if (a->n > 0)
+        RILL__TRY(rill__domain_status(e->ctx, e->domain, e->domain->encode(e->self, a->n, a->input), "encode"));
     statistics_end_stage(&e->statistics, &e->statistics.current.encode);
-    RILL__TRY(status);
-    return admit_all_encoded(e, n);
+    return process_all_encoded(e);
+}
+
+/* --- the queue ---------------------------------------------------------------------------------------------------- */
+
+/* Return the number of words separated by spaces or tabs: the input's size for a domain without measure(). */
+static int64_t count_words(const char *text, size_t length)
+{
+    int64_t words = 0;
+    int inside = 0;
+    for (size_t i = 0; i < length; i++) {
+        int in_space = text[i] == ' ' || text[i] == '\t';
+        words += !in_space && !inside;
+        inside = !in_space;
+    }
+    return words;
+}
+
+/* Set the input's size by domain->measure(), or to the number of words, unless it is set already. */
+static void measure(const rill_engine *e, queued_input *in)
+{
+    if (in->size >= 0) return;
+    in->size = in->failed < 0               ? 0
+               : e->domain->measure != NULL ? e->domain->measure(e->self, in->text, in->length)
+                                            : count_words(in->text, in->length);
+    if (in->size < 0) in->size = 0;
+}
+
+/* Called with the queue's lock held. The engine has nothing in flight when it gets or loses the whole memory limit. */
+static void update_offer(rill_engine *e)
+{
+    e->taker.n_offered = input_queue_offer(e->queue, &e->taker);
+    const int has_all = e->queue->alone == &e->taker;
+    if (has_all != e->memory_limit.has_all) memory_limit_use(e, has_all);
+}
+
+/* With sorting, close the window and sort it. */
+static rill_status sort_queue(rill_engine *e)
+{
+    input_queue *q = e->queue;
+    rill_status status = RILL_OK;
+    if (q->sort == RILL_SORT_NONE) return RILL_OK;
+    pthread_mutex_lock(&q->lock);
+    if (input_queue_needs_sort(q)) {
+        for (queued_input *in = q->first; in != NULL; in = in->next) measure(e, in);
+        status = input_queue_sort(q, e->ctx);
+    }
+    pthread_mutex_unlock(&q->lock);
+    return status;
+}
+
+/* Take up to `wanted` inputs from the queue, as many as the memory limit allows. */
+static rill_status take_inputs(rill_engine *e, int64_t wanted)
+{
+    admission *a = &e->admission;
+    input_queue *q = e->queue;
+    const rill_array columns[] = {RILL_ARRAY(a->input), RILL_ARRAY(a->queued), RILL_ARRAY(a->slot)};
+    const int32_t max = wanted < e->taker.n_offered ? (int32_t)wanted : e->taker.n_offered;
+    if (max <= 0) return RILL_OK;
+    RILL__TRY(rill_columns_grow(e->ctx, &a->memory, (size_t)max, columns, 3, "inputs"));
+    pthread_mutex_lock(&q->lock);
+    update_offer(e);
+    double free_bytes = memory_limit_free_bytes(e);
+    for (int32_t left = max < e->taker.n_offered ? max : e->taker.n_offered; left > 0; left--) {
+        if (e->memory_limit.max_slot_bytes > 0) measure(e, q->first);
+        if (!memory_limit_can_encode(e, q->first->size, a->n, &free_bytes)) break;
+        a->queued[a->n++] = input_queue_pop(q, &e->taker);
+    }
+    e->taker.n_offered -= a->n;
+    input_queue_wake_reader(q);
+    pthread_mutex_unlock(&q->lock);
+    for (int32_t i = 0; i < a->n; i++) measure(e, a->queued[i]);
+    return RILL_OK;
 }
 
 /* --- refilling ---------------------------------------------------------------------------------------------------- */
 
-int64_t engine_n_waiting(const rill_engine *e)
+int64_t engine_n_waiting(rill_engine *e)
 {
-    return (int64_t)e->queue.n + e->items.n_ready + (e->input_source != NULL ? e->input_source->n_offered : 0);
+    e->taker.n_offered = 0;
+    if (e->queue->n + e->queue->n_exclusive > 0) {
+        pthread_mutex_lock(&e->queue->lock);
+        update_offer(e);
+        pthread_mutex_unlock(&e->queue->lock);
+    }
+    return (int64_t)e->taker.n_offered + e->items.n_ready;
 }
 
-/* Return 1 while a flush (setting flush_every) is in progress: from its start until the last item in flight finishes, nothing is
- * admitted. */
+/* Return 1 while a flush (setting flush_every) is in progress, else 0. A flush admits no input from its start until the last item in flight
+ * has finished. */
 static int flush_in_progress(rill_engine *e)
 {
     if (e->running.n == 0) {
@@ -235,6 +370,8 @@ static int flush_in_progress(rill_engine *e)
     return e->schedule.flushing;
 }
 
+/* Ask the scheduler how many inputs to admit (*admit) and how many more to encode in advance (*ahead), and reduce *admit to what fits. A
+ * scheduler that admits none while nothing is in flight is overruled. */
 static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead)
 {
     rill_sched_view view = schedule_view(e);
@@ -253,30 +390,20 @@ static rill_status call_scheduler(rill_engine *e, int32_t *admit, int32_t *ahead
     return RILL_OK;
 }
 
-/* Reserve nodes for all items to be admitted at once, so that the domain does not enlarge and copy its tables repeatedly. The estimate is
- * about two states per paused item, which its candidates continue, plus the rows of one timestep. A large budget must not inflate the
- * estimate, and the values of a budget function are unknown. */
+/* Reserve nodes (state ids) for all items to be admitted at once, so that the domain does not enlarge and copy its tables repeatedly. The
+ * estimate is about two states per paused item, from which its hypotheses continue, plus the rows of one timestep. A large budget must not
+ * inflate the estimate, and the values of a budget function are unknown. */
 static rill_status reserve_expected_nodes(rill_engine *e, int32_t admit)
 {
     if (e->info.state_need == RILL_STATE_PATH) return RILL_OK;
     enum { NODES_PER_ITEM = 2 };
-    int64_t waiting = engine_n_waiting(e);
+    int64_t waiting = (int64_t)e->taker.n_offered + e->items.n_ready;
     int32_t admitted = admit < waiting ? admit : (int32_t)waiting, grew;
     int64_t width = e->settings.k < NODES_PER_ITEM ? e->settings.k : NODES_PER_ITEM;
     int64_t paused = admitted * width, expanding = e->schedule.budget != NULL ? 0 : e->settings.budget;
     if (expanding > paused) expanding = paused;
     int64_t expected = paused + expanding, max_nodes = memory_limit_free_nodes(e);
     return hyp_pool_reserve_nodes(&e->hyps, expected < max_nodes ? expected : max_nodes, &grew);
-}
-
-/* Move inputs from the workers' shared queue to the engine's own queue until that has up to `wanted` inputs. */
-static rill_status take_from_source(rill_engine *e, int64_t wanted)
-{
-    input_source *source = e->input_source;
-    if (source == NULL || wanted <= e->queue.n || source->n_offered == 0) return RILL_OK;
-    int64_t missing = wanted - e->queue.n, count = missing < source->n_offered ? missing : source->n_offered;
-    source->n_offered -= (int32_t)count;
-    return source->take_inputs(source->user, e, (int32_t)count);
 }
 
 static void start_running(rill_engine *e)
@@ -291,24 +418,21 @@ rill_status engine_admit(rill_engine *e)
 {
     int32_t admit, ahead, admitted = 0;
     if ((e->settings.flush_every > 0 && flush_in_progress(e)) || engine_n_waiting(e) == 0) return RILL_OK;
-    RILL__TRY(input_queue_sort(&e->queue, e->ctx));
+    RILL__TRY(sort_queue(e));
     RILL__TRY(call_scheduler(e, &admit, &ahead));
     if (admit > 0) RILL__TRY(reserve_expected_nodes(e, admit));
-    while (admitted < admit && engine_n_waiting(e) > 0) {
+    while (admitted < admit && e->taker.n_offered + e->items.n_ready > 0) {
         int32_t missing = admit - admitted;
         if (e->items.n_ready == 0) {
-            int64_t wanted = (int64_t)missing + ahead;
-            RILL__TRY(take_from_source(e, wanted));
-            if (e->queue.n == 0) break; /* other workers took the inputs */
-            int32_t count = memory_limit_encodable(e, wanted < e->queue.n ? (int32_t)wanted : e->queue.n);
-            if (count == 0) break;
-            RILL__TRY(encode_inputs(e, count));
+            RILL__TRY(take_inputs(e, (int64_t)missing + ahead));
+            if (e->admission.n == 0) break; /* no memory, or other workers took the inputs */
+            RILL__TRY(encode_inputs(e));
         }
         for (; admitted < admit && e->items.n_ready > 0; admitted++) start_running(e);
     }
     if (admitted > 0) {
-        /* encode_inputs() has passed the nodes of reserve_expected_nodes() to the domain, unless all admitted items were encoded earlier:
-         * then this call does. */
+        /* Pass the nodes that reserve_expected_nodes() reserved to the domain. Only if all items were encoded earlier is this not done
+         * yet. */
         RILL__TRY(engine_reserve_domain(e));
         e->statistics.total.refills++;
         e->schedule.refill_index++;
@@ -318,15 +442,12 @@ rill_status engine_admit(rill_engine *e)
     return RILL_OK;
 }
 
-/* Encode as many inputs as the last refill admitted. Nothing is encoded while items are parked, since they need all of the memory. */
+/* Encode as many inputs as the last refill admitted. */
 rill_status engine_encode_ahead(rill_engine *e)
 {
-    const int32_t wanted = e->admission.last_refill;
-    if (e->info.group_rows == 0 || e->items.n_ready > 0 || e->memory_limit.n_parked > 0 || e->schedule.flushing ||
-        engine_n_waiting(e) == 0)
+    if (e->info.group_rows == 0 || e->items.n_ready > 0 || e->schedule.flushing || engine_n_waiting(e) == 0)
         return RILL_OK;
-    RILL__TRY(input_queue_sort(&e->queue, e->ctx));
-    RILL__TRY(take_from_source(e, wanted));
-    const int32_t count = memory_limit_encodable(e, wanted < e->queue.n ? wanted : e->queue.n);
-    return count > 0 ? encode_inputs(e, count) : RILL_OK;
+    RILL__TRY(sort_queue(e));
+    RILL__TRY(take_inputs(e, e->admission.last_refill));
+    return e->admission.n > 0 ? encode_inputs(e) : RILL_OK;
 }

@@ -1,22 +1,24 @@
-/* Decoding: one timestep as a page, Algorithm 1 of Yang et al. 2020, generalised to any scheduler.
+/* Runs the beam search, timestep by timestep. This is Algorithm 1 of Yang et al. 2020 for any scheduler; its lines are given on the right:
  *
  *     refill    admit inputs, as the scheduler decides (admit.c)            lines 7-12
  *     select    the items to advance: scheduler and budget (schedule.c)    line 13
- *     expand    a row, with its state, for each live hypothesis (expand.c)
- *     score     the best choices of each row (topk.c)
+ *     expand    a row, with its model state, for each live hypothesis (expand.c)
+ *     score     the best choices (next actions) of each row (topk.c)
  *     merge     an item's best children (merge.c)                          lines 14-15
  *     prune     heuristics drop children (chain.c)                         line 16
- *     commit    the rest is the item's new beam, or the item stops (commit.c, stop_criteria.c)
+ *     commit    the remaining children are the item's new beam, or the item stops (commit.c, stop_criteria.c)
  *     finish    results of items that have stopped (finish.c)              lines 17-18
  *
- * A domain may decode in several phases: then expand to commit are done for each. A domain may score asynchronously (domain.h). Then up to
- * two timesteps are in progress: while the device computes one, the engine works on the other. Items of a timestep in progress are *busy*,
- * all others are idle, and only idle items are selected, preempted, cancelled or timed out. The items of a timestep form a group. Each
- * timestep forms its group anew, from items that are idle then, with at most half of all live hypotheses. So groups stay balanced, one
- * budget and one scheduler suffice, and a synchronous domain runs the same code.
+ * A domain may decode in several phases: then the stages from expand to commit run once per phase. A domain may score asynchronously
+ * (domain.h). Then up to two timesteps are in progress: while the device computes one, the engine works on the other. Items of a timestep
+ * in progress are *busy*, all others are idle, and only idle items are selected, preempted, cancelled or timed out.
  *
- * Divisions: memory · select · score · prune · finish · the timestep · turns. */
+ * The items of a timestep form a group. Each timestep forms its group anew, from items that are idle then, with at most half of all live
+ * hypotheses. So groups stay balanced, one budget and one scheduler suffice, and a synchronous domain runs the same code.
+ *
+ * Divisions: memory · select · score · prune · finish · the timestep · turns of two timesteps. */
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "engine_internal.h"
@@ -50,8 +52,8 @@ void timestep_finish(timestep *t)
 
 /* --- select ------------------------------------------------------------------------------------------------------- */
 
-/* Return the maximum number of hypotheses of a group: half of all live hypotheses if they suffice for two groups, else INT64_MAX, no
- * limit. */
+/* Return the maximum number of live hypotheses of one timestep: half of all, if they suffice for two concurrent timesteps; else INT64_MAX,
+ * which is no limit. */
 static int64_t max_group_rows(const rill_engine *e)
 {
     if (e->domain->collect == NULL || e->info.group_rows == 0) return INT64_MAX;
@@ -59,12 +61,13 @@ static int64_t max_group_rows(const rill_engine *e)
     return live >= 2 * (int64_t)e->info.group_rows ? (live + 1) / 2 : INT64_MAX;
 }
 
-/* Refill, and select the items of a timestep. RILL_OK with the timestep still free: all inputs admitted had their results at once.
- * RILL_AGAIN: there is nothing to do, or the other timestep must finish first. */
+/* Admit inputs, and select the items of a timestep. Returns RILL_OK with t->state still TIMESTEP_FREE if all admitted inputs got their
+ * results at once. Returns RILL_AGAIN if there is nothing to do, or if the other timestep must finish first. */
 static rill_status begin_timestep(rill_engine *e, timestep *t)
 {
     const int waiting = engine_n_waiting(e) > 0, other_in_progress = e->timesteps[!t->group].state != TIMESTEP_FREE;
-    if (e->requests.n_deadlines > 0) RILL__TRY(engine_check_deadlines(e));
+    if (e->queue->n_cancelled > 0 || e->queue->next_deadline < INFINITY || e->requests.next_deadline < INFINITY)
+        RILL__TRY(engine_drop_inputs(e));
     RILL__TRY(engine_admit(e));
     if (e->running.n == 0) return waiting ? RILL_OK : RILL_AGAIN;
     int64_t max_rows = max_group_rows(e);
@@ -90,7 +93,7 @@ rill_status engine_fail_choices(rill_engine *e, const timestep *t)
                      (long long)it->id, t->rows.depth[s->error_row], s->error);
 }
 
-/* Score the next rows, as many as top-k selection processes in one call. RILL_AGAIN: the call is submitted. */
+/* Have the domain score the next rows, as many as topk.c requests in one call. Returns RILL_AGAIN if a device now computes the call. */
 static rill_status score_part(rill_engine *e, timestep *t)
 {
     t->part_size = topk_request_part(&t->rounds[t->round].topk, t->next_row, &t->request, &t->result);
@@ -106,6 +109,7 @@ static rill_status score_part(rill_engine *e, timestep *t)
     return status >= 0 ? status : rill__domain_status(e->ctx, e->domain, status, "score");
 }
 
+/* Wait for the score call that a device computes for this timestep. */
 static rill_status collect_part(rill_engine *e, timestep *t)
 {
     t->state = TIMESTEP_EXPANDED;
@@ -119,7 +123,7 @@ static rill_status collect_part(rill_engine *e, timestep *t)
     return status >= 0 ? RILL_OK : rill__domain_status(e->ctx, e->domain, status, "collect");
 }
 
-/* For rows in which scorers forbade every action, record the scorer in the row's item, for the error message. */
+/* If a row has no choice left and a scorer forbade actions in it, record that scorer in the row's item, for the error message. */
 static void note_blocked_rows(rill_engine *e, const timestep *t, const int32_t *blocked_by)
 {
     for (int32_t i = t->next_row; i < t->next_row + t->part_size; i++)
@@ -127,7 +131,7 @@ static void note_blocked_rows(rill_engine *e, const timestep *t, const int32_t *
             e->items.item[t->rows.slot[i]].blocked_by = blocked_by[i];
 }
 
-/* Fail the items in whose rows a choice has an infinite score, since the order of choices is then undefined. */
+/* Fail the items in whose rows some choice has an infinite score or NaN, since the order of choices is then undefined. */
 static rill_status fail_unbounded(rill_engine *e, timestep *t)
 {
     choice_table *c = &t->rounds[t->round].topk.choices;
@@ -146,7 +150,8 @@ static rill_status fail_unbounded(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Get the choices of all rows from the domain, part by part. RILL_AGAIN: a part is submitted, and the next call collects it. */
+/* Get the choices of all rows from the domain, one part of the rows at a time. If a device computes a part, the status is RILL_AGAIN, and
+ * the next call continues with that part. */
 static rill_status score(rill_engine *e, timestep *t)
 {
     score_round *round = &t->rounds[t->round];
@@ -166,7 +171,7 @@ static rill_status score(rill_engine *e, timestep *t)
 
 void engine_collect_pending(rill_engine *e)
 {
-    /* copy of the error that may have ended the run, which collect_part() may overwrite */
+    /* copy of the error message that may have ended the run, since collect_part() may overwrite it */
     char why[RILL__MESSAGE_BYTES];
     const rill_status failed = rill_error_status(e->ctx);
     if (e->timesteps[0].state != TIMESTEP_SUBMITTED && e->timesteps[1].state != TIMESTEP_SUBMITTED) return;
@@ -214,7 +219,7 @@ static rill_status prune(rill_engine *e, timestep *t)
 
 /* --- finish ------------------------------------------------------------------------------------------------------- */
 
-/* Make results for the items that have stopped; the other running items keep their order. */
+/* Make results for the items whose search has stopped. The other items in flight keep their order. */
 static rill_status finish_items(rill_engine *e)
 {
     int32_t kept = 0;
@@ -234,7 +239,8 @@ static rill_status finish_items(rill_engine *e)
     return status;
 }
 
-/* The timestep is complete: its items become idle, and those that have stopped leave. */
+/* End a timestep whose last phase is committed: its items become idle, and the ones whose search has stopped get their results and
+ * leave. */
 static rill_status finish_timestep(rill_engine *e, timestep *t)
 {
     statistics *s = &e->statistics;
@@ -253,7 +259,8 @@ static rill_status finish_timestep(rill_engine *e, timestep *t)
     if (any_done) RILL__TRY(finish_items(e));
     engine_free_nodes(e);
     statistics_end_stage(s, &s->current.finalize);
-    s->current.total = s->stage_start - s->timestep_start; /* total so far, for the trace */
+    /* seconds until now, for the trace; rill_engine_step() sets the final value */
+    s->current.total = s->stage_start - s->timestep_start;
     if (e->tracer.fn != NULL) tracer_timestep(&e->tracer, t, s->total.timesteps, &s->current);
     s->total.timesteps++;
     return RILL_OK;
@@ -261,7 +268,8 @@ static rill_status finish_timestep(rill_engine *e, timestep *t)
 
 /* --- the timestep ------------------------------------------------------------------------------------------------- */
 
-/* Let the variants of the search see the rows' choices. Returns RILL_AGAIN if one has added a second round of rows, to be scored. */
+/* Call add_round() of the search variants, which read the rows' choices. Returns RILL_AGAIN if one of them has added a second round of
+ * rows, which must be scored. */
 static rill_status add_round(rill_engine *e, timestep *t)
 {
     FOR_VARIANTS (v, t->variants, add_round) {
@@ -271,12 +279,12 @@ static rill_status add_round(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Continue a timestep until it is complete, or has submitted a call (RILL_AGAIN). */
+/* Continue a timestep until it is complete, or until it must wait for a device's score call (RILL_AGAIN). */
 static rill_status run_timestep(rill_engine *e, timestep *t)
 {
     rill_status status = RILL_OK;
     for (;;) switch (t->state) {
-        case TIMESTEP_FREE: /* refill, select */
+        case TIMESTEP_FREE: /* admit inputs and select items */
             status = begin_timestep(e, t);
             if (status != RILL_OK || t->state == TIMESTEP_FREE) return status;
             break;
@@ -303,15 +311,16 @@ static rill_status run_timestep(rill_engine *e, timestep *t)
         }
 }
 
-/* --- turns -------------------------------------------------------------------------------------------------------- */
+/* --- turns of two timesteps --------------------------------------------------------------------------------------- */
 
-/* Count the time since `start` in which the host worked while the device computed a submitted call. `waited`: current.waited then. */
+/* Count the seconds since `start` in which the host worked while the device computed a score call: all of them, except those spent waiting.
+ * `waited`: current.waited at `start`. */
 static void count_hidden(statistics *s, double start, double waited)
 {
     s->current.hidden += statistics_clock() - start - (s->current.waited - waited);
 }
 
-/* Encode the inputs of the next refill while the device computes a submitted call. */
+/* Encode the inputs of the next refill (admission) while the device computes a score call. */
 static rill_status encode_overlapped(rill_engine *e)
 {
     const double start = statistics_clock(), waited = e->statistics.current.waited;
@@ -320,9 +329,9 @@ static rill_status encode_overlapped(rill_engine *e)
     return status;
 }
 
-/* Continue one of the two timesteps at a time (its turn). A turn ends when a call is submitted, or when the other timestep must finish
- * first. After a timestep that completed without waiting, the other timestep continues; otherwise its items would stay busy as long as
- * calls complete at once. */
+/* Two timesteps take turns. A turn ends when its timestep has submitted a score call to the device, or when the other timestep must finish
+ * first. If a timestep completed without waiting for the device, the other one is next. Without this rule the items of the other one would
+ * stay busy as long as score calls complete at once. */
 rill_status rill_engine_step(rill_engine *e)
 {
     statistics *s = &e->statistics;

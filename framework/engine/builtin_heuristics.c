@@ -1,4 +1,4 @@
-/* The built-in heuristics.
+/* Defines the built-in heuristics, which prune the candidates of a timestep.
  *
  * `absolute` and `relative` compare a candidate's path score s with s_1, the best path score among the item's candidates and outputs (Yang
  * et al. 2020, appendix A.3). So an output that has left the beam still sets the threshold.
@@ -11,11 +11,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "builtin.h"
+#include "internal.h"
 
 typedef struct threshold {
     rill_context *ctx;
-    double value; /* maximum distance to the best score, or the best log-probability of a last action; >= 0 */
+    /* maximum distance below the best path score or, for relative_local, below the best log-probability of a last action; >= 0 */
+    double value;
 } threshold;
 
 static rill_status create_threshold(rill_context *ctx, double value, void **self)
@@ -33,7 +34,7 @@ static void destroy_threshold(void *self)
     if (t != NULL) rill_free(t->ctx, t, sizeof *t);
 }
 
-/* DELTA: a difference of log-probabilities, at least 0. */
+/* Make an instance of `absolute`. Its argument DELTA is a difference of log-probabilities, at least 0. */
 static rill_status create_absolute(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
     (void)table;
@@ -45,7 +46,8 @@ static rill_status create_absolute(const rill_heuristic *table, rill_context *ct
     return create_threshold(ctx, delta, self);
 }
 
-/* R: a ratio of probabilities, above 0 and at most 1. Two heuristics share this function, so its error message names neither. */
+/* Make an instance of `relative` or `relative_local`. The argument R is a ratio of probabilities, above 0 and at most 1. The error message
+ * names neither heuristic, since both use this function. */
 static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
     (void)table;
@@ -58,19 +60,20 @@ static rill_status create_ratio(const rill_heuristic *table, rill_context *ctx, 
     return create_threshold(ctx, -log(ratio), self);
 }
 
-/* Absolute and relative pruning are the same rule once the ratio is a logarithm. */
+/* The rule of `absolute` and of `relative`, for which the threshold is -log R. */
 static rill_status prune_scores(void *self, rill_candidates *b)
 {
     const threshold *t = self;
     for (int32_t i = 0; i < b->n; i++) {
         const double threshold_score = b->best_path_score[i] - t->value;
-        /* Candidates are in rank order, so those below the threshold are the last ones. */
+        /* Candidates are in rank order, so the ones below the threshold are the last ones. */
         for (int32_t j = b->offset[i + 1] - 1; j >= b->offset[i] && b->path_score[j] < threshold_score; j--)
             b->keep[j] = 0;
     }
     return RILL_OK;
 }
 
+/* The rule of `relative_local`. */
 static rill_status prune_actions(void *self, rill_candidates *b)
 {
     const threshold *t = self;

@@ -1,4 +1,4 @@
-/* The built-in schedulers: the order in which items are expanded, and when new ones are admitted.
+/* Defines the built-in schedulers, which decide the items (inputs in flight) that a timestep expands, and when new inputs are admitted.
  *
  *   batch            all items; new ones when the batch is empty. The usual batched decoding loop
  *   least-advanced   only the items with the fewest timesteps; the others pause. Yang et al. 2020, algorithm 1
@@ -8,19 +8,19 @@
  *   all              all items, earlier refills first; within a refill the items with the most expected remaining timesteps
  *                    first, since a run cannot end sooner than its longest item. Introduced by rill
  *
- * All but `batch` admit new items when at most the share `refill` of max_items is in flight.
+ * A refill is an admission of inputs. All schedulers but `batch` refill when at most the share `refill` of max_items is in flight.
  *
  * Orders are made by counting sort, since depths, sizes and refill indexes are small numbers and a timestep takes some hundred
  * microseconds: a comparison sort of a thousand items would be noticeable. */
 #include <string.h>
 
-#include "builtin.h"
+#include "internal.h"
 
-enum { MAX_KEYS = 4096 }; /* larger keys share the last bucket, since the order affects only speed */
+enum { MAX_KEYS = 4096 }; /* larger sort keys share the last bucket, since the order affects only speed */
 
 typedef struct sorter {
     rill_context *ctx;
-    int32_t *count; /* [MAX_KEYS] number of items with each key; zero between sorts */
+    int32_t *count; /* [MAX_KEYS] number of items with each sort key; zero between sorts */
     int32_t *key;   /* [capacity] sort key of each item in flight */
     size_t capacity;
 } sorter;
@@ -88,7 +88,7 @@ static rill_status sorter_reserve(sorter *s, int32_t n)
     return RILL__GROW(s->ctx, s->key, s->capacity, (size_t)n, "a scheduler's order");
 }
 
-/* Stable counting sort of items [from, end) in flight, by descending key, into order[from..end). The counters are zero before and after. */
+/* Sort items [from, end) by descending key, into order[from..end): a stable counting sort. s->count is zero before and after. */
 static inline void sort_descending(sorter *s, const rill_sched_view *sched_view,
                                    int32_t (*key_fn)(const rill_sched_view *, int32_t), int32_t from, int32_t end,
                                    int32_t *order)
@@ -114,15 +114,15 @@ static inline int32_t item_depth(const rill_sched_view *sched_view, int32_t i)
     return clamp_key(sched_view->timestep[i]);
 }
 
-/* Expected remaining timesteps: two per unit of size (a parser needs 2n-1), minus those done. Items furthest from their
- * expected end come first, so all finish together. An item that outgrows the estimate is expected to continue for 3/4 of its
- * timesteps so far. Without this rule two runaway hypotheses of the ATIS data set were scheduled last and alone, for a tenth
- * of the run. Both constants were tuned on training and development inputs (docs/measurements/engine.md). */
+/* Return an item's expected number of remaining timesteps: two per unit of its size (a parser needs 2n-1), minus the timesteps done. Items
+ * furthest from their expected end come first, so all finish together. An item that outgrows the estimate is expected to continue for 3/4
+ * of its timesteps so far. Without this rule two runaway hypotheses of the ATIS data set were scheduled last and alone, for a tenth of the
+ * run. Both constants were tuned on training and development inputs (docs/measurements/engine.md). */
 static inline int32_t remaining_timesteps(const rill_sched_view *sched_view, int32_t i)
 {
     enum { PER_UNIT = 2 };
-    const int32_t size = clamp_key(sched_view->size[i]),
-                  n_done = sched_view->timestep[i]; /* twice the size must not overflow */
+    /* size is clamped, so that twice the size does not overflow */
+    const int32_t size = clamp_key(sched_view->size[i]), n_done = sched_view->timestep[i];
     const int32_t expected = PER_UNIT * size - n_done, min_remaining = (int32_t)((int64_t)n_done * 3 / 4);
     return clamp_key(expected > min_remaining ? expected : min_remaining);
 }
@@ -135,7 +135,8 @@ static rill_status choose_most_advanced(void *self, const rill_sched_view *sched
     return RILL_OK;
 }
 
-/* Items are in order of admission, so those of one refill are adjacent, earlier refills first. */
+/* Sort the items of each refill (admission) separately. Items are in order of admission, so those of one refill are adjacent, earlier
+ * refills first. */
 static rill_status choose_most_remaining(void *self, const rill_sched_view *sched_view, int32_t *order, int32_t *count)
 {
     *count = sched_view->n;
@@ -160,13 +161,12 @@ static rill_status refill_when_empty(void *self, const rill_sched_view *sched_vi
 static rill_status refill_at_share(void *self, const rill_sched_view *sched_view, int32_t *admit)
 {
     (void)self;
-    *admit = sched_view->n <= sched_view->refill * sched_view->max_items
-                 ? sched_view->max_items
-                 : 0; /* the engine caps it at the free places */
+    /* the engine reduces *admit to the number of free places */
+    *admit = sched_view->n <= sched_view->refill * sched_view->max_items ? sched_view->max_items : 0;
     return RILL_OK;
 }
 
-/* Encoding ahead by a batch keeps encoder batches full even when refills are small. */
+/* Encode one batch more than is admitted: this keeps encoder batches full even when refills are small. */
 static int32_t encode_batch_ahead(void *self, const rill_sched_view *sched_view)
 {
     (void)self;

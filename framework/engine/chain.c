@@ -1,12 +1,13 @@
-/* The list (chain) of a run's heuristics and scorers; chain.h.
+/* Keeps the instances of a run's heuristics and scorers (its chain), and lets the heuristics drop candidates; declared in chain.h.
  *
- * A call of a heuristic sees all selected items at once. With the setting `check` a fresh instance is also called for each item alone, and
- * the results (keep, width and stop) are compared: a heuristic that depends on other items or on earlier calls gives different results,
- * which fails the run.
+ * A call of a heuristic sees the candidates of all selected items at once. With the setting `check` a fresh instance is also called for
+ * each item alone, and the results (keep, width and stop) are compared. A heuristic that depends on other items or on earlier calls gives
+ * different results, which fails the run.
  *
- * Where items use different instances of a heuristic, it is called once per sequence of adjacent items that share an instance.
+ * If requests set arguments, items use different instances of a heuristic. It is then called once per sequence of adjacent items that share
+ * an instance.
  *
- * Divisions: instances · creating · one call · checking · the pass. */
+ * Divisions: instances · creating · one call · checking · dropping candidates · all heuristics. */
 #include <stddef.h>
 #include <string.h>
 
@@ -122,14 +123,14 @@ static rill_status add_link(chain *c, chain_link link, const char *arguments)
 static rill_status add_heuristic(chain *c, const rill_chain_entry *entry)
 {
     const rill_heuristic *table = rill_find_heuristic(c->ctx, entry->name);
-    if (table == NULL) return rill__fail_unknown(c->ctx, "heuristic", &c->ctx->heuristics, entry->name);
+    if (table == NULL) return rill__fail_unknown(c->ctx, RILL__HEURISTIC, entry->name);
     return add_link(c, (chain_link){.heuristic = table}, entry->arguments);
 }
 
 static rill_status add_scorer(chain *c, const rill_chain_entry *entry)
 {
     const rill_scorer *table = rill_find_scorer(c->ctx, entry->name);
-    if (table == NULL) return rill__fail_unknown(c->ctx, "scorer", &c->ctx->scorers, entry->name);
+    if (table == NULL) return rill__fail_unknown(c->ctx, RILL__SCORER, entry->name);
     RILL__TRY(add_link(c, (chain_link){.scorer = table, .state_offset = c->state_bytes}, entry->arguments));
     c->state_bytes += (table->state_bytes + STATE_ALIGNMENT - 1) / STATE_ALIGNMENT * STATE_ALIGNMENT;
     return RILL_OK;
@@ -199,7 +200,7 @@ static void clear_marks(rill_candidates *b)
 
 static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self, rill_candidates *marked)
 {
-    rill_candidates plugin_view = *marked; /* a copy: changes by the plugin have no effect */
+    rill_candidates plugin_view = *marked; /* a copy, so that the plugin cannot change the engine's own view */
     clear_marks(marked);
     rill_error_clear(c->ctx);
     rill_status status = h->apply(self, &plugin_view);
@@ -207,7 +208,7 @@ static rill_status call_heuristic(chain *c, const rill_heuristic *h, void *self,
     return status < 0 ? status : RILL_OK;
 }
 
-/* Return a view of items [i, end) of `all`: pointers into the same arrays, with offsets from 0 in `offset`. */
+/* Return a view of items [i, end) of `all`: pointers into the same arrays, and offsets from 0, which are written to `offset`. */
 static rill_candidates view_part(const rill_candidates *all, int32_t i, int32_t end, int32_t *offset)
 {
     rill_candidates part = *all;
@@ -232,8 +233,8 @@ static rill_candidates view_part(const rill_candidates *all, int32_t i, int32_t 
     return part;
 }
 
-/* The heuristic `link` has failed for items [i, end) with arguments of a request: call it for each item alone, and fail the items for which
- * it fails again. */
+/* Heuristic number `link` has failed for items [i, end), which share an instance. If its arguments come from a request, call it for each
+ * item alone, and fail the items for which it fails again; otherwise return the failure. */
 static rill_status fail_custom_items(chain *c, int32_t link, const candidates *cands, rill_candidates *all, int32_t i,
                                      int32_t end, rill_status status)
 {
@@ -252,7 +253,8 @@ static rill_status fail_custom_items(chain *c, int32_t link, const candidates *c
     return any ? RILL_OK : status;
 }
 
-/* Call the heuristic `link` for all items: once per sequence of adjacent items that share an instance. */
+/* Call heuristic number `link` for all items: once per sequence of adjacent items that share an instance of it, which means equal
+ * arguments. */
 static rill_status call_for_all(chain *c, int32_t link, const candidates *cands, rill_candidates *all)
 {
     const rill_heuristic *h = c->link[link].heuristic;
@@ -274,12 +276,13 @@ static rill_status reserve_checks(chain *c, const candidates *cands)
     const rill_array columns[] = {RILL_ARRAY(c->checked_width), RILL_ARRAY(c->checked_stop),
                                   RILL_ARRAY(c->checked_keep)};
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
-    /* Reserve at least one element: there may be no candidate, and memcmp() needs a valid pointer even for 0 bytes. */
+    /* reserve at least one element: there may be no candidate, and memcmp() needs a valid pointer even for 0 bytes */
     return rill_columns_grow(c->ctx, &c->checked_memory, n > total ? n : total + 1, columns,
                              sizeof columns / sizeof *columns, "checked marks");
 }
 
-/* Compare a call over all items, whose marks are in `view`, with calls for each item alone; restores the marks. */
+/* Call heuristic number `link` for each item alone, and fail the run if this marks other candidates than the call over all items did, whose
+ * marks are in `view`. The marks in `view` are the same afterwards. */
 static rill_status check_independence(chain *c, int32_t link, const candidates *cands, rill_candidates *view)
 {
     size_t n = (size_t)cands->n, total = (size_t)cands->offset[cands->n];
@@ -327,8 +330,8 @@ static inline void copy_candidate(candidates *c, int32_t to, int32_t from)
     c->ended[to] = c->ended[from];
 }
 
-/* Adjust `keep` of an item that would fall below its minimum number of candidates: the best dropped candidates are restored up to that
- * minimum, and no further candidate is kept. */
+/* Adjust `keep` of item i, whose candidates are [start, end), if it would fall below its minimum number of candidates: restore the best
+ * dropped candidates up to that minimum, and keep no others. */
 static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t end)
 {
     int32_t n_kept = 0, n_restored;
@@ -344,8 +347,8 @@ static void restore_min_kept(candidates *c, int32_t i, int32_t start, int32_t en
     c->marked_width[i] = INT32_MAX;
 }
 
-/* Keep the candidates marked in `keep` that are among the best marked_width[i] survivors of their item, and fill up to min_kept[i] with the
- * best other candidates. `link`: index of the heuristic that wrote `keep`. Returns the number of dropped candidates. */
+/* Keep the candidates that are marked in `keep` and among the best marked_width[i] survivors of their item i; if these are fewer than
+ * min_kept[i], keep the best others too. `link`: index of the heuristic that wrote `keep`. Returns the number of dropped candidates. */
 static int64_t drop_candidates(candidates *c, int32_t link)
 {
     int32_t to = 0, from = 0, old_n = c->n > 0 ? c->offset[c->n] : 0;
@@ -365,7 +368,7 @@ static int64_t drop_candidates(candidates *c, int32_t link)
     return old_n - to;
 }
 
-/* --- the pass ----------------------------------------------------------------------------------------------------- */
+/* --- all heuristics ----------------------------------------------------------------------------------------------- */
 
 rill_status chain_prune(chain *c, candidates *cands, int32_t phase, int64_t *pruned)
 {

@@ -1,8 +1,7 @@
-/* The chain of a run is its list of heuristics and scorers, with their instances. This module applies the heuristics to a timestep's
- * candidates.
+/* Keeps a run's chain, the list of its heuristics and scorers, and their instances; and applies the heuristics to a timestep's candidates.
  *
- * A link of the chain is one heuristic or scorer of the setup. An item uses one instance of each link: the setup's own instance, or an
- * instance with the arguments of the item's request. Items with equal arguments share an instance. */
+ * A link of the chain is one heuristic or scorer of the setup. An item (an input that is being decoded) uses one instance of each link: the
+ * setup's own instance, or an instance with the arguments of the item's request. Items with equal arguments share an instance. */
 #ifndef RILL_CHAIN_H
 #define RILL_CHAIN_H
 
@@ -18,38 +17,41 @@ typedef struct chain_instance {
     char arguments[];
 } chain_instance;
 
+/* One heuristic or scorer of the run, with its instances. */
 typedef struct chain_link {
     const rill_heuristic *heuristic; /* exactly one of heuristic and scorer is set */
     const rill_scorer *scorer;
     chain_instance *instances;
-    size_t state_offset; /* for a scorer: offset in bytes of its state in the scorer states of a node */
+    size_t state_offset; /* of a scorer: where its state begins in scorer_states.node_states of a node, in bytes */
 } chain_link;
 
 typedef struct chain {
     rill_context *ctx;
-    chain_link *link;                   /* [n]: the heuristics, then the scorers */
-    chain_instance **default_instances; /* [n] the setup's instances */
+    chain_link *link;                   /* [n] the run's heuristics, then its scorers */
+    chain_instance **default_instances; /* [n] instances with the setup's arguments */
     int32_t n_heuristics, n_scorers, n;
-    /* number of requests that set arguments, so that their instances are not the setup's */
+    /* number of open requests that set arguments, whose items may use other instances than default_instances */
     int32_t n_custom;
-    size_t state_bytes; /* bytes of all scorers' states per node */
+    size_t state_bytes; /* bytes of all scorers' states for one hypothesis */
+    /* 1: the setting `check` is on */
     int check;
-    /* For the setting `check`: results of a call with all items, to compare with calls for each item alone. */
+    /* For the setting `check`: what a heuristic did when called with all items, to compare with calls for each item alone. */
     rill_columns checked_memory;
     int32_t *checked_width;
     uint8_t *checked_stop, *checked_keep;
 } chain;
 
-/* Look up the heuristics and scorers that `setup` names, and create their instances. Call chain_destroy() after a failure too. */
+/* Look up the heuristics and scorers that `setup` names, and create their instances. After a failure chain_destroy() must be called too. */
 rill_status chain_create(chain *c, rill_context *ctx, const rill_engine_setup *setup);
 void chain_destroy(chain *c);
 
-/* Write instances with these arguments to out[0, n), and count one more user of each. NULL, also as an entry, means the setup's arguments.
- * Release with chain_release(). On failure nothing is acquired. */
+/* Find or create an instance of each link with these arguments, write them to out[0, n), and count one more user of each. NULL, also as an
+ * entry, means the setup's arguments. Release the instances with chain_release(). On failure none is acquired. */
 rill_status chain_acquire(chain *c, const char *const *heuristics, const char *const *scorers, chain_instance **out);
 void chain_release(chain *c, chain_instance *const *instances);
 
-/* Create another instance of the chain's heuristic or scorer `link`, with the arguments of `like`. Free with chain_destroy_fresh(). */
+/* Create an unshared instance of heuristic or scorer number `link` of the chain, with the same arguments as the instance `like`. Free it
+ * with chain_destroy_fresh(). */
 rill_status chain_create_fresh(chain *c, int32_t link, const chain_instance *like, void **self);
 void chain_destroy_fresh(chain *c, int32_t link, void *self);
 

@@ -1,13 +1,13 @@
-/* Commit: surviving candidates become the new beam, or the item stops (steps 6 and 7 of "One timestep of one item, exactly",
- * docs/algorithms.md). stop_criteria.c has the rules for stopping.
+/* Ends a phase of a timestep: the candidates that heuristics have left become the item's new beam, or the item stops (steps 6 and 7 of "One
+ * timestep of one item, exactly", docs/algorithms.md). stop_criteria.c has the rules for stopping.
  *
- * Divisions: hypotheses · the pass. */
+ * Divisions: hypotheses · committing. */
 #include "engine_internal.h"
 
 /* --- hypotheses --------------------------------------------------------------------------------------------------- */
 
-/* Return the hypothesis node of candidate j, with a reference that the caller owns. For an ended candidate that was already in the beam,
- * the beam entry's reference is moved to the caller. */
+/* Return the hypothesis of candidate j, with a reference that the caller owns. For an ended candidate that was already in the beam, the
+ * beam entry's reference is moved to the caller. */
 static int32_t take_hyp(rill_engine *e, const candidates *c, item *it, int32_t j)
 {
     beam_entry *parent = &it->beam[c->parent_rank[j]];
@@ -27,7 +27,8 @@ static int32_t candidate_length(const candidates *c, const beam_entry *old_beam,
     return it->timestep + (c->terminal[j] != RILL_END);
 }
 
-/* Drop the old beam entry's hold on its state (hyp_pool.h); its children in the new beam have `holds` holds. */
+/* Release the hold that an old beam entry has on its model state (hyp_pool.h). `holds`: number of the entry's children in the new beam
+ * whose states are still to be computed from this state. */
 static inline void release_node(hyp_pool *f, const beam_entry *entry, int32_t holds)
 {
     if (!entry->ended && f->hyp[entry->hyp].internal[HYP_NODE] == HYP_NOT_STEPPED)
@@ -45,9 +46,9 @@ void engine_release_beam(rill_engine *e, item *it)
     }
 }
 
-/* --- the pass ----------------------------------------------------------------------------------------------------- */
+/* --- committing --------------------------------------------------------------------------------------------------- */
 
-/* Make outputs of the candidates [first, end): of ended ones (ended = 1), live ones (0) or both (-1). */
+/* Make outputs of candidates [first, end). `ended`: 1: only of ended ones; 0: only of live ones; -1: of all. */
 static void output_candidates(rill_engine *e, const candidates *c, item *it, int32_t first, int32_t end, int ended)
 {
     for (int32_t j = first; j < end; j++) {
@@ -73,6 +74,7 @@ static int any_ended(const candidates *c, int32_t first, int32_t end)
     return 0;
 }
 
+/* The item stops: make outputs of its candidates [first, end) as `reason` says, and drop the rest of its beam. */
 static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason reason, int32_t first, int32_t end)
 {
     const int32_t all = end;
@@ -84,15 +86,16 @@ static void stop_item(rill_engine *e, const candidates *c, item *it, stop_reason
         output_candidates(e, c, it, first, end, 1);
         if (it->n_outputs == 0) output_candidates(e, c, it, first, end, 0);
     }
-    /* Live candidates that a heuristic's stop turned into outputs count as abandoned too, since they could have continued. */
+    /* For certificates, which prove outputs optimal: candidates that did not become outputs count as abandoned. So do live ones that a
+     * heuristic's stop made outputs, since they could have continued. */
     for (int32_t j = first; e->settings.certify && reason != STOP_OUTPUT_ALL && j < end; j++)
         if (reason == STOP_ENOUGH || !c->ended[j]) stop_abandon_candidate(c, it, j);
     engine_release_beam(e, it);
     it->width = it->n_live = 0;
 }
 
-/* Make candidate j the beam entry at `rank`. References to the parents' hypothesis nodes are added up in child_counts, so that each node is
- * written once. Returns 1 if the entry's hypothesis is new and must be counted, else 0. */
+/* Make candidate j the new beam entry at `rank`. The references that it adds to hypotheses of the old beam are summed in child_counts, so
+ * that each of these hypotheses is written once. Returns 1 if the entry's hypothesis is new and must be counted, else 0. */
 static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t rank)
 {
     const candidates *c = &t->candidates;
@@ -104,7 +107,7 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     entry->state_parent = RILL_NO_NODE;
     entry->action_logp = c->action_logp[j];
     entry->group = c->group[j];
-    /* for a live entry this member is state_rank: its own rank */
+    /* length and state_rank share memory: an ended entry has a length, a live entry has a state_rank, which is its own rank */
     entry->length = ended ? candidate_length(c, old_beam, it, j) : rank;
     entry->ended = ended ? c->terminal[j] : 0;
     t->child_counts[from].refs++;
@@ -122,9 +125,9 @@ static int make_entry(rill_engine *e, timestep *t, item *it, int32_t j, int32_t 
     return 1;
 }
 
-/* Make the item's new beam. The old beam entries are copied, not the new ones: copying entries right after they were written field by field
- * would stall on store forwarding. Then the old entries' hypotheses lose their references: those without children are collected in
- * t->released, and released together with those of all items. */
+/* Make the item's new beam from candidates [first, end), of which `live` are live. The old beam is copied first: copying the new entries
+ * right after they were written field by field would stall on store forwarding. Then the old entries' hypotheses lose their references. The
+ * ones without children are collected in t->released, and released together with those of all items. */
 static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int32_t end, int32_t live)
 {
     hyp_pool *f = &e->hyps;
@@ -148,8 +151,8 @@ static void make_beam(rill_engine *e, timestep *t, item *it, int32_t first, int3
     it->n_live = live;
 }
 
-/* Write the fates of the item's candidates to the trace. Candidates from `end` on did not fit in the beam. `stopped`: 1 if the item has
- * stopped. */
+/* Write to the trace what became of selected item i's candidates, from `first` on. Candidates from `end` on did not fit in the beam.
+ * `stopped`: 1: the item has stopped; 0: it continues. */
 static void trace_fates(timestep *t, int32_t i, int32_t first, int32_t end, int stopped)
 {
     const candidates *c = &t->candidates;
@@ -167,7 +170,7 @@ static void commit_item(rill_engine *e, timestep *t, int32_t i, int last)
     const candidates *c = &t->candidates;
     item *it = &e->items.item[t->selected[i]];
     int32_t first = c->offset[i], end = first + stop_beam_width(it, c->offset[i + 1] - first), live = 0;
-    double best_live = RILL_SCORE_DEAD; /* lower than any candidate's score */
+    double best_live = RILL_SCORE_DEAD; /* -infinity: no candidate is live */
     for (int32_t j = end - 1; j >= first; j--) {
         if (c->ended[j]) continue;
         best_live = c->path_score[j];

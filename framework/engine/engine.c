@@ -1,9 +1,9 @@
-/* The engine: creation, input and results. The search is in beam_search.c.
+/* Creates the engine of a run, takes inputs and returns results. The search itself is in beam_search.c.
  *
  * Divisions: creation · input and results · profiles of operations. */
 #include "engine_internal.h"
 
-/* Smallest accepted rill_engine_setup: the members up to the scorers, which the first version had. */
+/* Smallest accepted rill_engine_setup.struct_size: the members up to the scorers, which the first version of the struct had. */
 enum { MIN_SETUP = offsetof(rill_engine_setup, scheduler) };
 
 /* --- creation ----------------------------------------------------------------------------------------------------- */
@@ -15,7 +15,8 @@ void rill_engine_setup_init(rill_engine_setup *setup, size_t size)
     if (size >= MIN_SETUP) rill_settings_default(&setup->settings);
 }
 
-/* Settings of a newer program may be longer than this version's rill_settings, but not longer than RILL_SETTINGS_SPACE. */
+/* The settings of a program compiled with a newer version may be longer than this version's rill_settings, but not longer than
+ * RILL_SETTINGS_SPACE. */
 rill_status rill__setup_copy(rill_context *ctx, rill_engine_setup *own, const rill_engine_setup *from)
 {
     RILL__TRY(rill_copy_struct(ctx, "rill_engine_setup", own, sizeof *own, from, MIN_SETUP));
@@ -50,10 +51,9 @@ static rill_status set_up_engine(rill_engine *e, const rill_engine_setup *setup)
     requests_init(&e->requests, setup);
     e->settings = setup->settings;
     RILL__TRY(rill__model_recommend(e->model, e->ctx, &e->settings));
-    RILL__TRY(rill__settings_resolve(e->ctx, &e->settings, setup->n_heuristics > 0, setup->budget != NULL));
+    RILL__TRY(rill__settings_resolve(e->ctx, &e->settings, setup->n_heuristics > 0, setup->budget != NULL, NULL));
     e->unknown_action = e->settings.unknown_penalty != 0 ? rill__model_unknown(e->model) : RILL_NO_ACTION;
-    input_queue_init(&e->queue, e->ctx, &e->settings);
-    reorder_init(&e->reorder, e->ctx, &e->settings);
+    RILL__TRY(input_queue_init(&e->own_queue, e->ctx, &e->settings, 1, 0));
     RILL__TRY(chain_create(&e->chain, e->ctx, setup));
     if (setup->cube_key != NULL && setup->settings.cube == 0)
         return rill_fail(e->ctx, RILL_ERR_OPTION, "cube_key is set without cube pruning: set cube too");
@@ -79,6 +79,8 @@ rill_status rill_engine_create(rill_engine **out, rill_context *ctx, rill_model 
     e->model = model;
     e->domain = model->domain;
     e->info = model->info;
+    e->queue = &e->own_queue;
+    e->taker.records.ctx = ctx;
     e->running.ctx = e->scorer_states.ctx = e->statistics.ctx = ctx;
     e->cube_key = setup->cube_key;
     e->cube_key_user = setup->cube_key_user;
@@ -116,13 +118,14 @@ void rill_engine_destroy(rill_engine *e)
     if (e == NULL) return;
     engine_collect_pending(e);
     for (int32_t i = 0; i < e->running.n; i++) engine_free_item(e, e->running.slot[i]);
-    memory_limit_unpark_all(e);
     while (e->items.n_ready > 0) engine_free_item(e, items_pop_ready(&e->items));
-    for (size_t i = 0; i < e->queue.entries_capacity; i++) request_free(e->queue.entries[i].request);
+    for (int32_t i = 0; i < e->admission.n; i++)
+        if (e->admission.queued[i] != NULL) engine_free_input(e, e->admission.queued[i]);
     engine_free_nodes(e);
     schedule_destroy(&e->schedule);
+    input_queue_finish(&e->own_queue); /* requests have instances of the chain */
+    record_pool_finish(&e->taker.records);
     chain_destroy(&e->chain);
-    input_queue_finish(&e->queue);
     rill_columns_free(e->ctx, &e->admission.memory);
     items_finish(&e->items);
     running_finish(&e->running);
@@ -134,7 +137,6 @@ void rill_engine_destroy(rill_engine *e)
     rill_free(e->ctx, e->redecode.found, e->redecode.found_capacity * sizeof *e->redecode.found);
     rill_free(e->ctx, e->redecode.found_action, e->redecode.found_action_capacity * sizeof *e->redecode.found_action);
     backtrace_finish(&e->output_writer.backtrace);
-    reorder_finish(&e->reorder);
     statistics_finish(&e->statistics);
     rill__runner_stop(&e->runner);
     rill_free(e->ctx, e, sizeof *e);
@@ -149,106 +151,65 @@ const rill_settings *rill_engine_settings(const rill_engine *e)
 
 int64_t rill_engine_free_slots(const rill_engine *e)
 {
-    if (e->input_closed || e->failed < 0) return 0;
-    int64_t n_free = input_queue_space(&e->queue), ahead = reorder_space(&e->reorder);
-    return n_free < ahead ? n_free : ahead;
+    return e->failed < 0 ? 0 : input_queue_space(e->queue);
 }
 
-/* Return the number of words separated by spaces or tabs: the input's size for a domain without measure(). */
-static int64_t count_words(const char *text, size_t length)
+rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id)
 {
-    int64_t words = 0;
-    int inside = 0;
-    for (size_t i = 0; i < length; i++) {
-        int in_space = text[i] == ' ' || text[i] == '\t';
-        words += !in_space && !inside;
-        inside = !in_space;
-    }
-    return words;
-}
-
-int64_t engine_measure(const rill_engine *e, const char *text, size_t length)
-{
-    int64_t size = e->domain->measure != NULL ? e->domain->measure(e->self, text, length) : count_words(text, length);
-    return size > 0 ? size : 0;
-}
-
-/* On success the queued input owns the request; after a failure the caller still owns it. */
-static rill_status submit_input(rill_engine *e, const char *text, size_t length, int64_t size, rill_status failed,
-                                request *own_request, int64_t *id)
-{
-    if (rill_engine_free_slots(e) <= 0) return RILL_AGAIN;
-    RILL__TRY(reorder_add_id(&e->reorder, id));
-    rill_status status = input_queue_add(&e->queue, *id, text, length, size, failed, own_request);
-    if (status < 0) reorder_remove_id(&e->reorder);
-    return status;
-}
-
-static rill_status submit_text(rill_engine *e, const char *text, size_t length, request *own_request, int64_t *id)
-{
-    double start = statistics_clock();
-    RILL__TRY(rill__check_text(e->ctx, text, length));
-    rill_status status = submit_input(e, text != NULL ? text : "", length, engine_measure(e, text, length), RILL_OK,
-                                      own_request, id);
-    e->statistics.total.seconds.total += statistics_clock() - start;
+    input_queue *q = e->queue;
+    request *own_request;
+    RILL__TRY(request_create(q->ctx, e, req, &own_request));
+    rill_status status = q == &e->own_queue && failed >= 0 ? request_open(e, own_request) : RILL_OK;
+    if (status >= 0) status = rill__check_text(q->ctx, req->text, req->length);
+    if (status >= 0)
+        status = input_queue_add(q, req->text != NULL ? req->text : "", req->length, failed, own_request, id);
+    if (status < 0) request_free(own_request);
     return status;
 }
 
 rill_status rill_engine_submit(rill_engine *e, const char *text, size_t length)
 {
     int64_t id;
-    return submit_text(e, text, length, NULL, &id);
+    if (rill_engine_free_slots(e) <= 0) return RILL_AGAIN;
+    return engine_submit(e, &(rill_request){.text = text, .length = length}, RILL_OK, &id);
 }
 
 rill_status rill_engine_submit_request(rill_engine *e, const rill_request *req, int64_t *out)
 {
     rill_request own;
-    request *own_request;
     int64_t id;
     RILL__TRY(rill_copy_struct(e->ctx, "rill_request", &own, sizeof own, req, offsetof(rill_request, progress)));
     if (rill_engine_free_slots(e) <= 0) return RILL_AGAIN;
-    RILL__TRY(request_create(e->ctx, e, &own, &own_request));
-    rill_status status = request_open(e, own_request);
-    if (status == RILL_OK) status = submit_text(e, own.text, own.length, own_request, out != NULL ? out : &id);
-    if (status != RILL_OK) request_free(own_request);
-    return status;
-}
-
-rill_status engine_submit_failed(rill_engine *e, rill_status failed, const char *message, void *user)
-{
-    request *own_request;
-    int64_t id;
-    RILL__TRY(request_create(e->ctx, e, &(rill_request){.user = user}, &own_request));
-    failed = failed < 0 ? failed : RILL_ERR_INPUT;
-    if (message == NULL) message = rill_status_name(failed);
-    rill_status status = submit_input(e, message, strlen(message), 0, failed, own_request, &id);
-    if (status != RILL_OK) request_free(own_request);
-    return status;
+    return engine_submit(e, &own, RILL_OK, out != NULL ? out : &id);
 }
 
 rill_status rill_engine_submit_failed(rill_engine *e, rill_status status, const char *message)
 {
-    return engine_submit_failed(e, status, message, NULL);
+    int64_t id;
+    if (rill_engine_free_slots(e) <= 0) return RILL_AGAIN;
+    if (message == NULL) message = rill_status_name(status < 0 ? status : RILL_ERR_INPUT);
+    return engine_submit(e, &(rill_request){.text = message, .length = strlen(message)},
+                         status < 0 ? status : RILL_ERR_INPUT, &id);
 }
 
 void rill_engine_stop(rill_engine *e)
 {
-    atomic_store(&e->stopped, 1);
+    atomic_store(&e->queue->stopped, 1);
 }
 
 void rill_engine_close_input(rill_engine *e)
 {
-    e->input_closed = 1;
+    input_queue_close(e->queue);
 }
 
 int64_t rill_engine_pending(const rill_engine *e)
 {
-    return (int64_t)e->queue.n + e->items.n_ready + e->running.n + e->memory_limit.n_parked;
+    return input_queue_pending(e->queue);
 }
 
 int rill_engine_idle(const rill_engine *e)
 {
-    return rill_engine_pending(e) == 0 && e->reorder.n_waiting == 0;
+    return input_queue_is_idle(e->queue);
 }
 
 const rill_output *rill_result_output(const rill_result *result, int32_t i)
@@ -258,13 +219,13 @@ const rill_output *rill_result_output(const rill_result *result, int32_t i)
 
 rill_status rill_engine_next(rill_engine *e, const rill_result **out)
 {
-    return reorder_next(&e->reorder, e->failed < 0, out);
+    return input_queue_next(e->queue, e->failed < 0, out);
 }
 
 void rill_engine_stats(const rill_engine *e, rill_stats *out)
 {
     int64_t budget = e->schedule.budget == NULL ? e->settings.budget : 0;
-    statistics_write(&e->statistics, &e->hyps, &e->memory_limit, &e->reorder, budget, out);
+    statistics_write(&e->statistics, &e->hyps, &e->memory_limit, &e->queue->results, budget, out);
 }
 
 /* --- profiles of operations, measured by the domain (rill/profile.h) ------------------------------------------------ */

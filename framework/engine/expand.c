@@ -1,11 +1,13 @@
-/* Expansion: the rows of a timestep, their states, and their modifiers.
+/* Expands the hypotheses of a timestep: makes a row for each, has the domain compute its state, and collects its modifiers (bonuses, masks,
+ * limits).
  *
- * A hypothesis node (`hyp`) is a node of the tree of all hypotheses. A state is what the model computes for a hypothesis; `node` is its id.
- * A slot holds an encoded input and is the index of its item. A row is a line of the tables of one score call.
+ * A hypothesis node (`hyp`) is a node of the tree of all hypotheses. A state is what the model computes for a hypothesis; `node` is the id
+ * of a state. A slot holds an encoded input and is the index of its item. A row is a line of the tables of one score call.
  *
- * A row is a live candidate of a selected item; rows of one item are adjacent, in rank order. Its state is computed here, not when the
- * candidate was committed: states of candidates that heuristics drop are never computed. Modifiers are those of scorers (scorer_calls.c),
- * then those that follow from settings: the number of choices, end rules, the unknown penalty, and what n-grams forbid (ngram_blocking.h).
+ * A row stands for a live candidate of a selected item; rows of one item are adjacent, in rank order. Its state is computed here, not when
+ * the candidate was committed: states of candidates that heuristics drop are never computed. Modifiers come from scorers
+ * (scorer_calls.c), then from settings: the number of choices, end rules, the unknown penalty, and what n-grams forbid
+ * (ngram_blocking.h).
  *
  * Divisions: modifiers · rows. */
 #include <math.h>
@@ -15,8 +17,8 @@
 
 /* --- modifiers ---------------------------------------------------------------------------------------------------- */
 
-/* Return the number of choices to request for a row of the item: the maximum number of children per parent, or the number of choices to
- * sample from. Further choices could not enter the item's beam. */
+/* Return the number of choices (best next actions) to request for a row of the item: the number that a search variant needs, such as
+ * sampling; else the maximum number of children per hypothesis. Further choices could not enter the item's beam. */
 static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
 {
     const rill_settings *s = it->settings;
@@ -29,7 +31,7 @@ static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
     return m < e->info.actions ? m : e->info.actions;
 }
 
-/* Add the modifiers that follow from settings, after the scorers' modifiers. */
+/* Add to each row the modifiers that follow from settings, after those of scorers. `max_m`: largest number of choices of any row. */
 static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t max_m)
 {
     int last = t->phase == e->info.phases - 1;
@@ -53,7 +55,7 @@ static rill_status add_setting_modifiers(rill_engine *e, timestep *t, int32_t ma
     return RILL_OK;
 }
 
-/* The variants of the search that the modifiers of the phase's first rows make part of it. */
+/* Return the set (bit mask) of search variants that take part in this phase because of the rows' modifiers. */
 static uint32_t variants_of_modifiers(const modifier_table *rules)
 {
     uint32_t set = 0;
@@ -63,8 +65,8 @@ static uint32_t variants_of_modifiers(const modifier_table *rules)
     return set;
 }
 
-/* Return 1 if settings restrict some row of the timestep: fewer choices than the maximum, which is written to *max_m, an owner, to whose
- * items scorers' limits do not apply, an end rule, or n-grams to block. */
+/* Return 1 if settings restrict some row of the timestep, else 0. Restrictions are: fewer choices than the maximum, which is written to
+ * *max_m; an end rule; n-grams to block; an owner (item.owner), to whose items scorers' limits do not apply. */
 static int any_restriction(const rill_engine *e, const timestep *t, int32_t *max_m)
 {
     const int last = t->phase == e->info.phases - 1, same_settings = e->requests.n_requests == 0 && t->n_owned == 0;
@@ -84,7 +86,7 @@ static int any_restriction(const rill_engine *e, const timestep *t, int32_t *max
     return any || min_m < *max_m;
 }
 
-/* Build the phase's modifiers from the scorers and from the settings. */
+/* Build the table of modifiers of the rows: those of the scorers, of settings and of search variants. */
 static rill_status make_modifiers(rill_engine *e, timestep *t, score_round *round)
 {
     int32_t max_m;
@@ -102,10 +104,12 @@ static rill_status make_modifiers(rill_engine *e, timestep *t, score_round *roun
         RILL__TRY(engine_check_scorers(e, t, rules, max_m));
     }
     if (restricted) RILL__TRY(add_setting_modifiers(e, t, max_m));
-    mods->current_scorer = e->chain.n_scorers; /* modifiers added from here on are not attributed to a scorer */
+    /* modifiers added from here on come from search variants, so they are not attributed to a scorer */
+    mods->current_scorer = e->chain.n_scorers;
     FOR_VARIANTS (v, t->round > 0 ? t->variants : 0, restrict_rows) RILL__TRY(v->restrict_rows(t));
     RILL__TRY(modifiers_build(mods, max_m, rules));
-    t->modifier_variants = variants_of_modifiers(&t->rounds[0].modifier_table); /* merging reads the first round's */
+    /* only the modifiers of the first round of scoring matter here, since merging reads these */
+    t->modifier_variants = variants_of_modifiers(&t->rounds[0].modifier_table);
     return RILL_OK;
 }
 
@@ -113,7 +117,7 @@ static rill_status make_modifiers(rill_engine *e, timestep *t, score_round *roun
 
 #define CARVE(pointer, n) (pointer) = rill_carve(c, (n), sizeof *(pointer))
 
-/* Assign the rows' columns their places in row_block. */
+/* Lay out the columns of the row table in one memory block, timestep.row_block (carve.h). */
 static void lay_out_rows(row_table *r, rill_carver *c, size_t rows)
 {
     CARVE(r->node, rows);
@@ -215,8 +219,8 @@ rill_status engine_step_rows(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* The model's computation has evicted beams and hypotheses from the CPU caches, so each pass prefetches the memory that the next pass
- * reads: first beams, then hypothesis nodes, then the parents' nodes. */
+/* The model's computation has evicted beams and hypotheses from the CPU caches. So each pass over the items or rows prefetches the memory
+ * that the next pass reads: first beams, then hypotheses, then the parents' hypotheses. */
 rill_status engine_expand(rill_engine *e, timestep *t)
 {
     int64_t live = 0;

@@ -1,7 +1,7 @@
-/* Finishing: convert an item's outputs to a result.
+/* Makes the result of an input whose search has stopped.
  *
  * Outputs are ordered by final score (stop_criteria.c); outputs with equal scores keep the order in which they were found. Only the n best
- * are finalized into texts, and with `distinct` also the duplicates, which are then dropped (output_writer.h). */
+ * are made into texts. With the setting `distinct`, duplicates of these are made into texts too and then dropped (output_writer.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,28 +9,13 @@
 
 #include "engine_internal.h"
 
-rill_status engine_fail_input(rill_engine *e, int64_t id, const request *own_request, rill_status status,
-                              const char *message)
-{
-    result_record *record;
-    RILL__TRY(reorder_get_record(&e->reorder, id, &record));
-    rill_print_message(record->message, sizeof record->message, "%s", message);
-    record->result.status = status;
-    record->result.timed_out = status == RILL_ERR_DEADLINE;
-    record->result.user = own_request != NULL ? own_request->user : NULL;
-    reorder_put(&e->reorder, record);
-    e->statistics.total.inputs++;
-    e->statistics.total.failed++;
-    return RILL_OK;
-}
-
 static rill_status fill_empty(rill_engine *e, result_record *record)
 {
     RILL__TRY(RILL__GROW(e->ctx, record->outputs, record->outputs_capacity, 1, "a result"));
     /* Append an empty string for the output's text and for each of its fields. */
     for (int32_t i = 0; i <= e->output_writer.n_fields; i++) RILL__TRY(rill_text_append(&record->text, "", 1));
-    record->outputs[0] = (rill_output){.struct_size = sizeof(rill_output),
-                                       .certified = e->settings.certify}; /* no other output is possible */
+    /* certified, since an input with nothing to decode has no other output */
+    record->outputs[0] = (rill_output){.struct_size = sizeof(rill_output), .certified = e->settings.certify};
     record->result.outputs = (const struct rill_outputs *)record->outputs;
     record->result.n_outputs = record->result.outputs_found = 1;
     output_writer_set_pointers(&e->output_writer, record, &record->text);
@@ -40,15 +25,14 @@ static rill_status fill_empty(rill_engine *e, result_record *record)
 rill_status engine_finish_empty(rill_engine *e, const queued_input *in)
 {
     result_record *record;
-    RILL__TRY(reorder_get_record(&e->reorder, in->id, &record));
+    RILL__TRY(input_queue_get_record(e->queue, &e->taker, in->id, &record));
     rill_status status = fill_empty(e, record);
     if (status < 0) {
-        reorder_free_record(&e->reorder, record);
+        input_queue_free_record(e->queue, record);
         return status;
     }
     record->result.user = in->request != NULL ? in->request->user : NULL;
-    reorder_put(&e->reorder, record);
-    e->statistics.total.inputs++;
+    input_queue_put(e->queue, record);
     e->statistics.total.certified += e->settings.certify;
     e->statistics.total.outputs++;
     return RILL_OK;
@@ -67,8 +51,8 @@ static rill_finish_reason finish_reason(const item *it, const item_output *outpu
     return it->timed_out ? RILL_FINISH_REASON_TIMEOUT : RILL_FINISH_REASON_HEURISTIC;
 }
 
-/* Append output `index` of the item to the record, unless `distinct` drops it as a duplicate. Its text is appended too, unless texts are
- * deferred. Pointers to texts and actions are set later, when the record's buffers no longer grow. */
+/* Append output `index` of the item to the record, unless its text is a duplicate and the setting `distinct` drops it. The text is made and
+ * appended too, unless another thread makes it. Pointers to texts and actions are set later, when the record's buffers no longer grow. */
 static rill_status add_output(rill_engine *e, int32_t slot, int32_t index, result_record *record, int32_t *n_outputs,
                               size_t *n_actions)
 {
@@ -121,7 +105,7 @@ static int is_pruned(const rill_settings *s)
 
 static const char timed_out_reason[] = "the deadline passed first";
 
-/* Name the setting that limited the number of outputs, so that users know which setting to change. */
+/* Return why the result has fewer than n_best outputs, naming the setting that a user would change. */
 static const char *fewer_outputs_reason(const rill_settings *s)
 {
     if (s->k < s->n_best && strcmp(s->method, "greedy") == 0)
@@ -133,7 +117,7 @@ static const char *fewer_outputs_reason(const rill_settings *s)
     if (s->distinct && is_pruned(s) && s->min_width < s->k)
         return "the search found no more that differ (a larger min-width, or without pruning a larger beam-size, finds more)";
     if (s->distinct) return "the search found no more that differ (a larger beam-size finds more)";
-    if (s->groups > 1) /* diverse beam search never prunes, so min-width has no effect */
+    if (s->groups > 1) /* diverse beam search never prunes, so the message must not recommend min-width */
         return "the search found no more (a larger beam-size finds more, and may change the best output)";
     return "the search found no more (a larger min-width or beam-size finds more, and may change the best output)";
 }
@@ -152,7 +136,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     item *it = &e->items.item[slot];
     const int32_t found = it->n_outputs, n_best = it->settings->n_best;
     int32_t wanted = found < n_best ? found : n_best, n = 0;
-    /* While texts are deferred, duplicates are unknown: record all outputs. */
+    /* If another thread makes the texts, duplicates are not known here: record all outputs. */
     const int32_t n_records = e->output_writer.is_deferred && it->settings->distinct ? found : wanted;
     size_t n_actions = 0;
     hyp_arena_prefetch(&e->hyps, &it->arena);
@@ -166,8 +150,7 @@ static rill_status fill_record(rill_engine *e, int32_t slot, result_record *reco
     record->result.fewer_reason = it->timed_out ? timed_out_reason : fewer_outputs_reason(it->settings);
     record->result.timed_out = it->timed_out;
     record->result.user = it->request != NULL ? it->request->user : NULL;
-    const char *note = queued_input_note(&e->queue.entries[it->queue_entry]);
-    if (note[0] != '\0') rill_print_message(record->note, sizeof record->note, "%s", note);
+    if (it->input->note.length > 0) rill_print_message(record->note, sizeof record->note, "%s", it->input->note.data);
     record->n_unwritten = e->output_writer.is_deferred ? wanted : 0;
     record->distinct = it->settings->distinct;
     if (!e->output_writer.is_deferred) output_writer_set_pointers(&e->output_writer, record, &record->text);
@@ -178,16 +161,17 @@ rill_status engine_save_result(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];
     if (it->request == NULL || isinf(it->request->deadline)) return RILL_OK;
-    if (it->saved_result != NULL) reorder_free_record(&e->reorder, it->saved_result);
-    it->saved_result = NULL;
-    RILL__TRY(reorder_get_record(&e->reorder, it->id, &it->saved_result));
-    return fill_record(e, slot, it->saved_result);
+    result_record **saved = &it->input->saved_result;
+    if (*saved != NULL) input_queue_free_record(e->queue, *saved);
+    *saved = NULL;
+    RILL__TRY(input_queue_get_record(e->queue, &e->taker, it->id, saved));
+    return fill_record(e, slot, *saved);
 }
 
-void engine_deliver_saved(rill_engine *e, item *it)
+void engine_deliver_saved(rill_engine *e, queued_input *in)
 {
-    result_record *record = it->saved_result;
-    it->saved_result = NULL;
+    result_record *record = in->saved_result;
+    in->saved_result = NULL;
     record->result.timed_out = 1;
     record->result.fewer_reason = timed_out_reason;
     for (int32_t i = 0; i < record->result.n_outputs; i++) {
@@ -195,11 +179,10 @@ void engine_deliver_saved(rill_engine *e, item *it)
         e->statistics.total.truncated += record->outputs[i].finish_reason != RILL_FINISH_REASON_STOP;
     }
     e->statistics.total.outputs += record->result.outputs_found;
-    e->statistics.total.inputs++;
-    reorder_put(&e->reorder, record);
+    input_queue_put(e->queue, record);
 }
 
-/* Write the reason why the item has no output. */
+/* Write the error message that says why the item has no output. */
 static void write_no_output_reason(const rill_engine *e, const item *it, char *out, size_t size)
 {
     if (it->fail_reason.length > 0)
@@ -242,24 +225,23 @@ rill_status engine_finish_item(rill_engine *e, int32_t slot)
     }
     tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, status);
     if (status < 0) {
-        char message[300]; /* capacity of a record's message */
+        char message[300]; /* size of result_record.message */
         if (it->n_outputs == 0)
             write_no_output_reason(e, it, message, sizeof message);
         else
-            snprintf(message, sizeof message, "%s", rill_error(e->ctx)); /* a scorer failed on the outputs */
+            snprintf(message, sizeof message, "%s", rill_error(e->ctx)); /* a scorer's found() has failed */
         statistics_remove_item(&e->statistics, it);
-        RILL__TRY(engine_fail_input(e, it->id, it->request, status, message));
+        RILL__TRY(input_queue_put_failed(e->queue, &e->taker, it->input, status, message));
     } else {
         result_record *record;
-        RILL__TRY(reorder_get_record(&e->reorder, it->id, &record));
+        RILL__TRY(input_queue_get_record(e->queue, &e->taker, it->id, &record));
         status = fill_record(e, slot, record);
         if (status < 0) {
-            reorder_free_record(&e->reorder, record);
+            input_queue_free_record(e->queue, record);
             return status;
         }
         e->statistics.total.certified += record->result.n_outputs > 0 && record->outputs[0].certified;
-        reorder_put(&e->reorder, record);
-        e->statistics.total.inputs++;
+        input_queue_put(e->queue, record);
     }
     if (it->timestep > e->statistics.total.longest_item_timesteps)
         e->statistics.total.longest_item_timesteps = it->timestep;

@@ -1,4 +1,4 @@
-/* The hypothesis pool; hyp_pool.h.
+/* Stores the hypotheses of all inputs in flight, and hands out the ids (nodes) of their model states; declared in hyp_pool.h.
  *
  * Divisions: memory · hyps · nodes. */
 #include "hyp_pool.h"
@@ -34,7 +34,7 @@ static int32_t grown_capacity(int32_t capacity, int64_t need, int32_t limit)
     return new_capacity < need ? -1 : (int32_t)new_capacity;
 }
 
-/* Grow an array of `*capacity` elements to at least `need`. Capacities are int32_t, as ids are; rill_grow() has size_t. */
+/* Grow an array of *capacity elements to at least `need`. Capacities are int32_t, as ids are, while rill_grow() takes size_t. */
 static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int64_t need, int32_t limit, size_t size,
                               const char *what)
 {
@@ -46,7 +46,7 @@ static rill_status grow_array(hyp_pool *f, void **block, int32_t *capacity, int6
     return RILL_OK;
 }
 
-/* In the worst case each arena opens a chunk and fills little of it. */
+/* Reserve one chunk more per arena: in the worst case each arena opens a chunk and fills little of it. */
 rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas)
 {
     int64_t need = f->chunks_in_use + n / HYP_CHUNK + arenas;
@@ -63,7 +63,7 @@ rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas)
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew)
 {
     *capacity_grew = 0;
-    /* Nodes in `freed_nodes` cannot be reused yet. */
+    /* Nodes (state ids) in `freed_nodes` count as in use, since they cannot be reused yet. */
     int64_t need = (int64_t)f->n_nodes + f->n_freed_nodes + n;
     RILL__TRY(RILL__GROW(f->ctx, f->freed_nodes, f->freed_nodes_capacity, (size_t)need, "freed nodes"));
     if (need <= f->node_capacity) return RILL_OK;
@@ -80,7 +80,7 @@ void hyp_arena_init(hyp_arena *a)
     *a = (hyp_arena){.first_chunk = -1, .first_open_chunk = -1};
 }
 
-/* Take a chunk from the free list, or else one that was never used; returns its index. */
+/* Take a chunk from the free list or, if that is empty, one that was never used. Returns the chunk's index. */
 static int32_t pop_free_chunk(hyp_pool *f)
 {
     const int32_t chunk = f->first_free_chunk;
@@ -133,7 +133,8 @@ void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a)
     }
 }
 
-/* Free a hyp without references: release its hold on its state_parent's node, free its own node, and return the hyp to its chunk. */
+/* Free a hypothesis without references: release its hold on its state_parent's node, free its own node (state id), and free its place in
+ * its chunk. */
 static void free_hyp(hyp_pool *f, hyp_arena *a, int32_t id)
 {
     if (NODE(id) == HYP_NOT_STEPPED && STATE_PARENT(id) >= 0) hyp_pool_add_holds(f, STATE_PARENT(id), -1);

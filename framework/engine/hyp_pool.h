@@ -1,57 +1,61 @@
-/* The hypothesis pool: all hypotheses of all items as a tree of nodes, and the ids of their states (KV cache entries).
+/* Declares the hypothesis pool, which stores the hypotheses of all inputs in flight as one tree, and hands out the ids of their model
+ * states (KV cache entries).
  *
  * A *hyp* is a hypothesis, stored in 32 bytes as its parent plus one action; beam entries and outputs refer to it. A *node* is the id under
- * which the domain keeps the state of a hyp. States dominate memory, so nodes live as briefly as the domain allows:
+ * which the domain (the model's code) keeps the state of a hyp. States use most of the memory, so nodes live as briefly as the domain
+ * allows:
  *
  *   RILL_STATE_PARENT   "parent mode": a node is held by its hyp's beam entry while the entry is expanded, and then by each child whose
  *                       state is not computed yet; when the last hold is dropped, the node is recycled, while the hyp stays
  *   RILL_STATE_PATH     a node lives as long as its hyp
  *
- * Hyps of one item are stored in chunks of the item's *arena*: a path is walked through few cache lines, and a finished item frees its
+ * Hyps of one item are stored in chunks of the item's *arena*. So walking a path touches few cache lines, and a finished item frees its
  * chunks without visiting each hyp. (Without arenas, with a thousand items in flight, finishing items cost more than the rest of the
  * engine.)
  *
- * Invariants: refs = children + hyps of which the hyp is the state_parent but not the parent + beam entries and outputs that refer to it.
- * In parent mode a hyp in state HYP_NOT_STEPPED holds its state_parent's node. Freed nodes wait in `freed_nodes` until the domain has been
- * told, and only then are reused. */
+ * Invariants: a hyp's reference count is the number of its children, of other hyps whose state is computed from its state, and of beam
+ * entries and outputs that refer to it. In parent mode a hyp in state HYP_NOT_STEPPED holds the node of its state_parent. Freed nodes wait
+ * in `freed_nodes` until they have been passed to the domain's free(), and only then are reused. */
 #ifndef RILL_HYP_POOL_H
 #define RILL_HYP_POOL_H
 
 #include "internal.h"
 #include "rill/scorer.h"
 
-enum { HYP_CHUNK = 32 }; /* hyps per chunk: one kilobyte, less than most items need */
+enum { HYP_CHUNK = 32 }; /* hypotheses per chunk: one kilobyte, less than most items need */
 
 enum {
-    HYP_NO_NODE = -1,     /* the hyp has ended, or its node was recycled */
-    HYP_NOT_STEPPED = -2, /* the hyp is live, and its state is not computed yet */
+    HYP_NO_NODE = -1,     /* the hypothesis has ended, or its node (state id) was recycled */
+    HYP_NOT_STEPPED = -2, /* the hypothesis is live, and its state is not computed yet */
 };
 
-/* Indexes in rill_hyp_node.internal. */
+/* Indexes in rill_hyp_node.internal, the engine's own data about a hypothesis. */
 enum {
-    HYP_STATE_PARENT, /* the hyp whose state this one is computed from */
-    HYP_NODE,         /* id of the node (>= 0), HYP_NO_NODE or HYP_NOT_STEPPED */
-    HYP_REFS,
-    HYP_HOLDS, /* number of holds on the node; matters in parent mode only */
+    HYP_STATE_PARENT, /* index of the hypothesis from whose state this one's state is computed; -1: none */
+    /* the node, an id under which the domain keeps the state (>= 0); HYP_NO_NODE or HYP_NOT_STEPPED */
+    HYP_NODE,
+    HYP_REFS,  /* number of references to the hypothesis */
+    HYP_HOLDS, /* number of holds on the node, by users of the state; counts only with RILL_STATE_PARENT */
 };
 
-/* Metadata of chunk i, whose hyps are [i * HYP_CHUNK, (i + 1) * HYP_CHUNK). */
+/* Chunk i of the pool, in which the hypotheses [i * HYP_CHUNK, (i + 1) * HYP_CHUNK) are stored. */
 typedef struct hyp_chunk {
     int32_t next;      /* next chunk of its arena, or of the free list; -1: none */
-    int32_t next_open; /* next open chunk of its arena: not the current chunk, and has unused hyps; -1: none */
-    uint32_t unused;   /* bit i: hyp i is unused; 0 for the current chunk, whose bits are in the arena */
+    int32_t next_open; /* next chunk of its arena that has free places and is not the current chunk; -1: none */
+    uint32_t unused;   /* bit i: place i is free; 0 for the arena's current chunk, whose bits are in hyp_arena.unused */
 } hyp_chunk;
 
-/* One item's hyps. Initialise with hyp_arena_init(). */
+/* The chunks in which one item's hypotheses are stored. Initialise with hyp_arena_init(). */
 typedef struct hyp_arena {
-    int32_t first_chunk;      /* head of a list, or -1 */
-    int32_t first_open_chunk; /* head of a list, or -1 */
-    int32_t chunk_start;      /* first hyp of the current chunk, from which new hyps are taken */
-    uint32_t unused;          /* bit i: hyp chunk_start + i is unused */
+    int32_t first_chunk;      /* first chunk of the arena, linked by hyp_chunk.next; -1: none */
+    int32_t first_open_chunk; /* first chunk with free places, linked by hyp_chunk.next_open; -1: none */
+    /* index of the first hypothesis of the current chunk, in which new hypotheses are stored */
+    int32_t chunk_start;
+    uint32_t unused; /* bit i: place chunk_start + i is free */
     int32_t n_in_use;
 } hyp_arena;
 
-/* A hyp that loses a reference. */
+/* A hypothesis that loses one reference. */
 typedef struct hyp_release {
     hyp_arena *arena;
     int32_t hyp;
@@ -64,11 +68,11 @@ typedef struct hyp_pool {
     hyp_chunk *chunk;   /* [chunk_capacity] */
     int32_t hyp_chunks, chunk_capacity, chunk_top, first_free_chunk, chunks_in_use;
     int32_t n_hyps, hyps_peak;
-    /* free_nodes is a stack of free node ids; ids from `node_top` on were never used. */
+    /* free_nodes is a stack of free nodes (state ids); ids from node_top on were never used. */
     int32_t *free_nodes;
     int32_t node_capacity, node_top, n_free_nodes, n_nodes, nodes_peak;
-    int32_t node_limit;   /* limit on nodes; INT32_MAX - 1: no limit but the id range */
-    int32_t *freed_nodes; /* freed nodes that the domain has not been told about */
+    int32_t node_limit;   /* maximum number of nodes; INT32_MAX - 1: only the range of ids limits it */
+    int32_t *freed_nodes; /* freed nodes that were not passed to the domain's free() yet */
     size_t freed_nodes_capacity;
     int32_t n_freed_nodes;
 } hyp_pool;
@@ -77,23 +81,24 @@ void hyp_pool_init(hyp_pool *f, rill_context *ctx, rill_state_need need);
 void hyp_pool_finish(hyp_pool *f);
 
 void hyp_arena_init(hyp_arena *a);
-/* Free all hyps of an arena, even if they have references, and all of its chunks. `nodes`: 1: hyps may have nodes, which are freed too;
- * 0: no hyp has a node, as in parent mode when no hyp is live. */
+/* Free all hypotheses of an arena, even if they have references, and all of its chunks. `nodes`: 1: hypotheses may have nodes (state ids),
+ * which are freed too; 0: none has a node, as in parent mode when no hypothesis is live. */
 void hyp_arena_free(hyp_pool *f, hyp_arena *a, int nodes);
-/* Prefetch the arena's hyps into the cache before they are walked. */
+/* Prefetch the arena's hypotheses into the CPU cache before they are walked. */
 void hyp_arena_prefetch(const hyp_pool *f, const hyp_arena *a);
 
-/* Reserve `n` hyps in up to `arenas` arenas, so that hyp_pool_add() cannot fail. */
+/* Reserve memory for `n` new hypotheses in up to `arenas` arenas, so that hyp_pool_add() cannot fail. */
 rill_status hyp_pool_reserve(hyp_pool *f, int64_t n, int32_t arenas);
-/* Reserve `n` nodes, which must be within the limit. *capacity_grew: 1: the caller must tell the domain the new f->node_capacity. */
+/* Reserve `n` nodes (state ids), which must be within the limit. *capacity_grew: 1: the caller must pass the new f->node_capacity to the
+ * domain's reserve(). */
 rill_status hyp_pool_reserve_nodes(hyp_pool *f, int64_t n, int *capacity_grew);
 
-/* --- inlined: operations that a timestep does for every node ------------------------------------------------------- */
+/* --- inlined: operations that a timestep does for every hyp ------------------------------------------------------ */
 
-/* Give the arena another current chunk: the current one is full. */
+/* The arena's current chunk is full: make another chunk the current one. */
 void hyp_arena_open_chunk(hyp_pool *f, hyp_arena *a);
 
-/* Count n new hyps. */
+/* Count n new hypotheses. */
 static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
 {
     a->n_in_use += n;
@@ -101,8 +106,9 @@ static inline void hyp_pool_count(hyp_pool *f, hyp_arena *a, int32_t n)
     if (f->n_hyps > f->hyps_peak) f->hyps_peak = f->n_hyps;
 }
 
-/* hyp_pool_add() without counting the hyp, its references to its parents, and its hold on the state_parent's node. Unused hyps are found
- * in a bit mask, in order of address: following a free list through the hyps, which are not cached, would stall. */
+/* hyp_pool_add(), except that the caller counts the new hypothesis, its references to parent and state_parent, and its hold on the
+ * state_parent's node. Free places are found in a bit mask, in order of address: following a free list through hypotheses, which are not in
+ * the CPU cache, would stall. */
 static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent,
                                              int32_t action, float logp, float score, int live)
 {
@@ -114,7 +120,8 @@ static inline int32_t hyp_pool_add_uncounted(hyp_pool *f, hyp_arena *a, int32_t 
     return id;
 }
 
-/* Add a hyp with one reference, the caller's, and return its id. `live`: it is HYP_NOT_STEPPED and holds its state_parent's node. */
+/* Add a hypothesis with one reference, which the caller owns, and return its index. parent, state_parent: -1: none. `live`: 1: its state
+ * will be computed (HYP_NOT_STEPPED), and it holds its state_parent's node until then; 0: it has ended. */
 static inline int32_t hyp_pool_add(hyp_pool *f, hyp_arena *a, int32_t parent, int32_t state_parent, int32_t action,
                                    float logp, float score, int live)
 {
@@ -129,7 +136,7 @@ static inline int32_t hyp_pool_add(hyp_pool *f, hyp_arena *a, int32_t parent, in
     return id;
 }
 
-/* Free the hyp's node: it is added to `freed_nodes`. */
+/* Free the node (state id) of the hypothesis: add it to `freed_nodes`. */
 static inline void hyp_pool_free_node(hyp_pool *f, int32_t hyp)
 {
     f->freed_nodes[f->n_freed_nodes++] = f->hyp[hyp].internal[HYP_NODE];
@@ -137,7 +144,7 @@ static inline void hyp_pool_free_node(hyp_pool *f, int32_t hyp)
     f->n_nodes--;
 }
 
-/* Add `more` holds (remove holds if negative) on the hyp's node. In parent mode a node without holds is freed. */
+/* Add `more` holds (remove holds if negative) on the hypothesis's node (state id). In parent mode a node without holds is freed. */
 static inline void hyp_pool_add_holds(hyp_pool *f, int32_t hyp, int32_t more)
 {
     int32_t *hyp_state = f->hyp[hyp].internal;
@@ -145,7 +152,7 @@ static inline void hyp_pool_add_holds(hyp_pool *f, int32_t hyp, int32_t more)
         hyp_pool_free_node(f, hyp);
 }
 
-/* The state of `hyp` will not be computed: give it no node, and release its hold on its state_parent's node. */
+/* The state of `hyp` will not be computed: give it no node (state id), and release its hold on its state_parent's node. */
 static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 {
     const int32_t from = f->hyp[hyp].internal[HYP_STATE_PARENT];
@@ -155,23 +162,23 @@ static inline void hyp_pool_skip_step(hyp_pool *f, int32_t hyp)
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-/* Remove a reference to `hyp`; at zero references it is freed and its parent loses a reference, recursively. */
+/* Remove a reference to `hyp`. At zero references it is freed and its parent loses a reference, recursively. */
 void hyp_pool_release(hyp_pool *f, hyp_arena *a, int32_t hyp);
-/* Remove a reference to each of n hyps; the array is overwritten. Parents are released generation by generation, so that the next
+/* Remove a reference to each of n hypotheses; the array is overwritten. Parents are released generation by generation, so that the next
  * generation is prefetched meanwhile. */
 void hyp_pool_release_all(hyp_pool *f, hyp_release *released, int32_t n);
 
-/* The node of `hyp`, or RILL_NO_NODE. */
+/* Return the node (state id) of `hyp`; RILL_NO_NODE: it has none, or `hyp` is -1. */
 static inline int32_t hyp_pool_node(const hyp_pool *f, int32_t hyp)
 {
     return hyp >= 0 && f->hyp[hyp].internal[HYP_NODE] >= 0 ? f->hyp[hyp].internal[HYP_NODE] : RILL_NO_NODE;
 }
 
-/* Assign a reserved node, with one hold on it, to each of n live hyps. node: [n] receives the nodes. */
+/* Assign a reserved node (state id), with one hold on it, to each of n live hypotheses. node: [n] receives the nodes. */
 void hyp_pool_assign_nodes(hyp_pool *f, const int32_t *hyp, int32_t n, int32_t *node);
-/* The states of n hyps have been computed: release their holds on their state_parents' nodes. */
+/* The states of n hypotheses have been computed: release their holds on the nodes of their state_parents. */
 void hyp_pool_mark_stepped(hyp_pool *f, const int32_t *hyp, int32_t n);
-/* Return `freed_nodes` to the pool; call once the domain has been told. */
+/* Make `freed_nodes` available again. Call this after they have been passed to the domain's free(). */
 void hyp_pool_recycle_nodes(hyp_pool *f);
 
 #endif

@@ -1,98 +1,238 @@
-/* The input queue; input_queue.h. */
+/* The input queue; input_queue.h.
+ *
+ * Divisions: creation · waiting inputs · submitting · taking · leaving early · results. */
+#include "input_queue.h"
+
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "input_queue.h"
+enum { MIN_SHARED = 256 }; /* minimum capacity of an unsorted queue for threads: none waits for the reader to wake */
 
-void input_queue_init(input_queue *in, rill_context *ctx, const rill_settings *settings)
+/* --- creation ----------------------------------------------------------------------------------------------------- */
+
+static int make_locks(input_queue *q)
 {
-    int32_t window = settings->sort == RILL_SORT_NONE ? settings->max_items : settings->sort_window;
-    *in = (input_queue){.ctx = ctx, .sort = settings->sort, .max_entries = window};
+    pthread_condattr_t clock;
+    if (pthread_mutex_init(&q->lock, NULL) != 0) return 0;
+    if (pthread_condattr_init(&clock) != 0) return 0;
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    const int made = pthread_cond_init(&q->engine_cond, NULL) == 0 && pthread_cond_init(&q->reader_cond, &clock) == 0;
+    pthread_condattr_destroy(&clock);
+    return made;
 }
 
-void input_queue_finish(input_queue *in)
+/* Capacity: as many inputs as all engines may admit at once; with sorting, the sort window. */
+static int32_t capacity_of(const rill_settings *settings, int32_t n_engines, int threaded)
 {
-    for (size_t i = 0; i < in->entries_capacity; i++) rill_free(in->ctx, in->entries[i].text, in->entries[i].capacity);
-    rill_free(in->ctx, in->entries, in->entries_capacity * sizeof *in->entries);
-    rill_free(in->ctx, in->free_entries, in->free_entries_capacity * sizeof *in->free_entries);
-    rill_free(in->ctx, in->order, in->order_capacity * sizeof *in->order);
-    *in = (input_queue){0};
+    if (settings->sort != RILL_SORT_NONE) return settings->sort_window;
+    int64_t window = (int64_t)n_engines * settings->max_items;
+    if (threaded && window < MIN_SHARED) window = MIN_SHARED;
+    return window > INT32_MAX / 4 ? INT32_MAX / 4 : (int32_t)window;
 }
 
-int32_t input_queue_space(const input_queue *in)
+rill_status input_queue_init(input_queue *q, rill_context *ctx, const rill_settings *settings, int32_t n_engines,
+                             int threaded)
 {
-    return in->is_sorted ? 0 : in->max_entries - in->n;
+    *q = (input_queue){.ctx = ctx,
+                       .sort = settings->sort,
+                       .max_entries = capacity_of(settings, n_engines, threaded),
+                       .n_engines = n_engines,
+                       .next_deadline = INFINITY,
+                       .records.ctx = ctx};
+    q->end = &q->first;
+    reorder_init(&q->results, ctx, settings, n_engines);
+    return make_locks(q) ? RILL_OK : rill_fail(ctx, RILL_ERR_MEMORY, "out of memory: cannot make a lock");
 }
 
-static rill_status grow_entries(input_queue *in)
+static void destroy_list(rill_context *ctx, queued_input *in)
 {
-    size_t old = in->entries_capacity;
-    RILL__TRY(
-        RILL__GROW(in->ctx, in->free_entries, in->free_entries_capacity, old + old / 2 + 8, "the queue of inputs"));
-    RILL__TRY(RILL__GROW(in->ctx, in->entries, in->entries_capacity, old + 1, "the queue of inputs"));
-    memset(in->entries + old, 0, (in->entries_capacity - old) * sizeof *in->entries);
-    for (size_t i = in->entries_capacity; i > old; i--) in->free_entries[in->n_free_entries++] = (int32_t)i - 1;
+    while (in != NULL) {
+        queued_input *next = in->next;
+        request_free(in->request);
+        if (in->saved_result != NULL) result_record_destroy(in->saved_result);
+        rill_free(ctx, in->text, in->capacity);
+        rill_free(ctx, in, sizeof *in);
+        in = next;
+    }
+}
+
+void input_queue_finish(input_queue *q)
+{
+    if (q->ctx == NULL) return;
+    destroy_list(q->ctx, q->first);
+    destroy_list(q->ctx, q->free_inputs);
+    record_pool_finish(&q->records);
+    reorder_finish(&q->results);
+    pthread_cond_destroy(&q->reader_cond);
+    pthread_cond_destroy(&q->engine_cond);
+    pthread_mutex_destroy(&q->lock);
+    *q = (input_queue){0};
+}
+
+/* --- waiting inputs; the lock is held ----------------------------------------------------------------------------- */
+
+/* Insert an input at *link. */
+static void insert(input_queue *q, queued_input **link, queued_input *in)
+{
+    in->held = 0;
+    in->next = *link;
+    *link = in;
+    if (in->next == NULL) q->end = &in->next;
+    *(in->exclusive ? &q->n_exclusive : &q->n) += 1;
+    if (in->request != NULL && in->request->deadline < q->next_deadline) q->next_deadline = in->request->deadline;
+}
+
+/* Remove the input at *link. */
+static queued_input *remove_at(input_queue *q, queued_input **link)
+{
+    queued_input *in = *link;
+    *link = in->next;
+    if (in->next == NULL) q->end = link;
+    *(in->exclusive ? &q->n_exclusive : &q->n) -= 1;
+    if (q->n == 0) q->is_sorted = 0;
+    if (in->exclusive && q->n_exclusive == 0) pthread_cond_broadcast(&q->engine_cond);
+    return in;
+}
+
+static queued_input *hold(input_queue *q, input_taker *taker, queued_input *in)
+{
+    in->held = 1;
+    in->next = NULL;
+    q->n_held++;
+    taker->n_held++;
+    return in;
+}
+
+/* Free an input that neither waits nor is held. */
+static void free_input(input_queue *q, queued_input *in)
+{
+    request_free(in->request);
+    if (in->saved_result != NULL) result_record_destroy(in->saved_result); /* its engine may be gone */
+    in->request = NULL;
+    in->saved_result = NULL;
+    in->next = q->free_inputs;
+    q->free_inputs = in;
+}
+
+static void put_result(input_queue *q, result_record *record)
+{
+    const queued_input *in = reorder_find_input(&q->results, record->result.id);
+    if (in->cancelled) q->n_cancelled--;
+    reorder_put(&q->results, record);
+}
+
+static rill_status put_failed(input_queue *q, record_pool *records, const queued_input *in, rill_status status,
+                              const char *message)
+{
+    result_record *record;
+    RILL__TRY(reorder_get_record(records, in->id, &record));
+    rill_print_message(record->message, sizeof record->message, "%s", message);
+    record->result.status = status;
+    record->result.timed_out = status == RILL_ERR_DEADLINE;
+    record->result.user = in->request != NULL ? in->request->user : NULL;
+    put_result(q, record);
     return RILL_OK;
 }
 
-static rill_status reserve_entry(input_queue *in)
+void input_queue_wake_reader(input_queue *q)
 {
-    if (in->n_free_entries == 0) RILL__TRY(grow_entries(in));
-    if ((size_t)(in->first + in->n) < in->order_capacity) return RILL_OK;
-    /* Reserve twice the number of waiting entries, so that they are seldom moved to the front of the array. */
-    RILL__TRY(RILL__GROW(in->ctx, in->order, in->order_capacity, 2 * ((size_t)in->n + 8), "the queue of inputs"));
-    memmove(in->order, in->order + in->first, (size_t)in->n * sizeof *in->order);
-    in->first = 0;
-    return RILL_OK;
+    if (!q->closed && 2 * q->n <= q->max_entries) pthread_cond_signal(&q->reader_cond);
 }
 
-static rill_status set_text(input_queue *in, queued_input *entry, const char *text, size_t length)
+/* --- submitting --------------------------------------------------------------------------------------------------- */
+
+int64_t input_queue_space(input_queue *q)
 {
-    RILL__TRY(RILL__GROW(in->ctx, entry->text, entry->capacity, length + 1, "an input"));
-    if (length > 0) memcpy(entry->text, text, length);
-    entry->text[length] = '\0';
-    entry->length = length;
-    entry->has_note = 0;
-    return RILL_OK;
+    pthread_mutex_lock(&q->lock);
+    const int64_t inputs = q->closed || q->is_sorted ? 0 : q->max_entries - q->n, ahead = reorder_space(&q->results);
+    pthread_mutex_unlock(&q->lock);
+    return inputs < ahead ? inputs : ahead;
 }
 
-rill_status input_queue_add(input_queue *in, int64_t id, const char *text, size_t length, int64_t size,
-                            rill_status failed, request *own_request)
+int64_t input_queue_pending(input_queue *q)
 {
-    /* Skip all leading byte order marks, not only the first: with workers an input passes here twice, and its text must be the same. */
+    pthread_mutex_lock(&q->lock);
+    const int64_t pending = q->n + q->n_exclusive + q->n_held;
+    pthread_mutex_unlock(&q->lock);
+    return pending;
+}
+
+int input_queue_is_idle(input_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    const int is_idle = q->n + q->n_exclusive + q->n_held + q->results.n_waiting == 0;
+    pthread_mutex_unlock(&q->lock);
+    return is_idle;
+}
+
+void input_queue_close(input_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    q->closed = 1;
+    pthread_mutex_unlock(&q->lock);
+}
+
+/* Give the first of free_inputs, which must not be empty, a copy of the text without leading byte order marks. */
+static rill_status set_text(input_queue *q, const char *text, size_t length)
+{
+    queued_input *in = q->free_inputs;
     for (; length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0; length -= 3) text += 3;
-    RILL__TRY(reserve_entry(in));
-    int32_t index = in->free_entries[in->n_free_entries - 1];
-    queued_input *entry = &in->entries[index];
-    RILL__TRY(set_text(in, entry, text, length));
-    entry->id = id;
-    entry->size = size;
-    entry->failed = failed;
-    entry->request = own_request;
-    in->n_free_entries--;
-    in->order[in->first + in->n++] = index;
+    RILL__TRY(RILL__GROW(q->ctx, in->text, in->capacity, length + 1, "an input"));
+    if (length > 0) memcpy(in->text, text, length);
+    in->text[length] = '\0';
+    in->length = length;
     return RILL_OK;
 }
 
-rill_status input_queue_fail(input_queue *in, queued_input *entry, rill_status failed, const char *message)
+static rill_status add(input_queue *q, const char *text, size_t length, rill_status failed, request *own_request,
+                       int64_t *id)
 {
-    entry->failed = failed;
-    return set_text(in, entry, message, strlen(message));
+    if (q->free_inputs == NULL) q->free_inputs = rill_calloc(q->ctx, 1, sizeof *q->free_inputs);
+    queued_input *in = q->free_inputs;
+    if (in == NULL) return rill_fail_memory(q->ctx, sizeof *in, "an input");
+    RILL__TRY(set_text(q, text, length));
+    RILL__TRY(reorder_add_id(&q->results, in, id));
+    q->free_inputs = in->next;
+    in->id = *id;
+    in->size = -1;
+    in->failed = failed;
+    in->request = own_request;
+    in->cancelled = in->exclusive = 0;
+    insert(q, q->end, in);
+    return RILL_OK;
 }
 
-rill_status input_queue_set_note(input_queue *in, queued_input *entry, const char *note)
+rill_status input_queue_add(input_queue *q, const char *text, size_t length, rill_status failed, request *own_request,
+                            int64_t *id)
 {
-    const size_t from = entry->length + 1, bytes = strlen(note) + 1;
-    RILL__TRY(RILL__GROW(in->ctx, entry->text, entry->capacity, from + bytes, "an input"));
-    memcpy(entry->text + from, note, bytes);
-    entry->has_note = 1;
-    return RILL_OK;
+    pthread_mutex_lock(&q->lock);
+    const rill_status status = add(q, text, length, failed, own_request, id);
+    pthread_mutex_unlock(&q->lock);
+    return status;
+}
+
+/* --- taking ------------------------------------------------------------------------------------------------------- */
+
+int32_t input_queue_offer(input_queue *q, input_taker *taker)
+{
+    if (q->done) return 0;
+    if (q->alone == taker && taker->n_held == 0 && q->n_exclusive == 0) {
+        q->alone = NULL;
+        pthread_cond_broadcast(&q->engine_cond);
+    }
+    if (q->n_exclusive > 0 && q->n_held == 0) q->alone = taker;
+    if (q->n_exclusive > 0 || q->alone != NULL) return q->alone == taker ? q->n_exclusive : 0;
+    if (q->filling) return 0;
+    const int64_t fair = (q->n + q->n_held + q->n_engines - 1) / q->n_engines - taker->n_held;
+    return fair <= 0 ? 0 : fair < q->n ? (int32_t)fair : q->n;
 }
 
 /* Sort key for qsort(): ids make the order total, so the sort need not be stable. */
 typedef struct sort_key {
     int64_t size, id;
-    int32_t entry;
+    queued_input *input;
 } sort_key;
 
 static int compare_keys(const void *left, const void *right)
@@ -102,39 +242,161 @@ static int compare_keys(const void *left, const void *right)
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-rill_status input_queue_sort(input_queue *in, rill_context *ctx)
+rill_status input_queue_sort(input_queue *q, rill_context *ctx)
 {
-    if (in->sort == RILL_SORT_NONE || in->is_sorted || in->n == 0) return RILL_OK;
-    sort_key *keys = rill_alloc(ctx, (size_t)in->n * sizeof *keys);
-    if (keys == NULL) return rill_fail_memory(ctx, (size_t)in->n * sizeof *keys, "sorting inputs");
-    for (int32_t i = 0; i < in->n; i++) {
-        const queued_input *entry = &in->entries[input_queue_entry(in, i)];
-        int64_t size = in->sort == RILL_SORT_LONGEST_FIRST ? -entry->size : entry->size; /* sizes are >= 0 */
-        keys[i] = (sort_key){size, entry->id, in->order[in->first + i]};
-    }
-    qsort(keys, (size_t)in->n, sizeof *keys, compare_keys);
-    for (int32_t i = 0; i < in->n; i++) in->order[in->first + i] = keys[i].entry;
-    rill_free(ctx, keys, (size_t)in->n * sizeof *keys);
-    in->is_sorted = 1;
+    const size_t bytes = (size_t)q->n * sizeof(sort_key);
+    queued_input **link = &q->first;
+    int32_t n = 0;
+    while (*link != NULL && (*link)->exclusive) link = &(*link)->next;
+    sort_key *keys = rill_alloc(ctx, bytes);
+    if (keys == NULL) return rill_fail_memory(ctx, bytes, "sorting inputs");
+    for (queued_input *in = *link; in != NULL; in = in->next) /* sizes are >= 0 */
+        keys[n++] = (sort_key){q->sort == RILL_SORT_LONGEST_FIRST ? -in->size : in->size, in->id, in};
+    qsort(keys, (size_t)n, sizeof *keys, compare_keys);
+    for (int32_t i = 0; i < n; i++, link = &(*link)->next) *link = keys[i].input;
+    *link = NULL;
+    q->end = link;
+    rill_free(ctx, keys, bytes);
+    q->is_sorted = 1;
     return RILL_OK;
 }
 
-void input_queue_pop(input_queue *in, int32_t count)
+queued_input *input_queue_pop(input_queue *q, input_taker *taker)
 {
-    in->first += count;
-    in->n -= count;
-    if (in->n == 0) in->first = in->is_sorted = 0;
+    return hold(q, taker, remove_at(q, &q->first));
 }
 
-void input_queue_remove(input_queue *in, int32_t i)
+int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in)
 {
-    int32_t *entry = in->order + in->first + i;
-    memmove(entry, entry + 1, (size_t)(in->n - i - 1) * sizeof *entry);
-    in->n--;
-    if (in->n == 0) in->first = in->is_sorted = 0;
+    pthread_mutex_lock(&q->lock);
+    const int waits = !in->cancelled;
+    if (waits) {
+        queued_input **link = &q->first;
+        while (*link != NULL && (*link)->exclusive && (*link)->id < in->id) link = &(*link)->next;
+        in->exclusive = 1;
+        insert(q, link, in);
+        q->n_held--;
+        taker->n_held--;
+    }
+    pthread_mutex_unlock(&q->lock);
+    return waits;
 }
 
-void input_queue_free_entry(input_queue *in, int32_t entry)
+void input_queue_free(input_queue *q, input_taker *taker, queued_input *in)
 {
-    in->free_entries[in->n_free_entries++] = entry;
+    pthread_mutex_lock(&q->lock);
+    free_input(q, in);
+    q->n_held--;
+    taker->n_held--;
+    pthread_mutex_unlock(&q->lock);
+}
+
+/* --- leaving early ------------------------------------------------------------------------------------------------ */
+
+/* Make the result of the waiting input at *link, and remove it. The lock is held. */
+static rill_status fail_waiting(input_queue *q, queued_input **link, record_pool *records, rill_status status,
+                                const char *message)
+{
+    RILL__TRY(put_failed(q, records, *link, status, message));
+    free_input(q, remove_at(q, link));
+    return RILL_OK;
+}
+
+/* Called with the lock held. */
+static rill_status drop_late(input_queue *q, input_taker *taker, double now, queued_input **out)
+{
+    q->next_deadline = INFINITY;
+    for (queued_input **link = &q->first; *link != NULL;) {
+        queued_input *in = *link;
+        const double deadline = in->request != NULL ? in->request->deadline : INFINITY;
+        if (deadline <= now && in->saved_result != NULL) {
+            *out = hold(q, taker, remove_at(q, link));
+            out = &(*out)->next;
+        } else if (deadline <= now) {
+            RILL__TRY(fail_waiting(q, link, &taker->records, RILL_ERR_DEADLINE, MESSAGE_DEADLINE));
+        } else {
+            if (deadline < q->next_deadline) q->next_deadline = deadline;
+            link = &in->next;
+        }
+    }
+    input_queue_wake_reader(q);
+    return RILL_OK;
+}
+
+rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now, queued_input **with_result)
+{
+    *with_result = NULL;
+    pthread_mutex_lock(&q->lock);
+    const rill_status status = drop_late(q, taker, now, with_result);
+    pthread_mutex_unlock(&q->lock);
+    return status;
+}
+
+static rill_status cancel_waiting(input_queue *q, const queued_input *in)
+{
+    queued_input **link = &q->first;
+    while (*link != in) link = &(*link)->next;
+    RILL__TRY(fail_waiting(q, link, &q->records, RILL_ERR_CANCELLED, MESSAGE_CANCELLED));
+    input_queue_wake_reader(q);
+    return RILL_OK;
+}
+
+static rill_status cancel(input_queue *q, int64_t id)
+{
+    queued_input *in = q->done ? NULL : reorder_find_input(&q->results, id);
+    if (in == NULL) return RILL_ERR_NOT_FOUND;
+    if (in->cancelled) return RILL_AGAIN;
+    if (!in->held) return cancel_waiting(q, in);
+    in->cancelled = 1;
+    q->n_cancelled++;
+    return RILL_OK;
+}
+
+rill_status input_queue_cancel(input_queue *q, int64_t id)
+{
+    pthread_mutex_lock(&q->lock);
+    const rill_status status = cancel(q, id);
+    pthread_mutex_unlock(&q->lock);
+    return status;
+}
+
+/* --- results ------------------------------------------------------------------------------------------------------ */
+
+rill_status input_queue_get_record(input_queue *q, input_taker *taker, int64_t id, result_record **out)
+{
+    pthread_mutex_lock(&q->lock);
+    const rill_status status = reorder_get_record(&taker->records, id, out);
+    pthread_mutex_unlock(&q->lock);
+    return status;
+}
+
+void input_queue_free_record(input_queue *q, result_record *record)
+{
+    pthread_mutex_lock(&q->lock);
+    reorder_free_record(record);
+    pthread_mutex_unlock(&q->lock);
+}
+
+void input_queue_put(input_queue *q, result_record *record)
+{
+    pthread_mutex_lock(&q->lock);
+    put_result(q, record);
+    pthread_mutex_unlock(&q->lock);
+}
+
+rill_status input_queue_put_failed(input_queue *q, input_taker *taker, const queued_input *in, rill_status status,
+                                   const char *message)
+{
+    pthread_mutex_lock(&q->lock);
+    status = put_failed(q, &taker->records, in, status, message);
+    pthread_mutex_unlock(&q->lock);
+    return status;
+}
+
+rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out)
+{
+    pthread_mutex_lock(&q->lock);
+    const rill_status status = reorder_next(&q->results, at_end, out);
+    pthread_mutex_unlock(&q->lock);
+    return status;
 }

@@ -1,66 +1,124 @@
-/* The input queue: submitted inputs that wait to be admitted.
+/* The input queue: submitted inputs that wait to be decoded, for one engine or for several on threads of their own, and the results.
  *
- * Without sorting it is a first-in, first-out queue of up to max_items inputs. With sorting it works in windows: a window fills, is sorted
- * once, and is used up before the next one fills. So the order of admission depends only on the inputs and the windows. A window is closed
- * when it is full, or when the engine is stepped, so a slow input pipe makes short windows. Texts are copied into reused buffers, so memory
- * is proportional to the largest window, not to the stream. A popped input keeps its entry, with its text and its request, until
- * input_queue_free_entry(). */
+ *        submit -> queue -> engines -> reorder buffer -> next
+ *
+ * Without sorting it is a first-in, first-out queue. With sorting it works in windows: a window fills, is sorted once, and is used up
+ * before the next one fills. So the order of admission depends only on the inputs and the windows. A window is closed when it is full, or
+ * when an engine is stepped that may take from it, so a slow input pipe makes short windows. Texts are copied into reused buffers, so
+ * memory is proportional to the largest window, not to the stream.
+ *
+ * An input belongs to the queue while it waits, and to one engine while this holds it: from input_queue_pop() until input_queue_free().
+ * When inputs are scarce, at the end of a stream or with a slow reader, an engine may take only so many that all engines hold equal shares.
+ *
+ * An input that exceeds an engine's share of the memory limit returns to the queue as *exclusive*. Exclusive inputs come first, and nobody
+ * takes inputs until all engines have finished theirs. Then one engine has the whole limit, until it has finished the exclusive inputs.
+ * Results never wait for a place, so an engine can finish what it holds even if the reorder buffer is full.
+ *
+ * Functions take the lock, unless their comments say that the caller holds it. */
 #ifndef RILL_INPUT_QUEUE_H
 #define RILL_INPUT_QUEUE_H
 
+#include "reorder_buffer.h"
 #include "requests.h"
 
 typedef struct queued_input {
+    struct queued_input *next; /* in the queue, or among the free ones */
     char *text;
     size_t capacity, length;
-    int64_t id, size;
-    rill_status failed; /* RILL_OK, or why this input has already failed */
+    int64_t id;
+    int64_t size;       /* as measured before encoding; -1: not measured yet */
+    rill_status failed; /* RILL_OK, or why this input has already failed: the text is the message */
     request *request;   /* options of this input, or NULL */
-    int has_note;       /* the domain's warning is stored after the text's NUL */
+    rill_text note;     /* the domain's warning about the encoded input; of the engine that holds the input */
+    /* the result of the input's previous search, if scorers restarted the item and it has a deadline; else NULL */
+    result_record *saved_result;
+    atomic_int cancelled; /* 1: to be cancelled by the engine that holds it */
+    int held, exclusive;
 } queued_input;
 
+/* What the queue knows of an engine. */
+typedef struct input_taker {
+    int64_t n_held;      /* inputs that the engine holds */
+    int32_t n_offered;   /* inputs that it may take in this step; the engine's own */
+    record_pool records; /* of its results */
+} input_taker;
+
 typedef struct input_queue {
-    rill_context *ctx;
+    rill_context *ctx;                       /* of the thread that submits */
+    pthread_mutex_t lock;                    /* of everything below, and of the engines' input_taker but n_offered */
+    pthread_cond_t engine_cond, reader_cond; /* wait conditions of the engines and of the thread that submits */
     rill_sort sort;
-    int32_t max_entries; /* maximum number of waiting entries */
-    queued_input *entries;
-    size_t entries_capacity;
-    int32_t *free_entries; /* stack of indexes of unused entries */
-    size_t free_entries_capacity;
-    int32_t n_free_entries;
-    int32_t *order; /* indexes of entries in order of admission: order[first, first + n) are waiting */
-    size_t order_capacity;
-    int32_t first, n;
-    int is_sorted; /* sorted mode: the window is sorted and in use */
+    int32_t max_entries; /* maximum number of waiting inputs */
+    int32_t n_engines;   /* engines that take inputs */
+    queued_input *first,
+        **end; /* waiting inputs, in order of admission; exclusive ones come first; where the next one goes */
+    queued_input *free_inputs;    /* for reuse */
+    atomic_int n, n_exclusive;    /* number of waiting inputs: not exclusive, exclusive; also read without the lock */
+    int is_sorted;                /* with sorting: the window is sorted and in use */
+    int filling;                  /* 1: the reader is filling the queue, and nobody may take inputs */
+    atomic_int stopped;           /* rill_engine_stop(), rill_workers_stop() */
+    int closed;                   /* 1: no more inputs will come */
+    int done;                     /* 1: the run is over, and nobody may take inputs */
+    int64_t n_held;               /* sum of the engines' n_held */
+    const input_taker *alone;     /* the engine that has the whole memory limit; NULL: none */
+    atomic_int n_cancelled;       /* number of unfinished inputs that are `cancelled` */
+    _Atomic double next_deadline; /* lower bound on the deadlines of waiting inputs */
+    record_pool records;          /* of results that the thread that submits makes */
+    reorder_buffer results;
 } input_queue;
 
-void input_queue_init(input_queue *in, rill_context *ctx, const rill_settings *settings);
-void input_queue_finish(input_queue *in);
+/* A queue for so many engines; threaded: on threads of their own. RILL_OK · RILL_ERR_MEMORY (recorded; input_queue_finish() is allowed) */
+rill_status input_queue_init(input_queue *q, rill_context *ctx, const rill_settings *settings, int32_t n_engines,
+                             int threaded);
+void input_queue_finish(input_queue *q);
+
+/* --- by the thread that submits ----------------------------------------------------------------------------------- */
 
 /* Number of inputs that can be added now. */
-int32_t input_queue_space(const input_queue *in);
-/* Append a copy of an input. RILL_OK · RILL_ERR_MEMORY (the queue is unchanged) */
-rill_status input_queue_add(input_queue *in, int64_t id, const char *text, size_t length, int64_t size,
-                            rill_status failed, request *own_request);
-/* Mark an input as failed: the message replaces its text. RILL_OK · RILL_ERR_MEMORY */
-rill_status input_queue_fail(input_queue *in, queued_input *entry, rill_status failed, const char *message);
-/* Store the domain's warning about an encoded input in its entry. RILL_OK · RILL_ERR_MEMORY */
-rill_status input_queue_set_note(input_queue *in, queued_input *entry, const char *note);
-static inline const char *queued_input_note(const queued_input *entry)
+int64_t input_queue_space(input_queue *q);
+/* Append a copy of an input, which then owns the request. RILL_OK · RILL_ERR_MEMORY (the queue is unchanged) */
+rill_status input_queue_add(input_queue *q, const char *text, size_t length, rill_status failed, request *own_request,
+                            int64_t *id);
+/* Number of inputs without a result; whether there are neither such inputs nor results to deliver. */
+int64_t input_queue_pending(input_queue *q);
+int input_queue_is_idle(input_queue *q);
+void input_queue_close(input_queue *q);
+/* Cancel an input: at once if it waits, else its engine is to drop it. RILL_OK · RILL_AGAIN (it was cancelled before) ·
+ * RILL_ERR_NOT_FOUND (not recorded: no such input, or it has a result) · RILL_ERR_MEMORY */
+rill_status input_queue_cancel(input_queue *q, int64_t id);
+/* Deliver the next result; reorder_next(). */
+rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out);
+
+/* --- by engines; the lock is held --------------------------------------------------------------------------------- */
+
+/* Number of inputs that the engine may take now; exclusive ones make it the engine that has the whole memory limit. */
+int32_t input_queue_offer(input_queue *q, input_taker *taker);
+/* With sorting, sort the window, whose inputs are measured. RILL_OK · RILL_ERR_MEMORY (recorded in `ctx`) */
+rill_status input_queue_sort(input_queue *q, rill_context *ctx);
+static inline int input_queue_needs_sort(const input_queue *q)
 {
-    return entry->has_note ? entry->text + entry->length + 1 : "";
+    return q->sort != RILL_SORT_NONE && !q->is_sorted && !q->filling && q->n > 0;
 }
-/* With sorting, sort the window, before entries are popped. `ctx`: for temporary memory and the error. */
-rill_status input_queue_sort(input_queue *in, rill_context *ctx);
-/* The index of the i-th waiting entry. */
-static inline int32_t input_queue_entry(const input_queue *in, int32_t i)
-{
-    return in->order[in->first + i];
-}
-/* input_queue_pop() removes the first `count` waiting entries from the order, input_queue_remove() the i-th. Neither frees an entry. */
-void input_queue_pop(input_queue *in, int32_t count);
-void input_queue_remove(input_queue *in, int32_t i);
-/* Free an entry that is not waiting. */
-void input_queue_free_entry(input_queue *in, int32_t entry);
+/* Take the first waiting input; there must be one. */
+queued_input *input_queue_pop(input_queue *q, input_taker *taker);
+/* Wake the reader if at least half of the queue is empty. */
+void input_queue_wake_reader(input_queue *q);
+
+/* --- by engines --------------------------------------------------------------------------------------------------- */
+
+/* Make the results of the waiting inputs whose deadline is not after `now`. Those with a saved result are taken instead, as a list, which
+ * is set after a failure too. RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */
+rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now, queued_input **with_result);
+/* Return an input that the engine holds to the queue, as exclusive. Returns 0 if it is cancelled: the engine still holds it. */
+int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in);
+/* Free an input that the engine holds, which has its result, or whose run is over. */
+void input_queue_free(input_queue *q, input_taker *taker, queued_input *in);
+/* Records of results: reorder_buffer.h. */
+rill_status input_queue_get_record(input_queue *q, input_taker *taker, int64_t id, result_record **out);
+void input_queue_free_record(input_queue *q, result_record *record);
+void input_queue_put(input_queue *q, result_record *record);
+/* Make the result of an input that has failed. RILL_OK · RILL_ERR_MEMORY */
+rill_status input_queue_put_failed(input_queue *q, input_taker *taker, const queued_input *in, rill_status status,
+                                   const char *message);
 
 #endif

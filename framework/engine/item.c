@@ -1,4 +1,4 @@
-/* Items and their slots; item.h.
+/* Keeps the items of a run (its inputs that are being decoded) and their slots; declared in item.h.
  *
  * Divisions: slots · beams · ready items · running items. */
 #include "item.h"

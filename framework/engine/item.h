@@ -1,7 +1,7 @@
-/* Items: encoded inputs with their beams and outputs, and the slots they occupy.
+/* Declares items, the inputs that a run is decoding: each is an encoded input with its beam and its outputs, and occupies a slot.
  *
- * A slot is the index of an item and the domain's id for its encoder memory. A slot is free, ready (encoded, waiting for admission), parked
- * (memory_limit.h) or in flight; while its input is being encoded it is none of these.
+ * A slot is the index of an item and the domain's id for its encoder memory. A slot is free, ready (encoded, waiting for admission) or
+ * in flight; while its input is being encoded it is none of these.
  * Data that each timestep reads for all items in flight is stored in separate arrays, since the item structs are not cached. */
 #ifndef RILL_ITEM_H
 #define RILL_ITEM_H
@@ -9,80 +9,85 @@
 #include "hyp_pool.h"
 #include "requests.h"
 
-/* An entry of an item's beam. It has everything needed to expand a live hypothesis: looking the same up in the hypothesis pool, which is
- * not cached, cost more than the rest of building the rows. */
+/* An entry of an item's beam: a hypothesis. It repeats all data of the hypothesis that expanding reads: looking the same up in the
+ * hypothesis pool, which is not in the CPU cache, cost more than the rest of building the rows. */
 typedef struct beam_entry {
     double path_score;
-    int32_t hyp;          /* the entry holds a reference to it */
-    int32_t action;       /* last action of the hypothesis */
-    int32_t state_parent; /* live entry: node of the state from which the entry's own is computed; RILL_NO_NODE: none */
-    float action_logp;    /* log-probability of the last action */
+    int32_t hyp;    /* index in the hypothesis pool, to which the entry holds a reference */
+    int32_t action; /* last action of the hypothesis */
+    /* live entry: node (id) of the state from which the entry's state is computed; RILL_NO_NODE: none */
+    int32_t state_parent;
+    float action_logp; /* log-probability of the last action */
     union {
         int32_t length; /* ended entry: number of timesteps, an end action not counted */
-        /* live entry: rank of the entry from whose state its children's are computed; its own rank except with cube pruning */
+        /* live entry: rank of the beam entry whose model state this entry's children continue; its own rank except with cube pruning */
         int32_t state_rank;
     };
-    uint32_t group : 24; /* beam group or constraint bank */
-    uint32_t ended : 8;  /* ended entry, which finish "top" keeps below a live one: its rill_terminal; 0: live */
+    uint32_t group : 24; /* beam group (diverse beam search) or constraint bank (lexical constraints) */
+    /* 0: live; else the entry's rill_terminal: it has ended and waits below a live entry (finish "top") */
+    uint32_t ended : 8;
 } beam_entry;
 
 _Static_assert(sizeof(beam_entry) == 32, "half a line; there are 65,536 groups and 256 banks at the most");
 
+/* An output of an item: a finished hypothesis. */
 typedef struct item_output {
     double path_score;
     double final_score; /* score that orders outputs: path_score with length penalties */
     int32_t hyp;
     int32_t length; /* number of timesteps, an end action not counted */
-    int32_t group;  /* beam group, or constraint bank */
+    int32_t group;  /* beam group (diverse beam search) or constraint bank (lexical constraints) */
     uint32_t order; /* order in which the item's outputs were found */
     uint8_t truncated;
-    uint8_t has_end_action; /* 1: the setting count-end adds 1 to the length */
+    uint8_t has_end_action; /* 1: the hypothesis has an end action, which the setting count-end adds to its length */
 } item_output;
 
-/* Members that every timestep reads come first: with many items in flight an item is not cached when a timestep reaches it. */
+/* An input that is being decoded. Members that every timestep reads come first: with many items in flight an item is not in the CPU cache
+ * when a timestep reaches it. */
 typedef struct item {
     const rill_settings *settings;    /* borrowed: the engine's, or those of the item's request */
     chain_instance *const *instances; /* instances of heuristics and scorers that this input's arguments select */
-    uint32_t variants;                /* set of variants of the search that the settings select (search_variant.h) */
+    uint32_t variants;                /* bit mask of the search variants that the settings select */
     beam_entry *beam;                 /* [width] */
     /* [n_outputs] in the order in which they were found; with keep "best" a heap with the worst output on top */
     item_output *outputs;
-    int32_t
-        max_children; /* children that merging considers, per parent and per item: k, or 2k with finish "immediate" */
-    int32_t width, n_live; /* beam entries; number of live ones */
-    int32_t timestep;      /* timesteps completed: l_t */
+    /* maximum number of children that merging takes, of one hypothesis and of the whole beam: k, or 2k with finish "immediate" */
+    int32_t max_children;
+    int32_t width, n_live; /* number of beam entries; number of live entries */
+    int32_t timestep;      /* number of timesteps completed, l_t: the length of live hypotheses */
     int32_t max_length;
     int32_t n_outputs;
-    int32_t blocked_by; /* 1 + index of the last scorer that left a hypothesis without legal actions; 0: none */
+    /* 1 + index of a scorer that masked actions of a hypothesis which then had none left; 0: none */
+    int32_t blocked_by;
     int64_t id;
     hyp_arena arena;
-    uint8_t blocks_ngrams;     /* 1: n-grams that repeat are blocked or penalised */
-    uint8_t stop_requested;    /* 1: a heuristic stopped the item in an earlier phase of this timestep */
-    uint8_t timed_out;         /* 1: the item's deadline has passed */
-    uint8_t cancelled;         /* 1: the item was cancelled while busy or has failed: remove it after its timestep */
+    uint8_t blocks_ngrams;  /* 1: n-grams that repeat are blocked or penalised */
+    uint8_t stop_requested; /* 1: a heuristic stopped the item in an earlier phase of this timestep */
+    uint8_t timed_out;      /* 1: the item's deadline has passed */
+    /* 1: the item has failed, or was cancelled while a device computed its scores: remove it after its timestep */
+    uint8_t cancelled;
     uint8_t best_has_ended;    /* 1: in some timestep the best candidate had ended */
     uint8_t dropped_truncated; /* 1: truncated outputs were dropped, because of require-end */
     double best_output_score;
-    int64_t last_expansion; /* the engine's count of expanded hypotheses when the item was last expanded or admitted */
-    /* the variant, such as exact search, that makes the item's beams in place of merging and committing (search_variant.advance); NULL:
-     * none */
+    int64_t last_expansion; /* value of rill_stats.expansions when the item was last expanded or admitted */
+    /* the search variant, such as exact search, that makes the item's beams in place of merging and committing (search_variant.advance);
+     * NULL: none */
     const struct search_variant *owner;
-    int32_t first_phase;        /* of a timestep in which the item has rows; 0 without an owner */
-    struct exact_search *exact; /* of exact.c; NULL: none yet */
+    /* the first phase of the timestep in which the item has rows: 0, unless the item has an owner */
+    int32_t first_phase;
+    struct exact_search *exact; /* data of exact search (exact.c); NULL: none yet */
 
     size_t beam_capacity, outputs_capacity;
     uint32_t n_outputs_made;
     int64_t size;
-    request *request;    /* NULL: no settings of its own */
-    int32_t queue_entry; /* index of the input's entry in the input queue, which has its text */
-    int32_t next_slot;   /* slot of the next ready item */
+    request *request;                             /* NULL: no settings of its own */
+    struct queued_input *input;                   /* input_queue.h; it has the text */
+    int32_t next_slot;                            /* slot of the next ready item */
     double abandoned_bound, abandoned_path_score; /* certify.c: B; the greatest path score abandoned in this phase */
     item_output best_ended;                       /* best hypothesis that ended (best_ended.c); hyp -1: none */
     rill_status failed;                           /* negative: the item failed in the current timestep, ... */
     rill_text fail_reason; /* ... with this message; or why a scorer refused the input; empty: no refusal */
-    /* the result of the item's previous search, if scorers restarted the item and it has a deadline; else NULL */
-    struct result_record *saved_result;
-    int64_t slot_bytes; /* encoder memory of the item, from sizes that the domain declares; 0: not limited */
+    int64_t slot_bytes;    /* encoder memory of the item, from sizes that the domain declares; 0: not limited */
 } item;
 
 typedef struct items {
@@ -90,43 +95,48 @@ typedef struct items {
     rill_columns memory;
     /* All arrays are [memory.capacity]; all but free_slots are indexed by slot. */
     item *item;
-    uint8_t *done;          /* the item has stopped and is to be finished */
-    uint8_t *busy;          /* 1: the item is in a timestep in progress (beam_search.c) */
-    uint8_t *passed_over;   /* times that selection passed the item over; at RUNNING_MAX_SKIPS the item goes first */
+    uint8_t *done; /* 1: the item's search has stopped, and its result is to be made */
+    uint8_t *busy; /* 1: the item belongs to a timestep in progress (beam_search.c) */
+    /* number of times that the budget made selection pass the item over; at RUNNING_MAX_SKIPS the item goes first */
+    uint8_t *passed_over;
     int32_t *running_index; /* the item's index among the running items (running_items) */
     int32_t *free_slots;    /* a stack: free_slots[0, n_free_slots) */
     int32_t n_free_slots, n_cancelled;
     int32_t n_ready, first_ready, last_ready; /* list of ready items, linked by `next_slot`, in order of admission */
 } items;
 
-/* For certificates (certify.c): record that the search abandons a child or a live candidate of this path score in the current phase, ... */
+/* For certificates (certify.c), which prove outputs optimal: record that the search gives up a child or a live candidate with this path
+ * score in the current phase. */
 static inline void item_abandon_path(item *it, double path_score)
 {
-    if (!(path_score <= it->abandoned_path_score)) it->abandoned_path_score = path_score; /* also true for NaN */
+    if (!(path_score <= it->abandoned_path_score)) it->abandoned_path_score = path_score; /* a NaN is recorded too */
 }
-/* ... or an output with this final score, or with this upper bound on it. */
+/* For certificates (certify.c), which prove outputs optimal: record that the search gives up an output, or hypotheses. `final_score`: the
+ * output's final score, or an upper bound on what these hypotheses could reach. */
 static inline void item_abandon_output(item *it, double final_score)
 {
     if (!(final_score <= it->abandoned_bound)) it->abandoned_bound = final_score;
 }
 
-/* Compare outputs for qsort(): by final score, then by the order in which they were found. */
+/* Compare outputs for qsort(): higher final score first; equal ones in the order in which they were found. */
 int item_output_compare(const void *left, const void *right);
 
 void items_init(items *all, rill_context *ctx);
-/* Free all memory; no item may hold hyps. */
+/* Free all memory. No item may have hypotheses in the hypothesis pool. */
 void items_finish(items *all);
-/* Ensure at least `need` free slots. */
+/* Make more slots if fewer than `need` are free. */
 rill_status items_reserve(items *all, int32_t need);
+/* Take a free slot, of which there must be one. */
 int32_t items_take_slot(items *all);
 void items_free_slot(items *all, int32_t slot);
 
-/* Give the item in a slot an initial beam: the empty hypothesis. */
+/* Start the search of the item in the slot: its beam is the empty hypothesis. */
 rill_status items_begin(items *all, hyp_pool *f, int32_t slot);
-/* Free the hyps and nodes of the item in a slot; the slot stays in use. */
+/* Free the hypotheses of the item in the slot, and the nodes (ids) of their states; the slot stays in use. */
 void items_clear(items *all, hyp_pool *f, int32_t slot);
 
-/* Append an item to the ready list; or prepend a restarted item, which was admitted before the items in the list. */
+/* Append an item to the list of ready items: encoded inputs that wait for admission. items_push_ready_front() puts a restarted item first,
+ * since it was admitted before all items in the list. */
 void items_push_ready(items *all, int32_t slot);
 void items_push_ready_front(items *all, int32_t slot);
 /* Remove an item from the ready list. */
@@ -134,7 +144,7 @@ void items_remove_ready(items *all, int32_t slot);
 /* Remove and return the first ready item; the list must not be empty. */
 int32_t items_pop_ready(items *all);
 
-/* Running items: the items in flight, in order of admission, with a column for everything that schedulers see.
+/* The items in flight, in order of admission, with a column for everything that schedulers see.
  *
  * The columns are updated when an item changes, because gathering them from the items would cost cache misses. Invariant:
  * items->running_index[slot[i]] == i. */
@@ -145,14 +155,14 @@ typedef struct running_items {
     int32_t *slot, *timestep, *width;
     int64_t *id, *size, *refill_index;
     uint8_t *marks;         /* bits RUNNING_TAKEN and RUNNING_NAMED; 0 between selections */
-    int32_t *order;         /* indexes of items, in the order that the scheduler chose */
+    int32_t *order;         /* [n] indexes of items, in the order that the scheduler chose */
     int32_t *skipped_index; /* indexes of items skipped in the current selection */
     int32_t n_overdue;      /* number of overdue items: these are selected first */
 } running_items;
 
 enum {
     RUNNING_TAKEN = 1,     /* the item is selected for this timestep */
-    RUNNING_NAMED = 2,     /* the item occurs in the part of the scheduler's order read so far */
+    RUNNING_NAMED = 2,     /* the scheduler's list contains the item; used to find items that it lists twice */
     RUNNING_MAX_SKIPS = 8, /* an item passed over this many times is overdue */
     /* an item not expanded for this many rounds is overdue too; a round is one expansion per live hypothesis in flight */
     RUNNING_MAX_ROUNDS = 4
@@ -163,15 +173,15 @@ void running_finish(running_items *f);
 int64_t running_n_live(const running_items *f);
 /* Reserve memory for `n` items. */
 rill_status running_reserve(running_items *f, size_t n);
-/* Append an item that was admitted by refill number `refill_index`. Memory must be reserved. */
+/* Append an item, which refill (admission) number `refill_index` admits. Memory must be reserved. */
 void running_append(running_items *f, items *all, int32_t slot, int64_t refill_index);
-/* Copy an item's new state after a timestep. */
+/* After a timestep: copy the item's number of timesteps and of live hypotheses to its columns. */
 void running_update(running_items *f, const items *all, int32_t slot);
-/* Remove the item admitted last; returns its slot. */
+/* Remove the item that was admitted last. Returns its slot. */
 int32_t running_pop_last(running_items *f, items *all);
 /* Reset the number of times that an item was passed over, so that the item is not overdue. */
 void running_clear_overdue(running_items *f, items *all, int32_t slot);
-/* Move the item at index `from` to `to` <= from. */
+/* Move the item at index `from` to index `to` <= from, whose item has left. */
 void running_move(running_items *f, items *all, int32_t to, int32_t from);
 
 #endif

@@ -1,4 +1,4 @@
-/* The memory limit: how many states may exist at once, and what happens when there are too few.
+/* Keeps a run within its limits on model states (KV cache entries) and encoder memory, and preempts items when there are too few states.
  *
  * The number of states that an item will need is unknown: its beam may stay narrow or fill, end soon or run to the length limit. So items
  * are admitted while they are expected to fit, and when they outgrow the limit:
@@ -7,8 +7,8 @@
  *   as fit; all others pause and keep their states.
  *   2. When not even the oldest item fits, the youngest items are preempted: their states are freed, their encoded inputs stay, and they
  *   restart when they are admitted again, before all waiting inputs. The oldest item is never preempted.
- *   3. When the oldest item is the only one in flight and does not fit, its input fails. If workers share the limit, the item is first
- *   parked, and restarts when its engine has the whole limit.
+ *   3. When the oldest item is the only one in flight and does not fit, its input fails. If workers share the limit, the input first
+ *   returns to the queue, and restarts in an engine that then has the whole limit (input_queue.h).
  *
  * No output changes: an item's search depends on that item alone, so a restarted search has the same result. And whether an input fails
  * depends on that input alone, not on the schedule: it fails at the timestep for which its own states and the new ones exceed the limit.
@@ -21,6 +21,7 @@
  * encoding, so the number of inputs to encode is estimated from previous sizes, and the last batch encoded may exceed the limit.
  *
  * Divisions: the limit · admission · too few states. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,9 +29,9 @@
 
 /* --- the limit ---------------------------------------------------------------------------------------------------- */
 
-/* Divide the setting `memory`, minus the fixed memory of all workers' runners: a quarter for encoded inputs if they take memory, a quarter
- * for a timestep's rows if they take memory, the rest for states. The parts are fixed, so whether an input's search fits does not depend on
- * the other inputs in flight. */
+/* Divide the bytes of the setting `memory`, after subtracting the fixed memory of all workers' runners. A quarter is for encoded inputs if
+ * they take memory, a quarter for a timestep's rows if they take memory, the rest for states. The parts are fixed, so whether an input's
+ * search fits does not depend on the other inputs in flight. */
 static rill_status share_memory(rill_engine *e, int32_t workers)
 {
     const rill_domain_info *info = &e->info;
@@ -82,28 +83,21 @@ rill_status memory_limit_init(rill_engine *e, int32_t workers)
     if (e->memory_limit.max_nodes > 0) e->hyps.node_limit = e->memory_limit.max_nodes;
     e->memory_limit.total_nodes = e->memory_limit.max_nodes;
     e->memory_limit.total_slot_bytes = e->memory_limit.max_slot_bytes;
-    memory_limit_use_share(e, workers);
+    e->memory_limit.n_shares = workers;
+    memory_limit_use(e, 0);
     return memory_limit_check(e, NULL);
 }
 
-void memory_limit_use_share(rill_engine *e, int32_t shares)
+void memory_limit_use(rill_engine *e, int has_all)
 {
     memory_limit *b = &e->memory_limit;
-    b->n_shares = shares;
+    const int32_t shares = has_all ? 1 : b->n_shares;
+    b->has_all = has_all;
     if (b->total_nodes == 0) return;
-    b->max_rows = b->total_rows / shares;
+    b->max_rows = b->total_rows / b->n_shares;
     b->max_nodes = b->total_nodes > shares ? b->total_nodes / shares : 1;
     b->max_slot_bytes = b->total_slot_bytes > shares ? b->total_slot_bytes / shares : b->total_slot_bytes;
     e->hyps.node_limit = b->max_nodes;
-}
-
-void memory_limit_use_all(rill_engine *e)
-{
-    memory_limit *b = &e->memory_limit;
-    b->max_nodes = b->total_nodes;
-    b->max_slot_bytes = b->total_slot_bytes;
-    e->hyps.node_limit = b->max_nodes;
-    memory_limit_unpark_all(e);
 }
 
 int64_t memory_limit_free_nodes(const rill_engine *e)
@@ -112,7 +106,7 @@ int64_t memory_limit_free_nodes(const rill_engine *e)
     return (int64_t)e->hyps.node_limit - e->hyps.n_nodes - e->hyps.n_freed_nodes - promised;
 }
 
-/* One node per live beam entry in the first phase, and k nodes in each later phase. */
+/* The first phase makes one state per live beam entry; each later phase makes at most k states. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
 {
     return e->items.item[slot].n_live + (int64_t)(e->info.phases - 1) * e->items.item[slot].settings->k;
@@ -120,7 +114,7 @@ int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot)
 
 /* --- admission ---------------------------------------------------------------------------------------------------- */
 
-/* A new input is expected to need as many nodes as the average item in flight, and at least k. */
+/* A new input is expected to need as many states as the average item in flight has, and at least k. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit)
 {
     if (e->memory_limit.max_nodes == 0) return admit;
@@ -137,19 +131,18 @@ static double encoded_bytes(const rill_engine *e, double size)
     return (double)e->info.slot_bytes + size * (double)e->info.slot_unit_bytes;
 }
 
-int32_t memory_limit_encodable(const rill_engine *e, int32_t count)
+double memory_limit_free_bytes(const rill_engine *e)
 {
     const memory_limit *b = &e->memory_limit;
-    if (b->max_slot_bytes == 0) return count;
-    double free_bytes = (double)(b->max_slot_bytes - b->used_slot_bytes),
-           growth = b->measured_size > 0 ? b->encoded_size / b->measured_size : 1;
-    int32_t n = 0;
-    while (n < count) {
-        free_bytes -= encoded_bytes(e, growth * (double)e->queue.entries[input_queue_entry(&e->queue, n)].size);
-        if (free_bytes < 0) break;
-        n++;
-    }
-    return n == 0 && e->running.n + e->items.n_ready == 0 ? 1 : n;
+    return b->max_slot_bytes > 0 ? (double)(b->max_slot_bytes - b->used_slot_bytes) : INFINITY;
+}
+
+int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes)
+{
+    const memory_limit *b = &e->memory_limit;
+    const double growth = b->measured_size > 0 ? b->encoded_size / b->measured_size : 1;
+    *free_bytes -= encoded_bytes(e, growth * (double)size);
+    return *free_bytes >= 0 || n + e->running.n + e->items.n_ready == 0;
 }
 
 rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured)
@@ -164,14 +157,15 @@ rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t me
                                "the encoded input needs %.0f bytes, and the memory limit leaves %lld for inputs: "
                                "raise memory",
                                cost, (long long)b->total_slot_bytes);
+    if (cost > (double)b->max_slot_bytes) return RILL_AGAIN;
     it->slot_bytes = (int64_t)cost;
     b->used_slot_bytes += it->slot_bytes;
     b->measured_size += (double)measured;
     b->encoded_size += (double)input->size;
-    return cost > (double)b->max_slot_bytes ? RILL_AGAIN : RILL_OK;
+    return RILL_OK;
 }
 
-/* running_window grows by one after running_window items have finished; memory_limit_shrink_window() lowers it. */
+/* After running_window items have finished, running_window grows by one; memory_limit_shrink_window() lowers it. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot)
 {
     memory_limit *b = &e->memory_limit;
@@ -191,63 +185,42 @@ void memory_limit_shrink_window(rill_engine *e)
     e->memory_limit.finished_in_window = 0;
 }
 
-/* Preempt the item admitted last: free its states, queue it for a restart with put(), and reset it to an initial beam. */
-static rill_status preempt_last(rill_engine *e, void (*put)(rill_engine *e, int32_t slot))
+/* Take the item admitted last out of flight: its search begins anew. */
+static int32_t pop_last(rill_engine *e)
 {
     int32_t slot = running_pop_last(&e->running, &e->items);
     tracer_item(&e->tracer, RILL_TRACE_RESTARTED, e->statistics.total.timesteps, slot, &e->items.item[slot], RILL_OK);
     e->statistics.total.restarted++;
     statistics_remove_item(&e->statistics, &e->items.item[slot]);
+    return slot;
+}
+
+/* Preempt the item admitted last: free its states, reset it to an initial beam, and make it the first ready one. */
+static rill_status preempt_last(rill_engine *e)
+{
+    int32_t slot = pop_last(e);
     items_clear(&e->items, &e->hyps, slot);
     engine_free_nodes(e);
-    put(e, slot);
+    items_push_ready_front(&e->items, slot);
     return items_begin(&e->items, &e->hyps, slot);
 }
 
-static void requeue_first(rill_engine *e, int32_t slot)
-{
-    items_push_ready_front(&e->items, slot);
-}
-
-void memory_limit_park(rill_engine *e, int32_t slot)
-{
-    e->items.item[slot].next_slot = e->memory_limit.last_parked;
-    e->memory_limit.last_parked = slot;
-    e->memory_limit.n_parked++;
-}
-
-void memory_limit_unpark_all(rill_engine *e)
-{
-    for (; e->memory_limit.n_parked > 0; e->memory_limit.n_parked--) {
-        int32_t slot = e->memory_limit.last_parked;
-        e->memory_limit.last_parked = e->items.item[slot].next_slot;
-        items_push_ready_front(&e->items, slot);
-    }
-}
-
-void memory_limit_remove_parked(rill_engine *e, int32_t slot)
-{
-    int32_t *link = &e->memory_limit.last_parked;
-    while (*link != slot) link = &e->items.item[*link].next_slot;
-    *link = e->items.item[slot].next_slot;
-    e->memory_limit.n_parked--;
-}
-
-/* Out of memory with one item left: finish it with the outputs that a variant's search has found so far. */
+/* No more states fit, and only one item is in flight: finish it with the outputs that a search variant, such as exact search, has found so
+ * far. */
 static rill_status finish_with_found(rill_engine *e)
 {
     int32_t slot = running_pop_last(&e->running, &e->items);
     rill_status status = engine_finish_item(e, slot);
     engine_free_nodes(e);
     if (status != RILL_AGAIN) return status;
-    items_push_ready_front(&e->items, slot); /* a scorer requested another search of the item */
+    items_push_ready_front(&e->items, slot); /* the item stays: a scorer requested another search of it */
     return RILL_OK;
 }
 
-/* Park, finish or fail the only item in flight, whose new states do not fit. */
+/* Give back, finish or fail the only item in flight, whose new states do not fit. */
 static rill_status handle_alone(rill_engine *e)
 {
-    if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return preempt_last(e, memory_limit_park);
+    if (e->memory_limit.max_nodes < e->memory_limit.total_nodes) return engine_give_back_item(e, pop_last(e));
     int32_t slot = e->running.slot[0];
     FOR_VARIANTS (v, e->items.item[slot].variants, out_of_memory)
         if (v->out_of_memory(e, &e->items.item[slot])) return finish_with_found(e);
@@ -262,7 +235,7 @@ static rill_status handle_alone(rill_engine *e)
     running_pop_last(&e->running, &e->items);
     tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, RILL_ERR_INPUT);
     statistics_remove_item(&e->statistics, it);
-    RILL__TRY(engine_fail_input(e, it->id, it->request, RILL_ERR_INPUT, message));
+    RILL__TRY(input_queue_put_failed(e->queue, &e->taker, it->input, RILL_ERR_INPUT, message));
     engine_free_item(e, slot);
     engine_free_nodes(e);
     return RILL_OK;
@@ -272,7 +245,7 @@ rill_status memory_limit_preempt(rill_engine *e)
 {
     while (memory_limit_free_nodes(e) < memory_limit_max_nodes(e, e->running.slot[0])) {
         if (e->running.n == 1) return handle_alone(e);
-        RILL__TRY(preempt_last(e, requeue_first));
+        RILL__TRY(preempt_last(e));
     }
     return RILL_OK;
 }

@@ -1,4 +1,4 @@
-/* The memory limit: how many states may exist at once; memory_limit.c says what happens when there are too few. */
+/* Limits how many model states may exist at once; memory_limit.c says what happens when there are too few. */
 #ifndef RILL_MEMORY_LIMIT_H
 #define RILL_MEMORY_LIMIT_H
 
@@ -15,44 +15,38 @@ typedef struct memory_limit {
         encoded_size;           /* summed sizes of inputs, as measured before encoding and as reported by encoding */
     int32_t running_window;     /* estimate of how many items fit in flight; affects the schedule only */
     int32_t finished_in_window; /* items finished since the estimate changed */
-    /* Workers on one device: each has one of n_shares equal shares of the total_* limits. Encoded inputs that exceed a share are parked
-     * until this worker has the whole limit; parked items form a list linked by next_slot, latest first. */
+    /* Workers on one device: each has one of n_shares equal shares of the total_* limits, but for an input that exceeds a share. */
     int32_t n_shares, total_nodes;
     int64_t total_slot_bytes, total_rows;
-    int32_t n_parked, last_parked;
+    int has_all; /* 1: the engine has the whole limit */
 } memory_limit;
 
-/* Compute one worker's share of the limit from the settings and the memory sizes that the domain declares. Nothing may be in flight.
+/* Compute one worker's share of the limit, from the settings and from the memory sizes that the domain declares. Nothing may be in flight.
  * RILL_OK · RILL_ERR_OPTION */
 rill_status memory_limit_init(rill_engine *e, int32_t workers);
-/* How many of the `admit` inputs that the scheduler asks for may be admitted now. */
+/* Return how many of the `admit` inputs that the scheduler wants to admit may be admitted now. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit);
-/* How many of the first `count` waiting inputs may be encoded now. */
-int32_t memory_limit_encodable(const rill_engine *e, int32_t count);
+/* The bytes that are left for encoded inputs; infinite: no limit. */
+double memory_limit_free_bytes(const rill_engine *e);
+/* Whether an input of this size, as measured, may be encoded after n others; subtracts its expected memory from *free_bytes. */
+int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes);
 /* Count the memory of an encoded input; `measured`: the input's size as measured before encoding. RILL_OK · RILL_AGAIN (the memory exceeds
- * the engine's share: the item must be parked) · RILL_ERR_INPUT, with a message in `input` (the memory exceeds the whole limit) */
+ * the engine's share, and is not counted) · RILL_ERR_INPUT, with a message in `input` (the memory exceeds the whole limit) */
 rill_status memory_limit_add_input(rill_engine *e, rill_input *input, int64_t measured);
-/* Nodes available, excluding those reserved for a timestep in progress. */
+/* Return the number of states that the limit still allows, without those reserved for a timestep in progress. */
 int64_t memory_limit_free_nodes(const rill_engine *e);
-/* Upper bound on the nodes that expanding the item takes. */
+/* Return an upper bound on the number of states that one more timestep of the item makes. */
 int64_t memory_limit_max_nodes(const rill_engine *e, int32_t slot);
 /* Free nodes by preempting items until the oldest item in flight can be expanded; no timestep may be in progress. If that is impossible,
- * the oldest item is parked, finished or failed, and nothing is left in flight. */
+ * the oldest item is given back to the queue, finished or failed, and nothing is left in flight. */
 rill_status memory_limit_preempt(rill_engine *e);
-/* Lower the estimate of items that fit: there were too few nodes for the scheduler's choice. */
+/* Lower running_window, because the states of the scheduler's choice did not fit. */
 void memory_limit_shrink_window(rill_engine *e);
-/* memory_limit_park() parks an item that exceeds the engine's share; memory_limit_unpark_all() moves all parked items to the front of the
- * ready list. */
-void memory_limit_park(rill_engine *e, int32_t slot);
-void memory_limit_unpark_all(rill_engine *e);
-/* Remove an item from the parked list. */
-void memory_limit_remove_parked(rill_engine *e, int32_t slot);
 /* Check that the limit on rows allows one item's full beam with the request's settings; NULL: the engine's. RILL_OK · RILL_ERR_OPTION */
 rill_status memory_limit_check(const rill_engine *e, const request *r);
-/* Give the engine one of `shares` equal shares of the limit; or the whole limit, except that the limit on rows stays divided, since
- * scratch memory is never freed. Nothing may be in flight. */
-void memory_limit_use_share(rill_engine *e, int32_t shares);
-void memory_limit_use_all(rill_engine *e);
+/* Give the engine its share of the limit, or the whole limit, except that the limit on rows stays divided, since scratch memory is never
+ * freed. Nothing may be in flight. */
+void memory_limit_use(rill_engine *e, int has_all);
 /* Uncount the encoder memory of an item that is finished. */
 void memory_limit_remove_input(rill_engine *e, int32_t slot);
 

@@ -1,8 +1,10 @@
-/* Merging: an item's children in rank order (steps 2 to 4 of "One timestep of one item, exactly" in docs/algorithms.md).
+/* Finds the best children of each item's beam, in rank order: the candidates for its next beam (steps 2 to 4 of "One timestep of one item,
+ * exactly" in docs/algorithms.md).
  *
- * The choices of each live beam entry are sorted. So the best k children of all entries are found with a heap of heads, one per entry: the
- * entry's best child not taken yet. That takes k pops, each logarithmic in the beam width. Heads are ordered by score, then by the parent's
- * rank; within a parent the domain's order resolves equal scores by the smaller action. Together that is the rank order.
+ * The choices (next actions) of each live beam entry are sorted. So the best k children of all entries are found with a heap of heads, one
+ * per entry: the entry's best child that is not taken yet. That takes k pops, each logarithmic in the beam width. Heads are ordered by
+ * score, then by the parent's rank; within a parent the domain's order resolves equal scores by the smaller action. Together that is the
+ * rank order.
  *
  * Which popped children become outputs depends on the setting `finish`:
  *
@@ -10,9 +12,9 @@
  *   "immediate"   ended children among the first k; later ended children are dropped, and live children fill the beam up to k
  *   "shrink"      all ended children popped; as many children are popped as the beam has places, and places of ended ones stay empty
  *
- * A variant of the search may choose the children (search_variant.choose); its list is then processed in place of the heap.
+ * A search variant may choose the children (search_variant.choose); its list is then processed in place of the heap.
  *
- * Divisions: memory · the heap · taking a child · the pass. */
+ * Divisions: memory · the heap · taking a child · merging items. */
 #include <math.h>
 
 #include "engine_internal.h"
@@ -21,7 +23,7 @@
 
 #define CARVE(pointer, n) (pointer) = rill_carve(c, (n), sizeof *(pointer))
 
-/* Assign the arrays that depend on the number of children their places in child_block. */
+/* Lay out the arrays whose size depends on the number of children in one memory block, timestep.child_block (carve.h). */
 static void lay_out_children(timestep *t, rill_carver *c, const children_size *size)
 {
     candidates *k = &t->candidates;
@@ -88,9 +90,9 @@ rill_status engine_reserve_children(rill_engine *e, timestep *t)
         FOR_VARIANTS (v, it->variants | t->modifier_variants, reserve) v->reserve(it, stride, &n_children, &need);
         if (n_children > limit) n_children = limit;
         need.candidates += (size_t)n_children;
-        /* Twice n_children: outputs of this merge, and outputs added if the item stops now. Plus one: a variant's before_outputs(). */
+        /* twice n_children: this merge makes outputs, and so does commit.c if the item stops; plus one from a variant's before_outputs() */
         const size_t outputs = (size_t)(it->n_outputs + 2 * n_children + 1);
-        if (outputs > it->outputs_capacity) /* some slack while beams still widen */
+        if (outputs > it->outputs_capacity) /* reserve some more, since beams still widen */
             RILL__TRY(RILL__GROW(e->ctx, it->outputs, it->outputs_capacity, outputs + FIRST_OUTPUTS, "outputs"));
     }
     RILL__TRY(reserve_arrays(t, &need));
@@ -105,7 +107,7 @@ int merge_head_compare(const void *left, const void *right)
     if (a->path_score != b->path_score) return a->path_score > b->path_score ? -1 : 1;
     if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
     if (a->choice != b->choice) return a->choice < b->choice ? -1 : 1;
-    return (a->bank > b->bank) - (a->bank < b->bank); /* two groups chose the same child */
+    return (a->bank > b->bank) - (a->bank < b->bank); /* diverse beam search: two groups chose the same child */
 }
 
 int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out)
@@ -114,13 +116,13 @@ int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *ou
     return topk_next(&t->rounds[second].topk, second ? row - t->second_row : row, next, out);
 }
 
-/* The rank order, without branches, since the outcome is unpredictable. */
+/* Return 1 if key a comes before key b in rank order. Written without branches, since the CPU cannot predict the outcome. */
 static inline int ranks_before(const merge_key *a, const merge_key *b)
 {
     return a->score > b->score || (a->score >= b->score && a->rank < b->rank);
 }
 
-/* Sift a key down from position `index`. The key after the heap's end is a sentinel that ranks before none. */
+/* Sift a key down the heap from position `index`. The key after the heap's end is a sentinel, before which every key ranks. */
 static inline void sift_down(merge_key *heap, int32_t n, int32_t index, double score, int32_t rank)
 {
     const merge_key moved = {score, rank};
@@ -134,24 +136,26 @@ static inline void sift_down(merge_key *heap, int32_t n, int32_t index, double s
     heap[index].rank = rank;
 }
 
-/* State while an item's children are merged into candidates. */
+/* State of merging one item's children into candidates. */
 typedef struct merge {
     rill_engine *e;
     timestep *t;
     item *it;
     const int32_t *rows; /* [width] row of each beam entry; NULL: one row per live entry, in order */
-    merge_head *head;    /* the best head */
-    merge_key *heap;     /* [n_heap] heap of the heads' keys; `rank` is the head's index in t->heads */
+    merge_head *head;    /* the best head: the next child to take */
+    merge_key *heap;     /* [n_heap] heap of the heads' keys; a key's `rank` is the index of its head in t->heads */
     int32_t n_heap;
-    int is_list;          /* 1: no heap: `head` and the n_heap - 1 children after it were chosen, in rank order */
-    int head_taken;       /* `head` has been taken and is advanced before the next access */
+    /* 1: a search variant chose the children: `head` and the n_heap - 1 after it, in rank order; 0: there is a heap */
+    int is_list;
+    int head_taken;       /* 1: `head` has been taken, and moves on before the next access */
     int32_t n_candidates; /* candidates written so far */
     int32_t item_index;   /* the item's index in the selection */
-    int certify;          /* record abandoned children (item_abandon_path()) */
+    int certify;          /* 1: record abandoned children, for certificates (item_abandon_path()) */
 } merge;
 
-/* Let a variant choose the item's children. Returns their number; VARIANT_BY_SCORE: no variant does. If the timestep has row_of, `row` is
- * not advanced, and rows are read from m->rows; the rows of an item whose children a variant chooses are adjacent nevertheless. */
+/* Let a search variant choose the item's children. Returns their number; VARIANT_BY_SCORE: no variant chooses. `row`: the item's first row
+ * if the timestep has no row_of; otherwise the first row is read from m->rows. The rows of an item whose children a variant chooses are
+ * adjacent in both cases. */
 static int32_t choose_by_variant(const merge *m, int32_t row)
 {
     int32_t rank = 0;
@@ -166,7 +170,8 @@ static int32_t choose_by_variant(const merge *m, int32_t row)
     return VARIANT_BY_SCORE;
 }
 
-/* Make one head per entry that has a child. Without m->rows `row` is the item's first row and is advanced past its last one. */
+/* Make the heap: one head per beam entry that has a child. If m->rows is NULL, *row is the item's first row and is advanced past its last
+ * one. */
 static void make_heap(merge *m, int32_t *row)
 {
     merge_key *heap = m->heap;
@@ -198,7 +203,8 @@ static void make_heap(merge *m, int32_t *row)
     if (n > 0) m->head = &m->t->heads[heap[0].rank];
 }
 
-/* Make the item's first head. Without m->rows `row` is the item's first row and is advanced past its last one. */
+/* Find the item's best child (m->head), from a heap or from the list that a search variant chooses. If m->rows is NULL, *row is the item's
+ * first row and is advanced past its last one. */
 static void begin_children(merge *m, int32_t *row)
 {
     m->head = m->t->heads;
@@ -208,7 +214,7 @@ static void begin_children(merge *m, int32_t *row)
         m->n_heap = choose_by_variant(m, *row);
         m->is_list = m->n_heap != VARIANT_BY_SCORE;
     }
-    /* nothing bounds what a variant's list, such as that of banks, leaves out */
+    /* there is no bound on the scores of children that a variant's list, such as that of constraint banks, leaves out */
     if (m->is_list && m->certify) item_abandon_output(m->it, INFINITY);
     if (!m->is_list)
         make_heap(m, row);
@@ -218,7 +224,7 @@ static void begin_children(merge *m, int32_t *row)
 
 /* --- taking a child ----------------------------------------------------------------------------------------------- */
 
-/* Whether a head is left, after replacing a head that was taken by its parent's next child. Heads are advanced lazily, so that no choice
+/* Return 1 if a child is left, else 0. A head that was taken is first replaced by its parent's next child: this late, so that no choice
  * after the last one needed is read. */
 static int has_head(merge *m)
 {
@@ -243,15 +249,15 @@ static int has_head(merge *m)
     return 1;
 }
 
-/* The output that the head, an ended child, would be. */
+/* Return the output that the head, which has ended, would become. */
 static item_output head_output(const merge *m)
 {
     if (m->head->row < 0) return stop_entry_output(m->it, &m->it->beam[m->head->rank]);
     return stop_child_output(m->it, m->head->path_score, m->head->child.terminal);
 }
 
-/* For certificates: record the children that were not taken as abandoned. Recording the heads suffices: no later child of a parent scores
- * more. */
+/* For certificates, which prove outputs optimal: record all children that were not taken as given up. It suffices to record the heads,
+ * since later children of a parent do not score higher. */
 static void abandon_rest(merge *m)
 {
     if (m->is_list || !has_head(m)) return;
@@ -264,7 +270,8 @@ static void abandon_rest(merge *m)
     }
 }
 
-/* Make the head an output. If the head is an ended beam entry, the output takes over the entry's reference to the hyp. */
+/* Make the head, an ended child, an output. If it was an ended beam entry, the output takes over the entry's reference to the
+ * hypothesis. */
 static void pop_output(merge *m)
 {
     rill_engine *e = m->e;
@@ -300,13 +307,14 @@ static void append_candidate(merge *m)
     c->ended[to] = child->terminal != RILL_LIVE;
 }
 
-/* --- the pass ----------------------------------------------------------------------------------------------------- */
+/* --- merging items ------------------------------------------------------------------------------------------------ */
 
+/* Take the item's best children in rank order, and make each a candidate or an output, or drop it. `last`: 1: the timestep's last phase. */
 static void merge_children(merge *m, int last)
 {
     const child_quota quota = stop_child_quota(m->it, last);
     int32_t live = 0, popped = 0;
-    int leading = last; /* 1: the phase is the last, and all children so far have ended */
+    int leading = last; /* 1: in the last phase: all children so far have ended */
     for (; popped < quota.max_children && live < quota.max_live && has_head(m); popped++) {
         const int is_live = m->head->child.terminal == RILL_LIVE;
         leading &= !is_live;
@@ -316,13 +324,15 @@ static void merge_children(merge *m, int last)
         else if (quota.only_leading || popped < quota.max_output_pos)
             pop_output(m);
         else if (m->certify)
-            item_abandon_output(m->it, head_output(m).final_score); /* neither an output nor a candidate */
+            /* an ended child that is neither an output nor a candidate */
+            item_abandon_output(m->it, head_output(m).final_score);
         live += is_live;
         m->head_taken = 1;
     }
 }
 
-/* Set the per-item columns for heuristics. `end`: end of the item's candidates; `chosen`: 1: not by score alone (choose_by_variant()). */
+/* Set the per-item columns that heuristics read. `end`: end of the item's candidates; `chosen`: 1: a search variant chose them, not by
+ * score alone. */
 static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t end, int chosen)
 {
     c->item_id[i] = it->id;
@@ -330,15 +340,15 @@ static void set_item_columns(candidates *c, int32_t i, const item *it, int32_t e
     c->k[i] = it->settings->k;
     c->timestep[i] = it->timestep;
     c->n_outputs[i] = it->n_outputs;
-    /* Heuristics compare all candidates, but candidates of different banks, samples or groups are not comparable: keep all. */
+    /* Heuristics compare all candidates of an item, but those of different banks, samples or groups are not comparable: keep all. */
     c->min_kept[i] = chosen ? INT32_MAX : it->settings->min_width - it->n_outputs;
     c->best_output_score[i] = c->best_path_score[i] = it->best_output_score;
     if (c->offset[i] < end && c->path_score[c->offset[i]] > c->best_path_score[i])
         c->best_path_score[i] = c->path_score[c->offset[i]];
-    c->stop[i] = it->stop_requested; /* set in an earlier phase */
+    c->stop[i] = it->stop_requested; /* set by a heuristic in an earlier phase of this timestep */
 }
 
-/* Start merging selected item i, whose entries begin at `base` in row_of. */
+/* Start merging selected item i. `base`: index of its first beam entry in row_of. */
 static void begin_item(merge *m, int32_t i, int32_t base)
 {
     m->item_index = i;

@@ -1,4 +1,4 @@
-/* Modifiers; modifiers.h.
+/* Collects the bonuses, bans and limits for the rows of a score call, and builds their table; declared in modifiers.h.
  *
  * Entries are appended in order of arrival. Building the table sorts them by row and action (most arrive sorted), sums the values of each
  * action in order of arrival, and compresses the rows. Allowed sets of several scorers are intersected: an action stays if the number of
@@ -59,7 +59,7 @@ rill_status modifiers_begin(rill_modifiers *b, int32_t n)
 
 /* --- scorer interface --------------------------------------------------------------------------------------------- */
 
-/* Validate *row and the action, and convert *row to an index in the whole call. */
+/* Check *row, as the scorer being called numbers it, and the action. Then convert *row to an index in the whole score call. */
 static rill_status check_row(rill_modifiers *b, int32_t *row, int32_t action)
 {
     if (*row < 0 || *row >= b->n_scorer_rows)
@@ -81,7 +81,7 @@ static rill_status append_entry(rill_modifiers *b, modifier_list *list, int32_t 
     return RILL_OK;
 }
 
-/* -inf forbids an action; +inf and NaN would make the order undefined. */
+/* Check a bonus: -inf forbids an action; +inf and NaN would make the order of actions undefined. */
 static rill_status check_value(rill_modifiers *b, const char *what, float value)
 {
     if (!(value < INFINITY))
@@ -107,7 +107,7 @@ rill_status rill_modifiers_scale(rill_modifiers *b, int32_t row, int32_t action,
     return RILL_OK;
 }
 
-/* Record that the current scorer has forbidden an action in the row. `row`: index in the whole call. */
+/* Record that the scorer being called has forbidden an action in the row. `row`: index in the whole score call. */
 static void note_blocked_by(rill_modifiers *b, int32_t row)
 {
     if (b->current_scorer < 0) return;
@@ -123,7 +123,7 @@ rill_status rill_modifiers_ban(rill_modifiers *b, int32_t row, int32_t action)
     return RILL_OK;
 }
 
-/* Count the current scorer among those that restrict the row to a set of actions; converts *row to an index in the whole call. */
+/* Count the scorer being called as one that restricts the row to a set of actions. Converts *row to an index in the whole score call. */
 static rill_status restrict_row(rill_modifiers *b, int32_t *row)
 {
     RILL__TRY(check_row(b, row, 0));
@@ -151,7 +151,7 @@ rill_status rill_modifiers_allow(rill_modifiers *b, int32_t row, int32_t action)
 rill_status rill_modifiers_allow_none(rill_modifiers *b, int32_t row)
 {
     RILL__TRY(restrict_row(b, &row));
-    /* Count one restriction more than there are allowed sets, so that no action is in all of them. */
+    /* count one restriction more than there are allowed sets, so that no action is in all of them */
     b->n_restrictions[row]++;
     return RILL_OK;
 }
@@ -184,8 +184,8 @@ rill_status rill_modifiers_divide_banks(rill_modifiers *b, int32_t row, int32_t 
     return RILL_OK;
 }
 
-/* Assign an action to a bank. The bonus of 0 makes the action a pick (rill_score_request): its log-probability is requested wherever
- * the model ranks it. */
+/* Assign an action to a constraint bank. The bonus of 0 makes the action a pick (rill_score_request): its log-probability is requested
+ * wherever the model ranks it. */
 rill_status rill_modifiers_assign_bank(rill_modifiers *b, int32_t row, int32_t action, int32_t bank)
 {
     int32_t index = row;
@@ -270,7 +270,7 @@ static void sort_entries(modifier_list *list)
         }
 }
 
-/* Number of different scorers among entries [i, end) of one action, sorted by scorer. */
+/* Return the number of different scorers among entries [i, end), which belong to one action and are sorted by scorer. */
 static int32_t count_scorers(const modifier_list *list, size_t i, size_t end)
 {
     int32_t count = 1;
@@ -278,6 +278,7 @@ static int32_t count_scorers(const modifier_list *list, size_t i, size_t end)
     return count;
 }
 
+/* Return the index after the last entry that has the row and action of entry i. */
 static size_t action_end(const modifier_list *list, size_t i)
 {
     size_t end = i + 1;
@@ -290,15 +291,17 @@ static size_t action_end(const modifier_list *list, size_t i)
 static rill_status reserve_layout(rill_modifiers *b, modifier_list *list)
 {
     const rill_array columns[] = {RILL_ARRAY(list->action), RILL_ARRAY(list->value), RILL_ARRAY(list->factor)};
-    size_t capacity = list->n + (size_t)b->n; /* plus at most one RILL_NO_ACTION per row */
+    /* plus one RILL_NO_ACTION per row, which means that no action is allowed */
+    size_t capacity = list->n + (size_t)b->n;
     RILL__TRY(RILL__GROW(b->ctx, list->offset, list->offset_capacity, (size_t)b->n + 1, "what scorers say"));
     return rill_columns_grow(b->ctx, &list->memory, capacity, columns, 3, "what scorers say");
 }
 
-/* How an action's entries are combined: sum the values, keep the action if all restricting scorers allow it, or take the last value. */
+/* How the entries of one action are combined: their values are summed; or the action stays if all scorers that restrict the row allow it;
+ * or the last value is taken. */
 typedef enum combine_mode { COMBINE_SUM, COMBINE_INTERSECT, COMBINE_LAST } combine_mode;
 
-/* Convert a list of entries to compressed sparse rows. */
+/* Convert a list of entries to compressed sparse rows, with one entry per row and action. */
 static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine_mode mode)
 {
     RILL__TRY(reserve_layout(b, list));
@@ -327,7 +330,7 @@ static rill_status compress_list(rill_modifiers *b, modifier_list *list, combine
     return RILL_OK;
 }
 
-/* The largest number of choices that any row may have, at most max_choices. */
+/* Return the largest number of choices that any row may have, at most max_choices. */
 static int32_t max_row_limit(const rill_modifiers *b, int32_t max_choices)
 {
     int32_t largest = 1;

@@ -1,11 +1,12 @@
-/* Modifiers: collects the bonuses, bans and limits of scorers and settings, in any order, and builds the modifier table of a score call.
- * Memory is kept from timestep to timestep. */
+/* Collects the modifiers of a score call, which are the bonuses, bans and limits of scorers and settings, and builds the table from which
+ * topk.c applies them. Memory is kept from timestep to timestep. */
 #ifndef RILL_MODIFIERS_H
 #define RILL_MODIFIERS_H
 
 #include "internal.h"
 #include "rill/carve.h"
 
+/* One modifier of one action in one row (live hypothesis). Its list says what `value` is: a bonus, or a bank. */
 typedef struct modifier_entry {
     int32_t row, action;
     int32_t order; /* order of arrival: sums are computed in this order */
@@ -13,24 +14,25 @@ typedef struct modifier_entry {
     float factor;
 } modifier_entry;
 
+/* The modifiers of one kind, of all rows. */
 typedef struct modifier_list {
     modifier_entry *entry;
     size_t n, capacity;
-    int32_t *offset; /* the list in compressed sparse rows, made from the entries (modifier_table) */
+    int32_t *offset; /* [rows + 1] from here on: the entries as compressed sparse rows, as in modifier_table */
     size_t offset_capacity;
     int32_t *action;
     float *value, *factor;
     rill_columns memory; /* memory block of action, value and factor */
 } modifier_list;
 
-/* A scorer's refusal of a row's input; the message is at text_offset in `reasons`. */
+/* A scorer has refused the input of a row. Its message begins at byte text_offset of rill_modifiers.reasons. */
 typedef struct modifier_refusal {
     int32_t row;
     size_t text_offset;
 } modifier_refusal;
 
-/* The modifiers of a call. Lists are in compressed sparse rows: entries of row r are [offset[r], offset[r+1]), sorted by action without
- * duplicates. A NULL pointer means no entry in any row. */
+/* The modifiers of a score call of n rows (live hypotheses). Lists are in compressed sparse rows: entries of row r are [offset[r],
+ * offset[r+1]), sorted by action without duplicates. A NULL pointer means no entry in any row. */
 typedef struct modifier_table {
     int32_t max_choices;         /* M >= 1: the largest limit of any row */
     int limits_only;             /* 1: only max_choices and limit are set */
@@ -42,52 +44,54 @@ typedef struct modifier_table {
     const int32_t *allow_action; /* the allowed actions; a lone RILL_NO_ACTION allows none */
     const int32_t *add_offset;   /* [n+1] */
     const int32_t *add_action;   /* actions with a bonus or factor, wherever the model ranks them */
-    const float *add_score;      /* their bonuses */
-    const float *add_factor;     /* ... and the factors of their log-probabilities, applied first */
+    const float *add_score;      /* bonuses of the actions in add_action */
+    /* factors of the log-probabilities of the actions in add_action, applied before bonuses */
+    const float *add_factor;
     const float *reward;         /* [n]: bonus of every choice but RILL_END ones */
     const float *end_reward;     /* [n]: bonus of RILL_END choices */
-    const int32_t *n_banks;      /* [n]: number of banks of the row's item; 0: none (constraint_banks.c) */
-    const int32_t *default_bank; /* [n]: the bank of choices without an assignment */
-    const int32_t *bank_offset;  /* [n+1]; NULL with banks: no assignments */
-    const int32_t *bank_action;  /* actions that are candidates even beyond the best M, ... */
-    const float *bank_target;    /* ... and their banks */
+    const int32_t *n_banks;      /* [n]: number of constraint banks of the row's item; 0: none (constraint_banks.c) */
+    const int32_t *default_bank; /* [n]: the bank of choices that are not in bank_action */
+    const int32_t *bank_offset;  /* [n+1]; NULL: no action is assigned to a bank */
+    const int32_t *bank_action;  /* actions assigned to a bank: candidates even beyond the row's best M */
+    const float *bank_target;    /* banks of the actions in bank_action */
     int32_t max_kept;            /* largest number of bank_action entries of any row */
-    const int32_t *blocked_by;   /* [n]: 1 + the last scorer that forbade an action in the row; 0: none */
+    const int32_t *blocked_by;   /* [n]: 1 + index of the last scorer that forbade an action in the row; 0: none */
 } modifier_table;
 
 struct rill_modifiers {
     rill_context *ctx;
     int32_t n;               /* rows */
     int32_t n_actions;       /* number of the domain's actions */
-    int32_t current_scorer;  /* number of the scorer being called, -1: settings, ... */
-    const char *scorer_name; /* ... its name, ... */
-    int32_t first_row,
-        n_scorer_rows; /* ... and its rows: [first_row, first_row + n_scorer_rows) of the call, which the scorer numbers from 0 */
+    int32_t current_scorer;  /* index of the scorer being called; -1: modifiers of settings are being added */
+    const char *scorer_name; /* name of the scorer being called */
+    /* rows of the scorer being called, which numbers them from 0: rows [first_row, first_row + n_scorer_rows) of the score call */
+    int32_t first_row, n_scorer_rows;
     modifier_list add, ban, allow, bank;
     modifier_refusal *refusals; /* [n_refusals] */
     size_t n_refusals, refusals_capacity;
     rill_text reasons;
-    /* Per row, [n]; valid when the corresponding flag below is set. */
+    /* Per row, [n]. Each array is valid if its flag below (has_...) is 1. */
     uint8_t *end_rule;
     float *reward, *end_reward;
-    int32_t *n_restrictions;   /* number of scorers that restricted the row to a set of actions ... */
-    int32_t *last_restriction; /* ... and 1 + the last of these scorers */
+    int32_t *n_restrictions;   /* number of scorers that restricted the row to a set of actions */
+    int32_t *last_restriction; /* 1 + index of the last scorer that restricted the row to a set of actions */
     int32_t *limit;            /* maximum number of choices; INT32_MAX: no limit */
     int32_t *n_banks, *default_bank;
     int32_t *blocked_by;
     rill_columns row_memory; /* memory block of the arrays above */
-    uint64_t *seen;          /* [seen_words] a bit per action, all 0 between uses (expand.c) */
+    uint64_t *seen;          /* [seen_words] a bit per action, all 0 between uses (ngram_blocking.c) */
     size_t seen_words;
     int has_end_rule, has_reward, has_end_reward, has_allow, has_limit, has_factor, has_banks, has_blocked_by;
 };
 
 void modifiers_init(rill_modifiers *b, rill_context *ctx, int32_t actions);
 void modifiers_finish(rill_modifiers *b);
-/* Clear everything and expect `n` rows. */
+/* Clear all modifiers (bonuses, bans and limits), and begin a score call of `n` rows. */
 rill_status modifiers_begin(rill_modifiers *b, int32_t n);
-/* Remove the limit on the number of the row's choices. */
+/* Remove the limit on the row's number of choices. */
 void modifiers_unlimit(rill_modifiers *b, int32_t row);
-/* Build the table for rows of up to `max_choices` choices. *rules points into `b`: it is valid until the next modifiers_begin(). */
+/* Build the table for rows that have up to `max_choices` choices each. The arrays of *rules belong to `b` and are valid until the next
+ * modifiers_begin(). */
 rill_status modifiers_build(rill_modifiers *b, int32_t max_choices, modifier_table *rules);
 
 #endif

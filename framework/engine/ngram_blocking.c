@@ -1,4 +1,4 @@
-/* Actions that n-grams forbid or penalise; ngram_blocking.h.
+/* Bans or penalises next actions that would repeat n-grams, and bans the last action of bad words; declared in ngram_blocking.h.
  *
  * Divisions: repetitions · bad words. */
 #include "ngram_blocking.h"
@@ -8,6 +8,7 @@
 
 /* --- repetitions -------------------------------------------------------------------------------------------------- */
 
+/* Return 1 if the last n actions of the hypotheses hyps[a] and hyps[b] are equal, else 0. */
 static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t n)
 {
     for (; n > 0; n--, a = hyps[a].parent, b = hyps[b].parent)
@@ -15,7 +16,8 @@ static int same_actions(const rill_hyp_node *hyps, int32_t a, int32_t b, int32_t
     return 1;
 }
 
-/* Ban each action `a` of the hypothesis whose preceding n - 1 actions equal the last n - 1 actions of the hypothesis. */
+/* Ban each action that followed the hypothesis's last n - 1 actions at an earlier place of the same hypothesis: it would repeat an
+ * n-gram. */
 static rill_status ban_ngrams(rill_modifiers *mods, int32_t row, int32_t n, const rill_hyp_node *hyps, int32_t h)
 {
     for (int32_t a = h; hyps[a].parent >= 0; a = hyps[a].parent)
@@ -23,7 +25,7 @@ static rill_status ban_ngrams(rill_modifiers *mods, int32_t row, int32_t n, cons
     return RILL_OK;
 }
 
-/* Set the action's bit. Returns 1 if the bit was 0 before, else 0. */
+/* Set the action's bit in seen_bits. Returns 1 if the bit was 0 before, else 0. */
 static int mark_seen(uint64_t *seen_bits, int32_t action)
 {
     const uint64_t bit = UINT64_C(1) << action % 64, old_bits = seen_bits[action / 64];
@@ -31,6 +33,7 @@ static int mark_seen(uint64_t *seen_bits, int32_t action)
     return (old_bits & bit) == 0;
 }
 
+/* Multiply the log-probability of each action that occurs in the hypothesis hyps[h], and of `start`, by the penalty: once per action. */
 static rill_status penalize_repeats(rill_modifiers *mods, int32_t row, float penalty, const rill_hyp_node *hyps,
                                     int32_t h, int32_t start)
 {
@@ -60,6 +63,7 @@ rill_status ngram_blocking_add(rill_modifiers *mods, int32_t row, const rill_set
 
 enum { NO_PREFIX = -1 };
 
+/* The key by which a bad word is found: its second-to-last action; NO_PREFIX: it has only one action. */
 static int32_t sequence_key(const rill_sequence *s)
 {
     return s->n > 1 ? s->action[s->n - 2] : NO_PREFIX;
@@ -69,7 +73,8 @@ static int compare_sequences(const void *left, const void *right)
 {
     const rill_sequence *a = *(const rill_sequence *const *)left, *b = *(const rill_sequence *const *)right;
     if (sequence_key(a) != sequence_key(b)) return sequence_key(a) < sequence_key(b) ? -1 : 1;
-    return (a > b) - (a < b); /* equal keys: compare addresses, since all sequences are in one array */
+    /* equal keys: compare addresses, which gives a fixed order, since all sequences are in one array */
+    return (a > b) - (a < b);
 }
 
 rill_status bad_words_create(bad_words *f, rill_context *ctx, const rill_domain_info *info)
@@ -109,7 +114,7 @@ static int32_t hyp_last_action(const bad_words *f, const rill_hyp_node *hyps, in
     return hyps[h].parent >= 0 ? hyps[h].action : f->start_action;
 }
 
-/* Return 1 if the hypothesis ends with the sequence without its last action, else 0. */
+/* Return 1 if the hypothesis ends with all actions of the sequence but its last one, else 0. */
 static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill_hyp_node *hyps, int32_t h)
 {
     int32_t n = s->n - 1;
@@ -118,7 +123,7 @@ static int prefix_matches(const bad_words *f, const rill_sequence *s, const rill
     return n == 0 || (n == 1 && s->action[0] == f->start_action);
 }
 
-/* Return the next sequence from index *i on that has the key and that the next action could complete; NULL if there is none. */
+/* Return the next sequence, from index *i on, that has this key and that one more action would complete; NULL: none. *i moves past it. */
 static const rill_sequence *next_matching(const bad_words *f, int32_t key, const rill_hyp_node *hyps, int32_t h,
                                           int32_t *i)
 {
@@ -141,7 +146,7 @@ rill_status bad_words_ban(const bad_words *f, rill_modifiers *mods, int32_t row,
     return RILL_OK;
 }
 
-/* Return 1 if a matching sequence in [from, to) has the same last action, else 0. */
+/* Return 1 if some sequence in [from, to) ends with `action` and one more action would complete it, else 0. */
 static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t action, const rill_hyp_node *hyps,
                            int32_t h)
 {
@@ -152,7 +157,7 @@ static int already_counted(const bad_words *f, int32_t from, int32_t to, int32_t
     return 0;
 }
 
-/* The class is a sum of hashes, so that the order of sequences does not matter. */
+/* The class is the sum of a hash of each banned action, so that the order of sequences does not matter. */
 int64_t bad_words_class(const bad_words *f, const rill_hyp_node *hyps, int32_t h)
 {
     const int32_t key = hyp_last_action(f, hyps, h), first = find_sequence(f, key);

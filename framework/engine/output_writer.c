@@ -1,4 +1,4 @@
-/* Output writer; output_writer.h. */
+/* Makes the texts of outputs from finished hypotheses; declared in output_writer.h. */
 #include "output_writer.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@ void backtrace_finish(backtrace_buffer *u)
     rill_columns_free(u->ctx, &u->memory);
 }
 
-/* The path is walked only once, from the leaf to the root, since every node is a cache miss. So the arrays are filled from their end;
- * their size is an upper bound computed from the output's length, and the hypothesis is the filled part. */
+/* The path from the leaf to the root is walked only once, since every node of it is a cache miss. So the arrays are filled from their end.
+ * Their capacity is an upper bound computed from the output's length; the hypothesis is the filled part. */
 rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slot, const item_output *output,
                              int32_t phases, rill_hypothesis *hypothesis)
 {
@@ -18,7 +18,8 @@ rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slo
     size_t capacity = ((size_t)output->length + 1) * (size_t)phases, from = capacity;
     RILL__TRY(
         rill_columns_grow(u->ctx, &u->memory, capacity, columns, sizeof columns / sizeof *columns, "a hypothesis"));
-    int32_t state = output->hyp; /* hypothesis node with the state that the action led to */
+    /* hypothesis that has the state after h's last action: h, unless cube pruning shares states */
+    int32_t state = output->hyp;
     for (int32_t h = output->hyp; f->hyp[h].parent >= 0; h = f->hyp[h].parent) {
         const rill_hyp_node *node = &f->hyp[h];
         from--;
@@ -42,8 +43,8 @@ rill_status backtrace_output(backtrace_buffer *u, const hyp_pool *f, int32_t slo
     return RILL_OK;
 }
 
-/* Check `text`, which had old_length bytes before a domain's method appended to it. If its length is now impossible, it is
- * cut back. */
+/* Check the text to which a domain's function has appended; it had old_length bytes before. If its length is now impossible, it is cut back
+ * to old_length and the function fails. */
 static rill_status check_text(const output_writer *w, rill_status status, const char *method, size_t old_length,
                               rill_text *text)
 {
@@ -56,7 +57,7 @@ static rill_status check_text(const output_writer *w, rill_status status, const 
                      w->domain->name, method, old_length, wrong_length, text->capacity);
 }
 
-/* Append the output's fields, each followed by a NUL; see rill_output_field(). */
+/* Append the texts of the output's additional fields, each followed by a NUL; rill_output_field() reads them. */
 static rill_status add_fields(const output_writer *w, const rill_hypothesis *hypothesis, rill_text *text)
 {
     for (int32_t i = 0; i < w->n_fields; i++) {
@@ -78,7 +79,7 @@ const char *rill_output_field(const rill_output *output, int32_t index)
     return field;
 }
 
-/* The address after an output's text and fields. */
+/* Return the address after an output's text and the texts of its fields: there the next output's text begins. */
 static const char *next_text(const char *text, const rill_output *output, int32_t n_fields)
 {
     text += output->text_bytes + 1;
@@ -86,7 +87,7 @@ static const char *next_text(const char *text, const rill_output *output, int32_
     return text;
 }
 
-/* Whether one of the n outputs has the same text as the output whose text was just written at byte `from` of `text`. */
+/* Return 1 if one of the n outputs has the same text as the output whose text was just written at byte `from` of `text`; else 0. */
 static int is_repeated(const output_writer *w, const rill_output *outputs, int32_t n, const rill_text *text,
                        size_t from)
 {
@@ -131,7 +132,7 @@ void output_writer_set_pointers(const output_writer *w, result_record *record, c
     }
 }
 
-/* An output's hypothesis for finalize(), without the item's slot and states. */
+/* Return an output's hypothesis for finalize(), without slot and states, which no longer exist. */
 static rill_hypothesis stateless_hypothesis(const rill_output *output, const int32_t *action, const float *logp)
 {
     return (rill_hypothesis){.slot = RILL_NO_NODE,

@@ -5,17 +5,22 @@
 
 enum { SPAN_FACTOR = 4, MIN_SPAN = 4096, MIN_RING = 64 };
 
-void reorder_init(reorder_buffer *o, rill_context *ctx, const rill_settings *settings)
+void reorder_init(reorder_buffer *o, rill_context *ctx, const rill_settings *settings, int32_t n_engines)
 {
     *o = (reorder_buffer){.ctx = ctx, .unordered = settings->unordered};
     int64_t window = settings->sort == RILL_SORT_NONE ? settings->max_items : settings->sort_window;
     int64_t span = SPAN_FACTOR * ((int64_t)settings->max_items + window);
-    if (span < MIN_SPAN) span = MIN_SPAN;
+    span = (span < MIN_SPAN ? MIN_SPAN : span) * n_engines;
     o->max_span = span > (1 << 28) ? 1 << 28 : (int32_t)span;
 }
 
-/* Free the record with the context that made it, which may be another buffer's. */
-static void result_record_destroy(result_record *record)
+static reorder_place *place_of(const reorder_buffer *o, int64_t id)
+{
+    return &o->ring[(size_t)id & (o->ring_capacity - 1)];
+}
+
+/* Free the record with the context that made it. */
+void result_record_destroy(result_record *record)
 {
     rill_context *ctx = record->text.ctx;
     rill_free(ctx, record->outputs, record->outputs_capacity * sizeof *record->outputs);
@@ -31,7 +36,7 @@ rill_status result_record_reserve(rill_context *ctx, result_record *record, size
     return rill_columns_grow(ctx, &record->action_memory, need, columns, sizeof columns / sizeof *columns, "a result");
 }
 
-void result_records_destroy(result_record *record)
+static void destroy_records(result_record *record)
 {
     while (record != NULL) {
         result_record *next = record->next;
@@ -40,17 +45,19 @@ void result_records_destroy(result_record *record)
     }
 }
 
+void record_pool_finish(record_pool *pool)
+{
+    destroy_records(pool->free_records);
+    pool->free_records = NULL;
+}
+
 void reorder_finish(reorder_buffer *o)
 {
-    if (o->ctx == NULL) return;
-    if (!o->unordered)
-        for (size_t i = 0; i < o->ring_capacity; i++)
-            if (o->ring[i] != NULL) result_record_destroy(o->ring[i]);
-    result_records_destroy(o->completed_first);
-    result_records_destroy(o->free_records);
+    for (int64_t id = o->oldest_id; id < o->next_id; id++)
+        if (place_of(o, id)->record != NULL) result_record_destroy(place_of(o, id)->record);
+    destroy_records(o->completed_first);
     if (o->last_delivered != NULL) result_record_destroy(o->last_delivered);
     rill_free(o->ctx, o->ring, o->ring_capacity * sizeof *o->ring);
-    rill_free(o->ctx, o->is_finished, o->ring_capacity);
     *o = (reorder_buffer){0};
 }
 
@@ -59,59 +66,45 @@ int64_t reorder_space(const reorder_buffer *o)
     return o->oldest_id + o->max_span - o->next_id;
 }
 
-/* Double the ring; an id's index is the id modulo the ring size. */
+/* Double the ring. */
 static rill_status grow_ring(reorder_buffer *o)
 {
-    size_t new_capacity = o->ring_capacity > 0 ? 2 * o->ring_capacity : MIN_RING;
-    result_record **ring = rill_calloc(o->ctx, new_capacity, sizeof *ring);
-    uint8_t *finished = rill_calloc(o->ctx, new_capacity, 1);
-    if (ring == NULL || finished == NULL) {
-        rill_free(o->ctx, ring, new_capacity * sizeof *ring);
-        rill_free(o->ctx, finished, new_capacity);
-        return rill_fail_memory(o->ctx, new_capacity * sizeof *ring, "results held back for order");
-    }
-    for (int64_t id = o->oldest_id; id < o->next_id; id++) {
-        ring[(size_t)id & (new_capacity - 1)] = o->ring[(size_t)id & (o->ring_capacity - 1)];
-        finished[(size_t)id & (new_capacity - 1)] = o->is_finished[(size_t)id & (o->ring_capacity - 1)];
-    }
+    reorder_buffer grown = *o;
+    grown.ring_capacity = o->ring_capacity > 0 ? 2 * o->ring_capacity : MIN_RING;
+    grown.ring = rill_calloc(o->ctx, grown.ring_capacity, sizeof *grown.ring);
+    if (grown.ring == NULL)
+        return rill_fail_memory(o->ctx, grown.ring_capacity * sizeof *grown.ring, "results held back for order");
+    for (int64_t id = o->oldest_id; id < o->next_id; id++) *place_of(&grown, id) = *place_of(o, id);
     rill_free(o->ctx, o->ring, o->ring_capacity * sizeof *o->ring);
-    rill_free(o->ctx, o->is_finished, o->ring_capacity);
-    o->ring = ring;
-    o->is_finished = finished;
-    o->ring_capacity = new_capacity;
+    *o = grown;
     return RILL_OK;
 }
 
-rill_status reorder_add_id(reorder_buffer *o, int64_t *id)
+rill_status reorder_add_id(reorder_buffer *o, struct queued_input *input, int64_t *id)
 {
     if (o->next_id - o->oldest_id >= (int64_t)o->ring_capacity) RILL__TRY(grow_ring(o));
     *id = o->next_id++;
-    o->is_finished[(size_t)*id & (o->ring_capacity - 1)] = 0;
-    o->ring[(size_t)*id & (o->ring_capacity - 1)] = NULL;
+    *place_of(o, *id) = (reorder_place){.input = input};
     return RILL_OK;
 }
 
-int reorder_is_finished(const reorder_buffer *o, int64_t id)
+struct queued_input *reorder_find_input(const reorder_buffer *o, int64_t id)
 {
-    return id < o->oldest_id || o->is_finished[(size_t)id & (o->ring_capacity - 1)];
+    return id >= o->oldest_id && id < o->next_id ? place_of(o, id)->input : NULL;
 }
 
-void reorder_remove_id(reorder_buffer *o)
+rill_status reorder_get_record(record_pool *pool, int64_t id, result_record **out)
 {
-    o->next_id--;
-}
-
-rill_status reorder_get_record(reorder_buffer *o, int64_t id, result_record **out)
-{
-    result_record *record = o->free_records;
+    result_record *record = pool->free_records;
     if (record != NULL) {
-        o->free_records = record->next;
+        pool->free_records = record->next;
     } else {
-        record = rill_calloc(o->ctx, 1, sizeof *record);
-        if (record == NULL) return rill_fail_memory(o->ctx, sizeof *record, "a result");
+        record = rill_calloc(pool->ctx, 1, sizeof *record);
+        if (record == NULL) return rill_fail_memory(pool->ctx, sizeof *record, "a result");
     }
     record->next = NULL;
-    record->text.ctx = o->ctx;
+    record->pool = pool;
+    record->text.ctx = pool->ctx;
     record->text.length = 0;
     record->n_unwritten = 0;
     record->message[0] = record->note[0] = '\0';
@@ -121,20 +114,21 @@ rill_status reorder_get_record(reorder_buffer *o, int64_t id, result_record **ou
     return RILL_OK;
 }
 
-void reorder_free_record(reorder_buffer *o, result_record *record)
+void reorder_free_record(result_record *record)
 {
-    record->next = o->free_records;
-    o->free_records = record;
+    record->next = record->pool->free_records;
+    record->pool->free_records = record;
 }
 
 void reorder_put(reorder_buffer *o, result_record *record)
 {
-    size_t mask = o->ring_capacity - 1;
-    int64_t id = record->result.id;
-    if (!o->has_outside_ids) o->is_finished[(size_t)id & mask] = 1;
+    reorder_place *place = place_of(o, record->result.id);
+    place->input = NULL;
+    o->n_results++;
+    o->n_failed += record->result.status < 0;
     if (++o->n_waiting > o->waiting_peak) o->waiting_peak = o->n_waiting;
     if (!o->unordered) {
-        o->ring[(size_t)id & mask] = record;
+        place->record = record;
         return;
     }
     if (o->completed_last != NULL)
@@ -142,20 +136,17 @@ void reorder_put(reorder_buffer *o, result_record *record)
     else
         o->completed_first = record;
     o->completed_last = record;
-    while (o->oldest_id < o->next_id && o->is_finished[(size_t)o->oldest_id & mask]) o->oldest_id++;
+    while (o->oldest_id < o->next_id && place_of(o, o->oldest_id)->input == NULL) o->oldest_id++;
 }
 
 static result_record *take_in_order(reorder_buffer *o, int at_end)
 {
-    /* Delivered records leave the ring at once, so an empty place belongs to an unfinished input. */
-    while (at_end && o->oldest_id < o->next_id && o->ring[(size_t)o->oldest_id & (o->ring_capacity - 1)] == NULL)
-        o->oldest_id++;
-    if (o->oldest_id == o->next_id) return NULL;
-    size_t index = (size_t)o->oldest_id & (o->ring_capacity - 1);
-    result_record *record = o->ring[index];
-    if (record == NULL) return NULL;
-    o->ring[index] = NULL;
-    o->oldest_id++;
+    /* Delivered records leave the ring at once, so a place without a record belongs to an unfinished input. */
+    while (at_end && o->oldest_id < o->next_id && place_of(o, o->oldest_id)->record == NULL) o->oldest_id++;
+    if (!reorder_has_next(o, 0)) return NULL;
+    reorder_place *place = place_of(o, o->oldest_id++);
+    result_record *record = place->record;
+    place->record = NULL;
     return record;
 }
 
@@ -169,28 +160,20 @@ static result_record *take_completed(reorder_buffer *o)
     return record;
 }
 
-result_record *reorder_take_completed(reorder_buffer *o)
-{
-    result_record *record = take_completed(o);
-    if (record != NULL) o->n_waiting--;
-    return record;
-}
-
-/* Whether another result can be taken now. */
-static int has_next(const reorder_buffer *o, int at_end)
+int reorder_has_next(const reorder_buffer *o, int at_end)
 {
     if (o->unordered) return o->completed_first != NULL;
     if (at_end) return o->n_waiting > 0;
-    return o->oldest_id < o->next_id && o->ring[(size_t)o->oldest_id & (o->ring_capacity - 1)] != NULL;
+    return o->oldest_id < o->next_id && place_of(o, o->oldest_id)->record != NULL;
 }
 
 rill_status reorder_next(reorder_buffer *o, int at_end, const rill_result **out)
 {
-    if (o->last_delivered != NULL) reorder_free_record(o, o->last_delivered);
+    if (o->last_delivered != NULL) reorder_free_record(o->last_delivered);
     o->last_delivered = o->unordered ? take_completed(o) : take_in_order(o, at_end);
     if (o->last_delivered == NULL) return RILL_AGAIN;
     o->n_waiting--;
-    o->last_delivered->result.has_more = has_next(o, at_end);
+    o->last_delivered->result.has_more = reorder_has_next(o, at_end);
     *out = &o->last_delivered->result;
     return RILL_OK;
 }

@@ -24,51 +24,59 @@ typedef struct result_record {
     char message[300];
     char note[256];
     struct result_record *next; /* next record of its list */
-    void *owner; /* in a worker pool: the pool_worker to which the record returns for reuse; NULL: the pool */
+    struct record_pool *pool;   /* to which the record returns for reuse */
 } result_record;
+
+/* The records of one thread's context. */
+typedef struct record_pool {
+    rill_context *ctx;
+    result_record *free_records;
+} record_pool;
+
+/* The place of an id. */
+typedef struct reorder_place {
+    struct queued_input *input; /* NULL: it is finished */
+    result_record *record;      /* the result that waits for earlier ones; NULL: there is none */
+} reorder_place;
 
 typedef struct reorder_buffer {
     rill_context *ctx;
     int unordered;
-    /* 1: a worker pool assigns the ids, and takes results by reorder_take_completed(), in order of completion */
-    int has_outside_ids;
-    int32_t max_span;                                /* maximum of next_id - oldest_id */
-    result_record **ring;                            /* [ring_capacity] results waiting for earlier results, or NULL */
-    uint8_t *is_finished;                            /* [ring_capacity] 1: the input is finished */
+    int32_t max_span; /* maximum of next_id - oldest_id */
+    reorder_place *ring;
     size_t ring_capacity;                            /* a power of two; grows up to max_span */
     int64_t oldest_id;                               /* all smaller ids are finished; if ordered, also delivered */
     int64_t next_id;                                 /* id of the next input */
     result_record *completed_first, *completed_last; /* unordered: results, in order of completion */
-    result_record *free_records;
-    result_record *last_delivered;   /* the result of the last rill_engine_next() */
-    int64_t n_waiting, waiting_peak; /* number of results finished and not delivered; its maximum */
+    result_record *last_delivered;                   /* the latest result that reorder_next() returned */
+    int64_t n_waiting, waiting_peak;                 /* number of results finished and not delivered; its maximum */
+    int64_t n_results, n_failed;                     /* number of results put; of those that failed */
 } reorder_buffer;
 
-void reorder_init(reorder_buffer *o, rill_context *ctx, const rill_settings *settings);
+void reorder_init(reorder_buffer *o, rill_context *ctx, const rill_settings *settings, int32_t n_engines);
 void reorder_finish(reorder_buffer *o);
 
 /* Number of inputs that may still be submitted before the oldest unfinished input must finish. */
 int64_t reorder_space(const reorder_buffer *o);
 /* Assign an id to a new input. RILL_OK · RILL_ERR_MEMORY (no id assigned) */
-rill_status reorder_add_id(reorder_buffer *o, int64_t *id);
-/* Whether the input of an assigned id has finished. */
-int reorder_is_finished(const reorder_buffer *o, int64_t id);
-/* Undo the last reorder_add_id(). */
-void reorder_remove_id(reorder_buffer *o);
+rill_status reorder_add_id(reorder_buffer *o, struct queued_input *input, int64_t *id);
+/* The unfinished input of an id; NULL: it is finished, or there is none. */
+struct queued_input *reorder_find_input(const reorder_buffer *o, int64_t id);
 /* An empty record for input `id`, to fill in and pass to reorder_put(). */
-rill_status reorder_get_record(reorder_buffer *o, int64_t id, result_record **out);
+rill_status reorder_get_record(record_pool *pool, int64_t id, result_record **out);
 /* Reserve memory for `need` actions and their log-probabilities. */
 rill_status result_record_reserve(rill_context *ctx, result_record *record, size_t need);
-/* Return a record for reuse. */
-void reorder_free_record(reorder_buffer *o, result_record *record);
-/* Free a list of records that are in no buffer. */
-void result_records_destroy(result_record *record);
+/* Free a record that is in no pool. */
+void result_record_destroy(result_record *record);
+/* Return a record to its pool. */
+void reorder_free_record(result_record *record);
+/* Free the pool's records, none of which is in a buffer. */
+void record_pool_finish(record_pool *pool);
 /* Add the result of a finished input. */
 void reorder_put(reorder_buffer *o, result_record *record);
-/* Take the next completed record out of a buffer with has_outside_ids, so that another buffer can deliver it; NULL: none now.
- * Give the record back with reorder_free_record(). */
-result_record *reorder_take_completed(reorder_buffer *o);
-/* Deliver the next result. `at_end`: no more results will come, so missing ids are skipped. RILL_OK · RILL_AGAIN */
+/* Whether a result can be delivered. `at_end`: no more results will come, so missing ids are skipped. */
+int reorder_has_next(const reorder_buffer *o, int at_end);
+/* Deliver the next result. RILL_OK · RILL_AGAIN */
 rill_status reorder_next(reorder_buffer *o, int at_end, const rill_result **out);
 
 #endif

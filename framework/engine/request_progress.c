@@ -1,11 +1,12 @@
-/* Progress reports.
+/* Progress reports (rill_request.progress), timestep by timestep.
  *
- * The final part of a report is the common prefix of all hypotheses that may still become outputs: those in the beam, the
- * outputs found so far and the best ended hypothesis. Later hypotheses extend these, so the prefix never becomes shorter
- * during a search. Nothing is final in exact search, or with a scorer that may have the input decoded again
- * (rill_scorer.found). A preempted item repeats its earlier timesteps, which are not reported again. */
+ * The final part of a report is the common prefix of all hypotheses that may still become outputs: those in the beam, the outputs found so
+ * far and the best ended hypothesis. Later hypotheses extend these, so the prefix never becomes shorter during a search. Nothing is final
+ * in exact search, or with a scorer that may have the input decoded again (rill_scorer.found). A preempted item repeats its earlier
+ * timesteps, which are not reported again. */
 #include "engine_internal.h"
 
+/* A hypothesis in the tree of hypotheses: the path from the root to the node `hyp`. */
 typedef struct hyp_path {
     int32_t hyp;
     int32_t depth; /* number of actions from the root to `hyp` */
@@ -18,7 +19,7 @@ static int32_t hyp_depth(const hyp_pool *f, int32_t hyp)
     return depth;
 }
 
-/* The longest common prefix of the hypotheses `a` and `hyp`. */
+/* Return the longest common prefix of the hypotheses `a` and `hyp`. */
 static hyp_path common_prefix(const hyp_pool *f, hyp_path a, int32_t hyp)
 {
     hyp_path b = {hyp, hyp_depth(f, hyp)};
@@ -31,6 +32,7 @@ static hyp_path common_prefix(const hyp_pool *f, hyp_path a, int32_t hyp)
     return a;
 }
 
+/* Return the longest common prefix of the item's beam, its outputs and its best ended hypothesis. */
 static hyp_path common_path(const rill_engine *e, const item *it)
 {
     const hyp_pool *f = &e->hyps;
@@ -42,8 +44,8 @@ static hyp_path common_path(const rill_engine *e, const item *it)
     return common;
 }
 
-/* Append the text of a partial hypothesis and a NUL. *length is the length of the text in bytes, without the NUL. The
- * domain gets the hypothesis as a truncated one, unless it has ended. */
+/* Append the text of hypothesis p, which may be partial, and a NUL. *length is the length of the text in bytes, without the NUL. The domain
+ * gets the hypothesis as a truncated one, unless it has ended. */
 static rill_status write_partial(rill_engine *e, int32_t slot, const hyp_path *p, rill_text *text, size_t *length)
 {
     const beam_entry *best = &e->items.item[slot].beam[0];
@@ -61,6 +63,7 @@ static rill_status write_partial(rill_engine *e, int32_t slot, const hyp_path *p
     return RILL_OK;
 }
 
+/* Return 1 if the input may be searched again after its beam search, by exact search or because of a scorer; else 0. */
 static int may_redecode(const chain *c, const item *it)
 {
     for (int32_t i = c->n_heuristics; i < c->n; i++)

@@ -30,8 +30,8 @@ typedef struct requests {
     int has_heuristics, has_budget_fn;
     rill_clock_fn clock; /* NULL: the system's clock */
     void *clock_user;
-    int64_t n_requests, n_deadlines, n_watched; /* number of open requests: all; with a deadline; with `progress` */
-    double next_deadline;                       /* lower bound on their deadlines */
+    int64_t n_requests, n_watched; /* number of open requests: all; those with `progress` */
+    double next_deadline;          /* lower bound on the deadlines of inputs that the engine holds */
 } requests;
 
 void requests_init(requests *all, const rill_engine_setup *setup);
@@ -56,5 +56,9 @@ rill_status request_open(rill_engine *e, request *r);
 void request_close(request *r);
 /* Close the request if it is open, and free it; NULL is allowed. */
 void request_free(request *r);
+
+/* Messages in results of inputs that were cancelled, or whose deadline passed while they waited. */
+#define MESSAGE_CANCELLED "cancelled"
+#define MESSAGE_DEADLINE "the deadline passed before the input was decoded"
 
 #endif

@@ -1,9 +1,10 @@
-/* Models and their runners. A rill_model is a domain's table with the model that the table's open() made; a runner is one
- * engine's use of it.
+/* Opens models, starts their runners, and answers questions about a model's actions. A domain is the code of a kind of model, a table of
+ * functions. A rill_model is such a table with the model that the table's open() made. A runner is one engine's use of the model, with its
+ * own states and buffers.
  *
- * Invariant: if the domain has runners, the model is const once it is open, so any number of threads may query it and start
- * runners. Failures are recorded in the caller's context. If the domain has no runners, the model is its own runner and
- * serves one engine at a time. */
+ * Invariant: if the domain has runners, the model is const once it is open, so any number of threads may query it and start runners.
+ * Failures are recorded in the caller's context. If the domain has no runners, the model is its own runner and serves one engine at a
+ * time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ static rill_status check_bad_words(rill_context *ctx, const rill_domain *domain,
     return RILL_OK;
 }
 
-/* Check what the domain's open() wrote to *info: replace 0 by defaults, and refuse invalid values. */
+/* Check what the domain's open() wrote to *info: replace zeros by defaults, and fail on invalid values. */
 static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill_domain_info *info)
 {
     if (info->phases == 0) info->phases = 1;
@@ -50,7 +51,7 @@ static rill_status check_info(rill_context *ctx, const rill_domain *domain, rill
     return check_bad_words(ctx, domain, info);
 }
 
-/* Refuse options that the domain does not support. */
+/* Fail if the caller sets options that the domain does not have. */
 static rill_status check_options(rill_context *ctx, const rill_domain *domain, const rill_open_options *options)
 {
     if (options->n_ensemble > 0 && !(domain->features & RILL_TAKES_ENSEMBLES))
@@ -90,8 +91,8 @@ rill_status rill_model_open(rill_model **out, rill_context *ctx, const char *dom
 {
     *out = NULL;
     const rill_domain *table = rill_find_domain(ctx, domain);
-    if (table == NULL) return rill__fail_unknown(ctx, "domain", &ctx->domains, domain);
-    const size_t min_size = offsetof(rill_open_options, ensemble); /* size in ABI version 1 */
+    if (table == NULL) return rill__fail_unknown(ctx, RILL__DOMAIN, domain);
+    const size_t min_size = offsetof(rill_open_options, ensemble); /* size of the struct in ABI version 1 */
     rill_open_options own;
     RILL__TRY(rill_copy_struct(ctx, "rill_open_options", &own, sizeof own, options, min_size));
     RILL__TRY(check_options(ctx, table, &own));
@@ -199,12 +200,13 @@ int32_t rill__model_unknown(const rill_model *model)
 
 rill_status rill__model_recommend(const rill_model *model, rill_context *ctx, rill_settings *settings)
 {
-    static const char *const names[] = {"", "hf", "fairseq", "marian", "ct2"};
     const rill_domain *domain = model->domain;
-    if (settings->like < RILL_LIKE_HF || settings->like > RILL_LIKE_CT2 || domain->recommend == NULL) return RILL_OK;
+    char like[RILL_OPTION_MAX];
+    rill_settings_get(settings, rill_option_find(rill_setting_table(), "like"), like);
+    if (like[0] == '\0' || domain->recommend == NULL) return RILL_OK;
     rill_text text = {.ctx = ctx};
     rill_error_clear(ctx);
-    rill_status status = domain->recommend(model->self, names[settings->like], &text);
+    rill_status status = domain->recommend(model->self, like, &text);
     if (status >= 0 && text.length > 0) status = rill__settings_fill(ctx, settings, text.data);
     rill_text_clear(&text);
     return rill__domain_status(ctx, domain, status, "recommend");
@@ -217,7 +219,7 @@ int32_t rill_model_find_action(const rill_model *model, const char *text, size_t
     return action >= 0 && action < model->info.actions ? action : RILL_NO_ACTION;
 }
 
-/* Check the n actions that a domain's tokenize() returned, of which the first `written` are in `action`. */
+/* Check the n actions that a domain's tokenize() returned. The first `written` of them are in `action`; the rest did not fit. */
 static rill_status check_actions(const rill_model *model, rill_context *ctx, const int32_t *action, int32_t written,
                                  int32_t n)
 {
@@ -232,7 +234,8 @@ static rill_status check_actions(const rill_model *model, rill_context *ctx, con
     return RILL_OK;
 }
 
-/* The action that a word names, or the action whose id the word is, if that action has no name. RILL_NO_ACTION: none. */
+/* Return the action that a word names. If it names none and is a number, return the action with this id, unless that action has a name.
+ * RILL_NO_ACTION: none. */
 static int32_t named_action(const rill_model *model, rill_context *ctx, const char *word, size_t length)
 {
     const int32_t found = rill_model_find_action(model, word, length);
@@ -248,7 +251,8 @@ static int32_t named_action(const rill_model *model, rill_context *ctx, const ch
     return status == RILL_ERR_NOT_FOUND ? (int32_t)number : RILL_NO_ACTION;
 }
 
-/* Read names of actions separated by spaces, for a domain without tokenize(). */
+/* Convert names of actions, separated by spaces, to actions, for a domain without tokenize(). *n counts all names; the first `capacity`
+ * actions are written. */
 static rill_status read_action_names(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                      int32_t *action, int32_t capacity, int32_t *n)
 {
@@ -271,7 +275,7 @@ static rill_status read_action_names(const rill_model *model, rill_context *ctx,
 rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                 int32_t *action, int32_t capacity, int32_t *n)
 {
-    enum { MAX_TEXT_BYTES = 1 << 26 }; /* tokenizers count in 32 bits, and normalisation may lengthen a text */
+    enum { MAX_TEXT_BYTES = 1 << 26 }; /* tokenizers count bytes in 32 bits, and normalisation may lengthen a text */
     const rill_domain *domain = model->domain;
     *n = 0;
     if (domain->tokenize == NULL && domain->find_action == NULL)
@@ -288,7 +292,7 @@ rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, cons
     return rill__domain_status(ctx, domain, status, "tokenize");
 }
 
-/* Whether the parts are in order, disjoint, and inside the input after its first `head` bytes. */
+/* Return 1 if the parts (byte ranges of an input) are in order, disjoint, and inside the input after its first `head` bytes; else 0. */
 static int is_valid_split(const rill_part *part, int32_t n, size_t length, size_t head)
 {
     size_t min_begin = head;

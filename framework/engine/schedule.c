@@ -1,17 +1,19 @@
-/* The schedule: the scheduler orders items, the budget selects.
+/* Selects the items (inputs in flight) that a timestep expands: the scheduler, a plugin, orders them, and the budget limits how many are
+ * taken.
  *
- * Under a budget items are taken in the scheduler's order, whole or not at all. An item that does not fit while a later one
- * is taken has been passed over. After RUNNING_MAX_SKIPS times it goes first, and it goes alone if it is wider than the
- * budget. Without a budget all items that the scheduler lists are taken. An item not expanded for RUNNING_MAX_ROUNDS rounds
- * goes first too, which prevents starvation while new items are admitted. A scheduler that lists no item is overruled by
- * order of admission: so a timestep always advances an item, and since items have bounded length every run ends. Under a
- * limit on states the oldest items are taken when the selection does not fit; memory_limit.c explains why runs still end. */
+ * The budget is a maximum number of live hypotheses. Under a budget items are taken in the scheduler's order, whole or not at all. An item
+ * that does not fit while a later one is taken has been passed over. After RUNNING_MAX_SKIPS times it goes first, and it goes alone if it
+ * is wider than the budget. Without a budget all items that the scheduler lists are taken. An item not expanded for RUNNING_MAX_ROUNDS
+ * rounds goes first too, which prevents starvation while new items are admitted. If a scheduler lists no item, items are taken in order of
+ * admission. So a timestep always advances an item, and since items have bounded length every run ends. Under a limit on states the oldest
+ * items are taken when the selection does not fit; memory_limit.c explains why runs still end. */
 #include <string.h>
 
 #include "engine_internal.h"
 
 /* --- creation ----------------------------------------------------------------------------------------------------- */
 
+/* Return the name of the scheduler that the method (setting `method`) prescribes. */
 static const char *method_scheduler(const char *method)
 {
     const rill_method_info *m = rill_method_table();
@@ -24,7 +26,7 @@ rill_status schedule_create(rill_engine *e, const rill_chain_entry *wanted)
     const char *name = wanted != NULL ? wanted->name : method_scheduler(e->settings.method);
     const char *arguments = wanted != NULL && wanted->arguments != NULL ? wanted->arguments : "";
     const rill_scheduler *scheduler = rill_find_scheduler(e->ctx, name);
-    if (scheduler == NULL) return rill__fail_unknown(e->ctx, "scheduler", &e->ctx->schedulers, name);
+    if (scheduler == NULL) return rill__fail_unknown(e->ctx, RILL__SCHEDULER, name);
     rill_error_clear(e->ctx);
     rill_status status = scheduler->create != NULL ? scheduler->create(scheduler, e->ctx, arguments, &e->schedule.self)
                                                    : RILL_OK;
@@ -55,13 +57,13 @@ rill_sched_view schedule_view(const rill_engine *e)
         .max_items = e->settings.max_items,
         .budget = e->settings.budget,
         .refill = e->settings.refill,
-        .waiting = engine_n_waiting(e),
+        .waiting = (int64_t)e->taker.n_offered + e->items.n_ready,
         .timesteps = e->statistics.total.timesteps,
         .k = e->settings.k,
     };
 }
 
-/* Reduce the view to the idle items. */
+/* Reduce the view to the idle items: items that the other timestep in progress is not expanding. */
 static rill_status view_idle(rill_engine *e, rill_sched_view *view)
 {
     idle_columns *s = &e->schedule.idle;
@@ -92,18 +94,20 @@ static rill_status view_idle(rill_engine *e, rill_sched_view *view)
 
 /* --- selecting ---------------------------------------------------------------------------------------------------- */
 
-/* A selection in progress. items.passed_over is updated only when the selection is final (commit_selection()), so that a
- * selection abandoned for lack of nodes counts no item as passed over. */
+/* A selection of items in progress. items.passed_over is updated only when the selection is final (commit_selection()), so that a selection
+ * given up for lack of nodes (state ids) counts no item as passed over. */
 typedef struct selection {
     rill_engine *e;
     timestep *t;
-    int any_busy;                     /* 1: some items are busy, and the view lists only the idle ones */
-    int64_t budget_left;              /* hypotheses that still fit in the budget */
-    int32_t n_skipped, n_passed_over; /* items skipped; skipped items that precede the last taken item */
-    int32_t n_first;                  /* overdue items taken first */
+    /* 1: the other timestep in progress is expanding some items, and the scheduler sees only the others */
+    int any_busy;
+    int64_t budget_left; /* number of live hypotheses that still fit in the budget */
+    /* number of items skipped; number of skipped items that precede the last taken item */
+    int32_t n_skipped, n_passed_over;
+    int32_t n_first; /* number of overdue items taken first */
 } selection;
 
-/* Take the item with running index `index`, or skip it if it does not fit in the budget. */
+/* Take the item in flight with this index, or skip it if its live hypotheses do not fit in the budget. */
 static void consider_item(selection *p, int32_t index)
 {
     running_items *f = &p->e->running;
@@ -121,7 +125,7 @@ static void consider_item(selection *p, int32_t index)
     p->budget_left = width > p->budget_left ? 0 : p->budget_left - width;
 }
 
-/* Consider the overdue items, before those that the scheduler lists. */
+/* Take overdue items (passed over too often, or long not expanded), before the items that the scheduler lists. */
 static void consider_overdue_items(selection *p)
 {
     running_items *f = &p->e->running;
@@ -132,8 +136,8 @@ static void consider_overdue_items(selection *p)
     }
 }
 
-/* Mark items that were not expanded for more than RUNNING_MAX_ROUNDS rounds as overdue. A round is as many expansions as
- * there are live hypotheses in flight; this check runs once per round. */
+/* Mark items that were not expanded for more than RUNNING_MAX_ROUNDS rounds as overdue. A round is as many expansions as there are live
+ * hypotheses in flight; this check runs once per round. */
 static void mark_neglected(rill_engine *e)
 {
     running_items *f = &e->running;
@@ -151,7 +155,7 @@ static void mark_neglected(rill_engine *e)
     e->schedule.next_check = now + live;
 }
 
-/* The budget of this timestep, from the setting or the user's function. */
+/* Set view->budget to the budget of this timestep, which the user's function returns. */
 static rill_status set_budget(rill_engine *e, rill_sched_view *view)
 {
     int32_t budget = view->budget;
@@ -185,8 +189,8 @@ static void clear_marks_of(selection *p)
     for (int32_t i = 0; i < p->t->n; i++) p->e->running.marks[p->e->items.running_index[p->t->selected[i]]] = 0;
 }
 
-/* Take the items that the scheduler listed, as far as they fit. An item listed twice is an error, since the scheduler's count
- * is then wrong. While some items are busy, the listed numbers are indexes in idle_columns. */
+/* Take the items that the scheduler listed, as far as they fit. An item listed twice is an error, since the scheduler's count is then
+ * wrong. If p->any_busy is 1, the listed numbers are indexes of idle items (idle_columns). */
 static rill_status consider_listed(selection *p, int32_t n, int32_t count)
 {
     rill_engine *e = p->e;
@@ -212,6 +216,7 @@ static rill_status consider_listed(selection *p, int32_t n, int32_t count)
     return status;
 }
 
+/* Return the maximum number of states that the selected items make in this timestep. */
 static int64_t max_nodes_needed(const selection *p)
 {
     int64_t wanted = 0;
@@ -219,7 +224,7 @@ static int64_t max_nodes_needed(const selection *p)
     return wanted;
 }
 
-/* Make the selection final: count skipped items that precede a taken item as passed over. */
+/* Make the selection final: add 1 to items.passed_over of each skipped item that precedes a taken item. */
 static void commit_selection(selection *p)
 {
     running_items *f = &p->e->running;
@@ -231,8 +236,8 @@ static void commit_selection(selection *p)
     clear_marks_of(p);
 }
 
-/* Replace a selection that needs too many nodes by the oldest items that fit in the free nodes and the budget. The oldest
- * item in flight is among them, or has failed (memory_limit.c). */
+/* Replace a selection that needs too many states by the oldest items that fit in the free states and the budget. The oldest item in flight
+ * is among them, or has failed (memory_limit.c). */
 static rill_status select_oldest(selection *p, int64_t budget)
 {
     rill_engine *e = p->e;
@@ -251,7 +256,7 @@ static rill_status select_oldest(selection *p, int64_t budget)
     return RILL_OK;
 }
 
-/* Reserve the nodes that the selected items may need in all phases. If too few are free, empty the selection while the other
+/* Reserve the nodes (state ids) that the selected items may need in all phases. If too few are free, empty the selection while the other
  * timestep is in progress, and otherwise select the oldest items instead. */
 static rill_status reserve_nodes(selection *p, int64_t budget)
 {
@@ -274,7 +279,7 @@ rill_status schedule_select(rill_engine *e, timestep *t, int64_t max_rows)
     int32_t count;
     rill_sched_view view = schedule_view(e);
     RILL__TRY(RILL__GROW(e->ctx, t->selected, t->selected_capacity, (size_t)e->running.n, "items in flight"));
-    /* the items of the other timestep, if it is in progress, are busy, and the rest is idle */
+    /* items of the other timestep, if that is in progress, are busy; all others are idle */
     const int any_busy = e->timesteps[!t->group].state != TIMESTEP_FREE;
     if (any_busy) RILL__TRY(view_idle(e, &view));
     t->n = 0;

@@ -1,19 +1,19 @@
-/* rill_score_result_fill(): a row's result from all of its actions.
+/* Selects a row's best choices from all of its actions, for domains whose score() lists all of them: rill_score_result_fill().
  *
- * The row's part of the result arrays holds the best choices so far. The first M choices are appended. As long as choices
- * arrive in rank order, later ones are ignored. Otherwise the arrays become a heap with the worst choice on top, which is
- * sorted at the end. Ranking is a total order, since actions differ, so the result does not depend on the order of arrival. */
+ * The row's part of the result arrays holds the best choices so far. The first M choices are appended. As long as choices arrive in rank
+ * order, later ones are ignored. Otherwise the arrays become a heap with the worst choice on top, which is sorted at the end. Ranking is a
+ * total order, since actions differ, so the result does not depend on the order of arrival. */
 #include "rill/domain.h"
 
-/* The row being filled: pointers to its entries in the result arrays. */
+/* The best choices so far of the row being filled, stored in the row's part of the result arrays. */
 typedef struct row_heap {
     int32_t *action;
     float *logp;
-    uint8_t *terminal; /* NULL: not set */
+    uint8_t *terminal; /* NULL: the domain sets no flags per choice */
     int32_t n, capacity;
 } row_heap;
 
-/* Whether entry i ranks before a choice of `action` with log-probability `logp`. */
+/* Return 1 if entry i ranks before a choice of `action` with log-probability `logp`, else 0. */
 static int ranks_before(const row_heap *a, int32_t i, int32_t action, float logp)
 {
     return a->logp[i] > logp || (a->logp[i] == logp && a->action[i] < action);
@@ -33,7 +33,7 @@ static void put_entry(const row_heap *a, int32_t index, int32_t action, float lo
     if (a->terminal != NULL) a->terminal[index] = terminal;
 }
 
-/* Put a choice at position `index` of the heap [0, n), and sift it down. */
+/* Put a choice at position `index` of the heap of n entries, whose top is the worst, and sift it down. */
 static void sift_down(const row_heap *a, int32_t n, int32_t index, int32_t action, float logp, uint8_t terminal)
 {
     for (;;) {
@@ -57,7 +57,7 @@ static void make_heap(const row_heap *a)
     for (int32_t i = a->n / 2 - 1; i >= 0; i--) sift_entry(a, a->n, i, i);
 }
 
-/* Heapsort: repeatedly move the worst entry to the end. */
+/* Sort the heap, best entry first: repeatedly move the worst entry, which is on top, to the end. */
 static void sort_heap(const row_heap *a)
 {
     for (int32_t n = a->n - 1; n > 0; n--) {
@@ -69,6 +69,7 @@ static void sort_heap(const row_heap *a)
     }
 }
 
+/* Write the log-probabilities of the row's picks: actions that the request names. */
 static void fill_picks(const rill_score_request *req, int32_t row, int32_t n, const int32_t *action, const float *logp,
                        rill_score_result *out)
 {

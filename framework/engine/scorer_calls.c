@@ -1,9 +1,9 @@
-/* Calls of scorers: begin() when an input is encoded, score() for the rows of a timestep, found() for an item's outputs, done() when the
- * input leaves.
+/* Calls a run's scorers: begin() when an input is encoded, score() for the rows (live hypotheses) of a timestep, found() for an item's
+ * outputs, done() when the input leaves.
  *
- * score() is called once per sequence of adjacent rows whose items share an instance. If a call with arguments of a request fails, the
- * items for which it fails alone fail, and the others continue. With the setting `check` each item's rows are scored alone too, and must
- * get the same modifiers.
+ * score() is called once per sequence of adjacent rows whose items share an instance. If a call with arguments of a request fails, it is
+ * repeated for each item alone; the items for which it fails again fail, and the others continue. With the setting `check` each item's rows
+ * are scored alone too, and must get the same modifiers.
  *
  * found() may request that an input is decoded again. The item then stays in flight and restarts from its encoded input. The new search
  * depends only on the input and on what scorers have stored for it, so the schedule does not change the result.
@@ -33,14 +33,14 @@ static size_t max_state_bytes(const chain *c)
 }
 
 rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes, const row_table *rows,
-                                const items *all, const input_queue *in)
+                                const items *all)
 {
     const rill_array columns[] = {RILL_ARRAY(s->text), RILL_ARRAY(s->length)};
     RILL__TRY(rill_columns_grow(s->ctx, &s->memory, (size_t)rows->n, columns, 2, "what scorers see"));
     for (int32_t i = 0; i < rows->n; i++) {
-        const queued_input *entry = &in->entries[all->item[rows->slot[i]].queue_entry];
-        s->text[i] = entry->text;
-        s->length[i] = entry->length;
+        const queued_input *in = all->item[rows->slot[i]].input;
+        s->text[i] = in->text;
+        s->length[i] = in->length;
     }
     if (c->state_bytes == 0) return RILL_OK;
     RILL__TRY(RILL__GROW(s->ctx, s->row_states, s->row_states_bytes, (size_t)rows->n * max_state_bytes(c),
@@ -48,13 +48,14 @@ rill_status scorer_states_begin(scorer_states *s, const chain *c, int32_t nodes,
     return RILL__GROW(s->ctx, s->node_states, s->node_states_bytes, (size_t)nodes * c->state_bytes, "scorers' states");
 }
 
+/* Return the state that the scorer `link` has stored for the hypothesis with this node (state id). */
 static char *node_state(const scorer_states *s, const chain *c, const chain_link *link, int32_t node)
 {
     return s->node_states + (size_t)node * c->state_bytes + link->state_offset;
 }
 
-/* Before a scorer's call: copy the scorer's states of the parents of rows [first, first + n) to row_states; zeros for a row
- * without a parent. Returns row_states, or NULL if the scorer has no state. */
+/* Before a scorer's call: copy its states of the parents of rows [first, first + n) to row_states; zeros for a row without a parent.
+ * Returns row_states, or NULL if the scorer has no state. */
 static void *gather_states(scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                            int32_t first, int32_t n)
 {
@@ -70,7 +71,7 @@ static void *gather_states(scorer_states *s, const chain *c, const chain_link *l
     return s->row_states;
 }
 
-/* After the call: store the states that the scorer wrote to row_states at the nodes of the rows. */
+/* After a scorer's call: store the states that it wrote to row_states, which belong to rows [first, first + n). */
 static void keep_states(scorer_states *s, const chain *c, const chain_link *link, const row_table *rows, int32_t first,
                         int32_t n)
 {
@@ -79,7 +80,8 @@ static void keep_states(scorer_states *s, const chain *c, const chain_link *link
         memcpy(node_state(s, c, link, rows->node[first + i]), s->row_states + (size_t)i * bytes, bytes);
 }
 
-/* After a second call for the setting `check`: whether row_states equals the states stored at the nodes of the rows. */
+/* After a second call of a scorer, for the setting `check`: return 1 if the states that it wrote to row_states equal those stored after the
+ * first call, else 0. */
 static int same_states(const scorer_states *s, const chain *c, const chain_link *link, const row_table *rows,
                        int32_t first, int32_t n)
 {
@@ -117,7 +119,7 @@ const char *engine_scorer_label(const rill_engine *e)
     return e->chain.n_scorers == 1 ? "scorer" : "the list of scorers that begins with";
 }
 
-/* With the setting `check`: fail, since a scorer depends on items other than the row's item. */
+/* Fail the run, for the setting `check`: a scorer's result for the row depends on items other than the row's item. */
 static rill_status fail_not_independent(rill_engine *e, const timestep *t, int32_t row)
 {
     return rill_fail(
@@ -127,14 +129,14 @@ static rill_status fail_not_independent(rill_engine *e, const timestep *t, int32
         engine_scorer_label(e), e->chain.link[e->chain.n_heuristics].scorer->name, (long long)t->rows.item_id[row]);
 }
 
-/* Return the instance of scorer i that the row's item uses. */
+/* Return the instance of scorer number i that the row's item uses. */
 static const chain_instance *row_instance(const rill_engine *e, const timestep *t, int32_t i, int32_t row)
 {
     return e->items.item[t->rows.slot[row]].instances[e->chain.n_heuristics + i];
 }
 
-/* Call an instance of scorer i for some rows. If `b` is check_modifiers, the rows are those of one item alone (setting `check`), and a
- * fresh instance is called unless the scorer keeps data of inputs. */
+/* Call an instance of scorer number i for some rows. If `b` is check_modifiers, the rows are those of one item alone, for the setting
+ * `check`. Then a fresh instance is called, unless the scorer keeps data of inputs. */
 static rill_status call_scorer(rill_engine *e, rill_modifiers *b, int32_t i, const chain_instance *instance,
                                const rill_scorer_rows *rows)
 {
@@ -155,7 +157,7 @@ static int row_has_failed(const rill_engine *e, const timestep *t, int32_t row)
     return e->items.item[t->rows.slot[row]].failed < 0;
 }
 
-/* Return the index of the first row after the rows of `row`'s item. */
+/* Return the index after the last row that belongs to the same item as `row`, at most `end`. */
 static int32_t item_end(const timestep *t, int32_t row, int32_t end)
 {
     const int32_t own = t->rows.item[row];
@@ -163,7 +165,8 @@ static int32_t item_end(const timestep *t, int32_t row, int32_t end)
     return row;
 }
 
-/* Call scorer i for rows [first, next), whose items share an instance. `from` is the first row of the modifiers `b`. */
+/* Call scorer number i for rows [first, next), whose items share an instance. Its bonuses and masks (modifiers) go to `b`, whose first row
+ * is row `from` of the timestep. */
 static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                       int32_t first, int32_t next)
 {
@@ -180,8 +183,8 @@ static rill_status run_scorer_on_rows(rill_engine *e, const timestep *t, rill_mo
     return RILL_OK;
 }
 
-/* Scorer i failed for rows [first, next) with arguments of a request: call it for each item alone, and fail the items for which it fails
- * again. Returns RILL_AGAIN if items have failed, so that all scorers are called again for the other items. */
+/* Scorer number i has failed for rows [first, next). If its arguments come from a request, call it for each item alone, and fail the items
+ * for which it fails again. Returns RILL_AGAIN if items have failed, so that all scorers are called again for the other items. */
 static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                                      int32_t first, int32_t next, rill_status status)
 {
@@ -201,7 +204,8 @@ static rill_status fail_custom_items(rill_engine *e, const timestep *t, rill_mod
     return outcome;
 }
 
-/* Call scorer i for rows [from, end): once per sequence of adjacent rows whose items share an instance. */
+/* Call scorer number i for rows [from, end): once per sequence of adjacent rows whose items share an instance of it, which means equal
+ * arguments. */
 static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t i, int32_t from,
                               int32_t end)
 {
@@ -220,8 +224,8 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers 
     return RILL_OK;
 }
 
-/* Return the name of the item's variant that cannot be combined with constraint banks, since it makes its rows or chooses its children;
- * NULL: none. */
+/* Return the name of the item's search variant that cannot be combined with constraint banks, since it makes the item's rows or chooses its
+ * children; NULL: none. */
 static const char *banks_conflict(const item *it)
 {
     FOR_VARIANTS (v, it->variants, choose) return v->name;
@@ -229,8 +233,8 @@ static const char *banks_conflict(const item *it)
     return NULL;
 }
 
-/* Fail the items whose rows have different numbers of banks, or whose settings do not allow banks. Returns RILL_AGAIN if items have
- * failed. */
+/* Fail the items whose rows have different numbers of constraint banks, or whose settings do not allow banks. Returns RILL_AGAIN if items
+ * have failed. */
 static rill_status check_banks(rill_engine *e, const timestep *t, const rill_modifiers *b)
 {
     rill_status outcome = RILL_OK;
@@ -270,8 +274,8 @@ static rill_status run_scorers_once(rill_engine *e, const timestep *t, rill_modi
     return b != &e->check_modifiers ? check_banks(e, t, b) : RILL_OK;
 }
 
-/* Call every scorer for the rows, and again without failed items until no more items fail. All actions are forbidden in rows of failed
- * items. */
+/* Call every scorer for rows [first, first + n). If items fail, repeat the calls without these items, until no more fail. In rows of failed
+ * items all actions are forbidden. */
 static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers *b, int32_t first, int32_t n)
 {
     rill_status status;
@@ -283,7 +287,7 @@ static rill_status run_scorers(rill_engine *e, const timestep *t, rill_modifiers
     return RILL_OK;
 }
 
-/* Record why scorers refuse inputs: the first reason for each input. */
+/* If scorers refuse an item's input, record the first reason in the item. */
 static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_modifiers *mods)
 {
     for (size_t i = 0; i < mods->n_refusals; i++) {
@@ -297,14 +301,15 @@ static rill_status note_refusals(rill_engine *e, const timestep *t, const rill_m
 rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifiers *mods)
 {
     if (e->chain.n_scorers > 0)
-        RILL__TRY(
-            scorer_states_begin(&e->scorer_states, &e->chain, e->hyps.node_capacity, &t->rows, &e->items, &e->queue));
+        RILL__TRY(scorer_states_begin(&e->scorer_states, &e->chain, e->hyps.node_capacity, &t->rows, &e->items));
     RILL__TRY(run_scorers(e, t, mods, 0, t->rows.n));
     return mods->n_refusals > 0 ? note_refusals(e, t, mods) : RILL_OK;
 }
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
 
+/* Return 1 if the list of row a in the first table equals the list of row b in the second table, else 0. value_a, value_b: NULL: the lists
+ * have no values. */
 static int same_entries(const int32_t *offset_a, const int32_t *action_a, const float *value_a, int32_t a,
                         const int32_t *offset_b, const int32_t *action_b, const float *value_b, int32_t b)
 {
@@ -331,7 +336,7 @@ static int same_factors(const modifier_table *x, int32_t a, const modifier_table
     return 1;
 }
 
-/* Return 1 if the modifiers of row a (of the call with all items) and of row b (of one item alone) are equal, else 0. */
+/* Return 1 if the modifiers of row a in table x (call for all items) equal those of row b in table y (one item alone), else 0. */
 static int same_modifiers(const modifier_table *x, int32_t a, const modifier_table *y, int32_t b)
 {
     int limits = (x->limit != NULL ? x->limit[a] : INT32_MAX) == (y->limit != NULL ? y->limit[b] : INT32_MAX);
@@ -361,8 +366,8 @@ double engine_max_bonus(const chain *c, const item *it, double *end)
     return action;
 }
 
-/* Return 1 if the row has a modifier for every action, else 0: the other actions then get the row's reward. With bans or allowed sets it is
- * unknown whether any of the other actions is legal. */
+/* Return 0 if some action of the row surely gets the row's reward and no other modifier. Return 1 if bonuses, bans and the end action cover
+ * all actions, or if the row has a list of allowed actions, among which there may be no such action. */
 static int names_all_actions(const modifier_table *rules, int32_t row, const rill_domain_info *info)
 {
     const int32_t *offsets[] = {rules->add_offset, rules->ban_offset, rules->allow_offset};
@@ -371,7 +376,7 @@ static int names_all_actions(const modifier_table *rules, int32_t row, const ril
     return named >= info->actions || (offsets[2] != NULL && offsets[2][row + 1] > offsets[2][row]);
 }
 
-/* Return 1 if the modifiers of a row stay within the scorers' max_bonus, or if a scorer has no max_bonus; else 0. */
+/* Return 1 if no modifier of the row exceeds the sum of the scorers' max_bonus, or if some scorer declares none; else 0. */
 static int is_within_max_bonus(const chain *c, const item *it, const modifier_table *rules, int32_t row,
                                const rill_domain_info *info)
 {
@@ -429,16 +434,16 @@ static void *get_scorer_self(const rill_engine *e, chain_instance *const *instan
     return instances[e->chain.n_heuristics + i]->self;
 }
 
-/* Call done() of the chain's first n scorers. */
+/* Call done() of the run's first n scorers for input `id`. */
 static void notify_done(const rill_engine *e, chain_instance *const *instances, int64_t id, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
         if (get_scorer(e, i)->done != NULL) get_scorer(e, i)->done(get_scorer_self(e, instances, i), id);
 }
 
-rill_status engine_scorers_begin(rill_engine *e, rill_input *input, int32_t entry)
+rill_status engine_scorers_begin(rill_engine *e, rill_input *input, const request *own_request)
 {
-    chain_instance *const *instances = request_instances(&e->chain, e->queue.entries[entry].request);
+    chain_instance *const *instances = request_instances(&e->chain, own_request);
     for (int32_t i = 0; i < e->chain.n_scorers; i++) {
         const rill_scorer *table = get_scorer(e, i);
         if (table->begin == NULL) continue;
@@ -462,7 +467,7 @@ const rill_found_output *rill_found_output_at(const rill_found *found, int32_t i
     return (const rill_found_output *)found->outputs + i;
 }
 
-/* Write the item's outputs, which are already sorted, to *found, in the form that scorers' found() gets. */
+/* Write the item's outputs, which are already sorted, to *found, as scorers' found() takes them. */
 static rill_status list_outputs(rill_engine *e, int32_t slot, rill_found *found)
 {
     const item *it = &e->items.item[slot];

@@ -1,4 +1,5 @@
-/* Variants of the search: what some inputs do differently from the plain beam search, each a table of hooks in a file of search/.
+/* Declares search variants: what some inputs do differently from plain beam search, such as sampling or cube pruning. Each variant is a
+ * table of hooks, in a file of framework/search.
  *
  * The loop calls a hook only if the timestep, or the item, has a variant: a plain run pays one test at each point. `search_variants`
  * (search/variants.c) is the only symbol of search/ that the loop knows; item.h and timestep.h hold a pointer for each variant that keeps
@@ -10,42 +11,47 @@
 
 #include "timestep.h"
 
-/* Returned by choose(): the item's children are chosen by score, as if there were no variant. */
+/* Returned by search_variant.choose(): the item's children are chosen by score, as if the item had no variant. */
 enum { VARIANT_BY_SCORE = -1 };
 
 typedef struct search_variant {
     const char *name;
     /* Return 1 if an item with these settings has the variant, else 0. NULL: see has_modifiers. */
     int (*has_settings)(const rill_settings *s);
-    /* Return 1 if the modifiers of the timestep's rows make the variant part of this phase, else 0. */
+    /* Return 1 if scorers' modifiers of the timestep's rows bring the variant into this phase, else 0. */
     int (*has_modifiers)(const modifier_table *rules);
 
-    /* Refuse a run, or a request, whose settings select the variant and cannot be combined with the rest. */
+    /* Fail if the settings, of a run or of a request, select the variant and it cannot be combined with other settings, the scorers or the
+     * domain. */
     rill_status (*check)(rill_context *ctx, const chain *c, const rill_settings *s, const rill_domain_info *info);
 
-    /* Of a timestep, for all of its items, in the order of a phase. In a second round t->rows are the further rows. */
+    /* Hooks called once per phase of a timestep, for all of its items, in this order. In a second round of scoring, t->rows are the rows
+     * added by add_round(). */
 
-    /* The rows are listed, one per live beam entry, without nodes: keep some of them, and set t->row_of and t->spare_nodes. */
+    /* t->rows has one row per live hypothesis, still without nodes (state ids): keep some of the rows, and set t->row_of and
+     * t->spare_nodes. */
     rill_status (*make_rows)(rill_engine *e, timestep *t);
-    /* In each round: the rows have no nodes and states yet. */
+    /* Called in each round of scoring, before the rows get their nodes (state ids) and states. */
     rill_status (*before_step)(rill_engine *e, timestep *t);
-    /* The rows have their choices. RILL_AGAIN: the variant has begun a second round, with rows made by engine_add_row() and stepped by
-     * engine_step_rows(). */
+    /* Called when the rows have their choices. Returns RILL_AGAIN if the variant has begun a second round, with rows made by
+     * engine_add_row() and stepped by engine_step_rows(). */
     rill_status (*add_round)(rill_engine *e, timestep *t);
-    /* The scorers' modifiers of a second round's rows are collected: add those of the variant that began the round. */
+    /* Called when the scorers' modifiers of the second round's rows are collected, to add restrictions by the variant that began this
+     * round. */
     rill_status (*restrict_rows)(timestep *t);
-    /* All rounds are scored; t->rows are those of the last round. `last`: 1 in the last phase. */
+    /* Called when all rounds are scored; t->rows are the rows of the last round. `last`: 1: the timestep's last phase; 0: an earlier
+     * one. */
     rill_status (*before_merge)(rill_engine *e, timestep *t, int last);
 
-    /* Free the variant's memory in a timestep. */
+    /* Free the memory that the variant keeps in a timestep. */
     void (*free_timestep)(timestep *t);
 
-    /* Of an item, in the order of a timestep. */
+    /* Hooks called for a single item, in the order of a timestep. */
 
-    /* The number of choices to request for each of the item's rows; 0: as many as the beam may have children. */
+    /* Return the number of choices to request for each of the item's rows; 0: as many as its beam may have children. */
     int32_t (*n_choices)(const rill_engine *e, const item *it);
-    /* Before merging: enlarge *n_children, the number of children that merging may make, and the scratch memory that the hooks below use.
-     * `stride`: choices of each row. */
+    /* Before merging: enlarge *n_children, the maximum number of children that merging makes, and the scratch memory that the hooks below
+     * use. `stride`: maximum number of choices per row. */
     void (*reserve)(const item *it, int32_t stride, int64_t *n_children, children_size *need);
     /* Before merging in the last phase: read the choices of the item's rows. rows: [width] or NULL, the item's part of timestep.row_of;
      * `row`: the item's first row if rows is NULL. */
@@ -53,28 +59,32 @@ typedef struct search_variant {
     /* Choose the item's children, in place of the best ones by score: write them to t->heads in rank order and return their number, or
      * VARIANT_BY_SCORE. `row`: the item's first row; its rows are adjacent. */
     int32_t (*choose)(timestep *t, const item *it, int32_t row);
-    /* An item without owner stops, or is at its deadline without an output; an item that is cancelled, preempted or fails is only cleared.
-     * If needs_output is 1 no candidate has ended: return 1 after adding an output in place of truncated ones, else 0. */
+    /* Called when an item stops, or when its deadline passes and it has no output; not if it has an owner (item.owner), is cancelled,
+     * preempted or fails. needs_output: 1: no candidate has ended, so live ones would become truncated outputs. Returns 1 if the variant
+     * has added an output in their place, else 0. */
     int (*before_outputs)(rill_engine *e, item *it, int needs_output);
-    /* The item's candidates of this phase have become its beam or outputs. */
+    /* Called after a phase, when the item's candidates have become its new beam or its outputs. */
     void (*phase_over)(const rill_engine *e, item *it);
-    /* Of an item that the variant owns (item.owner): make its beam for the next phase, in place of merging, heuristics and commit; set
+    /* For an item that the variant owns (item.owner): make its beam for the next phase, in place of merging, heuristics and commit. Set
      * items.done if the item stops. */
     rill_status (*advance)(rill_engine *e, const timestep *t, int32_t slot, int last);
-    /* The item has stopped, with its outputs sorted. RILL_AGAIN: it continues in flight, and the variant owns it. */
+    /* Called when the item's search has stopped and its outputs are sorted. Returns RILL_AGAIN if the item continues in flight: the variant
+     * then owns it. */
     rill_status (*after_stop)(rill_engine *e, int32_t slot);
-    /* Memory is short with this item left alone. Returns 1 if the variant ends the item's search with the outputs so far, else 0. */
+    /* Called when states do not fit in memory although this item is the only one in flight. Returns 1 if the variant ends the item's search
+     * with the outputs so far, else 0. */
     int (*out_of_memory)(rill_engine *e, item *it);
-    /* Drop the item's data; its hypotheses are freed with its arena. Returns 1 if there were hypotheses with states, else 0. */
+    /* Forget the variant's data of the item's search; its hypotheses are freed with the item's arena (hyp_pool.h). Returns 1 if some of
+     * them may have states, else 0. */
     int (*clear)(item *it);
-    /* Free the memory of the variant in the item. */
+    /* Free the memory that the variant keeps in the item. */
     void (*free_item)(rill_context *ctx, item *it);
 } search_variant;
 
 /* The variants, NULL at the end. A set of variants is a bit mask of their indexes. */
 extern const search_variant *const search_variants[];
 
-/* Remove the first variant of a set that is not empty, and return it. */
+/* Remove the first variant from a set (bit mask), which must not be empty, and return it. */
 static inline const search_variant *variant_take(uint32_t *set)
 {
     const search_variant *v = search_variants[__builtin_ctz(*set)];
@@ -82,12 +92,12 @@ static inline const search_variant *variant_take(uint32_t *set)
     return v;
 }
 
-/* For each variant `v` of a set that has the hook; the body may return, but not break. */
+/* Loop over the variants `v` of a set that have this hook. The body may return, but not break. */
 #define FOR_VARIANTS(v, set, hook)            \
     for (uint32_t left_ = (set); left_ != 0;) \
         for (const search_variant *v = variant_take(&left_); v != NULL && v->hook != NULL; v = NULL)
 
-/* The variants of an item with these settings. */
+/* Return the set of variants that these settings select. */
 static inline uint32_t variants_of_settings(const rill_settings *s)
 {
     uint32_t set = 0;

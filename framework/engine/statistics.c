@@ -1,4 +1,4 @@
-/* Statistics (engine_internal.h). */
+/* Counts a run's work and time for rill_stats; declared in engine_internal.h. */
 #include <time.h>
 
 #include "engine_internal.h"
@@ -64,6 +64,39 @@ void statistics_remove_item(statistics *s, const item *it)
     for (int32_t i = 0; i < it->n_outputs; i++) statistics_count_output(s, &it->outputs[i], -1);
 }
 
+static int64_t max_int64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void statistics_add(rill_stats *sum, const rill_stats *s)
+{
+    sum->timesteps += s->timesteps;
+    sum->expansions += s->expansions;
+    sum->refills += s->refills;
+    sum->longest_item_timesteps = max_int64(sum->longest_item_timesteps, s->longest_item_timesteps);
+    sum->candidates += s->candidates;
+    sum->pruned += s->pruned;
+    sum->outputs += s->outputs;
+    sum->truncated += s->truncated;
+    sum->passed_over_first += s->passed_over_first;
+    sum->depth_bound += s->depth_bound;
+    sum->nodes_in_use += s->nodes_in_use;
+    sum->nodes_peak += s->nodes_peak;
+    sum->nodes_capacity += s->nodes_capacity;
+    sum->histories_in_use += s->histories_in_use;
+    sum->histories_peak += s->histories_peak;
+    sum->histories_capacity += s->histories_capacity;
+    sum->items_peak += s->items_peak;
+    sum->restarted += s->restarted;
+    sum->cube_hypotheses += s->cube_hypotheses;
+    sum->cube_classes += s->cube_classes;
+    sum->certified += s->certified;
+    sum->exact_rows += s->exact_rows;
+    sum->cube_rescored += s->cube_rescored;
+    statistics_sum_seconds(&sum->seconds, &s->seconds);
+}
+
 static int64_t depth_bound(const statistics *s, int64_t budget)
 {
     int64_t min_timesteps = 0;
@@ -85,6 +118,8 @@ void statistics_write(const statistics *s, const hyp_pool *f, const memory_limit
     all.histories_in_use = f->n_hyps;
     all.histories_peak = f->hyps_peak;
     all.histories_capacity = (int64_t)f->hyp_chunks * HYP_CHUNK;
+    all.inputs = o->n_results;
+    all.failed = o->n_failed;
     all.waiting_peak = o->waiting_peak;
     memcpy(out, &all, size);
 }

@@ -1,4 +1,4 @@
-/* Stop criteria (engine_internal.h).
+/* Decides when a hypothesis may end, when it becomes an output, and when an item's search stops; declared in engine_internal.h.
  *
  * Divisions: lengths · outputs · limits of a timestep · stopping. */
 #include <math.h>
@@ -15,7 +15,7 @@ int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, co
     double requested = floor(s->max_length_factor * (double)input->size) + s->max_length,
            limit = own > 0 ? own : info->max_length;
     if (s->max_length > 0 || s->max_length_factor > 0) limit = requested > 1 ? requested : 1;
-    /* The forced end action after the last action takes a timestep too. */
+    /* at-limit "end" forces an end action after the last action, which takes one more timestep */
     if (s->at_limit == RILL_LIMIT_END && max_length < INT32_MAX) max_length--;
     return limit < max_length ? (int32_t)limit : max_length;
 }
@@ -23,8 +23,8 @@ int32_t stop_max_length(const rill_settings *s, const rill_domain_info *info, co
 rill_end_rule stop_end_rule(const item *it)
 {
     const rill_settings *s = it->settings;
-    /* After the last action only the end action is allowed. The length limit overrides the minimum length: otherwise the item could
-     * neither end nor continue. */
+    /* At-limit "end": after the last action only the end action is allowed. The length limit overrides the minimum length: otherwise the
+     * item could neither end nor continue. */
     if (s->at_limit == RILL_LIMIT_END && it->timestep >= it->max_length) return RILL_END_REQUIRED;
     return it->timestep < s->min_length ? RILL_END_NOT_YET : RILL_END_ALLOWED;
 }
@@ -43,7 +43,7 @@ double rill_settings_rank(const rill_settings *s, double score, int32_t length)
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-/* `end`: the output has an end action, or counts as if it had one (at_limit "end-free"). */
+/* `end`: 1: the output has an end action, or counts as if it had one (at-limit "end-free"); 0: it has none. */
 static item_output make_output(const rill_settings *s, double score, int32_t length, int truncated, int end)
 {
     return (item_output){.path_score = score,
@@ -74,8 +74,8 @@ item_output stop_candidate_output(const item *it, const candidates *c, int32_t j
     return stop_child_output(it, c->path_score[j], (rill_terminal)c->terminal[j]);
 }
 
-/* Keep an output if it is among the stop_after best, which form a heap with the worst on top. If that leaves an output over, the new one
- * or an old one, write it to *out and return 1; else return 0. */
+/* For the setting keep "best": add an output to the item's stop_after best outputs, a heap with the worst on top. If that leaves one output
+ * over, the new one or an old one, write it to *out and return 1; else return 0. */
 static int keep_best_output(item *it, const item_output *output, item_output *out)
 {
     item_output *heap = it->outputs;
@@ -135,9 +135,9 @@ void stop_abandon_candidate(const candidates *c, item *it, int32_t j)
 
 /* --- limits of a timestep ----------------------------------------------------------------------------------------- */
 
-/* Quota by the setting `finish`. "top": the best k children; ended ones before the first live one become outputs.
- * "immediate": ended children among the first k become outputs, and live ones fill the beam up to k. "shrink": the best k
- * minus the outputs so far; a place of an ended child stays empty. In the last timestep under at_limit "first", live
+/* How many children merging takes depends on the setting `finish`. "top": the best k children; ended ones before the first live one become
+ * outputs. "immediate": ended children among the first k become outputs, and live ones fill the beam up to k. "shrink": the best k
+ * children, fewer by the number of outputs so far; a place of an ended child stays empty. In the last timestep under at-limit "first", live
  * children do not replace ended ones. */
 child_quota stop_child_quota(const item *it, int last)
 {
@@ -161,8 +161,8 @@ int32_t stop_beam_width(const item *it, int32_t width)
 
 /* --- stopping ----------------------------------------------------------------------------------------------------- */
 
-/* Final score of the best live candidate if it ended now; under "bound-max" with a length penalty > 0, if it ended at the
- * length limit. */
+/* Return the final score that the best live candidate would have if it ended now or, under stop "bound-max" with a length penalty > 0, at
+ * the length limit. */
 static double best_future_score(const item *it, double best_live)
 {
     const rill_settings *s = it->settings;

@@ -1,8 +1,12 @@
-/* A timestep: the items it expands, their rows, modifiers and choices, the candidates made from them, and its progress.
+/* Declares a timestep, one round of the batched beam search: it extends each live hypothesis of the selected items by one action. The
+ * struct holds the selected items, a row per live hypothesis, the choices (best next actions) of each row, the candidates made from these,
+ * and how far the timestep has come.
  *
- * Its scratch memory is two blocks, each of which grows as a whole: rows, whose number is known once items are selected, and children,
- * whose size depends on the choices requested per row. Their content does not survive the timestep, or growth; the memory is reused.
- * With an asynchronous domain there are two timesteps (beam_search.c), and the arrays of a submitted call stay in place. */
+ * A domain may split a timestep into phases, each with its own step() and score(); most models have one phase.
+ *
+ * Scratch memory is in two blocks, each of which grows as a whole. The size of row_block is known once items are selected; the size of
+ * child_block depends on the number of choices requested per row. Their content is lost when a timestep ends or a block grows; the memory
+ * is reused. If the domain scores asynchronously there are two timesteps (beam_search.c), and arrays of a call in progress do not move. */
 #ifndef RILL_TIMESTEP_H
 #define RILL_TIMESTEP_H
 
@@ -10,24 +14,26 @@
 #include "rill/stats.h"
 #include "topk.h"
 
-/* A timestep's candidates: all children of all selected items, after merging.
+/* The candidates of a timestep's phase: the best children of each selected item, from which heuristics drop some and of which the rest
+ * become the new beams.
  *
- * Item i of the selection has entries [offset[i], offset[i+1]) in rank order. The data is stored as columns because heuristics, in C or
- * in Lua, read whole columns. The columns are scratch memory of the timestep. */
+ * Item i of the selection has entries [offset[i], offset[i+1]), best first. The data is stored as columns because heuristics, in C or in
+ * Lua, read whole columns. The columns are scratch memory of the timestep. */
 typedef struct candidates {
-    int32_t n; /* items */
-    /* per item: [n], offset [n+1] */
+    int32_t n; /* number of selected items */
+    /* columns with one entry per item: [n]; offset: [n+1] */
     int32_t *offset;
     int64_t *item_id;
     int32_t *k, *timestep, *n_outputs;
     int32_t *min_kept; /* minimum number of candidates that heuristics leave */
     double *best_output_score, *best_path_score;
     uint8_t *stop;                            /* 1: a heuristic has stopped the item */
-    int32_t *marked_width;                    /* output of the current heuristic: its `width` ... */
-    uint8_t *marked_stop;                     /* ... and `stop` */
+    int32_t *marked_width;                    /* written by the heuristic being called: rill_candidates.width */
+    uint8_t *marked_stop;                     /* written by the heuristic being called: rill_candidates.stop */
     struct chain_instance *const **instances; /* the item's instances of heuristics and scorers */
-    int32_t *part_offset;                     /* [n+1] offsets for calls of a heuristic with a subset of the items */
-    /* per candidate: [offset[n]] */
+    /* [n+1] rill_candidates.offset of a heuristic's call with only some of the items */
+    int32_t *part_offset;
+    /* columns with one entry per candidate: [offset[n]] */
     double *path_score;
     float *action_logp, *action_score;
     int32_t *parent_rank, *action;
@@ -35,23 +41,25 @@ typedef struct candidates {
     int32_t *hyp;      /* >= 0: hypothesis node of an ended candidate that was already in the beam; else -1 */
     uint8_t *terminal; /* rill_terminal of the last action */
     uint8_t *ended, *keep;
-    /* Called for each dropped candidate j of item i; `link` is the index of the heuristic that dropped it. NULL: no calls. */
+    /* Called for each candidate j of item i that a heuristic drops; `link` is the index of this heuristic in the run. NULL: no calls. */
     void (*on_dropped)(void *user, int32_t link, int32_t i, int32_t j);
-    /* Called when a heuristic with an item's own arguments fails: item i fails alone, with the context's error. */
+    /* Called when a heuristic fails for item i, whose request sets arguments of this heuristic: the item fails alone, with the context's
+     * error message. */
     rill_status (*on_failed)(void *user, int32_t i, rill_status status);
     void *user; /* passed to both functions */
 } candidates;
 
-/* Columns with one element per row, [n]. */
+/* The rows of a phase: the live hypotheses for which the domain computes states and scores. Each column is [n]. */
 typedef struct row_table {
     int32_t *node, *parent, *state_parent, *action, *slot, *depth; /* passed to the domain (rill_rows) */
-    int32_t *hyp, *rank, *item;                                    /* item: index of the row's item in `selected` */
+    /* of the row's hypothesis: index in the hypothesis pool, rank in the beam, index of the item in timestep.selected */
+    int32_t *hyp, *rank, *item;
     int64_t *item_id;
     double *path_score;
     int32_t n;
 } row_table;
 
-/* Copy row `from` to `to`, without its node. */
+/* Copy row `from` to index `to`. The node (state id) is not copied, since rows have none yet when this is called. */
 static inline void row_table_move(row_table *r, int32_t to, int32_t from)
 {
     int32_t *const columns[] = {r->parent, r->state_parent, r->action, r->slot, r->depth, r->hyp, r->rank, r->item};
@@ -60,10 +68,10 @@ static inline void row_table_move(row_table *r, int32_t to, int32_t from)
     r->path_score[to] = r->path_score[from];
 }
 
-/* In row_of: the entry has ended, or none of its children is considered. */
+/* Value in timestep.row_of of a beam entry that has ended, or whose children cube pruning leaves out. */
 enum { NO_ROW = -1 };
 
-/* A score call of all rows, or of further rows, with its modifiers and results. */
+/* One round of scoring a phase's rows: the rows' modifiers (bonuses, masks and limits), and their best choices in `topk`. */
 typedef struct score_round {
     rill_modifiers modifiers;
     modifier_table modifier_table;
@@ -77,7 +85,7 @@ typedef struct merge_head {
     int32_t rank;   /* rank of the parent hypothesis in its beam */
     int32_t row;    /* the parent's row of choices, or -1: the parent has ended and is its own only child */
     int32_t choice; /* index of the child in the row's choices */
-    int32_t bank;   /* bank of constraints or beam group of the child */
+    int32_t bank;   /* constraint bank or beam group of the child; else 0 */
 } merge_head;
 
 /* Key of a merge_head in the merge heap: its path score, and the parent's rank, which is the head's index in
@@ -87,20 +95,22 @@ typedef struct merge_key {
     int32_t rank;
 } merge_key;
 
-/* Compare children for qsort(): by path score, then the parent's rank, the index in the parent's choices, the group. */
+/* Compare children for qsort(): higher path score first; then lower rank of the parent, lower index among the parent's choices, lower
+ * bank. */
 int merge_head_compare(const void *left, const void *right);
 
-/* Numbers of references and state holds (hyp_pool.h) that surviving children add to a beam entry's hypothesis (commit.c). */
+/* How many references and state holds (hyp_pool.h) the surviving children of a beam entry add to the entry's hypothesis. commit.c adds them
+ * up, to write each hypothesis once. */
 typedef struct child_counts {
     int32_t refs, holds;
 } child_counts;
 
-/* Capacities of the arrays in child_block, in elements. */
+/* Capacities of the arrays in timestep.child_block, in elements. */
 typedef struct children_size {
     size_t items, candidates;
     size_t entries;   /* number of entries of all beams before the timestep */
-    size_t max_width; /* widest beam of an item, or most children that a variant of the search chooses */
-    size_t scratch;   /* bytes of scratch memory for variants of the search */
+    size_t max_width; /* width of the widest beam, or most children that a search variant chooses for an item */
+    size_t scratch;   /* bytes of scratch memory for search variants */
 } children_size;
 
 static inline void children_need_width(children_size *need, size_t width)
@@ -117,7 +127,7 @@ typedef struct trace_columns {
     rill_columns memory;
     int32_t *old_width, *merged_width, *new_width, *depth;
     int64_t *id;
-    int32_t *dropped; /* [n_heuristics * n] candidates dropped of each item, by heuristic, then item */
+    int32_t *dropped; /* [n_heuristics, n] number of candidates that each heuristic dropped of each item */
     size_t dropped_capacity;
     rill_trace_hypothesis *hypotheses; /* [n_hypotheses] */
     size_t hypotheses_capacity;
@@ -126,53 +136,60 @@ typedef struct trace_columns {
 
 /* How far a timestep has come (beam_search.c). */
 typedef enum timestep_state {
-    TIMESTEP_FREE,      /* no items are selected */
-    TIMESTEP_SELECTED,  /* the items are selected, or a phase is complete */
-    TIMESTEP_EXPANDED,  /* the rows have their states, and `next_row` says which have their choices */
-    TIMESTEP_SUBMITTED, /* the same, and an asynchronous score call is in progress, whose result must be collected */
-    TIMESTEP_SCORED,    /* all rows have their choices */
+    TIMESTEP_FREE,     /* no items are selected */
+    TIMESTEP_SELECTED, /* the items are selected, and the next phase can begin */
+    /* all rows have their model states; rows [0, next_row) also have their choices (best next actions) */
+    TIMESTEP_EXPANDED,
+    TIMESTEP_SUBMITTED, /* as TIMESTEP_EXPANDED, and a device computes a score call, whose result must be collected */
+    TIMESTEP_SCORED,    /* all rows have their choices (best next actions) */
 } timestep_state;
 
 typedef struct timestep {
     rill_context *ctx;
-    int64_t first_input; /* first_input of the engine's setup */
-    int32_t n;           /* number of selected items */
-    int32_t *selected;   /* [n] slots of the selected items */
+    /* position of the run's first input in a longer stream, which seeds samples (rill_engine_setup.first_input) */
+    int64_t first_input;
+    int32_t n;         /* number of selected items */
+    int32_t *selected; /* [n] slots of the selected items */
     size_t selected_capacity;
-    /* sets of variants (search_variant.h): of all selected items, and those that the modifiers of this phase make part of it */
+    /* bit masks of search variants (search_variant.h): the variants that settings of selected items select; the variants that scorers'
+     * modifiers bring into this phase */
     uint32_t variants, modifier_variants;
-    int32_t n_owned; /* selected items with an owner (item.h) */
+    int32_t n_owned; /* number of selected items whose beams a variant such as exact search makes (item.owner) */
 
-    /* Progress. */
-    int32_t group; /* number of this timestep, 0 or 1, by which the domain tells concurrent timesteps apart */
+    /* How far the timestep has come. */
+    /* index of this timestep in rill_engine.timesteps, 0 or 1, by which the domain tells two timesteps in progress apart */
+    int32_t group;
     timestep_state state;
-    int32_t phase;               /* the current phase */
+    int32_t phase;               /* the current phase, from 0; most domains have one phase */
     int32_t next_row, part_size; /* rows [0, next_row) have their choices, the next part_size rows are being scored */
-    int64_t reserved_nodes;      /* nodes reserved for this timestep and not in use yet; 0 without a memory limit */
-    int32_t n_running;           /* number of items in flight when the timestep began */
-    int64_t n_expanded;          /* number of rows of the first phase */
+    /* nodes (state ids) reserved for this timestep and not in use yet; 0 without a memory limit */
+    int64_t reserved_nodes;
+    int32_t n_running;  /* number of items in flight when the timestep began */
+    int64_t n_expanded; /* number of live hypotheses that the timestep expands */
 
     row_table rows;
-    /* The first round scores all rows of a phase. A variant of the search may add a second round, of further rows; merging reads the
-     * choices of both. `round`: the round of the score call in progress, or of the last one. */
+    /* The first round scores all rows of a phase. A search variant may add a second round with further rows; merging reads the choices of
+     * both. `round`: the round of the score call in progress, or of the last one. */
     score_round rounds[2];
     int32_t round;
-    int32_t second_row; /* number of the second round's first row in row_of; INT32_MAX: no second round */
-    /* [entries] row of each beam entry, or NO_ROW, item after item; NULL: one row per live entry, in order */
+    /* rows of the second round have the numbers from second_row on in row_of; INT32_MAX: there is no second round */
+    int32_t second_row;
+    /* [beam entries of all selected items, item after item] the row whose choices make the entry's children, or NO_ROW; NULL: one row per
+     * live entry, in order */
     const int32_t *row_of;
-    int64_t spare_nodes;    /* nodes reserved for live hypotheses that get no row */
-    struct cube_pass *cube; /* of cube_pruning.c; NULL: none yet */
-    rill_rows part_rows;    /* the rows of the score call in progress; `request` and `result` belong to it */
+    int64_t spare_nodes;    /* nodes (state ids) reserved for live hypotheses that get no row */
+    struct cube_pass *cube; /* data of cube_pruning.c; NULL: none yet */
+    rill_rows part_rows;    /* the rows of the score call in progress, with their `request` and `result` */
     rill_score_request request;
     rill_score_result result;
     candidates candidates;
     trace_columns trace;
-    merge_head *heads;          /* [max_width] */
-    merge_key *heap;            /* [max_width + 1] */
-    child_counts *child_counts; /* [max_width] */
-    void *scratch;              /* of the variant that chooses an item's children */
-    beam_entry *old_beam;       /* [max_width] an item's previous beam */
-    hyp_release *released;      /* [entries] hypotheses of the previous beams that have no surviving child */
+    merge_head *heads;          /* [max_width] next child of each beam entry of the item being merged */
+    merge_key *heap;            /* [max_width + 1] heap of the keys of `heads`, and a sentinel */
+    child_counts *child_counts; /* [max_width] one for each entry of `old_beam` */
+    void *scratch;              /* scratch memory of the search variant that chooses an item's children */
+    beam_entry *old_beam;       /* [max_width] copy of the beam that an item had before it gets its new beam */
+    hyp_release *released;      /* [beam entries] hypotheses of the previous beams that have no surviving child */
     int32_t n_released;
     char *row_block, *child_block;
     size_t row_bytes, child_bytes;
@@ -180,16 +197,18 @@ typedef struct timestep {
     children_size capacity;
 } timestep;
 
-/* merge.c: get choice `next` of a row; returns 0 if there is none. A row's choices must be read in order. */
+/* merge.c: read choice `next` (from 0, best first) of a row into *out. Returns 1, or 0 if the row has no such choice. A row's choices must
+ * be read in order. */
 int timestep_next_choice(timestep *t, int32_t row, int32_t next, topk_choice *out);
-/* Get a choice that timestep_next_choice() has already returned. */
+/* Return a choice that timestep_next_choice() has already read. */
 static inline topk_choice timestep_choice(const timestep *t, int32_t row, int32_t next)
 {
     const int second = row >= t->second_row;
     const topk *s = &t->rounds[second].topk;
     return topk_get(s, (size_t)(second ? row - t->second_row : row) * (size_t)s->choices.stride + (size_t)next);
 }
-/* The choice that represents an ended beam entry in merging: its last action, with score 0. */
+/* Return the choice by which an ended beam entry takes part in merging: its last action, with score 0. So the entry is its own only child,
+ * at an unchanged path score. */
 static inline topk_choice timestep_ended_choice(const beam_entry *entry)
 {
     return (topk_choice){entry->action, entry->action_logp, 0, (rill_terminal)entry->ended};

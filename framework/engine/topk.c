@@ -1,25 +1,24 @@
-/* Top-k selection; topk.h.
+/* Selects each live hypothesis's best next actions, with bonuses and masks applied; declared in topk.h.
  *
- * Why the requested choices suffice:
+ * Why the choices requested from the domain suffice:
  *
  *   - bans remove at most as many of a row's best choices as there are bans
  *   - bonuses and factors move only the actions they name; negative bonuses and factors above one move these only down
  *   - actions assigned to constraint banks are kept beyond the best M, so they take no place among these
  *   - an end rule or a reward moves only the end action relative to the others
  *
- * So the model's best M + bans + lowered actions + kept actions + 1 include everything that can be chosen, except actions
- * that may rise from below: actions with a bonus, and the end action. The log-probabilities of these are requested as picks.
- * A short allowed list is requested as picks entirely. A long one becomes a set of legal actions that restricts the row's
- * best, and so does a long list of bans. Sets are deduplicated by content, since many rows share few sets.
- * If any number of actions may be terminal and only the domain knows which, all actions are requested. A small vocabulary
- * alone is no reason to request all: the best 197 of 197 cost a semantic parser more time than its network.
+ * So the model's best M + bans + lowered actions + kept actions + 1 include everything that can be chosen, except actions that may rise
+ * from below: actions with a bonus, and the end action. The log-probabilities of these are requested by name, as picks. A short allowed
+ * list is requested as picks entirely. A long one becomes a set of legal actions that restricts the row's best, and so does a long list of
+ * bans. Sets are deduplicated by content, since many rows share few sets. If any number of actions may be terminal and only the domain
+ * knows which, all actions are requested. A small vocabulary alone is no reason to request all: the best 197 of 197 cost a semantic parser
+ * more time than its network.
  *
- * Each row is requested and filtered by its own rules only, so its result does not depend on other rows of the call. (One
- * limit, unless all actions are requested: a reward so large that rounding makes different scores equal can hide an
- * action that has a smaller id but that the model ranks later.)
+ * Each row is requested and filtered by its own rules only, so its result does not depend on other rows of the call. (One limit, unless all
+ * actions are requested: a reward so large that rounding makes different scores equal can hide an action that has a smaller id but that the
+ * model ranks later.)
  *
- * A choice's score, in float, is its logp times its factor, plus its bonus, plus the row's reward, for picks and other
- * choices alike.
+ * A choice's score, in float, is its logp times its factor, plus its bonus, plus the row's reward, for picks and other choices alike.
  *
  * Divisions: a row's rules · requests · sets · memory · checking · choosing · the call. */
 #include "topk.h"
@@ -28,7 +27,8 @@
 #include <math.h>
 
 enum {
-    /* allowed lists up to this length are requested as picks, bans up to this length stay a list; longer ones become sets */
+    /* lists of allowed actions up to this length are requested by name (picks), lists of bans up to this length stay lists; longer ones
+     * become bit sets */
     SHORT_LIST = 32,
     PART_MAX_CHOICES = 1 << 21 /* maximum number of choices in a part of a call, if all actions are requested: 18 MB */
 };
@@ -61,6 +61,7 @@ static int32_t span_find(span s, int32_t action)
     return low < s.n && s.action[low] == action ? low : -1;
 }
 
+/* The modifiers of one row, in which `kept` are the actions that constraint banks keep beyond the best M. */
 typedef struct row_rules {
     int32_t max_choices;
     span bans, allowed, additions, kept;
@@ -88,7 +89,8 @@ static row_rules make_row_rules(const modifier_table *a, int32_t row)
                        .end_rule = a->end_rule != NULL ? a->end_rule[row] : RILL_END_ALLOWED};
 }
 
-/* Whether the row has a short allowed list, which is requested as picks entirely, so that no best choices are needed. */
+/* Return 1 if the row has a short list of allowed actions, else 0. All of them are requested as picks (actions named one by one), so no
+ * best choices are needed. */
 static int has_only_picks(const row_rules *r)
 {
     return r->allowed.n > 0 && r->allowed.n <= SHORT_LIST;
@@ -99,7 +101,7 @@ static int needs_set(const row_rules *r)
     return r->allowed.n > SHORT_LIST || (r->bans.n > SHORT_LIST && !has_only_picks(r));
 }
 
-/* Whether the rules may remove the end action from the row's best, or change its rank. */
+/* Return 1 if the rules may remove the end action from the row's best choices or change its rank, else 0. */
 static int may_move_end(const topk *s, const row_rules *r)
 {
     return s->info->end_action >= 0 && (r->reward != 0 || r->end_reward != 0 || r->end_rule != RILL_END_ALLOWED);
@@ -107,7 +109,8 @@ static int may_move_end(const topk *s, const row_rules *r)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-/* Number of actions that rules may move down, out of the row's best M, or that are kept beyond the best M. */
+/* Return the number of actions that rules may move down, out of the row's best M, plus the number of actions kept beyond the best M for
+ * constraint banks. */
 static int32_t n_lowered(const row_rules *r)
 {
     int32_t n = r->kept.n;
@@ -123,13 +126,14 @@ static int32_t row_max_choices(const topk *s, const row_rules *r)
     return need < s->info->actions ? (int32_t)need : s->info->actions;
 }
 
-/* Whether the rules allow the end action, to which end_reward then applies instead of `reward`. */
+/* Return 1 if the rules allow the end action, else 0. To this action end_reward applies, not `reward`. */
 static int may_score_end(const row_rules *r)
 {
     return (r->end_rule & (RILL_END_FORBIDDEN | RILL_END_NOT_YET)) == 0;
 }
 
-/* Write the row's picks to `out`, ascending; NULL: only count them. */
+/* Write the row's picks, the actions whose log-probability is requested by name, to `out`, ascending; NULL: only count them. Returns their
+ * number. */
 static int32_t list_picks(const topk *s, const row_rules *r, int32_t *out)
 {
     span named = has_only_picks(r) ? r->allowed : r->additions;
@@ -142,7 +146,8 @@ static int32_t list_picks(const topk *s, const row_rules *r, int32_t *out)
             n++;
         }
         if (end <= next) end = RILL_NO_ACTION;
-        if (next < 0 || next == INT32_MAX) continue; /* RILL_NO_ACTION: none allowed; INT32_MAX: end of the list */
+        /* RILL_NO_ACTION: no action is allowed; INT32_MAX: the list has ended */
+        if (next < 0 || next == INT32_MAX) continue;
         if (out != NULL) out[n] = next;
         n++;
     }
@@ -180,7 +185,8 @@ static void set_bit(uint64_t *set, int32_t action, int on)
     set[action / 64] = on ? set[action / 64] | bit : set[action / 64] & ~bit;
 }
 
-/* The row's legal actions: the allowed ones, or all, that are in info.legal and not banned. */
+/* Write the set of the row's legal actions: its allowed actions, or all if it has no such list; of these, the actions in info.legal that
+ * are not banned. */
 static void write_set(const topk *s, const row_rules *r, uint64_t *set)
 {
     size_t words = s->request.legal_words;
@@ -197,8 +203,8 @@ static size_t hash_set(const uint64_t *set, size_t words)
     return (size_t)(hash >> 32);
 }
 
-/* Deduplicate the set that was written after the last of `sets`; returns its number. It is kept only if new. set_table is
- * an open-addressed hash table of set numbers with `size` entries (a power of two), -1 where empty. */
+/* Find or add the set that was written after the last one of `sets`: if an equal set exists, return the number of that one; otherwise keep
+ * the new set. set_table is an open-addressed hash table of set numbers with `size` entries (a power of two), -1 where empty. */
 static int32_t intern_set(topk *s, size_t size)
 {
     const uint64_t *sets = s->sets;
@@ -213,7 +219,7 @@ static int32_t intern_set(topk *s, size_t size)
 static void make_sets(topk *s, const topk_sizes *sizes)
 {
     size_t words = s->request.legal_words;
-    int32_t other = -1; /* set of rows without restrictions */
+    int32_t other = -1; /* set of rows without allowed or banned actions; -1: they need none */
     s->n_sets = 0;
     if (sizes->sets == 0) return;
     memset(s->set_table, 0xFF, sizes->table_size * sizeof *s->set_table);
@@ -269,7 +275,8 @@ static topk_sizes measure_sizes(topk *s)
     sizes.raw_rows = (size_t)part_rows(s);
     sizes.raw_entries = sizes.raw_rows * (size_t)s->request.max_choices;
     if (sizes.sets == 0) return sizes;
-    sizes.sets++; /* one for info.legal; carve_arrays() adds space to write a set that may be a duplicate */
+    /* plus the set info.legal; carve_arrays() adds space to write one more set, which may turn out a duplicate */
+    sizes.sets++;
     for (sizes.table_size = 4; sizes.table_size < 2 * (sizes.sets + 1);) sizes.table_size *= 2;
     return sizes;
 }
@@ -313,8 +320,8 @@ static int set_error(topk *s, int32_t row, const char *wrong)
     return 0;
 }
 
-/* Check choice i of row r, which topk_check_choice() found not ordinary. Returns 0 at the first RILL_SCORE_DEAD, after which nothing can
- * be chosen, or on an error. */
+/* Check choice i of row r, which topk_check_choice() found unusual. Returns 0 at the first log-probability of RILL_SCORE_DEAD (-infinity),
+ * after which nothing can be chosen, or on an error. */
 int topk_check_unusual(topk *s, int32_t r, int32_t i)
 {
     const rill_score_result *raw = &s->raw;
@@ -342,7 +349,8 @@ static int check_row(topk *s, int32_t r)
     return 1;
 }
 
-/* Check all choices of row r of a part, and cut the row at its first choice of RILL_SCORE_DEAD; returns 0 on an error. */
+/* Check all choices of row r of a part of the call, and cut the row at its first log-probability of RILL_SCORE_DEAD (-infinity). Returns 0
+ * on an error. */
 static int read_row(topk *s, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
@@ -359,7 +367,7 @@ static int read_row(topk *s, int32_t r)
 
 /* --- choosing ----------------------------------------------------------------------------------------------------- */
 
-/* Insert a choice into the row's best choices; the last of these is evicted if there are max_count already. */
+/* Insert a choice into the row's best choices, in rank order. If there are max_count already, the last one is evicted. */
 static void insert_choice(topk *s, int32_t row, int32_t max_count, int32_t action, float logp, float score,
                           rill_terminal terminal)
 {
@@ -395,11 +403,11 @@ static int is_end_rule_met(const row_rules *r, rill_terminal terminal)
            !((r->end_rule & RILL_END_NOT_YET) && terminal == RILL_END);
 }
 
-/* Score one action and insert it if the rules allow it. */
+/* Add the row's bonuses to an action's log-probability, and insert the action into the row's best choices if the rules allow it. */
 static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t action, float logp,
                             rill_terminal terminal)
 {
-    if (!(logp > RILL_SCORE_DEAD)) return; /* also NaN */
+    if (!(logp > RILL_SCORE_DEAD)) return; /* drops NaN too */
     if (span_find(r->bans, action) >= 0) return;
     if (r->allowed.n > 0 && span_find(r->allowed, action) < 0) return;
     if (!is_end_rule_met(r, terminal)) return;
@@ -412,7 +420,8 @@ static void consider_choice(topk *s, const row_rules *r, int32_t row, int32_t ac
     insert_choice(s, row, r->max_choices, action, logp, score, terminal);
 }
 
-/* A pick's log-probability must be a number or RILL_SCORE_DEAD. */
+/* Check that the log-probability of each pick (action requested by name) is a number below infinity; RILL_SCORE_DEAD (-infinity) is
+ * allowed. */
 static int check_picks(topk *s, int32_t row, span picks)
 {
     for (int32_t i = 0; i < picks.n; i++)
@@ -421,8 +430,8 @@ static int check_picks(topk *s, int32_t row, span picks)
     return 1;
 }
 
-/* Number of raw choices that count for row `row`, which is row r of its part: at most as many as the row requested, so
- * that the result does not depend on other rows. */
+/* Return how many choices of the domain's result are used for row `row` of the call, which is row r of its part. No more are used than were
+ * requested for this row, so that its result does not depend on other rows. */
 static int32_t n_raw_choices(const topk *s, int32_t row, int32_t r)
 {
     const int32_t n = s->raw.count[r];
@@ -435,8 +444,8 @@ static rill_terminal pick_terminal(const topk *s, uint8_t ends, int32_t action)
     return action == s->info->end_action ? RILL_END : RILL_LIVE;
 }
 
-/* Consider the row's raw choices and picks: with only_kept those in rules->kept, else all others. `r`: index of the row
- * in its part of the call. */
+/* Select a row's best choices among its picks (actions requested by name) and the choices that the domain returned for it. only_kept: 1:
+ * only actions kept for constraint banks (rules->kept); 0: all others. `r`: index of the row in its part of the call. */
 static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r, span picks, int only_kept)
 {
     const rill_score_result *raw = &s->raw;
@@ -454,14 +463,14 @@ static void choose_from(topk *s, const row_rules *rules, int32_t row, int32_t r,
                             pick_terminal(s, raw->ends[r], picks.action[i]));
 }
 
-/* Whether the rules change no score, and remove choices only by the end rule and the limit M. */
+/* Return 1 if the rules change no score, and remove choices only by the end rule and by the limit M; else 0. */
 static int only_filters(const row_rules *r)
 {
     return r->bans.n + r->allowed.n + r->additions.n + r->kept.n == 0 && r->reward == 0 &&
            (r->end_reward == 0 || !may_score_end(r));
 }
 
-/* choose_from() for rules with only_filters(): take the first M raw choices that meet the end rule. */
+/* The same as choose_from(), for rules with only_filters(): take the first M returned choices that meet the end rule. */
 static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
@@ -483,9 +492,9 @@ static void filter_row(topk *s, const row_rules *rules, int32_t row, int32_t r)
 /* Margin for the rounding error of summed float probabilities. */
 #define REST_SLACK 2e-5
 
-/* Upper bound on the log-probability of a row's choices that were not returned: n choices were returned, `wanted` were requested, and the
- * model has `actions` actions. Returns -infinity if no choice is left, infinity if the values are not log-probabilities. logp: [n]
- * descending. */
+/* Return an upper bound on the log-probability of each choice that the domain did not return for a row: n choices were returned, `wanted`
+ * were requested, and the model has `actions` actions. -infinity: no choice is left; infinity: the values are not log-probabilities. logp:
+ * [n] descending. */
 static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const float *logp)
 {
     double sum = 0;
@@ -495,8 +504,7 @@ static double bound_unreturned(int32_t n, int32_t wanted, int32_t actions, const
     return fmin(log(fmax(1 - sum, 0) + REST_SLACK), (double)logp[n - 1]);
 }
 
-/* Upper bound on the log-probability of choices that the domain has not returned for row `row` of the call; r is the
- * index of that row in the part of the call that s->raw answers. */
+/* Call bound_unreturned() for row `row` of the call; r is the index of that row in the part of the call to which s->raw belongs. */
 static double unreturned_logp(const topk *s, int32_t row, int32_t r)
 {
     const rill_score_result *raw = &s->raw;
@@ -505,8 +513,8 @@ static double unreturned_logp(const topk *s, int32_t row, int32_t r)
                             raw->logp + (size_t)r * (size_t)raw->stride);
 }
 
-/* Choose among the raw choices and picks of row `row`, which is row r of its part. Actions kept beyond the best M come
- * last, and evict no other. */
+/* Select the best choices of row `row`, which is row r of its part of the call. Actions kept for constraint banks beyond the best M come
+ * last, and evict no other choice. */
 static void choose_row(topk *s, int32_t row, int32_t r)
 {
     row_rules rules = make_row_rules(s->modifiers, row);
@@ -531,18 +539,18 @@ rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n)
     rill_carver carver = {0};
     s->modifiers = rules;
     s->n = n;
-    /* if only the domain knows which choices are terminal, all actions are requested */
+    /* if only the domain knows which choices are terminal, and modifiers apply, all actions are requested */
     s->all_actions = s->info->terminals_by_flag && !rules->limits_only;
     s->request = (rill_score_request){.legal_words = ((size_t)s->info->actions + 63) / 64};
-    s->choices.stride = rules->max_choices +
-                        rules->max_kept; /* the best M, plus actions kept beyond these for constraint banks */
+    /* the best M, plus actions that constraint banks keep beyond these */
+    s->choices.stride = rules->max_choices + rules->max_kept;
     const topk_sizes sizes = measure_sizes(s);
     carve_arrays(s, &carver, &sizes);
     RILL__TRY(rill_carve_reserve(s->ctx, &s->block, &s->block_bytes, &carver));
     carve_arrays(s, &carver, &sizes);
     const choice_table *t = &s->choices;
     s->raw.stride = s->request.max_choices;
-    if (rules->limits_only) { /* the raw choices are used directly */
+    if (rules->limits_only) { /* no modifiers change scores: the domain writes its result straight into s->choices */
         s->raw = (rill_score_result){t->stride, t->count, t->action, t->logp, s->raw.ends, t->terminal, NULL};
         if (rules->limit != NULL) make_max_choices(s);
     } else if (!s->all_actions) {
@@ -562,7 +570,8 @@ int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_s
     return n;
 }
 
-/* Without modifiers the raw choices are used directly: unless check_all is set, only their number is checked now. */
+/* Take the domain's result for rows without bonuses and masks (modifiers), where it is in s->choices already. Unless check_all is set, only
+ * the number of choices is checked now; merging checks the rest. */
 static const char *take_unmodified(topk *s)
 {
     int32_t *count = s->choices.count;

@@ -1,10 +1,11 @@
-/* Top-k selection: computes what a score call must request from the domain so that its result suffices, and applies the modifiers to the
- * result. The only place where rules and bonuses are applied, for all domains.
+/* Selects each live hypothesis's best next actions (choices), with the bonuses, masks and limits of scorers and settings (modifiers)
+ * applied. It computes how many choices the domain's score() must return so that they suffice, and applies the modifiers to them. No other
+ * file applies modifiers, for any domain.
  *
- * Order of use, once per phase: topk_begin(), then for each part of the rows topk_request_part(), the domain's score(),
- * topk_take_result(); then merging reads `choices`, and `error` says whether the choices it read were valid. Without modifiers `choices`
- * is the domain's own result, checked only as far as merging reads it: rows can be long, and few of their choices matter. Memory is kept
- * from timestep to timestep. */
+ * Order of use, once per phase: topk_begin(), then for each part of the rows topk_request_part(), the domain's score(), topk_take_result().
+ * Then merging reads `choices`, and `error` says whether the choices it read were valid. Without modifiers `choices` is the domain's own
+ * result, checked only as far as merging reads it: rows can be long, and few of their choices matter. Memory is kept from timestep to
+ * timestep. */
 #ifndef RILL_TOPK_H
 #define RILL_TOPK_H
 
@@ -13,7 +14,8 @@
 #include "modifiers.h"
 #include "rill/carve.h"
 
-/* Choices after modifiers: row r has entries [r*stride, r*stride + count[r]), best first: score descending, then smaller action. */
+/* The choices of the rows, after modifiers: row r has entries [r*stride, r*stride + count[r]), best first: score descending, then smaller
+ * action. */
 typedef struct choice_table {
     int32_t stride;
     int32_t *count;    /* [n] */
@@ -32,8 +34,9 @@ typedef struct topk_choice {
 
 /* Memory needed for a call, in elements. */
 typedef struct topk_sizes {
-    size_t rows, entries;         /* number of rows; number of choices of all rows */
-    size_t raw_rows, raw_entries; /* the same for the rows requested at once; 0 if the result is used directly */
+    size_t rows, entries; /* number of rows; number of choices in choice_table, for all rows */
+    /* rows of one call of score(), and choices in its result; 0 if the result needs no modifiers */
+    size_t raw_rows, raw_entries;
     size_t picks, sets, table_size;
 } topk_sizes;
 
@@ -42,23 +45,25 @@ typedef struct topk {
     const rill_domain_info *info;
     choice_table choices;
 
-    /* the call in progress */
+    /* the call in progress, on n rows */
     const modifier_table *modifiers;
     int32_t n;
-    int bounds_rest;            /* compute max_rest, for certificates */
+    int bounds_rest;            /* 1: compute max_rest, for certificates (certify.c) */
     double *max_rest;           /* [n] upper bound on the score of choices not in `choices`; -infinity: none left */
-    int all_actions;            /* request all actions of every row */
+    int all_actions;            /* 1: request all actions of every row */
     rill_score_request request; /* request to the domain for all rows */
-    rill_score_result raw;      /* the domain's result; without modifiers its arrays are those of `choices` */
-    int32_t *row_max_choices;   /* [n] see rill_score_request */
-    int32_t *pick_offset;       /* [n + 1] the picks of row r are [pick_offset[r], pick_offset[r + 1]) */
+    /* the domain's result, before modifiers ("raw" choices); without modifiers its arrays are those of `choices` */
+    rill_score_result raw;
+    int32_t *row_max_choices; /* [n] number of choices to request for each row */
+    /* [n + 1] row r has picks [pick_offset[r], pick_offset[r + 1]): actions whose log-probability is requested by name */
+    int32_t *pick_offset;
     int32_t *pick_row, *pick_action;
     uint64_t *sets;     /* [n_sets, legal_words] bit sets of legal actions */
     int32_t *row_set;   /* [n] index of the set that restricts the row, or -1 */
-    int32_t *set_table; /* hash table of sets */
+    int32_t *set_table; /* hash table that finds equal sets */
     int32_t n_sets;
     int unchecked;     /* 1: choices are not checked yet; each is checked when merging reads it */
-    int check_all;     /* 1: all choices are checked when the result arrives instead */
+    int check_all;     /* 1: all choices are checked when the result arrives, and `unchecked` stays 0 */
     int is_last_phase; /* 1: hypotheses may end in this phase */
     const char *error; /* an error in the result of row error_row; NULL: none so far */
     int32_t error_row;
@@ -70,25 +75,26 @@ typedef struct topk {
 void topk_init(topk *s, rill_context *ctx, const rill_domain_info *info);
 void topk_finish(topk *s);
 
-/* Begin a call on n rows with modifiers that must not change until the last topk_take_result(). */
+/* Begin a score call on n rows with these bonuses, masks and limits (modifiers), which must not change until the last
+ * topk_take_result(). */
 rill_status topk_begin(topk *s, const modifier_table *rules, int32_t n);
 
 /* Write the request and the result arrays for the next part of the call: the rows from `from` on, whose number is
  * returned. A call is split because all actions of all rows may take too much memory. */
 int32_t topk_request_part(topk *s, int32_t from, rill_score_request *req, rill_score_result *out);
 
-/* Apply the modifiers to the result of rows [from, from + n). Returns NULL, or an error message for row s->error_row. `last`:
- * hypotheses may end in this phase. */
+/* Apply the modifiers to the domain's result for rows [from, from + n). Returns NULL, or an error message about row s->error_row. `last`:
+ * 1: hypotheses may end in this phase; 0: they may not. */
 const char *topk_take_result(topk *s, int32_t from, int32_t n, int last);
 
 /* --- inlined: merging calls these for every choice ------------------------------------------------------------------ */
 
-/* Check a choice that fails the fast test of topk_check_choice(). Returns 0 if it is invalid, or RILL_SCORE_DEAD, with which
- * the row's choices end. */
+/* Check choice i of row r, which fails the fast test of topk_check_choice(). Returns 1 if it is valid nevertheless; 0 if it is an error, or
+ * if its log-probability is RILL_SCORE_DEAD (-infinity), at which the row's choices end. */
 int topk_check_unusual(topk *s, int32_t r, int32_t i);
 
-/* Check choice i of row r of the result against choice i - 1 and set its terminal flag. Returns 0 if the row has no choice i.
- * Merging relies on sorted, finite scores, and a domain that violates this must not corrupt a beam silently. */
+/* Check choice i of row r of the domain's result against choice i - 1, and write it to *c with its terminal flag. Returns 0 if the row has
+ * no choice i. Merging relies on sorted, finite scores, and a domain that violates this must not corrupt a beam silently. */
 static inline int topk_check_choice(topk *s, int32_t r, int32_t i, size_t index, topk_choice *c)
 {
     const rill_score_result *raw = &s->raw;
@@ -112,7 +118,7 @@ static inline topk_choice topk_get(const topk *s, size_t index)
     return (topk_choice){c->action[index], c->logp[index], c->score[index], (rill_terminal)c->terminal[index]};
 }
 
-/* Get choice i of a row; returns 0 if there is none. A row's choices must be read in order. */
+/* Write choice i of a row to *out. Returns 1, or 0 if the row has no choice i. A row's choices must be read in order. */
 static inline int topk_next(topk *s, int32_t row, int32_t i, topk_choice *out)
 {
     const size_t index = (size_t)row * (size_t)s->choices.stride + (size_t)i;

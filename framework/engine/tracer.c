@@ -1,4 +1,4 @@
-/* Tracing (engine_internal.h). */
+/* Records what each timestep does, and passes it to the user's trace function; declared in engine_internal.h. */
 #include "engine_internal.h"
 
 rill_status tracer_selected(const tracer *t, const items *all, timestep *step)

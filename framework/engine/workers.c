@@ -1,19 +1,29 @@
-/* Workers: contexts, models, engines and threads with a worker pool (worker_pool.h).
+/* Runs: a reader gives inputs to the queue (input_queue.h), and a writer receives results, while one engine decodes in the same thread, or
+ * workers in threads of their own.
  *
- * Invariant: a thread accesses only its own worker and the pool; everything is created and destroyed by the caller's thread while no worker
- * thread runs.
+ *        reader -> input queue -> engines -> reorder buffer -> writer
+ *        caller's thread          workers    caller's thread
  *
- * Divisions: opening · engines · running · counters. */
+ * A worker has a context, a model, an engine and a thread. It takes as many inputs as its engine admits. The threads share nothing but the
+ * queue and the members of rill_workers that are under its lock. So a worker on a busy core delays only the inputs that it holds.
+ * Everything is created and destroyed by the caller's thread while no worker's thread runs.
+ *
+ * Divisions: opening · engines · workers' threads · reading · writing · a run · running · counters. */
 #include "rill/workers.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-#include "devices.h"
-#include "worker_pool.h"
+#include "engine_internal.h"
 
-enum { MAX_WORKERS = 1024 };
+enum {
+    MAX_WORKERS = 1024,
+    READ_RETRY_NS = 1000000L, /* interval between calls of a reader that had no input */
+    /* interval between checks of `stopped`, since a signal handler cannot signal a condition variable */
+    STOP_POLL_NS = 20000000L,
+};
 
 typedef struct worker {
     rill_workers *all;
@@ -22,20 +32,28 @@ typedef struct worker {
     int owns_model;
     int32_t device; /* index of the first worker on the same device */
     rill_engine *engine;
-    input_source source;
     rill_trace_fn trace; /* the user's trace function */
     void *trace_user;
     int32_t index;
     pthread_t thread;
+    rill_stats stats; /* counters after the latest step; under the queue's lock */
 } worker;
 
 struct rill_workers {
     rill_context *ctx;
     int shared; /* 1: one model serves all workers on its device; 0: each worker has its own */
     int32_t n;
-    int threaded; /* 1: worker threads and a pool; 0: one engine runs in the caller's thread */
+    int threaded; /* 1: workers have threads; 0: one engine runs in the caller's thread, and nothing below is used */
     int has_engines, has_run;
-    worker_pool pool; /* used if `threaded` */
+    input_queue queue;
+    rill_status failed; /* status of the first failure of a worker; RILL_OK: none. Under the queue's lock */
+    char error[RILL__MESSAGE_BYTES]; /* message of `failed` */
+    pthread_mutex_t trace_lock;      /* held while a trace function is called, and only then */
+    /* writes texts that engines leave to the caller's thread, with a runner used for nothing else */
+    output_writer output_writer;
+    rill__runner writer_runner;
+    rill_text text;       /* text of the result being written */
+    double write_seconds; /* time spent writing texts */
     worker workers[];
 };
 
@@ -107,6 +125,7 @@ static rill_status open_all(rill_workers **out, rill_context *ctx, const char *d
     if (all == NULL) return rill_fail_memory(ctx, alloc_size(n), "workers");
     all->ctx = ctx;
     all->n = n;
+    pthread_mutex_init(&all->trace_lock, NULL);
     all->threaded = n > 1 || options->apart;
     rill_status status = RILL_OK;
     for (int32_t i = 0; i < n && status >= 0; i++) status = init_worker(all, i, options);
@@ -140,6 +159,7 @@ void rill_workers_close(rill_workers *all)
         if (all->workers[i].owns_model) rill_model_close(all->workers[i].model);
     for (int32_t i = 0; i < all->n; i++)
         if (all->workers[i].ctx != all->ctx) rill_context_destroy(all->workers[i].ctx);
+    pthread_mutex_destroy(&all->trace_lock);
     rill_free(all->ctx, all, alloc_size(all->n));
 }
 
@@ -170,19 +190,13 @@ rill_engine *rill_workers_engine(const rill_workers *all, int32_t index)
     return all->workers[index].engine;
 }
 
-static rill_status take_inputs(void *user, rill_engine *e, int32_t count)
-{
-    worker *w = user;
-    return worker_pool_take_inputs(&w->all->pool, e, w->index, count);
-}
-
 /* Serialises the workers' calls of the trace function. */
 static void call_trace(void *user, const rill_trace_event *event)
 {
     worker *w = user;
-    pthread_mutex_lock(&w->all->pool.trace_lock);
+    pthread_mutex_lock(&w->all->trace_lock);
     w->trace(w->trace_user, event);
-    pthread_mutex_unlock(&w->all->pool.trace_lock);
+    pthread_mutex_unlock(&w->all->trace_lock);
 }
 
 /* Number of workers that share a device, and with it the memory limit. */
@@ -193,7 +207,6 @@ static int32_t n_sharers(const rill_workers *all, int32_t device)
     return n;
 }
 
-/* The engine takes inputs from the pool and returns results to it; the pool keeps the order of both. */
 static rill_status make_engine(rill_workers *all, int32_t index, const rill_engine_setup *setup)
 {
     worker *w = &all->workers[index];
@@ -208,13 +221,9 @@ static rill_status make_engine(rill_workers *all, int32_t index, const rill_engi
     }
     rill_status status = rill_engine_create(&w->engine, w->ctx, w->model, &own);
     if (status < 0) return copy_error(all, w, status);
-    rill_engine *e = w->engine;
-    w->source = (input_source){.take_inputs = take_inputs, .user = w};
-    e->input_source = &w->source;
-    e->tracer.worker = index;
-    e->queue.sort = RILL_SORT_NONE;
-    e->reorder.has_outside_ids = e->reorder.unordered = 1;
-    status = memory_limit_init(e, n_sharers(all, w->device));
+    w->engine->queue = &all->queue;
+    w->engine->tracer.worker = index;
+    status = memory_limit_init(w->engine, n_sharers(all, w->device));
     return status < 0 ? copy_error(all, w, status) : RILL_OK;
 }
 
@@ -227,8 +236,11 @@ static int can_defer_texts(const rill_workers *all)
 
 static rill_status defer_texts(rill_workers *all)
 {
+    rill_model *model = all->workers[0].model;
     for (int32_t i = 0; i < all->n; i++) all->workers[i].engine->output_writer.is_deferred = 1;
-    return worker_pool_start_writer(&all->pool, all->workers[0].model);
+    RILL__TRY(rill__runner_start(model, all->ctx, 1, &all->writer_runner));
+    all->output_writer = (output_writer){.ctx = all->ctx, .domain = model->domain, .self = all->writer_runner.self};
+    return RILL_OK;
 }
 
 static void *do_nothing(void *user)
@@ -250,7 +262,8 @@ static rill_status make_engines(rill_workers *all, const rill_engine_setup *cons
     rill_status status = RILL_OK;
     all->has_engines = 1;
     for (int32_t i = 0; i < all->n && status >= 0; i++) status = make_engine(all, i, setups[i]);
-    if (status >= 0 && all->threaded) status = worker_pool_init(&all->pool, all->ctx, all->workers[0].engine, all->n);
+    if (status >= 0 && all->threaded)
+        status = input_queue_init(&all->queue, all->ctx, rill_workers_settings(all), all->n, 1);
     if (status >= 0 && all->threaded && can_defer_texts(all)) status = defer_texts(all);
     if (status < 0) rill_workers_finish(all);
     return status;
@@ -280,24 +293,68 @@ const rill_settings *rill_workers_settings(const rill_workers *all)
 
 void rill_workers_finish(rill_workers *all)
 {
-    worker_pool_finish(&all->pool);
     for (int32_t i = 0; i < all->n; i++) {
         rill_engine_destroy(all->workers[i].engine);
         all->workers[i].engine = NULL;
+        all->workers[i].stats = (rill_stats){0};
     }
+    input_queue_finish(&all->queue);
+    rill__runner_stop(&all->writer_runner);
+    rill_text_clear(&all->text);
     all->has_engines = all->has_run = 0;
+    all->failed = RILL_OK;
+    all->write_seconds = 0;
 }
 
-/* --- running ------------------------------------------------------------------------------------------------------ */
+/* --- workers' threads --------------------------------------------------------------------------------------------- */
+
+/* Hand in the worker's counters, and wake the writer if it can go on. The lock is held. */
+static void report(worker *w)
+{
+    input_queue *q = &w->all->queue;
+    w->stats.struct_size = sizeof w->stats;
+    rill_engine_stats(w->engine, &w->stats);
+    if (reorder_has_next(&q->results, 0)) pthread_cond_signal(&q->reader_cond);
+}
+
+/* Wait for work. RILL_OK · RILL_END_OF_INPUT: the run is over */
+static rill_status await_work(worker *w)
+{
+    input_queue *q = &w->all->queue;
+    input_taker *taker = &w->engine->taker;
+    pthread_mutex_lock(&q->lock);
+    report(w);
+    while (!q->done && taker->n_held == 0 && input_queue_offer(q, taker) == 0)
+        pthread_cond_wait(&q->engine_cond, &q->lock);
+    const int done = q->done;
+    pthread_mutex_unlock(&q->lock);
+    return done ? RILL_END_OF_INPUT : RILL_OK;
+}
+
+/* The worker's engine has failed: end the run. */
+static void fail_run(worker *w, rill_status status)
+{
+    rill_workers *all = w->all;
+    input_queue *q = &all->queue;
+    pthread_mutex_lock(&q->lock);
+    report(w);
+    if (all->failed >= 0) {
+        all->failed = status;
+        snprintf(all->error, sizeof all->error, "%s", rill_error(w->ctx));
+    }
+    q->done = 1;
+    pthread_cond_broadcast(&q->engine_cond);
+    pthread_cond_signal(&q->reader_cond);
+    pthread_mutex_unlock(&q->lock);
+}
 
 static void *run_worker(void *user)
 {
     worker *w = user;
-    worker_pool *f = &w->all->pool;
     rill_status status;
-    while ((status = worker_pool_next(f, w->engine, w->index)) == RILL_OK)
+    while ((status = await_work(w)) == RILL_OK)
         if ((status = rill_engine_step(w->engine)) < 0) break;
-    if (status < 0) worker_pool_fail(f, w->engine, w->index, status);
+    if (status < 0) fail_run(w, status);
     return NULL;
 }
 
@@ -315,30 +372,213 @@ static int32_t start_threads(rill_workers *all)
     return started;
 }
 
-/* The run's final status, with its error restored in the caller's context. */
-static rill_status run_status(rill_workers *all, rill_status status)
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+typedef struct run {
+    rill_context *ctx;
+    input_queue *queue;
+    rill_engine *engine;   /* takes the inputs; without workers it also decodes them, in this thread */
+    rill_workers *workers; /* NULL: none */
+    rill_read_request_fn read;
+    void *read_user;
+    rill_write_fn write;
+    void *write_user;
+    int reader_paused;               /* the reader had no input at its last call */
+    int stopped;                     /* 1: rill_engine_stop(), or the writer has ended the run */
+    rill_status failed;              /* the reader's failure; RILL_OK: none */
+    char error[RILL__MESSAGE_BYTES]; /* message of `failed`: a copy that later calls do not overwrite */
+} run;
+
+/* Submit an input that has failed already. */
+static rill_status submit_failed(const run *r, const rill_request *req, rill_status status, const char *message)
 {
-    worker_pool *f = &all->pool;
-    char message[RILL__MESSAGE_BYTES];
-    if (f->failed < 0 && status >= 0) {
-        worker_pool_flush(f);
-        return rill_fail(all->ctx, f->failed, "%s", f->error);
-    }
-    if (status < 0 && !f->writer_ended && status != RILL_ERR_STOPPED) {
-        /* A failure in this thread is handled like an engine's failure. */
-        snprintf(message, sizeof message, "%s", rill_error(all->ctx));
-        worker_pool_flush(f);
-        return rill_fail(all->ctx, status, "%s", message);
-    }
-    if (status < 0) return status;
-    return f->read_status < 0 ? rill_fail(all->ctx, f->read_status, "%s", f->read_error) : RILL_OK;
+    int64_t id;
+    return engine_submit(r->engine, &(rill_request){.text = message, .length = strlen(message), .user = req->user},
+                         status, &id);
 }
+
+/* Submit a request. If it is refused, it becomes a failed input, and the run continues. */
+static rill_status submit(const run *r, const rill_request *req)
+{
+    char message[RILL__MESSAGE_BYTES];
+    int64_t id;
+    const rill_status status = engine_submit(r->engine, req, RILL_OK, &id);
+    if (status >= 0 || status == RILL_ERR_MEMORY) return status;
+    snprintf(message, sizeof message, "%s", rill_error(r->ctx));
+    return submit_failed(r, req, status, message);
+}
+
+/* The reader may only block while there is nothing to decode. */
+static rill_status read_input(run *r)
+{
+    rill_request req = {.struct_size = sizeof req};
+    const rill_status status = r->read(r->read_user, input_queue_is_idle(r->queue), &req);
+    r->reader_paused = status == RILL_AGAIN;
+    if (status == RILL_AGAIN) return RILL_OK;
+    if (status == RILL_OK) return submit(r, &req);
+    if (status == RILL_ERR_INPUT)
+        return submit_failed(r, &req, status, req.text != NULL ? req.text : "unreadable input");
+    input_queue_close(r->queue);
+    if (status >= 0) return RILL_OK;
+    /* The run fails only after the inputs read so far have been decoded and written. */
+    r->failed = status;
+    snprintf(r->error, sizeof r->error, "%s", rill_error(r->ctx));
+    return RILL_OK;
+}
+
+/* Set whether the queue is being filled: a sorted window, and the first inputs of a run. No worker takes inputs meanwhile. */
+static void set_filling(input_queue *q, int filling)
+{
+    pthread_mutex_lock(&q->lock);
+    q->filling = filling && (q->results.next_id == 0 || (q->sort != RILL_SORT_NONE && q->n == 0));
+    if (!filling) pthread_cond_broadcast(&q->engine_cond);
+    pthread_mutex_unlock(&q->lock);
+}
+
+/* Read while the queue accepts inputs and the reader has some. */
+static rill_status read_inputs(run *r)
+{
+    rill_status status = RILL_OK;
+    int64_t n_free = input_queue_space(r->queue);
+    r->reader_paused = 0;
+    if (n_free <= 0) return RILL_OK;
+    set_filling(r->queue, 1);
+    for (; n_free > 0 && !r->queue->closed && !r->reader_paused && status >= 0; n_free--) status = read_input(r);
+    set_filling(r->queue, 0);
+    return status;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static rill_status write_texts(rill_workers *all)
+{
+    result_record *record = all->queue.results.last_delivered;
+    if (record->n_unwritten == 0) return RILL_OK;
+    double start = statistics_clock();
+    all->text.ctx = all->ctx;
+    rill_status status = output_writer_write_deferred(&all->output_writer, record, &all->text);
+    all->write_seconds += statistics_clock() - start;
+    return status;
+}
+
+/* Write the results that can be delivered. `at_end`: no more results will come, so missing ids are skipped. */
+static rill_status write_results(run *r, int at_end)
+{
+    const rill_result *result;
+    while (input_queue_next(r->queue, at_end, &result) == RILL_OK) {
+        if (r->workers != NULL) RILL__TRY(write_texts(r->workers));
+        const rill_status status = r->write(r->write_user, result);
+        r->stopped = status < 0;
+        RILL__TRY(status);
+    }
+    return RILL_OK;
+}
+
+/* --- a run -------------------------------------------------------------------------------------------------------- */
+
+/* Whether there is something to do but wait: results to write, a failure, a stop, or at least half of the queue to fill. Called with the
+ * lock held. */
+static int can_continue(const run *r)
+{
+    const input_queue *q = r->queue;
+    if (reorder_has_next(&q->results, 0) || r->workers->failed < 0 || q->stopped) return 1;
+    const int32_t n_free = q->is_sorted ? 0 : q->max_entries - q->n;
+    return !r->reader_paused && !q->closed && reorder_space(&q->results) > 0 && 2 * (int64_t)n_free >= q->max_entries;
+}
+
+/* Wait for the workers; at most READ_RETRY_NS if the reader had no input. Returns whether a worker has failed. */
+static int await_workers(const run *r)
+{
+    input_queue *q = r->queue;
+    pthread_mutex_lock(&q->lock);
+    for (int late = 0; !late && q->n + q->n_exclusive + q->n_held > 0 && !can_continue(r);) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += r->reader_paused ? READ_RETRY_NS : STOP_POLL_NS;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        late = pthread_cond_timedwait(&q->reader_cond, &q->lock, &until) != 0 && r->reader_paused;
+    }
+    const int failed = r->workers->failed < 0;
+    pthread_mutex_unlock(&q->lock);
+    return failed;
+}
+
+/* Read and write until everything is delivered, or a worker has failed. */
+static rill_status run_loop(run *r)
+{
+    for (;;) {
+        RILL__TRY(read_inputs(r));
+        if (r->queue->stopped) {
+            r->stopped = 1;
+            return rill_fail(r->ctx, RILL_ERR_STOPPED, "the run was stopped");
+        }
+        if (r->queue->closed && input_queue_is_idle(r->queue)) return RILL_OK;
+        if (r->workers == NULL)
+            RILL__TRY(rill_engine_step(r->engine));
+        else if (await_workers(r))
+            return RILL_OK;
+        RILL__TRY(write_results(r, 0));
+    }
+}
+
+/* The run's final status. After a failure of an engine or in this thread, finished results are written, and the error is restored, which
+ * the writer may have overwritten. */
+static rill_status end_run(run *r, rill_status status)
+{
+    char message[RILL__MESSAGE_BYTES];
+    if (r->stopped) return status;
+    if (status < 0) {
+        snprintf(message, sizeof message, "%s", rill_error(r->ctx));
+    } else if (r->workers != NULL && r->workers->failed < 0) {
+        status = r->workers->failed;
+        snprintf(message, sizeof message, "%s", r->workers->error);
+    } else {
+        return r->failed < 0 ? rill_fail(r->ctx, r->failed, "%s", r->error) : RILL_OK;
+    }
+    if (r->workers == NULL) r->engine->failed = status;
+    write_results(r, 1);
+    return rill_fail(r->ctx, status, "%s", message);
+}
+
+/* A reader of texts as a reader of requests. */
+typedef struct text_reader {
+    rill_read_fn read;
+    void *user;
+} text_reader;
+
+static rill_status read_text(void *user, int may_block, rill_request *out)
+{
+    const text_reader *r = user;
+    return r->read(r->user, may_block, &out->text, &out->length);
+}
+
+rill_status rill_run(rill_engine *engine, rill_read_fn read, void *read_user, rill_write_fn write, void *write_user)
+{
+    text_reader texts = {read, read_user};
+    return rill_run_requests(engine, read_text, &texts, write, write_user);
+}
+
+rill_status rill_run_requests(rill_engine *engine, rill_read_request_fn read, void *read_user, rill_write_fn write,
+                              void *write_user)
+{
+    run r = {.ctx = engine->ctx,
+             .queue = engine->queue,
+             .engine = engine,
+             .read = read,
+             .read_user = read_user,
+             .write = write,
+             .write_user = write_user};
+    return end_run(&r, run_loop(&r));
+}
+
+/* --- running ------------------------------------------------------------------------------------------------------ */
 
 rill_status rill_workers_run(rill_workers *all, rill_read_fn read, void *read_user, rill_write_fn write,
                              void *write_user)
 {
     text_reader texts = {read, read_user};
-    return rill_workers_run_requests(all, text_reader_read, &texts, write, write_user);
+    return rill_workers_run_requests(all, read_text, &texts, write, write_user);
 }
 
 /* Run the first worker's engine in the caller's thread. A reader or writer records its error in the caller's context already. */
@@ -348,6 +588,27 @@ static rill_status run_in_caller(rill_workers *all, rill_read_request_fn read, v
     rill_error_clear(all->ctx);
     const rill_status status = rill_run_requests(all->workers[0].engine, read, read_user, write, write_user);
     return rill_error_status(all->ctx) == status ? status : copy_error(all, &all->workers[0], status);
+}
+
+/* `n` of the workers have no thread. */
+static void remove_workers(rill_workers *all, int32_t n)
+{
+    rill_log(all->ctx, RILL_LOG_WARNING,
+             "the system starts no more threads: %d of %d workers run (ulimit -u, or the container's limit, "
+             "allows more)",
+             (int)(all->n - n), (int)all->n);
+    pthread_mutex_lock(&all->queue.lock);
+    all->queue.n_engines -= n;
+    pthread_mutex_unlock(&all->queue.lock);
+}
+
+static void stop_threads(rill_workers *all, int32_t started)
+{
+    pthread_mutex_lock(&all->queue.lock);
+    all->queue.done = 1;
+    pthread_cond_broadcast(&all->queue.engine_cond);
+    pthread_mutex_unlock(&all->queue.lock);
+    for (int32_t i = 0; i < started; i++) pthread_join(all->workers[i].thread, NULL);
 }
 
 rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn read, void *read_user,
@@ -361,42 +622,54 @@ rill_status rill_workers_run_requests(rill_workers *all, rill_read_request_fn re
                          "rill_workers_begin() again");
     all->has_run = 1;
     if (!all->threaded) return run_in_caller(all, read, read_user, write, write_user);
-    worker_pool *f = &all->pool;
-    f->read = read;
-    f->read_user = read_user;
-    f->write = write;
-    f->write_user = write_user;
+    run r = {.ctx = all->ctx,
+             .queue = &all->queue,
+             .engine = all->workers[0].engine,
+             .workers = all,
+             .read = read,
+             .read_user = read_user,
+             .write = write,
+             .write_user = write_user};
     const int32_t started = start_threads(all);
-    if (started > 0 && started < all->n) {
-        rill_log(all->ctx, RILL_LOG_WARNING,
-                 "the system starts no more threads: %d of %d workers run (ulimit -u, or the container's limit, "
-                 "allows more)",
-                 (int)started, (int)all->n);
-        worker_pool_remove_workers(f, all->n - started);
-    }
-    const rill_status status = started > 0 ? worker_pool_run(f)
+    if (started > 0 && started < all->n) remove_workers(all, all->n - started);
+    const rill_status status = started > 0 ? run_loop(&r)
                                            : rill_fail(all->ctx, RILL_ERR_MEMORY,
                                                        "workers: cannot start a thread: use one worker, or raise the "
                                                        "limit of threads (ulimit -u, or the container's)");
-    worker_pool_stop(f);
-    for (int32_t i = 0; i < started; i++) pthread_join(all->workers[i].thread, NULL);
-    return run_status(all, status);
+    stop_threads(all, started);
+    return end_run(&r, status);
 }
 
 rill_status rill_workers_cancel(rill_workers *all, int64_t id)
 {
     if (!all->has_engines) return cancel_not_found(all->ctx, id);
-    if (all->threaded) return worker_pool_cancel(&all->pool, id);
-    return copy_error(all, &all->workers[0], rill_engine_cancel(all->workers[0].engine, id));
+    if (!all->threaded) return copy_error(all, &all->workers[0], rill_engine_cancel(all->workers[0].engine, id));
+    const rill_status status = input_queue_cancel(&all->queue, id);
+    if (status == RILL_ERR_NOT_FOUND) return cancel_not_found(all->ctx, id);
+    return status < 0 ? status : RILL_OK;
 }
 
 void rill_workers_stop(rill_workers *all)
 {
-    atomic_store(&all->pool.stopped, 1);
+    atomic_store(&all->queue.stopped, 1);
     if (all->has_engines && !all->threaded) rill_engine_stop(all->workers[0].engine);
 }
 
 /* --- counters ----------------------------------------------------------------------------------------------------- */
+
+static void sum_stats(rill_workers *all, rill_stats *sum)
+{
+    const input_queue *q = &all->queue;
+    pthread_mutex_lock(&all->queue.lock);
+    for (int32_t i = 0; i < all->n; i++) statistics_add(sum, &all->workers[i].stats);
+    sum->inputs = q->results.n_results;
+    sum->failed = q->results.n_failed;
+    sum->waiting_peak = q->results.waiting_peak;
+    pthread_mutex_unlock(&all->queue.lock);
+    sum->nodes_bound = all->workers[0].engine->memory_limit.total_nodes;
+    sum->seconds.finalize += all->write_seconds;
+    sum->seconds.total += all->write_seconds;
+}
 
 void rill_workers_stats(rill_workers *all, rill_stats *out)
 {
@@ -405,10 +678,7 @@ void rill_workers_stats(rill_workers *all, rill_stats *out)
         rill_engine_stats(all->workers[0].engine, out);
         return;
     }
-    if (all->has_engines) {
-        worker_pool_stats(&all->pool, &sum);
-        sum.nodes_bound = all->workers[0].engine->memory_limit.total_nodes;
-    }
+    if (all->has_engines) sum_stats(all, &sum);
     size_t size = out->struct_size < sizeof sum ? out->struct_size : sizeof sum;
     sum.struct_size = size;
     memcpy(out, &sum, size);

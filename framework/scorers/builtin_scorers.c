@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "builtin.h"
+#include "internal.h"
 
 typedef struct word_reward {
     rill_context *ctx;

@@ -8,8 +8,8 @@
  * output. To score an output without an end action, as a truncated one, callers set the item's length limit to the output's length.
  *
  * Divisions: the scorer · the option source. */
-#include "builtin.h"
-#include "option_sources.h"
+#include "internal.h"
+#include "rill/search_config.h"
 #include "text_constraints.h"
 
 /* --- the scorer --------------------------------------------------------------------------------------------------- */
@@ -77,11 +77,9 @@ const rill_scorer rill__forced_scorer = {
 /* --- the option source -------------------------------------------------------------------------------------------- */
 
 /* Settings with which the search follows the one allowed path to its end. */
-static const rill_pair forced_settings[] = {
-    {"beam-size", "1"}, {"n-best", "1"},      {"stop-after", "1"},        {"keep", "all"},
-    {"stop", "count"},  {"at-limit", "open"}, {"min-length", "0"},        {"max-length", "1000000"},
-    {"min-width", "0"}, {"require-end", "0"}, {"max-length-factor", "0"}, {"no-repeat-ngram-size", "0"},
-};
+static const char forced_settings[] =
+    "beam-size=1 n-best=1 stop-after=1 keep=all stop=count at-limit=open min-length=0 max-length=1000000 min-width=0 "
+    "require-end=0 max-length-factor=0 no-repeat-ngram-size=0";
 /* Other settings that are allowed: they shape an output's score, or have no effect. */
 static const char *const allowed_settings[] = {"like",      "length-penalty",  "word-penalty",
                                                "count-end", "unknown-penalty", "repetition-penalty"};
@@ -94,20 +92,19 @@ static int is_allowed_setting(const rill_option *row)
     return allowed;
 }
 
-rill_status rill_option_source_force_decode(rill_option_source *layer)
+rill_status rill_option_source_force_decode(rill_option_source *source)
 {
     char label[RILL_OPTION_MAX];
     for (const rill_option *row = rill_setting_table(); row->name; row++)
-        if (!is_allowed_setting(row) && rill_option_source_get(layer, row->name) != NULL)
-            return rill_fail(layer->ctx, RILL_ERR_OPTION,
+        if (!is_allowed_setting(row) && rill_option_source_get(source, row->name) != NULL)
+            return rill_fail(rill__source_context(source), RILL_ERR_OPTION,
                              "%s has no effect on given outputs, which are scored without a search: leave it out",
-                             rill__option_label(layer->ctx, row->name, label));
-    if (rill_option_source_has_chain(layer, RILL_CHAIN_HEURISTICS))
-        return rill_fail(layer->ctx, RILL_ERR_OPTION,
+                             rill__option_label(rill__source_context(source), row->name, label));
+    if (rill_option_source_has_chain(source, RILL_CHAIN_HEURISTICS))
+        return rill_fail(rill__source_context(source), RILL_ERR_OPTION,
                          "heuristics have no effect on given outputs, which are scored without a search: leave "
                          "them out");
-    for (size_t i = 0; i < sizeof forced_settings / sizeof *forced_settings; i++)
-        RILL__TRY(rill_option_source_set(layer, forced_settings[i].name, forced_settings[i].value));
-    rill_option_source_set_chain(layer, RILL_CHAIN_HEURISTICS);
+    RILL__TRY(rill_option_source_set_all(source, forced_settings));
+    rill_option_source_set_chain(source, RILL_CHAIN_HEURISTICS);
     return RILL_OK;
 }

@@ -6,7 +6,7 @@
  * divided among banks (constraint_banks.c), an action that advances a phrase is a candidate wherever the model ranks it, and a
  * hypothesis may end once it contains all phrases. Each phrase is matched by its own automaton (Knuth, Morris and Pratt 1977): phrases
  * may overlap, and a failed match falls back to the longest prefix that still matches. */
-#include "builtin.h"
+#include "internal.h"
 #include "text_constraints.h"
 
 enum { MAX_PHRASES = 32, MAX_REQUIRED = RILL_MAX_BANKS - 1 };

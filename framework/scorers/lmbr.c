@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "builtin.h"
+#include "internal.h"
 #include "ngrams.h"
 
 /* The evidence of an input in flight. */

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "builtin.h"
+#include "internal.h"
 #include "rill/constraints.h"
 
 static const char PHRASE_SEPARATOR[] = " ||| ";

@@ -1,4 +1,4 @@
-/* Trie files (rill/trie.h documents the format): writing, reading, and the scorer
+/* Trie files (rill/constraints.h documents the format): writing, reading, and the scorer
  *
  *   trie:FILE   outputs are sequences of the set in the file
  *
@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "builtin.h"
+#include "internal.h"
 #include "rill/carve.h"
+#include "rill/constraints.h"
 #include "rill/engine.h"
 #include "rill/file.h"
-#include "rill/trie.h"
 #include "text_constraints.h"
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

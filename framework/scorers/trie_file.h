@@ -1,4 +1,4 @@
-/* Trie files in memory: a file is loaded once for all of its users. rill/trie.h documents the format. */
+/* Trie files in memory: a file is loaded once for all of its users. rill/constraints.h documents the format. */
 #ifndef RILL_TRIE_FILE_H
 #define RILL_TRIE_FILE_H
 

@@ -1,4 +1,5 @@
-/* at_limit "best-ended": if an item reaches the length limit without outputs, output the best hypothesis that ever ended.
+/* Implements at-limit "best-ended": if an input's search reaches the length limit without outputs, its output is the best hypothesis that
+ * ever ended.
  *
  * Since no hypothesis became an output, all ended hypotheses were dropped: by beam size, by heuristics, by trimming, or as choices that
  * merging did not reach. So the best dropped hypothesis is the best of all that ended, and each ended choice is compared once, when it
@@ -7,13 +8,14 @@
 #include "engine_internal.h"
 #include "variants.h"
 
-/* An ended hypothesis: choice `choice` of a row. */
+/* An ended hypothesis: the beam entry at `rank`, extended by choice number `choice` of its row. */
 typedef struct ended_choice {
     item_output output;
     int32_t rank, row, choice;
 } ended_choice;
 
-/* Replace *best by the row's best terminal choice if this choice is better. */
+/* Compare *best (row < 0: none yet) with the choices of the row that end the hypothesis at `rank` in the item's beam, and make *best the
+ * best of them by final score. */
 static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, ended_choice *best)
 {
     topk_choice c;
@@ -25,6 +27,7 @@ static void scan_ended(timestep *t, const item *it, int32_t rank, int32_t row, e
     }
 }
 
+/* Forget the item's best ended hypothesis, and release it. */
 static void drop(rill_engine *e, item *it)
 {
     if (it->best_ended.hyp >= 0) hyp_pool_release(&e->hyps, &it->arena, it->best_ended.hyp);
@@ -41,7 +44,8 @@ static void keep_ended(rill_engine *e, const timestep *t, item *it, const ended_
                                       c.logp, c.score, 0);
 }
 
-/* Update the best ended hypothesis from the choices of the item's rows. */
+/* Compare the choices of the item's rows with the best ended hypothesis so far. `rows`: row of each beam entry; NULL: one row per live
+ * entry, from `row` on. */
 static void read_choices(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row)
 {
     ended_choice best = {.output = it->best_ended, .row = -1};

@@ -1,26 +1,28 @@
-/* Certificates: prove that an output is the model's best. A certified output of rank j is the j-th best, in the final order, of all outputs
- * that the model could have produced for the input, including outputs that the search pruned.
+/* Makes certificates: proves that outputs of an input are the model's best. A certified output of rank j is the j-th best, in the final
+ * order, of all outputs that the model could have produced for the input, including outputs that the search pruned.
  *
- * For each item, B is the maximum upper bound U over everything that the search abandoned; an output that ranks at least B is certified.
- * Abandoned are
+ * The proof: everything that the search gives up (abandons) has an upper bound U on the final score that it could have reached. For each
+ * item B is the maximum of these U. An output whose final score is at least B is certified. Abandoned are
  *
  *   - the choices of each row that the domain did not return, or that the row's limit on choices cut. Such a child scores at most its
- *   parent's score plus the smaller of the last returned log-probability and log(1 - the sum of the returned probabilities)
+ *     parent's score plus the smaller of the last returned log-probability and log(1 - the sum of the returned probabilities)
  *   - candidates cut in any phase by beam size or heuristics, and candidates that are live when the item stops
  *   - ended candidates that were dropped: U is the candidate's own final score
  *
- * For a live hypothesis, U is the maximum over the final lengths l that it can still reach of (s + A(l) - W l) / l^alpha, where A bounds
- * what scorers may still add, and log-probabilities are at most 0. U grows with s, the hypothesis's path score, so the greatest s of a
- * phase suffices. Children that rules forbid do not count as abandoned: a certified output is the best legal output. Under at_limit "open",
- * prefixes of the maximum length are outputs, and the certified output is the best within that length. Sums are rounded up by more than the
- * float error.
+ * For a live hypothesis, U is the maximum over the final lengths l that it can still reach of (s + A(l) - W l) / l^alpha. Here s is its
+ * path score, A bounds what scorers may still add, W is the word penalty, and log-probabilities are at most 0. U grows with s, so the
+ * greatest s of a phase suffices. Children that rules forbid do not count as abandoned: a certified output is the best legal output. Under
+ * at-limit "open", prefixes of the maximum length are outputs, and the certified output is the best within that length. Sums are rounded up
+ * by more than the float error.
+ *
  * Sources: best-first search (Meister, Vieira and Cotterell 2020) for the argument; the bound by the sum of unreturned probabilities is
  * ours. */
 #include <math.h>
 
 #include "variants.h"
 
-/* Refuse what makes certificates impossible: cube pruning, scorers without max_bonus, a model without normalised log-probabilities. */
+/* Fail if certificates are impossible: with cube pruning, a negative unknown-penalty, scorers without max_bonus, or a model whose scores
+ * are no normalised log-probabilities. */
 static rill_status check(rill_context *ctx, const chain *c, const rill_settings *settings, const rill_domain_info *info)
 {
     const char *const what = settings->exact ? "exact" : "certify";
@@ -52,7 +54,8 @@ static rill_status check(rill_context *ctx, const chain *c, const rill_settings 
 
 /* --- upper bounds ------------------------------------------------------------------------------------------------- */
 
-/* Upper bounds on scorers' bonuses: `action` per action, negative if every action is penalised; `end` for the end action. */
+/* Upper bounds on what scorers together add: `action`: to the score of one action, negative if they penalise every action; `end`: to the
+ * score of the end action. */
 typedef struct bonus {
     double action, end;
 } bonus;
@@ -64,15 +67,18 @@ static bonus scorer_bonus(const chain *c, const item *it)
     return a;
 }
 
+/* Return the bounds per timestep: a timestep adds an action per phase. */
 static bonus upper_limit(const chain *c, const item *it, int32_t phases)
 {
     bonus a = scorer_bonus(c, it);
     a.action *= phases;
-    if (a.end < 0) a.end = 0; /* an output may lack the end action */
+    if (a.end < 0) a.end = 0; /* an output may lack the end action, and its penalty too */
     return a;
 }
 
-/* `score` may already include the bonus of the current timestep, and the last action counted in the length may be the end action. */
+/* Return an upper bound on the final score at length `final`, of a hypothesis with path score `score` in the item's timestep. If bonuses
+ * are negative, fewer are counted: `score` may include the one of this timestep already, and the last action counted in the length may be
+ * the end action. */
 static double score_at_length(const item *it, const bonus *a, double score, int32_t final)
 {
     const rill_settings *s = it->settings;
@@ -81,17 +87,19 @@ static double score_at_length(const item *it, const bonus *a, double score, int3
     return rill_settings_rank(s, score + a->end + (more > 0 ? a->action * more : 0), final);
 }
 
-/* Maximum of (c + d l) / l^alpha over the lengths l. The function has at most one extremum, so its maximum is there or at a boundary. */
+/* Return the maximum of that bound over the lengths that the hypothesis can still reach. The bound has the form (c + d l) / l^alpha, with
+ * at most one extremum, so its maximum is there or at a boundary. */
 static double max_reachable(const item *it, const bonus *a, double score)
 {
     const rill_settings *s = it->settings;
-    /* at_limit "end" allows one more timestep for a last action. */
+    /* at-limit "end" allows one more timestep, for the end action */
     const int32_t limit = it->max_length + (s->at_limit == RILL_LIMIT_END), min_final = it->timestep,
                   max_final = (limit > min_final ? limit : min_final) + (s->count_end != 0);
     const double alpha = s->length_penalty, d = a->action - s->word_penalty,
                  turning_point = alpha * (score + a->end - a->action * min_final) / (d * (1 - alpha));
     double best = fmax(score_at_length(it, a, score, min_final), score_at_length(it, a, score, max_final));
-    /* Length 0 counts as 1, and negative bonuses may not apply to the first actions: the function is irregular at its start. */
+    /* The form does not hold for the first lengths, since length 0 counts as 1 and negative bonuses may not apply to the first actions: try
+     * these. */
     for (int32_t final = min_final + 1; final <= min_final + 3 && final < max_final; final++)
         best = fmax(best, score_at_length(it, a, score, final));
     for (int32_t i = -3; i <= 3 && turning_point > min_final && turning_point < max_final; i++) {
@@ -107,7 +115,7 @@ double certify_bound(const chain *c, const item *it, double score, int32_t phase
     return isfinite(score) ? max_reachable(it, &a, score) : INFINITY;
 }
 
-/* Update the bound B from the best path score abandoned in the phase. */
+/* After a phase: raise the item's bound B to the bound of the highest path score that was abandoned in the phase. */
 static void phase_over(const rill_engine *e, item *it)
 {
     if (it->abandoned_path_score == RILL_SCORE_DEAD) return;

@@ -1,5 +1,5 @@
-/* Constraint banks: divide an item's beam into banks by the number of constraints that candidates meet (rill_modifiers_divide_banks()), so
- * that hypotheses that meet more constraints, usually at a lower score, are not crowded out.
+/* Divides an item's beam into constraint banks, by the number of lexical constraints that candidates meet (rill_modifiers_divide_banks()).
+ * So hypotheses that meet more constraints, usually at a lower score, are not crowded out.
  *
  * Beam places are divided as in dynamic beam allocation (Post and Vilar 2018): each bank has an equal share of the k places, and the last
  * bank also the remainder. A bank with fewer candidates than places gives its free places to the bank before it, and so on; free places of
@@ -9,6 +9,7 @@
 
 #include "variants.h"
 
+/* Return the constraint bank of the child that `action` makes of the row's hypothesis. */
 static int32_t child_bank(const modifier_table *rules, int32_t row, int32_t action)
 {
     if (rules->bank_offset == NULL) return rules->default_bank[row];
@@ -17,7 +18,7 @@ static int32_t child_bank(const modifier_table *rules, int32_t row, int32_t acti
     return rules->default_bank[row];
 }
 
-/* Collect all children of the item in t->heads. Returns their number. */
+/* Write all children of the item's beam to t->heads, each with its constraint bank. `row`: the item's first row. Returns their number. */
 static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32_t row)
 {
     int32_t n = 0;
@@ -40,6 +41,8 @@ static int32_t gather_children(timestep *t, const item *it, int32_t banks, int32
     return n;
 }
 
+/* Divide the beam's places among the banks. found: [banks] number of candidates of each bank; share: [banks] receives its number of
+ * places. */
 static void divide_places(int32_t places, int32_t banks, const int32_t *found, int32_t *share)
 {
     for (int32_t b = 0; b < banks; b++) share[b] = places / banks;

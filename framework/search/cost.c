@@ -1,4 +1,4 @@
-/* Upper bounds on the cost of a search, from its settings alone; see rill/engine.h.
+/* Computes upper bounds on the cost of searching one input, from its settings alone: rill_settings_cost() of rill/engine.h.
  *
  * The bounds cover every setting that multiplies work or memory. Sums are doubles, since a request may set values whose products exceed
  * 64-bit integers. */
@@ -6,19 +6,20 @@
 
 #include "variants.h"
 
-/* Bytes of a choice in topk.h's table; of a choice in the domain's result if scorers or limits apply; of the text of one action (an
- * estimate). */
+/* In bytes. CHOICE_BYTES: one choice in topk.h's choice_table. ANSWER_BYTES: one choice in the domain's result, which is a separate table
+ * if bonuses or masks apply. TEXT_BYTES: the text of one action (an estimate). */
 enum { CHOICE_BYTES = 13, ANSWER_BYTES = 9, TEXT_BYTES = 6 };
 
+/* Maximum number of timesteps for an input of this size. */
 static double max_steps(const rill_settings *s, const rill_domain_info *info, double size)
 {
     double steps = info->max_length;
     if (s->max_length > 0 || s->max_length_factor > 0) steps = floor(s->max_length_factor * size) + s->max_length;
     if (info->max_positions > 0 && steps > info->max_positions) steps = info->max_positions;
-    return (steps > 1 ? steps : 1) + 1; /* the end action follows the last action */
+    return (steps > 1 ? steps : 1) + 1; /* plus one for the end action after the last action */
 }
 
-/* Maximum number of choices requested per row. */
+/* Maximum number of choices (next actions) requested per live hypothesis. */
 static double max_row_choices(const rill_settings *s, const rill_domain_info *info)
 {
     const int32_t phases = info->phases > 0 ? info->phases : 1, limited = (1 << phases) - 1;
@@ -41,12 +42,12 @@ void rill_settings_cost(const rill_settings *resolved, const rill_domain_info *i
     if (rill__settings_copy(NULL, &own, resolved) < 0) return;
     const double k = s->k, steps = max_steps(s, info, size), choices = max_row_choices(s, info);
     const double phases = info->phases > 0 ? info->phases : 1, rows = k * steps * phases;
-    /* Memory of a timestep: the rows' choices, each beam group's candidates, and the candidates that are kept. */
+    /* Memory of a timestep: the choices of the live hypotheses, the candidates of each beam group, and the candidates that are kept. */
     const double n_chosen = s->groups > 1 ? k + choices + 7 * k : k;
     const double n_kept = 2 * k < k * choices ? 2 * k : k * choices;
     double bytes = k * choices * (CHOICE_BYTES + ANSWER_BYTES) + n_chosen * (double)sizeof(merge_head) +
                    n_kept * (double)(sizeof(merge_head) + sizeof(beam_entry) + sizeof(rill_hyp_node));
-    /* Memory of the search: a hypothesis node per hypothesis, and outputs. */
+    /* Memory of the search: the nodes of the hypothesis tree, and the outputs. */
     const double outputs = s->keep == RILL_KEEP_ALL && s->stop == RILL_STOP_TOP ? rows : s->stop_after + 2 * k;
     const double n_given = s->n_best < outputs ? s->n_best : outputs;
     bytes += rows * (double)sizeof(rill_hyp_node) + outputs * (double)sizeof(item_output);

@@ -1,15 +1,15 @@
-/* Cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live hypotheses of a beam
- * form a class, and only the best hypothesis of a class, its representative, is expanded; its row stands for the whole class. The
- * hypotheses of a class and the representative's choices are the rows and columns of a grid, whose cells are children. Merging takes the
- * best cells of all grids first, as it takes children.
+/* Implements cube pruning (Zhang et al. 2018, "Speeding up neural machine translation decoding by cube pruning"). Equivalent live
+ * hypotheses of a beam form a class, and only the best hypothesis of a class, its representative, is expanded; its row of choices stands
+ * for the whole class. The hypotheses of a class and the representative's choices are the rows and columns of a grid, whose cells are
+ * children. Merging takes the best cells of all grids first, as it takes children.
  *
  *   accelerated   a child of any hypothesis of the class gets the log-probability of the representative's child, and continues the
  *                 representative's state: its parent and its state_parent (rill_rows) then differ
  *   naive         as many cells are taken as a beam has children. Cells of hypotheses that are not representatives are then scored with
  *                 their own states, in a second round of scoring, and the beam is chosen by these exact scores
  *
- * Hypotheses are equivalent if their last action is the same, or if a user's function gives the same key, and the domain gives the same
- * class (rill_domain.classify), since the same actions must be legal for all.
+ * Hypotheses are equivalent if they have the same key and the same class of the domain. The key is the last action, or what a user's
+ * function returns. With equal classes (rill_domain.classify) the same actions are legal for all.
  *
  * Arrays of cube_pass cover the beam entries of the selected items, item after item: entry `rank` of an item whose entries begin at `base`
  * has index base + rank.
@@ -17,17 +17,22 @@
  * Divisions: memory · keys · classes · the second round · the variant. */
 #include "variants.h"
 
+/* Data of cube pruning in one timestep. */
 typedef struct cube_pass {
     rill_columns memory, table_memory;
-    int32_t *row; /* [entries] timestep.row_of: the row whose choices give the entry's children */
-    /* [entries] number of cells taken, which are always the first cells of the entry's grid row */
+    int32_t *row; /* [entries] timestep.row_of: the row whose choices make the entry's children */
+    /* [entries] number of the entry's children that are among the best: always its first ones, in the order of the row's choices */
     int32_t *n_taken;
-    int32_t *moved_to;    /* [live entries] row of the first round that stands for the entry */
-    int32_t *source_row;  /* [rows of the second round] row of the first round whose cells were taken, ... */
-    int32_t *n_cells;     /* ... and number of these cells */
-    int64_t *key;         /* [live entries] key of the user's function ... */
-    int64_t *legal_class; /* ... and class of the domain (rill_domain.classify) */
-    int32_t *class_table; /* hash table of classes of the current item */
+    /* [live entries] of a representative: index of its row after the rows of other hypotheses were removed */
+    int32_t *moved_to;
+    /* [rows of the second round] row of the first round whose first n_cells choices are to be scored exactly */
+    int32_t *source_row;
+    int32_t *n_cells; /* [rows of the second round] number of choices to score exactly */
+    int64_t *key;     /* [live entries] key by the user's function, or the last action */
+    /* [live entries] class by the domain (rill_domain.classify) and by bad words: the same actions are legal */
+    int64_t *legal_class;
+    /* hash table of the current item's classes, by key and legal_class: index of the representative; -1: free */
+    int32_t *class_table;
 } cube_pass;
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
@@ -56,6 +61,7 @@ static rill_status reserve_classes(rill_engine *e, timestep *t)
     return rill_columns_grow(e->ctx, &c->table_memory, widest, places, 1, "classes");
 }
 
+/* Return 1 if some selected item has cube pruning "naive", else 0. */
 static int any_naive(const rill_engine *e, const timestep *t)
 {
     for (int32_t i = 0; i < t->n; i++)
@@ -65,7 +71,8 @@ static int any_naive(const rill_engine *e, const timestep *t)
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
-/* Set the row's parent in the hypothesis tree, which is not its state_parent where hypotheses share a state. */
+/* Set the row's `parent` to the node (state id) of its parent in the hypothesis tree. It is not the row's state_parent where hypotheses
+ * share a state. */
 static void set_parent(const rill_engine *e, timestep *t, int32_t row)
 {
     t->rows.parent[row] = hyp_pool_node(&e->hyps, e->hyps.hyp[t->rows.hyp[row]].parent);
@@ -79,11 +86,11 @@ static rill_status call_key_fn(rill_engine *e, const timestep *t, int32_t first,
     return rill__method_status(e->ctx, status, "the function", "cube-key", "call");
 }
 
-/* For the setting `check`: fail if an item's keys are not the same alone as among other items. */
+/* For the setting `check`: fail if the user's function gives an item other keys alone than among other items. */
 static rill_status check_key_fn(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
-    int64_t *alone = t->cube->legal_class; /* the array is not in use yet */
+    int64_t *alone = t->cube->legal_class; /* used as scratch memory: compute_keys() has not written it yet */
     for (int32_t first = 0, n; first < r->n; first += n) {
         for (n = 1; first + n < r->n && r->item[first + n] == r->item[first];) n++;
         RILL__TRY(call_key_fn(e, t, first, n, alone));
@@ -97,7 +104,7 @@ static rill_status check_key_fn(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* Compute the keys of the rows, which are all live hypotheses of the selected items, still without nodes. */
+/* Compute key and legal_class of the rows, which are all live hypotheses of the selected items and have no nodes (state ids) yet. */
 static rill_status compute_keys(rill_engine *e, timestep *t)
 {
     cube_pass *c = t->cube;
@@ -105,7 +112,7 @@ static rill_status compute_keys(rill_engine *e, timestep *t)
     if (e->cube_key == NULL) {
         for (int32_t i = 0; i < r->n; i++) c->key[i] = r->action[i];
     } else {
-        RILL__TRY(scorer_states_begin(&e->scorer_states, &e->chain, e->hyps.node_capacity, r, &e->items, &e->queue));
+        RILL__TRY(scorer_states_begin(&e->scorer_states, &e->chain, e->hyps.node_capacity, r, &e->items));
         RILL__TRY(call_key_fn(e, t, 0, r->n, c->key));
         if (e->settings.check) RILL__TRY(check_key_fn(e, t));
     }
@@ -131,8 +138,8 @@ static size_t hash(int64_t key, int64_t legal)
     return (size_t)(h ^ h >> 32);
 }
 
-/* Return the hash table's entry for the class of hypothesis i, or the free entry for it. An entry is the index of the class's
- * representative. */
+/* Return the entry of class_table for the class of live hypothesis i: it has the index of the class's representative, or -1 if the class is
+ * new. `size`: entries of the table, a power of two. */
 static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
 {
     size_t index = hash(c->key[i], c->legal_class[i]) & (size - 1);
@@ -142,8 +149,8 @@ static int32_t *find_class(cube_pass *c, size_t size, int32_t i)
     return &c->class_table[index];
 }
 
-/* Assign each live beam entry of item `index` to the row of its class's representative, and move the rows of representatives to index *to
- * and above. `base`: index of the item's first beam entry; `from`: the item's first row. */
+/* Assign each live beam entry of selected item `index` to the row of its class's representative. Rows of representatives are moved to index
+ * *to and above, over the others. `base`: index of the item's first beam entry; `from`: the item's first row. */
 static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t from, int32_t *to)
 {
     cube_pass *c = t->cube;
@@ -173,7 +180,7 @@ static void group_item(rill_engine *e, timestep *t, int32_t index, int32_t base,
     e->statistics.total.cube_classes += *to - old_to;
 }
 
-/* Reduce the rows, one per live beam entry, to the rows of class representatives. */
+/* Reduce the rows, which are one per live beam entry, to the rows of class representatives. */
 static rill_status make_rows(rill_engine *e, timestep *t)
 {
     int32_t base = 0, from = 0, to = 0;
@@ -195,8 +202,9 @@ static rill_status make_rows(rill_engine *e, timestep *t)
 
 /* --- the second round --------------------------------------------------------------------------------------------- */
 
-/* Naive cube pruning of one item: representatives keep the cells that were taken, and other hypotheses of which cells were taken get rows
- * in the second round. Rows of representatives are numbered by rank, from *next on. */
+/* Naive cube pruning of one item, whose best children are counted in n_taken. Representatives keep only the choices that make these
+ * children. Other hypotheses that have such children get rows in the second round of scoring. The representatives' rows are the numbers
+ * from *next on, by rank. */
 static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t base, int32_t *next)
 {
     cube_pass *c = t->cube;
@@ -219,7 +227,8 @@ static void rescore_item(rill_engine *e, timestep *t, int32_t index, int32_t bas
     }
 }
 
-/* Naive cube pruning: make rows for the cells that need exact scores. Returns RILL_AGAIN if there are such rows, a second round. */
+/* Naive cube pruning: make rows for the hypotheses whose children need exact scores. Returns RILL_AGAIN if there are such rows, which are a
+ * second round of scoring. */
 static rill_status add_round(rill_engine *e, timestep *t)
 {
     int32_t base = 0, next = 0;
@@ -248,7 +257,7 @@ static rill_status add_round(rill_engine *e, timestep *t)
     return RILL_AGAIN;
 }
 
-/* Restrict the rows of the second round to the cells that were taken. */
+/* Restrict each row of the second round to the actions of its children that were among the best in the first round. */
 static rill_status restrict_rows(timestep *t)
 {
     const choice_table *first = &t->rounds[0].topk.choices;
@@ -256,7 +265,7 @@ static rill_status restrict_rows(timestep *t)
     for (int32_t i = 0; i < t->rows.n; i++) {
         const int32_t *action = first->action + (size_t)t->cube->source_row[i] * (size_t)first->stride;
         for (int32_t j = 0; j < t->cube->n_cells[i]; j++) RILL__TRY(rill_modifiers_allow(mods, i, action[j]));
-        mods->blocked_by[i] = 0; /* this restriction is not a scorer's */
+        mods->blocked_by[i] = 0; /* cube pruning makes this restriction, not a scorer */
     }
     return RILL_OK;
 }

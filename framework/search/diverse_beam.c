@@ -1,16 +1,17 @@
-/* Diverse beam search (Vijayakumar et al. 2018): the beam is divided into groups, and each group is penalised for choosing actions that
- * earlier groups have chosen.
+/* Implements diverse beam search (Vijayakumar et al. 2018): the beam is divided into groups, and each group is penalised for choosing
+ * actions that earlier groups have chosen.
  *
  * An item's k beam places are divided among G groups, k / G each. In each phase the groups choose one after the other, each among the
- * children of its own hypotheses; all groups start from the empty hypothesis. An action's score is reduced by `diversity` for each time
+ * children of the group's hypotheses; all groups start from the empty hypothesis. An action's score is reduced by `diversity` for each time
  * that an earlier group has chosen it in this timestep (Hamming diversity). The reduction only affects which children are chosen: path
  * scores and the order of outputs do not include it. A place whose hypothesis has ended stays empty.
  *
- * The best k choices of a row suffice: earlier groups have chosen fewer than k actions, and choices without a penalty keep their order.
+ * The best k choices (next actions) of each hypothesis suffice: earlier groups have chosen fewer than k actions, and choices without a
+ * penalty keep their order.
  *
- * Each group reads its own rows, so a phase reads each choice at most once, and keeps as many choices as the group has places. The empty
- * hypothesis is the only row of its timestep. Its choices stay in a heap, from which the groups take one after the other, and into which
- * choices return with their penalty.
+ * Each group reads only the choices of the group's hypotheses, so a phase reads each choice at most once, and keeps as many children as
+ * the group has places. In the first timestep all groups choose from the empty hypothesis. Its children are in a heap, from which the
+ * groups take one after the other, and to which the taken children return with their penalty.
  *
  * Divisions: heaps of children · a group's own hypotheses · the empty hypothesis · all groups. */
 #include <stdlib.h>
@@ -18,20 +19,20 @@
 
 #include "variants.h"
 
-/* End of a linked list of ranks. */
+/* End of a linked list of hypotheses' ranks (group_chooser.next_rank). */
 enum { NO_RANK = -1 };
 
-/* State of the choice for one item. The heap of a group's children, ordered by penalised score, is stored after the children already
- * chosen. */
+/* State while one item's groups choose their children. The heap of a group's children, ordered by penalised score, is stored in t->heads
+ * after the children already chosen. */
 typedef struct group_chooser {
     timestep *t;
     const item *it;
-    int32_t n_chosen;        /* number of children chosen so far; the children are at the start of t->heads */
+    int32_t n_chosen;        /* number of children chosen so far, which are at the start of t->heads */
     int32_t *places_left;    /* [groups] number of free places of a group */
-    int32_t *first_rank;     /* [groups] rank of the group's first hypothesis, or NO_RANK, ... */
-    int32_t *next_rank;      /* [width] ... and rank of the next hypothesis in the same group */
-    int32_t *action;         /* [2 k] hash table of chosen actions; RILL_NO_ACTION: empty ... */
-    int32_t *n_chosen_times; /* [2 k] ... and how often each was chosen */
+    int32_t *first_rank;     /* [groups] rank of the group's first hypothesis, or NO_RANK */
+    int32_t *next_rank;      /* [width] rank of the next hypothesis in the same group, or NO_RANK */
+    int32_t *action;         /* [2 k] hash table of the actions that groups have chosen; RILL_NO_ACTION: a free entry */
+    int32_t *n_chosen_times; /* [2 k] number of times that each action of the hash table was chosen */
 } group_chooser;
 
 /* Return the counter of the action in the hash table, which is never full. */
@@ -50,7 +51,7 @@ static void count_choice(const group_chooser *c, int32_t action)
     ++*counter;
 }
 
-/* The score to choose by: the path score minus the diversity penalty. */
+/* Return the score by which a group chooses a child of the hypothesis at `rank`: its path score minus the diversity penalty. */
 static double penalized_score(const group_chooser *c, int32_t rank, const topk_choice *child)
 {
     return c->it->beam[rank].path_score + (double)child->score -
@@ -82,10 +83,10 @@ static void begin_choosing(group_chooser *c)
 
 /* --- heaps of children -------------------------------------------------------------------------------------------- */
 
-/* Order of a heap: which element is at its top. */
+/* Order of a heap, the argument `first` of the functions below: which child is at its top. */
 enum { BEST_FIRST = 1, WORST_FIRST = -1 };
 
-/* Sift `head` down from position `index`. */
+/* Sift the child `head` down the heap from position `index`. `first`: BEST_FIRST or WORST_FIRST. */
 static void sift_down(merge_head *heap, int32_t n, int32_t index, merge_head head, int first)
 {
     for (int32_t child; (child = 2 * index + 1) < n; index = child) {
@@ -96,7 +97,7 @@ static void sift_down(merge_head *heap, int32_t n, int32_t index, merge_head hea
     heap[index] = head;
 }
 
-/* Sift `head` up from position `index`. */
+/* Sift the child `head` up the heap from position `index`. `first`: BEST_FIRST or WORST_FIRST. */
 static void sift_up(merge_head *heap, int32_t index, merge_head head, int first)
 {
     for (; index > 0 && first * merge_head_compare(&heap[(index - 1) / 2], &head) > 0; index = (index - 1) / 2)
@@ -106,8 +107,8 @@ static void sift_up(merge_head *heap, int32_t index, merge_head head, int first)
 
 /* --- a group's own hypotheses ------------------------------------------------------------------------------------- */
 
-/* Insert a child (`head`) into a heap of the best `places` children, whose top is the worst, if it is better than the top or there is a
- * free place. */
+/* Insert the child `head` into a heap of the best `places` children, whose top is the worst one, if there is a free place or if it is
+ * better than the top. */
 static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge_head *head)
 {
     if (*n < places)
@@ -116,15 +117,15 @@ static void heap_offer(merge_head *heap, int32_t *n, int32_t places, const merge
         sift_down(heap, places, 0, *head, WORST_FIRST);
 }
 
-/* Choose the group's best children and append them to the children already chosen. Later choices of a row cannot score higher than its
- * current choice, which ends the loop over the row. */
+/* Choose the group's best children, and append them to the children already chosen. A hypothesis's choices are sorted, so the loop over
+ * them ends when even without a penalty none can beat the worst child in the heap. */
 static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
 {
     merge_head *heap = c->t->heads + c->n_chosen;
     const int32_t places = c->places_left[group];
     int32_t n = 0;
-    for (int32_t rank = c->first_rank[group]; rank != NO_RANK && places > 0;
-         rank = c->next_rank[rank]) { /* the beam has no ended entries: they have left it */
+    /* all entries of the beam are live: with groups, ended hypotheses become outputs at once */
+    for (int32_t rank = c->first_rank[group]; rank != NO_RANK && places > 0; rank = c->next_rank[rank]) {
         const int32_t row = first_row + rank;
         topk_choice child;
         for (int32_t i = 0; timestep_next_choice(c->t, row, i, &child); i++) {
@@ -132,14 +133,15 @@ static void choose_in_group(group_chooser *c, int32_t group, int32_t first_row)
             heap_offer(heap, &n, places, &(merge_head){penalized_score(c, rank, &child), child, rank, row, i, group});
         }
     }
-    /* Choices of one group do not penalise each other. */
+    /* Counted only now, so that choices of one group do not penalise each other. */
     for (const int32_t end = c->n_chosen + n; c->n_chosen < end; c->n_chosen++)
         count_choice(c, c->t->heads[c->n_chosen].child.action);
 }
 
 /* --- the empty hypothesis ----------------------------------------------------------------------------------------- */
 
-/* Make a heap of all children of the empty hypothesis in `heap`, which is stored after the places of all groups. Returns their number. */
+/* Make a heap of all children of the empty hypothesis, whose choices are in `row`. `heap`: stored in t->heads after the places of all
+ * groups. Returns the number of children. */
 static int32_t make_heap(const group_chooser *c, int32_t row, merge_head *heap)
 {
     topk_choice child;
@@ -150,6 +152,7 @@ static int32_t make_heap(const group_chooser *c, int32_t row, merge_head *heap)
     return n;
 }
 
+/* Let each group in turn choose among the children of the empty hypothesis. */
 static void choose_from_root(group_chooser *c, int32_t row)
 {
     const rill_settings *s = c->it->settings;
@@ -197,12 +200,11 @@ static int has_settings(const rill_settings *s)
     return s->groups > 1;
 }
 
-/* In the first timestep all groups choose from one row, through a heap of its choices (choose_from_root()). */
+/* In the first timestep the heap of choose_from_root() holds all `stride` choices of the empty hypothesis, after the k chosen children. */
 static void reserve(const item *it, int32_t stride, int64_t *n_children, children_size *need)
 {
-    enum {
-        SCRATCH_PER_PLACE = 7
-    }; /* elements of group_chooser's arrays per place: there are at most as many groups as places */
+    /* elements of group_chooser's arrays per place of the beam, as there are at most as many groups as places */
+    enum { SCRATCH_PER_PLACE = 7 };
     const int32_t k = it->settings->k;
     if (*n_children < k) *n_children = k;
     children_need_width(need, (size_t)k + (size_t)stride);

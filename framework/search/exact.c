@@ -1,22 +1,22 @@
-/* Exact search: continue after a beam search until the outputs are proven to be the model's best.
+/* Implements exact search: continues after a beam search until the outputs are proven to be the model's best.
  *
- * An item that stops without certificates (certify.c) for the requested outputs restarts at the root, with its outputs as a bound: T is the
+ * An item that stops without certificates (certify.c) for the requested outputs restarts at the root, with its outputs as a bound. T is the
  * final score of the n-th best output so far, n = n_best. The item's *frontier* holds prefixes to expand, each with U, the upper bound on
  * the final score of its continuations. Prefixes with U <= T are dropped. In each timestep the item's beam is a batch of the frontier: the
  * k prefixes of one length with the highest U. So the rest of the timestep works as for a beam. Every child goes to the outputs if it has
  * ended and ranks above T, or else to the frontier. When the frontier is empty, the n best outputs are certified. If exact_rows or the
  * memory limit ends the search earlier, the outputs are the best found, certified as far as proven.
  *
- * A row is scored for some of its choices. The choices not returned stay in the frontier as a second node of the row's hypothesis, whose
- * state is recomputed when it is expanded again. Then twice as many choices are requested, and the choices already seen are skipped. The
- * choices of a smaller request are a prefix of the choices of a larger one, so their number identifies them.
+ * Expanding a prefix scores only some of its next actions (choices). The other ones stay in the frontier as a second copy of the same
+ * hypothesis, whose state is recomputed when it is expanded again. Then twice as many choices are requested, and the choices already seen
+ * are skipped. The choices of a smaller request are a prefix of the choices of a larger one, so their number identifies them.
  *
  * The order of expansion depends on the item alone, and so do its outputs, whatever the schedule. Once the frontier is large the deepest
  * prefixes go first, which bounds the frontier and the states that it holds. Heuristics and scorers' limits do not apply, since they only
  * prune.
  *
- * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as the first bound, and depth first (Stahlberg and
- * Byrne 2019).
+ * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as the first bound, and depth first (Stahlberg and Byrne
+ * 2019).
  *
  * Divisions: the frontier · outputs · children · the batch · start and end. */
 #include <math.h>
@@ -26,49 +26,51 @@
 extern const search_variant exact;
 
 enum {
-    FIRST_CHOICES = 16, /* initial number of choices per row: more than most rows need, and cheap */
-    /* number of entries up to which the search is best-first: every entry keeps a state in memory */
+    /* initial number of choices (next actions) per prefix: more than most prefixes need, and cheap */
+    FIRST_CHOICES = 16,
+    /* number of prefixes in the frontier up to which the search is best-first; each keeps a model state in memory */
     MAX_BEST_FIRST = 1000
 };
 
-/* A prefix in the frontier. */
+/* A prefix in the frontier, the set of prefixes that are still to be expanded. */
 typedef struct exact_entry {
-    double bound; /* U */
+    double bound; /* U: upper bound on the final score of the prefix's continuations */
     double path_score;
-    int64_t serial; /* number of the entry in order of creation */
-    /* hypothesis node of the prefix: its state is not computed, and it keeps its parent's state alive */
+    int64_t serial; /* number of the entry, in order of creation */
+    /* the prefix's hypothesis, whose state is not computed yet, so it keeps its parent's state alive */
     int32_t hyp;
-    int32_t n_seen; /* number of choices already taken */
+    int32_t n_seen; /* number of the prefix's choices (next actions) that were already expanded */
 } exact_entry;
 
-/* Entries of one kind can be expanded together: hypotheses of one length, in one phase, with the same number of requested choices. */
+/* Frontier entries of one kind can be expanded together: they have the same length, phase and number of requested choices. */
 typedef struct exact_kind {
-    int32_t depth, phase, n_choices; /* depth: timesteps completed */
+    int32_t depth, phase, n_choices; /* depth: length, in timesteps completed */
 } exact_kind;
 
-/* A heap of entries of one kind: highest U on top, equal U in order of creation. */
+/* A heap of frontier entries of one kind: highest upper bound on top, equal bounds in order of creation. */
 typedef struct exact_heap {
     exact_kind kind;
     exact_entry *entry; /* [n] */
     size_t n, capacity;
 } exact_heap;
 
+/* An item's exact search. */
 struct exact_search {
     uint8_t done; /* 1: the search is complete or was stopped */
-    /* 1: the outputs were truncated by a heuristic's stop, so any other output replaces them */
+    /* 1: the item's outputs were truncated by a heuristic's stop, so any other output replaces them */
     uint8_t is_truncated;
-    int32_t max_outputs;      /* number of outputs kept */
-    int32_t beam_timesteps;   /* timesteps of the beam search */
-    double beam_bound;        /* B of the beam search */
-    double discard_threshold; /* T when entries were discarded last */
-    int64_t n_rows;           /* rows expanded so far */
-    int64_t n_created;        /* entries created so far */
-    exact_heap *heap;         /* the frontier: [n_heaps]; heaps past the end keep their memory */
+    int32_t max_outputs;      /* maximum number of outputs kept */
+    int32_t beam_timesteps;   /* number of timesteps of the beam search */
+    double beam_bound;        /* item.abandoned_bound (B of certify.c) at the end of the beam search */
+    double discard_threshold; /* threshold() when discard_below_threshold() ran last */
+    int64_t n_rows;           /* number of prefixes expanded so far, counted again when expanded again */
+    int64_t n_created;        /* number of frontier entries created so far */
+    exact_heap *heap;         /* [n_heaps] the frontier; heaps past the end keep their memory for reuse */
     size_t n_heaps, n_heaps_allocated, heaps_capacity;
-    size_t n_entries; /* entries in all heaps */
-    exact_kind kind;  /* kind of the entries in the batch */
-    /* [n_batch] frontier entries that form the beam. Their `hyp` is the row's second hypothesis node while its choices are processed, else
-     * -1 */
+    size_t n_entries; /* number of entries in all heaps */
+    exact_kind kind;  /* kind of the entries in `batch` */
+    /* [n_batch] frontier entries that are the item's beam in this timestep. While their choices are processed, `hyp` is a copy of the
+     * prefix's hypothesis, for choices not returned; else -1 */
     exact_entry *batch;
     size_t batch_capacity;
     int32_t n_batch;
@@ -79,7 +81,7 @@ _Static_assert(sizeof(exact_entry) == EXACT_ENTRY_BYTES, "for cost.c");
 
 /* --- the frontier ------------------------------------------------------------------------------------------------- */
 
-/* Empty the frontier and the batch; their hypotheses are freed with the item's arena. Returns 1 if there were any, else 0. */
+/* Empty the frontier and the batch; their hypotheses are freed with the item's arena (hyp_pool.h). Returns 1 if there were any, else 0. */
 static int clear(item *it)
 {
     exact_search *x = it->exact;
@@ -102,11 +104,13 @@ static void free_item(rill_context *ctx, item *it)
     it->exact = NULL;
 }
 
+/* Return 1 if entry a is expanded before entry b of the same kind, else 0. */
 static int ranks_before(const exact_entry *a, const exact_entry *b)
 {
     return a->bound > b->bound || (a->bound == b->bound && a->serial < b->serial);
 }
 
+/* Remove the best entry from a heap of the frontier, and return it. */
 static exact_entry pop_best(exact_search *x, exact_heap *h)
 {
     const exact_entry top = h->entry[0], last = h->entry[--h->n];
@@ -121,7 +125,7 @@ static exact_entry pop_best(exact_search *x, exact_heap *h)
     return top;
 }
 
-/* Find or make the heap for entries of that kind, and reserve capacity for one more entry. */
+/* Find or make the heap for frontier entries of this kind, and reserve capacity for one more entry. */
 static rill_status find_heap(rill_context *ctx, exact_search *x, const exact_kind *kind, exact_heap **out)
 {
     size_t index = 0;
@@ -139,7 +143,7 @@ static rill_status find_heap(rill_context *ctx, exact_search *x, const exact_kin
     return RILL__GROW(ctx, h->entry, h->capacity, h->n + 1, "a frontier");
 }
 
-/* Insert an entry; capacity must be reserved. */
+/* Insert an entry into a heap of the frontier; capacity must be reserved. */
 static void heap_insert(exact_heap *h, const exact_entry *entry)
 {
     size_t index = h->n++;
@@ -158,27 +162,27 @@ static rill_status frontier_push(rill_context *ctx, exact_search *x, const exact
     return RILL_OK;
 }
 
-/* The final score of the n-th best output; RILL_SCORE_DEAD: there are fewer. */
+/* Return the final score of the item's n-th best output, n = n_best; RILL_SCORE_DEAD (-infinity): there are fewer outputs. */
 static double nth_best_score(const item *it)
 {
     const int32_t n = it->settings->n_best;
     return it->n_outputs >= n ? it->outputs[n - 1].final_score : RILL_SCORE_DEAD;
 }
 
-/* Return T: outputs and prefixes that cannot score above T are not needed. */
+/* Return T: outputs and prefixes that cannot reach a final score above T are not needed. */
 static double threshold(const item *it)
 {
     return it->exact->is_truncated ? RILL_SCORE_DEAD : nth_best_score(it);
 }
 
-/* Return U, the upper bound on the final score of continuations of a prefix with this path score in the item's timestep. */
+/* Return U, an upper bound on the final score that a prefix of the item's current length with this path score can reach. */
 static double upper_bound(const rill_engine *e, const item *it, double score)
 {
     return certify_bound(&e->chain, it, score, e->info.phases);
 }
 
-/* Add an entry to the frontier if its bound is above the threshold, else release its hypothesis. Takes over the caller's reference to the
- * hypothesis. */
+/* Add an entry to the frontier if its bound is above the threshold; else release its hypothesis. The caller's reference to the hypothesis
+ * passes to this function. */
 static rill_status add_entry(rill_engine *e, item *it, const exact_kind *kind, const exact_entry *entry)
 {
     rill_status status = RILL_OK;
@@ -191,6 +195,7 @@ static rill_status add_entry(rill_engine *e, item *it, const exact_kind *kind, c
     return status;
 }
 
+/* Number of choices (next actions) to request when a prefix is expanded for the first time. */
 static int32_t n_first_choices(const rill_engine *e, const item *it)
 {
     int32_t n_choices = it->settings->k > FIRST_CHOICES ? it->settings->k : FIRST_CHOICES;
@@ -206,7 +211,7 @@ static int same_path(const hyp_pool *f, int32_t a, int32_t b)
     return 1;
 }
 
-/* Return 1 if the item already has this output, else 0. */
+/* Return 1 if the item already has the output that consists of the hypothesis `parent` and `action`, else 0. */
 static int has_output(const rill_engine *e, const item *it, int32_t parent, int32_t action)
 {
     for (int32_t i = 0; i < it->n_outputs; i++) {
@@ -222,7 +227,8 @@ static void drop_output(rill_engine *e, item *it, const item_output *output)
     hyp_pool_release(&e->hyps, &it->arena, output->hyp);
 }
 
-/* A child of hypothesis `parent` has ended: add it to the outputs if its final score is above the threshold. */
+/* The child of hypothesis `parent` by choice c has ended: add it to the outputs, which are sorted, if its final score is above the
+ * threshold. The worst output leaves if there are max_outputs. */
 static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const topk_choice *c, item_output *output)
 {
     if (!(output->final_score > threshold(it))) {
@@ -248,7 +254,8 @@ static rill_status offer_output(rill_engine *e, item *it, int32_t parent, const 
 
 /* --- children ----------------------------------------------------------------------------------------------------- */
 
-/* Make a second hypothesis node for rows that may be scored again. */
+/* Make a copy of each row's hypothesis, by which it can return to the frontier with the choices that score() will not return. The copy
+ * keeps the parent's state alive. */
 static rill_status before_step(rill_engine *e, timestep *t)
 {
     const row_table *r = &t->rows;
@@ -265,12 +272,14 @@ static rill_status before_step(rill_engine *e, timestep *t)
     return RILL_OK;
 }
 
-/* The row whose choices are processed. */
+/* The row whose choices are processed, with the frontier entry and the hypothesis that it expands. */
 typedef struct exact_row {
     exact_entry *entry;
     int32_t hyp, row;
 } exact_row;
 
+/* Add the child of a row's hypothesis by choice c to the outputs if it ends, else to the frontier. `last`: 1: the timestep's last phase; 0:
+ * an earlier one. */
 static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row *from, const topk_choice *c, int last)
 {
     const rill_settings *s = it->settings;
@@ -295,7 +304,8 @@ static rill_status frontier_add_child(rill_engine *e, item *it, const exact_row 
     return add_entry(e, it, &kind, &child);
 }
 
-/* Choices that were not returned stay in the frontier: push the row's second node with a bound for these choices. */
+/* Put a row's choices that were not expanded back into the frontier, as the copy of the row's hypothesis, with an upper bound for these
+ * choices. Next time twice as many choices are requested. */
 static rill_status requeue_rest(rill_engine *e, timestep *t, item *it, const exact_row *from, int32_t n_seen)
 {
     exact_entry rest = *from->entry;
@@ -310,6 +320,7 @@ static rill_status requeue_rest(rill_engine *e, timestep *t, item *it, const exa
     return add_entry(e, it, &kind, &rest);
 }
 
+/* Add the children of one row to the outputs and to the frontier. */
 static rill_status expand_row(rill_engine *e, timestep *t, item *it, const exact_row *from, int last)
 {
     int32_t i = 0;
@@ -319,7 +330,7 @@ static rill_status expand_row(rill_engine *e, timestep *t, item *it, const exact
     return requeue_rest(e, t, it, from, i);
 }
 
-/* Add the children of the rows' choices to the outputs and to the frontier. */
+/* Add the children of all rows of exact search to their items' outputs and frontiers. */
 static rill_status before_merge(rill_engine *e, timestep *t, int last)
 {
     const row_table *r = &t->rows;
@@ -336,7 +347,7 @@ static rill_status before_merge(rill_engine *e, timestep *t, int last)
 
 /* --- the batch ---------------------------------------------------------------------------------------------------- */
 
-/* Drop entries whose bound is not above the threshold, if new outputs have changed it. */
+/* Drop frontier entries whose bound is not above the threshold, if new outputs have raised it. */
 static void discard_below_threshold(rill_engine *e, item *it)
 {
     exact_search *x = it->exact;
@@ -349,7 +360,7 @@ static void discard_below_threshold(rill_engine *e, item *it)
         for (size_t i = 0; i < old_n; i++) {
             const exact_entry entry = h->entry[i];
             if (entry.bound > min_bound) {
-                /* inserts at or before index i, so entries still to be checked stay in place */
+                /* this writes at or before index i, so entries still to be checked stay in place */
                 heap_insert(h, &entry);
                 continue;
             }
@@ -365,8 +376,8 @@ static int is_deeper(const exact_kind *a, const exact_kind *b)
     return a->depth > b->depth || (a->depth == b->depth && a->phase > b->phase);
 }
 
-/* Return the heap to expand next, among heaps of `phase` (< 0: of any phase): the heap with the best top entry, or, if `deepest` is set,
- * the best of the deepest heaps. NULL if there is no such entry. */
+/* Return the heap of the frontier to expand next: the one with the best top entry. `phase`: consider only entries of this phase; < 0: all.
+ * `deepest`: 1: consider only the deepest of these. NULL: there is no such entry. */
 static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deepest)
 {
     exact_heap *best = NULL;
@@ -379,16 +390,16 @@ static exact_heap *find_best_heap(const exact_search *x, int32_t phase, int deep
     return best;
 }
 
-/* Return 1 if the frontier is large, so that the deepest entries are expanded first to keep it from growing. The test uses the limit on
- * states of all workers together; a worker's share would make the order depend on the number of workers. */
+/* Return 1 if the frontier is large, so that the deepest entries are expanded first to keep it from growing; else 0. The test uses the
+ * limit on states of all workers together: a worker's share would make the order depend on the number of workers. */
 static int frontier_is_large(const rill_engine *e, const exact_search *x)
 {
     const size_t states = (size_t)e->memory_limit.total_nodes / 4;
     return x->n_entries > (states > 0 && states < MAX_BEST_FIRST ? states : MAX_BEST_FIRST);
 }
 
-/* Make the best entries of the frontier, of `phase` (< 0: of any phase), the item's batch and beam. Loads nothing once exact_rows
- * hypotheses were expanded. */
+/* Make the best entries of the frontier the item's batch and beam. `phase`: consider only entries of this phase; < 0: all. Nothing is
+ * loaded once exact_rows hypotheses were expanded. */
 static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 {
     exact_search *x = it->exact;
@@ -419,8 +430,8 @@ static rill_status load_batch(rill_engine *e, item *it, int32_t phase)
 
 /* --- start and end ------------------------------------------------------------------------------------------------ */
 
-/* End the search. Outputs of the remaining entries may rank as high as their bounds, so these enter B, the bound for certificates; B of the
- * beam search stays valid too, and the smaller of both applies. */
+/* End the exact search. Continuations of the remaining frontier entries could reach final scores up to the entries' bounds, so these bounds
+ * enter B, the bound for certificates. B of the beam search stays valid too, and the smaller of both applies. */
 static void finish_search(item *it)
 {
     exact_search *x = it->exact;
@@ -434,7 +445,8 @@ static void finish_search(item *it)
     x->done = 1;
 }
 
-/* Make the next batch of prefixes from the frontier the item's beam, or finish the item. */
+/* After a phase: make the next batch of prefixes from the frontier the item's beam. If there is none after the last phase, finish the
+ * item. */
 static rill_status advance(rill_engine *e, const timestep *t, int32_t slot, int last)
 {
     item *it = &e->items.item[slot];
@@ -460,14 +472,14 @@ static int out_of_memory(rill_engine *e, item *it)
     return 1;
 }
 
-/* Return 1 if the outputs were truncated by a heuristic's stop, so that they are not outputs of the model; else 0. */
+/* Return 1 if a heuristic's stop cut the item's outputs short, so that they are not outputs of the model; else 0. */
 static int is_truncated_early(const item *it)
 {
     return it->n_outputs > 0 && it->outputs[0].truncated &&
            it->timestep - (it->settings->at_limit == RILL_LIMIT_END) < it->max_length;
 }
 
-/* The beam search of the item has stopped: continue with exact search, unless its outputs are proved to be the best. */
+/* The item's beam search has stopped: begin exact search, unless its outputs are already proven to be the best. */
 static rill_status after_stop(rill_engine *e, int32_t slot)
 {
     item *it = &e->items.item[slot];

@@ -1,9 +1,9 @@
-/* Sampling: each beam entry is one sample. A timestep extends it by one randomly drawn choice, instead of keeping the best candidates.
+/* Implements sampling: each beam entry is one sample, and a timestep extends it by one randomly drawn choice (next action), instead of
+ * keeping the best candidates.
  *
- * Each hypothesis samples its next choice from the softmax of its row's scores (the model's plus scorers' bonuses) divided by
- * the temperature. Choices are restricted to the top_k best (Fan, Lewis and Dauphin 2018), and of these to the smallest set
- * with total probability top_p (Holtzman et al. 2020). In the first timestep each sample draws its own choice from the empty
- * hypothesis. Samples are independent and may be equal.
+ * A choice is drawn from the softmax of the hypothesis's scores (the model's plus scorers' bonuses) divided by the temperature. Choices are
+ * restricted to the top_k best (Fan, Lewis and Dauphin 2018), and of these to the smallest set with total probability top_p (Holtzman et
+ * al. 2020). In the first timestep each sample draws its own choice from the empty hypothesis. Samples are independent and may be equal.
  *
  * Random numbers are counter-based: a hash of the seed, the input's number, the timestep and phase, the hypothesis's rank in its beam and
  * the index of the draw. So results do not depend on batching or threads, and there is no generator state. The hash is the finaliser of
@@ -28,7 +28,7 @@ static uint64_t pack_pair(int32_t high, int32_t low)
     return (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
 }
 
-/* A uniform random number in [0, 1). */
+/* Return a uniform random number in [0, 1) for draw number `draw` of the hypothesis at `rank` in the item's beam. */
 static double uniform_random(const timestep *t, const item *it, int32_t rank, int32_t draw)
 {
     uint64_t x = hash_mix(0, (uint64_t)(uint32_t)it->settings->seed);
@@ -39,15 +39,15 @@ static double uniform_random(const timestep *t, const item *it, int32_t rank, in
     return (double)(x >> 11) * 0x1p-53;
 }
 
-/* Softmax weight of choice i of a row, relative to the best choice, whose weight is 1. */
+/* Return the softmax weight of choice i of a row, relative to the best choice, whose weight is 1. */
 static double choice_weight(const timestep *t, const rill_settings *s, int32_t row, int32_t i)
 {
     const double best = (double)timestep_choice(t, row, 0).score, own = (double)timestep_choice(t, row, i).score;
     return exp((own - best) / s->temperature);
 }
 
-/* Write the weights of the row's choices to weight[top_k]. Returns the number of choices that top_k and top_p leave, 0 if the row has none;
- * *mass is their total weight. */
+/* Write the softmax weights of the row's choices to weight[top_k]. Returns the number of choices that top_k and top_p leave, 0 if the row
+ * has none; *mass is their total weight. */
 static int32_t truncate_choices(timestep *t, const rill_settings *s, int32_t row, double *weight, double *mass)
 {
     double all = 0;
@@ -59,6 +59,7 @@ static int32_t truncate_choices(timestep *t, const rill_settings *s, int32_t row
     return m;
 }
 
+/* Return the choice at which the cumulated weights first exceed `target`. */
 static int32_t draw_choice(const double *weight, int32_t n, double target)
 {
     for (int32_t i = 0; i < n - 1; i++)
@@ -72,7 +73,7 @@ static int32_t choose(timestep *t, const item *it, int32_t row)
     const rill_settings *s = it->settings;
     const int32_t draws = it->timestep == 0 && t->phase == 0 ? s->k : 1;
     int32_t found = 0;
-    for (int32_t rank = 0; rank < it->width; rank++) { /* the beam has no ended entries here */
+    for (int32_t rank = 0; rank < it->width; rank++) { /* with sampling all entries of the beam are live */
         const int32_t r = row + rank;
         double mass;
         const int32_t n = truncate_choices(t, s, r, weight, &mass);
@@ -97,7 +98,7 @@ static int32_t n_choices(const rill_engine *e, const item *it)
     return it->settings->top_k;
 }
 
-/* In the first timestep all samples are drawn from one row. */
+/* In the first timestep k samples are drawn from one row, so a row may have k children. */
 static void reserve(const item *it, int32_t stride, int64_t *n_children, children_size *need)
 {
     const int32_t k = it->settings->k;

@@ -1,5 +1,5 @@
-/* The variants of the search (search_variant.h), each a table of hooks in a file of this folder. Their hooks are called in this order;
- * constraint_banks is last, since its reserve() reads what others have reserved. */
+/* Lists the search variants of framework/search (search_variant.h), in the order in which their hooks are called. constraint_banks is last,
+ * since its reserve() reads what the other variants have reserved. */
 #include "variants.h"
 
 extern const search_variant cube_pruning, exact, certificates, best_ended, sampling, diverse_beam_search,

@@ -1,13 +1,13 @@
-/* What variants of the search share. */
+/* Declares what several search variants use. */
 #ifndef RILL_VARIANTS_H
 #define RILL_VARIANTS_H
 
 #include "engine_internal.h"
 
-/* certify.c: an upper bound on the final score of continuations of a prefix with this path score in the item's timestep. */
+/* certify.c: return an upper bound on the final score that a hypothesis of the item's current length with this path score can reach. */
 double certify_bound(const chain *c, const item *it, double path_score, int32_t phases);
 
-/* Bytes of a prefix that exact search keeps (exact.c). */
+/* Bytes of a prefix in the frontier of exact search (exact.c). */
 enum { EXACT_ENTRY_BYTES = 32 };
 
 #endif

@@ -64,7 +64,7 @@ static void make_run_key(const cuda_run *r, run_key *k)
     for (size_t i = 0; i < r->n_kv; i++) add_number(k, r->kv[i].max_length);
     for (size_t i = 0; i + 1 < p->n_paths; i++)
         add_number(k, r->path_entries[i]); /* the next path's address depends on it */
-    for (size_t i = 0; i < network->n_subsets; i++) add_number(k, r->max_subset[i]);
+    for (size_t i = 1; i <= network->n_subsets; i++) add_number(k, r->host_run.max_subset[i]);
     add_number(k, s != NULL ? (size_t)s->max_choices : 0);
     add_number(k, s != NULL ? cuda_round_up(r, (size_t)s->n_picks) : 0);
     add_number(k, r->legal != NULL ? s->legal_words : SIZE_MAX);
@@ -86,7 +86,7 @@ static void free_capture(const rill_session *s, cuda_capture *g)
 
 void cuda_captures_free(rill_session *s)
 {
-    cuda_session *cuda = s->module_data;
+    cuda_session *cuda = s->data;
     if (cuda->n_runs > 0)
         rill_log(s->ctx, RILL_LOG_DEBUG,
                  "%s: %" PRIu64 " runs, %" PRIu64 " captured as CUDA graphs, %" PRIu64 " replayed, %" PRIu64 " evicted",

@@ -1,7 +1,7 @@
 /* executor.h: the CUDA module's data of a network and a session, and the state of a run. Private header of the module.
  *
- * A run is one block of all rows. Spaces, columns and indices are computed on the host, with the CPU device's code
- * (kernels/device/index_space.c), in pinned memory. One copy uploads that memory; an array has the same offset on the
+ * A run is one block of all rows. Spaces, columns and indices are computed on the host (kernels/device/index_space.c), in
+ * pinned memory. One copy uploads that memory; an array has the same offset on the
  * device (its device copy). One copy downloads choices and other results.
  *
  * Two CUDA streams overlap: graphs that fill slots (encoders) run ahead of those that decode (streams.c). The host
@@ -9,8 +9,8 @@
 #ifndef RILL_CUDA_EXECUTOR_H
 #define RILL_CUDA_EXECUTOR_H
 
+#include "backend.h"
 #include "launch.h"
-#include "module.h"
 
 /* Columns that a GEMM with n weight rows writes. Columns from n on are padding: zeros, or bias plus addend. */
 static inline size_t cuda_product_width(size_t n)
@@ -36,7 +36,7 @@ typedef struct cuda_fused_graph {
     int is_fill;             /* the graph fills slots and runs ahead of graphs that decode: streams.c */
 } cuda_fused_graph;
 
-/* network->module_data: weights on the device, uploaded in order while the network is built. */
+/* network->data: weights on the device, uploaded in order while the network is built. */
 typedef struct cuda_network {
     gpu_stream *cu_stream;
     gpu_region memory;
@@ -90,7 +90,7 @@ typedef struct cuda_fills {
     size_t staging_bytes, staging_used;
 } cuda_fills;
 
-/* session->module_data */
+/* session->data */
 typedef struct cuda_session {
     gpu_device *gpu;
     cuda_lane decode, fill;
@@ -166,13 +166,10 @@ typedef struct cuda_run {
     cuda_selection *selection;               /* [ops] */
     uint64_t *legal;                         /* the host's legal sets, pinned, or NULL */
     size_t *path_entries;                    /* [paths] number of entries */
-    int32_t **path_entry;                    /* [paths] device */
     int32_t **subset_first, **subset_length; /* [subsets] arrays by slot, pinned; NULL: unused */
-    size_t *max_subset;                      /* [subsets] longest subset of the run's rows */
     int32_t *slot_first; /* [slots] first row of each slot in ragged tables, pinned; only if the run computes slots */
     float *watched;      /* [n, ld_watched] watched attention weights, downloaded, or NULL */
-    char **tensor;       /* [buffers] device */
-    char **rounded;      /* [buffers] device: rows rounded to the products' type */
+    char *values;        /* device: tensors, rows rounded to the products' type, and entries of paths, see dev_layout */
     char *panel, *sums, *attention_part, *choices,
         *log_norm; /* device: working memory for inputs of products, their outputs, attention and choices */
     char *scan_h, *scan_c, *scan_gates;
@@ -204,8 +201,8 @@ static inline gpu_type cuda_gpu_type(rill_weight_type type)
 rill_status cuda_fail(rill_context *ctx, const char *what, const char *why);
 rill_status cuda_grow_region(const rill_session *session, gpu_region *region, size_t bytes, const char *what);
 
-/* Members of dev_module. */
-rill_status cuda_session_open(rill_session *session);
+/* Members of dev_backend. */
+rill_status cuda_session_open(rill_session *session, int threads);
 void cuda_session_close(rill_session *session);
 rill_status cuda_grow_table(rill_session *session, size_t idx, size_t rows);
 rill_status cuda_write_rows(rill_session *session, size_t idx, size_t first, size_t n, const float *rows);
@@ -236,7 +233,7 @@ rill_status cuda_collect(rill_session *session, int32_t group);
 
 /* --- memory_bound.c ------------------------------------------------------------------------------------------------------ */
 
-/* A member of dev_module. */
+/* A member of dev_backend. */
 void cuda_add_sizes(const rill_network *network, rill_network_bytes *bytes);
 
 /* --- run.c -------------------------------------------------------------------------------------------------------- */
@@ -247,6 +244,12 @@ rill_status cuda_run_program(rill_session *session, const dev_graph *graph, cons
 static inline void *cuda_device_ptr(const cuda_run *r, const void *host)
 {
     return host != NULL ? r->frame->device_copy.base + ((const char *)host - r->frame->pinned) : NULL;
+}
+
+/* The entries of a path on the device. */
+static inline int32_t *cuda_path_entries(const cuda_run *r, int32_t path)
+{
+    return (int32_t *)(void *)(r->values + r->host_run.layout.entry_offset[path]);
 }
 
 /* Allocate a pinned array to upload (down) or to download (back); run.c has sized the memory. */

@@ -72,7 +72,7 @@ static void round_output(const rill_network *network, const dev_graph *p, cuda_f
                 kept |= output_tensor(p, op) != value; /* partly overwritten: the rest is live */
                 continue;
             }
-            const gpu_type type = input_type(network->module_data, p, op, view);
+            const gpu_type type = input_type(network->data, p, op, view);
             if (type == GPU_F32 || (from->output_type != GPU_F32 && from->output_type != type)) {
                 kept = 1;
                 continue;
@@ -99,11 +99,11 @@ static int is_cublas_operand(const dev_graph *p, const dev_operand *o, size_t n)
 
 static void fuse_product(const rill_network *network, const dev_graph *p, const dev_op *op, cuda_fused_op *f)
 {
-    const cuda_network *cuda = network->module_data;
+    const cuda_network *cuda = network->data;
     const rill_product *o = &op->as.product;
     const dev_operand *add = &op->view[PRODUCT_add], *out = &op->view[PRODUCT_out];
     f->matrix = cuda->matrix[o->matrix - 1];
-    const size_t n = network->matrix[o->matrix - 1].w.n;
+    const size_t n = network->matrix[o->matrix - 1].n;
     f->single_launch = f->output_type == GPU_F32 && (o->activation == RILL_LINEAR || o->activation == RILL_RELU) &&
                        is_cublas_operand(p, out, n) && (add->base == DEV_BASE_NONE || is_cublas_operand(p, add, n));
     if (!f->single_launch) return;
@@ -114,7 +114,7 @@ static void fuse_product(const rill_network *network, const dev_graph *p, const 
 /* Merge two GEMMs on the same input rows with adjacent weights, if one needs a separate epilogue launch anyway. */
 static void merge_products(const rill_network *network, const dev_op *op, cuda_fused_op *f)
 {
-    const cuda_network *cuda = network->module_data;
+    const cuda_network *cuda = network->data;
     const dev_op *next = op + 1;
     if (op->kind != RILL_OP_PRODUCT || next->kind != RILL_OP_PRODUCT || op->space != next->space) return;
     const rill_product *a = &op->as.product, *b = &next->as.product;
@@ -130,8 +130,8 @@ static void merge_products(const rill_network *network, const dev_op *op, cuda_f
     if (out->base == out2->base && out->element == out2->element) return; /* they may overlap */
     const gpu_matrix *m = &cuda->matrix[a->matrix - 1], *n = &cuda->matrix[b->matrix - 1];
     const size_t row = (size_t)m->k * gpu_type_bytes(m->type);
-    if (m->type != n->type || m->k != n->k || (size_t)m->n != network->matrix[a->matrix - 1].w.n ||
-        (size_t)n->n != network->matrix[b->matrix - 1].w.n)
+    if (m->type != n->type || m->k != n->k || (size_t)m->n != network->matrix[a->matrix - 1].n ||
+        (size_t)n->n != network->matrix[b->matrix - 1].n)
         return;
     if ((const char *)m->w + (size_t)m->n * row == n->w)
         f[0].merged_next = 1;
@@ -157,7 +157,7 @@ static void choose_algo(rill_network *network, cuda_network *cuda, gpu_matrix *m
     for (size_t i = 0; i < network->n_graphs; i++)
         for (size_t op_index = 0; op_index < network->graph[i].n_ops; op_index++) {
             const gpu_matrix *other = &cuda->graph[i].op[op_index].matrix;
-            if (other == m && gpu_matrix_choose_algo(network->device->module_data, m, why) != 0)
+            if (other == m && gpu_matrix_choose_algo(network->device->data, m, why) != 0)
                 dev_network_fail(network, RILL_ERR_OPTION, "device: matrix product with %d x %d weights: %s", (int)m->n,
                                  (int)m->k, why);
             if (other == m) return;
@@ -200,7 +200,7 @@ static void fuse_program(rill_network *network, cuda_network *cuda, const dev_gr
 
 void cuda_fuse(rill_network *network)
 {
-    cuda_network *cuda = network->module_data;
+    cuda_network *cuda = network->data;
     cuda->graph = rill_calloc(network->ctx, network->n_graphs + 1, sizeof *cuda->graph);
     cuda->n_graphs = cuda->graph != NULL ? network->n_graphs + 1 : 0;
     if (cuda->graph == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
@@ -225,7 +225,7 @@ double cuda_fused_bytes(const cuda_run *r, const dev_op *op)
 
 void cuda_fused_free(rill_network *network)
 {
-    cuda_network *cuda = network->module_data;
+    cuda_network *cuda = network->data;
     for (size_t i = 0; i < cuda->n_graphs; i++) {
         cuda_fused_graph *fused = &cuda->graph[i];
         rill_free(network->ctx, fused->op, fused->n_ops * sizeof *fused->op);

@@ -26,16 +26,7 @@ int cuda_is_written(const dev_graph *p, int32_t index)
 static int32_t column_entry(const cuda_run *r, const dev_index *i, size_t row)
 {
     const rill_index_space column_space = r->graph->column[i->a].space;
-    for (rill_index_space cur = i->space; cur != column_space; cur = dev_get_space(r->graph, cur)->parent)
-        row = (size_t)r->block.parent_row[cur][row];
-    return (int32_t)dev_host_row(&r->block, column_space, row);
-}
-
-static int32_t row_first_unit(const cuda_run *r, const dev_index *i, size_t row)
-{
-    for (rill_index_space cur = i->space; cur != RILL_ROWS; cur = dev_get_space(r->graph, cur)->parent)
-        row = (size_t)r->block.parent_row[cur][row];
-    return r->block.child_row[i->a][row];
+    return (int32_t)dev_host_row(&r->block, column_space, dev_ancestor_row(&r->block, i->space, row, column_space));
 }
 
 /* Store the inputs from which the device computes the index, in the array that becomes the index. */
@@ -50,7 +41,8 @@ static void make_base(cuda_run *r, const dev_index *i, int32_t *out)
                               : NULL;
     for (size_t row = 0; row < rows; row++) {
         if (i->kind == DEV_INDEX_COLUMN) out[row] = column_entry(r, i, row);
-        if (i->kind == DEV_INDEX_UNIT) out[row] = row_first_unit(r, i, row);
+        if (i->kind == DEV_INDEX_UNIT)
+            out[row] = r->block.child_row[i->a][dev_ancestor_row(&r->block, i->space, row, RILL_ROWS)];
         if (slot != NULL) out[row] = r->session->first[slot[row]];
         if (unit != NULL) out[row] = unit[row];
     }

@@ -7,7 +7,7 @@
 
 static cuda_session *get_cuda(const rill_session *s)
 {
-    return s->module_data;
+    return s->data;
 }
 
 /* --- pinned memory ------------------------------------------------------------------------------------------------ */
@@ -35,11 +35,9 @@ static rill_status sync_stream(const rill_session *s, gpu_stream *queue)
 
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
-/* Number n_tables stands for node_parent, which has one int32 per node. */
 static const dev_table *get_table(const rill_session *s, size_t idx)
 {
-    static const dev_table above = {.kind = RILL_TABLE_NODES, .width = 1, .ld = 1, .name = "paths"};
-    return idx < s->network->n_tables ? &s->network->table[idx] : &above;
+    return dev_get_table(s->network, idx);
 }
 
 static size_t row_bytes(const rill_session *s, size_t idx)
@@ -65,13 +63,7 @@ rill_status cuda_grow_table(rill_session *s, size_t idx, size_t rows)
         const rill_status status = cuda_grow_region(s, region, rows * each, get_table(s, idx)->name);
         if (status != RILL_OK) return status;
     }
-    if (idx < s->network->n_tables) {
-        s->table[idx].rows = (float *)(void *)region->base;
-        s->table[idx].capacity = region->bytes / each;
-    } else {
-        s->node_parent = (int32_t *)(void *)region->base;
-        s->node_parent_capacity = region->bytes / each;
-    }
+    s->table[idx].capacity = region->bytes / each;
     return RILL_OK;
 }
 
@@ -173,12 +165,13 @@ static void reserve_addresses(const rill_session *s)
         get_cuda(s)->subset[i].ids.reserved = device_bytes < numbered ? device_bytes : numbered;
 }
 
-rill_status cuda_session_open(rill_session *s)
+rill_status cuda_session_open(rill_session *s, int threads)
 {
+    (void)threads;
     const rill_network *network = s->network;
-    cuda_session *cuda = s->module_data = rill_calloc(s->ctx, 1, sizeof *cuda);
+    cuda_session *cuda = s->data = rill_calloc(s->ctx, 1, sizeof *cuda);
     if (cuda == NULL) return rill_fail_memory(s->ctx, sizeof *cuda, "a stream");
-    cuda->gpu = network->device->module_data;
+    cuda->gpu = network->device->data;
     cuda->table = rill_calloc(s->ctx, network->n_tables + 1, sizeof *cuda->table);
     cuda->subset = rill_calloc(s->ctx, network->n_subsets + 1, sizeof *cuda->subset);
     if (cuda->table == NULL || cuda->subset == NULL)
@@ -209,5 +202,5 @@ void cuda_session_close(rill_session *s)
     rill_free(s->ctx, cuda->table, (network->n_tables + 1) * sizeof *cuda->table);
     rill_free(s->ctx, cuda->subset, (network->n_subsets + 1) * sizeof *cuda->subset);
     rill_free(s->ctx, cuda, sizeof *cuda);
-    s->module_data = NULL;
+    s->data = NULL;
 }

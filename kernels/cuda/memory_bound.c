@@ -36,7 +36,7 @@ static size_t max_row_symbols(const rill_network *network, rill_vocab_subset sub
 
 static const cuda_fused_graph *get_fused_graph(const rill_network *network, const dev_graph *p)
 {
-    return &((const cuda_network *)network->module_data)->graph[p - network->graph];
+    return &((const cuda_network *)network->data)->graph[p - network->graph];
 }
 
 static row_unit_bytes tensor_bytes(const rill_network *network, const dev_graph *p)
@@ -55,12 +55,10 @@ static row_unit_bytes tensor_bytes(const rill_network *network, const dev_graph 
 static size_t choices_work_bytes(const rill_network *network, const dev_op *op)
 {
     enum { MANY = 128 };
-    const int mixes = op->kind == RILL_OP_MIX;
-    const int32_t symbols = (int32_t)max_row_symbols(network,
-                                                     mixes ? op->as.mix.vocab_subset[0] : op->as.best.vocab_subset,
-                                                     (size_t)(mixes ? op->as.mix.symbols : op->as.best.symbols));
+    const int32_t symbols = (int32_t)max_row_symbols(network, dev_op_subset(op), op->width);
+    const size_t models = op->kind == RILL_OP_MIX ? op->n_views : 0;
     const size_t few = gpu_best_work_bytes(1, symbols, MANY - 1), many = gpu_best_work_bytes(1, symbols, MANY);
-    return (few > many ? few : many) + (size_t)(mixes ? op->as.mix.models : 0) * sizeof(float) + 16;
+    return (few > many ? few : many) + models * sizeof(float) + 16;
 }
 
 static row_unit_bytes graph_work_bytes(const rill_network *network, const dev_graph *p)
@@ -77,7 +75,7 @@ static row_unit_bytes graph_work_bytes(const rill_network *network, const dev_gr
             const size_t hidden = dev_padded(op->as.scan.hidden) * sizeof(float);
             panel = max_bytes(panel, (row_unit_bytes){.row = hidden});
             scan = max_bytes(scan, (row_unit_bytes){.row = 6 * hidden});
-        } else if (op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX) {
+        } else if (dev_makes_choices(op)) {
             choices = max_bytes(choices, space_bytes(p, op->space, choices_work_bytes(network, op)));
         }
     }
@@ -113,7 +111,7 @@ void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
     size_t part[2] = {0};
     for (size_t i = 0; i < network->n_graphs; i++) {
         const dev_graph *p = &network->graph[i];
-        const int is_fill = ((const cuda_network *)network->module_data)->graph[i].is_fill;
+        const int is_fill = ((const cuda_network *)network->data)->graph[i].is_fill;
         work[is_fill] = max_bytes(work[is_fill], sum_bytes(tensor_bytes(network, p), graph_work_bytes(network, p)));
         frames[is_fill] = sum_bytes(frames[is_fill], frame_bytes(p));
         part[is_fill] = attention_part_bytes(p) > part[is_fill] ? attention_part_bytes(p) : part[is_fill];
@@ -122,7 +120,7 @@ void cuda_add_sizes(const rill_network *network, rill_network_bytes *out)
     out->row = (int64_t)((work[0].row + frames[0].row) * 5 / 4);
     out->slot += (int64_t)(work[1].row + frames[1].row);
     const size_t regions = network->n_tables + 1 + network->n_subsets + network->n_graphs * DEV_GROUPS + 2;
-    out->session = (int64_t)(regions * gpu_granule_bytes(network->device->module_data) + part[0] + part[1]);
+    out->session = (int64_t)(regions * gpu_granule_bytes(network->device->data) + part[0] + part[1]);
     if (network->device->fast) out->session += 2 * (int64_t)GPU_FAST_WORK;
     /* Ragged tables grow by half more than needed. */
     out->unit += out->unit / 2 + (int64_t)(work[0].unit + work[1].unit + frames[0].unit + frames[1].unit);

@@ -28,7 +28,7 @@ static const char *memory_error(int failure)
 
 rill_status cuda_grow_region(const rill_session *s, gpu_region *region, size_t bytes, const char *what)
 {
-    const int failure = gpu_grow(((const cuda_session *)s->module_data)->gpu, region, bytes);
+    const int failure = gpu_grow(((const cuda_session *)s->data)->gpu, region, bytes);
     return failure == 0
                ? RILL_OK
                : rill_fail(s->ctx, RILL_ERR_MEMORY, "%s: %zu bytes for %s", memory_error(failure), bytes, what);
@@ -56,34 +56,34 @@ static rill_status open_device(rill_device *device, const char *name)
         return rill_fail(ctx, RILL_ERR_OPTION, "device: expected %.*s or %.*s:NUMBER, found \"%s\"", word, name, word,
                          name, name);
     if (gpu_open(&gpu, number, why) != 0) return rill_fail(ctx, RILL_ERR_OPTION, "device: %s: %s", name, why);
-    device->module_data = gpu;
+    device->data = gpu;
     snprintf(device->name, sizeof device->name, "%.*s:%d, %s", word, name, number, gpu_name(gpu));
     return RILL_OK;
 }
 
 static void close_device(rill_device *device)
 {
-    gpu_close(device->module_data);
+    gpu_close(device->data);
 }
 
 static int32_t group_rows(const rill_device *device)
 {
-    return gpu_group_rows(device->module_data);
+    return gpu_group_rows(device->data);
 }
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
 static gpu_device *network_gpu(const rill_network *network)
 {
-    return network->device->module_data;
+    return network->device->data;
 }
 
 static cuda_network *open_cuda_network(rill_network *network)
 {
     char why[GPU_ERROR_BYTES];
-    cuda_network *cuda = network->module_data;
+    cuda_network *cuda = network->data;
     if (cuda != NULL) return cuda;
-    cuda = network->module_data = rill_calloc(network->ctx, 1, sizeof *cuda);
+    cuda = network->data = rill_calloc(network->ctx, 1, sizeof *cuda);
     if (cuda == NULL) {
         dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
         return NULL;
@@ -107,7 +107,7 @@ static void close_upload(rill_network *network, cuda_network *cuda)
 
 static void close_cuda_network(rill_network *network)
 {
-    cuda_network *cuda = network->module_data;
+    cuda_network *cuda = network->data;
     if (cuda == NULL) return;
     close_upload(network, cuda);
     cuda_fused_free(network);
@@ -115,7 +115,7 @@ static void close_cuda_network(rill_network *network)
     rill_free(network->ctx, cuda->matrix, cuda->matrix_capacity * sizeof *cuda->matrix);
     rill_free(network->ctx, (void *)cuda->constant, cuda->constant_capacity * sizeof *cuda->constant);
     rill_free(network->ctx, cuda, sizeof *cuda);
-    network->module_data = NULL;
+    network->data = NULL;
 }
 
 /* Reserve `bytes` of the network's memory; NULL: the network has failed. */
@@ -192,12 +192,12 @@ static int check_weights(rill_network *network, rill_weight_type type, const flo
 static void upload_matrix(rill_network *network, size_t idx, const float *w, size_t stride)
 {
     const dev_matrix *matrix = &network->matrix[idx];
-    if (!check_weights(network, matrix->type, w, matrix->w.n, matrix->w.k, stride)) return;
-    const size_t n = cuda_product_width(matrix->w.n), k = matrix->w.k;
+    if (!check_weights(network, matrix->type, w, matrix->n, matrix->k, stride)) return;
+    const size_t n = cuda_product_width(matrix->n), k = matrix->k;
     gpu_matrix m = {.type = cuda_gpu_type(matrix->type), .n = (int32_t)n, .k = (int32_t)k};
-    m.w = upload_rows(network, w, matrix->w.n, k, stride, (n - matrix->w.n) * k, m.type);
+    m.w = upload_rows(network, w, matrix->n, k, stride, (n - matrix->n) * k, m.type);
     if (m.w == NULL) return;
-    cuda_network *cuda = network->module_data;
+    cuda_network *cuda = network->data;
     if (rill_grow(network->ctx, (void **)&cuda->matrix, &cuda->matrix_capacity, idx + 1, sizeof m, "a plan") != RILL_OK)
         dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: a network of the device");
     else
@@ -250,27 +250,35 @@ static rill_status finish_cuda_network(rill_network *network)
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-static const dev_module module_table = {.sizes = DEV_MODULE_SIZES,
-                                        .open = open_device,
-                                        .close = close_device,
-                                        .add_matrix = upload_matrix,
-                                        .finish = finish_cuda_network,
-                                        .network_close = close_cuda_network,
-                                        .add_sizes = cuda_add_sizes,
-                                        .session_open = cuda_session_open,
-                                        .session_close = cuda_session_close,
-                                        .grow = cuda_grow_table,
-                                        .write = cuda_write_rows,
-                                        .read = cuda_read_rows,
-                                        .set_subset = cuda_set_subset,
-                                        .run = cuda_run_program,
-                                        .collect = cuda_collect,
-                                        .group_rows = group_rows};
+static rill_status no_limits(const rill_session *session, rill_limits *out)
+{
+    (void)session;
+    *out = (rill_limits){.bytes = 0};
+    return RILL_OK;
+}
+
+static const dev_backend backend = {.abi = DEV_ABI,
+                                    .open = open_device,
+                                    .close = close_device,
+                                    .group_rows = group_rows,
+                                    .add_matrix = upload_matrix,
+                                    .finish = finish_cuda_network,
+                                    .network_close = close_cuda_network,
+                                    .add_sizes = cuda_add_sizes,
+                                    .session_open = cuda_session_open,
+                                    .session_close = cuda_session_close,
+                                    .grow = cuda_grow_table,
+                                    .write = cuda_write_rows,
+                                    .read = cuda_read_rows,
+                                    .set_subset = cuda_set_subset,
+                                    .run = cuda_run_program,
+                                    .collect = cuda_collect,
+                                    .limits = no_limits};
 
 /* The symbol that kernels/device/device.c looks up. */
-__attribute__((visibility("default"))) const dev_module *rill_device_module(void);
+__attribute__((visibility("default"))) const dev_backend *rill_device_module(void);
 
-const dev_module *rill_device_module(void)
+const dev_backend *rill_device_module(void)
 {
-    return &module_table;
+    return &backend;
 }

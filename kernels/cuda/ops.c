@@ -31,10 +31,10 @@ gpu_operand cuda_operand(cuda_run *r, const dev_operand *o)
     rows.index = cuda_index(r, o->index);
     if (o->base == DEV_BASE_TENSOR) {
         const int32_t buffer = r->graph->tensor[o->element].buffer;
-        rows.data = (float *)(void *)r->tensor[buffer];
+        rows.data = (float *)(void *)(r->values + r->host_run.layout.tensor_offset[buffer]);
         rows.ld = (int32_t)r->host_run.layout.tensor_ld[buffer];
     } else if (o->base == DEV_BASE_TABLE) {
-        rows.data = r->session->table[o->element].rows;
+        rows.data = (float *)(void *)r->cuda->table[o->element].base;
         rows.ld = (int32_t)r->host_run.network->table[o->element].ld;
     } else {
         rows.data = (float *)(uintptr_t)r->network->constant[o->element];
@@ -58,15 +58,21 @@ gpu_subsets cuda_get_subsets(const cuda_run *r, rill_vocab_subset subset)
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
+/* A tensor's rows in the products' type. */
+static void *rounded_rows(const cuda_run *r, const dev_operand *o)
+{
+    return r->values + r->host_run.layout.copy_offset[r->graph->tensor[o->element].buffer];
+}
+
 /* Panel for an operation's 16-bit output, if any. Clears out->data if nothing reads the fp32 output. */
 static gpu_panel output_panel(const cuda_run *r, const dev_op *op, const dev_operand *o, gpu_operand *out)
 {
     const cuda_fused_op *fused = cuda_get_fused_op(r, op);
     if (fused->output_type == GPU_F32) return (gpu_panel){.data = NULL};
     if (fused->skip_fp32) out->data = NULL;
-    const dev_tensor *value = &r->graph->tensor[o->element];
-    return (gpu_panel){
-        .data = r->rounded[value->buffer], .ld = (int32_t)dev_padded(value->width), .type = fused->output_type};
+    return (gpu_panel){.data = rounded_rows(r, o),
+                       .ld = (int32_t)dev_padded(r->graph->tensor[o->element].width),
+                       .type = fused->output_type};
 }
 
 /* Dense, aligned fp32 rows are multiplied in place; all other rows are gathered first, in the weights' type. */
@@ -94,7 +100,7 @@ static void subset_product(cuda_run *r, const dev_op *op)
     const dev_vocab_subset *subset = &r->host_run.network->subset[o->vocab_subset - 1];
     const gpu_subset_product args = {.rows = cuda_rows(r, op->space),
                                      .width = (int32_t)r->host_run.network->constant[subset->rows - 1].width,
-                                     .max_length = (int32_t)r->max_subset[o->vocab_subset - 1],
+                                     .max_length = (int32_t)r->host_run.max_subset[o->vocab_subset],
                                      .subsets = cuda_get_subsets(r, o->vocab_subset),
                                      .slot = cuda_index(r, op->slot),
                                      .w = cuda_constant(r, subset->rows),
@@ -115,7 +121,7 @@ static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu
         return;
     }
     product.rows = rows.max;
-    product.a = r->rounded[r->graph->tensor[a->element].buffer];
+    product.a = rounded_rows(r, a);
     product.lda = (int32_t)dev_padded((size_t)product.matrix->k);
     gpu_run_product(r->cu_stream, &product);
 }
@@ -124,7 +130,7 @@ static void enqueue_gemm(cuda_run *r, const dev_op *op, gpu_product product, gpu
 static void merged_epilogue(cuda_run *r, const dev_op *op, gpu_epilogue *f)
 {
     const dev_op *next = op + 1;
-    f->width2 = (int32_t)r->host_run.network->matrix[next->as.product.matrix - 1].w.n;
+    f->width2 = (int32_t)r->host_run.network->matrix[next->as.product.matrix - 1].n;
     f->bias2 = cuda_constant(r, next->as.product.bias);
     f->out2 = cuda_operand(r, &next->view[PRODUCT_out]);
     if (cuda_get_fused_op(r, op)->merged_next > 0) return;
@@ -157,7 +163,7 @@ static void product(cuda_run *r, const dev_op *op)
     }
     enqueue_gemm(r, op, (gpu_product){.matrix = &fused->matrix, .c = sums.data, .ldc = sums.ld}, rows);
     gpu_epilogue finish = {.rows = rows,
-                           .width = (int32_t)r->host_run.network->matrix[o->matrix - 1].w.n,
+                           .width = (int32_t)r->host_run.network->matrix[o->matrix - 1].n,
                            .sums = sums,
                            .bias = cuda_constant(r, o->bias),
                            .add = add,
@@ -177,10 +183,10 @@ static void walk_paths(cuda_run *r, const dev_op *op)
     const gpu_path args = {.rows = cuda_rows(r, RILL_ROWS),
                            .node = cuda_index(r, path->node),
                            .parent = cuda_index(r, path->parent),
-                           .node_parent = r->session->node_parent,
+                           .node_parent = (int32_t *)(void *)r->cuda->table[r->host_run.network->n_tables].base,
                            .first = cuda_device_ptr(r, first),
                            .length = cuda_device_ptr(r, first + r->host_run.block_rows),
-                           .entry = r->path_entry[op->path]};
+                           .entry = cuda_path_entries(r, op->path)};
     gpu_run_path(r->cu_stream, &args);
 }
 
@@ -202,7 +208,7 @@ static void attend(cuda_run *r, const dev_op *op, size_t number)
                        .values = cuda_operand(r, &op->view[ATTEND_values]),
                        .first = cuda_device_ptr(r, memory->first),
                        .length = cuda_device_ptr(r, memory->length),
-                       .entry = op->path >= 0 ? r->path_entry[op->path] : NULL,
+                       .entry = op->path >= 0 ? cuda_path_entries(r, op->path) : NULL,
                        .out = cuda_operand(r, &op->view[ATTEND_out]),
                        .part = (float *)(void *)r->attention_part,
                        .max_length = (int32_t)memory->max_length};
@@ -243,7 +249,7 @@ static void mask(cuda_run *r, const dev_op *op)
                            .subsets = cuda_get_subsets(r, op->as.mask.vocab_subset),
                            .slot = cuda_index(r, op->slot),
                            .x = cuda_operand(r, &op->view[MASK_x])};
-    if (r->max_subset[op->as.mask.vocab_subset - 1] > 0) gpu_run_mask(r->cu_stream, &args);
+    if (r->host_run.max_subset[op->as.mask.vocab_subset] > 0) gpu_run_mask(r->cu_stream, &args);
 }
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */

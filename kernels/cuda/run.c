@@ -20,10 +20,8 @@ static size_t line_bytes(size_t count, size_t size)
 static void lay_out_head(cuda_run *r, rill_carver *c)
 {
     const dev_graph *p = r->graph;
-    const size_t spaces = p->n_spaces + 1, n_subsets = r->host_run.network->n_subsets;
-    dev_lay_out_arrays(p, &r->host_run.layout, c);
-    r->host_run.unit_start = rill_carve(c, p->n_ragged, sizeof *r->host_run.unit_start);
-    r->max_rows = rill_carve(c, spaces, sizeof *r->max_rows);
+    const size_t n_subsets = r->host_run.network->n_subsets;
+    r->max_rows = rill_carve(c, p->n_spaces + 1, sizeof *r->max_rows);
     r->column = rill_carve(c, p->n_columns, sizeof *r->column);
     r->index = rill_carve(c, p->n_indices, sizeof *r->index);
     r->kv = rill_carve(c, p->n_ops, sizeof *r->kv);
@@ -31,19 +29,11 @@ static void lay_out_head(cuda_run *r, rill_carver *c)
     r->scan = rill_carve(c, p->n_ops, sizeof *r->scan);
     r->selection = rill_carve(c, p->n_ops, sizeof *r->selection);
     r->path_entries = rill_carve(c, p->n_paths, sizeof *r->path_entries);
-    r->path_entry = rill_carve(c, p->n_paths, sizeof *r->path_entry);
     r->visited = rill_carve(c, p->n_indices, sizeof *r->visited);
     r->subset_first = rill_carve(c, n_subsets, sizeof *r->subset_first);
     r->subset_length = rill_carve(c, n_subsets, sizeof *r->subset_length);
-    r->max_subset = rill_carve(c, n_subsets, sizeof *r->max_subset);
-    r->tensor = rill_carve(c, p->n_buffers, sizeof *r->tensor);
-    r->rounded = rill_carve(c, p->n_buffers, sizeof *r->rounded);
-    const size_t zeroed = c->used;
-    for (size_t i = 0; i < p->n_ragged; i++) {
-        int32_t *start = rill_carve(c, r->host_run.n + 1, sizeof *start);
-        if (c->base != NULL) r->host_run.unit_start[i] = start;
-    }
-    r->zeroed_bytes = zeroed;
+    r->zeroed_bytes = c->used;
+    dev_carve_run(&r->host_run, c);
 }
 
 static size_t column_length(const cuda_run *r, size_t column, size_t rows)
@@ -65,7 +55,7 @@ static size_t max_op_bytes(const cuda_run *r)
         const dev_op *op = &p->op[i];
         if (op->kind == RILL_OP_ATTEND) bytes += 2 * line_bytes(rows[op->space], 4);
         if (op->kind == RILL_OP_SCAN) bytes += cuda_scan_bytes(rows[op->space], n);
-        if (op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX)
+        if (dev_makes_choices(op))
             bytes += 2 * line_bytes(rows[op->space], 4) +
                      (s != NULL ? 3 * line_bytes(cuda_round_up(r, (size_t)s->n_picks), 4) : 0) + line_bytes(1, 4);
     }
@@ -83,35 +73,31 @@ static rill_status lay_out_pinned(cuda_run *r)
     r->host_run.block_rows = cuda_round_up(r, r->host_run.n);
     for (size_t s = 0; s < p->n_ragged; s++)
         r->host_run.block_units += (size_t)r->host_run.unit_start[s][r->host_run.n]; /* an overestimate */
-    r->host_run.layout.max_rows[RILL_ROWS] = r->host_run.block_rows;
-    dev_lay_out_spaces(&r->host_run, &spaces); /* computes the row counts for the working memory */
-    dev_lay_out_work(&r->host_run, &c);
+    for (size_t i = 1; i <= r->host_run.network->n_subsets; i++)
+        r->host_run.max_subset[i] = cuda_round_up(r, r->host_run.max_subset[i]);
+    dev_lay_out_host(&r->host_run, &spaces); /* computes the row counts for the working memory */
+    dev_lay_out_host_work(&r->host_run, &c);
     r->host_end = c.used;
-    dev_lay_out_spaces(&r->host_run, &c);
-    for (size_t i = 0; i < p->n_paths; i++)
-        r->host_run.layout.path_offset[i] = dev_carve_offset(&c, 2 * r->host_run.block_rows, sizeof(int32_t));
+    dev_lay_out_host(&r->host_run, &c);
     for (size_t i = 0; i < p->n_columns; i++) {
         const size_t entries = line_bytes(column_length(r, i, r->host_run.block_rows), sizeof(int32_t));
         *(p->column[i].n_writes == 0 ? &bytes : &back) += entries;
     }
     r->used = c.used;
     r->back_begin = r->used + bytes + max_op_bytes(r);
-    const rill_status status = cuda_grow_pinned(r->session, &r->frame->pinned, &r->frame->pinned_bytes,
-                                                r->back_begin + back + cuda_back_bytes(r));
-    r->host_run.scratch = r->frame->pinned;
-    return status;
+    return cuda_grow_pinned(r->session, &r->frame->pinned, &r->frame->pinned_bytes,
+                            r->back_begin + back + cuda_back_bytes(r));
 }
 
 static rill_status lay_out(cuda_run *r)
 {
-    size_t units, longest;
     rill_carver c = {0};
     lay_out_head(r, &c);
     rill_status status = rill_carve_reserve(r->session->ctx, &r->frame->layout_memory, &r->frame->layout_capacity, &c);
     if (status != RILL_OK) return status;
     memset(r->frame->layout_memory, 0, r->zeroed_bytes);
     lay_out_head(r, &c);
-    status = dev_sum_lengths(&r->host_run, &units, &longest);
+    status = dev_measure_run(&r->host_run);
     return status == RILL_OK ? lay_out_pinned(r) : status;
 }
 
@@ -138,23 +124,10 @@ static void copy_columns(cuda_run *r)
 
 /* --- inputs of operations ----------------------------------------------------------------------------------------- */
 
-/* First entry and length of each row's path; the device computes the entries. */
-static void make_path(cuda_run *r, const dev_op *op)
-{
-    const int32_t *depth = dev_index_entries(&r->block, r->graph->path[op->path].depth);
-    int32_t *first = (int32_t *)(void *)(r->frame->pinned + r->host_run.layout.path_offset[op->path]);
-    int32_t *length = first + r->host_run.block_rows, used = 0;
-    for (size_t i = 0; i < r->host_run.n; i++, used += depth[i - 1] + 1) {
-        first[i] = used;
-        length[i] = depth[i] + 1;
-    }
-    r->path_entries[op->path] = cuda_round_up(r, (size_t)used);
-}
-
 /* Attention operations that read the same memory rows, such as those of different layers, share one cuda_kv. */
 static void make_kv(cuda_run *r, const dev_op *op, size_t number)
 {
-    const rill_attention a = dev_attention_memory(&r->block, op);
+    const dev_memory a = dev_attended_memory(&r->block, op);
     const size_t rows = r->block.rows[op->space];
     for (size_t i = 0; i < r->n_kv; i++) {
         const cuda_kv *m = &r->kv[i];
@@ -172,49 +145,35 @@ static void make_kv(cuda_run *r, const dev_op *op, size_t number)
         const size_t slot = a.slot != NULL ? (size_t)a.slot[i] : i;
         m->length[i] = a.length[slot];
         m->first[i] = a.length[slot] > 0 ? a.first[slot] : 0;
-        if ((size_t)m->length[i] > m->max_length) m->max_length = (size_t)m->length[i];
     }
+    m->max_length = r->host_run.max_length[number];
     if (r->captured) m->max_length = (m->max_length + GPU_ATTEND_CHUNK - 1) / GPU_ATTEND_CHUNK * GPU_ATTEND_CHUNK;
 }
 
-/* Make the arrays of a subset by slot, and find the longest subset of the operation's rows. */
-static void make_subset(cuda_run *r, const dev_op *op, rill_vocab_subset subset)
+/* Make the arrays of a subset by slot. */
+static void make_subset(cuda_run *r, rill_vocab_subset subset)
 {
-    if (subset == 0) return;
-    const size_t idx = (size_t)subset - 1, slots = r->session->n_slots;
-    const cuda_subsets *l = &r->cuda->subset[idx];
+    const size_t idx = (size_t)subset - 1;
     const dev_slot_subsets *subsets = &r->session->subset[idx];
-    if (r->subset_first[idx] == NULL) {
-        r->subset_first[idx] = cuda_alloc_down(r, r->n_slots, sizeof(int32_t));
-        r->subset_length[idx] = cuda_alloc_down(r, r->n_slots, sizeof(int32_t));
-        for (size_t i = 0; i < slots; i++) {
-            r->subset_length[idx][i] = (int32_t)subsets->slot[i].n;
-            r->subset_first[idx][i] = subsets->slot[i].n > 0 ? l->first[i] : 0;
-        }
+    if (r->subset_first[idx] != NULL) return;
+    r->subset_first[idx] = cuda_alloc_down(r, r->n_slots, sizeof(int32_t));
+    r->subset_length[idx] = cuda_alloc_down(r, r->n_slots, sizeof(int32_t));
+    for (size_t i = 0; i < r->session->n_slots; i++) {
+        r->subset_length[idx][i] = (int32_t)subsets->slot[i].n;
+        r->subset_first[idx][i] = subsets->slot[i].n > 0 ? r->cuda->subset[idx].first[i] : 0;
     }
-    const int32_t *slot = dev_index_entries(&r->block, op->slot);
-    for (size_t i = 0; i < r->block.rows[op->space]; i++)
-        if (slot[i] >= 0 && subsets->slot[slot[i]].n > r->max_subset[idx])
-            r->max_subset[idx] = cuda_round_up(r, subsets->slot[slot[i]].n);
 }
 
 static void make_op(cuda_run *r, const dev_op *op, size_t number)
 {
-    switch (op->kind) {
-    case RILL_OP_PATH: make_path(r, op); break;
-    case RILL_OP_ATTEND:
-        make_kv(r, op, number);
-        if (op->as.attend.watched_heads && r->host_arguments->watched != NULL)
-            r->watched = cuda_alloc_back(r, r->host_run.block_rows * r->host_arguments->ld_watched, sizeof *r->watched);
-        break;
-    case RILL_OP_SCAN: cuda_make_scan(r, op, &r->scan[number]); break;
-    case RILL_OP_PRODUCT: make_subset(r, op, op->as.product.vocab_subset); break;
-    case RILL_OP_MASK: make_subset(r, op, op->as.mask.vocab_subset); break;
-    case RILL_OP_BEST: make_subset(r, op, op->as.best.vocab_subset); break;
-    case RILL_OP_MIX: make_subset(r, op, op->as.mix.vocab_subset[0]); break;
-    default: break;
-    }
-    if (op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX) cuda_make_selection(r, op, &r->selection[number]);
+    const rill_attend *o = &op->as.attend;
+    if (op->kind == RILL_OP_PATH) r->path_entries[op->path] = cuda_round_up(r, dev_make_path(&r->block, op));
+    if (op->kind == RILL_OP_ATTEND) make_kv(r, op, number);
+    if (op->kind == RILL_OP_ATTEND && o->watched_heads && r->host_arguments->watched != NULL)
+        r->watched = cuda_alloc_back(r, r->host_run.block_rows * r->host_arguments->ld_watched, sizeof *r->watched);
+    if (op->kind == RILL_OP_SCAN) cuda_make_scan(r, op, &r->scan[number]);
+    if (dev_op_subset(op) != 0) make_subset(r, dev_op_subset(op));
+    if (dev_makes_choices(op)) cuda_make_selection(r, op, &r->selection[number]);
 }
 
 static int writes_slot_index(const dev_graph *p)
@@ -276,8 +235,8 @@ static work_sizes measure_work(const cuda_run *r)
                                                        (int32_t)op->as.attend.value_width,
                                                        (int32_t)r->kv[r->kv_index[i]].max_length);
             w.part = max_of_two(w.part, part * sizeof(float));
-        } else if (op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX) {
-            const size_t models = op->kind == RILL_OP_MIX ? (size_t)op->as.mix.models : 0;
+        } else if (dev_makes_choices(op)) {
+            const size_t models = op->kind == RILL_OP_MIX ? op->n_views : 0;
             w.norm = max_of_two(w.norm, rows * (1 + models) * sizeof(float));
             w.choices = max_of_two(w.choices, cuda_choices_work_bytes(r, op));
         }
@@ -285,42 +244,26 @@ static work_sizes measure_work(const cuda_run *r)
     return w;
 }
 
-/* Assign addresses to tensors and working memory. Without a base only sizes are summed. */
-static size_t lay_out_values(cuda_run *r, const work_sizes *w, char *base)
-{
-    const dev_graph *p = r->graph;
-    rill_carver c = {.base = base};
-    for (size_t i = 0; i < p->n_buffers; i++) {
-        const dev_buffer *b = &p->buffer[i];
-        const size_t width = b->subset != 0 ? r->max_subset[b->subset - 1] : b->width;
-        r->host_run.layout.tensor_ld[i] = dev_padded(width > 0 ? width : 1);
-        r->tensor[i] = rill_carve(&c, r->max_rows[b->space] * r->host_run.layout.tensor_ld[i], sizeof(float));
-        r->rounded[i] = rill_carve(&c, r->max_rows[b->space] * r->fused->rounded_bytes[i], 1);
-    }
-    r->panel = rill_carve(&c, w->panel, 1);
-    r->sums = rill_carve(&c, w->sums, 1);
-    r->attention_part = rill_carve(&c, w->part, 1);
-    r->choices = rill_carve(&c, w->choices, 1);
-    r->log_norm = rill_carve(&c, w->norm, 1);
-    r->scan_h = rill_carve(&c, w->scan_rows, 1);
-    r->scan_c = rill_carve(&c, w->scan_rows, 1);
-    r->scan_gates = rill_carve(&c, w->scan_gates, 1);
-    /* paths come last, since they grow with each timestep and captures contain the addresses of all other arrays */
-    for (size_t i = 0; i < p->n_paths; i++) r->path_entry[i] = rill_carve(&c, r->path_entries[i], sizeof(int32_t));
-    return c.used;
-}
-
+/* Paths come last, since they grow with each timestep and captures contain the addresses of all other arrays. */
 static rill_status lay_out_device(cuda_run *r)
 {
     gpu_region *values = &r->lane->workspace;
     const work_sizes w = measure_work(r);
-    const size_t bytes = lay_out_values(r, &w, NULL);
-    const rill_status status = cuda_grow_region(r->session, values, bytes, "a run");
+    const size_t bytes[] = {w.panel, w.sums, w.part, w.choices, w.norm, w.scan_rows, w.scan_rows, w.scan_gates};
+    char **const area[] = {&r->panel,    &r->sums,   &r->attention_part, &r->choices,
+                           &r->log_norm, &r->scan_h, &r->scan_c,         &r->scan_gates};
+    size_t offset[sizeof bytes / sizeof *bytes];
+    rill_carver c = {0};
+    dev_lay_out_tensors(&r->host_run, r->max_rows, r->fused->rounded_bytes, &c);
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) offset[i] = dev_carve_offset(&c, bytes[i], 1);
+    dev_lay_out_paths(&r->host_run, r->path_entries, &c);
+    const rill_status status = cuda_grow_region(r->session, values, c.used, "a run");
     if (status != RILL_OK) return status;
     if (r->host_run.network->device->fast && gpu_stream_reserve_fast(r->cu_stream) != 0)
         return rill_fail(r->session->ctx, RILL_ERR_MEMORY, "the device is out of memory: %d bytes for matrix products",
                          (int)GPU_FAST_WORK);
-    lay_out_values(r, &w, values->base);
+    r->values = values->base;
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) *area[i] = values->base + offset[i];
     return RILL_OK;
 }
 
@@ -361,17 +304,17 @@ static rill_status enqueue_ops(cuda_run *r)
         if (r->block.rows[p->op[i].space] > 0 || p->op[i].kind == RILL_OP_SCAN) cuda_enqueue_op(r, &p->op[i], i);
         if (!r->session->profiling) continue;
         if (status == RILL_OK) status = sync_run(r);
-        dev_profile_count(&r->block, &p->op[i], rill_clock() - begin, gpu_launch_count(r->cu_stream) - launches,
+        dev_profile_count(&r->block, 0, &p->op[i], rill_clock() - begin, gpu_launch_count(r->cu_stream) - launches,
                           cuda_fused_bytes(r, &p->op[i]));
     }
-    if (r->session->profiling) dev_profile_sum(&r->host_run);
+    if (r->session->profiling) dev_profile_sum(r->session);
     return status;
 }
 
 /* Get the frame of a graph and group, after waiting for the frame's previous run. */
 static rill_status acquire_frame(rill_session *s, const dev_graph *p, const rill_run_arguments *a, cuda_frame **out)
 {
-    cuda_session *cuda = s->module_data;
+    cuda_session *cuda = s->data;
     const size_t graph = (size_t)(p - s->network->graph);
     cuda_frame *f = &cuda->frame[graph * DEV_GROUPS + (a->async_group == DEV_GROUPS)];
     const rill_status status = cuda_finish_frame(s, f);
@@ -385,19 +328,14 @@ static rill_status acquire_frame(rill_session *s, const dev_graph *p, const rill
     f->run = (cuda_run){.session = s,
                         .cuda = cuda,
                         .frame = f,
-                        .network = s->network->module_data,
+                        .network = s->network->data,
                         .graph = p,
                         .host_arguments = &f->host_arguments};
     f->run.fused = &f->run.network->graph[graph];
     f->run.lane = f->run.fused->is_fill ? &cuda->fill : &cuda->decode;
     f->run.cu_stream = f->run.lane->cu_stream;
-    f->run.host_run = (dev_run){.session = s,
-                                .network = s->network,
-                                .graph = p,
-                                .arguments = &f->host_arguments,
-                                .kernels = &s->network->device->kernels,
-                                .n = (size_t)a->n,
-                                .n_spans = 1};
+    f->run.host_run = (dev_run){
+        .session = s, .network = s->network, .graph = p, .arguments = &f->host_arguments, .n = (size_t)a->n};
     *out = f;
     return RILL_OK;
 }
@@ -424,7 +362,7 @@ static rill_status make_run(cuda_run *r)
     r->host_run.arguments = &r->arguments;
     status = grow_device_copy(r);
     if (status != RILL_OK) return status;
-    dev_block_open(&r->block, &r->host_run, 0);
+    dev_block_open(&r->block, &r->host_run, r->frame->pinned);
     dev_block_begin(&r->block, 0, r->host_run.n);
     make_arrays(r);
     status = lay_out_device(r);

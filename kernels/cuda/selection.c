@@ -41,9 +41,8 @@ static size_t op_max_choices(const cuda_run *r, const dev_op *op)
 
 static size_t op_symbols(const cuda_run *r, const dev_op *op)
 {
-    const rill_vocab_subset subset = op->kind == RILL_OP_BEST ? op->as.best.vocab_subset : op->as.mix.vocab_subset[0];
-    if (subset != 0) return r->max_subset[subset - 1];
-    return op->kind == RILL_OP_BEST ? op->as.best.symbols : op->as.mix.symbols;
+    const rill_vocab_subset subset = dev_op_subset(op);
+    return subset != 0 ? r->host_run.max_subset[subset] : op->width;
 }
 
 size_t cuda_back_bytes(const cuda_run *r)
@@ -53,7 +52,7 @@ size_t cuda_back_bytes(const cuda_run *r)
         const dev_op *op = &r->graph->op[i];
         if (op->kind == RILL_OP_ATTEND && op->as.attend.watched_heads && r->host_arguments->watched != NULL)
             bytes += dev_lines(r->host_run.block_rows * r->host_arguments->ld_watched * sizeof(float));
-        if ((op->kind != RILL_OP_BEST && op->kind != RILL_OP_MIX) || is_tag(op)) continue;
+        if (!dev_makes_choices(op) || is_tag(op)) continue;
         const size_t rows = r->host_run.layout.max_rows[op->space],
                      picks = cuda_round_up(r, (size_t)r->host_arguments->selection->n_picks);
         bytes += 2 * dev_lines(rows * op_max_choices(r, op) * 4) + dev_lines(rows * 4) + dev_lines(picks * 4);
@@ -82,9 +81,9 @@ void cuda_make_legal(cuda_run *r)
 /* The symbol of an action, or its position in the row's subset; -1: none. */
 static int32_t action_symbol(const cuda_run *r, const dev_op *op, const int32_t *slot, size_t row, int32_t action)
 {
-    const rill_vocab_subset subset = op->kind == RILL_OP_BEST ? op->as.best.vocab_subset : op->as.mix.vocab_subset[0];
+    const rill_vocab_subset subset = dev_op_subset(op);
     if (subset == 0) {
-        const int32_t v = action - (op->kind == RILL_OP_BEST ? op->as.best.first_action : 0);
+        const int32_t v = action - dev_first_action(op);
         return v >= 0 && (size_t)v < op_symbols(r, op) ? v : -1;
     }
     const dev_slot_subset *l = &r->session->subset[subset - 1].slot[slot[row]];
@@ -105,7 +104,7 @@ static void make_picks(cuda_run *r, const dev_op *op, cuda_selection *s)
     const rill_selection *selection = r->host_arguments->selection;
     const size_t n = (size_t)selection->n_picks, max_picks = cuda_round_up(r, n), rows = r->block.rows[op->space];
     if (n == 0) return;
-    const rill_vocab_subset subset = op->kind == RILL_OP_BEST ? op->as.best.vocab_subset : op->as.mix.vocab_subset[0];
+    const rill_vocab_subset subset = dev_op_subset(op);
     const int32_t *slot = subset != 0 ? dev_index_entries(&r->block, op->slot) : NULL;
     s->pick_count = cuda_alloc_down(r, 1, sizeof *s->pick_count);
     s->pick_row = cuda_alloc_down(r, max_picks, sizeof *s->pick_row);
@@ -131,9 +130,7 @@ static void make_tag_entries(cuda_run *r, const dev_op *op, cuda_selection *s)
     if (column_space == op->space) return;
     s->tag_entry = cuda_alloc_down(r, r->max_rows[op->space], sizeof *s->tag_entry);
     for (size_t row = 0; row < r->block.rows[op->space]; row++) {
-        size_t tag_row = row;
-        for (rill_index_space space = op->space; space != column_space; space = dev_get_space(r->graph, space)->parent)
-            tag_row = (size_t)r->block.parent_row[space][tag_row];
+        const size_t tag_row = dev_ancestor_row(&r->block, op->space, row, column_space);
         s->tag_entry[row] = (int32_t)dev_host_row(&r->block, column_space, tag_row);
     }
 }
@@ -285,7 +282,6 @@ void cuda_deliver_results(cuda_run *r)
     for (size_t i = 0; i < p->n_ops; i++) {
         const dev_op *op = &p->op[i];
         if (op->kind == RILL_OP_ATTEND && op->as.attend.watched_heads) deliver_watched(r, &r->kv[r->kv_index[i]]);
-        if ((op->kind == RILL_OP_BEST || op->kind == RILL_OP_MIX) && !is_tag(op))
-            deliver_choices(r, op, &r->selection[i]);
+        if (dev_makes_choices(op) && !is_tag(op)) deliver_choices(r, op, &r->selection[i]);
     }
 }

@@ -31,7 +31,7 @@ static void find_table_use(const rill_network *network, const dev_graph *p, int 
 /* If a graph both fills slots and uses nodes, it would serialise the streams: then all graphs run in one stream. */
 void cuda_find_fill_graphs(const rill_network *network)
 {
-    cuda_fused_graph *fused_graph = ((cuda_network *)network->module_data)->graph;
+    cuda_fused_graph *fused_graph = ((cuda_network *)network->data)->graph;
     int fills, nodes, mixed = 0;
     for (size_t i = 0; i < network->n_graphs; i++) {
         find_table_use(network, &network->graph[i], &fills, &nodes);
@@ -47,7 +47,7 @@ rill_status cuda_streams_open(rill_session *s)
 {
     char why[GPU_ERROR_BYTES];
     const rill_network *network = s->network;
-    cuda_session *cuda = s->module_data;
+    cuda_session *cuda = s->data;
     int failed = 0;
     cuda->frame = rill_calloc(s->ctx, network->n_graphs * DEV_GROUPS + 1, sizeof *cuda->frame);
     if (cuda->frame == NULL)
@@ -63,7 +63,7 @@ rill_status cuda_streams_open(rill_session *s)
 
 static void close_frame(const rill_session *s, cuda_frame *f)
 {
-    const cuda_session *cuda = s->module_data;
+    const cuda_session *cuda = s->data;
     gpu_free(cuda->gpu, &f->device_copy);
     gpu_pinned_free(cuda->gpu, f->pinned);
     gpu_event_close(f->event);
@@ -72,7 +72,7 @@ static void close_frame(const rill_session *s, cuda_frame *f)
 
 void cuda_streams_close(rill_session *s)
 {
-    cuda_session *cuda = s->module_data;
+    cuda_session *cuda = s->data;
     cuda_fills *a = &cuda->fills;
     const size_t frames = s->network->n_graphs * DEV_GROUPS;
     for (size_t i = 0; cuda->frame != NULL && i < frames; i++) close_frame(s, &cuda->frame[i]);
@@ -96,7 +96,7 @@ static void record_fill(cuda_session *cuda)
  * unless `all`. */
 static void wait_for_decoding(const rill_session *s, int all)
 {
-    const cuda_session *cuda = s->module_data;
+    const cuda_session *cuda = s->data;
     for (size_t i = 0; i < s->network->n_graphs * DEV_GROUPS; i++) {
         const cuda_frame *f = &cuda->frame[i];
         const int answered_later = f->group > 0 && cuda->pending[f->group - 1] != NULL;
@@ -109,7 +109,7 @@ rill_status cuda_begin_staging(const rill_session *s, int32_t slot, size_t bytes
 {
     enum { MIN_STAGING = 1 << 16 };
     char why[GPU_ERROR_BYTES];
-    cuda_session *cuda = s->module_data;
+    cuda_session *cuda = s->data;
     cuda_fills *a = &cuda->fills;
     if (a->staging_bytes - a->staging_used < bytes) {
         if (gpu_stream_sync(cuda->fill.cu_stream, why) != 0) return cuda_fail(s->ctx, s->network->device->name, why);
@@ -128,7 +128,7 @@ rill_status cuda_begin_staging(const rill_session *s, int32_t slot, size_t bytes
 /* Grow the slots' fill numbers; those of new slots are 0, no fill. */
 static rill_status grow_slot_fills(rill_session *s)
 {
-    cuda_fills *a = &((cuda_session *)s->module_data)->fills;
+    cuda_fills *a = &((cuda_session *)s->data)->fills;
     const size_t old_capacity = a->slot_fill_capacity;
     const rill_status status = rill_grow(s->ctx, (void **)&a->slot_fill, &a->slot_fill_capacity, s->n_slots,
                                          sizeof *a->slot_fill, "slots");
@@ -139,7 +139,7 @@ static rill_status grow_slot_fills(rill_session *s)
 
 rill_status cuda_end_staging(rill_session *s, int32_t slot)
 {
-    cuda_session *cuda = s->module_data;
+    cuda_session *cuda = s->data;
     const rill_status status = slot != CUDA_ALL_SLOTS ? grow_slot_fills(s) : RILL_OK;
     record_fill(cuda);
     if (slot == CUDA_ALL_SLOTS || status != RILL_OK)
@@ -232,7 +232,7 @@ void cuda_end_run(cuda_run *r)
 rill_status cuda_finish_frame(rill_session *s, cuda_frame *f)
 {
     char why[GPU_ERROR_BYTES];
-    cuda_session *cuda = s->module_data;
+    cuda_session *cuda = s->data;
     const int is_pending = f->group > 0 && cuda->pending[f->group - 1] == f;
     if (!f->in_flight) return RILL_OK;
     f->in_flight = 0;
@@ -244,6 +244,6 @@ rill_status cuda_finish_frame(rill_session *s, cuda_frame *f)
 
 rill_status cuda_collect(rill_session *s, int32_t group)
 {
-    cuda_frame *f = ((cuda_session *)s->module_data)->pending[group];
+    cuda_frame *f = ((cuda_session *)s->data)->pending[group];
     return f != NULL ? cuda_finish_frame(s, f) : RILL_OK;
 }

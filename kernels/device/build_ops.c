@@ -5,7 +5,7 @@
  * Divisions: the lists · beginning · operands · row operations · products and scans · attention · choices. */
 #include <string.h>
 
-#include "network.h"
+#include "backend.h"
 
 /* --- the lists ---------------------------------------------------------------------------------------------------- */
 
@@ -44,6 +44,17 @@ const char *dev_op_name(rill_op_kind kind)
 double dev_op_flops(rill_op_kind kind)
 {
     return infos[kind].flops;
+}
+
+rill_vocab_subset dev_op_subset(const dev_op *op)
+{
+    switch (op->kind) {
+    case RILL_OP_PRODUCT: return op->as.product.vocab_subset;
+    case RILL_OP_MASK: return op->as.mask.vocab_subset;
+    case RILL_OP_BEST: return op->as.best.vocab_subset;
+    case RILL_OP_MIX: return op->as.mix.vocab_subset[0];
+    default: return 0;
+    }
 }
 
 /* --- beginning ---------------------------------------------------------------------------------------------------- */
@@ -220,7 +231,7 @@ static void check_embedding(const dev_builder *b, size_t *width)
     }
     const dev_matrix *matrix = check_matrix(b, o->matrix);
     if (matrix == NULL) return;
-    *width = matrix->w.k;
+    *width = matrix->k;
     if (matrix->type != RILL_WEIGHT_F32) dev_build_fail(b, "the matrix is not in f32");
     if (kind != DEV_VIEW_NONE) dev_build_fail(b, "rows and a matrix are both set");
     b->op->slot = dev_column_index(b, b->op->space, o->symbol, "symbol");
@@ -288,7 +299,7 @@ static int rows_are_quantised(const dev_builder *b)
             written->element == op->view[i].element)
             return 0;
     }
-    return now->type == RILL_WEIGHT_INT8 && then->type == RILL_WEIGHT_INT8 && now->w.k == then->w.k;
+    return now->type == RILL_WEIGHT_INT8 && then->type == RILL_WEIGHT_INT8 && now->k == then->k;
 }
 
 static void build_subset_product(dev_builder *b, const rill_product *op)
@@ -319,14 +330,14 @@ void rill_op_product(rill_network *network, rill_graph graph, rill_index_space s
     }
     const dev_matrix *matrix = check_matrix(&b, op->matrix);
     if (matrix == NULL) return;
-    const size_t n = matrix->w.n, k = matrix->w.k;
+    const size_t n = matrix->n, k = matrix->k;
     if (op->k2 >= k) {
         dev_build_fail(&b, "a2 has %zu columns, and the matrix has %zu", op->k2, k);
         return;
     }
     build_operands(&b, (const size_t[]){n, k - op->k2, op->k2}, 1, 0);
     if (network->status != RILL_OK) return;
-    b.graph->weight_bytes += matrix->bytes;
+    b.graph->weight_bytes += dev_weight_bytes(matrix->n, matrix->k, matrix->type);
     b.op->reuse_quantised = rows_are_quantised(&b);
 }
 
@@ -357,16 +368,15 @@ void rill_op_scan(rill_network *network, rill_graph graph, const rill_scan *op)
     if (matrix == NULL) return;
     if (op->cell != RILL_CELL_LSTM && op->cell != RILL_CELL_GRU)
         dev_build_fail(&b, "recurrent cell %d does not exist", (int)op->cell);
-    if (matrix->w.k != width || matrix->w.n != gates)
-        dev_build_fail(&b, "the recurrent matrix is %zu x %zu, expected %zu x %zu", matrix->w.n, matrix->w.k, gates,
-                       width);
+    if (matrix->k != width || matrix->n != gates)
+        dev_build_fail(&b, "the recurrent matrix is %zu x %zu, expected %zu x %zu", matrix->n, matrix->k, gates, width);
     if (op->cell == RILL_CELL_LSTM && op->recurrent_bias != 0)
         dev_build_fail(&b, "an LSTM takes no bias: add it to the gates");
     build_operands(&b, (const size_t[]){width, gates}, 1, 0);
     check_scan_gates(&b, op);
     if (network->status != RILL_OK) return;
     if (op->cell == RILL_CELL_GRU && op->last_c.kind != DEV_VIEW_NONE) dev_build_fail(&b, "a GRU has no cell state c");
-    b.graph->weight_bytes += matrix->bytes;
+    b.graph->weight_bytes += dev_weight_bytes(matrix->n, matrix->k, matrix->type);
     if (b.graph->scan_space == 0) b.graph->scan_space = op->space;
 }
 

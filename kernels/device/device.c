@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module.h"
+#include "backend.h"
 
 /* --- modules ------------------------------------------------------------------------------------------------------ */
 
@@ -62,9 +62,9 @@ static rill_status choose_kernels(rill_context *ctx, const char *name, rill_kern
 
 static rill_status open_processor(rill_device *device, const rill_device_options *o)
 {
-    snprintf(device->name, sizeof device->name, "cpu");
     if (o->fast) rill_log(device->ctx, RILL_LOG_WARNING, "fast: it has no effect on the processor: leave it out");
-    return RILL_OK;
+    device->backend = &dev_cpu;
+    return dev_cpu.open(device, "cpu");
 }
 
 /* --- other devices ------------------------------------------------------------------------------------------------ */
@@ -86,14 +86,14 @@ static rill_status open_module(rill_device *device, const rill_device_options *o
                          "device: rill was built without %s, or its libraries are missing "
                          "(%s)",
                          module, dlerror());
-    if (table()->sizes != DEV_MODULE_SIZES)
+    if (table()->abi != DEV_ABI)
         return rill_fail(ctx, RILL_ERR_ABI, "device: the module for %s belongs to another build of rill", module);
     status = table()->open(device, o->name);
     if (status != RILL_OK) return status;
     const size_t used = strlen(device->name);
     if (o->fast) snprintf(device->name + used, sizeof device->name - used, ", fast");
     device->fast = o->fast;
-    device->module = table();
+    device->backend = table();
     return RILL_OK;
 }
 
@@ -148,13 +148,13 @@ rill_status rill_device_open(rill_device **out, rill_context *ctx, const rill_de
 void rill_device_close(rill_device *device)
 {
     if (device == NULL) return;
-    if (device->module != NULL) device->module->close(device);
+    if (device->backend != NULL) device->backend->close(device);
     rill_free(device->ctx, device, sizeof *device);
 }
 
 int32_t rill_device_group_rows(const rill_device *device)
 {
-    return device->module != NULL ? device->module->group_rows(device) : 0;
+    return device->backend->group_rows(device);
 }
 
 const char *rill_device_name(const rill_device *device)

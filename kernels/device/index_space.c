@@ -2,8 +2,8 @@
  *
  * Spaces are made at the start of a block, in order of declaration, from the host's columns. Indices are made when an
  * operation first needs them; if a column's entries are contiguous in the host's array, that array is the index.
- * Divisions: rows of the host · spaces · the block · indices · operands. */
-#include "session.h"
+ * Divisions: rows of the host · spaces · the block · indices · paths and memories. */
+#include "backend.h"
 
 #include <string.h>
 
@@ -13,6 +13,12 @@ static size_t run_row(const dev_block *b, size_t row)
 {
     const int32_t *order = b->run->order;
     return order != NULL ? (size_t)order[b->begin + row] : b->begin + row;
+}
+
+size_t dev_ancestor_row(const dev_block *b, rill_index_space space, size_t row, rill_index_space to)
+{
+    for (; space != to; space = dev_get_space(b->run->graph, space)->parent) row = (size_t)b->parent_row[space][row];
+    return row;
 }
 
 size_t dev_host_row(const dev_block *b, rill_index_space space, size_t row)
@@ -48,7 +54,7 @@ static void make_distinct(dev_block *b, rill_index_space space, const dev_index_
     const size_t rows = b->rows[s->parent];
     size_t places = 16;
     while (places < 2 * rows) places *= 2;
-    int32_t *table = (int32_t *)(void *)(b->scratch + b->run->layout.hash_offset),
+    int32_t *table = (int32_t *)(void *)(b->host + b->run->layout.hash_offset),
             n = 0; /* table: [places] row number of a value; -1: empty */
     int32_t *value = b->parent_row[space];
     memset(table, 0xFF, places * sizeof *table);
@@ -84,22 +90,20 @@ static void make_ragged(dev_block *b, rill_index_space space, const dev_index_sp
 
 /* --- the block ---------------------------------------------------------------------------------------------------- */
 
-void dev_block_open(dev_block *b, const dev_run *run, size_t thread)
+void dev_block_open(dev_block *b, const dev_run *run, char *host)
 {
     const dev_layout *l = &run->layout;
     const size_t spaces = run->graph->n_spaces + 1;
-    char *scratch = run->scratch + thread * l->bytes;
-    *b = (dev_block){
-        .run = run, .pool = run->parallel_ops ? run->session->pool : NULL, .scratch = scratch, .thread = thread};
-    void **pointer = (void **)(void *)(scratch + l->pointers_offset);
+    *b = (dev_block){.run = run, .host = host};
+    void **pointer = (void **)(void *)(host + l->pointers_offset);
     b->parent_row = (int32_t **)(void *)pointer;
     b->child_row = (int32_t **)(void *)(pointer + spaces);
     b->lengths = (int32_t **)(void *)(pointer + 2 * spaces);
     b->rows = (size_t *)(void *)(pointer + 3 * spaces);
     b->index = (const int32_t **)(void *)(pointer + 4 * spaces);
     for (size_t s = 1; s < spaces; s++) {
-        b->parent_row[s] = (int32_t *)(void *)(scratch + l->parent_row_offset[s]);
-        b->child_row[s] = (int32_t *)(void *)(scratch + l->child_row_offset[s]);
+        b->parent_row[s] = (int32_t *)(void *)(host + l->parent_row_offset[s]);
+        b->child_row[s] = (int32_t *)(void *)(host + l->child_row_offset[s]);
         b->lengths[s] = b->child_row[s] + l->max_rows[RILL_ROWS] + 1;
     }
 }
@@ -167,9 +171,7 @@ static const int32_t *copy_entries(const dev_block *b, const dev_index *i, int32
     const rill_index_space column_space = b->run->graph->column[i->a].space;
     const int32_t *column = b->run->arguments->columns[i->a];
     for (size_t r = 0; r < b->rows[i->space]; r++) {
-        size_t row = r;
-        for (rill_index_space cur = i->space; cur != column_space; cur = dev_get_space(b->run->graph, cur)->parent)
-            row = (size_t)b->parent_row[cur][row];
+        const size_t row = dev_ancestor_row(b, i->space, r, column_space);
         out[r] = column[dev_host_row(b, column_space, row)];
     }
     return out;
@@ -197,14 +199,6 @@ static const int32_t *make_map(const dev_block *b, rill_index_space space, rill_
     return out;
 }
 
-/* The row of the run, numbered within the block, that a row of a derived space belongs to. */
-static int32_t input_row(const dev_block *b, rill_index_space space, size_t row)
-{
-    for (; space != RILL_ROWS; space = dev_get_space(b->run->graph, space)->parent)
-        row = (size_t)b->parent_row[space][row];
-    return (int32_t)row;
-}
-
 static const int32_t *make_own_numbers(const dev_block *b, rill_index_space space, int32_t *out)
 {
     if (dev_get_space(b->run->graph, space)->kind == DEV_SPACE_DISTINCT) return b->parent_row[space];
@@ -222,7 +216,8 @@ static const int32_t *make_index(dev_block *b, const dev_index *i, int32_t *out)
     case DEV_INDEX_COLUMN: x = contiguous_entries(b, i); return x != NULL ? x : copy_entries(b, i, out);
     case DEV_INDEX_UNIT:
         x = dev_index_entries(b, i->b);
-        for (size_t r = 0; r < rows; r++) out[r] = b->child_row[i->a][input_row(b, i->space, r)] + x[r];
+        for (size_t r = 0; r < rows; r++)
+            out[r] = b->child_row[i->a][dev_ancestor_row(b, i->space, r, RILL_ROWS)] + x[r];
         return out;
     case DEV_INDEX_RAGGED:
         x = dev_index_entries(b, i->a);
@@ -237,32 +232,42 @@ const int32_t *dev_index_entries(dev_block *b, int32_t index)
 {
     if (index == DEV_NO_INDEX) return NULL;
     if (b->index[index] == NULL) {
-        int32_t *out = (int32_t *)(void *)(b->scratch + b->run->layout.index_offset[index]);
+        int32_t *out = (int32_t *)(void *)(b->host + b->run->layout.index_offset[index]);
         b->index[index] = make_index(b, &b->run->graph->index[index], out);
     }
     return b->index[index];
 }
 
-/* --- operands ----------------------------------------------------------------------------------------------------- */
+/* --- paths and memories ------------------------------------------------------------------------------------------- */
 
-rill_operand dev_operand_rows(dev_block *b, const dev_operand *o)
+/* First entries of a block's paths; their lengths follow. */
+static int32_t *path_array(const dev_block *b, int32_t path)
 {
-    static const float nothing[DEV_PAD]; /* placeholder for tables without rows */
-    const dev_run *run = b->run;
-    rill_operand rows = {.index = dev_index_entries(b, o->index)};
-    if (o->base == DEV_BASE_TENSOR) {
-        const int32_t buffer = run->graph->tensor[o->element].buffer;
-        rows.data = (float *)(void *)(b->scratch + run->layout.tensor_offset[buffer]);
-        rows.ld = run->layout.tensor_ld[buffer];
-    } else if (o->base == DEV_BASE_TABLE) {
-        rows.data = run->session->table[o->element].rows;
-        rows.ld = run->network->table[o->element].ld;
-        if (rows.data == NULL)
-            return (rill_operand){.data = (float *)(uintptr_t)nothing, .ld = rows.ld, .index = rows.index};
-    } else if (o->base == DEV_BASE_CONSTANT) {
-        rows.data = (float *)(uintptr_t)run->network->constant[o->element].data;
-        rows.ld = o->index != DEV_NO_INDEX ? run->network->constant[o->element].width : 0;
+    return (int32_t *)(void *)(b->host + b->run->layout.path_offset[path]);
+}
+
+size_t dev_make_path(dev_block *b, const dev_op *op)
+{
+    const int32_t *depth = dev_index_entries(b, b->run->graph->path[op->path].depth);
+    int32_t *first = path_array(b, op->path), *length = first + b->run->block_rows, used = 0;
+    for (size_t r = 0; r < b->rows[RILL_ROWS]; r++) {
+        first[r] = used;
+        length[r] = depth[r] + 1;
+        used += length[r];
     }
-    if (rows.data != NULL) rows.data += o->first;
-    return rows;
+    return (size_t)used;
+}
+
+dev_memory dev_attended_memory(dev_block *b, const dev_op *op)
+{
+    const dev_graph *p = b->run->graph;
+    const rill_session *s = b->run->session;
+    const int32_t *slot = dev_index_entries(b, op->slot);
+    if (op->as.attend.own_units) {
+        const rill_index_space space = p->tensor[op->view[ATTEND_keys].element].space;
+        return (dev_memory){b->child_row[space], b->lengths[space], slot};
+    }
+    if (op->path < 0) return (dev_memory){s->first, s->units, slot};
+    const int32_t *first = path_array(b, op->path);
+    return (dev_memory){first, first + b->run->block_rows, slot};
 }

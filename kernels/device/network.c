@@ -3,7 +3,7 @@
  * Invariant: after a failed call the network keeps that failure, later calls do nothing and return negative handles; so
  * a handle in range belongs to a network that is valid so far.
  * Divisions: failures and arrays · weights and tables · graphs · memory of tensors · the end. */
-#include "module.h"
+#include "backend.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,9 +84,7 @@ void rill_network_close(rill_network *network)
 {
     if (network == NULL) return;
     rill_context *ctx = network->ctx;
-    if (network->device->module != NULL) network->device->module->network_close(network);
-    for (size_t i = 0; i < network->n_matrices; i++)
-        rill_free(ctx, network->matrix[i].memory, network->matrix[i].bytes);
+    network->device->backend->network_close(network);
     for (size_t i = 0; i < network->n_constants; i++)
         rill_free(ctx, network->constant[i].memory, network->constant[i].bytes);
     for (size_t i = 0; i < network->n_graphs; i++) free_dev_graph(ctx, &network->graph[i]);
@@ -119,13 +117,15 @@ rill_dtype dev_dtype(rill_weight_type type)
     return type == RILL_WEIGHT_INT8 ? RILL_DTYPE_U8S8 : RILL_DTYPE_BF16; /* f16 is GPU only; its size is bf16's */
 }
 
+size_t dev_weight_bytes(size_t n, size_t k, rill_weight_type type)
+{
+    return rill_gemm_pack_size(n, k, dev_dtype(type));
+}
+
 static int check_type(rill_network *network, rill_weight_type type)
 {
     if (type < RILL_WEIGHT_F32 || type > RILL_WEIGHT_F16)
         dev_network_fail(network, RILL_ERR_ARGUMENT, "weights of an unknown type, %d", (int)type);
-    else if (type == RILL_WEIGHT_F16 && network->device->module == NULL)
-        dev_network_fail(network, RILL_ERR_OPTION,
-                         "weights: the processor multiplies in f32, bf16 and int8: f16 is for GPUs");
     return network->status == RILL_OK;
 }
 
@@ -137,36 +137,15 @@ static int check_matrix(rill_network *network, size_t n, size_t k, const float *
     return 0;
 }
 
-/* Pack a matrix whose sizes and dtype are set. */
-static rill_status pack(rill_network *network, dev_matrix *matrix, const float *w, size_t stride)
-{
-    const size_t n = matrix->w.n, k = matrix->w.k, bytes = rill_gemm_pack_size(n, k, matrix->w.dtype);
-    if (bytes == 0) dev_network_fail(network, RILL_ERR_FORMAT, "weights of %zu x %zu: too large", n, k);
-    matrix->memory = bytes > 0 ? rill_alloc(network->ctx, bytes) : NULL;
-    if (matrix->memory == NULL) dev_network_fail(network, RILL_ERR_MEMORY, "out of memory: weights of %zu x %zu", n, k);
-    if (network->status != RILL_OK) return network->status;
-    matrix->bytes = bytes;
-    (void)rill_gemm_pack_f32(&matrix->w, n, k, w, stride, matrix->w.dtype,
-                             matrix->memory); /* fails only for sizes that overflow */
-    return RILL_OK;
-}
-
 rill_matrix rill_network_matrix(rill_network *network, rill_weight_type type, size_t n, size_t k, const float *w,
                                 size_t stride)
 {
     if (network->status != RILL_OK || !check_type(network, type) || !check_matrix(network, n, k, w, stride)) return -1;
     const int32_t handle = DEV_APPEND(network, network, matrix, n_matrices, matrix_capacity);
     if (handle < 0) return handle;
-    dev_matrix *matrix = &network->matrix[handle - 1];
-    const rill_dtype dtype = dev_dtype(type);
-    const dev_module *module = network->device->module;
-    *matrix = (dev_matrix){.w = {.n = n, .k = k, .dtype = dtype}, .type = type};
-    if (module != NULL) {
-        module->add_matrix(network, (size_t)handle - 1, w, stride);
-        return network->status == RILL_OK ? handle : -1;
-    }
-    if (pack(network, matrix, w, stride) != RILL_OK) return -1;
-    return handle;
+    network->matrix[handle - 1] = (dev_matrix){.n = n, .k = k, .type = type};
+    network->device->backend->add_matrix(network, (size_t)handle - 1, w, stride);
+    return network->status == RILL_OK ? handle : -1;
 }
 
 /* A [rows, n] constant owned by the network, uninitialised. */
@@ -188,20 +167,26 @@ static rill_constant make_constant(rill_network *network, size_t rows, size_t n)
 rill_constant rill_network_product(rill_network *network, const float *a, size_t rows, size_t k, const float *w,
                                    size_t n, size_t stride, const float *bias)
 {
-    dev_matrix matrix = {.w = {.n = n, .k = k, .dtype = RILL_DTYPE_F32}};
-    if (network->status != RILL_OK || !check_matrix(network, n, k, w, stride) ||
-        pack(network, &matrix, w, stride) != RILL_OK)
-        return -1;
+    rill_weights weights;
+    if (network->status != RILL_OK || !check_matrix(network, n, k, w, stride)) return -1;
+    const size_t bytes = dev_weight_bytes(n, k, RILL_WEIGHT_F32);
+    void *memory = bytes > 0 ? rill_alloc(network->ctx, bytes) : NULL;
+    if (memory == NULL)
+        return dev_network_fail(network, bytes > 0 ? RILL_ERR_MEMORY : RILL_ERR_FORMAT,
+                                bytes > 0 ? "out of memory: weights of %zu x %zu" : "weights of %zu x %zu: too large",
+                                n, k);
+    (void)rill_gemm_pack_f32(&weights, n, k, w, stride, RILL_DTYPE_F32,
+                             memory); /* fails only for sizes that overflow */
     const rill_constant out = make_constant(network, rows, n);
     if (out > 0) {
-        const rill_gemm gemm = {.w = &matrix.w,
+        const rill_gemm gemm = {.w = &weights,
                                 .rows = rows,
                                 .a = {.data = (float *)(uintptr_t)a, .ld = k},
                                 .bias = bias,
                                 .c = {.data = network->constant[out - 1].memory, .ld = n}};
         network->device->kernels.gemm(&gemm, NULL);
     }
-    rill_free(network->ctx, matrix.memory, matrix.bytes);
+    rill_free(network->ctx, memory, bytes);
     return out;
 }
 
@@ -241,8 +226,7 @@ rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill_constant
                                 what);
     const int32_t handle = DEV_APPEND(network, network, subset, n_subsets, subset_capacity);
     if (handle < 0) return handle;
-    network->subset[handle - 1] = (dev_vocab_subset){
-        .rows = rows, .bias = bias, .type = type, .dtype = dev_dtype(type)};
+    network->subset[handle - 1] = (dev_vocab_subset){.rows = rows, .bias = bias, .type = type};
     keep_name(network->subset[handle - 1].name, what);
     return handle;
 }
@@ -401,19 +385,14 @@ static void assign_buffers(rill_network *network, dev_graph *p)
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
-static void raise_max(size_t *to, size_t n)
-{
-    if (n > *to) *to = n;
-}
-
 /* Name an operation for profiles, for example "product 512 x 128": outputs x inputs. */
 static void name_op(const rill_network *network, dev_op *op)
 {
     const char *word = dev_op_name(op->kind);
     const size_t size = sizeof op->name;
     if (op->kind == RILL_OP_PRODUCT && op->as.product.vocab_subset == 0) {
-        const rill_weights *w = &network->matrix[op->as.product.matrix - 1].w;
-        snprintf(op->name, size, "%s %zu x %zu", word, w->n, w->k);
+        const dev_matrix *m = &network->matrix[op->as.product.matrix - 1];
+        snprintf(op->name, size, "%s %zu x %zu", word, m->n, m->k);
     } else if (op->kind == RILL_OP_SCAN) {
         snprintf(op->name, size, "%s %zu", word, op->as.scan.hidden);
     } else if (op->kind == RILL_OP_ATTEND) {
@@ -429,25 +408,11 @@ rill_status rill_network_finish(rill_network *network)
         dev_graph *p = &network->graph[i];
         assign_buffers(network, p);
         for (size_t i_op = 0; i_op < p->n_ops; i_op++) name_op(network, &p->op[i_op]);
-        raise_max(&network->max_indices, p->n_indices);
-        raise_max(&network->max_tensors, p->n_buffers);
-        raise_max(&network->max_spaces, p->n_spaces + 1);
-        raise_max(&network->max_paths, p->n_paths);
     }
     if (network->status != RILL_OK) return rill_fail(network->ctx, network->status, "%s", network->message);
-    const rill_status status = network->device->module != NULL ? network->device->module->finish(network) : RILL_OK;
+    const rill_status status = network->device->backend->finish(network);
     network->finished = status == RILL_OK;
     return status;
-}
-
-/* Bytes of a subset's symbol: its id and, with weights, its bias and its packed row. */
-static int64_t symbol_bytes(const rill_network *network, const dev_vocab_subset *subset)
-{
-    enum { STRIP = RILL_VOCAB_SUBSET_PADDING + 1 };
-    size_t bytes = sizeof(int32_t) + (subset->bias != 0 ? sizeof(float) : 0);
-    if (subset->rows != 0 && network->device->module == NULL)
-        bytes += rill_gemm_pack_size(STRIP, network->constant[subset->rows - 1].width, subset->dtype) / STRIP;
-    return (int64_t)bytes;
 }
 
 rill_network_bytes rill_network_sizes(const rill_network *network)
@@ -462,7 +427,7 @@ rill_network_bytes rill_network_sizes(const rill_network *network)
         if (network->table[i].kind == RILL_TABLE_SLOTS) bytes.slot += row;
         if (network->table[i].kind == RILL_TABLE_RAGGED) bytes.unit += row;
     }
-    for (size_t i = 0; i < network->n_subsets; i++) bytes.symbol += symbol_bytes(network, &network->subset[i]);
-    if (network->device->module != NULL) network->device->module->add_sizes(network, &bytes);
+    bytes.symbol = (int64_t)(network->n_subsets * sizeof(int32_t));
+    network->device->backend->add_sizes(network, &bytes);
     return bytes;
 }

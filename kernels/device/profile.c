@@ -5,7 +5,7 @@
  * Divisions: costs · counting · queries · runners. */
 #include <string.h>
 
-#include "session.h"
+#include "backend.h"
 
 /* --- costs -------------------------------------------------------------------------------------------------------- */
 
@@ -13,28 +13,31 @@ typedef struct cost {
     double rows, flops, bytes;
 } cost;
 
-static double weight_bytes(const rill_weights *w)
+/* Cost of `rows` rows by n x k weights. */
+static cost product_cost(size_t n, size_t k, rill_weight_type type, double rows)
 {
-    return (double)rill_gemm_pack_size(w->n, w->k, w->dtype);
-}
-
-static cost product_cost(const rill_weights *w, double rows)
-{
-    return (cost){rows, 2.0 * rows * (double)w->n * (double)w->k,
-                  weight_bytes(w) + rows * (double)(w->n + w->k) * sizeof(float)};
+    return (cost){rows, 2.0 * rows * (double)n * (double)k,
+                  (double)dev_weight_bytes(n, k, type) + rows * (double)(n + k) * sizeof(float)};
 }
 
 static cost count_product(dev_block *b, const dev_op *op)
 {
     const size_t rows = b->rows[op->space];
-    if (op->as.product.vocab_subset == 0)
-        return product_cost(&b->run->network->matrix[op->as.product.matrix - 1].w, (double)rows);
+    const rill_network *network = b->run->network;
+    const rill_vocab_subset subset = op->as.product.vocab_subset;
+    if (subset == 0) {
+        const dev_matrix *m = &network->matrix[op->as.product.matrix - 1];
+        return product_cost(m->n, m->k, m->type, (double)rows);
+    }
+    const dev_vocab_subset *weights = &network->subset[subset - 1];
     const int32_t *slot = dev_index_entries(b, op->slot);
     cost all = {0};
     for (size_t r = 0, n; r < rows; r += n) {
-        const dev_slot_subset *subset = dev_get_slot_subset(b->run, op->as.product.vocab_subset, slot[r]);
-        n = dev_count_same_slot(slot, r, rows);
-        const cost one = subset->n > 0 ? product_cost(&subset->w, (double)n) : (cost){.rows = (double)n};
+        const size_t symbols = b->run->session->subset[subset - 1].slot[slot[r]].n;
+        for (n = 1; r + n < rows && slot[r + n] == slot[r];) n++;
+        const cost one = symbols > 0 ? product_cost(symbols, network->constant[weights->rows - 1].width, weights->type,
+                                                    (double)n)
+                                     : (cost){.rows = (double)n};
         all = (cost){all.rows + one.rows, all.flops + one.flops, all.bytes + one.bytes};
     }
     return all;
@@ -45,7 +48,7 @@ static cost count_attend(dev_block *b, const dev_op *op)
 {
     const size_t rows = b->rows[op->space],
                  width = op->as.attend.heads * (op->as.attend.width + op->as.attend.value_width);
-    const rill_attention a = dev_attention_memory(b, op);
+    const dev_memory a = dev_attended_memory(b, op);
     double attended = 0.0, read = 0.0;
     for (size_t r = 0; r < rows; r++) {
         const size_t slot = a.slot != NULL ? (size_t)a.slot[r] : r;
@@ -58,13 +61,14 @@ static cost count_attend(dev_block *b, const dev_op *op)
 static cost count_scan(const dev_block *b, const dev_op *op)
 {
     const rill_scan *o = &op->as.scan;
-    const rill_weights *w = &b->run->network->matrix[o->recurrent - 1].w;
+    const dev_matrix *m = &b->run->network->matrix[o->recurrent - 1];
     const size_t units = b->rows[o->space], inputs = b->rows[RILL_ROWS];
     int32_t steps = 0;
     for (size_t i = 0; i < inputs; i++)
         if (b->lengths[o->space][i] > steps) steps = b->lengths[o->space][i];
-    cost c = product_cost(w, (double)units);
-    c.bytes += weight_bytes(w) * (double)(steps > 0 ? steps - 1 : 0) + (double)(units * w->n) * sizeof(float);
+    cost c = product_cost(m->n, m->k, m->type, (double)units);
+    c.bytes += (double)dev_weight_bytes(m->n, m->k, m->type) * (double)(steps > 0 ? steps - 1 : 0) +
+               (double)(units * m->n) * sizeof(float);
     return c;
 }
 
@@ -91,12 +95,13 @@ static size_t first_counter(const rill_network *network, const dev_graph *graph)
     return first;
 }
 
-void dev_profile_count(dev_block *b, const dev_op *op, double seconds, uint64_t launches, double row_bytes)
+void dev_profile_count(dev_block *b, size_t thread, const dev_op *op, double seconds, uint64_t launches,
+                       double row_bytes)
 {
     const dev_run *r = b->run;
     rill_session *s = r->session;
     const size_t number = first_counter(r->network, r->graph) + (size_t)(op - r->graph->op);
-    dev_counter *c = &s->thread_counter[b->thread * s->n_counters + number];
+    dev_counter *c = &s->thread_counter[thread * s->n_counters + number];
     const cost done = op_cost(b, op);
     c->calls++;
     c->rows += (int64_t)done.rows;
@@ -106,16 +111,8 @@ void dev_profile_count(dev_block *b, const dev_op *op, double seconds, uint64_t 
     c->bytes += done.bytes + done.rows * row_bytes;
 }
 
-void dev_profile_op(dev_block *b, const dev_op *op)
+void dev_profile_sum(rill_session *s)
 {
-    const double begin = rill_clock();
-    dev_op_run(b, op);
-    dev_profile_count(b, op, rill_clock() - begin, 0, 0.0);
-}
-
-void dev_profile_sum(const dev_run *run)
-{
-    rill_session *s = run->session;
     for (size_t i = 0; i < s->n_threads * s->n_counters; i++) {
         dev_counter *to = &s->counter[i % s->n_counters], *from = &s->thread_counter[i];
         to->calls += from->calls;
@@ -204,21 +201,6 @@ int rill_runner_profile_row(const void *runner, int32_t i, rill_op_profile *out)
 
 rill_status rill_runner_limits(void *runner, rill_limits *out)
 {
-    enum { READ_BYTES = 48 << 20 }; /* larger than a core's own caches */
-    rill_context *ctx = runner_session(runner)->ctx;
-    if (runner_session(runner)->network->device->module != NULL) {
-        *out = (rill_limits){.bytes = 0};
-        return RILL_OK;
-    }
-    const rill_isa_mask isa = runner_session(runner)->network->device->kernels.isa;
-    void *memory = rill_alloc(ctx, READ_BYTES);
-    if (memory == NULL) return rill_fail_memory(ctx, READ_BYTES, "measuring the machine");
-    memset(memory, 1, READ_BYTES);
-    rill_peak_loop floats = rill_peak_loop_fma(isa, 0), bytes = rill_peak_loop_fma(isa, 1);
-    rill_peak_loop read = rill_peak_loop_read(memory, READ_BYTES);
-    out->flops[RILL_ARITHMETIC_F32] = rill_peak_loop_rate(&floats, 0.02);
-    out->flops[RILL_ARITHMETIC_INT8] = rill_peak_loop_rate(&bytes, 0.02);
-    out->bytes = rill_peak_loop_rate(&read, 0.06);
-    rill_free(ctx, memory, READ_BYTES);
-    return RILL_OK;
+    const rill_session *s = runner_session(runner);
+    return s->network->device->backend->limits(s, out);
 }

@@ -1,31 +1,72 @@
-/* Sessions: rows of tables, slots, vocabulary subsets, threads. Data that outlives a run.
+/* Sessions: slots and vocabulary subsets, and tables' sizes. Data that outlives a run.
  *
  * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call
- * leaves slots unchanged. Divisions: opening and closing · rows · slots · subsets. */
-#include "module.h"
+ * leaves slots unchanged. Divisions: ranges · opening and closing · rows · slots · subsets. */
+#include "backend.h"
 
 #include <string.h>
 
-/* --- opening and closing ------------------------------------------------------------------------------------------ */
+/* --- ranges ------------------------------------------------------------------------------------------------------- */
 
-static rill_status start_threads(rill_session *s, int threads)
+static void remove_range(dev_ranges *r, size_t index)
 {
-    s->n_threads = threads > 1 ? (size_t)threads : 1;
-    s->scratch_busy = rill_calloc(s->ctx, s->n_threads, sizeof *s->scratch_busy);
-    if (s->scratch_busy == NULL) return rill_fail_memory(s->ctx, s->n_threads * sizeof *s->scratch_busy, "a stream");
-    for (size_t i = 0; i < s->n_threads; i++) atomic_flag_clear(&s->scratch_busy[i]);
-    if (threads <= 1) return RILL_OK;
-    const size_t bytes = rill_pool_size((unsigned)threads);
-    s->pool_memory = rill_alloc(s->ctx, bytes);
-    if (s->pool_memory == NULL) return rill_fail_memory(s->ctx, bytes, "the thread pool");
-    s->pool_bytes = bytes;
-    s->pool = rill_pool_init(s->pool_memory, (unsigned)threads);
-    if (rill_pool_threads(s->pool) < (unsigned)threads)
-        rill_log(s->ctx, RILL_LOG_WARNING,
-                 "the system cannot start %d threads: using %u (ulimit -u, or the container's limit, allows more)",
-                 threads, rill_pool_threads(s->pool));
-    return RILL_OK;
+    r->count--;
+    memmove(r->free + index, r->free + index + 1, (r->count - index) * sizeof *r->free);
 }
+
+int32_t dev_ranges_take(dev_ranges *r, int32_t count)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        dev_range *f = &r->free[i];
+        if (f->count < count) continue;
+        const int32_t first = f->first;
+        f->first += count;
+        f->count -= count;
+        if (f->count == 0) remove_range(r, i);
+        return first;
+    }
+    if (count > INT32_MAX - r->end) return -1;
+    r->end += count;
+    return r->end - count;
+}
+
+/* First free range after a row. */
+static size_t find_range(const dev_ranges *r, int32_t row)
+{
+    size_t low = 0, high = r->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (r->free[middle].first < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void dev_ranges_give(dev_ranges *r, int32_t first, int32_t count)
+{
+    size_t index = find_range(r, first);
+    if (count <= 0) return;
+    if (index > 0 && r->free[index - 1].first + r->free[index - 1].count == first) {
+        index--;
+        r->free[index].count += count;
+    } else {
+        memmove(r->free + index + 1, r->free + index, (r->count - index) * sizeof *r->free);
+        r->free[index] = (dev_range){first, count};
+        r->count++;
+    }
+    if (index + 1 < r->count && r->free[index].first + r->free[index].count == r->free[index + 1].first) {
+        r->free[index].count += r->free[index + 1].count;
+        remove_range(r, index + 1);
+    }
+    if (r->free[index].first + r->free[index].count == r->end) { /* the range was the last one: lower the end */
+        r->end = r->free[index].first;
+        r->count = index;
+    }
+}
+
+/* --- opening and closing ------------------------------------------------------------------------------------------ */
 
 rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_network *network, int threads)
 {
@@ -35,13 +76,13 @@ rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_
     if (s == NULL) return rill_fail_memory(ctx, sizeof *s, "a stream");
     s->ctx = ctx;
     s->network = network;
-    s->table = rill_calloc(ctx, network->n_tables, sizeof *s->table);
+    s->n_threads = 1;
+    s->table = rill_calloc(ctx, network->n_tables + 1, sizeof *s->table);
     s->subset = rill_calloc(ctx, network->n_subsets, sizeof *s->subset);
     rill_status status = RILL_OK;
     if (s->table == NULL || s->subset == NULL)
-        status = rill_fail_memory(ctx, network->n_tables * sizeof *s->table, "a stream");
-    if (status == RILL_OK) status = start_threads(s, network->device->module != NULL ? 1 : threads);
-    if (status == RILL_OK && network->device->module != NULL) status = network->device->module->session_open(s);
+        status = rill_fail_memory(ctx, (network->n_tables + 1) * sizeof *s->table, "a stream");
+    if (status == RILL_OK) status = network->device->backend->session_open(s, threads);
     if (status == RILL_OK)
         *out = s;
     else
@@ -51,7 +92,8 @@ rill_status rill_session_open(rill_session **out, rill_context *ctx, const rill_
 
 static void free_subsets(rill_session *s, dev_slot_subsets *subsets)
 {
-    for (size_t i = 0; i < subsets->count; i++) rill_free(s->ctx, subsets->slot[i].memory, subsets->slot[i].capacity);
+    for (size_t i = 0; i < subsets->count; i++)
+        rill_free(s->ctx, subsets->slot[i].id, subsets->slot[i].capacity * sizeof *subsets->slot[i].id);
     rill_free(s->ctx, subsets->slot, subsets->capacity * sizeof *subsets->slot);
 }
 
@@ -59,44 +101,35 @@ void rill_session_close(rill_session *s)
 {
     if (s == NULL) return;
     const rill_network *network = s->network;
-    rill_pool_finish(s->pool);
-    rill_free(s->ctx, s->pool_memory, s->pool_bytes);
-    if (network->device->module != NULL) network->device->module->session_close(s);
-    for (size_t i = 0; s->table != NULL && network->device->module == NULL && i < network->n_tables; i++)
-        rill_free(s->ctx, s->table[i].rows, s->table[i].capacity * network->table[i].ld * sizeof(float));
+    network->device->backend->session_close(s);
     for (size_t i = 0; s->subset != NULL && i < network->n_subsets; i++) free_subsets(s, &s->subset[i]);
-    rill_free(s->ctx, s->table, network->n_tables * sizeof *s->table);
+    rill_free(s->ctx, s->table, (network->n_tables + 1) * sizeof *s->table);
     rill_free(s->ctx, s->subset, network->n_subsets * sizeof *s->subset);
-    if (network->device->module == NULL)
-        rill_free(s->ctx, s->node_parent, s->node_parent_capacity * sizeof *s->node_parent);
     rill_free(s->ctx, s->first, s->first_allocated * sizeof *s->first);
     rill_free(s->ctx, s->capacity, s->capacity_allocated * sizeof *s->capacity);
     rill_free(s->ctx, s->units, s->units_allocated * sizeof *s->units);
     rill_free(s->ctx, s->ranges.free, s->free_capacity * sizeof *s->ranges.free);
-    rill_free(s->ctx, s->run_memory, s->run_memory_capacity);
-    rill_free(s->ctx, s->scratch, s->scratch_capacity);
-    rill_free(s->ctx, s->scratch_busy, s->n_threads * sizeof *s->scratch_busy);
+    rill_free(s->ctx, s->moves, s->moves_capacity);
     rill_free(s->ctx, s->counter, s->counter_capacity * sizeof *s->counter);
     rill_free(s->ctx, s, sizeof *s);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static rill_status grow_table(rill_session *s, size_t idx, size_t rows)
+static const dev_backend *get_backend(const rill_session *s)
 {
-    const dev_table *table = &s->network->table[idx];
-    const dev_module *module = s->network->device->module;
-    dev_table_rows *storage = &s->table[idx];
-    if (module != NULL) return rows > storage->capacity ? module->grow(s, idx, rows) : RILL_OK;
-    return rill_grow(s->ctx, (void **)&storage->rows, &storage->capacity, rows, table->ld * sizeof(float), table->name);
+    return s->network->device->backend;
 }
 
-static rill_status grow_node_parents(rill_session *s, size_t nodes)
+const dev_table *dev_get_table(const rill_network *network, size_t idx)
 {
-    const dev_module *module = s->network->device->module;
-    if (module != NULL) return nodes > s->node_parent_capacity ? module->grow(s, s->network->n_tables, nodes) : RILL_OK;
-    return rill_grow(s->ctx, (void **)&s->node_parent, &s->node_parent_capacity, nodes, sizeof *s->node_parent,
-                     "paths");
+    static const dev_table parents = {.kind = RILL_TABLE_NODES, .width = 1, .ld = 1, .name = "paths"};
+    return idx < network->n_tables ? &network->table[idx] : &parents;
+}
+
+static rill_status grow_table(rill_session *s, size_t idx, size_t rows)
+{
+    return rows > s->table[idx].capacity ? get_backend(s)->grow(s, idx, rows) : RILL_OK;
 }
 
 static rill_status grow_tables(rill_session *s, rill_table_kind kind, size_t rows)
@@ -147,7 +180,7 @@ static rill_status add_slots(rill_session *s, size_t slots)
 rill_status rill_session_reserve(rill_session *s, int32_t nodes, int32_t slots)
 {
     rill_status status = grow_tables(s, RILL_TABLE_NODES, (size_t)nodes);
-    if (status == RILL_OK && has_paths(s->network)) status = grow_node_parents(s, (size_t)nodes);
+    if (status == RILL_OK && has_paths(s->network)) status = grow_table(s, s->network->n_tables, (size_t)nodes);
     return status == RILL_OK && (size_t)slots > s->n_slots ? add_slots(s, (size_t)slots) : status;
 }
 
@@ -162,12 +195,8 @@ rill_status rill_session_fill(rill_session *s, rill_table table, int32_t first, 
                          (int)first, (int)(first + n), to->count);
     const size_t end = (size_t)first + (size_t)n;
     rill_status status = grow_table(s, (size_t)table - 1, end);
-    const dev_module *module = s->network->device->module;
-    if (status == RILL_OK && module != NULL)
-        status = module->write(s, (size_t)table - 1, (size_t)first, (size_t)n, rows);
+    if (status == RILL_OK) status = get_backend(s)->write(s, (size_t)table - 1, (size_t)first, (size_t)n, rows);
     if (status != RILL_OK) return status;
-    for (size_t i = 0; module == NULL && i < (size_t)n; i++)
-        memcpy(to->rows + ((size_t)first + i) * def->ld, rows + i * def->width, def->width * sizeof *rows);
     if (end > to->count) to->count = end;
     return RILL_OK;
 }
@@ -183,12 +212,7 @@ rill_status rill_session_read(const rill_session *s, rill_table table, int32_t r
     if (ragged ? end > rill_session_units(s, row) : from + end > (int64_t)s->table[table - 1].capacity)
         return rill_fail(s->ctx, RILL_ERR_ARGUMENT, "table %s: %d rows of slot or row %d, from %d on, do not exist",
                          def->name, (int)n, (int)row, (int)first);
-    const dev_module *module = s->network->device->module;
-    if (module != NULL) return module->read(s, (size_t)table - 1, (size_t)(from + first), (size_t)n, rows);
-    for (size_t i = 0; i < (size_t)n; i++)
-        memcpy(rows + i * def->width, s->table[table - 1].rows + ((size_t)(from + first) + i) * def->ld,
-               def->width * sizeof *rows);
-    return RILL_OK;
+    return get_backend(s)->read(s, (size_t)table - 1, (size_t)(from + first), (size_t)n, rows);
 }
 
 /* --- slots -------------------------------------------------------------------------------------------------------- */
@@ -223,9 +247,9 @@ static void settle_range_moves(rill_session *s, range_move *m, size_t moves, int
 
 rill_status rill_session_set_slots(rill_session *s, int32_t n, const int32_t *slots, const int32_t *units)
 {
-    rill_status status = rill_grow(s->ctx, (void **)&s->scratch, &s->scratch_capacity, (size_t)n * sizeof(range_move),
-                                   1, "slots");
-    range_move *moves = (range_move *)(void *)s->scratch;
+    rill_status status = rill_grow(s->ctx, (void **)&s->moves, &s->moves_capacity, (size_t)n * sizeof(range_move), 1,
+                                   "slots");
+    range_move *moves = (range_move *)(void *)s->moves;
     size_t moved = 0;
     for (int32_t i = 0; i < n && status == RILL_OK; i++) {
         if (s->capacity[slots[i]] >= units[i]) continue;
@@ -243,15 +267,14 @@ int32_t rill_session_units(const rill_session *s, int32_t slot)
     return slot >= 0 && (size_t)slot < s->n_slots ? s->units[slot] : 0;
 }
 
-/* Weights are freed at once, since memory limits count slots in use. Without weights the memory is kept for reuse. */
+/* With weights the memory is freed at once, since memory limits count slots in use; without, it is kept for reuse. */
 static void drop_subset(rill_session *s, size_t idx, int32_t slot)
 {
     dev_slot_subset *l = &s->subset[idx].slot[slot];
-    const dev_module *module = s->network->device->module;
     l->n = 0;
-    if (module != NULL) (void)module->set_subset(s, idx, slot); /* can fail only for non-empty subsets */
+    (void)get_backend(s)->set_subset(s, idx, slot);
     if (s->network->subset[idx].rows == 0) return;
-    rill_free(s->ctx, l->memory, l->capacity);
+    rill_free(s->ctx, l->id, l->capacity * sizeof *l->id);
     *l = (dev_slot_subset){.n = 0};
 }
 
@@ -265,52 +288,6 @@ void rill_session_drop(rill_session *s, int32_t slot)
 
 /* --- subsets ------------------------------------------------------------------------------------------------------ */
 
-/* Offsets of a slot's subset arrays in their allocation, and its bytes. */
-typedef struct subset_layout {
-    size_t bias, id, bytes;
-} subset_layout;
-
-static int lay_out_subset(const rill_session *s, const dev_vocab_subset *subset, size_t n, subset_layout *out)
-{
-    size_t packed = 0;
-    if (subset->rows != 0 && s->network->device->module == NULL) {
-        packed = rill_gemm_pack_size(n, s->network->constant[subset->rows - 1].width, subset->dtype);
-        if (packed == 0) return 0;
-    }
-    out->bias = dev_lines(packed);
-    out->id = out->bias + (subset->bias != 0 && s->network->device->module == NULL ? dev_lines(n * sizeof(float)) : 0);
-    out->bytes = out->id + n * sizeof(int32_t);
-    return 1;
-}
-
-static rill_status reserve_subset(rill_session *s, dev_slot_subset *to, size_t bytes, const char *what)
-{
-    if (to->capacity >= bytes) return RILL_OK;
-    rill_free(s->ctx, to->memory, to->capacity);
-    to->n = to->capacity = 0;
-    to->memory = rill_alloc(s->ctx, bytes);
-    if (to->memory == NULL) return rill_fail_memory(s->ctx, bytes, what);
-    to->capacity = bytes;
-    return RILL_OK;
-}
-
-/* Gather the symbols' rows of the output layer, and pack them into the subset's memory. */
-static rill_status pack_subset(rill_session *s, const dev_vocab_subset *subset, dev_slot_subset *to, size_t n,
-                               const int32_t *symbols)
-{
-    const dev_constant *rows = &s->network->constant[subset->rows - 1];
-    const size_t width = rows->width;
-    rill_status status = rill_grow(s->ctx, (void **)&s->scratch, &s->scratch_capacity, n * width * sizeof(float), 1,
-                                   "scratch memory");
-    if (status != RILL_OK) return status;
-    float *gathered = (float *)(void *)s->scratch;
-    for (size_t i = 0; i < n; i++)
-        memcpy(gathered + i * width, rows->data + (size_t)symbols[i] * width, width * sizeof *gathered);
-    (void)rill_gemm_pack_f32(&to->w, n, width, gathered, width, subset->dtype,
-                             to->memory); /* fails only for sizes that overflow */
-    return RILL_OK;
-}
-
 rill_status rill_session_set_vocab_subset(rill_session *s, rill_vocab_subset subset, int32_t slot, int32_t n,
                                           const int32_t *symbols)
 {
@@ -320,7 +297,6 @@ rill_status rill_session_set_vocab_subset(rill_session *s, rill_vocab_subset sub
     const dev_vocab_subset *def = &s->network->subset[subset - 1];
     dev_slot_subset *to = &s->subset[subset - 1].slot[slot];
     const size_t count = (size_t)n, n_vocab = def->rows != 0 ? s->network->constant[def->rows - 1].rows : INT32_MAX;
-    subset_layout layout;
     to->n = 0;
     for (size_t i = 0; i < count; i++)
         if (symbols[i] < 0 || (size_t)symbols[i] >= n_vocab || (i > 0 && symbols[i] <= symbols[i - 1]))
@@ -328,22 +304,16 @@ rill_status rill_session_set_vocab_subset(rill_session *s, rill_vocab_subset sub
                              "vocabulary subset %s: symbol %d is not larger than the "
                              "previous one",
                              def->name, (int)symbols[i]);
-    const dev_module *module = s->network->device->module; /* the module holds the weights */
-    if (n == 0) return module != NULL ? module->set_subset(s, (size_t)subset - 1, slot) : RILL_OK;
-    if (!lay_out_subset(s, def, count, &layout))
-        return rill_fail(s->ctx, RILL_ERR_MEMORY, "vocabulary subset %s: too many symbols, %zu", def->name, count);
-    rill_status status = reserve_subset(s, to, layout.bytes, def->name);
-    if (status == RILL_OK && def->rows != 0 && module == NULL) status = pack_subset(s, def, to, count, symbols);
-    if (status != RILL_OK) return status;
-    if (def->rows != 0 && module != NULL)
-        to->w = (rill_weights){.n = count, .k = s->network->constant[def->rows - 1].width, .dtype = def->dtype};
-    to->bias = def->bias != 0 && module == NULL ? (float *)(void *)(to->memory + layout.bias) : NULL;
-    to->id = (int32_t *)(void *)(to->memory + layout.id);
-    for (size_t i = 0; to->bias != NULL && i < count; i++)
-        to->bias[i] = s->network->constant[def->bias - 1].data[symbols[i]];
-    memcpy(to->id, symbols, count * sizeof *symbols);
+    if (n > 0 && to->capacity < count) {
+        rill_free(s->ctx, to->id, to->capacity * sizeof *to->id);
+        to->capacity = 0;
+        to->id = rill_alloc(s->ctx, count * sizeof *to->id);
+        if (to->id == NULL) return rill_fail_memory(s->ctx, count * sizeof *to->id, def->name);
+        to->capacity = count;
+    }
+    if (n > 0) memcpy(to->id, symbols, count * sizeof *symbols);
     to->n = count;
-    status = module != NULL ? module->set_subset(s, (size_t)subset - 1, slot) : RILL_OK;
+    const rill_status status = get_backend(s)->set_subset(s, (size_t)subset - 1, slot);
     if (status != RILL_OK) to->n = 0;
     return status;
 }

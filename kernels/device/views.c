@@ -6,7 +6,7 @@
  * Divisions: making views · indices · checks. */
 #include <stdio.h>
 
-#include "network.h"
+#include "backend.h"
 
 /* --- making views ------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* Lua's array type: creating, checking, indexing, printing. array_arith.c and array_segments.c hold operations on whole arrays; array.h
+/* Lua's array type: creating, checking, indexing, printing. array_arith.c and array_segments.c hold operations on whole arrays; arrays.h
  * states the rules they share.
  *
  * Also finds masks that a script makes and never uses, for `rill check`. An example: `a and b` of two masks is b in Lua, without an error.
@@ -8,7 +8,7 @@
  * for other scripts.
  *
  * Divisions: making and checking · elements · methods · making arrays from Lua · functions for other modules · unused masks · opening. */
-#include "array.h"
+#include "arrays.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -303,7 +303,7 @@ static int from_values(lua_State *L)
     script_charge(L, (int64_t)n * ELEMENT_WORK);
     int type = lua_rawgeti(L, 1, 1);
     if (n > 0 && type != LUA_TNUMBER && type != LUA_TBOOLEAN)
-        luaL_error(L, "an array holds numbers or booleans, but element 1 of the table is a %s", lua_typename(L, type));
+        luaL_error(L, "an arrays.holds numbers or booleans, but element 1 of the table is a %s", lua_typename(L, type));
     fill_from_table(L, array_new(L, s, type == LUA_TBOOLEAN ? ARRAY_U8 : ARRAY_F64, (int32_t)n, ARRAY_PLAIN));
     return 1;
 }

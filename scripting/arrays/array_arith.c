@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "array.h"
+#include "arrays.h"
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 

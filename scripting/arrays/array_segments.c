@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "array.h"
+#include "arrays.h"
 
 /* --- segments ------------------------------------------------------------------------------------------------------ */
 
@@ -300,32 +300,14 @@ static int index_segments(lua_State *L)
     return 1;
 }
 
-/* a:rank(): the rank of each element in its segment, 1 for the largest. */
+/* a:rank(): the rank of each element in its segment, 1 for the largest. a:top(k), with number 1: a mask of the k largest elements of each
+ * segment; k is a number or an array of items. */
 static int rank(lua_State *L)
 {
     rill_script *s = script_from_lua(L);
     const array *a = array_check(L, s, 1);
-    double local[ARRAY_LOCAL];
-    const double *x = array_doubles(L, a, local);
-    segments g;
-    sorter o;
-    get_segments(&g, s, a);
-    sorter_open(L, &o, &g);
-    int32_t *out = array_new(L, s, ARRAY_I32, a->n, a->level)->data;
-    for (int32_t j = 0; j < g.n; j++) {
-        int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
-        sort_descending(x + from, n, o.order, o.scratch);
-        for (int32_t p = 0; p < n; p++) out[from + o.order[p]] = p + 1;
-    }
-    return 1;
-}
-
-/* a:top(k): a mask of the k largest elements of each segment; k is a number or an array of items. */
-static int top(lua_State *L)
-{
-    rill_script *s = script_from_lua(L);
-    const array *a = array_check(L, s, 1);
-    operand k = operand_read(L, s, 2, 0);
+    const int is_top = (int)lua_tointeger(L, lua_upvalueindex(1));
+    const operand k = is_top ? operand_read(L, s, 2, 0) : (operand){0};
     if (k.a != NULL && (a->level != ARRAY_CELLS || k.a->level != ARRAY_ITEMS))
         luaL_error(L, "top(k): k must be a number or, for an array of cells, an array with one number per item");
     double local[ARRAY_LOCAL], max_rank = k.number;
@@ -334,12 +316,13 @@ static int top(lua_State *L)
     sorter o;
     get_segments(&g, s, a);
     sorter_open(L, &o, &g);
-    uint8_t *out = array_new(L, s, ARRAY_U8, a->n, a->level)->data;
+    void *out = array_new(L, s, is_top ? ARRAY_U8 : ARRAY_I32, a->n, a->level)->data;
     for (int32_t j = 0; j < g.n; j++) {
         int32_t from = g.offset[j] - g.base, n = g.offset[j + 1] - g.offset[j];
         if (k.a != NULL) array_widen(k.a, j, 1, &max_rank);
         sort_descending(x + from, n, o.order, o.scratch);
-        for (int32_t p = 0; p < n; p++) out[from + o.order[p]] = p + 1 <= max_rank;
+        for (int32_t p = 0; p < n && is_top; p++) ((uint8_t *)out)[from + o.order[p]] = p + 1 <= max_rank;
+        for (int32_t p = 0; p < n && !is_top; p++) ((int32_t *)out)[from + o.order[p]] = p + 1;
     }
     return 1;
 }
@@ -465,7 +448,7 @@ void script_open_array_segments(lua_State *L)
                    {"softmax", apply_walk, WALK_SOFTMAX},
                    {"index", index_segments, 0},
                    {"rank", rank, 0},
-                   {"top", top, 0},
+                   {"top", rank, 1},
                    {"count_by", count_by, 0},
                    {"order", order, 0}};
     for (int i = 0; i < REDUCTIONS; i++) array_add_function(L, ARRAY_METHOD, reductions[i], apply_reduction, i);

@@ -4,7 +4,7 @@
  * number or, for __index and __newindex, a table from names to fields (their index) and methods. */
 #include <string.h>
 
-#include "array.h"
+#include "arrays.h"
 
 enum { METATABLE = 1, CLASS, NUMBER_OR_NAMES };
 
@@ -33,6 +33,23 @@ const script_view *script_view_self(lua_State *L)
 int script_view_number(lua_State *L)
 {
     return (int)lua_tointeger(L, lua_upvalueindex(NUMBER_OR_NAMES));
+}
+
+const int32_t *script_view_cells(lua_State *L)
+{
+    const script_frame *call = &script_from_lua(L)->frame;
+    const lua_Integer i = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, i >= 1 && i <= call->items, 2, "not the number of an item");
+    return &call->offset[i - 1];
+}
+
+int script_view_range(lua_State *L)
+{
+    script_view_self(L);
+    const int32_t *offset = script_view_cells(L);
+    lua_pushinteger(L, offset[0] + 1);
+    lua_pushinteger(L, offset[1]);
+    return 2;
 }
 
 const script_view *script_view_check(lua_State *L, int index, const script_view_class *kind)

@@ -146,16 +146,11 @@ static const char *option_reader(const rill_option *row)
 /* Add options as keys, with their names and aliases as Lua identifiers. */
 static void add_options(lua_State *L, const rill_option *row, const char *option_owner)
 {
-    char spelt[SCRIPT_NAME_MAX];
-    for (; row != NULL && row->name != NULL; row++) {
-        add_key(L, script_lua_name(row->name, spelt), option_reader(row), option_owner);
-        const char *alias = row->aliases != NULL ? row->aliases : "";
-        for (size_t length; (length = strcspn(alias, " ")) > 0; alias += length, alias += *alias == ' ') {
-            char word[SCRIPT_NAME_MAX];
-            snprintf(word, sizeof word, "%.*s", (int)length, alias);
-            add_key(L, script_lua_name(word, spelt), option_reader(row), option_owner);
-        }
-    }
+    char spelt[SCRIPT_NAME_MAX], alias[RILL_OPTION_MAX];
+    const char *name;
+    for (; row != NULL && row->name != NULL; row++)
+        for (int i = 0; (name = rill_option_name(row, i, alias)) != NULL; i++)
+            add_key(L, script_lua_name(name, spelt), option_reader(row), option_owner);
 }
 
 /* Add the options of outputs and of all registered domains. */

@@ -25,44 +25,44 @@
     ((bytes) == 1 ? SIGNATURE_I8 : (bytes) == 2 ? SIGNATURE_I16 : (bytes) == 4 ? SIGNATURE_I32 : SIGNATURE_I64)
 #define UNSIGNED_TYPE(bytes) (SIGNED_TYPE(bytes) + (SIGNATURE_U8 - SIGNATURE_I8))
 
-/* Words that are a complete type each. */
+/* By signature_type. */
+static const struct {
+    const char *name;       /* the type in its shortest spelling */
+    const char *words[3];   /* words that are the type or, of the engine's structs, the struct that it points to */
+    signature_type pointer; /* the type of a pointer to it; SIGNATURE_VOID: there is none */
+} types[] = {
+    [SIGNATURE_VOID] = {"void", {"void"}, SIGNATURE_POINTER},
+    [SIGNATURE_BOOL] = {"bool", {"bool", "_Bool"}, SIGNATURE_VOID},
+    [SIGNATURE_I8] = {"int8", {"int8", "int8_t"}, SIGNATURE_VOID},
+    [SIGNATURE_I16] = {"int16", {"int16", "int16_t"}, SIGNATURE_VOID},
+    [SIGNATURE_I32] = {"int32", {"int32", "int32_t"}, SIGNATURE_INT32S},
+    [SIGNATURE_I64] = {"int64", {"int64", "int64_t"}, SIGNATURE_INT64S},
+    [SIGNATURE_U8] = {"uint8", {"uint8", "uint8_t"}, SIGNATURE_BYTES},
+    [SIGNATURE_U16] = {"uint16", {"uint16", "uint16_t"}, SIGNATURE_VOID},
+    [SIGNATURE_U32] = {"uint32", {"uint32", "uint32_t"}, SIGNATURE_VOID},
+    [SIGNATURE_U64] = {"uint64", {"uint64", "uint64_t"}, SIGNATURE_VOID},
+    [SIGNATURE_FLOAT] = {"float", {"float"}, SIGNATURE_FLOATS},
+    [SIGNATURE_DOUBLE] = {"double", {NULL}, SIGNATURE_DOUBLES},
+    [SIGNATURE_STRING] = {"string", {"string"}, SIGNATURE_VOID},
+    [SIGNATURE_POINTER] = {"void*", {NULL}, SIGNATURE_VOID},
+    [SIGNATURE_CANDIDATES] = {"candidates*", {"candidates", "view", "rill_candidates"}, SIGNATURE_CANDIDATES},
+    [SIGNATURE_ROWS] = {"rows*", {"rows", "rill_scorer_rows"}, SIGNATURE_ROWS},
+    [SIGNATURE_MODIFIERS] = {"modifiers*", {"modifiers", "rill_modifiers"}, SIGNATURE_MODIFIERS},
+    [SIGNATURE_SCHED_VIEW] = {"sched_view*", {"sched_view", "rill_sched_view"}, SIGNATURE_SCHED_VIEW},
+    [SIGNATURE_DOUBLES] = {"double*", {NULL}, SIGNATURE_VOID},
+    [SIGNATURE_FLOATS] = {"float*", {NULL}, SIGNATURE_VOID},
+    [SIGNATURE_INT32S] = {"int32*", {NULL}, SIGNATURE_VOID},
+    [SIGNATURE_INT64S] = {"int64*", {NULL}, SIGNATURE_VOID},
+    [SIGNATURE_BYTES] = {"uint8*", {NULL}, SIGNATURE_VOID},
+};
+enum { TYPES = sizeof types / sizeof *types, WORDS_OF_TYPE = 3 };
+
+/* Words for a type that depends on the machine. */
 static const struct {
     const char *word;
     signature_type type;
-} words[] = {
-    {"void", SIGNATURE_VOID},
-    {"bool", SIGNATURE_BOOL},
-    {"_Bool", SIGNATURE_BOOL},
-    {"int8", SIGNATURE_I8},
-    {"int8_t", SIGNATURE_I8},
-    {"int16", SIGNATURE_I16},
-    {"int16_t", SIGNATURE_I16},
-    {"int32", SIGNATURE_I32},
-    {"int32_t", SIGNATURE_I32},
-    {"int64", SIGNATURE_I64},
-    {"int64_t", SIGNATURE_I64},
-    {"uint8", SIGNATURE_U8},
-    {"uint8_t", SIGNATURE_U8},
-    {"uint16", SIGNATURE_U16},
-    {"uint16_t", SIGNATURE_U16},
-    {"uint32", SIGNATURE_U32},
-    {"uint32_t", SIGNATURE_U32},
-    {"uint64", SIGNATURE_U64},
-    {"uint64_t", SIGNATURE_U64},
-    {"size_t", UNSIGNED_TYPE(sizeof(size_t))},
-    {"float", SIGNATURE_FLOAT},
-    {"string", SIGNATURE_STRING},
-    {"rill_status", SIGNED_TYPE(sizeof(int))},
-    {"candidates", SIGNATURE_CANDIDATES},
-    {"view", SIGNATURE_CANDIDATES},
-    {"rill_candidates", SIGNATURE_CANDIDATES},
-    {"rows", SIGNATURE_ROWS},
-    {"rill_scorer_rows", SIGNATURE_ROWS},
-    {"modifiers", SIGNATURE_MODIFIERS},
-    {"rill_modifiers", SIGNATURE_MODIFIERS},
-    {"sched_view", SIGNATURE_SCHED_VIEW},
-    {"rill_sched_view", SIGNATURE_SCHED_VIEW},
-};
+} sized_words[] = {{"size_t", UNSIGNED_TYPE(sizeof(size_t))}, {"rill_status", SIGNED_TYPE(sizeof(int))}};
+enum { SIZED_WORDS = sizeof sized_words / sizeof *sized_words };
 
 /* Words that combine with each other to a type. */
 enum { SIGNED, UNSIGNED, SHORT, INT, LONG, CHAR, DOUBLE, COMBINING };
@@ -70,16 +70,18 @@ static const char *const combining[COMBINING] = {"signed", "unsigned", "short", 
 
 const char *signature_word(size_t i)
 {
-    const size_t n = sizeof words / sizeof *words;
-    if (i < n) return words[i].word;
-    return i - n < COMBINING ? combining[i - n] : NULL;
+    for (int type = 0; type < TYPES; type++)
+        for (int w = 0; w < WORDS_OF_TYPE && types[type].words[w] != NULL; w++)
+            if (i-- == 0) return types[type].words[w];
+    if (i < SIZED_WORDS) return sized_words[i].word;
+    return i - SIZED_WORDS < COMBINING ? combining[i - SIZED_WORDS] : NULL;
 }
 
 typedef struct type_words {
     size_t start;         /* position of the first word other than const */
     size_t end;           /* position after the last word */
     int constant;         /* 1: the word const occurred */
-    int single_word;      /* index into words[], -1: none */
+    int single;           /* the signature_type of a word that is a complete type; -1: none */
     int count[COMBINING]; /* occurrences of each word of combining[] */
     int n_combining;      /* sum of count */
 } type_words;
@@ -183,10 +185,14 @@ static int fail_expected(reader *r, const char *expected)
 
 /* --- one type ----------------------------------------------------------------------------------------------------- */
 
-static int find_word(const reader *r, size_t n)
+/* Return the signature_type that the word is, or -1. */
+static int find_type(const reader *r, size_t n)
 {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (word_is(r, n, words[i].word)) return (int)i;
+    for (int type = 0; type < TYPES; type++)
+        for (int w = 0; w < WORDS_OF_TYPE && types[type].words[w] != NULL; w++)
+            if (word_is(r, n, types[type].words[w])) return type;
+    for (int i = 0; i < SIZED_WORDS; i++)
+        if (word_is(r, n, sized_words[i].word)) return (int)sized_words[i].type;
     return -1;
 }
 
@@ -200,35 +206,35 @@ static int find_combining(const reader *r, size_t n)
 /* Collect words until one cannot belong to this type. */
 static int gather_words(reader *r, type_words *w)
 {
-    *w = (type_words){.single_word = -1};
+    *w = (type_words){.single = -1};
     for (size_t n = word_length(r); n > 0; n = word_length(r)) {
-        int first = w->single_word < 0 && w->n_combining == 0;
-        int single = find_word(r, n), part = find_combining(r, n);
+        int first = w->single < 0 && w->n_combining == 0;
+        int single = find_type(r, n), part = find_combining(r, n);
         if (word_is(r, n, "const")) {
             w->constant = 1;
-        } else if (part >= 0 && w->single_word < 0) {
+        } else if (part >= 0 && w->single < 0) {
             if (first) w->start = r->pos;
             w->count[part]++;
             w->n_combining++;
             w->end = r->pos + n;
         } else if (single >= 0 && first) {
             w->start = r->pos;
-            w->single_word = single;
+            w->single = single;
             w->end = r->pos + n;
         } else {
             return first ? fail_word(r, r->pos, n) : 0;
         }
         r->pos += n;
     }
-    if (w->single_word < 0 && w->n_combining == 0) return fail_expected(r, "a type");
+    if (w->single < 0 && w->n_combining == 0) return fail_expected(r, "a type");
     return 0;
 }
 
 /* Set *out to the type that the words before any "*" mean. C allows any order, and each word once except "long". */
 static int type_from_words(reader *r, const type_words *w, signature_type *out)
 {
-    if (w->single_word >= 0) {
-        *out = words[w->single_word].type;
+    if (w->single >= 0) {
+        *out = (signature_type)w->single;
         return 0;
     }
     const int *c = w->count;
@@ -255,8 +261,6 @@ static int is_struct(signature_type type)
 /* Replace *type, the type that `w` means, by the type of a pointer to it. */
 static int make_pointer(reader *r, const type_words *w, signature_type *type)
 {
-    excerpt e = make_excerpt(r, w->start, w->end);
-    if (is_struct(*type)) return 0;
     if (w->n_combining == 1 && w->count[CHAR]) {
         if (!w->constant)
             return fail_parse(
@@ -265,15 +269,11 @@ static int make_pointer(reader *r, const type_words *w, signature_type *type)
         *type = SIGNATURE_STRING;
         return 0;
     }
-    switch (*type) {
-    case SIGNATURE_VOID: *type = SIGNATURE_POINTER; return 0;
-    case SIGNATURE_DOUBLE: *type = SIGNATURE_DOUBLES; return 0;
-    case SIGNATURE_FLOAT: *type = SIGNATURE_FLOATS; return 0;
-    case SIGNATURE_I32: *type = SIGNATURE_INT32S; return 0;
-    case SIGNATURE_I64: *type = SIGNATURE_INT64S; return 0;
-    case SIGNATURE_U8: *type = SIGNATURE_BYTES; return 0;
-    default: return fail_parse(r, w->start, "arrays of %s are not supported: expected " ARRAYS " or void*", e.text);
-    }
+    if (types[*type].pointer == SIGNATURE_VOID)
+        return fail_parse(r, w->start, "arrays of %s are not supported: expected " ARRAYS " or void*",
+                          make_excerpt(r, w->start, w->end).text);
+    *type = types[*type].pointer;
+    return 0;
 }
 
 static int read_type(reader *r, signature_type *out, int *constant, size_t *start)
@@ -358,32 +358,7 @@ int signature_parse(const char *text, size_t length, signature *out, signature_e
 
 const char *signature_type_name(signature_type type)
 {
-    static const char *const names[] = {
-        [SIGNATURE_VOID] = "void",
-        [SIGNATURE_BOOL] = "bool",
-        [SIGNATURE_I8] = "int8",
-        [SIGNATURE_I16] = "int16",
-        [SIGNATURE_I32] = "int32",
-        [SIGNATURE_I64] = "int64",
-        [SIGNATURE_U8] = "uint8",
-        [SIGNATURE_U16] = "uint16",
-        [SIGNATURE_U32] = "uint32",
-        [SIGNATURE_U64] = "uint64",
-        [SIGNATURE_FLOAT] = "float",
-        [SIGNATURE_DOUBLE] = "double",
-        [SIGNATURE_STRING] = "string",
-        [SIGNATURE_POINTER] = "void*",
-        [SIGNATURE_CANDIDATES] = "candidates*",
-        [SIGNATURE_ROWS] = "rows*",
-        [SIGNATURE_MODIFIERS] = "modifiers*",
-        [SIGNATURE_SCHED_VIEW] = "sched_view*",
-        [SIGNATURE_DOUBLES] = "double*",
-        [SIGNATURE_FLOATS] = "float*",
-        [SIGNATURE_INT32S] = "int32*",
-        [SIGNATURE_INT64S] = "int64*",
-        [SIGNATURE_BYTES] = "uint8*",
-    };
-    return names[type];
+    return types[type].name;
 }
 
 void signature_write(const signature *s, char *out, size_t size)

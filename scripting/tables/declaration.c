@@ -203,8 +203,7 @@ static int declare(lua_State *L)
     script_table *t = make_table(L, d, text);
     if (d->number_key != NULL) t->number = read_number(L, d);
     t->create = read_function(L, d, "create", 0);
-    for (int i = 0; d->functions[i] != NULL; i++)
-        t->function[i] = read_function(L, d, d->functions[i], i < d->mandatory);
+    for (int i = 0; d->functions[i] != NULL; i++) t->function[i] = read_function(L, d, d->functions[i], i == 0);
     push_object(L, t);
     publish_table(L, t);
     return 1;

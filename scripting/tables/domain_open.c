@@ -202,11 +202,8 @@ static void read_end_action(lua_State *L, script_model *m)
     if (type == LUA_TSTRING) {
         if (m->ids == LUA_NOREF) luaL_error(L, "end_action: a number was expected, because the actions have no names");
         domain_push(L, m->ids);
-        lua_pushvalue(L, -2);
-        if (lua_rawget(L, -2) == LUA_TNIL)
-            luaL_error(L, "end_action: \"%s\" is not among the names of the actions", lua_tostring(L, -3));
-        m->end_action = (int32_t)lua_tointeger(L, -1);
-        lua_pop(L, 2);
+        m->end_action = domain_read_action(L, m, lua_gettop(L) - 1, lua_gettop(L), "end_action");
+        lua_pop(L, 1);
     } else if (type != LUA_TNIL) {
         m->end_action = (int32_t)read_integer_in(L, -1, "end_action", 0, m->info.actions - 1);
     }
@@ -454,10 +451,8 @@ void domain_close(void *self)
     }
     if (m->handle != LUA_NOREF) *m->handle_target = NULL;
     domain_protect_deferred(m, "close", release_references, m);
-    rill_free(ctx, m->terminal, m->terminal_capacity);
+    rill_columns_free(ctx, &m->choices);
     rill_free(ctx, m->seen, (size_t)m->info.actions);
     rill_free(ctx, m->inputs, m->inputs_capacity * sizeof *m->inputs);
-    rill_free(ctx, m->action, m->action_capacity * sizeof *m->action);
-    rill_free(ctx, m->logp, m->logp_capacity * sizeof *m->logp);
     rill_free(ctx, m, sizeof *m);
 }

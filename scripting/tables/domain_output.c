@@ -56,15 +56,11 @@ static void push_hypothesis(lua_State *L, const script_model *m, const rill_hypo
     lua_setfield(L, -2, "truncated");
     lua_pushboolean(L, n < h->length);
     lua_setfield(L, -2, "ended");
-    domain_push(L, m->texts);
-    lua_rawgeti(L, -1, (lua_Integer)h->slot + 1);
-    lua_setfield(L, -3, "input");
-    lua_pop(L, 1);
+    domain_push_entry(L, m->texts, h->slot);
+    lua_setfield(L, -2, "input");
     if (!m->domain->by_rows) {
-        domain_push(L, m->starts);
-        lua_rawgeti(L, -1, (lua_Integer)h->slot + 1);
-        lua_setfield(L, -3, "start");
-        lua_pop(L, 1);
+        domain_push_entry(L, m->starts, h->slot);
+        lua_setfield(L, -2, "start");
         return;
     }
     lua_pushinteger(L, h->slot);

@@ -24,8 +24,7 @@ static void describe_input(const script_model *m, char *out, size_t size)
     if (m->slot < 0 || (size_t)m->slot >= m->inputs_capacity || m->texts == LUA_NOREF) return;
     lua_State *L = m->script->L;
     if (!lua_checkstack(L, 2)) return;
-    domain_push(L, m->texts);
-    lua_rawgeti(L, -1, (lua_Integer)m->slot + 1);
+    domain_push_entry(L, m->texts, m->slot);
     size_t length = 0;
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &length) : "";
     int cut = length > SHOWN_BYTES ? SHOWN_BYTES : (int)length;
@@ -33,7 +32,7 @@ static void describe_input(const script_model *m, char *out, size_t size)
         cut--; /* cut the text at a boundary of a UTF-8 character */
     snprintf(out, size, " of input %lld (\"%.*s%s\")", (long long)m->inputs[m->slot], cut, text,
              cut < (int)length ? "..." : "");
-    lua_pop(L, 2);
+    lua_pop(L, 1);
 }
 
 rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call)
@@ -68,13 +67,10 @@ void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn
 
 void domain_push_action(lua_State *L, const script_model *m, int32_t action)
 {
-    if (m->names == LUA_NOREF) {
+    if (m->names != LUA_NOREF)
+        domain_push_entry(L, m->names, action);
+    else
         lua_pushinteger(L, action);
-        return;
-    }
-    domain_push(L, m->names);
-    lua_rawgeti(L, -1, (lua_Integer)action + 1);
-    lua_remove(L, -2);
 }
 
 int32_t domain_read_action(lua_State *L, const script_model *m, int index, int ids, const char *what)
@@ -119,13 +115,9 @@ static void clear_choices(script_model *m)
 
 static void reserve_row_choices(lua_State *L, script_model *m)
 {
-    rill_context *ctx = m->script->ctx;
-    size_t need = (size_t)m->n + 1;
-    rill_status status = rill_grow(ctx, (void **)&m->action, &m->action_capacity, need, sizeof *m->action, "choices");
-    if (status == RILL_OK)
-        status = rill_grow(ctx, (void **)&m->logp, &m->logp_capacity, need, sizeof *m->logp, "choices");
-    if (status == RILL_OK)
-        status = rill_grow(ctx, (void **)&m->terminal, &m->terminal_capacity, need, sizeof *m->terminal, "choices");
+    const rill_array columns[] = {RILL_ARRAY(m->action), RILL_ARRAY(m->logp), RILL_ARRAY(m->terminal)};
+    const rill_status status = rill_columns_grow(m->script->ctx, &m->choices, (size_t)m->n + 1, columns,
+                                                 sizeof columns / sizeof *columns, "choices");
     if (status < 0) script_raise(L, status);
 }
 

@@ -10,6 +10,7 @@
 #ifndef RILL_SCRIPTING_SCRIPT_DOMAIN_H
 #define RILL_SCRIPTING_SCRIPT_DOMAIN_H
 
+#include "rill/carve.h"
 #include "tables.h"
 
 typedef enum domain_function {
@@ -63,13 +64,13 @@ typedef struct script_model {
     size_t inputs_capacity;
 
     /* choices of the row that is being read */
-    int32_t n;         /* number of choices */
-    int32_t *action;   /* [n] */
-    float *logp;       /* [n] */
-    uint8_t *terminal; /* [n] a rill_terminal for each choice */
-    size_t action_capacity, logp_capacity, terminal_capacity;
-    uint8_t *seen; /* [info.actions] 1: the action is among the choices */
-    int has_last;  /* 1: some choice is RILL_LAST */
+    int32_t n;            /* number of choices */
+    int32_t *action;      /* [n] */
+    float *logp;          /* [n] */
+    uint8_t *terminal;    /* [n] a rill_terminal for each choice */
+    rill_columns choices; /* memory of these three */
+    uint8_t *seen;        /* [info.actions] 1: the action is among the choices */
+    int has_last;         /* 1: some choice is RILL_LAST */
 
     /* calls in progress */
     const struct domain_score_call *score_call; /* score() in progress */
@@ -141,6 +142,14 @@ void domain_push_action(lua_State *L, const script_model *m, int32_t action);
 static inline void domain_push(lua_State *L, int reference)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, reference);
+}
+
+/* Push the entry of a slot, state or action, counted from 0, in the table of a registry reference. */
+static inline void domain_push_entry(lua_State *L, int reference, int32_t index)
+{
+    domain_push(L, reference);
+    lua_rawgeti(L, -1, (lua_Integer)index + 1);
+    lua_remove(L, -2);
 }
 
 /* Push a function of the domain and `self`, its first argument. */

@@ -40,16 +40,6 @@ static const script_view_field fields[] = {
 
 /* --- methods ------------------------------------------------------------------------------------------------------ */
 
-static int method_range(lua_State *L)
-{
-    const rill_candidates *b = script_view_self(L)->data;
-    lua_Integer i = luaL_checkinteger(L, 2);
-    luaL_argcheck(L, i >= 1 && i <= b->n, 2, "not the number of an item");
-    lua_pushinteger(L, b->offset[i - 1] + 1);
-    lua_pushinteger(L, b->offset[i]);
-    return 2;
-}
-
 /* Raise if the method's argument is missing, before something else is pushed to index 2. */
 static void require_value(lua_State *L)
 {
@@ -93,7 +83,7 @@ static int method_narrow(lua_State *L)
     return 0;
 }
 
-static const script_view_method methods[] = {{"range", method_range, 0},
+static const script_view_method methods[] = {{"range", script_view_range, 0},
                                              {"drop", method_drop, 0},
                                              {"narrow", method_narrow, 0},
                                              {"halt", method_halt, 0},
@@ -193,7 +183,6 @@ const script_declaration script_heuristic_declaration = {
     .kind = SCRIPT_HEURISTIC,
     .word = "heuristic",
     .functions = {"apply"},
-    .mandatory = 1,
     .has_arguments = 1,
     .instance_size = sizeof(script_instance),
     .publish = publish,

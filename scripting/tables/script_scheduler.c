@@ -58,33 +58,37 @@ static void check_order_count(lua_State *L, const order *o, lua_Unsigned count)
         luaL_error(L, "choose returned %I indexes for %d items", (LUAI_UACINT)count, (int)o->n);
 }
 
+/* Add the index on top of the stack to the order, and pop it. */
+static void add_index(lua_State *L, order *o)
+{
+    int is_integer;
+    const lua_Integer x = lua_tointegerx(L, -1, &is_integer);
+    if (!is_integer || x < 1 || x > o->n)
+        luaL_error(L, "choose returned %s: an index is a whole number in 1..%d", luaL_tolstring(L, -1, NULL),
+                   (int)o->n);
+    lua_pop(L, 1);
+    o->index[o->count++] = (int32_t)x - 1;
+}
+
 static void take_array(lua_State *L, order *o)
 {
     const array *a = array_check(L, script_from_lua(L), -1);
     double local[ARRAY_LOCAL];
     check_order_count(L, o, (lua_Unsigned)a->n);
     const double *index = array_doubles(L, a, local);
-    for (; o->count < a->n; o->count++) {
-        double x = index[o->count];
-        if (!(x >= 1 && x <= o->n && x == floor(x)))
-            luaL_error(L, "choose returned %f: an index is a whole number in 1..%d", (LUAI_UACNUMBER)x, (int)o->n);
-        o->index[o->count] = (int32_t)x - 1;
+    while (o->count < a->n) {
+        lua_pushnumber(L, index[o->count]);
+        add_index(L, o);
     }
 }
 
 static void take_table(lua_State *L, order *o)
 {
-    lua_Unsigned count = lua_rawlen(L, -1);
+    const lua_Unsigned count = lua_rawlen(L, -1);
     check_order_count(L, o, count);
     while (o->count < (int32_t)count) {
-        int is_integer;
         lua_rawgeti(L, -1, o->count + 1);
-        lua_Integer x = lua_tointegerx(L, -1, &is_integer);
-        if (!is_integer || x < 1 || x > o->n)
-            luaL_error(L, "choose returned %s: an index is a whole number in 1..%d", luaL_tolstring(L, -1, NULL),
-                       (int)o->n);
-        lua_pop(L, 1);
-        o->index[o->count++] = (int32_t)x - 1;
+        add_index(L, o);
     }
 }
 
@@ -256,7 +260,6 @@ const script_declaration script_scheduler_declaration = {
     .kind = SCRIPT_SCHEDULER,
     .word = "scheduler",
     .functions = {"choose", "refill", "encode_ahead"},
-    .mandatory = 1,
     .instance_size = sizeof(scheduler_instance),
     .publish = publish,
 };

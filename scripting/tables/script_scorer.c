@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rill/carve.h"
 #include "rill/engine.h"
 #include "tables.h"
 
@@ -24,9 +25,9 @@ enum { SCORE_FUNCTION, MAX_BONUS_FUNCTION }; /* indexes of the declaration's fun
 
 typedef struct scorer_instance {
     script_instance base;
-    int32_t *offset;  /* [items + 1] item i of the call in progress has the rows [offset[i], offset[i + 1]) */
-    int64_t *item_id; /* [items] input of each item */
-    size_t offset_capacity, item_id_capacity;
+    int32_t *offset;    /* [items + 1] item i of the call in progress has the rows [offset[i], offset[i + 1]) */
+    int64_t *item_id;   /* [items] input of each item */
+    rill_columns items; /* memory of these two */
     /* results of the script's max_bonus() for this instance; unused without that function */
     double max_bonus, max_end_bonus;
     /* buffer for an action's name; the instance frees it, so a Lua error cannot leak it */
@@ -100,27 +101,10 @@ static int history(lua_State *L)
     return 1;
 }
 
-/* Return a pointer to the first row of the item whose number is at stack index 2; the next element is the first row
- * of the next item. Raises if the number is out of range. */
-static const int32_t *item_rows(lua_State *L, const scorer_call *c)
-{
-    lua_Integer i = luaL_checkinteger(L, 2);
-    luaL_argcheck(L, i >= 1 && i <= c->items, 2, "not the number of an item");
-    return &c->self->offset[i - 1];
-}
-
-static int range(lua_State *L)
-{
-    const int32_t *offset = item_rows(L, scorer_self(L));
-    lua_pushinteger(L, offset[0] + 1);
-    lua_pushinteger(L, offset[1]);
-    return 2;
-}
-
 static int text(lua_State *L)
 {
     const scorer_call *c = scorer_self(L);
-    int32_t row = item_rows(L, c)[0];
+    const int32_t row = *script_view_cells(L);
     script_charge(L, (int64_t)c->rows->text_length[row] / LETTER_WORK);
     lua_pushlstring(L, c->rows->text[row], c->rows->text_length[row]);
     return 1;
@@ -421,7 +405,7 @@ static const script_view_field fields[] = {
     {.name = NULL}};
 
 static const script_view_method methods[] = {
-    {"range", range, 0},
+    {"range", script_view_range, 0},
     {"text", text, 0},
     {"history", history, 0},
     {"previous", previous, ARRAY_CELLS},
@@ -460,11 +444,8 @@ static rill_status find_items(scorer_call *c)
     scorer_instance *self = c->self;
     const rill_scorer_rows *rows = c->rows;
     rill_context *ctx = self->base.table->script->ctx;
-    rill_status status = rill_grow(ctx, (void **)&self->offset, &self->offset_capacity, (size_t)rows->n + 1,
-                                   sizeof *self->offset, "a script's rows");
-    if (status == RILL_OK)
-        status = rill_grow(ctx, (void **)&self->item_id, &self->item_id_capacity, (size_t)rows->n,
-                           sizeof *self->item_id, "a script's rows");
+    const rill_array columns[] = {RILL_ARRAY(self->offset), RILL_ARRAY(self->item_id)};
+    const rill_status status = rill_columns_grow(ctx, &self->items, (size_t)rows->n + 1, columns, 2, "a script's rows");
     if (status < 0) return status;
     self->text.ctx = ctx;
     c->items = 0;
@@ -532,8 +513,7 @@ static void free_scorer_instance(script_instance *instance)
 {
     scorer_instance *self = (scorer_instance *)instance;
     rill_context *ctx = instance->table->script->ctx;
-    rill_free(ctx, self->offset, self->offset_capacity * sizeof *self->offset);
-    rill_free(ctx, self->item_id, self->item_id_capacity * sizeof *self->item_id);
+    rill_columns_free(ctx, &self->items);
     if (self->text.ctx != NULL) rill_text_clear(&self->text);
 }
 
@@ -604,7 +584,6 @@ const script_declaration script_scorer_declaration = {
     .kind = SCRIPT_SCORER,
     .word = "scorer",
     .functions = {"score", "max_bonus"},
-    .mandatory = 1,
     .has_arguments = 1,
     .number_key = "state",
     .max_number = 256,

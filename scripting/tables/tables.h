@@ -45,9 +45,8 @@ typedef struct script_instance script_instance;
 typedef struct script_declaration {
     script_kind kind;
     const char *word; /* name of the kind, such as "heuristic" for rill.heuristic{} */
-    /* keys of the table's functions, NULL-terminated, without `create` */
+    /* keys of the table's functions, NULL-terminated, without `create`; the first is required */
     const char *functions[SCRIPT_MAX_FUNCTIONS + 1];
-    int mandatory; /* the first so many functions are required */
     /* the table may have the key `arguments`; if it is missing or empty, the plugin takes no arguments */
     int has_arguments;
     const char *number_key; /* key of an optional integer, default 0; NULL: none */

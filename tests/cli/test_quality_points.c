@@ -113,9 +113,9 @@ static void points_random(void **state)
 
 static void points_label(void **state)
 {
-    char a[] = "delta", b[] = "M", x[] = "0.5", y[] = "3", out[32];
-    char *names[] = {a, b}, *values[] = {x, y};
-    const cli_point point = {.name = names, .value = values, .n = 2};
+    char out[32];
+    rill_script_pair pairs[] = {{"delta", "0.5"}, {"M", "3"}};
+    const cli_point point = {.pair = pairs, .n = 2};
     (void)state;
     cli_point_label(&point, out, sizeof out);
     assert_string_equal(out, "delta=0.5 M=3");

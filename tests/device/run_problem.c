@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module.h"
+#include "cpu.h"
 #include "support/harness.h"
 
 int (*should_retry)(rill_status status);
@@ -75,25 +75,11 @@ outcome interpret_problem(problem *p, const rill_kernels *kernels)
 
 /* --- the executor ------------------------------------------------------------------------------------------------- */
 
-/* Copy rows between a session's table, with leading dimension `ld`, and the world's dense one, in either direction. */
-static void copy_rows(float *inside, size_t ld, float *outside, size_t width, size_t rows, int into)
-{
-    for (size_t r = 0; r < rows; r++)
-        memcpy(into ? inside + r * ld : outside + r * width, into ? outside + r * width : inside + r * ld,
-               width * sizeof *inside);
-}
-
 /* Copy rows of one table between session and world. */
 static void exchange_rows(rill_session *s, size_t table, size_t first, size_t n, float *rows, int into)
 {
-    const dev_module *module = s->network->device->module;
-    const size_t ld = table < s->network->n_tables ? s->network->table[table].ld : 1;
-    if (n == 0) return;
-    if (module != NULL)
-        EXPECT_OK(into ? module->write(s, table, first, n, rows) : module->read(s, table, first, n, rows));
-    else
-        copy_rows((table < s->network->n_tables ? s->table[table].rows : (float *)(void *)s->node_parent) + first * ld,
-                  ld, rows, table < s->network->n_tables ? s->network->table[table].width : 1, n, into);
+    const dev_backend *backend = s->network->device->backend;
+    if (n > 0) EXPECT_OK(into ? backend->write(s, table, first, n, rows) : backend->read(s, table, first, n, rows));
 }
 
 /* Copy all tables between session and world, reading the session's memory directly. */
@@ -107,7 +93,7 @@ static void exchange(const problem *p, rill_session *s, world *w, int into)
         if (kind == RILL_TABLE_RAGGED || kind == RILL_TABLE_HOST) continue;
         exchange_rows(s, table, 0, (size_t)(kind == RILL_TABLE_NODES ? w->nodes : w->slots), w->rows[i], into);
     }
-    if (s->node_parent != NULL)
+    if (s->table[s->network->n_tables].capacity > 0)
         exchange_rows(s, s->network->n_tables, 0, (size_t)w->nodes, (float *)(void *)w->parent, into);
 }
 
@@ -253,10 +239,8 @@ outcome run_problem(rill_context *ctx, problem *p, const rill_network *plan, ril
         order[r] = order[other];
         order[other] = moved;
     }
-    rill_device *device = (rill_device *)(uintptr_t)plan->device;
-    device->block_rows = v->block;
-    device->span_rows = v->span;
-    device->max_attention_weights = v->shares;
+    if (strcmp(plan->device->name, "cpu") == 0)
+        *(cpu_device *)plan->device->data = (cpu_device){v->block, v->span, v->shares};
     open_stream(ctx, p, plan, v->threads, o.w, &s);
     const int32_t first = v->split < p->n ? v->split : 0;
     piece front = {.order = order, .n = first}, back = {.order = order + first, .n = p->n - first};

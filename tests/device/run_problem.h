@@ -2,8 +2,8 @@
 #ifndef TEST_RUN_PROBLEM_H
 #define TEST_RUN_PROBLEM_H
 
+#include "backend.h"
 #include "random_network.h"
-#include "session.h"
 
 typedef struct variant {
     int threads;

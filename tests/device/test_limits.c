@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "backend.h"
 #include "kernels.h"
-#include "network.h"
 #include "rill/device.h"
 #include "support/harness.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu.h"
 #include "random_network.h"
-#include "session.h"
 #include "support/harness.h"
 
 /* --- ranges ------------------------------------------------------------------------------------------------------- */
@@ -212,11 +212,11 @@ static rill_status use_problem(rill_context *ctx, problem *p, int runs, const ha
         for (int32_t i = 0; i < p->w.slots && status == RILL_OK; i++)
             status = rill_session_set_vocab_subset(s, l, i, p->w.symbols[l][i], p->w.symbol[l][i]);
     for (int32_t i = 1; i <= p->t.tables && status == RILL_OK; i++) {
-        const dev_table_rows *rows = &s->table[i - 1];
-        if (rows->rows != NULL) memset(rows->rows, 0, rows->capacity * plan->table[i - 1].ld * sizeof(float));
+        void *rows = ((cpu_session *)s->data)->table[i - 1];
+        if (rows != NULL) memset(rows, 0, s->table[i - 1].capacity * plan->table[i - 1].ld * sizeof(float));
     }
-    if (status == RILL_OK && s->node_parent != NULL)
-        memcpy(s->node_parent, p->w.parent, (size_t)p->w.nodes * sizeof *s->node_parent);
+    if (status == RILL_OK && s->table[p->t.tables].capacity > 0)
+        memcpy(((cpu_session *)s->data)->table[p->t.tables], p->w.parent, (size_t)p->w.nodes * sizeof(int32_t));
     const rill_run_arguments arguments = {
         .struct_size = sizeof arguments, .n = p->n, .columns = (const int32_t *const *)columns, .selection = &ask};
     for (int i = 0; i < runs && status == RILL_OK; i++) {

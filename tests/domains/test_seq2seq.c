@@ -16,10 +16,10 @@
 #include "config_json.h"
 #include "driver.h"
 #include "helpers.h"
+#include "rill/constraints.h"
 #include "rill/engine.h"
 #include "rill/plugin.h"
 #include "rill/registry.h"
-#include "rill/trie.h"
 #include "seq2seq.h"
 
 enum { END = 0, PAD = 2, V = 9, H = 6, GATES = 3 * H, LONGEST = 12 };

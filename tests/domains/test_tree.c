@@ -132,29 +132,6 @@ static void what_is_no_tree_is_refused_with_its_place(void **state)
     rill_tree_clear(&tree);
 }
 
-static void a_file_goes_on_behind_a_bad_line(void **state)
-{
-    (void)state;
-    static const char bytes[] =
-        "(TOP (NN a))\n\n(TOP (NN b)\n  (NN c))(TOP (NN d))\n(TOP (NP)) (NN x)\nword\n(TOP (NN e))\n";
-    rill_tree_text text = {.name = "f.ptb", .text = bytes, .length = sizeof bytes - 1};
-    rill_tree tree = {.ctx = ctx};
-    assert_ok(ctx, rill_tree_next(&tree, &text, 0));
-    assert_int_equal(tree.words, 1);
-    assert_ok(ctx, rill_tree_next(&tree, &text, 0));
-    assert_int_equal(tree.words, 2);
-    assert_ok(ctx, rill_tree_next(&tree, &text, 0));
-    assert_int_equal(tree.node[1].word.data[0], 'd');
-    assert_int_equal(rill_tree_next(&tree, &text, 0), RILL_ERR_INPUT);
-    assert_string_equal(rill_error(ctx), "f.ptb:5:9: the bracket is empty: expected a word or a bracket");
-    assert_int_equal(rill_tree_next(&tree, &text, 0), RILL_ERR_INPUT);
-    assert_string_equal(rill_error(ctx), "f.ptb:6:1: expected '(' at the beginning of a tree, found a word");
-    assert_ok(ctx, rill_tree_next(&tree, &text, 0));
-    assert_int_equal(tree.node[1].word.data[0], 'e');
-    assert_int_equal(rill_tree_next(&tree, &text, 0), RILL_AGAIN);
-    rill_tree_clear(&tree);
-}
-
 /* A million brackets, which would overflow a recursive reader's stack. */
 static void depth_is_bounded_by_memory_alone(void **state)
 {
@@ -221,10 +198,10 @@ static void refusals_of_memory_are_survived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(nodes_say_what_they_span),           CASE(treebanks_are_brought_to_one_form),
-        CASE(indented_trees_show_their_depth),    CASE(what_is_no_tree_is_refused_with_its_place),
-        CASE(a_file_goes_on_behind_a_bad_line),   CASE(depth_is_bounded_by_memory_alone),
-        CASE(brackets_in_words_go_and_come_back), CASE(refusals_of_memory_are_survived),
+        CASE(nodes_say_what_they_span),         CASE(treebanks_are_brought_to_one_form),
+        CASE(indented_trees_show_their_depth),  CASE(what_is_no_tree_is_refused_with_its_place),
+        CASE(depth_is_bounded_by_memory_alone), CASE(brackets_in_words_go_and_come_back),
+        CASE(refusals_of_memory_are_survived),
     };
     return cmocka_run_group_tests_name("domains_tree", tests, NULL, NULL);
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "rill/constraints.h"
 #include "rill/run.h"
-#include "rill/trie.h"
 #include "rill/workers.h"
 #include "support/async_domain.h"
 #include "support/harness.h"

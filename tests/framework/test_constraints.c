@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "rill/constraints.h"
-#include "rill/trie.h"
 #include "support/harness.h"
 #include "support/problem.h"
 

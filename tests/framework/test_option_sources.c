@@ -465,6 +465,116 @@ static void budget_function(void **state)
     assert_int_equal(made_config->resolved->budget, 9);
 }
 
+/* A request's configuration on top of made_config. */
+static rill_status make_request(const char *options, int gives_way)
+{
+    rill_option_source *own;
+    rill_search_config *run = made_config;
+    assert_int_equal(rill_option_source_create(&own, ctx, RILL_FROM_USER), RILL_OK);
+    assert_int_equal(rill_option_source_set_all(own, options), RILL_OK);
+    const rill_status status = rill_search_config_request(&made_config, run, ctx, own, gives_way);
+    rill_search_config_free(run);
+    rill_option_source_free(own);
+    return status;
+}
+
+static void request_comes_before_the_run(void **state)
+{
+    (void)state;
+    set(request_source, "k", "8");
+    set(request_source, "min-length", "5");
+    set(low_source, "length-penalty", "0.5");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(make_request("num-beams=4 n-best=2", 0), RILL_OK);
+    assert_true(made_config->resolved->k == 4 && made_config->resolved->n_best == 2);
+    assert_true(made_config->resolved->min_length == 5 && made_config->resolved->length_penalty == 0.5);
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(make_request("max-length=4", 0), RILL_ERR_OPTION);
+    assert_string_equal(rill_error(ctx), "min-length 5 is above max-length 4");
+    assert_null(made_config);
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(make_request("max-length=4", 1), RILL_OK);
+    assert_true(made_config->resolved->max_length == 4 && made_config->resolved->min_length == 0);
+    assert_int_equal(made_config->resolved->k, 8);
+}
+
+static void request_keeps_the_heuristics(void **state)
+{
+    (void)state;
+    set(request_source, "absolute", "3");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(make_request("like=hf", 1), RILL_ERR_OPTION);
+    assert_string_equal(
+        rill_error(ctx),
+        "like removes the heuristics of this run (absolute), which all inputs share: set it for the whole run");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(make_request("num-samples=4", 0), RILL_ERR_OPTION);
+    assert_string_equal(rill_error(ctx), "heuristics cannot be combined with num-samples");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(make_request("num-samples=4", 1), RILL_OK);
+    assert_true(made_config->resolved->sample == 4 && made_config->setup->n_heuristics == 0);
+}
+
+/* An option that needs a default is combined with it, and with all other defaults. */
+static void defaults_complete_an_option(void **state)
+{
+    (void)state;
+    set(high_source, "word-penalty", "0.5");
+    set(low_source, "num-samples", "4");
+    set(low_source, "temperature", "0.7");
+    assert_int_equal(make_config(), RILL_OK);
+    assert_int_equal(make_request("top-p=0.9", 0), RILL_OK);
+    assert_true(made_config->resolved->sample == 4 && made_config->resolved->word_penalty == 0.5);
+    assert_true(made_config->resolved->top_p == 0.9 && made_config->resolved->temperature == 0.7);
+}
+
+/* Of two defaults that contradict each other, the one of lower precedence is left out, and nothing else. */
+static void the_lower_default_is_left_out(void **state)
+{
+    static const struct {
+        const char *required, *high, *low, *ignored;
+    } cases[] = {
+        {"", "finish=immediate", "num-samples=4 temperature=0.5 k=4", "options.num_samples, options.temperature"},
+        {"", "keep=all", "like=hf n=3", "options.like"},
+        {"", "like=hf", "keep=all k=4 min-length=2 n=3", ""}, /* overridden as a whole, but for the schedule */
+        {"method=fixed", "finish=shrink max-children=4", "k=5", "options.max_children"},
+        {"method=fixed", "max-children=4 like=hf", "", "options.max_children"},
+        {"method=fixed", "max-in-flight=20", "n=7", "options.max_in_flight"},
+        {"method=fixed", "max-in-flight=10", "n=7", "options.batch_size"},
+        {"num-samples=4", "k=5 stop-after=4 max-children=3 n-best=5", "sort=length",
+         "options.beam_size, options.max_children, options.n_best"},
+        {"groups=2", "k=5 max-children=4", "stop=top", "options.beam_size, options.max_children, options.stop"},
+        {"patience=2", "stop-after=3", "exact-rows=9", "options.stop_after, options.exact_rows"},
+        {"k=3", "exact-rows=9", "exact=1", "options.exact_rows"}, /* a lower default does not complete it */
+        {"exact-rows=9", "k=4", "exact=1", ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_sources(RILL_FROM_FILE, RILL_FROM_FILE);
+        assert_int_equal(rill_option_source_set_all(request_source, cases[i].required), RILL_OK);
+        assert_int_equal(rill_option_source_set_all(high_source, cases[i].high), RILL_OK);
+        assert_int_equal(rill_option_source_set_all(low_source, cases[i].low), RILL_OK);
+        assert_int_equal(make_config(), RILL_OK);
+        assert_string_equal(made_config->ignored, cases[i].ignored);
+    }
+}
+
+/* Whole numbers are compared as such: doubles have no number between 2^53 and 2^53 + 2. */
+static void values_that_are_the_same(void **state)
+{
+    static const rill_option number = {.name = "number", .type = RILL_OPTION_REAL, .min = -1e300, .max = 1e300},
+                             text = {.name = "text", .type = RILL_OPTION_TEXT};
+    (void)state;
+    assert_true(rill_option_same_value(&number, "1e3", "1000") && rill_option_same_value(&number, "1/2", "0.5"));
+    assert_true(rill_option_same_value(&number, "9007199254740993", "+9007199254740993"));
+    assert_false(rill_option_same_value(&number, "9007199254740992", "9007199254740993"));
+    assert_false(rill_option_same_value(&number, "1", "x"));
+    assert_false(rill_option_same_value(&text, "1", "1.0"));
+    set(request_source, "memory", "9007199254740992");
+    set(request_source, "memory", "8192T");
+    assert_int_equal(rill_option_source_set(request_source, "memory", "9007199254740993"), RILL_ERR_OPTION);
+    assert_string_equal(rill_error(ctx), "memory is given twice, \"9007199254740992\" and \"9007199254740993\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +598,11 @@ int main(void)
         cmocka_unit_test_setup(domain_values, reset_sources),
         cmocka_unit_test_setup(equal_searches, reset_sources),
         cmocka_unit_test_setup(worker_copies, reset_sources),
+        cmocka_unit_test_setup(request_comes_before_the_run, reset_sources),
+        cmocka_unit_test_setup(request_keeps_the_heuristics, reset_sources),
+        cmocka_unit_test_setup(defaults_complete_an_option, reset_sources),
+        cmocka_unit_test_setup(the_lower_default_is_left_out, reset_sources),
+        cmocka_unit_test_setup(values_that_are_the_same, reset_sources),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

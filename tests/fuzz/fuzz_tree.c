@@ -37,14 +37,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rill_context *ctx;
     if (rill_context_create(&ctx, NULL) != RILL_OK) return 0;
     for (int flags = 0; flags <= (RILL_TREE_AS_WRITTEN | RILL_TREE_KEEP_BARS); flags++) {
-        rill_tree_text text = {.name = "trees", .text = (const char *)data, .length = size};
         rill_tree tree = {.ctx = ctx};
-        rill_status status;
-        for (size_t prev_offset = 0; (status = rill_tree_next(&tree, &text, flags)) != RILL_AGAIN;
-             prev_offset = text.offset) {
-            require(status == RILL_OK || status == RILL_ERR_INPUT);
-            require(text.offset > prev_offset && text.offset <= size);
-            if (status != RILL_OK) continue;
+        const rill_status status = rill_tree_parse(&tree, (const char *)data, size, flags);
+        require(status == RILL_OK || status == RILL_ERR_INPUT);
+        if (status == RILL_OK) {
             check_spans(&tree);
             write_and_read(ctx, &tree, 0);
             write_and_read(ctx, &tree, 1);

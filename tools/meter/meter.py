@@ -26,8 +26,7 @@ LIMITS = os.path.join(HERE, "limits.json")
 FOLDERS = ("framework", "domains", "kernels", "scripting", "cli")
 UNIQUE = ("framework", "domains", "scripting", "cli")  # base names are unique there; kernels has one word for an operation
 ENDINGS = (".c", ".h", ".cc", ".lua", ".js", ".css", ".html")
-BASE = {"context.c", "page_allocator.c", "carve.c", "carve.h", "status.c", "file.c", "nearest_name.c", "internal.h", "context.h",
-        "status.h", "option.c"}
+BASE = {"context.c", "page_allocator.c", "carve.h", "file.c", "nearest_name.c", "internal.h", "context.h", "status.h", "option.c"}
 MAX_DEPTH = 100
 CALLBACKS = {"builtin_heuristics.c", "builtin_schedulers.c"}
 LOOP, VARIANTS = "engine_", "search_"  # folders of the loop and of the variants, as names of objects begin

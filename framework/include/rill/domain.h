@@ -18,7 +18,7 @@
  * Life of a runner start, any mix of the decoding calls, stop; before the model is closed. A domain without start and stop is its own
  * runner: the model decodes, for one engine at a time.
  * Life of an item encode(slot) · step and score on its nodes, timestep after timestep · finalize once per output · drop(slot). Under a
- * memory limit the engine may free all nodes of an item and restart its search from a first node in the same slot.
+ * memory limit an item may lose all its nodes, or its slot too, and restart from a first node, or from encode() by any worker.
  * Life of a node step makes it · score reads it, perhaps several times · step reads it as state_parent of its children · free ends it. With
  * RILL_STATE_PARENT the engine frees it as soon as its children have been stepped or pruned; with RILL_STATE_PATH as soon as no live or
  * unfinished hypothesis passes through it.

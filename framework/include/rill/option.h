@@ -1,8 +1,8 @@
 /* Named options: one row per option, used by everything that reads, explains, checks or prints options.
  *
- * Each table belongs to the code that uses its options: rill_setting_table() has the search settings (settings.h), rill_chain_table()
- * the options that name heuristics, scorers and schedulers (search_config.h), rill_domain.options a domain's own. Command lines, scripts,
- * configuration files, reports and servers all use these tables. Stability: rows are only appended to. */
+ * rill_setting_table() has the search settings (settings.h), rill_chain_table() the options that name heuristics, scorers and schedulers
+ * (search_config.h), rill_domain.options a domain's own. Command lines, scripts, configuration files, reports and servers all use these
+ * tables. Stability: rows are only appended to. */
 #ifndef RILL_OPTION_H
 #define RILL_OPTION_H
 
@@ -50,6 +50,9 @@ enum { RILL_OPTION_MAX = 64 };
 /* Return the row with this name or alias, "-" and "_" being equivalent; NULL if there is none or `table` is NULL. */
 RILL_API const rill_option *rill_option_find(const rill_option *table, const char *name);
 
+/* Return the i-th name of the option, 0 for its own, from 1 on its aliases; NULL if it has no more. `out`: memory for an alias. */
+RILL_API const char *rill_option_name(const rill_option *option, int i, char out[RILL_OPTION_MAX]);
+
 /* The option name nearest to a word, for "did you mean". Zero-initialise; `name` stays "" until rill_option_nearer() finds a near name. */
 typedef struct rill_option_near {
     char name[RILL_OPTION_MAX];
@@ -66,12 +69,18 @@ typedef enum rill_option_style {
     RILL_OPTION_UNDERSCORED, /* "beam_size" */
 } rill_option_style;
 
+/* Write an option's name in a style. Returns `out`. */
+RILL_API const char *rill_option_spell(rill_option_style style, const char *name, char out[RILL_OPTION_MAX]);
+
 /* Set how the context's messages write option names. Returns the previous style. */
 RILL_API rill_option_style rill_option_set_style(rill_context *ctx, rill_option_style style);
 
 /* Parse a value and store it in the row's member of `out`; with NULL, only check it. Texts are not stored.
  *   RILL_OK · RILL_ERR_OPTION (recorded: name, value and what was expected) */
 RILL_API rill_status rill_option_read(rill_context *ctx, const rill_option *option, const char *value, void *out);
+
+/* Return 1 if two texts stand for the same value of the option, as "1" and "1.0" do, else 0. */
+RILL_API int rill_option_same_value(const rill_option *option, const char *a, const char *b);
 
 /* Type of a value in a JSON document or a script. */
 typedef enum rill_value_kind {

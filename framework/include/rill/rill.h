@@ -8,9 +8,8 @@
  *   engine.h    submit, step, next          search_config.h  options from several sources
  *   run.h       the whole loop              option.h         tables of named options
  *   workers.h   several engines, one model  stats.h          counters and traces
- *   constraints.h  constraints on one input's output         profile.h  the cost of a model's operations
- *   trie.h      sets of allowed outputs     evidence.h       n-gram posteriors for lattice MBR
- *   version.h   versions
+ *   profile.h   cost of a model's operations  constraints.h  constraints on one input's output, sets of allowed outputs
+ *   version.h   versions                    evidence.h       n-gram posteriors for lattice MBR
  *
  * Terms: an *input* is one sequence to decode; an *item* is an input in flight; an *action* (a token, a parser transition) extends a
  * hypothesis by one. Scores are sums of natural-log probabilities, higher is better, RILL_SCORE_DEAD is never chosen; equal scores are
@@ -34,7 +33,6 @@
 #include "rill/settings.h"
 #include "rill/stats.h"
 #include "rill/status.h"
-#include "rill/trie.h"
 #include "rill/version.h"
 #include "rill/workers.h"
 

@@ -2,8 +2,9 @@
  *
  * An option source holds the options of one origin: a command line, a request, a Lua configuration, a model's config.json.
  * rill_search_config_make() combines sources. One source is *firm*: its options must be possible, or the call fails. The others are *soft*:
- * they are defaults, in order of precedence, and those of their options that the method does not support are dropped, so that a firm
- * `method greedy` works with a model whose defaults prune. The source with the higher precedence wins, setting by setting; the list of
+ * they are defaults, in order of precedence. Those of their options that contradict the method or an option with higher precedence are
+ * dropped, so that a firm `method greedy` works with a model whose defaults prune. The source with the higher precedence wins, setting by
+ * setting; the list of
  * heuristics (or scorers) is taken as a whole from the first source that has one, and is called a *chain* here. A preset (`like`) overrides
  * the search settings of sources with lower precedence.
  *

@@ -1,0 +1,143 @@
+/* cpu.h: the CPU as a device. Private to it.
+ *
+ * A run is cut into spans, the units of work for the thread pool, and spans into blocks of rows. A block's scratch
+ * memory is laid out once per run, the same for all blocks. There is one scratch per thread; a span takes a free one,
+ * preferably in the caches of its thread.
+ *
+ * Invariant: a row's results are functions of that row alone, wherever the cuts fall. */
+#ifndef RILL_DEVICE_CPU_H
+#define RILL_DEVICE_CPU_H
+
+#include <stdatomic.h>
+
+#include "backend.h"
+
+/* rill_device.data. For tests: rows of blocks and spans, and attention weights kept at a time; 0: chosen by cpu.c and
+ * cpu_ops.c. */
+typedef struct cpu_device {
+    size_t block_rows, span_rows, max_attention_weights;
+} cpu_device;
+
+/* Packed weights, and the biases of a vocabulary subset, in one allocation. */
+typedef struct cpu_weights {
+    rill_weights w;
+    float *bias; /* NULL: none */
+    void *memory;
+    size_t bytes;
+} cpu_weights;
+
+/* rill_network.data */
+typedef struct cpu_network {
+    cpu_weights *matrix; /* [matrices] */
+    size_t n, capacity;
+} cpu_network;
+
+/* The weights of one vocabulary subset. */
+typedef struct cpu_subset {
+    cpu_weights *slot;
+    size_t capacity, count; /* slots allocated; slots initialised */
+} cpu_subset;
+
+/* rill_session.data */
+typedef struct cpu_session {
+    rill_pool *pool; /* NULL with one thread */
+    void *pool_memory;
+    size_t pool_bytes;
+    void **table;       /* [tables + 1] rows; the last one has the parents of nodes */
+    cpu_subset *subset; /* [subsets] */
+    char *run_memory;   /* arrays of the current run */
+    char *scratch;      /* working memory of blocks, and of packing */
+    size_t run_memory_capacity, scratch_capacity;
+    atomic_flag *scratch_busy; /* [threads] scratches in use */
+} cpu_session;
+
+typedef struct cpu_run {
+    dev_run d;
+    cpu_session *cpu;
+    const rill_kernels *kernels;
+    size_t *span_begin; /* [spans + 1] first position of each span */
+    size_t n_spans;
+    uint64_t *
+        *legal; /* [ops] legal sets renumbered by the operation's symbols, where they differ from the host's; or NULL */
+    size_t *path_entries;                   /* [paths] */
+    int parallel_ops;                       /* a single span: operations use the pool themselves */
+    size_t gemm_offset, work_offset, bytes; /* of a scratch, which begins with both memories of the layout */
+    char *scratch;
+} cpu_run;
+
+typedef struct cpu_block {
+    dev_block d;
+    const cpu_run *run;
+    rill_pool *pool; /* threads for parallelism inside operations; NULL: none */
+    char *scratch;
+    size_t thread; /* owner of the scratch */
+} cpu_block;
+
+/* --- cpu_ops.c ---------------------------------------------------------------------------------------------------- */
+
+/* An operand's rows in a block. */
+rill_operand cpu_operand(cpu_block *b, const dev_operand *operand);
+
+/* Drop the first `first` rows. */
+static inline rill_operand cpu_skip_rows(rill_operand rows, size_t first)
+{
+    if (rows.index != NULL)
+        rows.index += first;
+    else if (rows.data != NULL)
+        rows.data += first * rows.ld;
+    return rows;
+}
+
+/* Scratch bytes of an operation's GEMMs, and its other working memory, for one block. */
+size_t cpu_gemm_bytes(const cpu_run *run, const dev_op *op);
+size_t cpu_op_work_bytes(const cpu_run *run, const dev_op *op, size_t number);
+void cpu_op_run(cpu_block *b, const dev_op *op);
+
+/* Allocate an array from the block's working memory; `used` starts at 0. */
+static inline void *cpu_alloc_work(const cpu_block *b, size_t *used, size_t count, size_t size)
+{
+    char *array = b->scratch + b->run->work_offset + *used;
+    *used += dev_lines(count * size);
+    return array;
+}
+
+/* First row of a constant; NULL for none. */
+static inline const float *cpu_constant_row(const cpu_run *run, rill_constant constant)
+{
+    return constant != 0 ? run->d.network->constant[constant - 1].data : NULL;
+}
+
+static inline const rill_weights *cpu_matrix(const cpu_run *run, rill_matrix matrix)
+{
+    return &((const cpu_network *)run->d.network->data)->matrix[matrix - 1].w;
+}
+
+/* The vocabulary subset of a slot; its weights, if it has any. */
+static inline const dev_slot_subset *cpu_slot_subset(const cpu_run *run, rill_vocab_subset subset, int32_t slot)
+{
+    return &run->d.session->subset[subset - 1].slot[slot];
+}
+static inline const cpu_weights *cpu_slot_weights(const cpu_run *run, rill_vocab_subset subset, int32_t slot)
+{
+    return &run->cpu->subset[subset - 1].slot[slot];
+}
+
+/* Number of rows from r on with the same slot. */
+static inline size_t cpu_count_same_slot(const int32_t *slot, size_t r, size_t rows)
+{
+    size_t n = 1;
+    while (r + n < rows && slot[r + n] == slot[r]) n++;
+    return n;
+}
+
+/* --- cpu_choices.c ------------------------------------------------------------------------------------------------ */
+
+size_t cpu_choices_work_bytes(const cpu_run *run, const dev_op *op);
+void cpu_best(cpu_block *b, const dev_op *op);
+void cpu_mix(cpu_block *b, const dev_op *op);
+
+/* Words of the run's legal sets renumbered by the operation's symbols; 0: the host's sets are used as they are. */
+size_t cpu_legal_words(const dev_run *run, const dev_op *op);
+void cpu_make_legal(const dev_run *run, const dev_op *op, uint64_t *legal);
+
+#endif

@@ -1,0 +1,512 @@
+/* Choices on the CPU: top M of each row and log-probabilities of given actions, from one model's logits or from those of
+ * an ensemble.
+ *
+ * If rows are in the run's order, results are written directly to the host. Legal sets are by action; if an operation's
+ * symbols have other numbers (an offset, or a vocabulary subset), the sets are renumbered: once for the run, or per row
+ * of a subset.
+ * Divisions: groups · legal sets · picks · tags · choices · ensembles · working memory. */
+#include <math.h>
+#include <string.h>
+
+#include "cpu.h"
+
+/* --- groups ------------------------------------------------------------------------------------------------------- */
+
+/* Rows of an operation that choose among the same symbols: all rows, or adjacent ones with the same slot's vocabulary
+ * subset. */
+typedef struct cpu_group {
+    cpu_block *b;
+    const dev_op *op;
+    rill_index_space space;
+    size_t first, rows, symbols;
+    const int32_t *id;    /* [symbols] of a subset, ascending; NULL: symbol v is action first_action + v */
+    int32_t first_action; /* action of symbol 0, without a subset */
+    int32_t slot;         /* slot of the subset, with a subset */
+} cpu_group;
+
+/* The log-probability of the group's row r and symbol (position in the subset) v. */
+typedef float (*logp_fn)(const void *call, size_t r, size_t v);
+
+/* --- legal sets --------------------------------------------------------------------------------------------------- */
+
+static size_t bitset_words(size_t symbols)
+{
+    return (symbols + 63) / 64;
+}
+
+static int has_legal_sets(const rill_selection *s)
+{
+    return s != NULL && s->legal != NULL && s->legal_set != NULL;
+}
+
+static int is_legal(const rill_selection *s, int32_t set, size_t action)
+{
+    if (action / 64 >= s->legal_words) return 0;
+    return (int)(s->legal[(size_t)set * s->legal_words + action / 64] >> (action % 64) & 1);
+}
+
+static size_t count_sets(const dev_run *r)
+{
+    const int32_t *set = r->arguments->selection->legal_set;
+    int32_t sets = 0;
+    for (size_t i = 0; i < r->n; i++)
+        if (set[i] >= sets) sets = set[i] + 1;
+    return (size_t)sets;
+}
+
+/* The host's sets are used as they are if symbols are actions and every symbol has a bit. */
+size_t cpu_legal_words(const dev_run *r, const dev_op *op)
+{
+    const rill_selection *s = r->arguments->selection;
+    if (!has_legal_sets(s)) return 0;
+    if (op->kind == RILL_OP_BEST && op->as.best.vocab_subset == 0 && op->as.best.tag_column == 0) {
+        const size_t words = bitset_words(op->as.best.symbols);
+        if (op->as.best.first_action == 0 && s->legal_words >= words) return 0;
+        return count_sets(r) * words;
+    }
+    if (op->kind == RILL_OP_MIX && op->as.mix.vocab_subset[0] == 0 && s->legal_words < bitset_words(op->as.mix.symbols))
+        return count_sets(r) * bitset_words(op->as.mix.symbols);
+    return 0;
+}
+
+void cpu_make_legal(const dev_run *r, const dev_op *op, uint64_t *legal)
+{
+    const rill_selection *s = r->arguments->selection;
+    const size_t symbols = op->kind == RILL_OP_BEST ? op->as.best.symbols : op->as.mix.symbols,
+                 words = bitset_words(symbols);
+    const size_t first = op->kind == RILL_OP_BEST ? (size_t)op->as.best.first_action : 0, sets = count_sets(r);
+    memset(legal, 0, sets * words * sizeof *legal);
+    for (size_t set = 0; set < sets; set++)
+        for (size_t v = 0; v < symbols; v++)
+            if (is_legal(s, (int32_t)set, first + v)) legal[set * words + v / 64] |= UINT64_C(1) << (v % 64);
+}
+
+static size_t legal_bytes(const cpu_run *r, size_t rows, size_t listed)
+{
+    if (!has_legal_sets(r->d.arguments->selection)) return 0;
+    return dev_lines(rows * sizeof(int32_t)) + dev_lines(rows * bitset_words(listed) * sizeof(uint64_t));
+}
+
+/* Renumber legal sets by position in a vocabulary subset, one set per row. */
+static void make_subset_legal(const cpu_group *g, const rill_selection *s, int32_t *index, uint64_t *legal,
+                              size_t words)
+{
+    memset(legal, 0, g->rows * words * sizeof *legal);
+    for (size_t r = 0; r < g->rows; r++) {
+        const int32_t set = s->legal_set[dev_host_row(&g->b->d, g->space, g->first + r)];
+        index[r] = set >= 0 ? (int32_t)r : -1;
+        for (size_t i = 0; set >= 0 && i < g->symbols; i++)
+            if (is_legal(s, set, (size_t)g->id[i])) legal[r * words + i / 64] |= UINT64_C(1) << (i % 64);
+    }
+}
+
+static void set_group_legal(const cpu_group *g, size_t *used, rill_best *best)
+{
+    const rill_selection *s = g->b->run->d.arguments->selection;
+    if (!has_legal_sets(s)) return;
+    int32_t *index = cpu_alloc_work(g->b, used, g->rows, sizeof *index);
+    best->legal_index = index;
+    if (g->id != NULL) {
+        const size_t words = bitset_words(g->symbols);
+        uint64_t *legal = cpu_alloc_work(g->b, used, g->rows * words, sizeof *legal);
+        make_subset_legal(g, s, index, legal, words);
+        best->legal = legal;
+        best->ld_legal = words;
+        return;
+    }
+    for (size_t r = 0; r < g->rows; r++) index[r] = s->legal_set[dev_host_row(&g->b->d, g->space, g->first + r)];
+    const uint64_t *own_legal = g->b->run->legal[g->op - g->b->run->d.graph->op];
+    best->legal = own_legal != NULL ? own_legal : s->legal;
+    best->ld_legal = own_legal != NULL ? bitset_words(g->symbols) : s->legal_words;
+}
+
+/* --- picks -------------------------------------------------------------------------------------------------------- */
+
+/* How many of the n ascending numbers are below `min_key`. */
+static size_t lower_bound_index(const int32_t *x, size_t n, int64_t min_key)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (x[middle] < min_key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The symbol of an action, or its position in the subset; -1: none. */
+static int32_t action_symbol(const cpu_group *g, int32_t action)
+{
+    if (g->id == NULL)
+        return action >= g->first_action && (size_t)(action - g->first_action) < g->symbols ? action - g->first_action
+                                                                                            : -1;
+    const size_t index = lower_bound_index(g->id, g->symbols, action);
+    return index < g->symbols && g->id[index] == action ? (int32_t)index : -1;
+}
+
+static void fill_picks(const cpu_group *g, logp_fn get_logp, const void *call)
+{
+    const rill_selection *s = g->b->run->d.arguments->selection;
+    const size_t picks = (size_t)s->n_picks;
+    for (size_t r = 0; r < g->rows && picks > 0; r++) {
+        const size_t row = dev_host_row(&g->b->d, g->space, g->first + r);
+        for (size_t i = lower_bound_index(s->pick_row, picks, (int64_t)row); i < picks && (size_t)s->pick_row[i] == row;
+             i++) {
+            const int32_t v = action_symbol(g, s->pick_action[i]);
+            s->pick_logp[i] = v >= 0 ? get_logp(call, r, (size_t)v) : -INFINITY;
+        }
+    }
+}
+
+/* Log-probability of symbol v, in the kernel's order of operations, so that it is bit-identical to those of the top M. */
+static float symbol_logp(const void *call, size_t r, size_t v)
+{
+    const rill_best *best = call;
+    const float *add = rill_operand_row(&best->add, r);
+    float x = rill_operand_row(&best->logits, r)[v];
+    if (best->bias != NULL) x += best->bias[v];
+    if (add != NULL) x += add[v];
+    return x == -INFINITY && !isnan(best->log_norm[r]) ? x : x - best->log_norm[r];
+}
+
+/* --- tags --------------------------------------------------------------------------------------------------------- */
+
+/* Write the best symbol of each row to the tag column. A row without choices, because of NaN, gets the first tag. */
+static void write_tags(const cpu_group *g, rill_best *best, size_t *used)
+{
+    const rill_column column = g->op->as.best.tag_column;
+    const cpu_run *run = g->b->run;
+    int32_t *to = (int32_t *)(uintptr_t)run->d.arguments->columns[column - 1];
+    best->n_best = best->ld_out = 1;
+    best->ids = cpu_alloc_work(g->b, used, g->rows, sizeof *best->ids);
+    run->kernels->best(best, g->b->pool);
+    for (size_t r = 0; r < g->rows; r++)
+        to[dev_host_row(&g->b->d, g->space, g->first + r)] = g->first_action + (best->counts[r] > 0 ? best->ids[r] : 0);
+}
+
+/* --- choices ------------------------------------------------------------------------------------------------------ */
+
+static int is_in_run_order(const cpu_group *g)
+{
+    return g->space == RILL_ROWS && g->b->run->d.order == NULL;
+}
+
+static void write_choices(const cpu_group *g, const int32_t *ids, const float *logp, size_t ld, const int32_t *counts)
+{
+    const rill_selection *s = g->b->run->d.arguments->selection;
+    for (size_t r = 0; r < g->rows; r++) {
+        const size_t row = dev_host_row(&g->b->d, g->space, g->first + r), offset = row * (size_t)s->stride;
+        s->count[row] = counts[r];
+        for (size_t i = 0; i < (size_t)counts[r]; i++) {
+            const int32_t v = ids[r * ld + i];
+            s->action[offset + i] = g->id != NULL ? g->id[v] : v + g->first_action;
+            s->logp[offset + i] = logp[r * ld + i];
+        }
+    }
+}
+
+static int has_valid_logits(const rill_best *best, size_t r, size_t symbols)
+{
+    const float *x = rill_operand_row(&best->logits, r), *add = rill_operand_row(&best->add, r);
+    for (size_t v = 0; v < symbols; v++) {
+        const float z = x[v] + (best->bias != NULL ? best->bias[v] : 0.0f) + (add != NULL ? add[v] : 0.0f);
+        if (isnan(z) || z == INFINITY) return 0;
+    }
+    return 1;
+}
+
+/* Choices of a raw operation, without a normaliser: log_norm is 0, or NaN if the row has a NaN or +infinity. */
+static void choose_raw(const cpu_group *g, rill_best *best)
+{
+    float *norm = best->log_norm, *logp = best->logp;
+    best->log_norm = best->logp = NULL;
+    g->b->run->kernels->best(best, g->b->pool);
+    best->log_norm = norm;
+    best->logp = logp;
+    for (size_t r = 0; r < g->rows; r++) {
+        norm[r] = best->counts[r] > 0 || has_valid_logits(best, r, g->symbols) ? 0.0f : NAN;
+        for (size_t i = 0; logp != NULL && i < (size_t)best->counts[r]; i++)
+            logp[r * best->ld_out + i] = symbol_logp(best, r, (size_t)best->ids[r * best->ld_out + i]);
+    }
+}
+
+/* The kernel writes results directly to the host's arrays if the layouts agree. */
+static void write_best(const cpu_group *g, rill_best *best, size_t *used)
+{
+    const cpu_run *run = g->b->run;
+    const rill_selection *s = run->d.arguments->selection;
+    const size_t row = is_in_run_order(g) ? dev_host_row(&g->b->d, g->space, g->first) : 0;
+    const int direct = is_in_run_order(g) && g->id == NULL && g->first_action == 0 && s->max_choices > 0;
+    best->n_best = s->max_choices > 0 ? (size_t)s->max_choices : 1;
+    best->ld_out = direct ? (size_t)s->stride : best->n_best;
+    best->log_norm = cpu_alloc_work(g->b, used, g->rows, sizeof *best->log_norm);
+    best->ids = direct ? s->action + row * best->ld_out
+                       : cpu_alloc_work(g->b, used, g->rows * best->n_best, sizeof *best->ids);
+    if (s->max_choices > 0)
+        best->logp = direct ? s->logp + row * best->ld_out
+                            : cpu_alloc_work(g->b, used, g->rows * best->n_best, sizeof *best->logp);
+    if (direct) best->counts = s->count + row;
+    if (g->op->as.best.raw)
+        choose_raw(g, best);
+    else
+        run->kernels->best(best, g->b->pool);
+    if (s->max_choices > 0 && !direct) write_choices(g, best->ids, best->logp, best->ld_out, best->counts);
+    fill_picks(g, symbol_logp, best);
+}
+
+static void run_group(const cpu_group *g)
+{
+    const rill_best_choices *o = &g->op->as.best;
+    const cpu_run *run = g->b->run;
+    size_t used = 0;
+    rill_best best = {.rows = g->rows,
+                      .symbols = g->symbols,
+                      .logits = cpu_skip_rows(cpu_operand(g->b, &g->op->view[BEST_logits]), g->first),
+                      .bias = g->id != NULL ? cpu_slot_weights(run, o->vocab_subset, g->slot)->bias
+                                            : cpu_constant_row(run, o->bias),
+                      .add = cpu_skip_rows(cpu_operand(g->b, &g->op->view[BEST_add]), g->first)};
+    best.counts = cpu_alloc_work(g->b, &used, g->rows, sizeof *best.counts);
+    if (g->op->as.best.tag_column != 0) {
+        write_tags(g, &best, &used);
+        return;
+    }
+    set_group_legal(g, &used, &best);
+    write_best(g, &best, &used);
+}
+
+/* Rows of a slot with an empty subset have no choices. */
+static void write_no_choices(const cpu_group *g)
+{
+    const rill_selection *s = g->b->run->d.arguments->selection;
+    for (size_t r = 0; r < g->rows && s->max_choices > 0; r++)
+        s->count[dev_host_row(&g->b->d, g->space, g->first + r)] = 0;
+    fill_picks(g, NULL, NULL);
+}
+
+static void for_each_group(cpu_group g, rill_vocab_subset subset, void (*run)(const cpu_group *))
+{
+    const size_t rows = g.b->d.rows[g.op->space];
+    const int32_t *slot = subset != 0 ? dev_index_entries(&g.b->d, g.op->slot) : NULL;
+    g.space = g.op->space;
+    g.rows = rows;
+    if (subset == 0) run(&g);
+    for (; subset != 0 && g.first < rows; g.first += g.rows) {
+        const dev_slot_subset *slot_subset = cpu_slot_subset(g.b->run, subset, slot[g.first]);
+        g.rows = cpu_count_same_slot(slot, g.first, rows);
+        g.slot = slot[g.first];
+        g.symbols = slot_subset->n;
+        g.id = slot_subset->id;
+        if (slot_subset->n > 0)
+            run(&g);
+        else
+            write_no_choices(&g);
+    }
+}
+
+void cpu_best(cpu_block *b, const dev_op *op)
+{
+    const rill_best_choices *o = &op->as.best;
+    for_each_group((cpu_group){.b = b, .op = op, .first_action = o->first_action, .symbols = o->symbols},
+                   o->vocab_subset, run_group);
+}
+
+/* --- ensembles ---------------------------------------------------------------------------------------------------- */
+
+/* Top M by the logarithm of the mean probability of several models.
+ *
+ * With l_e(v) the log-probability of symbol v by model e of E, and m(v) the largest of them,
+ *   x(v) = m(v) + log((sum over e of exp(l_e(v) - m(v))) / E)
+ * is a symbol's log-probability and rank. The best B of x are found among all symbols, not among each model's best:
+ * since m - log E <= x <= m, they are among the symbols whose m is at least the B-th best m minus log E, and x is
+ * computed only for those.
+ *
+ * Invariant: x is a function of the row and the symbol, computed in one way, so the result depends neither on the block
+ * nor on B. A row with NaN in any model, or only -infinity, has no choices. */
+
+/* --- ensembles: memory ------------------------------------------------------------------------------------------------------- */
+
+/* The mixture for one group of rows. Symbols are numbered by position in the vocabulary subset, if any. */
+typedef struct mixture {
+    const cpu_group *g;
+    size_t n_models, n_best, ld;
+    rill_operand model[RILL_MIX_MODELS]; /* [rows, symbols] logits, then log-probabilities */
+    const float *bias[RILL_MIX_MODELS];
+    float *x;         /* [rows, ld] m(v), then x(v) of the contenders */
+    float *log_norm;  /* [rows] log-normaliser of the current model */
+    int32_t *action;  /* [rows, best] */
+    float *logp;      /* [rows, best] */
+    int32_t *count;   /* [rows] */
+    uint8_t *invalid; /* [rows] some model has no valid distribution */
+    rill_best args;
+} mixture;
+
+static size_t mix_max_symbols(const cpu_run *r, const dev_op *op)
+{
+    const size_t max = op->as.mix.vocab_subset[0] != 0 ? r->d.max_subset[op->as.mix.vocab_subset[0]]
+                                                       : op->as.mix.symbols;
+    return max > 0 ? max : 1;
+}
+
+static size_t mix_max_choices(const cpu_run *r)
+{
+    const int32_t max = r->d.arguments->selection->max_choices;
+    return max > 0 ? (size_t)max : 1;
+}
+
+static size_t mix_work_bytes(const cpu_run *r, const dev_op *op)
+{
+    const size_t rows = r->d.layout.max_rows[op->space], best = mix_max_choices(r), symbols = mix_max_symbols(r, op);
+    return dev_lines(rows * dev_padded(symbols) * sizeof(float)) + 2 * dev_lines(rows * best * sizeof(float)) +
+           2 * dev_lines(rows * sizeof(float)) + dev_lines(rows) +
+           legal_bytes(r, rows, op->as.mix.vocab_subset[0] != 0 ? symbols : 0);
+}
+
+static void lay_out_mixture(mixture *m, const cpu_group *g)
+{
+    const cpu_run *run = g->b->run;
+    size_t used = 0;
+    m->g = g;
+    m->n_best = mix_max_choices(run);
+    m->ld = dev_padded(mix_max_symbols(run, g->op));
+    m->x = cpu_alloc_work(g->b, &used, g->rows * m->ld, sizeof *m->x);
+    m->log_norm = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->log_norm);
+    m->action = cpu_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->action);
+    m->logp = cpu_alloc_work(g->b, &used, g->rows * m->n_best, sizeof *m->logp);
+    m->count = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->count);
+    m->invalid = cpu_alloc_work(g->b, &used, g->rows, sizeof *m->invalid);
+    m->args = (rill_best){
+        .rows = g->rows, .symbols = g->symbols, .n_best = 1, .ids = m->action, .ld_out = m->n_best, .counts = m->count};
+    set_group_legal(g, &used, &m->args);
+}
+
+/* --- ensembles: mixing ------------------------------------------------------------------------------------------------------- */
+
+/* Log-softmax of the index-th model, in place. */
+static void normalise_model(const mixture *m, size_t index)
+{
+    const cpu_group *g = m->g;
+    const float *bias = m->bias[index];
+    rill_best norm = m->args;
+    norm.logits = m->model[index];
+    norm.bias = bias;
+    norm.log_norm = m->log_norm;
+    g->b->run->kernels->best(&norm, g->b->pool);
+    for (size_t r = 0; r < g->rows; r++) {
+        float *row = m->model[index].data + r * m->model[index].ld;
+        const float log_norm = m->log_norm[r];
+        if (bias != NULL)
+            for (size_t v = 0; v < g->symbols; v++) row[v] = row[v] + bias[v] - log_norm;
+        else
+            for (size_t v = 0; v < g->symbols; v++) row[v] = row[v] - log_norm;
+        m->invalid[r] = (uint8_t)(!(log_norm > -INFINITY) || (index > 0 && m->invalid[r]));
+    }
+}
+
+/* m(v) of all symbols of row r; NaN if some model has no valid distribution. */
+static void max_over_models(const mixture *m, size_t r)
+{
+    float *x = m->x + r * m->ld;
+    memcpy(x, m->model[0].data + r * m->model[0].ld, m->g->symbols * sizeof *x);
+    if (m->invalid[r]) x[0] = NAN; /* one NaN makes the kernel return no choices */
+    for (size_t e = 1; e < m->n_models && !m->invalid[r]; e++) {
+        const float *other = m->model[e].data + r * m->model[e].ld;
+        for (size_t v = 0; v < m->g->symbols; v++) x[v] = other[v] > x[v] ? other[v] : x[v];
+    }
+}
+
+static float model_logp(const mixture *m, size_t e, size_t r, size_t v)
+{
+    return m->model[e].data[r * m->model[e].ld + v];
+}
+
+static float mixture_logp(const mixture *m, size_t r, size_t v)
+{
+    float max = model_logp(m, 0, r, v), sum = 0.0f;
+    for (size_t e = 1; e < m->n_models; e++)
+        if (model_logp(m, e, r, v) > max) max = model_logp(m, e, r, v);
+    if (!(max > -INFINITY)) return max;
+    for (size_t e = 0; e < m->n_models; e++) sum += expf(model_logp(m, e, r, v) - max);
+    return max + logf(sum / (float)m->n_models);
+}
+
+/* Compute x of the symbols that can be among the best; the others are -infinity. */
+static void mix_contenders(const mixture *m, size_t r)
+{
+    const size_t count = (size_t)m->count[r];
+    float *x = m->x + r * m->ld, min_x = -INFINITY;
+    if (count == m->n_best) {
+        min_x = x[m->action[r * m->n_best + count - 1]];
+        min_x -= logf((float)m->n_models) +
+                 1e-5f * (1.0f + fabsf(min_x)); /* tolerance, many times the rounding error */
+    }
+    for (size_t v = 0; v < m->g->symbols; v++) x[v] = x[v] >= min_x ? mixture_logp(m, r, v) : -INFINITY;
+}
+
+/* --- ensembles: results ------------------------------------------------------------------------------------------------------ */
+
+/* Find the best symbols of each row with their log-probabilities, and write them to the host's result. */
+static void find_mixture_best(const mixture *m)
+{
+    const cpu_group *g = m->g;
+    rill_best best = m->args;
+    best.n_best = m->n_best;
+    best.logits = (rill_operand){.data = m->x, .ld = m->ld};
+    for (size_t r = 0; r < g->rows; r++) max_over_models(m, r);
+    g->b->run->kernels->best(&best, g->b->pool);
+    if (m->n_models > 1) {
+        for (size_t r = 0; r < g->rows; r++) mix_contenders(m, r);
+        g->b->run->kernels->best(&best, g->b->pool);
+    }
+    for (size_t r = 0; r < g->rows; r++)
+        for (size_t i = r * m->n_best; i < r * m->n_best + (size_t)m->count[r]; i++)
+            m->logp[i] = m->x[r * m->ld + (size_t)m->action[i]];
+    write_choices(g, m->action, m->logp, m->n_best, m->count);
+}
+
+static float mixture_pick_logp(const void *call, size_t r, size_t v)
+{
+    const mixture *m = call;
+    return m->invalid[r] ? NAN : mixture_logp(m, r, v);
+}
+
+static void mix_group(const cpu_group *g)
+{
+    const rill_mix *o = &g->op->as.mix;
+    mixture m = {.n_models = (size_t)o->models};
+    lay_out_mixture(&m, g);
+    for (size_t e = 0; e < m.n_models; e++) {
+        m.model[e] = cpu_skip_rows(cpu_operand(g->b, &g->op->view[e]), g->first);
+        m.bias[e] = cpu_constant_row(g->b->run, o->bias[e]);
+        if (g->id != NULL) m.bias[e] = cpu_slot_weights(g->b->run, o->vocab_subset[e], g->slot)->bias;
+        normalise_model(&m, e);
+    }
+    if (g->b->run->d.arguments->selection->max_choices > 0) find_mixture_best(&m);
+    fill_picks(g, mixture_pick_logp, &m);
+}
+
+void cpu_mix(cpu_block *b, const dev_op *op)
+{
+    const rill_mix *o = &op->as.mix;
+    for_each_group((cpu_group){.b = b, .op = op, .symbols = o->symbols}, o->vocab_subset[0], mix_group);
+}
+
+/* --- working memory ----------------------------------------------------------------------------------------------- */
+
+static size_t best_work_bytes(const cpu_run *r, const dev_op *op)
+{
+    const rill_selection *s = r->d.arguments->selection;
+    const size_t rows = r->d.layout.max_rows[op->space],
+                 listed = op->as.best.vocab_subset != 0 ? r->d.max_subset[op->as.best.vocab_subset] : 0;
+    const size_t n_choices = s != NULL && s->max_choices > 0 && op->as.best.tag_column == 0 ? (size_t)s->max_choices
+                                                                                            : 1;
+    return dev_lines(rows * sizeof(int32_t)) + dev_lines(rows * sizeof(float)) +
+           dev_lines(rows * n_choices * sizeof(int32_t)) + dev_lines(rows * n_choices * sizeof(float)) +
+           legal_bytes(r, rows, listed);
+}
+
+size_t cpu_choices_work_bytes(const cpu_run *r, const dev_op *op)
+{
+    return op->kind == RILL_OP_BEST ? best_work_bytes(r, op) : mix_work_bytes(r, op);
+}
