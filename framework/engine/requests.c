@@ -139,7 +139,8 @@ static rill_status resolve_settings(rill_engine *e, request *r)
     RILL__TRY(rill__model_recommend(e->model, e->ctx, &out));
     /* Heuristics belong to the run, and do not prune samples or beam groups (merge.c). */
     const int unpruned = out.sample > 0 || out.groups > 1;
-    RILL__TRY(rill__settings_resolve(e->ctx, &out, e->requests.has_heuristics && !unpruned, e->requests.has_budget_fn, NULL));
+    RILL__TRY(
+        rill__settings_resolve(e->ctx, &out, e->requests.has_heuristics && !unpruned, e->requests.has_budget_fn, NULL));
     RILL__TRY(variants_check(e->ctx, &e->chain, &out, &e->info));
     r->settings = out;
     r->unresolved = 0;
