@@ -427,9 +427,9 @@ int cli_parse(const cli_command *command, void *self, const cli_option_rows *row
 /* The first alias of one letter; 0: the option has none. */
 static char row_letter(const rill_option *row)
 {
-    const char *alias = row->aliases ? row->aliases : "";
-    for (size_t length; (length = strcspn(alias, " ")) > 0; alias += length, alias += *alias == ' ')
-        if (length == 1) return *alias;
+    char alias[RILL_OPTION_MAX];
+    for (int i = 1; rill_option_name(row, i, alias); i++)
+        if (!alias[1]) return alias[0];
     return 0;
 }
 

@@ -287,13 +287,6 @@ static void add_run_options(json_t *object, const rill_engine_setup *setup)
     if (setup->scheduler) json_object_set_new(object, "scheduler", json_string(setup->scheduler->name));
 }
 
-const char *cli_option_key(const rill_option *row, char out[RILL_OPTION_MAX])
-{
-    snprintf(out, RILL_OPTION_MAX, "%s", row->name);
-    for (char *dash = out; (dash = strchr(dash, '-'));) *dash = '_';
-    return out;
-}
-
 json_t *cli_options_json(const rill_settings *settings, const rill_search_config *search_config)
 {
     const rill_engine_setup *setup = search_config->setup;
@@ -303,7 +296,8 @@ json_t *cli_options_json(const rill_settings *settings, const rill_search_config
         if (row->offset == offsetof(rill_settings, patience))
             continue; /* the option patience is shown as its resolved stop_after */
         if (!cli_option_is_in_effect(settings, setup->n_heuristics > 0, row)) continue;
-        json_object_set_new(object, cli_option_key(row, name), value_json(settings, row));
+        json_object_set_new(object, rill_option_spell(RILL_OPTION_UNDERSCORED, row->name, name),
+                            value_json(settings, row));
     }
     add_run_options(object, setup);
     return object;

@@ -97,9 +97,6 @@ int cli_option_is_in_effect(const rill_settings *settings, int has_heuristics, c
 /* Write a value in a form that the option accepts: "true", "0.5", "1/6". Returns `out`. */
 const char *cli_option_value(const rill_settings *settings, const rill_option *row, char out[RILL_OPTION_MAX]);
 
-/* The option's name as an identifier, with "_" for "-". Returns `out`. */
-const char *cli_option_key(const rill_option *row, char out[RILL_OPTION_MAX]);
-
 /* The options in effect as {"beam_size": 5, ...}: an "options" object accepts them. `settings`: resolved. Returns a new reference. */
 json_t *cli_options_json(const rill_settings *settings, const rill_search_config *search_config);
 

@@ -215,7 +215,7 @@ static json_t *option_schema(const rill_option *row)
 static void add_option(json_t *options, const rill_option *row)
 {
     char key[RILL_OPTION_MAX];
-    json_object_set_new(options, cli_option_key(row, key), option_schema(row));
+    json_object_set_new(options, rill_option_spell(RILL_OPTION_UNDERSCORED, row->name, key), option_schema(row));
 }
 
 /* openapi.json, completed with options from the option tables and from the models' domains. */
