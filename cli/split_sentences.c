@@ -271,8 +271,8 @@ static rill_status join_output(const cli_split *s, const cli_split_line *line, i
         if (out->finish_reason == RILL_FINISH_REASON_STOP) out->finish_reason = o->finish_reason;
         out->certified &= o->certified;
     }
-    out->score = rill_settings_rank(&line->settings, out->path_score,
-                                    line->settings.count_end ? out->n_ids : out->length);
+    out->score = rill_settings_final_score(&line->settings, out->path_score,
+                                           line->settings.count_end ? out->n_ids : out->length);
     if (status == RILL_OK) status = append_separator(line, line->n, &text);
     int32_t *action = malloc((size_t)out->n_ids * sizeof *action + 1);
     float *logp = malloc((size_t)out->n_ids * sizeof *logp + 1);

@@ -158,6 +158,7 @@ static rill_status refill_when_empty(void *self, const rill_sched_view *sched_vi
     return RILL_OK;
 }
 
+/* Refill when at most the share `refill` of max_items is in flight: the epsilon of Yang et al. 2020, algorithm 1. */
 static rill_status refill_at_share(void *self, const rill_sched_view *sched_view, int32_t *admit)
 {
     (void)self;

@@ -34,7 +34,7 @@ int stop_is_last_timestep(const item *it)
     return it->timestep + 1 - (it->settings->at_limit == RILL_LIMIT_END) >= it->max_length;
 }
 
-double rill_settings_rank(const rill_settings *s, double score, int32_t length)
+double rill_settings_final_score(const rill_settings *s, double score, int32_t length)
 {
     double alpha = s->length_penalty, word = s->word_penalty;
     if (word != 0) score -= word * length;
@@ -47,7 +47,7 @@ double rill_settings_rank(const rill_settings *s, double score, int32_t length)
 static item_output make_output(const rill_settings *s, double score, int32_t length, int truncated, int end)
 {
     return (item_output){.path_score = score,
-                         .final_score = rill_settings_rank(s, score, length + (s->count_end && end)),
+                         .final_score = rill_settings_final_score(s, score, length + (s->count_end && end)),
                          .hyp = -1,
                          .length = length,
                          .truncated = truncated != 0,
@@ -169,7 +169,7 @@ static double best_future_score(const item *it, double best_live)
     int32_t length = it->timestep + 1;
     if (s->stop == RILL_STOP_BOUND_MAX && s->length_penalty > 0)
         length = it->max_length + (s->at_limit == RILL_LIMIT_END || s->at_limit == RILL_LIMIT_END_FREE);
-    return rill_settings_rank(s, best_live, length);
+    return rill_settings_final_score(s, best_live, length);
 }
 
 static int has_enough_outputs(const item *it, double best_live)

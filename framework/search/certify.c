@@ -84,7 +84,7 @@ static double score_at_length(const item *it, const bonus *a, double score, int3
     const rill_settings *s = it->settings;
     int32_t more = final - it->timestep;
     if (a->action < 0) more -= 1 + s->count_end;
-    return rill_settings_rank(s, score + a->end + (more > 0 ? a->action * more : 0), final);
+    return rill_settings_final_score(s, score + a->end + (more > 0 ? a->action * more : 0), final);
 }
 
 /* Return the maximum of that bound over the lengths that the hypothesis can still reach. The bound has the form (c + d l) / l^alpha, with

@@ -89,7 +89,7 @@ def _join(between: Sequence[str], outputs: Sequence[Output], settings: Any) -> O
     reason = next((o.finish_reason for o in outputs if o.finish_reason != "stop"), "stop")
     return Output(
         text=_join_text(between, outputs),
-        score=lib.rill_settings_rank(settings, path_score, len(ids) if settings.count_end else length),
+        score=lib.rill_settings_final_score(settings, path_score, len(ids) if settings.count_end else length),
         path_score=path_score,
         logp=sum(o.logp for o in outputs),
         length=length,

@@ -123,7 +123,7 @@ RILL_API rill_status rill_settings_resolve(rill_context *ctx, rill_settings *set
 
 /* The final score of an output under resolved settings: (path_score - W length) / length^alpha. An empty output counts as length 1, so that
  * every alpha is defined; with count_end the length includes the end action. */
-RILL_API double rill_settings_rank(const rill_settings *settings, double score, int32_t length);
+RILL_API double rill_settings_final_score(const rill_settings *settings, double score, int32_t length);
 
 /* One row per field that rill_settings_set() knows; offsets are in rill_settings. The settings method and sort have the type
  * RILL_OPTION_TEXT. */
