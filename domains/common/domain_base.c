@@ -69,25 +69,36 @@ rill_status rill_options_check(rill_context *ctx, const char *domain, const rill
     return RILL_OK;
 }
 
-rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
-                                rill_device **out)
+rill_status rill_options_network(rill_context *ctx, const char *domain, const rill_open_options *options,
+                                 rill_device **device, rill_network **network)
 {
     const char *weights = rill_open_option(options, "weights");
     const rill_device_options wanted = {.struct_size = sizeof wanted,
                                         .name = rill_open_option(options, "device"),
                                         .fast = rill_open_switch(options, "fast"),
                                         .int8 = weights != NULL && strcmp(weights, "int8") == 0};
-    rill_status status = rill_device_open(out, ctx, &wanted);
+    rill_status status = rill_device_open(device, ctx, &wanted);
     if (status == RILL_OK && wanted.name != NULL && strcmp(wanted.name, "auto") == 0)
-        rill_log(ctx, RILL_LOG_INFO, "%s: the model runs on %s", domain, rill_device_name(*out));
-    return status == RILL_ERR_OPTION ? rill_fail(ctx, status, "%s: %s", domain, rill_error(ctx)) : status;
+        rill_log(ctx, RILL_LOG_INFO, "%s: the model runs on %s", domain, rill_device_name(*device));
+    if (status == RILL_ERR_OPTION) return rill_fail(ctx, status, "%s: %s", domain, rill_error(ctx));
+    return status == RILL_OK ? rill_network_open(network, ctx, *device) : status;
 }
 
-void rill_options_describe(const rill_device *device, char *description, size_t size)
+rill_domain_info rill_network_info(const rill_device *device, const rill_network *network, char *description,
+                                   size_t size)
 {
+    const rill_network_bytes bytes = rill_network_sizes(network);
     const char *name = rill_device_name(device);
     const size_t used = strlen(description);
     if (strcmp(name, "cpu") != 0) snprintf(description + used, size - used, ", on %s", name);
+    return (rill_domain_info){.group_rows = rill_device_group_rows(device),
+                              .description = description,
+                              .device = name,
+                              .node_bytes = bytes.node,
+                              .row_bytes = bytes.row,
+                              .runner_bytes = bytes.session,
+                              .slot_bytes = bytes.slot,
+                              .slot_unit_bytes = bytes.unit};
 }
 
 rill_weight_type rill_weights_read_type(const rill_open_options *options)

@@ -103,13 +103,20 @@ static inline size_t rill_arena_bytes(const void *array)
  *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) */
 rill_status rill_options_check(rill_context *ctx, const char *domain, const rill_open_options *options);
 
-/* Open the device that the option `device` names, with the options `fast` and `weights`.
+/* Open the device that the option `device` names, with the options `fast` and `weights`, and an empty network on it.
  *   RILL_OK · RILL_ERR_OPTION (the message names `domain`) · RILL_ERR_MEMORY */
-rill_status rill_options_device(rill_context *ctx, const char *domain, const rill_open_options *options,
-                                rill_device **out);
+rill_status rill_options_network(rill_context *ctx, const char *domain, const rill_open_options *options,
+                                 rill_device **device, rill_network **network);
 
-/* Append ", on DEVICE" to a model's description, in an array of `size` bytes, unless the device is the CPU. */
-void rill_options_describe(const rill_device *device, char *description, size_t size);
+/* The members of a model's info that follow from its network. Appends ", on DEVICE" to the description, in an array of `size`
+ * bytes, unless the device is the CPU. */
+rill_domain_info rill_network_info(const rill_device *device, const rill_network *network, char *description,
+                                   size_t size);
+
+/* Members of the table of a domain whose runners begin with a rill_session (rill/device.h). */
+#define RILL_RUNNER_CALLBACKS                                                                      \
+    .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .drop = rill_runner_drop, \
+    .profile = rill_runner_profile, .profile_row = rill_runner_profile_row, .limits = rill_runner_limits
 
 /* The value of the option `weights` (RILL_WEIGHTS_OPTION); f32 if it is not set. */
 rill_weight_type rill_weights_read_type(const rill_open_options *options);

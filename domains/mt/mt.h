@@ -23,6 +23,9 @@
 
 extern const rill_domain rill_mt_domain;
 
+/* Largest sizes that a configuration may have. */
+enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };
+
 /* --- transformers ------------------------------------------------------------------------------------------------- */
 
 /* Sources: Vaswani et al., Attention is all you need, 2017, and its successors Marian (Junczys-Dowmunt et al. 2018),
@@ -45,6 +48,11 @@ typedef struct mt_linear {
     rill_matrix weight; /* N x K */
     rill_constant bias; /* [N]; RILL_NONE: no bias */
 } mt_linear;
+
+static inline rill_product mt_linear_product(const mt_linear *linear, rill_view a, rill_view out)
+{
+    return (rill_product){.matrix = linear->weight, .bias = linear->bias, .a = a, .out = out};
+}
 
 typedef struct mt_norm {
     rill_constant gain, bias; /* [D]; bias is RILL_NONE for RMSNorm */
@@ -260,11 +268,6 @@ rill_status mt_prepare_positions(seq_runner *runner, const seq_net *net, size_t 
  * state; rows stay along the path for alignments and for ensembles with transformers.
  * Slots hold the annotations [T, 2H], the attention keys [T, A], and the initial state [D]. */
 
-typedef struct rnn_linear {
-    rill_matrix weight; /* N x K */
-    rill_constant bias; /* [N], or none */
-} rnn_linear;
-
 typedef struct rnn_net {
     seq_net seq;         /* first member: the base of every architecture */
     int conditional_gru; /* one GRU before attention and one after; else a single GRU with the context as input */
@@ -272,17 +275,17 @@ typedef struct rnn_net {
     size_t embedding_width, encoder_width, decoder_width, attention_width; /* E, H, D, A */
 
     rill_constant source_embedding,
-        target_embedding;       /* [words, E]; [V + 1, E], whose last row, zeros, is the initial input of the decoder */
-    rnn_linear input_gates;     /* 6H x E: gates forward, backward */
-    rill_matrix recurrent[2];   /* 3H x H, forward and backward */
-    rnn_linear init_projection; /* D x 2H: initial state, from the mean annotation */
-    rnn_linear key_projection;  /* A x 2H */
-    rnn_linear word_gates;      /* 3D + E x E: gates, and the embedding's part of the readout */
-    rnn_linear first_gru;       /* conditional: 3D x D, recurrent gates of the first GRU */
-    rnn_linear second_gru;      /* 3D + A x D: recurrent gates after attention, and its query */
+        target_embedding;      /* [words, E]; [V + 1, E], whose last row, zeros, is the initial input of the decoder */
+    mt_linear input_gates;     /* 6H x E: gates forward, backward */
+    rill_matrix recurrent[2];  /* 3H x H, forward and backward */
+    mt_linear init_projection; /* D x 2H: initial state, from the mean annotation */
+    mt_linear key_projection;  /* A x 2H */
+    mt_linear word_gates;      /* 3D + E x E: gates, and the embedding's part of the readout */
+    mt_linear first_gru;       /* conditional: 3D x D, recurrent gates of the first GRU */
+    mt_linear second_gru;      /* 3D + A x D: recurrent gates after attention, and its query */
     rill_constant attention_vector; /* [A], Bahdanau's v */
-    rnn_linear context_gates;       /* 3D x 2H: gates */
-    rnn_linear readout;             /* E x 2H + D: readout from context and state */
+    mt_linear context_gates;        /* 3D x 2H: gates */
+    mt_linear readout;              /* E x 2H + D: readout from context and state */
 
     rill_table annotations, memory_keys, initial_state; /* per slot */
     rill_table state, hidden_table, query;              /* per node */

@@ -43,8 +43,6 @@ enum { POSITIONS_FACTOR = 16, T5_POSITIONS = 512 };
 
 static const char DECODER_BLOCK_KEY[] = "decoder_self_attention";
 
-enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20 };
-
 /* --- activations -------------------------------------------------------------------------------------------------- */
 
 static rill_status read_activation(const rill_config *config, const char *key, const char *name, rill_activation *out)

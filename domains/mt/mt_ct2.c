@@ -33,14 +33,7 @@ static const mt_family ct2_family = {.model_type = "ctranslate2",
  * POSITIONS_FACTOR times these. */
 enum { DEFAULT_POSITIONS = 1024, DEFAULT_MAX_OUTPUT = 256, POSITIONS_FACTOR = 16 };
 
-enum {
-    WIDTH_LIMIT = 1 << 16,
-    LAYER_LIMIT = 1 << 10,
-    WORD_LIMIT = 1 << 22,
-    LENGTH_LIMIT = 1 << 20,
-    BLOCK_BYTES = 64,
-    NAME_BYTES = 192
-};
+enum { BLOCK_BYTES = 64, NAME_BYTES = 192 };
 
 enum { OLDEST_REVISION = 5, NEWEST_REVISION = 7 }; /* specification revisions; names are unchanged between them */
 

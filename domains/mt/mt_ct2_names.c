@@ -19,31 +19,30 @@ typedef struct tensor_renamer {
 
 /* --- parts of layers ---------------------------------------------------------------------------------------------- */
 
-/* A linear layer: its name in model.bin and transformers' name, both without the prefix of the transformer layer. Its rows
- * are part `part` of the `parts` equal parts of model.bin's matrix. */
-typedef struct linear_name {
+typedef enum name_condition { ALWAYS, GATED, DECODER } name_condition;
+
+/* The linear layers and norms of a transformer layer: their names in model.bin and transformers' names, both without the prefix of
+ * the layer. The rows of a linear layer are part `part` of the `parts` equal parts of model.bin's matrix; parts 0: a norm. */
+static const struct {
     const char *from, *to;
     int part, parts;
-} linear_name;
-
-typedef struct norm_name {
-    const char *from, *to;
-} norm_name;
-
-static const linear_name self_names[] = {{"self_attention/linear_0", "self_attn.q_proj", 0, 3},
-                                         {"self_attention/linear_0", "self_attn.k_proj", 1, 3},
-                                         {"self_attention/linear_0", "self_attn.v_proj", 2, 3},
-                                         {"self_attention/linear_1", "self_attn.out_proj", 0, 1},
-                                         {"ffn/linear_0", "fc1", 0, 1},
-                                         {"ffn/linear_1", "fc2", 0, 1}},
-                         cross_names[] = {{"attention/linear_0", "encoder_attn.q_proj", 0, 1},
-                                          {"attention/linear_1", "encoder_attn.k_proj", 0, 2},
-                                          {"attention/linear_1", "encoder_attn.v_proj", 1, 2},
-                                          {"attention/linear_2", "encoder_attn.out_proj", 0, 1}},
-                         gate_names[] = {{"ffn/linear_0_noact", "fc_gate", 0, 1}};
-static const norm_name norm_names[] = {{"self_attention/layer_norm", "self_attn_layer_norm"},
-                                       {"ffn/layer_norm", "final_layer_norm"}},
-                       cross_norm_names[] = {{"attention/layer_norm", "encoder_attn_layer_norm"}};
+    name_condition condition;
+} layer_names[] = {
+    {"self_attention/linear_0", "self_attn.q_proj", 0, 3, ALWAYS},
+    {"self_attention/linear_0", "self_attn.k_proj", 1, 3, ALWAYS},
+    {"self_attention/linear_0", "self_attn.v_proj", 2, 3, ALWAYS},
+    {"self_attention/linear_1", "self_attn.out_proj", 0, 1, ALWAYS},
+    {"ffn/linear_0", "fc1", 0, 1, ALWAYS},
+    {"ffn/linear_1", "fc2", 0, 1, ALWAYS},
+    {"ffn/linear_0_noact", "fc_gate", 0, 1, GATED},
+    {"self_attention/layer_norm", "self_attn_layer_norm", 0, 0, ALWAYS},
+    {"ffn/layer_norm", "final_layer_norm", 0, 0, ALWAYS},
+    {"attention/linear_0", "encoder_attn.q_proj", 0, 1, DECODER},
+    {"attention/linear_1", "encoder_attn.k_proj", 0, 2, DECODER},
+    {"attention/linear_1", "encoder_attn.v_proj", 1, 2, DECODER},
+    {"attention/linear_2", "encoder_attn.out_proj", 0, 1, DECODER},
+    {"attention/layer_norm", "encoder_attn_layer_norm", 0, 0, DECODER},
+};
 
 /* Add part `part` of `parts` of the rows of tensor `from`, which must exist, and `zeros` zero rows under the name `to`. */
 static rill_status rename_rows(const tensor_renamer *n, const char *from, const char *to, int part, int parts,
@@ -57,50 +56,32 @@ static rill_status rename_rows(const tensor_renamer *n, const char *from, const 
     return tensor_add_view(n->tensors, to, from, (size_t)part * rows, rows, zeros);
 }
 
-/* Rename the weights and, if the file has them, biases of `count` linear layers; `from` and `to` are prefixes. */
-static rill_status rename_linears(const tensor_renamer *n, const char *from, const char *to, const linear_name *names,
-                                  size_t count)
+/* Rename the weights and, if there are any, biases of a linear layer or norm; `from` and `to` are prefixes. */
+static rill_status rename_block(const tensor_renamer *n, const char *from, const char *old_name, const char *to,
+                                const char *new_name, int part, int parts)
 {
+    const int norm = parts == 0;
     char old[NAME_BYTES], new[NAME_BYTES];
-    for (size_t i = 0; i < count; i++) {
-        snprintf(old, sizeof old, "%s%s/weight", from, names[i].from);
-        snprintf(new, sizeof new, "%s%s.weight", to, names[i].to);
-        TRY(rename_rows(n, old, new, names[i].part, names[i].parts, 0));
-        snprintf(old, sizeof old, "%s%s/bias", from, names[i].from);
-        snprintf(new, sizeof new, "%s%s.bias", to, names[i].to);
-        if (rill_tensor_file_find(n->tensors, old) != NULL)
-            TRY(rename_rows(n, old, new, names[i].part, names[i].parts, 0));
-    }
-    return RILL_OK;
+    snprintf(old, sizeof old, "%s%s/%s", from, old_name, norm ? "gamma" : "weight");
+    snprintf(new, sizeof new, "%s%s.weight", to, new_name);
+    TRY(rename_rows(n, old, new, part, norm ? 1 : parts, 0));
+    snprintf(old, sizeof old, "%s%s/%s", from, old_name, norm ? "beta" : "bias");
+    snprintf(new, sizeof new, "%s%s.bias", to, new_name);
+    if (norm ? mt_has_flag(n->net, MT_RMS_NORM) : rill_tensor_file_find(n->tensors, old) == NULL) return RILL_OK;
+    return rename_rows(n, old, new, part, norm ? 1 : parts, 0);
 }
-
-static rill_status rename_norms(const tensor_renamer *n, const char *from, const char *to, const norm_name *names,
-                                size_t count)
-{
-    char old[NAME_BYTES], new[NAME_BYTES];
-    for (size_t i = 0; i < count; i++) {
-        snprintf(old, sizeof old, "%s%s/gamma", from, names[i].from);
-        snprintf(new, sizeof new, "%s%s.weight", to, names[i].to);
-        TRY(rename_rows(n, old, new, 0, 1, 0));
-        snprintf(old, sizeof old, "%s%s/beta", from, names[i].from);
-        snprintf(new, sizeof new, "%s%s.bias", to, names[i].to);
-        if (!mt_has_flag(n->net, MT_RMS_NORM)) TRY(rename_rows(n, old, new, 0, 1, 0));
-    }
-    return RILL_OK;
-}
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static rill_status rename_layer(const tensor_renamer *n, const char *side, size_t i, int decoder)
 {
     char from[PREFIX_BYTES], to[PREFIX_BYTES], old[NAME_BYTES], new[NAME_BYTES];
     snprintf(from, sizeof from, "%s/layer_%zu/", side, i);
     snprintf(to, sizeof to, "model.%s.layers.%zu.", side, i);
-    TRY(rename_linears(n, from, to, self_names, COUNT(self_names)));
-    if (n->net->settings.gated) TRY(rename_linears(n, from, to, gate_names, COUNT(gate_names)));
-    TRY(rename_norms(n, from, to, norm_names, COUNT(norm_names)));
-    if (decoder) TRY(rename_linears(n, from, to, cross_names, COUNT(cross_names)));
-    if (decoder) TRY(rename_norms(n, from, to, cross_norm_names, COUNT(cross_norm_names)));
+    for (size_t k = 0; k < sizeof layer_names / sizeof *layer_names; k++) {
+        const name_condition condition = layer_names[k].condition;
+        if (condition == ALWAYS || (condition == GATED ? n->net->settings.gated : decoder))
+            TRY(rename_block(n, from, layer_names[k].from, to, layer_names[k].to, layer_names[k].part,
+                             layer_names[k].parts));
+    }
     if (n->net->settings.position_kind != MT_POSITIONS_NONE) return RILL_OK;
     snprintf(old, sizeof old, "%sself_attention/relative_attention_bias", from);
     snprintf(new, sizeof new, "%sself_attn.relative_attention_bias.weight", to);
@@ -129,26 +110,21 @@ static rill_status rename_tables(const tensor_renamer *n)
     return rename_table(n, bias, "final_logits_bias", s->target_vocab_size);
 }
 
-/* Rename the position table of encoder or decoder. */
-static rill_status rename_positions(const tensor_renamer *n, const char *side)
-{
-    char old[NAME_BYTES], new[NAME_BYTES];
-    snprintf(old, sizeof old, "%s/position_encodings/encodings", side);
-    snprintf(new, sizeof new, "model.%s.embed_positions.weight", side);
-    return tensor_add_view(n->tensors, new, old, 0, (size_t)n->net->seq.max_input_length, 0);
-}
-
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static rill_status rename_stack(const tensor_renamer *n, const char *side, size_t layers, int decoder)
 {
-    const norm_name final = {"layer_norm", "layer_norm"}, embedded = {"layernorm_embedding", "layernorm_embedding"};
-    char from[PREFIX_BYTES], to[PREFIX_BYTES];
+    char from[PREFIX_BYTES], to[PREFIX_BYTES], old[NAME_BYTES], new[NAME_BYTES];
     snprintf(from, sizeof from, "%s/", side);
     snprintf(to, sizeof to, "model.%s.", side);
-    if (mt_has_flag(n->net, MT_FINAL_NORM)) TRY(rename_norms(n, from, to, &final, 1));
-    if (mt_has_flag(n->net, MT_EMBEDDING_NORM)) TRY(rename_norms(n, from, to, &embedded, 1));
-    if (n->net->settings.position_kind == MT_POSITIONS_HF) TRY(rename_positions(n, side));
+    if (mt_has_flag(n->net, MT_FINAL_NORM)) TRY(rename_block(n, from, "layer_norm", to, "layer_norm", 0, 0));
+    if (mt_has_flag(n->net, MT_EMBEDDING_NORM))
+        TRY(rename_block(n, from, "layernorm_embedding", to, "layernorm_embedding", 0, 0));
+    if (n->net->settings.position_kind == MT_POSITIONS_HF) {
+        snprintf(old, sizeof old, "%sposition_encodings/encodings", from);
+        snprintf(new, sizeof new, "%sembed_positions.weight", to);
+        TRY(tensor_add_view(n->tensors, new, old, 0, (size_t)n->net->seq.max_input_length, 0));
+    }
     for (size_t i = 0; i < layers; i++) TRY(rename_layer(n, side, i, decoder));
     return RILL_OK;
 }

@@ -18,7 +18,7 @@
 #include "config_json.h"
 #include "mt.h"
 
-enum { MAX_BEAMS = 65536, MAX_LENGTH = 1 << 20 };
+enum { MAX_BEAMS = 65536 };
 
 /* --- bad words ---------------------------------------------------------------------------------------------------- */
 
@@ -121,8 +121,8 @@ rill_status mt_read_generation(mt_net *net, const rill_config *config, const cha
     TRY(rill_config_bool_or(config, "renormalize_logits", net->settings.renormalize_logits,
                             &net->settings.renormalize_logits));
     TRY(read_bad_words(net, config));
-    TRY(rill_config_int_or(config, "max_length", 2, MAX_LENGTH, net->seq.max_length + 1, &s->max_length));
-    TRY(rill_config_int_or(config, "max_new_tokens", 1, MAX_LENGTH, s->max_length - 1, &s->max_length));
+    TRY(rill_config_int_or(config, "max_length", 2, LENGTH_LIMIT, net->seq.max_length + 1, &s->max_length));
+    TRY(rill_config_int_or(config, "max_new_tokens", 1, LENGTH_LIMIT, s->max_length - 1, &s->max_length));
     if (s->max_length > s->max_input_length) s->max_length = s->max_input_length;
     return RILL_OK;
 }
@@ -167,12 +167,12 @@ static rill_status read_search(hf_generation *m, const rill_config *config, int 
 {
     int32_t min_tokens, end;
     TRY(rill_config_int_or(config, "num_beams", 1, MAX_BEAMS, 0, &m->n_beams));
-    TRY(rill_config_int_or(config, "min_length", 0, MAX_LENGTH, 0, &min_tokens));
-    TRY(rill_config_int_or(config, "min_new_tokens", 0, MAX_LENGTH, min_tokens > 0 ? min_tokens - 1 : 0,
+    TRY(rill_config_int_or(config, "min_length", 0, LENGTH_LIMIT, 0, &min_tokens));
+    TRY(rill_config_int_or(config, "min_new_tokens", 0, LENGTH_LIMIT, min_tokens > 0 ? min_tokens - 1 : 0,
                            &m->min_length));
     TRY(rill_config_int_or(config, "forced_eos_token_id", 0, INT32_MAX, forced ? 0 : -1, &end));
     TRY(rill_config_number_or(config, "length_penalty", -25, 25, 1.0, &m->length_penalty));
-    TRY(rill_config_int_or(config, "no_repeat_ngram_size", 0, MAX_LENGTH, 0, &m->no_repeat_ngram));
+    TRY(rill_config_int_or(config, "no_repeat_ngram_size", 0, LENGTH_LIMIT, 0, &m->no_repeat_ngram));
     TRY(rill_config_number_or(config, "repetition_penalty", 1e-3, 1e3, 1.0, &m->repetition_penalty));
     m->forces_eos = end >= 0;
     return read_early_stopping(m, config);
@@ -253,14 +253,6 @@ static rill_status warn_ignored(hf_generation *m, const rill_config *config)
 
 /* --- decoding like transformers ------------------------------------------------------------------------------------- */
 
-/* Write the option k if num_beams is set. Without num_beams transformers decodes greedily, but `--like hf` is for beam
- * search, so k then keeps its default. */
-static void write_beams(const hf_generation *m, char *out, size_t size)
-{
-    out[0] = '\0';
-    if (m->n_beams > 0) snprintf(out, size, "k=%d ", m->n_beams);
-}
-
 typedef struct settings_writer {
     const seq_net *net;
     rill_text *out;
@@ -269,15 +261,15 @@ typedef struct settings_writer {
 static rill_status write_settings(settings_writer *to, const rill_config *config, int forced)
 {
     hf_generation m = {.ctx = to->net->ctx, .eos = to->net->eos};
-    char k[32];
     TRY(read_search(&m, config, forced));
     TRY(warn_ignored(&m, config));
-    write_beams(&m, k, sizeof k);
+    /* Without num_beams transformers decodes greedily, but `--like hf` is for beam search, so k then keeps its default. */
+    if (m.n_beams > 0) TRY(rill_text_printf(to->out, "k=%d ", m.n_beams));
     const int32_t max_length = to->net->max_length - m.forces_eos;
     return rill_text_printf(
         to->out,
-        "%slength-penalty=%.9g stop=%s at-limit=%s max-length=%d min-length=%d no-repeat-ngram=%d repetition-penalty=%.9g",
-        k, m.length_penalty, m.n_beams == 1 ? "count" : m.stop, m.forces_eos ? "end-free" : "first",
+        "length-penalty=%.9g stop=%s at-limit=%s max-length=%d min-length=%d no-repeat-ngram=%d repetition-penalty=%.9g",
+        m.length_penalty, m.n_beams == 1 ? "count" : m.stop, m.forces_eos ? "end-free" : "first",
         max_length > 0 ? max_length : 1, m.min_length, m.no_repeat_ngram, m.repetition_penalty);
 }
 

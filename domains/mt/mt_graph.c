@@ -53,14 +53,9 @@ static layer_builder begin_layers(const mt_net *net, const mt_stack *side, rill_
         .ffn_hidden = rill_tensor_make(network, graph, space, (net->settings.gated ? 2 : 1) * side->ffn_width)};
 }
 
-static rill_product linear_product(const mt_linear *linear, rill_view a, rill_view out)
-{
-    return (rill_product){.matrix = linear->weight, .bias = linear->bias, .a = a, .out = out};
-}
-
 static void apply_linear(const layer_builder *p, const mt_linear *linear, rill_view a, rill_view out)
 {
-    const rill_product product = linear_product(linear, a, out);
+    const rill_product product = mt_linear_product(linear, a, out);
     rill_op_product(p->network, p->graph, p->rows, &product);
 }
 
@@ -111,7 +106,7 @@ static rill_view block_input(const layer_builder *p, const mt_norm *norm)
 static void add_residual(const layer_builder *p, const mt_linear *linear, const mt_norm *norm, rill_view a,
                          rill_view out)
 {
-    rill_product product = linear_product(linear, a, rill_view_value(p->x));
+    rill_product product = mt_linear_product(linear, a, rill_view_value(p->x));
     product.add = rill_view_value(p->x);
     rill_op_product(p->network, p->graph, p->rows, &product);
     if (p->normed == RILL_NONE) normalise_x(p, norm, out);
@@ -138,7 +133,7 @@ static void feed_forward(const layer_builder *p, const mt_feed_forward *feed, ri
 {
     const size_t width = p->stack->ffn_width;
     const rill_view inner = rill_view_value(p->ffn_hidden);
-    rill_product product = linear_product(&feed->fc1, block_input(p, &feed->norm), inner);
+    rill_product product = mt_linear_product(&feed->fc1, block_input(p, &feed->norm), inner);
     if (!p->net->settings.gated) product.activation = p->net->settings.activation;
     rill_op_product(p->network, p->graph, p->rows, &product);
     const rill_activate gate = {.activation = p->net->settings.activation,
@@ -243,7 +238,7 @@ static void average_attention_block(const layer_builder *p, const mt_layer *laye
     update_mean(p, layer, w);
     if (p->normed != RILL_NONE) normalise_row(p, &r->norm, mean, mean);
     if (p->average_hidden != RILL_NONE) {
-        rill_product inner = linear_product(&r->ffn_fc1, mean, rill_view_value(p->average_hidden));
+        rill_product inner = mt_linear_product(&r->ffn_fc1, mean, rill_view_value(p->average_hidden));
         inner.activation = p->net->settings.average_activation;
         rill_op_product(p->network, p->graph, p->rows, &inner);
         if (r->ffn_fc2.weight != RILL_NONE)

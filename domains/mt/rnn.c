@@ -21,7 +21,7 @@ static const char FILE_NAME[] = "config.json";
  * multiple of the configured maximum. */
 enum { POSITIONS_FACTOR = 16 };
 
-enum { WIDTH_LIMIT = 1 << 16, WORD_LIMIT = 1 << 22, LENGTH_LIMIT = 1 << 20, DEFAULT_MAX_LENGTH = 200 };
+enum { DEFAULT_MAX_LENGTH = 200 };
 
 /* --- configuration ------------------------------------------------------------------------------------------------ */
 
@@ -127,7 +127,7 @@ static rill_status add_bias(loader *l, const matrix_part *p, float *to)
 }
 
 /* Build an n x k matrix from its parts. Elements that no part covers are 0. The matrix has a bias if any part has one. */
-static rill_status load_linear(loader *l, const matrix_part *parts, size_t count, size_t n, size_t k, rnn_linear *out)
+static rill_status load_linear(loader *l, const matrix_part *parts, size_t count, size_t n, size_t k, mt_linear *out)
 {
     float *w, *bias = NULL;
     for (size_t i = 0; i < count; i++)
@@ -162,7 +162,7 @@ static rill_status load_encoder(loader *l)
     const matrix_part backward[] = {{"encoder_r_U", NULL, H, 2 * H, 0, 0}, {"encoder_r_Ux", NULL, H, H, 2 * H, 0}};
     const matrix_part begin[] = {{"ff_state_W", "ff_state_b", 2 * H, net->decoder_width, 0, 0}};
     const matrix_part keys[] = {{"decoder_Wc_att", "decoder_b_att", 2 * H, net->attention_width, 0, 0}};
-    rnn_linear one, other;
+    mt_linear one, other;
     TRY(LOAD(reads, 6 * H, E, &net->input_gates));
     TRY(LOAD(forward, 3 * H, H, &one));
     TRY(LOAD(backward, 3 * H, H, &other));
@@ -302,11 +302,6 @@ rill_status rnn_load(seq_net *seq, const char *directory)
     return status;
 }
 
-static rill_product linear_product(const rnn_linear *linear, rill_view a, rill_view out)
-{
-    return (rill_product){.matrix = linear->weight, .bias = linear->bias, .a = a, .out = out};
-}
-
 /* --- encode ------------------------------------------------------------------------------------------------------- */
 
 /* Run the bidirectional GRU. An annotation is the forward and the backward state of an input token; `last` becomes the
@@ -317,8 +312,8 @@ static void bidirectional_gru(const rnn_net *net, const seq_encoder_columns *r, 
     rill_network *network = net->seq.model->network;
     const size_t H = net->encoder_width;
     const rill_tensor gates = rill_tensor_make(network, r->graph, r->tokens, 6 * H);
-    const rill_product reads = linear_product(&net->input_gates, rill_view_constant(net->source_embedding, r->token_id),
-                                              rill_view_value(gates));
+    const rill_product reads = mt_linear_product(
+        &net->input_gates, rill_view_constant(net->source_embedding, r->token_id), rill_view_value(gates));
     rill_op_product(network, r->graph, r->tokens, &reads);
     for (int backward = 0; backward < 2; backward++) {
         const size_t from = backward ? H : 0;
@@ -351,8 +346,8 @@ static void init_decoder_state(const rnn_net *net, const seq_encoder_columns *r,
                                 .keys = rill_view_value(annotations),
                                 .values = rill_view_value(annotations),
                                 .out = rill_view_value(mean)};
-    rill_product begin = linear_product(&net->init_projection, rill_view_value(mean),
-                                        rill_view_table(net->initial_state, r->slot));
+    rill_product begin = mt_linear_product(&net->init_projection, rill_view_value(mean),
+                                           rill_view_table(net->initial_state, r->slot));
     begin.activation = RILL_TANH;
     rill_op_attend(network, r->graph, RILL_ROWS, &attend);
     rill_op_product(network, r->graph, RILL_ROWS, &begin);
@@ -368,8 +363,8 @@ void rnn_encode(const seq_net *seq, const seq_encoder_columns *r)
     const rill_copy keep = {.width = width,
                             .x = rill_view_value(annotations),
                             .out = rill_view_ragged(net->annotations, r->slot, RILL_OWN)};
-    const rill_product keys = linear_product(&net->key_projection, rill_view_value(annotations),
-                                             rill_view_ragged(net->memory_keys, r->slot, RILL_OWN));
+    const rill_product keys = mt_linear_product(&net->key_projection, rill_view_value(annotations),
+                                                rill_view_ragged(net->memory_keys, r->slot, RILL_OWN));
     bidirectional_gru(net, r, annotations, last);
     rill_op_copy(network, r->graph, r->tokens, &keep);
     rill_op_product(network, r->graph, r->tokens, &keys);
@@ -401,7 +396,7 @@ static void first_gru_step(const rnn_net *net, const seq_decoder_columns *w, ril
 {
     rill_network *network = net->seq.model->network;
     const rill_tensor gates = rill_tensor_make(network, w->graph, RILL_ROWS, 3 * net->decoder_width);
-    const rill_product recurrent = linear_product(&net->first_gru, prev, rill_view_value(gates));
+    const rill_product recurrent = mt_linear_product(&net->first_gru, prev, rill_view_value(gates));
     const rill_gru_cell cell = {.hidden = net->decoder_width,
                                 .input = rill_view_value(word),
                                 .hidden_gates = rill_view_value(gates),
@@ -420,10 +415,10 @@ static void second_gru_step(const rnn_net *net, const seq_decoder_columns *w, ri
     const size_t gates = 3 * net->decoder_width, A = net->attention_width;
     const rill_tensor hidden = rill_tensor_make(network, w->graph, RILL_ROWS, gates + A);
     const rill_tensor input = rill_tensor_make(network, w->graph, RILL_ROWS, gates);
-    const rill_product recurrent = linear_product(&net->second_gru, h, rill_view_value(hidden));
+    const rill_product recurrent = mt_linear_product(&net->second_gru, h, rill_view_value(hidden));
     const rill_copy query = {
         .width = A, .x = rill_view_offset(rill_view_value(hidden), gates), .out = rill_view_table(net->query, w->node)};
-    rill_product into = linear_product(&net->context_gates, rill_view_value(context), rill_view_value(input));
+    rill_product into = mt_linear_product(&net->context_gates, rill_view_value(context), rill_view_value(input));
     if (!net->conditional_gru) into.add = rill_view_value(word);
     const rill_gru_cell cell = {.hidden = net->decoder_width,
                                 .input = rill_view_value(input),
@@ -465,13 +460,13 @@ void rnn_step(const seq_net *seq, const seq_decoder_columns *w)
     const rill_tensor between = net->conditional_gru
                                     ? rill_tensor_make(network, w->graph, RILL_ROWS, net->decoder_width)
                                     : RILL_NONE;
-    const rill_product word_product = linear_product(
+    const rill_product word_product = mt_linear_product(
         &net->word_gates, rill_view_constant(net->target_embedding, w->token_id), rill_view_value(word));
     rill_op_product(network, w->graph, RILL_ROWS, &word_product);
     if (net->conditional_gru) first_gru_step(net, w, word, prev, between);
     second_gru_step(net, w, word, net->conditional_gru ? rill_view_value(between) : prev, context);
-    rill_product readout = linear_product(&net->readout, rill_view_value(context),
-                                          rill_view_table(net->hidden_table, w->node));
+    rill_product readout = mt_linear_product(&net->readout, rill_view_value(context),
+                                             rill_view_table(net->hidden_table, w->node));
     readout.a2 = rill_view_table(net->state, w->node);
     readout.k2 = net->decoder_width;
     readout.add = rill_view_offset(rill_view_value(word), gates);

@@ -47,20 +47,30 @@ static int print_length(rill_slice word)
     return word.length > 80 ? 80 : (int)word.length;
 }
 
+/* A word as arguments for "%.*s". */
+#define SHOWN(word) print_length(word), (word).data
+
 /* --- helpers ------------------------------------------------------------------------------------------------------ */
+
+/* Cut the part before the first separator off *rest. Returns 0 if there is no separator: *part is all of it. */
+static int cut_part(rill_slice *rest, char separator, rill_slice *part)
+{
+    const char *end = memchr(rest->data, separator, rest->length);
+    *part = (rill_slice){rest->data, end ? (size_t)(end - rest->data) : rest->length};
+    *rest = end ? (rill_slice){end + 1, rest->length - part->length - 1} : (rill_slice){rest->data, 0};
+    return end != NULL;
+}
 
 /* Split `text` at `separator` into at most `capacity` parts. Returns the number of parts, which may exceed `capacity`. */
 static int split_at(rill_slice text, char separator, rill_slice *parts, int capacity)
 {
     int count = 0;
-    for (;;) {
-        const char *end = memchr(text.data, separator, text.length);
-        size_t length = end ? (size_t)(end - text.data) : text.length;
-        if (count < capacity) parts[count] = (rill_slice){text.data, length};
-        count++;
-        if (!end) return count;
-        text = (rill_slice){end + 1, text.length - length - 1};
+    for (int more = 1; more; count++) {
+        rill_slice part;
+        more = cut_part(&text, separator, &part);
+        if (count < capacity) parts[count] = part;
     }
+    return count;
 }
 
 static int read_decimal(rill_slice text, int *out)
@@ -86,12 +96,12 @@ static rill_status check_word(rill_lexicon *lexicon, rill_slice word)
             return fail_line(lexicon,
                              "'%.*s' has capital letters and would never match; write it in "
                              "lower case",
-                             print_length(word), word.data);
+                             SHOWN(word));
     if (word.length > 1 && strchr(".,;:?!\"", word.data[word.length - 1]))
         return fail_line(lexicon,
                          "'%.*s' ends in punctuation, which is removed from questions; write it "
                          "without",
-                         print_length(word), word.data);
+                         SHOWN(word));
     return RILL_OK;
 }
 
@@ -162,8 +172,8 @@ static rill_status find_type(rill_lexicon *lexicon, rill_slice name, int32_t *ou
 {
     *out = rill__lexicon_type(lexicon, name.data, name.length);
     if (*out == RILL__NONE)
-        return fail_line(lexicon, "unknown type '%.*s'; declare it above with '@type<TAB>%.*s'", print_length(name),
-                         name.data, print_length(name), name.data);
+        return fail_line(lexicon, "unknown type '%.*s'; declare it above with '@type<TAB>%.*s'", SHOWN(name),
+                         SHOWN(name));
     return RILL_OK;
 }
 
@@ -202,8 +212,7 @@ static rill_status read_entry(rill_lexicon *lexicon, const rill_slice *column, i
     TRY(read_alternatives(lexicon, count > 4 ? column[4] : none, heads, &head_count));
     if (count > 5 && column[5].length) {
         if (!rill_slice_is(column[5], "cue"))
-            return fail_line(lexicon, "unknown flag '%.*s'; the only flag is 'cue'", print_length(column[5]),
-                             column[5].data);
+            return fail_line(lexicon, "unknown flag '%.*s'; the only flag is 'cue'", SHOWN(column[5]));
         candidate.needs_preference = 1;
     }
     for (int h = 0; h < head_count; h++)
@@ -262,14 +271,13 @@ static rill_status read_class(rill_lexicon *lexicon, rill_slice text, rill__alte
     if (out->kind == RILL__TYPE) {
         out->id = rill__lexicon_type(lexicon, name.data, name.length);
         if (out->id == RILL__NONE)
-            return fail_line(lexicon, "'{%.*s}' is neither a class nor a type declared above", print_length(name),
-                             name.data);
+            return fail_line(lexicon, "'{%.*s}' is neither a class nor a type declared above", SHOWN(name));
     }
     if (!colon) return RILL_OK;
     rill_slice range = {colon + 1, text.length - name.length - 1};
     if (!ranged || !read_range(range, &out->low, &out->high))
         return fail_line(lexicon, "'{%.*s}': only {digits}, {int} and {ord} take a range, such as {int:1-31}",
-                         print_length(text), text.data);
+                         SHOWN(text));
     return RILL_OK;
 }
 
@@ -282,8 +290,7 @@ static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
         TRY(read_class(lexicon, (rill_slice){text.data + 1, text.length - 2}, &choice));
     else if (memchr(text.data, '{', text.length) || memchr(text.data, '(', text.length) ||
              memchr(text.data, ')', text.length))
-        return fail_line(lexicon, "'%.*s': brackets must enclose whole elements of a pattern", print_length(text),
-                         text.data);
+        return fail_line(lexicon, "'%.*s': brackets must enclose whole elements of a pattern", SHOWN(text));
     else
         TRY(check_word(lexicon, text));
     if (choice.kind == RILL__WORD) TRY(rill__lexicon_intern(lexicon, text, &choice.id));
@@ -299,12 +306,10 @@ static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
         element.optional = 1;
         text.length--;
     }
-    for (;;) {
-        const char *bar = memchr(text.data, '|', text.length);
-        size_t length = bar ? (size_t)(bar - text.data) : text.length;
-        TRY(add_alternative(lexicon, (rill_slice){text.data, length}));
-        if (!bar) break;
-        text = (rill_slice){bar + 1, text.length - length - 1};
+    for (int more = 1; more;) {
+        rill_slice part;
+        more = cut_part(&text, '|', &part);
+        TRY(add_alternative(lexicon, part));
     }
     element.count = (int32_t)lexicon->alternative_count - element.first;
     PUSH(&lexicon->arena, lexicon->elements, lexicon->element_count, element, "lexicon patterns");
@@ -405,13 +410,11 @@ static rill_status read_pattern(rill_lexicon *lexicon, rill_slice text, int pref
     int32_t first = (int32_t)lexicon->element_count;
     *out = (rill__pattern){.first = first, .body = first, .right = RILL__NONE};
     while (text.length) {
-        const char *space_at = memchr(text.data, ' ', text.length);
-        size_t length = space_at ? (size_t)(space_at - text.data) : text.length;
-        if (length == 0) return fail_line(lexicon, "put single spaces between elements and none at the ends");
-        rill_slice element = {text.data, length};
+        rill_slice element;
+        cut_part(&text, ' ', &element);
+        if (element.length == 0) return fail_line(lexicon, "put single spaces between elements and none at the ends");
         TRY(preference ? preference_element(lexicon, &reader, element, out)
                        : rule_element(lexicon, &reader, element, out));
-        text = space_at ? (rill_slice){space_at + 1, text.length - length - 1} : (rill_slice){text.data, 0};
     }
     out->last = (int32_t)lexicon->element_count;
     if (out->right == RILL__NONE) out->right = out->last;
@@ -447,7 +450,7 @@ static rill_status read_constant(rill_lexicon *lexicon, rill_slice text, rill__r
                  : length == 4 && memcmp(open, "{pm}", 4) == 0 ? RILL__SLOT_PM
                                                                : RILL__SLOT_NONE;
     if (rule->slot == RILL__SLOT_NONE)
-        return fail_line(lexicon, "a constant may hold {}, {am} or {pm}, not '%.*s'", print_length(rest), rest.data);
+        return fail_line(lexicon, "a constant may hold {}, {am} or {pm}, not '%.*s'", SHOWN(rest));
     rule->suffix = (rill_slice){open + length, rest.length - length};
     if (memchr(rule->suffix.data, '{', rule->suffix.length))
         return fail_line(lexicon, "a constant takes one value only");
@@ -461,34 +464,25 @@ static rill_status read_constant(rill_lexicon *lexicon, rill_slice text, rill__r
 static rill_status read_format(rill_lexicon *lexicon, const rill_slice *column)
 {
     if (!read_decimal(column[1], &lexicon->format) || lexicon->format != FORMAT)
-        return fail_line(lexicon, "unknown format '%.*s'; this program reads format %d", print_length(column[1]),
-                         column[1].data, FORMAT);
+        return fail_line(lexicon, "unknown format '%.*s'; this program reads format %d", SHOWN(column[1]), FORMAT);
     return RILL_OK;
 }
 
-/* Read a directive that has two possible values: *out = 1 for `yes`, 0 for `no`. */
-static rill_status read_one_of(rill_lexicon *lexicon, const rill_slice *column, const char *yes, const char *no,
-                               int *out)
+/* Read a directive that has two possible values. */
+static rill_status read_switch(rill_lexicon *lexicon, const rill_slice *column)
 {
-    *out = rill_slice_is(column[1], yes);
-    if (*out || rill_slice_is(column[1], no)) return RILL_OK;
-    return fail_line(lexicon, "'%.*s' takes '%s' or '%s', not '%.*s'", print_length(column[0]), column[0].data, yes, no,
-                     print_length(column[1]), column[1].data);
-}
-
-static rill_status read_stem(rill_lexicon *lexicon, const rill_slice *column)
-{
-    return read_one_of(lexicon, column, "english", "none", &lexicon->stem);
-}
-
-static rill_status read_apostrophe(rill_lexicon *lexicon, const rill_slice *column)
-{
-    return read_one_of(lexicon, column, "keep", "drop", &lexicon->keep_apostrophe);
-}
-
-static rill_status read_possessive(rill_lexicon *lexicon, const rill_slice *column)
-{
-    return read_one_of(lexicon, column, "keep", "drop", &lexicon->keep_possessive);
+    const struct {
+        const char *name, *yes, *no;
+        int *out;
+    } switches[] = {{"@stem", "english", "none", &lexicon->stem},
+                    {"@apostrophe", "keep", "drop", &lexicon->keep_apostrophe},
+                    {"@possessive", "keep", "drop", &lexicon->keep_possessive}};
+    size_t i = 0;
+    while (!rill_slice_is(column[0], switches[i].name)) i++;
+    *switches[i].out = rill_slice_is(column[1], switches[i].yes);
+    if (*switches[i].out || rill_slice_is(column[1], switches[i].no)) return RILL_OK;
+    return fail_line(lexicon, "'%s' takes '%s' or '%s', not '%.*s'", switches[i].name, switches[i].yes, switches[i].no,
+                     SHOWN(column[1]));
 }
 
 static rill_status read_afternoon(rill_lexicon *lexicon, const rill_slice *column)
@@ -508,12 +502,11 @@ static rill_status read_type(rill_lexicon *lexicon, const rill_slice *column)
     for (size_t i = 0; i < name.length; i++)
         if (name.data[i] != '_' && (name.data[i] < 'a' || name.data[i] > 'z')) name.length = 0;
     if (name.length == 0 || name.length > 64)
-        return fail_line(lexicon, "'%.*s' is not a type name; use letters a-z and '_'", print_length(column[1]),
-                         column[1].data);
+        return fail_line(lexicon, "'%.*s' is not a type name; use letters a-z and '_'", SHOWN(column[1]));
     if (rill__lexicon_type(lexicon, name.data, name.length) != RILL__NONE)
-        return fail_line(lexicon, "type '%.*s' is declared twice; remove one", print_length(name), name.data);
+        return fail_line(lexicon, "type '%.*s' is declared twice; remove one", SHOWN(name));
     if (more && !rill_slice_is(column[2], "plain"))
-        return fail_line(lexicon, "'%.*s' after a type: expected 'plain'", print_length(column[2]), column[2].data);
+        return fail_line(lexicon, "'%.*s' after a type: expected 'plain'", SHOWN(column[2]));
     const rill__type type = {.name = name, .unnumbered = more};
     PUSH(&lexicon->arena, lexicon->types, lexicon->type_count, type, "lexicon types");
     return RILL_OK;
@@ -566,9 +559,9 @@ typedef struct directive {
 
 static const directive directives[] = {
     {"@format", 2, 2, "@format<TAB>1", read_format},
-    {"@stem", 2, 2, "@stem<TAB>english or none", read_stem},
-    {"@apostrophe", 2, 2, "@apostrophe<TAB>keep or drop", read_apostrophe},
-    {"@possessive", 2, 2, "@possessive<TAB>keep or drop", read_possessive},
+    {"@stem", 2, 2, "@stem<TAB>english or none", read_switch},
+    {"@apostrophe", 2, 2, "@apostrophe<TAB>keep or drop", read_switch},
+    {"@possessive", 2, 2, "@possessive<TAB>keep or drop", read_switch},
     {"@afternoon", 2, 2, "@afternoon<TAB>1-6", read_afternoon},
     {"@type", 2, 3, "@type<TAB>name[<TAB>plain]", read_type},
     {"@keep", 2, 2, "@keep<TAB>token", read_keep},
@@ -589,8 +582,7 @@ static rill_status read_directive(rill_lexicon *lexicon, const rill_slice *colum
             return fail_line(lexicon, "%d columns; write '%s'", count, known->usage);
         return known->read(lexicon, column);
     }
-    return fail_line(lexicon, "unknown directive '%.*s'; docs/lexicon.md lists them", print_length(column[0]),
-                     column[0].data);
+    return fail_line(lexicon, "unknown directive '%.*s'; docs/lexicon.md lists them", SHOWN(column[0]));
 }
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */

@@ -36,11 +36,8 @@ static void close_model(void *model)
 
 static rill_status load_model(semparse *s, const rill_open_options *options)
 {
-    TRY(rill_options_device(s->ctx, "semparse", options, &s->device));
-    TRY(rill_network_open(&s->network, s->ctx, s->device));
-    TRY(semparse_load(s, options->path));
-    rill_options_describe(s->device, s->description, sizeof s->description);
-    return RILL_OK;
+    TRY(rill_options_network(s->ctx, "semparse", options, &s->device, &s->network));
+    return semparse_load(s, options->path);
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
@@ -57,21 +54,14 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
         close_model(s);
         return status;
     }
-    const rill_network_bytes bytes = rill_network_sizes(s->network);
-    *info = (rill_domain_info){.actions = s->target_vocab_size,
-                               .phases = 1,
-                               .group_rows = rill_device_group_rows(s->device),
-                               .state_need = RILL_STATE_PARENT,
-                               .max_length = s->max_length,
-                               .description = s->description,
-                               .device = rill_device_name(s->device),
-                               .node_bytes = bytes.node,
-                               .row_bytes = bytes.row,
-                               .runner_bytes = bytes.session,
-                               .slot_bytes = bytes.slot + (int64_t)(sizeof(rill_mentions) + sizeof(rill_text)),
-                               .slot_unit_bytes = bytes.unit,
-                               .has_end_action = 1,
-                               .end_action = SEMPARSE_EOS};
+    *info = rill_network_info(s->device, s->network, s->description, sizeof s->description);
+    info->actions = s->target_vocab_size;
+    info->phases = 1;
+    info->state_need = RILL_STATE_PARENT;
+    info->max_length = s->max_length;
+    info->slot_bytes += (int64_t)(sizeof(rill_mentions) + sizeof(rill_text));
+    info->has_end_action = 1;
+    info->end_action = SEMPARSE_EOS;
     *model = s;
     return RILL_OK;
 }
@@ -407,9 +397,7 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
  * the quality of beam 10 without pruning, with less than half of the expansions. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
-    (void)table;
-    (void)ctx;
-    (void)path;
+    (void)table, (void)ctx, (void)path;
     return rill_text_printf(out, "k=10 absolute=10 max-candidates=3");
 }
 
@@ -420,8 +408,7 @@ static const rill_option own_options[] = {RILL_WEIGHTS_OPTION("f32"), RILL_DEVIC
 static const rill_option input_options[] = {RILL_TOKENIZED_OPTION, {0}};
 
 const rill_domain rill_semparse_domain = {
-    .abi_version = RILL_ABI_VERSION,
-    .struct_size = sizeof(rill_domain),
+    RILL_RUNNER_CALLBACKS,
     .name = "semparse",
     .summary = "questions to logical forms: LSTM encoder and decoder with attention",
     .open = open_model,
@@ -430,7 +417,6 @@ const rill_domain rill_semparse_domain = {
     .step = step,
     .score = score,
     .finalize = finalize,
-    .drop = rill_runner_drop,
     .close = close_model,
     .measure = measure,
     .canonical = canonical,
@@ -440,9 +426,6 @@ const rill_domain rill_semparse_domain = {
     .field = field,
     .start = start,
     .stop = stop,
-    .profile = rill_runner_profile,
-    .profile_row = rill_runner_profile_row,
-    .limits = rill_runner_limits,
     .collect = rill_runner_collect,
     .advise = advise,
     .options = own_options,

@@ -33,9 +33,7 @@ typedef struct seq_net {
     int32_t source_vocab_size, target_vocab_size; /* number of ids, including ids without a token */
     /* Target ids: first decoder input, end of an output, padding (never output). */
     int32_t decoder_start, eos, pad;
-    int32_t forced_bos; /* first action of every output, unless its language sets another; -1 (initially): none */
-    /* Source ids added before and after an input; -1: none. Set by seq_open() */
-    int32_t source_bos, source_eos;
+    int32_t forced_bos;       /* first action of every output, unless its language sets another; -1 (initially): none */
     int32_t n_target_tokens;  /* only target ids below this have a token. Set by seq_open() */
     const char *eos_file;     /* name of the file that defined eos, for messages */
     int32_t config_positions; /* number of positions in the model's configuration */
@@ -172,14 +170,13 @@ rill_status seq_recommend(void *model, const char *like, rill_text *out);
 int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size_t length);
 
 /* Members of rill_domain that all these domains share; name, summary and open() differ. */
-#define SEQ_DOMAIN_CALLBACKS                                                                                     \
-    .abi_version = RILL_ABI_VERSION, .struct_size = sizeof(rill_domain), .close = seq_close, .start = seq_start, \
-    .stop = seq_stop, .reserve = seq_reserve, .encode = seq_encode, .step = seq_step, .score = seq_score,        \
-    .collect = seq_collect, .finalize = seq_finalize, .drop = rill_runner_drop, .action_name = seq_action_name,  \
-    .find_action = seq_find_action, .unknown_action = seq_unknown_action, .tokenize = seq_tokenize,              \
-    .first_action = seq_first_action, .recommend = seq_recommend, .features = RILL_TAKES_ENSEMBLES,              \
-    .profile = rill_runner_profile, .profile_row = rill_runner_profile_row, .limits = rill_runner_limits,        \
-    .options = seq_options, .split = seq_split
+#define SEQ_DOMAIN_CALLBACKS                                                                                         \
+    RILL_RUNNER_CALLBACKS, .close = seq_close, .start = seq_start, .stop = seq_stop, .reserve = seq_reserve,         \
+                           .encode = seq_encode, .step = seq_step, .score = seq_score, .collect = seq_collect,       \
+                           .finalize = seq_finalize, .action_name = seq_action_name, .find_action = seq_find_action, \
+                           .unknown_action = seq_unknown_action, .tokenize = seq_tokenize,                           \
+                           .first_action = seq_first_action, .recommend = seq_recommend,                             \
+                           .features = RILL_TAKES_ENSEMBLES, .options = seq_options, .split = seq_split
 
 /* --- a runner ----------------------------------------------------------------------------------------------------- */
 

@@ -156,7 +156,7 @@ static rill_status read_input(seq_runner *r, rill_input *input, rill_ids *ids, s
 {
     const seq_model *m = r->model;
     const seq_net *net = m->net[0];
-    const size_t marks = (size_t)(net->source_bos >= 0) + (size_t)(net->source_eos >= 0);
+    const size_t marks = (size_t)(net->tokenizer->source_bos >= 0) + (size_t)(net->tokenizer->source_eos >= 0);
     *reading = (seq_pending_input){.input = input, .offset = ids->n_ids};
     const char *text = input->text;
     size_t length = input->length;

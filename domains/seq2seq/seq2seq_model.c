@@ -81,8 +81,8 @@ static rill_status check_compatible(const seq_net *first, const char *home, cons
     TRY(check_vocabulary(&context, "target", a->target, b->target));
     TRY(check_same_id(&context, "the number of target symbols", first->target_vocab_size, other->target_vocab_size));
     TRY(check_same_id(&context, "eos_token_id", first->eos, other->eos));
-    TRY(check_same_id(&context, "the source's first symbol", first->source_bos, other->source_bos));
-    TRY(check_same_id(&context, "the source's end symbol", first->source_eos, other->source_eos));
+    TRY(check_same_id(&context, "the source's first symbol", a->source_bos, b->source_bos));
+    TRY(check_same_id(&context, "the source's end symbol", a->source_eos, b->source_eos));
     return check_same_id(&context, "pad_token_id", first->pad, other->pad);
 }
 
@@ -182,8 +182,6 @@ static rill_status load_text(seq_net *net, const char *directory, const rill_ope
     TRY(read_languages(net, options, &files));
     if (options->tokenized && files.kind != RILL_TOKENIZER_FAMILY) files.kind = RILL_TOKENIZER_WHITESPACE;
     TRY(rill_tokenizer_open(&net->tokenizer, net->ctx, &files));
-    net->source_bos = net->tokenizer->source_bos;
-    net->source_eos = net->tokenizer->source_eos;
     TRY(set_target_language(net, &files));
     if (net->arch->find_special_tokens != NULL) TRY(net->arch->find_special_tokens(net, directory));
     return set_legal_tokens(net);
@@ -222,14 +220,13 @@ static rill_status load_all(seq_model *m, const rill_open_options *options)
                          nets);
     m->takes_raw_text = !options->tokenized;
     m->weights = rill_weights_read_type(options);
-    TRY(rill_options_device(m->ctx, domain, options, &m->device));
+    TRY(rill_options_network(m->ctx, domain, options, &m->device, &m->network));
     const char *scores = rill_open_option(options, "scores");
     m->raw_logits = scores != NULL && strcmp(scores, "logits") == 0;
     if (m->raw_logits && nets > 1)
         return rill_fail(m->ctx, RILL_ERR_OPTION,
                          "scores logits cannot be combined with an ensemble, which "
                          "averages probabilities: use logp");
-    TRY(rill_network_open(&m->network, m->ctx, m->device));
     for (size_t i = 0; i < nets; i++) TRY(load_net(m, i, options));
     combine_limits(m);
     seq_build_graphs(m);
@@ -252,50 +249,38 @@ void seq_close(void *model)
     rill_free(ctx, m, sizeof *m);
 }
 
-/* Append the weight type and the device to the model's description. */
-static void describe(seq_model *m, const rill_open_options *options)
-{
-    const size_t used = strlen(m->description);
-    if (m->weights != RILL_WEIGHT_F32)
-        snprintf(m->description + used, sizeof m->description - used, ", weights in %s",
-                 rill_open_option(options, "weights"));
-    rill_options_describe(m->device, m->description, sizeof m->description);
-}
-
 /* Upper bound on the shortlist subset of an input of `pieces` tokens, padding included; 0 without a shortlist. */
 static int64_t vocab_subset_size(const seq_model *m, size_t pieces)
 {
     return m->shortlist != NULL ? (int64_t)seq_vocab_subset_max(m->shortlist, pieces) + RILL_VOCAB_SUBSET_PADDING : 0;
 }
 
-static void fill_info(const seq_model *m, rill_domain_info *info)
+static void fill_info(seq_model *m, const rill_open_options *options, rill_domain_info *info)
 {
-    const rill_network_bytes bytes = rill_network_sizes(m->network);
-    const int64_t none = vocab_subset_size(m, 0), one = vocab_subset_size(m, 1);
-    *info = (rill_domain_info){.actions = m->net[0]->target_vocab_size,
-                               .finalize_anywhere = 1,
-                               .phases = 1,
-                               .group_rows = rill_device_group_rows(m->device),
-                               .state_need = m->state_need,
-                               .max_length = m->max_length,
-                               .max_positions = m->max_positions,
-                               .description = m->description,
-                               .device = rill_device_name(m->device),
-                               .node_bytes = bytes.node,
-                               .row_bytes = bytes.row,
-                               .runner_bytes = bytes.session,
-                               .languages = m->net[0]->tokenizer->languages,
-                               .slot_bytes = bytes.slot + none * bytes.symbol,
-                               .slot_unit_bytes = bytes.unit + (one - none) * bytes.symbol,
-                               .has_end_action = 1,
-                               .end_action = m->net[0]->eos,
-                               .unnormalised = m->raw_logits,
-                               .has_start_action = m->net[0]->decoder_start >= 0 &&
-                                                   m->net[0]->decoder_start < m->net[0]->target_vocab_size,
-                               .start_action = m->net[0]->decoder_start,
-                               .legal = m->legal,
-                               .forbidden = m->net[0]->bad_words,
-                               .n_forbidden = m->net[0]->n_bad_words};
+    const seq_net *net = m->net[0];
+    const int64_t none = vocab_subset_size(m, 0), one = vocab_subset_size(m, 1),
+                  symbol = rill_network_sizes(m->network).symbol;
+    const size_t used = strlen(m->description);
+    if (m->weights != RILL_WEIGHT_F32)
+        snprintf(m->description + used, sizeof m->description - used, ", weights in %s",
+                 rill_open_option(options, "weights"));
+    *info = rill_network_info(m->device, m->network, m->description, sizeof m->description);
+    info->actions = net->target_vocab_size;
+    info->finalize_anywhere = info->phases = 1;
+    info->state_need = m->state_need;
+    info->max_length = m->max_length;
+    info->max_positions = m->max_positions;
+    info->languages = net->tokenizer->languages;
+    info->slot_bytes += none * symbol;
+    info->slot_unit_bytes += (one - none) * symbol;
+    info->has_end_action = 1;
+    info->end_action = net->eos;
+    info->unnormalised = m->raw_logits;
+    info->has_start_action = net->decoder_start >= 0 && net->decoder_start < net->target_vocab_size;
+    info->start_action = net->decoder_start;
+    info->legal = m->legal;
+    info->forbidden = net->bad_words;
+    info->n_forbidden = net->n_bad_words;
 }
 
 static void set_source_language(seq_model *m, const rill_open_options *options)
@@ -323,8 +308,7 @@ rill_status seq_open(const char *domain, seq_choose_arch_fn choose, rill_context
         seq_close(m);
         return status;
     }
-    describe(m, options);
-    fill_info(m, info);
+    fill_info(m, options, info);
     set_source_language(m, options);
     *model = m;
     return RILL_OK;

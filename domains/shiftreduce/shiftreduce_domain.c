@@ -47,20 +47,8 @@ static parser_form option_form(rill_context *ctx, const rill_open_options *optio
 
 static rill_status load_model(parser *p, const rill_open_options *options)
 {
-    TRY(rill_options_device(p->ctx, "shiftreduce", options, &p->device));
-    TRY(rill_network_open(&p->network, p->ctx, p->device));
-    TRY(parser_load(p, options->path));
-    rill_options_describe(p->device, p->description, sizeof p->description);
-    return RILL_OK;
-}
-
-/* Bytes of a slot whose input has `words` words: a row of products per position, and the end offset and tag of each
- * word. The text of the words is negligible. */
-static int64_t slot_bytes(const parser *p, int64_t words)
-{
-    const rill_network_bytes bytes = rill_network_sizes(p->network);
-    const int64_t word = sizeof(size_t) + sizeof(int32_t);
-    return bytes.slot + (int64_t)sizeof(rill_sentence) + (words + 1) * bytes.unit + words * word;
+    TRY(rill_options_network(p->ctx, "shiftreduce", options, &p->device, &p->network));
+    return parser_load(p, options->path);
 }
 
 static rill_status open_model(const rill_domain *table, rill_context *ctx, const rill_open_options *options,
@@ -78,20 +66,17 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
         close_model(p);
         return status;
     }
-    const rill_network_bytes bytes = rill_network_sizes(p->network);
-    *info = (rill_domain_info){.actions = PARSER_FIRST_LABEL + p->n_labels,
-                               .phases = PARSER_PHASES,
-                               .group_rows = rill_device_group_rows(p->device),
-                               .state_need = RILL_STATE_PATH,
-                               .max_choices_phases = 1u << PARSER_PHASE_LABEL,
-                               .max_length = 2 * p->max_input - 1,
-                               .description = p->description,
-                               .device = rill_device_name(p->device),
-                               .node_bytes = sizeof(parser_cell),
-                               .row_bytes = bytes.row,
-                               .runner_bytes = bytes.session,
-                               .slot_bytes = slot_bytes(p, 0),
-                               .slot_unit_bytes = slot_bytes(p, 1) - slot_bytes(p, 0)};
+    *info = rill_network_info(p->device, p->network, p->description, sizeof p->description);
+    info->actions = PARSER_FIRST_LABEL + p->n_labels;
+    info->phases = PARSER_PHASES;
+    info->state_need = RILL_STATE_PATH;
+    info->max_choices_phases = 1u << PARSER_PHASE_LABEL;
+    info->max_length = 2 * p->max_input - 1;
+    info->node_bytes = sizeof(parser_cell);
+    /* A row of products per position, of which there is one more than words; the end offset and tag of each word. The text of
+     * the words is negligible. */
+    info->slot_bytes += (int64_t)sizeof(rill_sentence) + info->slot_unit_bytes;
+    info->slot_unit_bytes += (int64_t)(sizeof(size_t) + sizeof(int32_t));
     *model = p;
     return RILL_OK;
 }
@@ -449,9 +434,7 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
  * the F1 of beam 10 without pruning, with less than two thirds of the expansions. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
-    (void)table;
-    (void)ctx;
-    (void)path;
+    (void)table, (void)ctx, (void)path;
     return rill_text_printf(out, "k=10 absolute=2.5 max-candidates=3");
 }
 
@@ -465,8 +448,7 @@ static const rill_option own_options[] = {
 };
 
 const rill_domain rill_shiftreduce_domain = {
-    .abi_version = RILL_ABI_VERSION,
-    .struct_size = sizeof(rill_domain),
+    RILL_RUNNER_CALLBACKS,
     .name = "shiftreduce",
     .summary = "sentences to constituency trees: bidirectional LSTM, span features, shift-reduce",
     .open = open_model,
@@ -475,7 +457,6 @@ const rill_domain rill_shiftreduce_domain = {
     .step = step,
     .score = score,
     .finalize = finalize,
-    .drop = rill_runner_drop,
     .close = close_model,
     .measure = measure,
     .action_name = action_name,
@@ -484,9 +465,6 @@ const rill_domain rill_shiftreduce_domain = {
     .metric = "bracket",
     .start = start,
     .stop = stop,
-    .profile = rill_runner_profile,
-    .profile_row = rill_runner_profile_row,
-    .limits = rill_runner_limits,
     .collect = rill_runner_collect,
     .advise = advise,
     .options = own_options,
