@@ -341,7 +341,7 @@ int has_capacity(const problem *p)
            p->t.constants < SPEC_MAX_PARTS - 8;
 }
 
-spec_op *add_op(problem *p, spec_op_kind kind, rill_index_space space)
+spec_op *add_op(problem *p, rill_op_kind kind, rill_index_space space)
 {
     spec_op *op = &p->t.op[p->t.ops++];
     op->kind = kind;
