@@ -11,7 +11,7 @@
  * figure on a quiet machine; on one that others use only the fastest sample repeats. Both are printed, the share of the
  * roofline is the fastest's. One thread unless the line says 2.
  *
- * Divisions: clock and records, limits, gemm, best, cell, pool, main. */
+ * Sections: clock and records, limits, gemm, best, cell, pool, main. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

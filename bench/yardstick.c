@@ -1,6 +1,6 @@
 /* oneDNN's products; see yardstick.h.
  *
- * Divisions: plain sgemm, packed matmul. */
+ * Sections: plain sgemm, packed matmul. */
 #include "yardstick.h"
 
 #include <dnnl.h>

@@ -7,7 +7,7 @@
  * Search options of the command line are defaults here, like the options in config.json: a method ignores options that it cannot use.
  * Settings after a method's name (fixed:finish=top) apply to that method only; a setting that the method cannot use is an error.
  *
- * Divisions: runs · comparing · preparing · the command. */
+ * Sections: runs · comparing · preparing · the command. */
 #include <math.h>
 #include <unistd.h>
 

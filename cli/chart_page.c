@@ -3,7 +3,7 @@
  * The page contains the events of the trace. Of a long run it has only the first timesteps, and trees of only the first
  * inputs, up to CANDIDATES candidates. The page and standard error say what is missing. The trace is read twice: to count, and to copy.
  *
- * Divisions: pages of charts · the command's state · options · counting · copying · the page · the command. */
+ * Sections: pages of charts · the command's state · options · counting · copying · the page · the command. */
 #include "trace.h"
 
 #include <strings.h>

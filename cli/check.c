@@ -4,7 +4,7 @@
  * same results to the bit. Heuristics, scorers and schedulers are tested in the same way, on a small random problem or on the model of
  * -m.
  *
- * Divisions: options · models · one plugin item · all plugin items · the command. */
+ * Sections: options · models · one plugin item · all plugin items · the command. */
 
 #include "check.h"
 

@@ -2,7 +2,7 @@
  *
  * Each repeated call has one row, so that neighbours, row order and batch size cannot explain a difference.
  *
- * Divisions: scoring · diagnosis · checked calls · forwarded calls · opening and closing · a run. */
+ * Sections: scoring · diagnosis · checked calls · forwarded calls · opening and closing · a run. */
 #include "check.h"
 
 #include <math.h>

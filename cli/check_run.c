@@ -1,6 +1,6 @@
 /* Runs of `rill check`; see check.h.
  *
- * Divisions: inputs · one run · comparing · the random problem. */
+ * Sections: inputs · one run · comparing · the random problem. */
 #include "check.h"
 
 #include "cli_input.h"

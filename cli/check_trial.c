@@ -4,7 +4,7 @@
  * the inputs: a difference means that the plugin keeps state. The other schedules follow, and a run with the setting `check`. Methods
  * that prune give equal results under all schedules. A method that does not prune is compared with its own runs only.
  *
- * Divisions: a shared instance · settings · runs · tests. */
+ * Sections: a shared instance · settings · runs · tests. */
 #include "check.h"
 
 const char *const cli_check_kind_names[] = {"domain", "heuristic", "scorer", "scheduler"};

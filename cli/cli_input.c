@@ -1,6 +1,6 @@
 /* Line reader: one growing buffer, read(2) and ppoll(2); see cli_input.h.
  *
- * Divisions: whole files · several files, or a part of them · n-best lists. */
+ * Sections: whole files · several files, or a part of them · n-best lists. */
 #include "cli_input.h"
 
 #include <ctype.h>

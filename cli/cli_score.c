@@ -3,7 +3,7 @@
  * Each output is decoded as an input with a beam of one and a scorer that allows only the path of this output (forced_decode.c). So it
  * uses the same engine as `rill decode`, with batches, workers and every domain, and a hypothesis gets the same score to the bit.
  *
- * Divisions: pairs · the command's state · options · reader and writer of the run · preparing · the command. */
+ * Sections: pairs · the command's state · options · reader and writer of the run · preparing · the command. */
 
 #include "cli_input.h"
 #include "cli_output.h"

@@ -5,7 +5,7 @@
  * candidates, which is equal on every machine and in every run. The Pareto front contains the configurations that no other one beats in
  * both.
  *
- * Divisions: tables · sweeps · trials · output · preparing · the command. */
+ * Sections: tables · sweeps · trials · output · preparing · the command. */
 #include <math.h>
 
 #include "trace.h"

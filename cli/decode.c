@@ -4,7 +4,7 @@
  * mistake is therefore reported before the model is loaded, and destroys no old result. An input that fails is reported with its line
  * number and does not stop the run.
  *
- * Divisions: options · reader and writer of the run · preparing · running · the command. */
+ * Sections: options · reader and writer of the run · preparing · running · the command. */
 #include <unistd.h>
 
 #include "record.h"

@@ -5,7 +5,7 @@
  * id is the output and all lines of the id take part in the oracle. A reference without a line, or with an empty line, counts as
  * missing: `rill decode` writes no line, or an empty one, for a failed input.
  *
- * Divisions: reading hypotheses · reporting · the command. */
+ * Sections: reading hypotheses · reporting · the command. */
 
 #include "cli_input.h"
 #include "trial.h"

@@ -3,7 +3,7 @@
  * Memory holds one input at a time: lines of an input must be adjacent, and ids must ascend. A bad line is reported with its number
  * and skipped.
  *
- * Divisions: lines · actions · n-best lists · lattices · inputs · the command. */
+ * Sections: lines · actions · n-best lists · lattices · inputs · the command. */
 #include <math.h>
 
 #include "cli_input.h"

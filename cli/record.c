@@ -3,7 +3,7 @@
  * The result of an object is written after the text of its line without the closing brace. The line is not serialised again, so
  * numbers keep their digits and members their order.
  *
- * Divisions: storing · parsing · rows · objects · constraints. */
+ * Sections: storing · parsing · rows · objects · constraints. */
 #include "record.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Splitting inputs into sentences; see split_sentences.h.
  *
- * Divisions: lines · reading · joining · writing. */
+ * Sections: lines · reading · joining · writing. */
 #include "split_sentences.h"
 
 #include "utf8.h"

@@ -1,6 +1,6 @@
 /* Loading and decoding test sets, and evaluating points with them; see trial.h.
  *
- * Divisions: files · decoding · evaluation. */
+ * Sections: files · decoding · evaluation. */
 #include "trial.h"
 
 #include <unistd.h>

@@ -15,7 +15,7 @@
  *   attention.{weight,bias} [H, 2H], [H] over [context; state]      output.{weight,bias} [V, H], [V]
  *
  * The model is not changed after loading: any number of engines can decode with it, each with its own runner.
- * Divisions: weights · graphs · the model · runners · encode · step and score · finalize · table. */
+ * Sections: weights · graphs · the model · runners · encode · step and score · finalize · table. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

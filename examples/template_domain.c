@@ -37,7 +37,7 @@
  * Two rules. A row's results depend on that row only, not on other rows, their number or their order, since a batch may
  * have rows of any items. And no function calls exit() or prints; it returns a failure instead.
  *
- * Divisions: the model · life · encode · step · score · finalize · optional members · table. */
+ * Sections: the model · life · encode · step · score · finalize · optional members · table. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * internal.h describes the layouts, which are the same for every instruction set. Packing happens once, at load time;
  * clarity comes before speed.
  *
- * Divisions: sizes, fp32, bf16, int8, dispatch. */
+ * Sections: sizes, fp32, bf16, int8, dispatch. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* peak.c: loops that measure peak throughput, see kernels.h. Each loop has enough independent accumulators to hide the
  * latency of an addition.
  *
- * Divisions: vectors, plain C, choice of a loop, timing. */
+ * Sections: vectors, plain C, choice of a loop, timing. */
 #include "kernels.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@
  * caller publishes the word and only then looks at `sleepers`. Both sides are sequentially consistent, so one of
  * them sees the other. The caller waits for claimed chunks in the same way on `done`.
  *
- * Divisions: waiting, claiming, the worker, public functions, chunks. */
+ * Sections: waiting, claiming, the worker, public functions, chunks. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* syscall */
 #endif

@@ -1,6 +1,6 @@
 /* The list of metrics, their common functions, and exact match; see metric.h.
  *
- * Divisions: finding · judging · reports · exact match. */
+ * Sections: finding · judging · reports · exact match. */
 #include "metric.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  * without overlaps; only the second and the third look at two characters. Here they work on bytes, because all characters that get
  * spaces around them are ASCII, and no byte of a longer UTF-8 character is ASCII.
  *
- * Divisions: tokenizing · counting · the value · reports. */
+ * Sections: tokenizing · counting · the value · reports. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
  * reference's tags apply to both trees, so a parser gains nothing by tagging a full stop as a noun. docs/parsing.md lists all
  * differences.
  *
- * Divisions: constituents · one output · reports · the table. */
+ * Sections: constituents · one output · reports · the table. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Test sets and their evaluation; see testset.h.
  *
- * Divisions: lines · points · the front · JSON. */
+ * Sections: lines · points · the front · JSON. */
 #include "testset.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* The paths of the HTTP API; see api.h.
  *
- * Divisions: decode · traces · the page · models and health · the description · routes. */
+ * Sections: decode · traces · the page · models and health · the description · routes. */
 #include "api.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Pieces of documents, their words, and joining them again; see document.h.
  *
- * Divisions: pieces · words · joining. */
+ * Sections: pieces · words · joining. */
 #include "document.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * element counts as a block, and markup of blocks is kept byte by byte. Source of the names: html.spec.whatwg.org, sections 4.4 to 4.8
  * and 13.2.5.
  *
- * Divisions: sentences · entities · tags · paragraphs · pages · splitting. */
+ * Sections: sentences · entities · tags · paragraphs · pages · splitting. */
 #include "document.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Jobs; see serve.h.
  *
- * Divisions: life · events · results. */
+ * Sections: life · events · results. */
 #include "serve.h"
 
 /* --- life --------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* The LibreTranslate API; see api.h.
  *
- * Divisions: errors · language pairs · translate · languages. */
+ * Sections: errors · language pairs · translate · languages. */
 #include "api.h"
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * An input is looked up when its job is submitted and again when it leaves the queue. It gets a cached response, or waits for a
  * running search with the same key, or starts a search. It never waits for a search that is still in the queue.
  *
- * Divisions: keys · searches · the queue · cancellation · reader of the run · writer of the run. */
+ * Sections: keys · searches · the queue · cancellation · reader of the run · writer of the run. */
 #include <math.h>
 
 #include "cli_input.h"

@@ -1,6 +1,6 @@
 /* Requests: what they ask, and refusals; see api.h.
  *
- * Divisions: responses · parsing requests · documents. */
+ * Sections: responses · parsing requests · documents. */
 #include "api.h"
 
 #include <stdarg.h>

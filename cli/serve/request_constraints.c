@@ -1,6 +1,6 @@
 /* Constraints and glossaries of requests; see api.h.
  *
- * Divisions: constraints · glossaries. */
+ * Sections: constraints · glossaries. */
 #include "api.h"
 
 /* --- constraints -------------------------------------------------------------------------------------------------- */

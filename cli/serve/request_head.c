@@ -1,6 +1,6 @@
 /* Checks of request heads, and reading of forms; see server.h.
  *
- * Divisions: fields · framing · source · forms. */
+ * Sections: fields · framing · source · forms. */
 #include "server.h"
 
 #include <arpa/inet.h>

@@ -3,7 +3,7 @@
  * Each model is opened with the command line, in which -m names only this model. So all model and search options of `rill decode`
  * work.
  *
- * Divisions: options · models · API key · reloading · the command. */
+ * Sections: options · models · API key · reloading · the command. */
 #include <poll.h>
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
  * sent or the connection is closed. While the job is decoded, the connection is suspended. The thread that finishes the job resumes
  * it, with the job's lock held, so that it cannot be resumed before it is suspended. Lock order: watch, service, job.
  *
- * Divisions: responses · waiting · streams · requests · libmicrohttpd callbacks · life. */
+ * Sections: responses · waiting · streams · requests · libmicrohttpd callbacks · life. */
 #include "server.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Services: opening a model, its thread, and settings of requests; see serve.h. queue.c handles jobs.
  *
- * Divisions: opening · life · requests. */
+ * Sections: opening · life · requests. */
 #include "serve.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@
  *
  * Invariant: an entry's bytes lie inside the file and match its shape and type; the file has no bytes after the last
  * alias, and no name occurs twice.
- * Divisions: walking through the file · variables · aliases · scales · the whole · specification. */
+ * Sections: walking through the file · variables · aliases · scales · the whole · specification. */
 #include "tensor_file.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Reads the object "rill" of a model's config.json (rill/folder.h documents its keys), converts JSON values to options, and
  * recognises model directories of other programs by their file names.
  *
- * Divisions: options · domain · other programs' formats · the directory. */
+ * Sections: options · domain · other programs' formats · the directory. */
 #include "rill/folder.h"
 
 #include <dirent.h>

@@ -9,7 +9,7 @@
  * size, which is its only member. Invariant: the index and the files agree. A missing file, a tensor missing in its file, and
  * a tensor missing in the index are errors, whose message names the file or tensor.
  *
- * Divisions: header entries · layout of the data · the header · the whole · shards · comparing index and files · the index ·
+ * Sections: header entries · layout of the data · the header · the whole · shards · comparing index and files · the index ·
  * opening and closing. */
 #include "tensor_file.h"
 

@@ -3,7 +3,7 @@
  * Invariant: entries are sorted by name, and a tensor's bytes lie inside its part. Reading a tensor takes a binary search
  * by name, a comparison of shapes, and a loop that converts the elements to fp32.
  *
- * Divisions: element types · parts · order · finding · views · reading · weights of a model. */
+ * Sections: element types · parts · order · finding · views · reading · weights of a model. */
 #include "tensor_file.h"
 
 #include <math.h>

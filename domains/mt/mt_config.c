@@ -5,7 +5,7 @@
  * T5's keys have other names. Keys that change the arithmetic are supported or cause an error; other keys (dropout, training,
  * sampling) are ignored. mt_generation.c reads the keys that generation_config.json may override.
  *
- * Divisions: the table · activations · decoder blocks · BART's keys · T5's keys · the family · special tokens · the whole. */
+ * Sections: the table · activations · decoder blocks · BART's keys · T5's keys · the family · special tokens · the whole. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * missing names. A number that changes the arithmetic is supported or refused by name; unread tensors are refused after
  * loading (mt_weights.c).
  *
- * Divisions: numbers · a side · both sides · symbols · the directory. */
+ * Sections: numbers · a side · both sides · symbols · the directory. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * CTranslate2 concatenates matrices with the same input: query, key and value, or key and value. Each of them is a range
  * of rows, and becomes a view (tensor_add_view()) under transformers' name. Errors name the tensor of model.bin.
  *
- * Divisions: parts of layers · tables · the whole. */
+ * Sections: parts of layers · tables · the whole. */
 #include <stdio.h>
 #include <string.h>
 

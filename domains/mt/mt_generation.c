@@ -10,7 +10,7 @@
  * transformers count the start token (except min_new_tokens and max_new_tokens) and a forced eos; rill counts neither. A
  * warning names unsupported settings that would change outputs.
  *
- * Divisions: bad words · special tokens · search settings · unsupported settings · decoding like transformers · defaults. */
+ * Sections: bad words · special tokens · search settings · unsupported settings · decoding like transformers · defaults. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * of the parent node.
  * Position tables are computed on demand: sinusoids, and the factors 1 / (t + 1) of average attention. A model may allow a
  * million positions while inputs and outputs have a hundred. A row is a function of its number and the model's settings.
- * Divisions: operations · blocks · recurrent blocks · encode · step and alignments · tables · positions. */
+ * Sections: operations · blocks · recurrent blocks · encode · step and alignments · tables · positions. */
 #include <math.h>
 
 #include "mt.h"

@@ -11,7 +11,7 @@
  * direction's buckets are exact distances. The second half are logarithmic ranges up to the maximum distance; larger distances
  * use the last bucket. Invariant: buckets equal transformers', which computes the logarithm in fp32.
  *
- * Divisions: names · reading and packing · relative position bias · layers · positions · embeddings · output · the whole. */
+ * Sections: names · reading and packing · relative position bias · layers · positions · embeddings · output · the whole. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

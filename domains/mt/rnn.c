@@ -5,7 +5,7 @@
  * Invariant: data that lives as long as the model is in the model's arena. Temporary data is in a second arena, cleared
  * after each matrix.
  *
- * Divisions: configuration · matrices · encoder · decoder · embeddings and output · weights · encode ·
+ * Sections: configuration · matrices · encoder · decoder · embeddings and output · weights · encode ·
  * step and alignments. */
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * types      an array short enough for linear search
  *
  * Invariant: an index table is at most half full, so a probe for a missing key is short. Entries are never removed.
- * Divisions: hashing, words, trie, types, closing. */
+ * Sections: hashing, words, trie, types, closing. */
 #include <string.h>
 
 #include "domain_base.h"

@@ -15,7 +15,7 @@
  * or a {class}; number classes may have a range. Patterns are short, so matching by backtracking over optional elements
  * stays cheap and shallow. Invariant of an accepted pattern: first <= body <= right <= last, and at most
  * RILL__MAX_ELEMENTS elements. A rule's body begins with an element that is not optional, so that it always replaces
- * something. Divisions: helpers, paths of the trie, entries, patterns, directives, lines, reading a file. */
+ * something. Sections: helpers, paths of the trie, entries, patterns, directives, lines, reading a file. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * the children are sorted. The bracketed form then becomes one child of the enclosing bracket.
  * Invariant: the children of an open bracket are adjacent in `tokens`, from the token after '(' to the one before the
  * current token. Reordering stays within that range.
- * Divisions: tokens, order, one node, whole form. */
+ * Sections: tokens, order, one node, whole form. */
 #include <stdlib.h>
 #include <string.h>
 

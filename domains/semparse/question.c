@@ -5,7 +5,7 @@
  * Placeholders are numbered per type in order of first appearance; equal constants share a number, as in the data sets.
  * Numbers of placeholders typed literally are skipped. Invariant: `items` and `out` hold the output so far. `tokens`
  * points into `out`, so it is made last. The table of mentions is either complete or empty.
- * Divisions: output, mentions, placeholders, replacement, opening and closing. */
+ * Sections: output, mentions, placeholders, replacement, opening and closing. */
 #include <inttypes.h>
 #include <libstemmer.h>
 #include <stdio.h>

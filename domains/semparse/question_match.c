@@ -10,7 +10,7 @@
  * If all candidates of a surface need a preference and none matches, a shorter surface is tried.
  * Right contexts match raw tokens; left contexts match the output so far (items).
  * Invariant: matching writes nothing. Its cost per token is at most the length of the longest surface plus that of the
- * rules. Divisions: one number, numbers of several tokens, surfaces, patterns to the right, patterns to the left, candidates, the match. */
+ * rules. Sections: one number, numbers of several tokens, surfaces, patterns to the right, patterns to the left, candidates, the match. */
 #include <string.h>
 
 #include "question.h"

@@ -5,7 +5,7 @@
  * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. Slots below
  * r->n_slots are initialised. An input that fails is left out of the batch, and its slot stays free.
  *
- * Divisions: the model · the runner · text to ids · names · encoding · states and scores · outputs · names of actions · the
+ * Sections: the model · the runner · text to ids · names · encoding · states and scores · outputs · names of actions · the
  * table. */
 #include <string.h>
 

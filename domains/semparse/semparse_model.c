@@ -10,7 +10,7 @@
  * temporaries; it is cleared before semparse_load() returns, so peak memory is the model in the device's form plus its
  * largest tensors as fp32.
  *
- * Divisions: configuration · vocabularies · recurrent layers · attention and output · lexicon · graphs ·
+ * Sections: configuration · vocabularies · recurrent layers · attention and output · lexicon · graphs ·
  * entry point. */
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * output is run through the decoder layers once more, all positions in one call, over its KV cache. An ensemble uses
  * its first model, as marian-decoder does. The output formats are marian-decoder's too.
  *
- * Divisions: formats · attention of an output · writing · the field. */
+ * Sections: formats · attention of an output · writing · the field. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

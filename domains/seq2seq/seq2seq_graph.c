@@ -2,7 +2,7 @@
  * their operations; input columns, output layer and the mixing of an ensemble are here.
  *
  * Invariant: columns are declared in the order of the arrays that the runner fills (seq2seq_encode.c, seq2seq_step.c):
- * change them together. Divisions: encode · step and align · score · entry point. */
+ * change them together. Sections: encode · step and align · score · entry point. */
 #include "seq2seq.h"
 
 /* --- encode ------------------------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
  * The models of an ensemble may differ in everything except both vocabularies, which must be equal id by id, and the ids of
  * special tokens. The graph mixes their distributions (seq2seq_graph.c).
  *
- * Divisions: ensembles (compatibility · combined limits) · loading · the model · the runner · outputs · names of actions. */
+ * Sections: ensembles (compatibility · combined limits) · loading · the model · the runner · outputs · names of actions. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Decoder steps, scores and alignments: fills a graph's input columns and runs it.
  *
  * Invariant: a row's result depends only on the actions of its path and on its slot (rill/device.h). In one call no new
- * node is an ancestor of another one. Divisions: columns · states · scores. */
+ * node is an ancestor of another one. Sections: columns · states · scores. */
 #include "domain_base.h"
 #include "seq2seq.h"
 

@@ -8,7 +8,7 @@
  * Each slot has its own subset, and the device holds the output layer's rows for it. Subsets are not united over the
  * batch, so an input's scores do not depend on the inputs decoded with it.
  *
- * Invariant: a subset is ascending, so indices into it are ordered like ids. Divisions: the option · the file ·
+ * Invariant: a subset is ascending, so indices into it are ordered like ids. Sections: the option · the file ·
  * subsets. */
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
  * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has
  * space for the nodes of the largest reserve(). Slots below r->n_slots are initialised.
  *
- * Divisions: the model · the runner · sizes · the stack · scores · spans · brackets · outputs · names of actions · the table. */
+ * Sections: the model · the runner · sizes · the stack · scores · spans · brackets · outputs · names of actions · the table. */
 #include <string.h>
 
 #include "domain_base.h"

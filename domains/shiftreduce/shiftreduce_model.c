@@ -3,7 +3,7 @@
  * Invariant: p->arena owns what the network borrows and what lives as long as the model. A second arena holds
  * temporaries and is cleared after each part.
  *
- * Divisions: configuration · vocabularies · labels · embeddings and layers · tags · products of positions · outputs ·
+ * Sections: configuration · vocabularies · labels · embeddings and layers · tags · products of positions · outputs ·
  * entry point. */
 #include <math.h>
 #include <stdio.h>

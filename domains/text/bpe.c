@@ -13,7 +13,7 @@
  * from short to long, as in the tokenizers library.
  * Invariant: best[i] is the last token of the best segmentation of the word's first i bytes, for i at character boundaries.
  *
- * Divisions: merges · the heap · pairs · merging · words of byte pair encoding · unigram: tokens in order · unigram: the best
+ * Sections: merges · the heap · pairs · merging · words of byte pair encoding · unigram: tokens in order · unigram: the best
  * segmentation. */
 #include "segmenters.h"
 

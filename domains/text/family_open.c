@@ -2,7 +2,7 @@
  *
  * Source of token ids: transformers' tokenizers and convert_slow_tokenizer.py. A SentencePiece model is preferred, because
  * the translation model was trained with it; tokenizer.json is used if the directory has no other vocabulary.
- * Divisions: token ids · sources of tokens · added tokens · the whole. */
+ * Sections: token ids · sources of tokens · added tokens · the whole. */
 #include "family.h"
 
 #include <stdio.h>

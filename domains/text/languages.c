@@ -1,7 +1,7 @@
 /* Languages of a multilingual model: their tokens, the names that users write, and the source and target language of an
  * input; see family.h.
  *
- * Divisions: names · finding languages · defaults · columns. */
+ * Sections: names · finding languages · defaults · columns. */
 #include <stdio.h>
 #include <string.h>
 

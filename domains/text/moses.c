@@ -9,7 +9,7 @@
  * The detokenizer joins tokens, with spaces between some of them. The kind of a token determines whether a space precedes it
  * and whether one may follow it. Quotes of the same kind open and close alternately.
  *
- * Divisions: punctuation · tokens · periods · tokenizing · kinds of tokens · quotes · detokenizing · languages · opening and
+ * Sections: punctuation · tokens · periods · tokenizing · kinds of tokens · quotes · detokenizing · languages · opening and
  * closing · encoding and decoding. */
 #include <string.h>
 #include <utf8proc.h>

@@ -5,7 +5,7 @@
  * Unicode 7 and use the property Alphabetic, which libutf8proc lacks. Here the combining class decides whether a mark
  * belongs to a letter, which is wrong for some marks outside the Latin, Greek and Cyrillic scripts.
  *
- * Divisions: characters · classes · matching · rewriting. */
+ * Sections: characters · classes · matching · rewriting. */
 #include <string.h>
 #include <utf8proc.h>
 

@@ -3,7 +3,7 @@
  * Invariant: entries are sorted by their bytes. If a word occurs twice, the NUMERIC_ONLY entry is first, and lookups find
  * it, as in sacremoses.
  *
- * Divisions: built-in lists · reading · opening and closing · looking up. */
+ * Sections: built-in lists · reading · opening and closing · looking up. */
 #include <stdlib.h>
 #include <string.h>
 

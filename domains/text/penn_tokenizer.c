@@ -3,7 +3,7 @@
  *
  * Invariant: every non-space byte of the text is part of exactly one word, with three exceptions: quotes and apostrophes may
  * be respelled, the ellipsis character becomes "...", and a full stop that ends both an abbreviation and the text is written
- * twice. Divisions: sentences · slices of text · output of words · abbreviations · contractions · the core · leading punctuation ·
+ * twice. Sections: sentences · slices of text · output of words · abbreviations · contractions · the core · leading punctuation ·
  * trailing punctuation · chunks. */
 #include <string.h>
 

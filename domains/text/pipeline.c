@@ -4,7 +4,7 @@
  * is what the regular expression of the published code matches: a contraction; letters, digits or other signs with an optional
  * space before them; or white space, whose last character belongs to the next word.
  *
- * Divisions: normalizers (SentencePiece's character map · other kinds · all) · byte level (letters · words · repair) · opening
+ * Sections: normalizers (SentencePiece's character map · other kinds · all) · byte level (letters · words · repair) · opening
  * and closing · subword tokens of a word · words · texts. */
 #include "segmenters.h"
 

@@ -1,6 +1,6 @@
 /* Splits a text into sentences; see sentence_splitter.h.
  *
- * Divisions: characters · abbreviations · boundaries · sentences. Source of the rules (SB3 to SB8a):
+ * Sections: characters · abbreviations · boundaries · sentences. Source of the rules (SB3 to SB8a):
  * unicode.org/reports/tr29, section 5. */
 #include "sentence_splitter.h"
 

@@ -1,6 +1,6 @@
 /* The table of model families, and the choice of a row for a model directory; see tokenizer.h.
  *
- * Divisions: languages · the table · choosing a row. */
+ * Sections: languages · the table · choosing a row. */
 #include "family.h"
 
 #include <stdio.h>

@@ -8,7 +8,7 @@
  * An input of a family is split at its added tokens. SentencePiece or the pipeline splits the text between them into subword
  * tokens.
  *
- * Divisions: opening · subword tokens · encoding · decoding · sentences. */
+ * Sections: opening · subword tokens · encoding · decoding · sentences. */
 #include "family.h"
 
 #include <stdio.h>

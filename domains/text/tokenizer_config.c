@@ -1,7 +1,7 @@
 /* Reads settings of tokens from tokenizer_config.json, special_tokens_map.json and added_tokens.json; see family.h.
  *
  * If several of these files have a key, the first in this order counts. jansson has checked that strings are UTF-8 without
- * NULs. Divisions: files · values · added tokens. */
+ * NULs. Sections: files · values · added tokens. */
 #include "family.h"
 
 #include <stdlib.h>

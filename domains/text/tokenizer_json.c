@@ -2,7 +2,7 @@
  *
  * Source: the format that the tokenizers library writes and reads, including older forms (without "type", merges as
  * strings). Each function reads the types that it supports; another type is an error that names it.
- * Divisions: keys · normalizers · words · decoders and templates · models · added tokens · the whole. */
+ * Sections: keys · normalizers · words · decoders and templates · models · added tokens · the whole. */
 #include "segmenters.h"
 
 #include <stdio.h>

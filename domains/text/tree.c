@@ -2,7 +2,7 @@
  *
  * Invariant while a tree is read or built: open_nodes[0 .. depth) is the path from the root to the current node. `from` of
  * an open node is the number of words before it; `to` of an open node is 1 if a descendant was removed, else 0.
- * Divisions: building · positions and errors · reading a token · reading a tree · writing · brackets in words. */
+ * Sections: building · positions and errors · reading a token · reading a tree · writing · brackets in words. */
 #include <stdio.h>
 #include <string.h>
 

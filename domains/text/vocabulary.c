@@ -6,7 +6,7 @@
  * with linear probing. Its size is a power of two, at least twice the number of tokens, so every probe sequence reaches an
  * empty slot (-1), and an unsuccessful search takes 2.5 probes on average (Knuth, vol. 3, 6.4). Tokens are never removed.
  *
- * Divisions: hashing · reading · opening and closing · JSON · lookups. For JSON, jansson's document lives as long as the list of
+ * Sections: hashing · reading · opening and closing · JSON · lookups. For JSON, jansson's document lives as long as the list of
  * tokens, which points into it; jansson has checked that strings are UTF-8 without NULs, and that an object has no token twice. */
 #include <jansson.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * Several threads use a context and its workers' contexts at once. They share the sums of bytes, which are atomic, and the user's functions
  * `allocate` and `log`, which are called under the root context's lock. The C library's allocator needs no lock.
  *
- * Divisions: allocation · several arrays in one block · numbers · errors and log · texts. */
+ * Sections: allocation · several arrays in one block · numbers · errors and log · texts. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>

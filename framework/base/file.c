@@ -2,7 +2,7 @@
  *
  * Invariant: a rill_file is either all zero or open. The list of opened files is in the root context, under its lock.
  *
- * Divisions: file types · opening · opening inside a folder · reading · names. */
+ * Sections: file types · opening · opening inside a folder · reading · names. */
 #include "rill/file.h"
 
 #include <errno.h>

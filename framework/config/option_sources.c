@@ -5,7 +5,7 @@
  * source of lowest precedence; if all of them come from firm sources, the contradiction is an error. settings.c alone knows what
  * contradicts what.
  *
- * Divisions: creation and destruction · setting options · reading a source · what is left out · precedence · the whole. */
+ * Sections: creation and destruction · setting options · reading a source · what is left out · precedence · the whole. */
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * Invariant: every table in a list has the right abi_version, a struct_size that covers the mandatory members, and those members are set;
  * so the engine never checks again. Lists are short, so lookup is a linear scan.
  *
- * Divisions: lists · checks · options of domains · registration and lookup · plugins. */
+ * Sections: lists · checks · options of domains · registration and lookup · plugins. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

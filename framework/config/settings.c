@@ -2,7 +2,7 @@
  * preset: a scheduler and some fixed settings. Settings that contradict the method or each other are refused here, so that the engine only
  * sees consistent settings. option_sources.c leaves out defaults that a contradiction names.
  *
- * Divisions: methods · values · presets · resolving. */
+ * Sections: methods · values · presets · resolving. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * Invariant: a slot is free, ready (encoded, waiting for admission), parked (memory_limit.h) or running, except while its input is being
  * encoded.
  *
- * Divisions: slots · white space · encoding · the queue · refilling. */
+ * Sections: slots · white space · encoding · the queue · refilling. */
 #include <math.h>
 
 #include "engine_internal.h"

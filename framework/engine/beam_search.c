@@ -16,7 +16,7 @@
  * The items of a timestep form a group. Each timestep forms its group anew, from items that are idle then, with at most half of all live
  * hypotheses. So groups stay balanced, one budget and one scheduler suffice, and a synchronous domain runs the same code.
  *
- * Divisions: memory · select · score · prune · finish · the timestep · turns of two timesteps. */
+ * Sections: memory · select · score · prune · finish · the timestep · turns of two timesteps. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

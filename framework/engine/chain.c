@@ -7,7 +7,7 @@
  * If requests set arguments, items use different instances of a heuristic. It is then called once per sequence of adjacent items that share
  * an instance.
  *
- * Divisions: instances · creating · one call · checking · dropping candidates · all heuristics. */
+ * Sections: instances · creating · one call · checking · dropping candidates · all heuristics. */
 #include <stddef.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Ends a phase of a timestep: the candidates that heuristics have left become the item's new beam, or the item stops (steps 6 and 7 of "One
  * timestep of one item, exactly", docs/algorithms.md). stop_criteria.c has the rules for stopping.
  *
- * Divisions: hypotheses · committing. */
+ * Sections: hypotheses · committing. */
 #include "engine_internal.h"
 
 /* --- hypotheses --------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* Creates the engine of a run, takes inputs and returns results. The search itself is in beam_search.c.
  *
- * Divisions: creation · input and results · profiles of operations. */
+ * Sections: creation · input and results · profiles of operations. */
 #include "engine_internal.h"
 
 /* Smallest accepted rill_engine_setup.struct_size: the members up to the scorers, which the first version of the struct had. */

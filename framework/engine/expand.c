@@ -9,7 +9,7 @@
  * (scorer_calls.c), then from settings: the number of choices, end rules, the unknown penalty, and what n-grams forbid
  * (ngram_blocking.h).
  *
- * Divisions: modifiers · rows. */
+ * Sections: modifiers · rows. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Stores the hypotheses of all inputs in flight, and hands out the ids (nodes) of their model states; declared in hyp_pool.h.
  *
- * Divisions: memory · hyps · nodes. */
+ * Sections: memory · hyps · nodes. */
 #include "hyp_pool.h"
 
 #define STATE_PARENT(id) (f->hyp[id].internal[HYP_STATE_PARENT])

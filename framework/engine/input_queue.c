@@ -1,6 +1,6 @@
 /* The input queue; input_queue.h.
  *
- * Divisions: creation · waiting inputs · submitting · taking · leaving early · results. */
+ * Sections: creation · waiting inputs · submitting · taking · leaving early · results. */
 #include "input_queue.h"
 
 #include <math.h>

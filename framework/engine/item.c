@@ -1,6 +1,6 @@
 /* Keeps the items of a run (its inputs that are being decoded) and their slots; declared in item.h.
  *
- * Divisions: slots · beams · ready items · running items. */
+ * Sections: slots · beams · ready items · running items. */
 #include "item.h"
 
 #include "search_variant.h"

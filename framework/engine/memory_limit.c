@@ -20,7 +20,7 @@
  * Encoded inputs take memory too. The domain declares the bytes per input and per unit of the input's size. The size is only known after
  * encoding, so the number of inputs to encode is estimated from previous sizes, and the last batch encoded may exceed the limit.
  *
- * Divisions: the limit · admission · too few states. */
+ * Sections: the limit · admission · too few states. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -14,7 +14,7 @@
  *
  * A search variant may choose the children (search_variant.choose); its list is then processed in place of the heap.
  *
- * Divisions: memory · the heap · taking a child · merging items. */
+ * Sections: memory · the heap · taking a child · merging items. */
 #include <math.h>
 
 #include "engine_internal.h"

@@ -4,7 +4,7 @@
  * action in order of arrival, and compresses the rows. Allowed sets of several scorers are intersected: an action stays if the number of
  * scorers that allow it equals the number of scorers that restrict the row.
  *
- * Divisions: memory · scorer interface · layout. */
+ * Sections: memory · scorer interface · layout. */
 #include <stdlib.h>
 #include <string.h>
 

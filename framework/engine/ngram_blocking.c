@@ -1,6 +1,6 @@
 /* Bans or penalises next actions that would repeat n-grams, and bans the last action of bad words; declared in ngram_blocking.h.
  *
- * Divisions: repetitions · bad words. */
+ * Sections: repetitions · bad words. */
 #include "ngram_blocking.h"
 
 #include <stdlib.h>

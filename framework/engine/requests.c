@@ -4,7 +4,7 @@
  * result is delivered in its turn. Items leave only between their timesteps: a busy item, whose timestep a device still computes
  * (beam_search.c), leaves at the end of that timestep.
  *
- * Divisions: options of the domain · settings and creation · leaving early. */
+ * Sections: options of the domain · settings and creation · leaving early. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  * found() may request that an input is decoded again. The item then stays in flight and restarts from its encoded input. The new search
  * depends only on the input and on what scorers have stored for it, so the schedule does not change the result.
  *
- * Divisions: scorers' states · the calls for rows · checking · inputs and outputs. */
+ * Sections: scorers' states · the calls for rows · checking · inputs and outputs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Decides when a hypothesis may end, when it becomes an output, and when an item's search stops; declared in engine_internal.h.
  *
- * Divisions: lengths · outputs · limits of a timestep · stopping. */
+ * Sections: lengths · outputs · limits of a timestep · stopping. */
 #include <math.h>
 
 #include "engine_internal.h"

@@ -20,7 +20,7 @@
  *
  * A choice's score, in float, is its logp times its factor, plus its bonus, plus the row's reward, for picks and other choices alike.
  *
- * Divisions: a row's rules · requests · sets · memory · checking · choosing · the call. */
+ * Sections: a row's rules · requests · sets · memory · checking · choosing · the call. */
 #include "topk.h"
 
 #include <float.h>

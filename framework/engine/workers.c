@@ -8,7 +8,7 @@
  * queue and the members of rill_workers that are under its lock. So a worker on a busy core delays only the inputs that it holds.
  * Everything is created and destroyed by the caller's thread while no worker's thread runs.
  *
- * Divisions: opening · engines · workers' threads · reading · writing · a run · running · counters. */
+ * Sections: opening · engines · workers' threads · reading · writing · a run · running · counters. */
 #include "rill/workers.h"
 
 #include <signal.h>

@@ -9,7 +9,7 @@
  *
  * The index is searched on disk and not read into memory, so a reader's memory does not grow with the file.
  *
- * Divisions: kinds · writing · opening · reading. */
+ * Sections: kinds · writing · opening · reading. */
 #include <stdio.h>
 
 #include "ngrams.h"

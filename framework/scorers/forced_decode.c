@@ -7,7 +7,7 @@
  * that action's log-probability from the domain (topk.c). If the model cannot write an action, or gives it probability 0, there is no
  * output. To score an output without an end action, as a truncated one, callers set the item's length limit to the output's length.
  *
- * Divisions: the scorer · the option source. */
+ * Sections: the scorer · the option source. */
 #include "internal.h"
 #include "rill/search_config.h"
 #include "text_constraints.h"

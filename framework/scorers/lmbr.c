@@ -11,7 +11,7 @@
  *
  * With self=N an input is decoded twice: the first search has no evidence, and its best N outputs are the evidence of the second.
  *
- * Divisions: evidence of inputs · arguments · scoring · the table. */
+ * Sections: evidence of inputs · arguments · scoring · the table. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

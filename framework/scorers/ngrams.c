@@ -6,7 +6,7 @@
  * paths that complete the n-gram is added to its posterior and is not carried on. Nodes are processed in numeric order, since edges lead to
  * higher nodes. In a domain of several phases, edges of another phase than the n-gram's do not change the matched length.
  *
- * Divisions: creation · occurrences · lattices · masses in a lattice · layout · posteriors · checking · lookup. */
+ * Sections: creation · occurrences · lattices · masses in a lattice · layout · posteriors · checking · lookup. */
 #include "ngrams.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
  * Without arguments they do nothing, so a run can list them without arguments, and single inputs set their own. If outputs have a forced
  * first action (rill_domain.first_action), the texts follow it. Bans apply before selection, so a banned action takes no place in a beam.
  *
- * Divisions: reading phrases · instances · rows · prefix, ban and allow · constraint lines. */
+ * Sections: reading phrases · instances · rows · prefix, ban and allow · constraint lines. */
 #include "text_constraints.h"
 
 #include <stdarg.h>

@@ -8,7 +8,7 @@
  * A file is validated when it is read, so walking it needs no checks: children follow their parent and are within the file, their actions
  * ascend and belong to the model. Files are little-endian, like the machines that rill supports.
  *
- * Divisions: writing · reading · sharing · the scorer. */
+ * Sections: writing · reading · sharing · the scorer. */
 #include <stdlib.h>
 #include <sys/stat.h>
 

@@ -14,7 +14,7 @@
  * Arrays of cube_pass cover the beam entries of the selected items, item after item: entry `rank` of an item whose entries begin at `base`
  * has index base + rank.
  *
- * Divisions: memory · keys · classes · the second round · the variant. */
+ * Sections: memory · keys · classes · the second round · the variant. */
 #include "variants.h"
 
 /* Data of cube pruning in one timestep. */

@@ -13,7 +13,7 @@
  * the group has places. In the first timestep all groups choose from the empty hypothesis. Its children are in a heap, from which the
  * groups take one after the other, and to which the taken children return with their penalty.
  *
- * Divisions: heaps of children · a group's own hypotheses · the empty hypothesis · all groups. */
+ * Sections: heaps of children · a group's own hypotheses · the empty hypothesis · all groups. */
 #include <stdlib.h>
 #include <string.h>
 

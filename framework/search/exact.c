@@ -18,7 +18,7 @@
  * Sources: best-first search (Meister, Vieira and Cotterell 2020); a beam's output as the first bound, and depth first (Stahlberg and Byrne
  * 2019).
  *
- * Divisions: the frontier · outputs · children · the batch · start and end. */
+ * Sections: the frontier · outputs · children · the batch · start and end. */
 #include <math.h>
 
 #include "variants.h"

@@ -8,7 +8,7 @@
  * Copies between host and device are not captured. On a GPU, launching a graph with a copy to or from memory that was
  * freed in the meantime fails or crashes, even if other memory now has the same address.
  *
- * Invariant: two runs of one key enqueue the same work. Divisions: which runs · keys · captures. */
+ * Invariant: two runs of one key enqueue the same work. Sections: which runs · keys · captures. */
 #include "executor.h"
 
 #include <inttypes.h>

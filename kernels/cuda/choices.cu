@@ -13,7 +13,7 @@
  * Long rows are cut into parts, by V alone; each part's exponentials are summed separately. With few rows each part has
  * its own block, and a second kernel merges the parts, with the same bits. For M >= BEST_MANY log_norm is computed
  * first, then the M-th largest key by radix selection; then the selected keys are sorted.
- * Divisions: keys · a warp's best · a block's best · results · kernels · large M · picks · launches. */
+ * Sections: keys · a warp's best · a block's best · results · kernels · large M · picks · launches. */
 #include "symbols.cuh"
 
 enum {

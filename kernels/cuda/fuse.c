@@ -9,7 +9,7 @@
  * three. Keys and values keep theirs when written to nodes: cuBLASLt writes rows in order, and nodes are scattered.
  *
  * Graphs are straight-line code, so a value read is the last one written.
- * Divisions: operands · rounding · products · all graphs. */
+ * Sections: operands · rounding · products · all graphs. */
 #include "executor.h"
 
 #include <string.h>

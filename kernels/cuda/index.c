@@ -3,7 +3,7 @@
  * Most indices depend only on data that the host knows at the start of a run, and are uploaded with its columns. Indices
  * that depend on a column that the run writes are computed on the device when an operation first needs them; their
  * inputs are uploaded instead.
- * Divisions: written indices · on the host · on the device. */
+ * Sections: written indices · on the host · on the device. */
 #include "executor.h"
 
 /* --- written indices ---------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* The CUDA module: a GPU as a device, and a network's weights on it.
  *
  * Weights are uploaded while the network is built, one after another into memory that does not move; a finished network
- * is const. Divisions: failures · the device · weights · the table. */
+ * is const. Sections: failures · the device · weights · the table. */
 #include "executor.h"
 #include "half.h"
 

@@ -1,6 +1,6 @@
 /* Enqueues operations: kernel arguments with operands in place on the device.
  *
- * Divisions: operands · products · attention · rows · all of them. */
+ * Sections: operands · products · attention · rows · all of them. */
 #include "executor.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
  * the outer ranges must give the middle one's bits. If no algorithm passes, a plain kernel multiplies. With `fast`,
  * cuBLASLt's heuristic is asked for each number of rows, and nothing is tried.
  *
- * Divisions: cuBLASLt's descriptions · the plain kernel · trials · the choice · products. */
+ * Sections: cuBLASLt's descriptions · the plain kernel · trials · the choice · products. */
 #include <stdlib.h>
 #include <string.h>
 

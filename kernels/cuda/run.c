@@ -4,7 +4,7 @@
  *
  * Order of pinned memory: host-only data · uploads · columns, uploaded and downloaded · downloads. The graph and the
  * columns bound the size of each part; arrays are then allocated one after another.
- * Divisions: layout · columns · inputs of operations · device memory · the run. */
+ * Sections: layout · columns · inputs of operations · device memory · the run. */
 #include "executor.h"
 
 #include <string.h>

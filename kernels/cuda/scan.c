@@ -1,7 +1,7 @@
 /* Recurrent layer over ragged sequences: all sequences step together, longest first.
  *
  * Finished sequences are the last ones, so each step processes a prefix, without padding. The rows that a step reads
- * and writes are known before the run. Divisions: steps · enqueuing. */
+ * and writes are known before the run. Sections: steps · enqueuing. */
 #include "executor.h"
 
 #include <string.h>

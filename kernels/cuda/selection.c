@@ -1,7 +1,7 @@
 /* Choices: uploads requests, downloads top symbols and log-probabilities.
  *
  * Legal sets stay bitsets of actions, as on the host; picks are mapped to symbols here, since the host knows the subsets.
- * Divisions: sizes · requests · enqueuing · results. */
+ * Sections: sizes · requests · enqueuing · results. */
 #include "executor.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
  * A fill may write rows of dropped slots. The domain contract (domain.h) guarantees that no pending group reads them any
  * more: a slot is dropped once the results of its rows have arrived. For other decoding runs, fills wait.
  *
- * Divisions: which graphs · opening and closing · outside runs · slots · order · results. */
+ * Sections: which graphs · opening and closing · outside runs · slots · order · results. */
 #include "executor.h"
 
 #include <string.h>

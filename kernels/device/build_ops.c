@@ -2,7 +2,7 @@
  *
  * Checked here once instead of in each run: widths, spaces, that values are written before they are read, and that no
  * operation overwrites its own inputs.
- * Divisions: the lists · beginning · operands · row operations · products and scans · attention · choices. */
+ * Sections: the lists · beginning · operands · row operations · products and scans · attention · choices. */
 #include <string.h>
 
 #include "backend.h"

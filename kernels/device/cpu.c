@@ -4,7 +4,7 @@
  * there; a few megabytes for larger weights, which each block reads again. With too few rows for a span per thread
  * there is one span, and the pool runs inside operations: GEMMs are then divided by outputs.
  *
- * Invariant: no choice here changes a result. Divisions: the device · weights · sessions · tables · partition · layout ·
+ * Invariant: no choice here changes a result. Sections: the device · weights · sessions · tables · partition · layout ·
  * spans · the run · the backend. */
 #include <stdio.h>
 #include <string.h>

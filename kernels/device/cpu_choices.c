@@ -4,7 +4,7 @@
  * If rows are in the run's order, results are written directly to the host. Legal sets are by action; if an operation's
  * symbols have other numbers (an offset, or a vocabulary subset), the sets are renumbered: once for the run, or per row
  * of a subset.
- * Divisions: groups · legal sets · picks · tags · choices · ensembles · working memory. */
+ * Sections: groups · legal sets · picks · tags · choices · ensembles · working memory. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Operations on a block: calls of kernels on operands in place.
  *
- * Divisions: operands · products · attention · rows · scans · all of them. */
+ * Sections: operands · products · attention · rows · scans · all of them. */
 #include <math.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * that this library does not depend on the libraries that they use (e.g. CUDA).
  *
  * Invariant: a device is const once open; a module stays loaded.
- * Divisions: modules · the processor · other devices · opening. */
+ * Sections: modules · the processor · other devices · opening. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

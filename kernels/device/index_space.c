@@ -2,7 +2,7 @@
  *
  * Spaces are made at the start of a block, in order of declaration, from the host's columns. Indices are made when an
  * operation first needs them; if a column's entries are contiguous in the host's array, that array is the index.
- * Divisions: rows of the host · spaces · the block · indices · paths and memories. */
+ * Sections: rows of the host · spaces · the block · indices · paths and memories. */
 #include "backend.h"
 
 #include <string.h>

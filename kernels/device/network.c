@@ -2,7 +2,7 @@
  *
  * Invariant: after a failed call the network keeps that failure, later calls do nothing and return negative handles; so
  * a handle in range belongs to a network that is valid so far.
- * Divisions: failures and arrays · weights and tables · graphs · memory of tensors · the end. */
+ * Sections: failures and arrays · weights and tables · graphs · memory of tensors · the end. */
 #include "backend.h"
 
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  *
  * Flops and bytes are the minimum for an operation: operands are counted once per row, weights once per block. Each
  * scratch has its own counters, which the caller's thread sums after the run.
- * Divisions: costs · counting · queries · runners. */
+ * Sections: costs · counting · queries · runners. */
 #include <string.h>
 
 #include "backend.h"

@@ -1,6 +1,6 @@
 /* Runs on any device: what a run measures of its arguments, and where its buffers are.
  *
- * Divisions: offsets · order of sequences · columns · layout · the run. */
+ * Sections: offsets · order of sequences · columns · layout · the run. */
 #include "backend.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Sessions: slots and vocabulary subsets, and tables' sizes. Data that outlives a run.
  *
  * Invariant: ranges of slots never overlap, all ragged tables have memory for every allocated row, and a failed call
- * leaves slots unchanged. Divisions: ranges · opening and closing · rows · slots · subsets. */
+ * leaves slots unchanged. Sections: ranges · opening and closing · rows · slots · subsets. */
 #include "backend.h"
 
 #include <string.h>

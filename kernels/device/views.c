@@ -3,7 +3,7 @@
  * An operand in a block is a base, a row stride, and an optional index. The index depends on the relation of the
  * operation's space to the viewed one. Spaces form a tree with one path between any two: up to a common ancestor, then
  * down through `where` and `distinct`.
- * Divisions: making views · indices · checks. */
+ * Sections: making views · indices · checks. */
 #include <stdio.h>
 
 #include "backend.h"

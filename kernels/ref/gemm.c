@@ -4,7 +4,7 @@
  * not fused with the additions here (plain C does not promise it), so vector tables differ in the last bits, except for
  * int8, whose sums are exact.
  *
- * Divisions: fp32 and bf16, int8, the call. */
+ * Sections: fp32 and bf16, int8, the call. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* rows.c (ref): activations and row operations, an element at a time, built on the C library; the table of plain C.
  *
- * Divisions: activations · cells · rows · the table. */
+ * Sections: activations · cells · rows · the table. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>

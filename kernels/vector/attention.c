@@ -5,7 +5,7 @@
  * the softmax runs over the row's own scores; a context element is one FMA chain over t ascending. A group only
  * interleaves the chains of its rows.
  *
- * Divisions: dot products, additive scores, softmax, context, narrow heads, groups of rows. */
+ * Sections: dot products, additive scores, softmax, context, narrow heads, groups of rows. */
 #include <assert.h>
 #include <string.h>
 

@@ -12,7 +12,7 @@
  * different x may round to equal logp. Candidates are collected in ascending id, so a stable ranking breaks ties by
  * smaller id.
  *
- * Divisions: a piece, the normaliser, the bound, candidates, ranking, a row. */
+ * Sections: a piece, the normaliser, the bound, candidates, ranking, a row. */
 #include <assert.h>
 #include <float.h>
 

@@ -9,7 +9,7 @@
  * a strip has 2 vectors (6 rows, 12 accumulators in 16 registers), or more if rows are few. NEON does the same, but its
  * vectors of 8 are two registers each: 24 accumulators in 32 registers.
  *
- * Divisions: the tile, tiles of each shape, the call. */
+ * Sections: the tile, tiles of each shape, the call. */
 #include "gemm.h"
 
 #include <assert.h>

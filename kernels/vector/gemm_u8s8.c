@@ -11,7 +11,7 @@
  * Invariant: integer sums are exact in any order, and each element is then start + float(sum) * (row scale * column
  * scale), each operation rounded once. So without an activation all instruction sets agree with plain C to the last bit.
  *
- * Divisions: primitives, rows, sums, the tile, tiles of each shape, the call. */
+ * Sections: primitives, rows, sums, the tile, tiles of each shape, the call. */
 #include <assert.h>
 
 #include "gemm.h"

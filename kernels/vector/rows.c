@@ -3,7 +3,7 @@
  * Invariant: a unit's result is a function of its own operands, whichever lane it falls in. A sum over a row has VL
  * partial sums, added in one tree, so the order of additions depends only on the width.
  *
- * Divisions: cells, rows, the table. */
+ * Sections: cells, rows, the table. */
 #include "vec.h"
 
 /* ---- cells ----------------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
  * of its masks stayed unused. Only masks of items and cells are watched, since they cannot be used after their call. Watching costs nothing
  * for other scripts.
  *
- * Divisions: making and checking · elements · methods · making arrays from Lua · functions for other modules · unused masks · opening. */
+ * Sections: making and checking · elements · methods · making arrays from Lua · functions for other modules · unused masks · opening. */
 #include "arrays.h"
 
 #include <inttypes.h>

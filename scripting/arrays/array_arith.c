@@ -5,7 +5,7 @@
  * NaN and infinities behave as in IEEE 754; min, max and clamp ignore NaN as C's fmin() and fmax() do. // and % are
  * Lua's.
  *
- * Divisions: operands · reading · writing · assignment · operations · one block · all blocks · opening. */
+ * Sections: operands · reading · writing · assignment · operations · one block · all blocks · opening. */
 #include <math.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
  *
  * Sorting is stable, with NaN last. Sorted input, as candidates' scores usually are, costs little more than reading it.
  *
- * Divisions: segments · reductions · order · cumulative operations · positions · equal keys · order across segments · opening. */
+ * Sections: segments · reductions · order · cumulative operations · positions · equal keys · order across segments · opening. */
 #include <math.h>
 #include <string.h>
 

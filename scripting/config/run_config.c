@@ -4,7 +4,7 @@
  * A configuration is a userdata. Its strings are those of these lists, which it keeps alive. The registry keeps the
  * configuration until it is freed.
  *
- * Divisions: storing · keys · reading · results of the script · searches · locating errors. */
+ * Sections: storing · keys · reading · results of the script · searches · locating errors. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

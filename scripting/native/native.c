@@ -9,7 +9,7 @@
  *
  * The sandbox cannot limit native code, so rill.ffi is only available to trusted scripts.
  *
- * Divisions: libraries · binding · calling · fixing arguments · callbacks · arrays · opening. */
+ * Sections: libraries · binding · calling · fixing arguments · callbacks · arrays · opening. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * (type_words), then interpret them together (type_from_words()). Errors point at the type's first word or at the
  * unexpected character.
  *
- * Divisions: words · errors · one type · the whole · writing. */
+ * Sections: words · errors · one type · the whole · writing. */
 #include "signature.h"
 
 #include "rill/context.h"

@@ -11,7 +11,7 @@
  * element is charged, so a call can be stopped midway. Results and messages are those of Lua 5.4;
  * tests/scripting/test_lists.c compares them.
  *
- * Divisions: lists · arguments · texts · the wrapper · compiling · opening. */
+ * Sections: lists · arguments · texts · the wrapper · compiling · opening. */
 #include <limits.h>
 #include <string.h>
 

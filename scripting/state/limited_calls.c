@@ -6,7 +6,7 @@
  *   - Finalizers run with hooks off, so tables cannot have finalizers (__gc).
  *   - C functions that work long without running Lua instructions are charged for their work (call_costs.c).
  *
- * Divisions: catching errors · coroutines · metatables · loading · opening. */
+ * Sections: catching errors · coroutines · metatables · loading · opening. */
 #include <string.h>
 
 #include "limits.h"

@@ -8,7 +8,7 @@
  *
  * Results and messages are those of Lua 5.4; tests/scripting/test_patterns.c compares them.
  *
- * Divisions: work · matching · captures · arguments · find and match · gmatch · gsub. */
+ * Sections: work · matching · captures · arguments · find and match · gmatch · gsub. */
 #include <string.h>
 
 #include "pattern.h"

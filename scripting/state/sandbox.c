@@ -7,7 +7,7 @@
  * docs/scripting.md with them. Each list is built from the C table in which rill looks up the names, so the two cannot disagree. Lists are
  * in alphabetical order.
  *
- * Divisions: the standard library · strings and tables · names · output · missing names · rill. */
+ * Sections: the standard library · strings and tables · names · output · missing names · rill. */
 #include <math.h>
 #include <string.h>
 

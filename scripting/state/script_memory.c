@@ -15,7 +15,7 @@
  * running an instruction. Once a stack has grown, this needs no further allocation that could be refused. So the growth
  * itself is refused.
  *
- * Divisions: returning chunks · memory of the context · Lua's blocks · stacks · requests. */
+ * Sections: returning chunks · memory of the context · Lua's blocks · stacks · requests. */
 #include <stdlib.h>
 #include <string.h>
 

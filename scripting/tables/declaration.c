@@ -1,7 +1,7 @@
 /* Reads the Lua tables passed to rill.heuristic{}, rill.scorer{} and rill.scheduler{}, and calls their functions. See
  * tables.h.
  *
- * Divisions: reading a declaration · tables · objects · bare functions · instances · calls · attributing failures. */
+ * Sections: reading a declaration · tables · objects · bare functions · instances · calls · attributing failures. */
 #include "tables.h"
 
 #include <stdio.h>

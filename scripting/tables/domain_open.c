@@ -6,7 +6,7 @@
  * Scripts have no io. options.read(NAME) returns the text of a file inside the model's directory, and of no other
  * (rill_file_open_inside()).
  *
- * Divisions: files · options · actions · model information · open and close. */
+ * Sections: files · options · actions · model information · open and close. */
 #include <string.h>
 
 #include "rill/file.h"

@@ -3,7 +3,7 @@
  * The engine's callbacks drop, free and measure return no status. A script error in one of them is recorded, and the
  * next callback that returns a status fails with it.
  *
- * Divisions: finalize · releases · measure and canonical · names · texts to actions. */
+ * Sections: finalize · releases · measure and canonical · names · texts to actions. */
 #include <stdio.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * Each engine call makes one protected Lua call that contains the loop over rows, because entering Lua costs a few tens
  * of nanoseconds. The values that the loop needs are at fixed stack indexes.
  *
- * Divisions: failures · actions · choices · encode · step · score · whole timesteps. */
+ * Sections: failures · actions · choices · encode · step · score · whole timesteps. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

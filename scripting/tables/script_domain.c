@@ -6,7 +6,7 @@
  * options = { {name = "beta", argument = "B", type = "number", default = 1, help = "..."}, ... } become rill_option rows, which the table
  * of declared fields owns. open() gets the values in options.given, defaults included.
  *
- * Divisions: options · fields · declaration. */
+ * Sections: options · fields · declaration. */
 #include <math.h>
 #include <string.h>
 

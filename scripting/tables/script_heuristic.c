@@ -4,7 +4,7 @@
  * memory. Nonzero values that the script stores in keep and stop become 1, as the engine requires; a negative width is
  * an error.
  *
- * Divisions: fields · methods · calls · declaring. */
+ * Sections: fields · methods · calls · declaring. */
 #include "tables.h"
 
 /* --- fields -------------------------------------------------------------------------------------------------------- */

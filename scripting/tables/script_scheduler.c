@@ -4,7 +4,7 @@
  * A scheduler's result is a request, which the engine adapts to its guarantees (scheduler.h). This file only checks
  * that it is valid: indexes in range, and numbers that are not NaN.
  *
- * Divisions: fields · results · failures · calls · budgets · declaring. */
+ * Sections: fields · results · failures · calls · budgets · declaring. */
 #include <math.h>
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
  * A cube_key function is called once per timestep and phase with all live hypotheses. It returns a number for each; hypotheses with equal
  * numbers are one class of cube pruning.
  *
- * Divisions: rows · hypothesis state · names · arguments of modifiers · modifiers · fields and methods · calls · declaring ·
+ * Sections: rows · hypothesis state · names · arguments of modifiers · modifiers · fields and methods · calls · declaring ·
  * cube keys. */
 #include <math.h>
 #include <string.h>

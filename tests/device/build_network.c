@@ -1,6 +1,8 @@
 /* Builds a net_spec as a network, part by part with the functions of device.h. */
 #include "interpreter.h"
 
+#include <string.h>
+
 static rill_view make_view(spec_view l)
 {
     rill_view v = {0};
@@ -12,65 +14,24 @@ static rill_view make_view(spec_view l)
     return l.first != 0 ? rill_view_offset(v, (size_t)l.first) : v;
 }
 
+/* A scan names its space itself. */
+#define rill_op_scan(plan, program, space, op) rill_op_scan(plan, program, op)
+
 static void build_op(rill_network *plan, rill_graph program, spec_op op)
 {
-    rill_view v[16];
+    rill_view v[RILL_MIX_MODELS + 1] = {{0}};
     for (int i = 0; i < 16; i++) v[i] = make_view(op.view[i]);
     switch (op.kind) {
-    case SPEC_PRODUCT:
-        op.as.product.a = v[0], op.as.product.a2 = v[1], op.as.product.add = v[2], op.as.product.out = v[3];
-        rill_op_product(plan, program, op.space, &op.as.product);
-        break;
-    case SPEC_LSTM:
-        op.as.lstm.gates = v[0], op.as.lstm.c = v[1], op.as.lstm.c_out = v[2], op.as.lstm.h_out = v[3];
-        rill_op_lstm(plan, program, op.space, &op.as.lstm);
-        break;
-    case SPEC_GRU:
-        op.as.gru.input = v[0], op.as.gru.hidden_gates = v[1], op.as.gru.h = v[2], op.as.gru.h_out = v[3];
-        rill_op_gru(plan, program, op.space, &op.as.gru);
-        break;
-    case SPEC_SCAN:
-        op.as.scan.gates = v[0], op.as.scan.out = v[1], op.as.scan.last_h = v[2], op.as.scan.last_c = v[3];
-        rill_op_scan(plan, program, &op.as.scan);
-        break;
-    case SPEC_ATTEND:
-        op.as.attend.query = v[0], op.as.attend.keys = v[1], op.as.attend.values = v[2], op.as.attend.out = v[3];
-        rill_op_attend(plan, program, op.space, &op.as.attend);
-        break;
-    case SPEC_NORMALISE:
-        op.as.normalise.x = v[0], op.as.normalise.residual = v[1], op.as.normalise.y = v[2];
-        rill_op_normalise(plan, program, op.space, &op.as.normalise);
-        break;
-    case SPEC_ACTIVATE:
-        op.as.activate.x = v[0], op.as.activate.gate = v[1], op.as.activate.y = v[2];
-        rill_op_activate(plan, program, op.space, &op.as.activate);
-        break;
-    case SPEC_EMBED:
-        op.as.embed.rows = v[0], op.as.embed.position = v[1], op.as.embed.out = v[2];
-        rill_op_embed(plan, program, op.space, &op.as.embed);
-        break;
-    case SPEC_SUM:
-        for (int i = 0; i < op.as.sum.terms; i++) op.as.sum.term[i] = v[i];
-        op.as.sum.out = v[15];
-        rill_op_sum(plan, program, op.space, &op.as.sum);
-        break;
-    case SPEC_COPY:
-        op.as.copy.x = v[0], op.as.copy.out = v[1];
-        rill_op_copy(plan, program, op.space, &op.as.copy);
-        break;
-    case SPEC_MASK:
-        op.as.mask.x = v[0];
-        rill_op_mask(plan, program, op.space, &op.as.mask);
-        break;
-    case SPEC_PATH: (void)rill_op_path(plan, program, op.node, op.parent, op.depth); break;
-    case SPEC_BEST:
-        op.as.best.logits = v[0], op.as.best.add = v[1];
-        rill_op_best(plan, program, op.space, &op.as.best);
-        break;
-    case SPEC_MIX:
-        for (int i = 0; i < op.as.mix.models; i++) op.as.mix.logits[i] = v[i];
-        rill_op_mix(plan, program, op.space, &op.as.mix);
-        break;
+#define SET_VIEW(OPERATION, member, times, width, use) \
+    if (!((use)&RILL_ONE_ROW)) memcpy(&o->member, v + OPERATION##_##member, sizeof o->member);
+#define BUILD(OPERATION, word, description, width, flops)                                 \
+    case RILL_OP_##OPERATION: {                                                           \
+        description *o = &op.as.word;                                                     \
+        RILL_##OPERATION##_OPERANDS(SET_VIEW) rill_op_##word(plan, program, op.space, o); \
+        break;                                                                            \
+    }
+        RILL_OPERATIONS(BUILD)
+    default: (void)rill_op_path(plan, program, op.node, op.parent, op.depth); break;
     }
 }
 

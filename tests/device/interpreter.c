@@ -1,6 +1,6 @@
 /* The reference interpreter; see interpreter.h.
  *
- * Divisions: the run · views · products · cells and scans · attention · rows · the whole. */
+ * Sections: the run · views · products · cells and scans · attention · rows · the whole. */
 #include "interpreter_internal.h"
 
 #include <math.h>
@@ -226,18 +226,6 @@ static void gru_cell(const interpretation *x, size_t hidden, float *input, float
     rill_run_rows(x->k, RILL_OP_GRU, &cell, NULL);
 }
 
-static void interpret_lstm(const interpretation *x, const spec_op *op, int32_t r)
-{
-    lstm_cell(x, op->as.lstm.hidden, view_data(x, op->view[0], op->space, r), view_data(x, op->view[1], op->space, r),
-              view_data(x, op->view[2], op->space, r), view_data(x, op->view[3], op->space, r));
-}
-
-static void interpret_gru(const interpretation *x, const spec_op *op, int32_t r)
-{
-    gru_cell(x, op->as.gru.hidden, view_data(x, op->view[0], op->space, r), view_data(x, op->view[1], op->space, r),
-             view_data(x, op->view[2], op->space, r), view_data(x, op->view[3], op->space, r));
-}
-
 /* Inputs of the gates for unit u of input i. */
 static float *scan_input(const interpretation *x, const spec_op *op, int32_t i, int32_t u)
 {
@@ -377,76 +365,30 @@ static void interpret_attend(const interpretation *x, const spec_op *op, int32_t
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static void interpret_normalise(const interpretation *x, const spec_op *op, int32_t r)
+/* A row operation: its kernel on one row. */
+static void interpret_row_op(const interpretation *x, const spec_op *op, int32_t r)
 {
-    const rill_normalise *o = &op->as.normalise;
-    float *y = interpret_alloc(o->width, sizeof *y);
-    const rill_op parameters = {.normalise = *o};
-    const rill_row_call norm = {.rows = 1,
-                                .width = o->width,
-                                .op = &parameters,
-                                .x = {[NORMALISE_x] = {view_data(x, op->view[0], op->space, r)},
-                                      [NORMALISE_residual] = {view_data(x, op->view[1], op->space, r)},
-                                      [NORMALISE_y] = {y},
-                                      [NORMALISE_gain] = {(float *)(uintptr_t)constant_data(x, o->gain)},
-                                      [NORMALISE_bias] = {(float *)(uintptr_t)constant_data(x, o->bias)}}};
-    rill_run_rows(x->k, RILL_OP_NORMALISE, &norm, NULL);
-    memcpy(view_data(x, op->view[2], op->space, r), y, o->width * sizeof *y);
-    free(y);
-}
-
-static void interpret_activate(const interpretation *x, const spec_op *op, int32_t r)
-{
-    const rill_activate *o = &op->as.activate;
-    const float *from = view_data(x, op->view[0], op->space, r), *gate = view_data(x, op->view[1], op->space, r);
-    float *y = view_data(x, op->view[2], op->space, r);
-    const rill_op parameters = {.activate = {.activation = o->activation}};
-    for (size_t i = 0; i < o->width; i++) {
-        float in = from[i], z;
-        const rill_row_call one = {
-            .rows = 1, .width = 1, .op = &parameters, .x = {[ACTIVATE_x] = {&in}, [ACTIVATE_y] = {&z}}};
-        rill_run_rows(x->k, RILL_OP_ACTIVATE, &one, NULL);
-        y[i] = gate != NULL ? z * gate[i] : z;
+    rill_row_call call = {.rows = 1, .op = &op->as};
+    for (int i = 0; i < RILL_ROW_OPERANDS; i++) call.x[i].data = view_data(x, op->view[i], op->space, r);
+    switch (op->kind) {
+#define SET_ROW(OPERATION, member, times, width, use) \
+    if ((use)&RILL_ONE_ROW)                           \
+        call.x[OPERATION##_##member].data = (float *)(uintptr_t)constant_data(x, *(const rill_constant *)&o->member);
+#define SET_OPERATION(OPERATION, word, description, width_member, flops) \
+    case RILL_OP_##OPERATION: {                                          \
+        const description *o = &op->as.word;                             \
+        call.width = o->width_member;                                    \
+        RILL_##OPERATION##_OPERANDS(SET_ROW) break;                      \
     }
-}
-
-static void interpret_embed(const interpretation *x, const spec_op *op, int32_t r)
-{
-    const rill_embedding *o = &op->as.embed;
-    const float *from = view_data(x, op->view[0], op->space, r), *position = view_data(x, op->view[1], op->space, r);
-    float *out = view_data(x, op->view[2], op->space, r);
-    if (o->matrix > 0) {
-        const int32_t symbol = column_value(x, op->space, r, o->symbol);
-        from = symbol >= 0 ? x->t->matrix[o->matrix].w + (size_t)symbol * o->width : NULL;
+        RILL_ROW_OPERATIONS(SET_OPERATION)
+    default: break;
     }
-    for (size_t i = 0; i < o->width; i++) {
-        const float z = from != NULL ? o->scale * from[i] : 0.0f;
-        out[i] = position != NULL ? z + position[i] : z;
+    if (op->kind == RILL_OP_EMBED && op->as.embed.matrix > 0) {
+        const int32_t symbol = column_value(x, op->space, r, op->as.embed.symbol);
+        const float *w = x->t->matrix[op->as.embed.matrix].w;
+        call.x[EMBED_rows].data = symbol >= 0 ? (float *)(uintptr_t)w + (size_t)symbol * call.width : NULL;
     }
-}
-
-static void interpret_sum(const interpretation *x, const spec_op *op, int32_t r)
-{
-    const rill_sum *o = &op->as.sum;
-    float *out = view_data(x, op->view[15], op->space, r);
-    for (size_t i = 0; i < o->width; i++) {
-        float sum = 0.0f;
-        int begun = 0;
-        for (int32_t k = 0; k < o->terms; k++) {
-            const float *term = view_data(x, op->view[k], op->space, r);
-            if (term == NULL) continue;
-            sum = begun ? sum + term[i] : term[i];
-            begun = 1;
-        }
-        out[i] = o->activation == RILL_RELU && sum < 0.0f ? 0.0f : sum;
-    }
-}
-
-static void interpret_copy(const interpretation *x, const spec_op *op, int32_t r)
-{
-    const float *from = view_data(x, op->view[0], op->space, r);
-    float *to = view_data(x, op->view[1], op->space, r);
-    for (size_t i = 0; i < op->as.copy.width; i++) to[i] = from != NULL ? from[i] : 0.0f;
+    rill_run_rows(x->k, op->kind, &call, NULL);
 }
 
 static void interpret_mask(const interpretation *x, const spec_op *op, int32_t r)
@@ -461,11 +403,9 @@ static void interpret_mask(const interpretation *x, const spec_op *op, int32_t r
 
 void interpret(const net_spec *t, const rill_kernels *kernels, world *w, const answers *a)
 {
-    static void (*const rows[])(const interpretation *, const spec_op *, int32_t) = {
-        [SPEC_PRODUCT] = interpret_product,   [SPEC_LSTM] = interpret_lstm,   [SPEC_GRU] = interpret_gru,
-        [SPEC_ATTEND] = interpret_attend,     [SPEC_EMBED] = interpret_embed, [SPEC_NORMALISE] = interpret_normalise,
-        [SPEC_ACTIVATE] = interpret_activate, [SPEC_SUM] = interpret_sum,     [SPEC_COPY] = interpret_copy,
-        [SPEC_MASK] = interpret_mask,         [SPEC_BEST] = interpret_best,   [SPEC_MIX] = interpret_mix,
+    static void (*const rows[RILL_OP_KINDS])(const interpretation *, const spec_op *, int32_t) = {
+        [RILL_OP_PRODUCT] = interpret_product, [RILL_OP_ATTEND] = interpret_attend, [RILL_OP_MASK] = interpret_mask,
+        [RILL_OP_BEST] = interpret_best,       [RILL_OP_MIX] = interpret_mix,
     };
     interpretation *x = interpret_alloc(1, sizeof *x);
     *x = (interpretation){.t = t, .k = kernels, .w = w, .a = a};
@@ -475,10 +415,11 @@ void interpret(const net_spec *t, const rill_kernels *kernels, world *w, const a
         x->value[v] = interpret_alloc(x->space[t->value[v].space].rows * t->value[v].width, sizeof(float));
     for (int32_t i = 0, paths = 0; i < t->ops; i++) {
         const spec_op *op = &t->op[i];
-        if (op->kind == SPEC_PATH) interpret_path(x, op, ++paths);
-        if (op->kind == SPEC_SCAN) interpret_scan(x, op);
-        if (op->kind == SPEC_PATH || op->kind == SPEC_SCAN) continue;
-        for (size_t r = 0; r < x->space[op->space].rows; r++) rows[op->kind](x, op, (int32_t)r);
+        if (op->kind == RILL_OP_PATH) interpret_path(x, op, ++paths);
+        if (op->kind == RILL_OP_SCAN) interpret_scan(x, op);
+        if (op->kind == RILL_OP_PATH || op->kind == RILL_OP_SCAN) continue;
+        for (size_t r = 0; r < x->space[op->space].rows; r++)
+            (rows[op->kind] != NULL ? rows[op->kind] : interpret_row_op)(x, op, (int32_t)r);
     }
     for (int32_t i = 1; i < SPEC_MAX_PARTS; i++) {
         free(x->space[i].origin), free(x->space[i].value), free(x->space[i].first);

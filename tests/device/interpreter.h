@@ -26,44 +26,13 @@ typedef struct spec_view {
     int32_t source, row, slot, first;
 } spec_view;
 
-typedef enum spec_op_kind {
-    SPEC_PRODUCT,
-    SPEC_LSTM,
-    SPEC_GRU,
-    SPEC_SCAN,
-    SPEC_ATTEND,
-    SPEC_NORMALISE,
-    SPEC_ACTIVATE,
-    SPEC_EMBED,
-    SPEC_SUM,
-    SPEC_COPY,
-    SPEC_MASK,
-    SPEC_PATH,
-    SPEC_BEST,
-    SPEC_MIX
-} spec_op_kind;
-
-/* An operation. Its views are in the order of its struct's members; build_network() copies them there. */
+/* An operation. Its views are by position in its list of operands (kernels.h); build_network() copies them to `as`. */
 typedef struct spec_op {
-    spec_op_kind kind;
+    rill_op_kind kind;
     rill_index_space space;
     spec_view view[16];
-    rill_column node, parent, depth; /* for SPEC_PATH */
-    union {
-        rill_product product;
-        rill_lstm_cell lstm;
-        rill_gru_cell gru;
-        rill_scan scan;
-        rill_attend attend;
-        rill_normalise normalise;
-        rill_activate activate;
-        rill_embedding embed;
-        rill_sum sum;
-        rill_copy copy;
-        rill_mask mask;
-        rill_best_choices best;
-        rill_mix mix;
-    } as;
+    rill_column node, parent, depth; /* for RILL_OP_PATH */
+    rill_op as;
 } spec_op;
 
 typedef enum spec_space_kind {

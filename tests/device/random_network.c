@@ -1,7 +1,7 @@
 /* Random networks and worlds.
  *
  * Each row of a run writes nodes and slots of its own, and otherwise reads only old ones that no row writes. So any
- * split of the run gives the same results. Divisions: the world · the skeleton · views · requests · the whole. */
+ * split of the run gives the same results. Sections: the world · the skeleton · views · requests · the whole. */
 #include "random_network_internal.h"
 
 #include <math.h>
@@ -341,7 +341,7 @@ int has_capacity(const problem *p)
            p->t.constants < SPEC_MAX_PARTS - 8;
 }
 
-spec_op *add_op(problem *p, spec_op_kind kind, rill_index_space space)
+spec_op *add_op(problem *p, rill_op_kind kind, rill_index_space space)
 {
     spec_op *op = &p->t.op[p->t.ops++];
     op->kind = kind;

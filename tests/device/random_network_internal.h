@@ -14,7 +14,7 @@ rill_constant add_constant(problem *p, size_t rows, size_t width);
 rill_weight_type random_type(problem *p);
 rill_matrix add_matrix(problem *p, size_t n, size_t k, rill_weight_type type);
 rill_tensor add_value(problem *p, rill_index_space space, size_t width);
-spec_op *add_op(problem *p, spec_op_kind kind, rill_index_space space);
+spec_op *add_op(problem *p, rill_op_kind kind, rill_index_space space);
 
 /* Find `width` floats that rows of the space can read, other than `but`. */
 spec_view find_view(problem *p, rill_index_space space, size_t width, int needs, const spec_view *but);

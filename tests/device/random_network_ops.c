@@ -29,7 +29,7 @@ static spec_view make_product(problem *p, rill_index_space space, size_t n, spec
         dice_chance(&p->d, 50) && v[0].source != v[2].source && (k2 == 0 || v[1].source != v[2].source))
         out = v[2];
     v[3] = out.kind != SPEC_VIEW_NONE ? out : place_new_output(p, space, n, v, 3);
-    spec_op *op = add_op(p, SPEC_PRODUCT, space);
+    spec_op *op = add_op(p, RILL_OP_PRODUCT, space);
     memcpy(op->view, v, sizeof v);
     op->as.product = (rill_product){.matrix = m, .k2 = k2, .activation = random_activation(p)};
     if (dice_chance(&p->d, 50)) op->as.product.bias = add_constant(p, 1, n);
@@ -55,7 +55,7 @@ static void make_siblings(problem *p)
         const size_t n = (size_t)dice_range(&p->d, 1, 40);
         const rill_matrix m = add_matrix(p, n, k, RILL_WEIGHT_INT8);
         const spec_view out = place_new_output(p, space, n, &a, 1);
-        spec_op *op = add_op(p, SPEC_PRODUCT, space);
+        spec_op *op = add_op(p, RILL_OP_PRODUCT, space);
         op->view[0] = a, op->view[3] = out;
         op->as.product.matrix = m;
     }
@@ -80,7 +80,7 @@ static void make_cell(problem *p)
         c_out = (spec_view){SPEC_VIEW_VALUE, add_value(p, space, h), RILL_OWN, 0, 0};
         p->t.value[gru ? c_out.source : 0].written = 0;
     }
-    spec_op *op = add_op(p, gru ? SPEC_GRU : SPEC_LSTM, space);
+    spec_op *op = add_op(p, gru ? RILL_OP_GRU : RILL_OP_LSTM, space);
     op->view[0] = gates, op->view[1] = gru ? hidden : prev, op->view[2] = gru ? prev : c_out, op->view[3] = h_out;
     if (gru)
         op->as.gru.hidden = h;
@@ -110,7 +110,7 @@ static void make_scan(problem *p)
     if (dice_chance(&p->d, 60)) last_h = place_output(p, RILL_ROWS, h);
     if (!gru && dice_chance(&p->d, 40))
         last_c = (spec_view){SPEC_VIEW_VALUE, add_value(p, RILL_ROWS, h), RILL_OWN, 0, 0};
-    spec_op *op = add_op(p, SPEC_SCAN, space);
+    spec_op *op = add_op(p, RILL_OP_SCAN, space);
     op->view[0] = gates, op->view[1] = out, op->view[2] = last_h, op->view[3] = last_c;
     op->as.scan = scan;
 }
@@ -140,7 +140,7 @@ static void make_attend(problem *p)
         v[2].first = dice_range(&p->d, 0, (int32_t)(p->t.table[p->ragged].width - columns));
     } else if (how == 1) {
         const int fresh = dice_chance(&p->d, 50);
-        spec_op *path = add_op(p, SPEC_PATH, RILL_ROWS);
+        spec_op *path = add_op(p, RILL_OP_PATH, RILL_ROWS);
         path->node = fresh ? s->node : s->old;
         path->parent = fresh ? s->old_or_none : 0;
         path->depth = fresh ? s->depth : s->old_depth;
@@ -160,7 +160,7 @@ static void make_attend(problem *p)
         p->t.watches = 1;
         o.watched_heads = (size_t)dice_range(&p->d, 1, (int32_t)o.heads);
     }
-    spec_op *op = add_op(p, SPEC_ATTEND, space);
+    spec_op *op = add_op(p, RILL_OP_ATTEND, space);
     memcpy(op->view, v, sizeof v);
     op->as.attend = o;
 }
@@ -177,14 +177,14 @@ static void make_rows(problem *p)
         if (dice_chance(&p->d, 70)) o.bias = add_constant(p, 1, width);
         const int more = dice_chance(&p->d, 50);
         const spec_view out = place_new_output(p, space, width, both, 2);
-        spec_op *op = add_op(p, SPEC_NORMALISE, space);
+        spec_op *op = add_op(p, RILL_OP_NORMALISE, space);
         op->as.normalise = o;
         op->view[0] = x, op->view[2] = out;
         if (more) op->view[1] = y;
         return;
     }
     const spec_view out = place_new_output(p, space, width, both, 2);
-    spec_op *op = add_op(p, SPEC_ACTIVATE, space);
+    spec_op *op = add_op(p, RILL_OP_ACTIVATE, space);
     op->as.activate = (rill_activate){.activation = random_activation(p), .width = width};
     op->view[0] = x, op->view[2] = out;
     if (dice_chance(&p->d, 50)) op->view[1] = y;
@@ -212,7 +212,7 @@ static void make_embed(problem *p)
     if (dice_chance(&p->d, 60)) v[1] = find_view(p, space, width, ABSENT, NULL);
     o.width = width;
     const spec_view out = place_new_output(p, space, width, v, 2);
-    spec_op *op = add_op(p, SPEC_EMBED, space);
+    spec_op *op = add_op(p, RILL_OP_EMBED, space);
     op->as.embed = o;
     op->view[0] = v[0], op->view[1] = v[1], op->view[2] = out;
 }
@@ -225,11 +225,11 @@ static void make_sum(problem *p)
     const int32_t terms = dice_range(&p->d, 1, dice_chance(&p->d, 20) ? RILL_SUM_TERMS : 3);
     for (int32_t i = 0; i < terms; i++) v[i] = find_view(p, space, width, ABSENT, NULL);
     const spec_view out = place_new_output(p, space, width, v, terms);
-    spec_op *op = add_op(p, SPEC_SUM, space);
+    spec_op *op = add_op(p, RILL_OP_SUM, space);
     op->as.sum = (rill_sum){.terms = terms, .width = width};
     op->as.sum.activation = dice_chance(&p->d, 50) ? RILL_RELU : RILL_LINEAR;
-    memcpy(op->view, v, (size_t)terms * sizeof *v);
-    op->view[15] = out;
+    memcpy(op->view + SUM_term, v, (size_t)terms * sizeof *v);
+    op->view[SUM_out] = out;
 }
 
 static void make_copy(problem *p)
@@ -237,7 +237,7 @@ static void make_copy(problem *p)
     const rill_index_space space = random_space(p);
     const size_t width = (size_t)dice_range(&p->d, 1, (int32_t)p->hidden);
     const spec_view x = find_view(p, space, width, ABSENT, NULL), out = place_new_output(p, space, width, &x, 1);
-    spec_op *op = add_op(p, SPEC_COPY, space);
+    spec_op *op = add_op(p, RILL_OP_COPY, space);
     op->as.copy.width = width;
     op->view[0] = x, op->view[1] = out;
 }
@@ -248,7 +248,7 @@ static void make_tag(problem *p)
     rill_index_space space = p->s.units != 0 ? DICE_PICK(&p->d, p->s.units, p->s.where_units, RILL_ROWS) : RILL_ROWS;
     const size_t symbols = (size_t)dice_range(&p->d, 1, 20);
     const spec_view logits = own_value(p, space, symbols);
-    spec_op *op = add_op(p, SPEC_BEST, space);
+    spec_op *op = add_op(p, RILL_OP_BEST, space);
     op->view[0] = logits;
     op->as.best = (rill_best_choices){.symbols = symbols,
                                       .first_action = dice_range(&p->d, 0, 3),
@@ -266,7 +266,7 @@ static spec_view list_logits(problem *p, rill_index_space space, rill_vocab_subs
     const spec_view a = find_view(p, space, p->hidden, ANY, NULL);
     const rill_tensor v = add_value(p, space, p->symbols);
     p->t.value[v].list = list;
-    spec_op *op = add_op(p, SPEC_PRODUCT, space);
+    spec_op *op = add_op(p, RILL_OP_PRODUCT, space);
     op->as.product = (rill_product){
         .vocab_subset = list, .vocab_subset_slot = p->s.slot, .activation = random_activation(p)};
     op->view[0] = a;
@@ -290,12 +290,12 @@ void make_best(problem *p)
         if (dice_chance(&p->d, 40)) v[1] = find_view(p, space, p->symbols, ABSENT, &v[0]);
         if (dice_chance(&p->d, 40)) o.first_action = dice_range(&p->d, 1, 70);
         if (dice_chance(&p->d, 50)) {
-            spec_op *mask = add_op(p, SPEC_MASK, space);
+            spec_op *mask = add_op(p, RILL_OP_MASK, space);
             mask->as.mask = (rill_mask){.vocab_subset = p->mask, .slot = p->s.slot, .width = p->symbols};
             mask->view[0] = v[0];
         }
     }
-    spec_op *op = add_op(p, SPEC_BEST, space);
+    spec_op *op = add_op(p, RILL_OP_BEST, space);
     op->as.best = o;
     op->view[0] = v[0], op->view[1] = v[1];
     p->t.selects = 1;
@@ -318,7 +318,7 @@ void make_mix(problem *p)
                             (spec_view){SPEC_VIEW_VALUE, add_value(p, space, p->symbols), RILL_OWN, 0, 0});
         if (dice_chance(&p->d, 50)) o.bias[i] = add_constant(p, 1, p->symbols);
     }
-    spec_op *op = add_op(p, SPEC_MIX, space);
+    spec_op *op = add_op(p, RILL_OP_MIX, space);
     op->as.mix = o;
     memcpy(op->view, v, (size_t)o.models * sizeof *v);
     for (int32_t i = 0; i < o.models; i++) p->t.value[v[i].source].written = 0; /* the operation overwrites them */

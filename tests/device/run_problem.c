@@ -1,4 +1,4 @@
-/* Runs problems with the interpreter and the executor. Divisions: outcomes · the interpreter · the executor ·
+/* Runs problems with the interpreter and the executor. Sections: outcomes · the interpreter · the executor ·
  * comparing. */
 #include "run_problem.h"
 

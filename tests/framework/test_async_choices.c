@@ -2,7 +2,7 @@
  * framework/engine/beam_search.c. test_async.c checks results. Here a simulation follows a run through its trace, scheduler
  * and domain, and predicts each choice.
  *
- * Divisions: state of the simulation · following the trace · predicting · checking choices · random runs · cancelling. */
+ * Sections: state of the simulation · following the trace · predicting · checking choices · random runs · cancelling. */
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * another worker. Finished inputs cannot leave, and none leaves twice. With several workers, the domain's calls wait
  * for numbered stages, which puts each input where the test needs it. Meant for the thread sanitizer too.
  *
- * Divisions: one engine · stages · set aside · finished · cancelled twice. */
+ * Sections: one engine · stages · set aside · finished · cancelled twice. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>

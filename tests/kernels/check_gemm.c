@@ -7,7 +7,7 @@
  * permuted, on threads); a row of A in two parts equals the row in one; bf16 weights equal fp32 weights of the same
  * values.
  *
- * Divisions: drawing, values, other rows in the call, corner cases, bench. */
+ * Sections: drawing, values, other rows in the call, corner cases, bench. */
 #include <math.h>
 
 #include "check.h"

@@ -2,7 +2,7 @@
  *
  * Invariant: queued calls run in order of submission, and all of them run before any synchronous call.
  *
- * Divisions: the queue · asynchronous calls · collecting · synchronous calls · life. */
+ * Sections: the queue · asynchronous calls · collecting · synchronous calls · life. */
 #include "support/async_domain.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* See problem.h. Divisions: the space · drawing · solving · comparing · describing and failing. engine_run.c runs the
+/* See problem.h. Sections: the space · drawing · solving · comparing · describing and failing. engine_run.c runs the
  * engine. */
 #include "support/problem.h"
 

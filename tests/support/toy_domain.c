@@ -11,7 +11,7 @@
  * open() makes an object that can decode without a runner, so a copy of the table without start and stop is a domain
  * without runners.
  *
- * Divisions: violations · life · encode · states · step · score · finalize · names · end of life · table. */
+ * Sections: violations · life · encode · states · step · score · finalize · names · end of life · table. */
 #include "support/toy_domain.h"
 
 #include <math.h>

@@ -31,11 +31,11 @@
  * methods run on the model's one thread, and several workers open the model once each.
  *
  * Asynchronous scores A domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its result is ready when
- * collect() of its group has returned. Until then its rows, request and result stay valid. Meanwhile the engine may call measure, encode, reserve,
- * drop, free, finalize and field for any ids, and step and score for the other group's rows, which belong to other items. Each of these
- * calls must behave as if all earlier calls were complete: submitted work runs in order. reserve moves nothing that a submitted call uses,
- * or waits for that call. A group has at most one submitted call, and every submitted call is collected before the runner is stopped. step
- * may always return before its work is done.
+ * collect() of its group has returned. Until then its rows, request and result stay valid. Meanwhile the engine may call measure, encode,
+ * reserve, drop, free, finalize and field for any ids, and step and score for the other group's rows, which belong to other items. Each of
+ * these calls must behave as if all earlier calls were complete: submitted work runs in order. reserve moves nothing that a submitted call
+ * uses, or waits for that call. A group has at most one submitted call, and every submitted call is collected before the runner is
+ * stopped. step may always return before its work is done.
  *
  * No pointer passed to a method may be kept after it returns, except the pointers of a submitted call.
  * A method that fails returns a negative status after rill_fail(); the run then ends, except where noted.
