@@ -389,3 +389,17 @@ void rill_tensor_file_close(rill_tensor_file *t)
     rill_arena_clear(&t->arena);
     rill_free(ctx, t, sizeof *t);
 }
+
+rill_status rill_loader_open(rill_loader *l, const char *file)
+{
+    l->temp.ctx = l->path.ctx = l->ctx;
+    TRY(rill_path_join(&l->path, l->directory, file));
+    return rill_tensor_file_open(&l->tensors, l->ctx, l->path.data);
+}
+
+void rill_loader_close(rill_loader *l)
+{
+    rill_tensor_file_close(l->tensors);
+    rill_arena_clear(&l->temp);
+    rill_text_clear(&l->path);
+}

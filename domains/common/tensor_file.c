@@ -365,20 +365,6 @@ rill_status rill_weights_read(const rill_tensor_file *tensors, rill_arena *arena
     return rill_tensor_file_read(tensors, name, RILL_TENSOR_FLOATS, rank, shape, *out);
 }
 
-rill_status rill_loader_open(rill_loader *l, const char *file)
-{
-    l->temp.ctx = l->path.ctx = l->ctx;
-    TRY(rill_path_join(&l->path, l->directory, file));
-    return rill_tensor_file_open(&l->tensors, l->ctx, l->path.data);
-}
-
-void rill_loader_close(rill_loader *l)
-{
-    rill_tensor_file_close(l->tensors);
-    rill_arena_clear(&l->temp);
-    rill_text_clear(&l->path);
-}
-
 rill_status rill_load_floats(rill_loader *l, const char *name, size_t rows, size_t columns, float **out)
 {
     return rill_weights_read(l->tensors, &l->temp, name, rows, columns, out);
