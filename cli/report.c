@@ -294,7 +294,7 @@ json_t *cli_options_json(const rill_settings *settings, const rill_search_config
     json_t *object = json_object();
     for (const rill_option *row = rill_setting_table(); row->name; row++) {
         if (row->offset == offsetof(rill_settings, patience))
-            continue; /* the option patience is shown as its resolved stop_after */
+            continue; /* the option patience is resolved to a value of stop_after, which is shown instead */
         if (!cli_option_is_in_effect(settings, setup->n_heuristics > 0, row)) continue;
         json_object_set_new(object, rill_option_spell(RILL_OPTION_UNDERSCORED, row->name, name),
                             value_json(settings, row));

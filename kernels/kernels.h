@@ -240,14 +240,15 @@ typedef struct rill_attention {
     const float *
         relative; /* [heads, 2 reach + 1] or NULL: position bias; entry reach + d for t = position + d, d clamped to the reach */
     size_t reach;
-    const int32_t *position; /* [R] with `relative`: the row's own t, 0 <= position < T_s; NULL: T_s - 1 */
-    rill_operand query;      /* [R, heads * H] */
-    rill_operand keys;       /* [P, heads * H]; its index is not read: `first` and `path` select rows */
-    rill_operand values;     /* [P, heads * W]; its index is not read */
-    const int32_t *first;    /* [S] without `path`, memory row t of slot s is row first[s] + t of keys and values */
-    const int32_t *path;     /* NULL, or memory row t of slot s is row path[first[s] + t] of keys and values */
-    const int32_t *length;   /* [S] T_s >= 0, memory rows of slot s; if 0, out is zeros and first[s] is not read */
-    const int32_t *slot;     /* [R] index into first and length; NULL: row r has slot r */
+    /* [R] read only with `relative`: the memory row that is the query's own position, 0 <= position < T_s; NULL: the last, T_s - 1 */
+    const int32_t *position;
+    rill_operand query;    /* [R, heads * H] */
+    rill_operand keys;     /* [P, heads * H]; its index is not read: `first` and `path` select rows */
+    rill_operand values;   /* [P, heads * W]; its index is not read */
+    const int32_t *first;  /* [S] without `path`, memory row t of slot s is row first[s] + t of keys and values */
+    const int32_t *path;   /* NULL, or memory row t of slot s is row path[first[s] + t] of keys and values */
+    const int32_t *length; /* [S] T_s >= 0, memory rows of slot s; if 0, out is zeros and first[s] is not read */
+    const int32_t *slot;   /* [R] index into first and length; NULL: row r has slot r */
     float *
         weights; /* [R, heads, max T] fp32, out and working memory: attention weights p; entries from T_s on are not touched */
     size_t ld_weights; /* distance between heads' weights, in floats; rows are heads * ld_weights apart */

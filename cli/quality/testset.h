@@ -77,7 +77,7 @@ cli_point *cli_points_add(cli_points *points, const rill_script_pair *pairs, siz
 /* Remove the last point. */
 void cli_points_remove_last(cli_points *points);
 
-/* Whether any point was refused or has inputs without output, for the exit code. */
+/* Whether any point (one evaluated configuration) was rejected as invalid, or left inputs without output; decides the exit code. */
 int cli_points_have_failures(const cli_points *points);
 
 /* Mark the points of the front: no other point has at least their quality at no higher cost and is better in one of the two. Equal

@@ -222,7 +222,7 @@ static inline rill_status seq_carve_reserve(seq_runner *r, rill_carver *c)
     return rill_carve_reserve(r->ctx, &r->scratch, &r->scratch_capacity, c);
 }
 
-/* Prepare positions below `count` in all nets. RILL_OK · RILL_ERR_MEMORY */
+/* Compute the position encodings 0 .. count - 1 in all nets, if that is not done yet. RILL_OK · RILL_ERR_MEMORY */
 rill_status seq_prepare_positions(seq_runner *r, size_t count);
 
 /* Cross-attention of n existing states of the first net. `action` led to the state, or is RILL_ACTION_START.

@@ -22,10 +22,10 @@
 static int32_t item_choices(const rill_engine *e, const item *it, int32_t phase)
 {
     const rill_settings *s = it->settings;
-    int32_t m = it->max_children, own = 0;
-    FOR_VARIANTS (v, it->variants, n_choices) own = own > 0 ? own : v->n_choices(e, it);
-    if (own > 0)
-        m = own;
+    int32_t m = it->max_children, requested = 0;
+    FOR_VARIANTS (v, it->variants, n_choices) requested = requested > 0 ? requested : v->n_choices(e, it);
+    if (requested > 0)
+        m = requested;
     else if (e->info.max_choices_phases >> phase & 1 && s->max_candidates < m)
         m = s->max_candidates;
     return m < e->info.actions ? m : e->info.actions;

@@ -12,7 +12,7 @@
  *   "immediate"   ended children among the first k; later ended children are dropped, and live children fill the beam up to k
  *   "shrink"      all ended children popped; as many children are popped as the beam has places, and places of ended ones stay empty
  *
- * A search variant may choose the children (search_variant.choose); its list is then processed in place of the heap.
+ * A search variant may choose the children (search_variant.choose_children); its list is then processed in place of the heap.
  *
  * Sections: memory · the heap · taking a child · merging items. */
 #include <math.h>
@@ -163,8 +163,8 @@ static int32_t choose_by_variant(const merge *m, int32_t row)
         while (rank < m->it->width - 1 && m->rows[rank] == NO_ROW) rank++;
         row = m->rows[rank];
     }
-    FOR_VARIANTS (v, m->it->variants | m->t->modifier_variants, choose) {
-        const int32_t n = v->choose(m->t, m->it, row);
+    FOR_VARIANTS (v, m->it->variants | m->t->modifier_variants, choose_children) {
+        const int32_t n = v->choose_children(m->t, m->it, row);
         if (n != VARIANT_BY_SCORE) return n;
     }
     return VARIANT_BY_SCORE;

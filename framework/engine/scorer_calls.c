@@ -228,7 +228,7 @@ static rill_status run_scorer(rill_engine *e, const timestep *t, rill_modifiers 
  * children; NULL: none. */
 static const char *banks_conflict(const item *it)
 {
-    FOR_VARIANTS (v, it->variants, choose) return v->name;
+    FOR_VARIANTS (v, it->variants, choose_children) return v->name;
     FOR_VARIANTS (v, it->variants, make_rows) return v->name;
     return NULL;
 }

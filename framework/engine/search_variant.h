@@ -11,7 +11,7 @@
 
 #include "timestep.h"
 
-/* Returned by search_variant.choose(): the item's children are chosen by score, as if the item had no variant. */
+/* Returned by search_variant.choose_children(): the item's children are chosen by score, as if the item had no variant. */
 enum { VARIANT_BY_SCORE = -1 };
 
 typedef struct search_variant {
@@ -58,7 +58,7 @@ typedef struct search_variant {
     void (*read_choices)(rill_engine *e, timestep *t, item *it, const int32_t *rows, int32_t row);
     /* Choose the item's children, in place of the best ones by score: write them to t->heads in rank order and return their number, or
      * VARIANT_BY_SCORE. `row`: the item's first row; its rows are adjacent. */
-    int32_t (*choose)(timestep *t, const item *it, int32_t row);
+    int32_t (*choose_children)(timestep *t, const item *it, int32_t row);
     /* Called when an item stops, or when its deadline passes and it has no output; not if it has an owner (item.owner), is cancelled,
      * preempted or fails. needs_output: 1: no candidate has ended, so live ones would become truncated outputs. Returns 1 if the variant
      * has added an output in their place, else 0. */

@@ -58,7 +58,7 @@ static void divide_places(int32_t places, int32_t banks, const int32_t *found, i
     }
 }
 
-static int32_t choose(timestep *t, const item *it, int32_t row)
+static int32_t choose_children(timestep *t, const item *it, int32_t row)
 {
     if (it->n_live == 0 || it->settings->cube > RILL_CUBE_NONE) return VARIANT_BY_SCORE;
     const int32_t banks = t->rounds[0].modifier_table.n_banks[row];
@@ -86,4 +86,4 @@ static void reserve(const item *it, int32_t stride, int64_t *n_children, childre
 }
 
 const search_variant constraint_banks = {
-    .name = "constraint banks", .has_modifiers = has_modifiers, .reserve = reserve, .choose = choose};
+    .name = "constraint banks", .has_modifiers = has_modifiers, .reserve = reserve, .choose_children = choose_children};

@@ -179,7 +179,7 @@ static void choose_from_root(group_chooser *c, int32_t row)
 
 /* --- all groups --------------------------------------------------------------------------------------------------- */
 
-static int32_t choose(timestep *t, const item *it, int32_t row)
+static int32_t choose_children(timestep *t, const item *it, int32_t row)
 {
     group_chooser c = {.t = t, .it = it};
     begin_choosing(&c);
@@ -211,5 +211,7 @@ static void reserve(const item *it, int32_t stride, int64_t *n_children, childre
     children_need_scratch(need, SCRATCH_PER_PLACE * (size_t)k * sizeof(int32_t));
 }
 
-const search_variant diverse_beam_search = {
-    .name = "diverse beam search", .has_settings = has_settings, .reserve = reserve, .choose = choose};
+const search_variant diverse_beam_search = {.name = "diverse beam search",
+                                            .has_settings = has_settings,
+                                            .reserve = reserve,
+                                            .choose_children = choose_children};

@@ -32,8 +32,8 @@ static uint64_t pack_pair(int32_t high, int32_t low)
 static double uniform_random(const timestep *t, const item *it, int32_t rank, int32_t draw)
 {
     uint64_t x = hash_mix(0, (uint64_t)(uint32_t)it->settings->seed);
-    const int64_t own = it->request != NULL ? it->request->number : 0;
-    x = hash_mix(x, (uint64_t)(own > 0 ? own - 1 : it->id + t->first_input));
+    const int64_t line = it->request != NULL ? it->request->number : 0;
+    x = hash_mix(x, (uint64_t)(line > 0 ? line - 1 : it->id + t->first_input));
     x = hash_mix(x, pack_pair(it->timestep, t->phase));
     x = hash_mix(x, pack_pair(rank, draw));
     return (double)(x >> 11) * 0x1p-53;
@@ -42,8 +42,8 @@ static double uniform_random(const timestep *t, const item *it, int32_t rank, in
 /* Return the softmax weight of choice i of a row, relative to the best choice, whose weight is 1. */
 static double choice_weight(const timestep *t, const rill_settings *s, int32_t row, int32_t i)
 {
-    const double best = (double)timestep_choice(t, row, 0).score, own = (double)timestep_choice(t, row, i).score;
-    return exp((own - best) / s->temperature);
+    const double best = (double)timestep_choice(t, row, 0).score, score = (double)timestep_choice(t, row, i).score;
+    return exp((score - best) / s->temperature);
 }
 
 /* Write the softmax weights of the row's choices to weight[top_k]. Returns the number of choices that top_k and top_p leave, 0 if the row
@@ -67,7 +67,7 @@ static int32_t draw_choice(const double *weight, int32_t n, double target)
     return n - 1;
 }
 
-static int32_t choose(timestep *t, const item *it, int32_t row)
+static int32_t choose_children(timestep *t, const item *it, int32_t row)
 {
     double *weight = t->scratch;
     const rill_settings *s = it->settings;
@@ -107,5 +107,8 @@ static void reserve(const item *it, int32_t stride, int64_t *n_children, childre
     children_need_scratch(need, (size_t)stride * sizeof(double));
 }
 
-const search_variant sampling = {
-    .name = "sampling", .has_settings = has_settings, .n_choices = n_choices, .reserve = reserve, .choose = choose};
+const search_variant sampling = {.name = "sampling",
+                                 .has_settings = has_settings,
+                                 .n_choices = n_choices,
+                                 .reserve = reserve,
+                                 .choose_children = choose_children};

@@ -57,7 +57,8 @@ static gpu_type input_type(const cuda_network *cuda, const dev_graph *p, const d
     return is_dense(&op->view[view]) && p->tensor[op->view[view].element].width == (size_t)m->k ? m->type : GPU_F32;
 }
 
-/* Let operation `op_index` write its output rounded for the GEMMs that read it before it is overwritten. */
+/* Make operation `op_index` also write its output rounded, for the GEMMs that read it. Only reads before the next write of the tensor
+ * count. */
 static void round_output(const rill_network *network, const dev_graph *p, cuda_fused_graph *fused, size_t op_index)
 {
     const int32_t value = output_tensor(p, &p->op[op_index]);

@@ -250,7 +250,7 @@ static bool try_rows(const trial *t, const cublasLtMatmulAlgo_t *algo, int32_t f
     return multiply(t->handle, &p, algo, nullptr, 0, t->stream) == CUBLAS_STATUS_SUCCESS;
 }
 
-/* Whether every row has the reference's bits in GEMMs of many row counts, which begin at the first row or end at the last.
+/* Whether each row's result is bit-identical to the reference, in GEMMs over the first n rows and over the last n rows, for many n.
  * Failures of CUDA set the error. */
 static bool sums_like_reference(const trial *t, const cublasLtMatmulAlgo_t *algo, bool add, char why[GPU_ERROR_BYTES])
 {

@@ -398,7 +398,7 @@ rill_path rill_op_path(rill_network *network, rill_graph graph, rill_column node
     return handle;
 }
 
-/* Check that keys or values are a table of this kind, or for -1 a ragged tensor. */
+/* Check that keys or values are a table of this kind, or, if `kind` is -1, a ragged tensor. */
 static void check_attended_kind(const dev_builder *b, int place, int kind, const char *what)
 {
     const dev_operand *x = &b->op->view[place];

@@ -339,7 +339,7 @@ typedef struct rill_domain {
     int32_t (*first_action)(void *self, rill_context *ctx, const char *input, size_t length);
 
     /* (optional: inputs are decoded whole) Split an input into sentences that may be decoded as separate inputs and whose outputs are
-     * concatenated. Called with the model, not a runner, as `tokenize` is.
+     * concatenated. Like `tokenize`, called with the model, not with a runner.
      *   always: 0: split only inputs longer than the model was trained for
      *   *n: number of sentences, of which the first `capacity` are written, ascending; 1: the input is decoded whole, and none is
      *   written;
