@@ -200,7 +200,7 @@ static cli_point *append(cli_points *points)
     return point;
 }
 
-/* Copy the pairs, and their texts behind them. */
+/* Copy the pairs, followed by their texts, into one block. */
 static int name_point(cli_point *point, const rill_script_pair *pairs, size_t n)
 {
     size_t bytes = (n + 1) * sizeof *pairs;

@@ -299,7 +299,7 @@ static rill_status read_output_scale(const ct2_model *r, const stack_settings *d
     r->net->settings.flags |= MT_SCALED_OUTPUT;
     if (fabs(scale * sqrt((double)d->width) - 1) < 1e-5 && (d->flags & MT_FINAL_NORM) != 0) return RILL_OK;
     return ct2_fail(r, "decoder", "scale_outputs",
-                    "expected one over the root of the width behind a last norm, found %g", scale);
+                    "expected one over the root of the width after a last norm, found %g", scale);
 }
 
 /* Symbols of both sides. If the decoder starts from zeros, a start symbol with a zero row is added after the others:

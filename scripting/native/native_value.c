@@ -8,7 +8,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "as native.h says");
 
-/* Numbers of C: libffi's type, and the range of those that are integers. */
+/* C types of numbers: libffi's type, and the range of those that are integers. */
 static const struct {
     ffi_type *type;
     lua_Integer min, max;

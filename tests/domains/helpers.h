@@ -30,7 +30,7 @@ rill_context *failing_allocator_context(failing_allocator *m);
 void failing_allocator_finish(failing_allocator *m, rill_context *ctx);
 
 /* Run life() with 0, 1, 2, ... successful allocations, until it succeeds. Each failure must be RILL_ERR_MEMORY and
- * leave nothing behind. Returns the number of runs. */
+ * leave no memory in use. Returns the number of runs. */
 long refuse_each_call(failing_allocator *m, rill_context *ctx,
                       rill_status (*life)(rill_context *ctx, const char *folder), const char *folder);
 

@@ -1,5 +1,5 @@
 /* domains/seq2seq with an architecture other than a transformer: GRUs with attention. One network, ensembles and a
- * shortlist give the values of plain loops in double precision; failures leave nothing behind.
+ * shortlist give the values of plain loops in double precision; failures leave no memory, state or slot in use.
  *
  * Weights are pseudo-random from "seed" in a directory's config.json, for the networks and the loops alike. */
 #include <math.h>

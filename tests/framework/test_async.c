@@ -1,5 +1,5 @@
 /* Asynchronous domains: results are those of the naive search under every schedule, with two groups in progress and
- * with one. Cancelled, late or failed inputs leave nothing behind. See framework/engine/beam_search.c. The tests "..._late"
+ * with one. Cancelled, late or failed inputs leave no node, slot or memory in use. See framework/engine/beam_search.c. The tests "..._late"
  * run other test programs this way. */
 #include <stdio.h>
 #include <string.h>
