@@ -33,7 +33,9 @@ static rill_status pass_on_error(rill_context *ctx, rill_workers *workers, int32
 rill_status cli_profile_begin(rill_context *ctx, rill_workers *workers)
 {
     for (int32_t w = 0; w < rill_workers_count(workers); w++) {
-        rill_status status = pass_on_error(ctx, workers, w, rill_engine_profile(rill_workers_engine(workers, w), 1));
+        rill_engine *engine = rill_workers_engine(workers, w);
+        if (engine == NULL) continue;
+        rill_status status = pass_on_error(ctx, workers, w, rill_engine_profile(engine, 1));
         if (status < 0) return status;
     }
     return RILL_OK;
@@ -45,9 +47,11 @@ rill_status cli_profile_take(cli_profile *p, rill_context *ctx, rill_workers *wo
     rill_status status = RILL_OK;
     if (p->limits.bytes <= 0)
         status = pass_on_error(ctx, workers, 0, rill_engine_limits(rill_workers_engine(workers, 0), &p->limits));
-    for (int32_t w = 0; w < rill_workers_count(workers); w++)
-        for (int32_t i = 0; status == RILL_OK && rill_engine_profile_row(rill_workers_engine(workers, w), i, &op); i++)
+    for (int32_t w = 0; w < rill_workers_count(workers); w++) {
+        const rill_engine *engine = rill_workers_engine(workers, w);
+        for (int32_t i = 0; engine != NULL && status == RILL_OK && rill_engine_profile_row(engine, i, &op); i++)
             status = add_operation(p, &op) ? RILL_OK : rill_fail_memory(ctx, sizeof op, "the profile");
+    }
     return status;
 }
 

@@ -1,8 +1,7 @@
 /* Admits inputs: takes them from the input queue, has the domain (the model's code) encode them into slots, and puts them in flight when
  * the scheduler decides.
  *
- * Invariant: a slot is free, ready (encoded, waiting for admission), parked (memory_limit.h) or running, except while its input is being
- * encoded.
+ * Invariant: a slot is free, ready (encoded, waiting for admission) or running, except while its input is being encoded.
  *
  * Sections: slots · white space · encoding · the queue · refilling. */
 #include <math.h>
@@ -224,8 +223,13 @@ static rill_status prepare_input(rill_engine *e, queued_input *in)
         if (status == RILL_ERR_MEMORY) engine_free_input(e, in);
         if (status == RILL_ERR_MEMORY) return status;
         if (status < 0) return fail_queued(e, in, status, rill_error(e->ctx));
-        if (in->request->deadline < INFINITY && in->request->deadline <= requests_now(&e->requests))
-            return fail_queued(e, in, RILL_ERR_DEADLINE, MESSAGE_DEADLINE);
+        const int is_late = in->request->deadline < INFINITY && in->request->deadline <= requests_now(&e->requests);
+        if (is_late && in->saved_result != NULL) {
+            engine_deliver_saved(e, in);
+            engine_free_input(e, in);
+            return RILL_OK;
+        }
+        if (is_late) return fail_queued(e, in, RILL_ERR_DEADLINE, MESSAGE_DEADLINE);
         if (in->request->deadline < e->requests.next_deadline) e->requests.next_deadline = in->request->deadline;
     }
     return has_only_spaces(in->text, in->length) ? finish_empty(e, in) : RILL_AGAIN;
@@ -305,19 +309,12 @@ static void update_offer(rill_engine *e)
     if (has_all != e->memory_limit.has_all) memory_limit_use(e, has_all);
 }
 
-/* With sorting, close the window and sort it. */
-static rill_status sort_queue(rill_engine *e)
+/* With sorting, close the window and sort it, before its first input is taken. Called with the queue's lock held. */
+static rill_status sort_window(rill_engine *e)
 {
-    input_queue *q = e->queue;
-    rill_status status = RILL_OK;
-    if (q->sort == RILL_SORT_NONE) return RILL_OK;
-    pthread_mutex_lock(&q->lock);
-    if (input_queue_needs_sort(q)) {
-        for (queued_input *in = q->first; in != NULL; in = in->next) measure(e, in);
-        status = input_queue_sort(q, e->ctx);
-    }
-    pthread_mutex_unlock(&q->lock);
-    return status;
+    if (!input_queue_needs_sort(e->queue)) return RILL_OK;
+    for (queued_input *in = e->queue->first; in != NULL; in = in->next) measure(e, in);
+    return input_queue_sort(e->queue, e->ctx);
 }
 
 /* Take up to `wanted` inputs from the queue, as many as the memory limit allows. */
@@ -332,7 +329,9 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     pthread_mutex_lock(&q->lock);
     update_offer(e);
     double free_bytes = memory_limit_free_bytes(e);
-    for (int32_t left = max < e->taker.n_offered ? max : e->taker.n_offered; left > 0; left--) {
+    int32_t left = max < e->taker.n_offered ? max : e->taker.n_offered;
+    const rill_status status = left > 0 ? sort_window(e) : RILL_OK;
+    for (; left > 0 && status >= 0; left--) {
         if (e->memory_limit.max_slot_bytes > 0) measure(e, q->first);
         if (!memory_limit_can_encode(e, q->first->size, a->n, &free_bytes)) break;
         a->queued[a->n++] = input_queue_pop(q, &e->taker);
@@ -341,7 +340,7 @@ static rill_status take_inputs(rill_engine *e, int64_t wanted)
     input_queue_wake_reader(q);
     pthread_mutex_unlock(&q->lock);
     for (int32_t i = 0; i < a->n; i++) measure(e, a->queued[i]);
-    return RILL_OK;
+    return status;
 }
 
 /* --- refilling ---------------------------------------------------------------------------------------------------- */
@@ -417,8 +416,8 @@ static void start_running(rill_engine *e)
 rill_status engine_admit(rill_engine *e)
 {
     int32_t admit, ahead, admitted = 0;
-    if ((e->settings.flush_every > 0 && flush_in_progress(e)) || engine_n_waiting(e) == 0) return RILL_OK;
-    RILL__TRY(sort_queue(e));
+    if ((e->settings.flush_every > 0 && flush_in_progress(e)) || e->taker.n_offered + e->items.n_ready == 0)
+        return RILL_OK;
     RILL__TRY(call_scheduler(e, &admit, &ahead));
     if (admit > 0) RILL__TRY(reserve_expected_nodes(e, admit));
     while (admitted < admit && e->taker.n_offered + e->items.n_ready > 0) {
@@ -447,7 +446,6 @@ rill_status engine_encode_ahead(rill_engine *e)
 {
     if (e->info.group_rows == 0 || e->items.n_ready > 0 || e->schedule.flushing || engine_n_waiting(e) == 0)
         return RILL_OK;
-    RILL__TRY(sort_queue(e));
     RILL__TRY(take_inputs(e, e->admission.last_refill));
     return e->admission.n > 0 ? encode_inputs(e) : RILL_OK;
 }

@@ -378,7 +378,7 @@ void engine_deliver_saved(rill_engine *e, queued_input *in);
 rill_status engine_finish_empty(rill_engine *e, const queued_input *in);
 
 /* requests.c: engine_drop_inputs() finishes the inputs that are cancelled or late: those that wait, and those of this engine, except busy
- * items (whose timestep a device still computes). engine_finish_cancelled() finishes items of the timestep that failed, or were cancelled
+ * items (which are in a timestep). engine_finish_cancelled() finishes items of the timestep that failed, or were cancelled
  * while busy. */
 rill_status engine_drop_inputs(rill_engine *e);
 rill_status engine_finish_cancelled(rill_engine *e, const timestep *t);

@@ -44,8 +44,10 @@ typedef struct input_taker {
 } input_taker;
 
 typedef struct input_queue {
-    rill_context *ctx;                       /* of the thread that submits */
-    pthread_mutex_t lock;                    /* of everything below, and of the engines' input_taker but n_offered */
+    rill_context *ctx; /* of the thread that submits */
+    /* of everything below, and of the engines' input_taker but n_offered. The thread that submits alone writes `closed` and what
+     * `results` has delivered, and reads them without it. */
+    pthread_mutex_t lock;
     pthread_cond_t engine_cond, reader_cond; /* wait conditions of the engines and of the thread that submits */
     rill_sort sort;
     int32_t max_entries; /* maximum number of waiting inputs */

@@ -64,7 +64,7 @@ typedef struct item {
     uint8_t blocks_ngrams;  /* 1: n-grams that repeat are blocked or penalised */
     uint8_t stop_requested; /* 1: a heuristic stopped the item in an earlier phase of this timestep */
     uint8_t timed_out;      /* 1: the item's deadline has passed */
-    /* 1: the item has failed, or was cancelled while a device computed its scores: remove it after its timestep */
+    /* 1: the item has failed, or was cancelled while it was in a timestep: remove it after that */
     uint8_t cancelled;
     uint8_t best_has_ended;    /* 1: in some timestep the best candidate had ended */
     uint8_t dropped_truncated; /* 1: truncated outputs were dropped, because of require-end */

@@ -209,8 +209,10 @@ static rill_status preempt_last(rill_engine *e)
  * far. */
 static rill_status finish_with_found(rill_engine *e)
 {
-    int32_t slot = running_pop_last(&e->running, &e->items);
-    rill_status status = engine_finish_item(e, slot);
+    const int32_t slot = e->running.slot[e->running.n - 1];
+    const rill_status status = engine_finish_item(e, slot);
+    if (status < 0) return status; /* the run is over, and the item stays where the engine frees it */
+    running_pop_last(&e->running, &e->items);
     engine_free_nodes(e);
     if (status != RILL_AGAIN) return status;
     items_push_ready_front(&e->items, slot); /* the item stays: a scorer requested another search of it */
@@ -232,10 +234,10 @@ static rill_status handle_alone(rill_engine *e)
              e->hyps.n_nodes, (long long)memory_limit_max_nodes(e, slot), it->timestep,
              e->settings.memory == 0 || e->memory_limit.max_nodes == e->settings.max_nodes ? "max-nodes" : "memory",
              e->memory_limit.max_nodes);
+    RILL__TRY(input_queue_put_failed(e->queue, &e->taker, it->input, RILL_ERR_INPUT, message));
     running_pop_last(&e->running, &e->items);
     tracer_item(&e->tracer, RILL_TRACE_FINISHED, e->statistics.total.timesteps, slot, it, RILL_ERR_INPUT);
     statistics_remove_item(&e->statistics, it);
-    RILL__TRY(input_queue_put_failed(e->queue, &e->taker, it->input, RILL_ERR_INPUT, message));
     engine_free_item(e, slot);
     engine_free_nodes(e);
     return RILL_OK;

@@ -1,8 +1,8 @@
 /* Requests, deadlines and cancelling; requests.h.
  *
  * An input without a result waits in the queue, or an engine holds it, ready or running. In each case its resources are freed and its
- * result is delivered in its turn. Items leave only between their timesteps: a busy item, whose timestep a device still computes
- * (beam_search.c), leaves at the end of that timestep.
+ * result is delivered in its turn. Items leave only between their timesteps: a busy item, which is in a timestep (beam_search.c), leaves at
+ * its end.
  *
  * Sections: options of the domain · settings and creation · leaving early. */
 #include <math.h>
@@ -301,7 +301,7 @@ rill_status engine_finish_cancelled(rill_engine *e, const timestep *t)
         const item *it = &e->items.item[slot];
         if (!it->cancelled) continue;
         e->items.n_cancelled--;
-        if (it->failed < 0 && !it->input->cancelled)
+        if (it->failed < 0)
             RILL__TRY(fail_item(e, slot, e->items.running_index[slot], it->failed, it->fail_reason.data));
         else
             RILL__TRY(cancel_item(e, slot, e->items.running_index[slot]));
@@ -462,7 +462,10 @@ rill_status rill_engine_cancel(rill_engine *e, int64_t id)
 {
     if (e->failed < 0) return e->failed;
     const rill_status status = input_queue_cancel(e->queue, id);
-    if (status == RILL_AGAIN || status == RILL_ERR_NOT_FOUND) return cancel_not_found(e->ctx, id);
-    RILL__TRY(status);
-    return e->queue->n_cancelled > 0 ? drop_items(e, -INFINITY) : RILL_OK;
+    if (status == RILL_ERR_NOT_FOUND) return cancel_not_found(e->ctx, id);
+    if (status < 0) return status;
+    const int n_marked = e->queue->n_cancelled;
+    if (n_marked > 0) RILL__TRY(drop_items(e, -INFINITY));
+    /* an input that was marked already, by a call that had no memory for its result, may have left now */
+    return status == RILL_AGAIN && e->queue->n_cancelled == n_marked ? cancel_not_found(e->ctx, id) : RILL_OK;
 }

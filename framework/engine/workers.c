@@ -260,8 +260,9 @@ static int can_start_thread(const rill_workers *all)
 static rill_status make_engines(rill_workers *all, const rill_engine_setup *const *setups)
 {
     rill_status status = RILL_OK;
+    const int32_t n = all->threaded ? all->n : 1;
     all->has_engines = 1;
-    for (int32_t i = 0; i < all->n && status >= 0; i++) status = make_engine(all, i, setups[i]);
+    for (int32_t i = 0; i < n && status >= 0; i++) status = make_engine(all, i, setups[i]);
     if (status >= 0 && all->threaded)
         status = input_queue_init(&all->queue, all->ctx, rill_workers_settings(all), all->n, 1);
     if (status >= 0 && all->threaded && can_defer_texts(all)) status = defer_texts(all);
@@ -439,7 +440,8 @@ static void set_filling(input_queue *q, int filling)
 static rill_status read_inputs(run *r)
 {
     rill_status status = RILL_OK;
-    int64_t n_free = input_queue_space(r->queue);
+    /* the engine of a run without workers may have failed before the run */
+    int64_t n_free = r->workers == NULL ? rill_engine_free_slots(r->engine) : input_queue_space(r->queue);
     r->reader_paused = 0;
     if (n_free <= 0) return RILL_OK;
     set_filling(r->queue, 1);

@@ -451,11 +451,41 @@ static void cancelled_twice(void **state)
     }
 }
 
+/* A cancellation that had no memory for the result can be repeated. */
+static void cancelled_again_without_memory(void **state)
+{
+    (void)state;
+    harness_memory memory;
+    rill_context *ctx = harness_begin(&memory);
+    rill_model *model;
+    rill_engine *engine;
+    rill_engine_setup setup;
+    const rill_open_options open = {
+        .struct_size = sizeof open, .threads = 1, .arguments = "seed=5 depth=6 actions=4 ending=5 legal=95"};
+    rill_engine_setup_default(&setup);
+    setup.settings.k = 8;
+    setup.settings.n = setup.settings.max_items = 4;
+    assert_int_equal(rill_model_open(&model, ctx, "toy", &open), RILL_OK);
+    assert_int_equal(rill_engine_create(&engine, ctx, model, &setup), RILL_OK);
+    for (int i = 0; i < 4; i++) assert_int_equal(rill_engine_submit(engine, "in", 2), RILL_OK);
+    assert_int_equal(rill_engine_step(engine), RILL_OK);
+    memory.failing_request = memory.requests + 1;
+    assert_int_equal(rill_engine_cancel(engine, 2), RILL_ERR_MEMORY);
+    memory.failing_request = 0;
+    assert_int_equal(rill_engine_cancel(engine, 2), RILL_OK);
+    assert_int_equal(rill_engine_cancel(engine, 2), RILL_ERR_NOT_FOUND);
+    assert_int_equal(rill_engine_pending(engine), 3);
+    rill_engine_destroy(engine);
+    rill_model_close(model);
+    harness_end(ctx, &memory);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(cancelled_while_queued),
     cmocka_unit_test(cancelled_while_set_aside),
     cmocka_unit_test(finished_inputs_cannot_be_cancelled),
     cmocka_unit_test(cancelled_twice),
+    cmocka_unit_test(cancelled_again_without_memory),
 };
 
 HARNESS_MAIN(tests)

@@ -475,6 +475,13 @@ static rill_status write_script(void *user, const rill_result *result)
     return ++s->taken == s->stop_id ? RILL_ERR_STOPPED : RILL_OK;
 }
 
+static rill_status write_and_count(void *user, const rill_result *result)
+{
+    (void)result;
+    ((script *)user)->taken++;
+    return RILL_OK;
+}
+
 static rill_status run_script(const char *turns, int64_t stop_id, int64_t *taken)
 {
     bench b;
@@ -529,8 +536,51 @@ static void writer_keeps_the_error(void **state)
     end(&b);
 }
 
+/* A run on an engine that has failed takes no input from the reader. */
+static void failed_engines_read_nothing(void **state)
+{
+    (void)state;
+    bench b;
+    begin(&b, "actions=4 depth=3 fail_encode=1", NULL);
+    script first = {.turns = "iiii"}, second = {.turns = "iiii"};
+    assert_int_equal(rill_run(b.engine, read_script, &first, write_script, &first), RILL_ERR_IO);
+    assert_int_equal(rill_run(b.engine, read_script, &second, write_script, &second), RILL_ERR_IO);
+    assert_string_equal(second.turns, "iiii");
+    end(&b);
+}
+
+static int32_t few_nodes;
+
+static void tight(rill_settings *s)
+{
+    s->k = 8;
+    s->max_items = 2;
+    s->max_nodes = few_nodes;
+}
+
+/* Inputs whose states do not fit, while an allocation fails: end() finds what is not freed. */
+static void tight_states_without_memory(void **state)
+{
+    (void)state;
+    int refused = 1;
+    for (few_nodes = 8; few_nodes <= 16; few_nodes += 4)
+        for (int64_t n = 1; n == 1 || refused; n++) {
+            bench b;
+            begin(&b, "seed=5 depth=6 actions=4 ending=5 legal=95", tight);
+            script s = {.turns = "iiiiii"};
+            b.memory.failing_request = b.memory.requests + n;
+            const rill_status status = rill_run(b.engine, read_script, &s, write_and_count, &s);
+            refused = b.memory.refused > 0;
+            b.memory.failing_request = 0;
+            assert_true(status == RILL_OK || status == RILL_ERR_MEMORY);
+            end(&b);
+        }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(no_inputs),
+    cmocka_unit_test(failed_engines_read_nothing),
+    cmocka_unit_test(tight_states_without_memory),
     cmocka_unit_test(texts_are_bytes),
     cmocka_unit_test(free_slots_can_be_filled),
     cmocka_unit_test(failed_inputs_can_be_submitted),

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rill/plugin.h"
 #include "rill/workers.h"
 #include "support/dice.h"
 #include "support/harness.h"
@@ -434,11 +435,104 @@ static void nothing_is_taken_meanwhile(void **state)
     }
 }
 
+/* --- another search ----------------------------------------------------------------------------------------------- */
+
+/* A scorer that asks for a second search, with a wider beam than the first: the second may exceed the engine's share. */
+static _Atomic int n_found[N_TEXTS];
+
+static rill_status narrow_first(void *self, const rill_scorer_rows *rows, rill_modifiers *modifiers)
+{
+    (void)self;
+    for (int32_t i = 0; i < rows->n; i++)
+        if (n_found[rows->item_id[i]] == 0) assert_int_equal(rill_modifiers_limit_children(modifiers, i, 1), RILL_OK);
+    return RILL_OK;
+}
+
+static rill_status search_again(void *self, const rill_found *found)
+{
+    (void)self;
+    return n_found[found->item_id]++ == 0 ? RILL_AGAIN : RILL_OK;
+}
+
+static const rill_scorer again = {.abi_version = RILL_ABI_VERSION,
+                                  .struct_size = sizeof again,
+                                  .name = "again",
+                                  .arguments = "",
+                                  .summary = "a second search",
+                                  .score = narrow_first,
+                                  .found = search_again};
+
+static _Atomic int64_t ticks; /* the clock goes on whenever it is read */
+
+static double tick(void *user)
+{
+    (void)user;
+    return 1e-3 * (double)ticks++;
+}
+
+static struct {
+    dice d;
+    int32_t n_read, n_saved;
+} late;
+
+static rill_status read_with_deadlines(void *user, int may_block, rill_request *out)
+{
+    static char line[32];
+    (void)user;
+    (void)may_block;
+    if (late.n_read == 40) return RILL_END_OF_INPUT;
+    write_text(late.n_read++, line, sizeof line);
+    out->text = line;
+    out->length = strlen(line);
+    if (late.n_read % 3 == 0) out->timeout = 0.001 * (20 + dice_range(&late.d, 0, 399));
+    return RILL_OK;
+}
+
+static rill_status write_late(void *user, const rill_result *result)
+{
+    (void)user;
+    if (result->status == RILL_ERR_DEADLINE) assert_int_equal(n_found[result->id], 0);
+    late.n_saved += result->status == RILL_OK && result->timed_out;
+    return RILL_OK;
+}
+
+/* An input whose first search is complete has that search's result when its deadline passes in the second, or while it waits to run alone:
+ * wherever it is then. */
+static void complete_results_survive(void **state)
+{
+    (void)state;
+    late.n_saved = 0;
+    for (int64_t i = 0; i < harness_iterations(200); i++) {
+        static const rill_chain_entry scorers[] = {{.name = "again"}};
+        const rill_open_options open = {.struct_size = sizeof open, .threads = 1, .arguments = ARGUMENTS};
+        const rill_workers_options options = {.struct_size = sizeof options, .workers = 2};
+        harness_memory memory;
+        rill_context *ctx = harness_begin(&memory);
+        rill_workers *workers;
+        rill_engine_setup setup;
+        const rill_engine_setup *setups[] = {&setup, &setup};
+        set_up(&setup, 2);
+        setup.settings.max_nodes = 20;
+        setup.scorers = scorers;
+        setup.n_scorers = 1;
+        setup.clock = tick;
+        late.d = dice_seeded(harness_seed(1) + (uint64_t)i);
+        late.n_read = 0;
+        for (int j = 0; j < N_TEXTS; j++) n_found[j] = 0;
+        assert_int_equal(rill_register_scorer(ctx, &again), RILL_OK);
+        assert_int_equal(rill_workers_open(&workers, ctx, "toy", &open, &options), RILL_OK);
+        assert_int_equal(rill_workers_begin(workers, setups), RILL_OK);
+        assert_int_equal(rill_workers_run_requests(workers, read_with_deadlines, NULL, write_late, NULL), RILL_OK);
+        rill_workers_close(workers);
+        harness_end(ctx, &memory);
+    }
+    HARNESS_ASSERT_COVERED(late.n_saved > 100);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(endless_streams),
-    cmocka_unit_test(behind_a_full_buffer),
-    cmocka_unit_test(cancelled_while_it_waits),
-    cmocka_unit_test(nothing_is_taken_meanwhile),
+    cmocka_unit_test(endless_streams),          cmocka_unit_test(behind_a_full_buffer),
+    cmocka_unit_test(cancelled_while_it_waits), cmocka_unit_test(nothing_is_taken_meanwhile),
+    cmocka_unit_test(complete_results_survive),
 };
 
 HARNESS_MAIN(tests)

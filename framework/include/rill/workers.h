@@ -109,7 +109,8 @@ RILL_API void rill_workers_stop(rill_workers *workers);
  * bounds of the true peaks. */
 RILL_API void rill_workers_stats(rill_workers *workers, rill_stats *out);
 
-/* A worker's engine, for profiles (engine.h). Call it between rill_workers_begin() and rill_workers_finish(), but not during a run. */
+/* A worker's engine, for profiles (engine.h); NULL: the worker does not run, since the system starts no more threads. Call it between
+ * rill_workers_begin() and rill_workers_finish(), but not during a run. */
 RILL_API rill_engine *rill_workers_engine(const rill_workers *workers, int32_t index);
 
 /* Destroy the engines. */
