@@ -129,7 +129,10 @@ static int show_page(api_request *r)
     fputs("<script>\n", out);
     write_files(out, ".js"); /* scripts come after the scripts that they use */
     fputs("</script>\n</body>\n</html>\n", out);
-    fclose(out);
+    if (fclose(out)) {
+        free(text);
+        return api_refuse_memory(r);
+    }
     return api_answer_text(r, text, "text/html; charset=utf-8");
 }
 

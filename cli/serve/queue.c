@@ -35,12 +35,20 @@ static int64_t sample_number(const job_input *input)
 static int make_key(const service *s, job_input *input, const char *settings)
 {
     const job *j = input->job;
-    FILE *out = open_memstream(&input->key, &input->key_length);
-    if (!out) return 0;
-    fprintf(out, "%s%c%d %lld%c%s%c%s%c", settings, 0, j->wants_tokens, (long long)sample_number(input), 0,
-            j->options ? j->options : "", 0, input->constraints ? input->constraints : "", 0);
-    fwrite(input->text, 1, input->length, out);
-    if (fclose(out)) return 0;
+    char token_settings[32];
+    snprintf(token_settings, sizeof token_settings, "%d %lld", j->wants_tokens, (long long)sample_number(input));
+    const char *const parts[] = {settings, token_settings, j->options ? j->options : "",
+                                 input->constraints ? input->constraints : ""};
+    enum { KEY_PARTS = sizeof parts / sizeof *parts };
+    size_t used = 0;
+    input->key_length = input->length;
+    for (size_t i = 0; i < KEY_PARTS; i++) input->key_length += strlen(parts[i]) + 1;
+    input->key = malloc(
+        input->key_length); /* not a memory stream: glibc's cuts a text silently where memory is short */
+    if (!input->key) return 0;
+    for (size_t i = 0; i < KEY_PARTS; used += strlen(parts[i]) + 1, i++)
+        memcpy(input->key + used, parts[i], strlen(parts[i]) + 1);
+    memcpy(input->key + used, input->text, input->length);
     input->hash = cache_hash(s->cache, input->key, input->key_length);
     return 1;
 }

@@ -206,7 +206,8 @@ static int is_authorised(const exchange *x)
     return fine;
 }
 
-/* Set the route of a method and a path. Returns the method that the path takes; NULL: the path is unknown. */
+/* Set the route of a method and a path, which occurs once in api_routes. Returns the method that the path takes; NULL: the path is
+ * unknown. */
 static const char *find_route(exchange *x, const char *method, const char *path)
 {
     const api_route *r = api_routes;

@@ -52,6 +52,11 @@ rill_status rill_arena_grow(rill_arena *arena, void **array, size_t count, size_
     return RILL_OK;
 }
 
+void rill_arena_free(rill_arena *arena, void *array)
+{
+    if (array != NULL) free_block(arena, (rill_arena_block *)array - 1);
+}
+
 void rill_arena_clear(rill_arena *arena)
 {
     while (arena->last != NULL) free_block(arena, arena->last);

@@ -40,6 +40,8 @@ typedef struct rill_arena {
  *   RILL_OK · RILL_ERR_MEMORY (the message is recorded; also if count * size overflows) */
 rill_status rill_arena_alloc(rill_arena *arena, void *out, size_t count, size_t size, const char *what);
 
+/* Free one array of the arena early; NULL is allowed. */
+void rill_arena_free(rill_arena *arena, void *array);
 /* Free all blocks. The arena is then empty and can be used again. */
 void rill_arena_clear(rill_arena *arena);
 

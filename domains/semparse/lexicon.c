@@ -82,13 +82,14 @@ int32_t rill__lexicon_next_state(const rill_lexicon *lexicon, int32_t state, int
 
 static rill_status grow_edges(rill_lexicon *lexicon)
 {
-    const rill__edge *old = lexicon->edges;
+    rill__edge *old = lexicon->edges;
     const size_t old_size = old ? lexicon->edge_mask + 1 : 0, size = old ? old_size * 2 : 1024;
     TRY(rill_arena_alloc(&lexicon->arena, &lexicon->edges, size, sizeof *old, "lexicon trie"));
     for (size_t i = 0; i < size; i++) lexicon->edges[i].state = RILL__NONE;
     lexicon->edge_mask = size - 1;
     for (size_t i = 0; i < old_size; i++)
         if (old[i].state != RILL__NONE) lexicon->edges[edge_slot(lexicon, old[i].state, old[i].word)] = old[i];
+    rill_arena_free(&lexicon->arena, old);
     return RILL_OK;
 }
 

@@ -542,7 +542,7 @@ def main():
             if not RACES or part not in (refusals, description, ordinals, figures):
                 part(s)
     check(s.code == 0, f"the end: {s.code} {s.said}")
-    for part in (full_queue, reload, stopping) if RACES else (full_queue, token, libre, languages, reload, stopping, usage):
+    for part in (full_queue, token, libre, reload, stopping) if RACES else (full_queue, token, libre, languages, reload, stopping, usage):
         part()
     return finish()
 
