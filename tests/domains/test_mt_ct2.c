@@ -204,7 +204,7 @@ static void t5_config_values(void **state)
     assert_int_equal(open_folder(folder, 1), RILL_OK);
     set_float("decoder/scale_outputs", 0.25f, 0.5f);
     refused(RILL_ERR_FORMAT,
-            "%s/model.bin: tensor \"decoder/scale_outputs\": expected one over the root of the width behind "
+            "%s/model.bin: tensor \"decoder/scale_outputs\": expected one over the root of the width after "
             "a last norm, found 0.5");
     copy_model("mt/ct2-t5", files, 1);
     set_float("encoder/layer_1/self_attention/queries_scale", 1, 0.5f);
