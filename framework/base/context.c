@@ -7,6 +7,7 @@
  * `allocate` and `log`, which are called under the root context's lock. The C library's allocator needs no lock.
  *
  * Sections: allocation · several arrays in one block · numbers · errors and log · texts. */
+#include <dlfcn.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +76,7 @@ rill_status rill_context_create(rill_context **out, const rill_context_options *
     return RILL_OK;
 }
 
-rill_status rill_context_create_worker(rill_context **out, rill_context *parent, const rill_registry_mark *shared)
+rill_status rill__context_create_child(rill_context **out, rill_context *parent)
 {
     *out = NULL;
     rill_context *ctx = call_allocator(parent, NULL, 0, sizeof *ctx);
@@ -88,11 +89,6 @@ rill_status rill_context_create_worker(rill_context **out, rill_context *parent,
     ctx->log = parent->log;
     ctx->log_user = parent->log_user;
     ctx->option_style = parent->option_style;
-    rill_status status = rill__registry_share(ctx, parent, shared);
-    if (status < 0) {
-        rill_context_destroy(ctx);
-        return rill_fail(parent, status, "out of memory: cannot make the tables of a worker");
-    }
     *out = ctx;
     return RILL_OK;
 }
@@ -106,7 +102,10 @@ void rill_context_destroy(rill_context *ctx)
         last.fn(last.user);
     }
     rill_free(ctx, ctx->deferred, ctx->deferred_capacity * sizeof *ctx->deferred);
-    rill__registry_finish(ctx);
+    for (int i = 0; i < RILL__TABLE_KINDS; i++)
+        rill_free(ctx, ctx->tables[i].entry, ctx->tables[i].capacity * sizeof *ctx->tables[i].entry);
+    while (ctx->n_libraries > 0) dlclose(ctx->libraries[--ctx->n_libraries]);
+    rill_free(ctx, ctx->libraries, ctx->libraries_capacity * sizeof *ctx->libraries);
     if (ctx->parent == NULL) {
         pthread_mutex_destroy(&ctx->lock);
         ctx->allocate(ctx->allocate_user, ctx, sizeof *ctx, 0);

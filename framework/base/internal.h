@@ -63,11 +63,8 @@ struct rill_context {
 /* The default allocator (page_allocator.c), with the contract of rill_realloc_fn; thread-safe. */
 void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size);
 
-/* Free the registry's lists and unload plugins. */
-void rill__registry_finish(rill_context *ctx);
-
-/* Copy to a worker's context the plugin tables that its parent had registered at `mark`; NULL: all of them. RILL_OK · RILL_ERR_MEMORY */
-rill_status rill__registry_share(rill_context *ctx, const rill_context *parent, const rill_registry_mark *mark);
+/* Create a context with a parent, for a worker, still without tables. RILL_OK · RILL_ERR_MEMORY (recorded in `parent`) */
+rill_status rill__context_create_child(rill_context **out, rill_context *parent);
 
 /* An option's name in the context's style: "--beam-size", "beam_size". Returns `out`. */
 const char *rill__option_label(const rill_context *ctx, const char *name, char out[RILL_OPTION_MAX]);
@@ -147,9 +144,6 @@ static inline size_t rill__grown(size_t capacity, size_t need)
 
 /* RILL_ERR_NOT_FOUND for a name that no registered table of this kind has, with the nearest one that exists. */
 rill_status rill__fail_unknown(rill_context *ctx, rill__table_kind kind, const char *name);
-
-/* Levenshtein distance. Case is ignored, and "-" equals "_". */
-size_t rill__edit_distance(const char *a, const char *b);
 
 /* The devices that a model is opened on; a domain opens it on one at a time. */
 enum { DEVICES_MAX = 64, DEVICE_NAME_MAX = 48 };

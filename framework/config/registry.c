@@ -242,25 +242,23 @@ void rill_registry_restore(rill_context *ctx, rill_registry_mark mark)
         if (ctx->tables[i].n > marked_size(&mark, i)) ctx->tables[i].n = marked_size(&mark, i);
 }
 
-rill_status rill__registry_share(rill_context *ctx, const rill_context *parent, const rill_registry_mark *mark)
+rill_status rill_context_create_worker(rill_context **out, rill_context *parent, const rill_registry_mark *shared)
 {
-    const rill_registry_mark shared = mark != NULL ? *mark : rill_registry_size(parent);
+    const rill_registry_mark mark = shared != NULL ? *shared : rill_registry_size(parent);
+    RILL__TRY(rill__context_create_child(out, parent));
     for (int i = 0; i < RILL__TABLE_KINDS; i++) {
-        rill__table_list *list = &ctx->tables[i];
-        const size_t n = marked_size(&shared, i);
-        RILL__TRY(RILL__GROW(ctx, list->entry, list->capacity, n, "the registry"));
+        rill__table_list *list = &(*out)->tables[i];
+        const size_t n = marked_size(&mark, i);
+        const rill_status status = RILL__GROW(*out, list->entry, list->capacity, n, "the registry");
+        if (status < 0) {
+            rill_context_destroy(*out);
+            *out = NULL;
+            return rill_fail(parent, status, "out of memory: cannot make the tables of a worker");
+        }
         if (n > 0) memcpy(list->entry, parent->tables[i].entry, n * sizeof *list->entry);
         list->n = n;
     }
     return RILL_OK;
-}
-
-void rill__registry_finish(rill_context *ctx)
-{
-    for (int i = 0; i < RILL__TABLE_KINDS; i++)
-        rill_free(ctx, ctx->tables[i].entry, ctx->tables[i].capacity * sizeof *ctx->tables[i].entry);
-    while (ctx->n_libraries > 0) dlclose(ctx->libraries[--ctx->n_libraries]);
-    rill_free(ctx, ctx->libraries, ctx->libraries_capacity * sizeof *ctx->libraries);
 }
 
 /* --- plugins ------------------------------------------------------------------------------------------------------ */
