@@ -225,7 +225,11 @@ static rill_status set_option(rill_option_source *source, const char *name, cons
         return store_value(source, row, value);
     }
     rill_option compared = *row;
-    if (in_chain != NULL) compared = (rill_option){.type = in_chain->compared, .min = -HUGE_VAL, .max = HUGE_VAL};
+    if (in_chain != NULL) {
+        compared.type = in_chain->compared;
+        compared.min = -HUGE_VAL;
+        compared.max = HUGE_VAL;
+    }
     if (rill_option_same_value(&compared, old, value)) return RILL_OK;
     return rill_fail(ctx, RILL_ERR_OPTION, "%s is given twice, \"%s\" and \"%s\"",
                      rill__option_label(ctx, row->name, label), old, value);

@@ -174,6 +174,7 @@ search '"k": true' 'beam_size: true is not a whole number from 1 to 65536'
 search '"refill": true' 'refill_threshold: true is not a number from 0 to 1'
 search '"memory": true' 'memory: true is not a number of bytes from'
 search '"absolute": true' 'prune_absolute: true is not a text or a number'
+search '"absolute": "avg", "prune_absolute": 1' 'prune_absolute is given twice, "avg" and "1"'
 search '"weights": true' 'weights: true is not one of f32|bf16|f16|int8'
 search '"shortlist": ""' 'shortlist: "" is not the path of a file'
 search '"shortlist": 3' 'shortlist: 3 is not the path of a file'
@@ -319,6 +320,9 @@ for words in "--workers 2 --workers 02" "--threads 1 --threads 01" "--max-length
   # shellcheck disable=SC2086
   run "$rill" decode -m "$tiny" -q -i /dev/null $words
   exits 0; silent
+done
+for word in avg none float32; do
+  refused "--prune-absolute is given twice, \"$word\" and \"1\"" --prune-absolute=$word --prune-absolute=1
 done
 refused '--workers is given twice, "2" and "3"' --workers 2 --workers 3
 refused '--workers is given twice, "1" and "auto"' --workers 1 --workers auto

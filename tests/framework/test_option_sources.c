@@ -233,6 +233,18 @@ static void options_set_twice(void **state)
         assert_int_equal(rill_option_source_set(low_source, bad[i][1], second), RILL_ERR_OPTION);
         assert_non_null(strstr(rill_error(ctx), "is given twice"));
     }
+    /* Other toolkits' words for values of other options. */
+    static const char *const words[] = {"avg", "none", "float32", "float16", "bfloat16"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        reset_sources(NULL);
+        set(low_source, "absolute", words[i]);
+        set(low_source, "prune-absolute", words[i]);
+        assert_int_equal(rill_option_source_set(low_source, "prune_absolute", "1"), RILL_ERR_OPTION);
+        assert_non_null(strstr(rill_error(ctx), "prune-absolute is given twice"));
+        set(low_source, "relative", "1");
+        assert_int_equal(rill_option_source_set(low_source, "relative", words[i]), RILL_ERR_OPTION);
+        assert_non_null(strstr(rill_error(ctx), words[i]));
+    }
     assert_int_equal(rill_option_source_set(request_source, "no-such", "1"), RILL_ERR_OPTION);
     assert_int_equal(rill_option_source_set(request_source, "k", "0"), RILL_ERR_OPTION);
     assert_null(rill_option_source_get(request_source, "k"));
