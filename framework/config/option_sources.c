@@ -523,20 +523,25 @@ static rill_status combine(search_config *c)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static rill_status make(search_config **out, rill_context *ctx, const rill_option_source *const *sources, int n,
-                        int n_firm)
+/* Combine `first` and the n sources that follow it; the first n_firm of them all are firm. */
+static rill_status make(search_config **out, rill_context *ctx, const rill_option_source *first,
+                        const rill_option_source *const *others, int n, int n_firm)
 {
+    const int n_soft = n - (n_firm - 1);
     *out = NULL;
+    if (n_soft > MAX_DEFAULTS)
+        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d option sources: at most %d can be combined", n_soft, MAX_DEFAULTS);
     search_config *c = rill_calloc(ctx, 1, sizeof *c);
     if (c == NULL) return rill_fail_memory(ctx, sizeof *c, "a plan");
     c->ctx = ctx;
-    c->n = n;
+    c->n = n + 1;
     c->n_firm = n_firm;
-    memcpy(c->source, sources, (size_t)n * sizeof *sources);
+    c->source[0] = first;
+    if (n > 0) memcpy(c->source + 1, others, (size_t)n * sizeof *others);
     c->config = (rill_search_config){.setup = &c->setup, .resolved = &c->resolved, .ignored = c->ignored};
     rill_engine_setup_default(&c->setup);
     const rill_option_style style = ctx->option_style;
-    const rill_option_source *required = sources[n_firm - 1];
+    const rill_option_source *required = c->source[n_firm - 1];
     if (required != NULL && required->origin == RILL_FROM_FILE) rill_option_set_style(ctx, RILL_OPTION_UNDERSCORED);
     const rill_status status = combine(c);
     rill_option_set_style(ctx, style);
@@ -550,13 +555,9 @@ static rill_status make(search_config **out, rill_context *ctx, const rill_optio
 rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx, const rill_option_source *firm,
                                     const rill_option_source *const *soft, int n)
 {
-    const rill_option_source *sources[MAX_DEFAULTS + 1] = {firm};
     search_config *c;
     *out = NULL;
-    if (n > MAX_DEFAULTS)
-        return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d option sources: at most %d can be combined", n, MAX_DEFAULTS);
-    if (n > 0) memcpy(sources + 1, soft, (size_t)n * sizeof *soft);
-    RILL__TRY(make(&c, ctx, sources, n + 1, 1));
+    RILL__TRY(make(&c, ctx, firm, soft, n, 1));
     *out = &c->config;
     return RILL_OK;
 }
@@ -592,11 +593,9 @@ rill_status rill_search_config_request(rill_search_config **out, const rill_sear
                                        const rill_option_source *own, int gives_way)
 {
     const search_config *of_run = (const search_config *)run;
-    const rill_option_source *sources[MAX_DEFAULTS + 2] = {own};
     search_config *c;
     *out = NULL;
-    memcpy(sources + 1, of_run->source, (size_t)of_run->n * sizeof *sources);
-    RILL__TRY(make(&c, ctx, sources, of_run->n + 1, gives_way ? 1 : 2));
+    RILL__TRY(make(&c, ctx, own, of_run->source, of_run->n, gives_way ? 1 : 2));
     const rill_status status = check_heuristics(run->setup, c);
     if (status < 0)
         rill_search_config_free(&c->config);
@@ -644,7 +643,7 @@ rill_status rill_search_config_worker_copy(const rill_search_config *config, ril
         has_copies = 1;
     }
     if (!has_copies) return RILL_OK;
-    RILL__TRY(make(&own, ctx, sources, c->n, c->n_firm));
+    RILL__TRY(make(&own, ctx, sources[0], sources + 1, c->n - 1, c->n_firm));
     *out = &own->config;
     rill_status status = RILL_OK;
     for (int32_t i = c->setup.n_scorers - c->n_added; i < c->setup.n_scorers && status == RILL_OK; i++)

@@ -527,6 +527,33 @@ static void request_keeps_the_heuristics(void **state)
     assert_true(made_config->resolved->sample == 4 && made_config->setup->n_heuristics == 0);
 }
 
+/* A request may be made on top of another one, until there are too many sources. */
+static void requests_of_requests(void **state)
+{
+    (void)state;
+    set(request_source, "k", "3");
+    for (int gives_way = 0; gives_way < 2; gives_way++) {
+        rill_search_config *next;
+        rill_search_config_free(made_config);
+        made_config = NULL;
+        assert_int_equal(rill_search_config_make(&made_config, ctx, NULL, NULL, 0), RILL_OK);
+        for (int i = 1; i < 10 - gives_way; i++) {
+            assert_int_equal(rill_search_config_request(&next, made_config, ctx, request_source, gives_way), RILL_OK);
+            rill_search_config_free(made_config);
+            made_config = next;
+            assert_int_equal(made_config->resolved->k, 3);
+        }
+        assert_int_equal(rill_search_config_request(&next, made_config, ctx, request_source, gives_way),
+                         RILL_ERR_ARGUMENT);
+        assert_null(next);
+        assert_string_equal(rill_error(ctx), "9 option sources: at most 8 can be combined");
+    }
+    const rill_option_source *const soft[9] = {high_source};
+    rill_search_config_free(made_config);
+    assert_int_equal(rill_search_config_make(&made_config, ctx, request_source, soft, 9), RILL_ERR_ARGUMENT);
+    assert_null(made_config);
+}
+
 /* An option that needs a default is combined with it, and with all other defaults. */
 static void defaults_complete_an_option(void **state)
 {
@@ -612,6 +639,7 @@ int main(void)
         cmocka_unit_test_setup(worker_copies, reset_sources),
         cmocka_unit_test_setup(request_comes_before_the_run, reset_sources),
         cmocka_unit_test_setup(request_keeps_the_heuristics, reset_sources),
+        cmocka_unit_test_setup(requests_of_requests, reset_sources),
         cmocka_unit_test_setup(defaults_complete_an_option, reset_sources),
         cmocka_unit_test_setup(the_lower_default_is_left_out, reset_sources),
         cmocka_unit_test_setup(values_that_are_the_same, reset_sources),

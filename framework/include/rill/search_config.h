@@ -107,7 +107,8 @@ typedef struct rill_search_config {
 
 /* Combine the source `firm` with the default sources soft[0..n), highest precedence first; a NULL source counts as empty.
  *   *out: freed by the caller; NULL on failure
- *   RILL_OK · RILL_ERR_OPTION (an option of `firm` is impossible or contradicts another one) · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_OPTION (an option of `firm` is impossible or contradicts another one) · RILL_ERR_ARGUMENT (more than 8 default
+ *   sources) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_make(rill_search_config **out, rill_context *ctx,
                                              const rill_option_source *firm, const rill_option_source *const *soft,
                                              int n);
@@ -115,7 +116,7 @@ RILL_API rill_status rill_search_config_make(rill_search_config **out, rill_cont
  * refused, as if one source had set both. With `gives_way` they are soft instead (a server's options are its clients' defaults). Heuristics
  * belong to the run, so settings for searches without heuristics (`like`) are refused in a run with heuristics.
  *   *out: freed by the caller; NULL on failure · ctx: any context that the sources may be used with
- *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
+ *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_ARGUMENT (requests of requests make more than 8 default sources) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_search_config_request(rill_search_config **out, const rill_search_config *run,
                                                 rill_context *ctx, const rill_option_source *own, int gives_way);
 /* rill_search_config_make() with the worker's copies of the configuration's sources (rill_option_source_set_worker_copy). If the worker has
