@@ -198,9 +198,12 @@ static void fill_fixed_beam(rill_settings *s)
 static int is_set(const rill_settings *settings, const rill_option *option)
 {
     rill_settings defaults;
+    char is[RILL_OPTION_MAX], was[RILL_OPTION_MAX];
     rill_settings_default(&defaults);
-    return (settings->given & option_bit(option)) != 0 ||
-           rill__option_number(option, settings) != rill__option_number(option, &defaults);
+    if ((settings->given & option_bit(option)) != 0) return 1;
+    if (option->type == RILL_OPTION_TEXT)
+        return strcmp(rill_settings_get(settings, option, is), rill_settings_get(&defaults, option, was)) != 0;
+    return rill__option_number(option, settings) != rill__option_number(option, &defaults);
 }
 
 /* Whether a setting is part of plain greedy search: a beam of one that ends at its first end action. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "internal.h"
 #include "rill/engine.h"
 #include "rill/search_config.h"
 #include "rill/settings.h"
@@ -260,6 +261,25 @@ static void patience_resolves_to_outputs(void **state)
         assert_int_equal(rill_settings_resolve(ctx, &s, 0), RILL_OK);
         assert_int_equal(s.stop_after, cases[i].outputs);
     }
+}
+
+/* A value set in the struct, without rill_settings_set(), is set: a model's recommendation does not replace it. */
+static void own_values_are_not_filled(void **state)
+{
+    (void)state;
+    rill_settings s;
+    rill_settings_default(&s);
+    s.sort = RILL_SORT_LONGEST_FIRST;
+    s.sort_window = 7;
+    s.k = 3;
+    snprintf(s.method, sizeof s.method, "fixed");
+    assert_int_equal(rill__settings_fill(ctx, &s, "sort=length:99 method=greedy k=4 n=5"), RILL_OK);
+    assert_true(s.sort == RILL_SORT_LONGEST_FIRST && s.sort_window == 7 && s.k == 3 && s.n == 5);
+    assert_string_equal(s.method, "fixed");
+    rill_settings_default(&s);
+    assert_int_equal(rill__settings_fill(ctx, &s, "sort=length:99 method=greedy"), RILL_OK);
+    assert_true(s.sort == RILL_SORT_LENGTH && s.sort_window == 99);
+    assert_string_equal(s.method, "greedy");
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -526,6 +546,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(tables_are_complete),
     cmocka_unit_test(presets),
     cmocka_unit_test(patience_resolves_to_outputs),
+    cmocka_unit_test(own_values_are_not_filled),
     cmocka_unit_test(resolving_twice_changes_nothing),
     cmocka_unit_test(every_name_means_one_option),
     cmocka_unit_test(aliases_set_the_option),
