@@ -83,7 +83,7 @@ rill_status rill__fail_unknown_name(rill_context *ctx, rill_status status, const
                                     const char *why, const rill_option_near *near, const char *hint);
 
 /* Copy the next pair of a text "NAME=VALUE NAME=VALUE" to `name`, which ends at the "="; *text moves on. *value is NULL after the last one.
- * RILL_OK · RILL_ERR_PLUGIN (a word is no pair) */
+ * RILL_OK · RILL_ERR_PLUGIN (a word is no pair, or too long a one) */
 enum { RILL__PAIR_MAX = 4096 };
 rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL__PAIR_MAX], char **value);
 

@@ -313,8 +313,10 @@ rill_status rill__next_pair(rill_context *ctx, const char **text, char name[RILL
     *value = NULL;
     *text = pair + length;
     if (length == 0) return RILL_OK;
-    if (length >= RILL__PAIR_MAX || pair[sign] != '=')
-        return rill_fail(ctx, RILL_ERR_PLUGIN, "\"%.*s\" is not NAME=VALUE", (int)length, pair);
+    if (pair[sign] != '=') return rill_fail(ctx, RILL_ERR_PLUGIN, "\"%.*s\" is not NAME=VALUE", (int)length, pair);
+    if (length >= RILL__PAIR_MAX)
+        return rill_fail(ctx, RILL_ERR_PLUGIN, "\"%.60s...\" has %zu bytes, and NAME=VALUE has at most %d", pair,
+                         length, RILL__PAIR_MAX - 1);
     memcpy(name, pair, length);
     name[sign] = name[length] = '\0';
     *value = name + sign + 1;

@@ -285,6 +285,12 @@ static void option_texts(void **state)
                 made_config->setup->n_heuristics == 1);
     assert_int_equal(rill_option_source_set_all(high_source, "k=7 budget"), RILL_ERR_PLUGIN);
     assert_int_equal(rill_option_source_set_all(high_source, "kk=7"), RILL_ERR_OPTION);
+    char text[4097] = "scorer=word_reward:"; /* a pair of 4,096 bytes is too long, one of 4,095 is not */
+    memset(text + strlen(text), '1', sizeof text - strlen(text) - 1);
+    assert_int_equal(rill_option_source_set_all(low_source, text), RILL_ERR_PLUGIN);
+    assert_non_null(strstr(rill_error(ctx), "\" has 4096 bytes, and NAME=VALUE has at most 4095"));
+    text[sizeof text - 2] = '\0';
+    assert_int_equal(rill_option_source_set_all(low_source, text), RILL_OK);
     set(high_source, "max-length", "2");
     assert_int_equal(rill_option_source_check(high_source), RILL_ERR_OPTION); /* below min-length */
     assert_int_equal(rill_option_source_check(low_source), RILL_OK);

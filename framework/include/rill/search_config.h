@@ -47,7 +47,8 @@ RILL_API void rill_option_source_free(rill_option_source *layer); /* NULL is all
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_set(rill_option_source *layer, const char *name, const char *value);
 
-/* Set options from a text "NAME=VALUE NAME=VALUE". Returns as rill_option_source_set(). */
+/* Set options from a text "NAME=VALUE NAME=VALUE", each of at most 4,095 bytes. Returns as rill_option_source_set(), and RILL_ERR_PLUGIN
+ * for a word that is no such pair. */
 RILL_API rill_status rill_option_source_set_all(rill_option_source *layer, const char *text);
 
 /* Return the table row of the option that rill_option_source_set() accepts by this name; NULL: unknown. */
