@@ -385,6 +385,11 @@ static void worker_copies(void **state)
     assert_int_equal(rill_search_config_worker_copy(made_config, ctx, 1, &own), RILL_OK);
     assert_true(own->resolved->k == 8 && own->resolved->n == 3);
     rill_search_config_free(own);
+    assert_int_equal(rill_option_source_set_worker_copy(high_source, 1, NULL), RILL_OK);
+    assert_int_equal(rill_option_source_set_worker_copy(request_source, 1, worker_copy), RILL_OK); /* the firm source */
+    assert_int_equal(rill_search_config_worker_copy(made_config, ctx, 1, &own), RILL_OK);
+    assert_true(own->resolved->k == 8 && own->resolved->n == 10);
+    rill_search_config_free(own);
     rill_option_source_free(worker_copy);
 }
 

@@ -4,12 +4,12 @@
  * rill_search_config_make() combines sources. One source is *firm*: its options must be possible, or the call fails. The others are *soft*:
  * they are defaults, in order of precedence. Those of their options that contradict the method or an option with higher precedence are
  * dropped, so that a firm `method greedy` works with a model whose defaults prune. The source with the higher precedence wins, setting by
- * setting; the list of
- * heuristics (or scorers) is taken as a whole from the first source that has one, and is called a *chain* here. A preset (`like`) overrides
- * the search settings of sources with lower precedence.
+ * setting; the list of heuristics (or scorers) is taken as a whole from the first source that has one, and is called a *chain* here. A
+ * preset (`like`) overrides the search settings of sources with lower precedence.
  *
  * Order of use: rill_option_source_create(), rill_option_source_set() and similar, rill_search_config_make(), an engine from
- * config->setup, then rill_search_config_free() and rill_option_source_free(): sources must outlive the configurations made from them.
+ * config->setup, then rill_search_config_free() and rill_option_source_free(): sources must outlive the configurations made from them. A
+ * source keeps pointers to rows of rill_domain.options, so domains' tables must outlive the sources that set their options.
  * One thread at a time; sources are used with the context that made them. Stability: structs are only appended to. */
 #ifndef RILL_SEARCH_CONFIG_H
 #define RILL_SEARCH_CONFIG_H
@@ -85,7 +85,8 @@ RILL_API rill_status rill_option_source_force_decode(rill_option_source *layer);
 /* Check whether the source alone is a possible configuration. RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_check(const rill_option_source *layer);
 
-/* Worker `worker` uses `worker_copy` instead of this source: the same options made in the worker's own context, with its own functions. */
+/* Worker `worker` uses `worker_copy` instead of this source, firm or soft: the same options made in the worker's own context, with its own
+ * functions. */
 RILL_API rill_status rill_option_source_set_worker_copy(rill_option_source *layer, int32_t worker,
                                                         rill_option_source *worker_copy);
 
