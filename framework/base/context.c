@@ -164,18 +164,10 @@ rill_status rill_copy_struct(rill_context *ctx, const char *what, void *own, siz
     return RILL_OK;
 }
 
-/* The capacity of an array that grows to at least `need` elements. */
-static size_t grown_capacity(size_t capacity, size_t need)
-{
-    enum { MIN_CAPACITY = 8 };
-    const size_t grown = capacity + capacity / 2, more = grown > need ? grown : need;
-    return more > MIN_CAPACITY ? more : MIN_CAPACITY;
-}
-
 rill_status rill_grow(rill_context *ctx, void **block, size_t *capacity, size_t need, size_t size, const char *what)
 {
     if (need <= *capacity) return RILL_OK;
-    size_t new_capacity = grown_capacity(*capacity, need), bytes;
+    size_t new_capacity = rill__grown(*capacity, need), bytes;
     if (__builtin_mul_overflow(new_capacity, size, &bytes)) return rill_fail_memory(ctx, SIZE_MAX, what);
     size_t old_bytes = *capacity * size;
     void *grown = call_allocator(ctx, *block, old_bytes, bytes);
@@ -206,7 +198,8 @@ rill_status rill_carve_reserve(rill_context *ctx, char **block, size_t *capacity
         rill_free(ctx, *block, old_capacity);
         *block = NULL;
         *capacity = 0;
-        RILL__TRY(rill_grow(ctx, (void **)block, capacity, grown_capacity(old_capacity, c->used), 1, "scratch memory"));
+        RILL__TRY(rill_grow(ctx, (void **)block, capacity, rill__grown(old_capacity, c->used > 0 ? c->used : 1), 1,
+                            "scratch memory"));
     }
     *c = (rill_carver){.base = *block};
     return RILL_OK;
@@ -228,7 +221,7 @@ rill_status rill_columns_grow(rill_context *ctx, rill_columns *memory, size_t ne
                               const char *what)
 {
     if (need <= memory->capacity) return RILL_OK;
-    size_t new_capacity = grown_capacity(memory->capacity, need), bytes;
+    size_t new_capacity = rill__grown(memory->capacity, need), bytes;
     if (!count_bytes(columns, n, new_capacity, &bytes)) return rill_fail_memory(ctx, SIZE_MAX, what);
     char *block = rill_alloc(ctx, bytes);
     if (block == NULL) return rill_fail_memory(ctx, bytes, what);

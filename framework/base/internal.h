@@ -135,11 +135,12 @@ static inline rill_status rill__domain_status(rill_context *ctx, const rill_doma
 /* Maximum number of children that merging considers, per parent and per item: k, or 2k with finish "immediate". */
 int32_t rill__max_children(const rill_settings *settings);
 
-/* The capacity of an array that is to hold `need` elements: at least half more than today's. */
+/* The capacity of an array that is to hold `need` elements: if it must grow, at least half more than today's, and at least 8. */
 static inline size_t rill__grown(size_t capacity, size_t need)
 {
     if (need <= capacity) return capacity;
-    return need < capacity + capacity / 2 ? capacity + capacity / 2 : need;
+    const size_t grown = capacity + capacity / 2, more = grown > need ? grown : need;
+    return more > 8 ? more : 8;
 }
 
 /* RILL_ERR_NOT_FOUND for a name that no registered table of this kind has, with the nearest one that exists. */

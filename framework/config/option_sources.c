@@ -66,7 +66,7 @@ typedef struct search_config {
 rill_status rill_option_source_create(rill_option_source **out, rill_context *ctx, rill_origin origin)
 {
     *out = rill_calloc(ctx, 1, sizeof **out);
-    if (*out == NULL) return rill_fail_memory(ctx, sizeof **out, "a layer of options");
+    if (*out == NULL) return rill_fail_memory(ctx, sizeof **out, "an option source");
     (*out)->ctx = ctx;
     (*out)->origin = origin;
     return RILL_OK;
@@ -105,7 +105,8 @@ rill_status rill_option_source_set_worker_copy(rill_option_source *source, int32
                                                rill_option_source *worker_copy)
 {
     const size_t n = (size_t)worker + 1;
-    RILL__TRY(RILL__GROW(source->ctx, source->worker_copy, source->worker_copies_capacity, n, "layers of workers"));
+    RILL__TRY(
+        RILL__GROW(source->ctx, source->worker_copy, source->worker_copies_capacity, n, "workers' option sources"));
     for (; source->n_worker_copies < n; source->n_worker_copies++) source->worker_copy[source->n_worker_copies] = NULL;
     source->worker_copy[worker] = worker_copy;
     return RILL_OK;
@@ -123,7 +124,7 @@ static const char *find_value(const rill_option_source *source, const rill_optio
 static rill_status store_value(rill_option_source *source, const rill_option *row, const char *value)
 {
     const size_t n = source->n_values, bytes = strlen(value) + 1;
-    RILL__TRY(RILL__GROW(source->ctx, source->value, source->values_capacity, n + 1, "a layer of options"));
+    RILL__TRY(RILL__GROW(source->ctx, source->value, source->values_capacity, n + 1, "an option source"));
     char *text = rill_alloc(source->ctx, bytes);
     if (text == NULL) return rill_fail_memory(source->ctx, bytes, "an option");
     source->value[source->n_values++] = (option_value){row, memcpy(text, value, bytes)};
@@ -467,7 +468,7 @@ static rill_status set_wanted(search_config *c, const rill_option_source *source
 
 /* Find a setting of `candidates` to leave out, since it contradicts others: one that the contradiction names, else one that it also
  * depends on; of several the last in the table. Returns its bit; 0: nothing to leave out. */
-static uint64_t find_contradiction(const search_config *c, uint64_t candidates)
+static uint64_t find_default_to_leave_out(const search_config *c, uint64_t candidates)
 {
     rill_settings resolved = c->setup.settings;
     rill__contradiction found = {0};
@@ -496,7 +497,7 @@ static rill_status apply_source(search_config *c, int index)
     }
     RILL__TRY(set_wanted(c, source, wanted));
     if (is_firm) return RILL_OK;
-    while ((victim = find_contradiction(c, wanted & ~left_out)) != 0) {
+    while ((victim = find_default_to_leave_out(c, wanted & ~left_out)) != 0) {
         left_out |= victim;
         c->setup.settings = before;
         RILL__TRY(set_wanted(c, source, wanted & ~left_out));
@@ -532,7 +533,7 @@ static rill_status make(search_config **out, rill_context *ctx, const rill_optio
     if (n_soft > MAX_DEFAULTS)
         return rill_fail(ctx, RILL_ERR_ARGUMENT, "%d option sources: at most %d can be combined", n_soft, MAX_DEFAULTS);
     search_config *c = rill_calloc(ctx, 1, sizeof *c);
-    if (c == NULL) return rill_fail_memory(ctx, sizeof *c, "a plan");
+    if (c == NULL) return rill_fail_memory(ctx, sizeof *c, "a search configuration");
     c->ctx = ctx;
     c->n = n + 1;
     c->n_firm = n_firm;

@@ -55,9 +55,9 @@ static int reset_sources(void **state)
     return 0;
 }
 
-static void set(rill_option_source *layer, const char *name, const char *value)
+static void set(rill_option_source *source, const char *name, const char *value)
 {
-    assert_int_equal(rill_option_source_set(layer, name, value), RILL_OK);
+    assert_int_equal(rill_option_source_set(source, name, value), RILL_OK);
 }
 
 static rill_status make_config(void)
@@ -68,13 +68,13 @@ static rill_status make_config(void)
 }
 
 /* Typical defaults of a model. */
-static void set_typical(rill_option_source *layer)
+static void set_typical(rill_option_source *source)
 {
-    set(layer, "k", "12");
-    set(layer, "max_candidates", "3");
-    set(layer, "max_items", "50");
-    set(layer, "budget", "100");
-    set(layer, "absolute", "10");
+    set(source, "k", "12");
+    set(source, "max_candidates", "3");
+    set(source, "max_items", "50");
+    set(source, "budget", "100");
+    set(source, "absolute", "10");
 }
 
 static void higher_source_wins(void **state)
@@ -321,11 +321,11 @@ static void values_of_several_domains(void **state)
 /* Domain options follow the same precedence; the model gets the value of the source with highest precedence. */
 static void domain_values(void **state)
 {
-    const rill_option_source *const layers[] = {request_source, NULL, high_source, low_source};
+    const rill_option_source *const sources[] = {request_source, NULL, high_source, low_source};
     rill_pair *pair;
     int32_t n;
     (void)state;
-    assert_int_equal(rill_option_sources_domain_values(ctx, layers, 4, &pair, &n), RILL_OK);
+    assert_int_equal(rill_option_sources_domain_values(ctx, sources, 4, &pair, &n), RILL_OK);
     assert_true(n == 0 && pair == NULL);
     set(low_source, "input_format", "tree");
     set(low_source, "weights", "int8");
@@ -334,7 +334,7 @@ static void domain_values(void **state)
     assert_string_equal(rill_option_source_get(high_source, "weights"), "f32");
     assert_string_equal(rill_option_source_get(low_source, "input-format"), "tree");
     assert_null(rill_option_source_get(request_source, "weights"));
-    assert_int_equal(rill_option_sources_domain_values(ctx, layers, 4, &pair, &n), RILL_OK);
+    assert_int_equal(rill_option_sources_domain_values(ctx, sources, 4, &pair, &n), RILL_OK);
     assert_int_equal(n, 2);
     assert_string_equal(pair[0].name, "weights");
     assert_string_equal(pair[0].value, "f32");

@@ -39,64 +39,64 @@ RILL_API const rill_option *rill_output_table(void);
 
 /* Create an empty source. *out: freed by the caller; NULL on failure. RILL_OK · RILL_ERR_MEMORY */
 RILL_API rill_status rill_option_source_create(rill_option_source **out, rill_context *ctx, rill_origin origin);
-RILL_API void rill_option_source_free(rill_option_source *layer); /* NULL is allowed */
+RILL_API void rill_option_source_free(rill_option_source *source); /* NULL is allowed */
 
 /* Set an option: a setting, a name of rill_chain_table() or rill_output_table(), or an option of a registered domain (rill_domain.options).
  * "-" and "_" are equivalent. The value is checked on its own, not against other options. A second, different value of an option is
  * refused, under an alias too. Heuristics and scorers may be set repeatedly: each is added to the list.
  *   RILL_OK · RILL_ERR_OPTION (recorded, with the nearest known name) · RILL_ERR_MEMORY */
-RILL_API rill_status rill_option_source_set(rill_option_source *layer, const char *name, const char *value);
+RILL_API rill_status rill_option_source_set(rill_option_source *source, const char *name, const char *value);
 
 /* Set options from a text "NAME=VALUE NAME=VALUE", each of at most 4,095 bytes. Returns as rill_option_source_set(), and RILL_ERR_PLUGIN
  * for a word that is no such pair. */
-RILL_API rill_status rill_option_source_set_all(rill_option_source *layer, const char *text);
+RILL_API rill_status rill_option_source_set_all(rill_option_source *source, const char *text);
 
 /* Return the table row of the option that rill_option_source_set() accepts by this name; NULL: unknown. */
 RILL_API const rill_option *rill_option_row(const rill_context *ctx, const char *name);
 
 /* Append a heuristic or scorer with its arguments to the source's list, or set the scheduler. */
-RILL_API rill_status rill_option_source_add_to_chain(rill_option_source *layer, rill_chain chain, const char *name,
+RILL_API rill_status rill_option_source_add_to_chain(rill_option_source *source, rill_chain chain, const char *name,
                                                      const char *arguments);
 
 /* Mark the source's list of heuristics (or scorers) as set even if it is empty: an empty list then overrides the lists of sources with
  * lower precedence. */
-RILL_API void rill_option_source_set_chain(rill_option_source *layer, rill_chain chain);
+RILL_API void rill_option_source_set_chain(rill_option_source *source, rill_chain chain);
 
 /* Set a function that sets the budget of each timestep (maximum number of hypotheses), instead of the setting. */
-RILL_API void rill_option_source_set_budget(rill_option_source *layer, rill_budget_fn budget, void *user);
+RILL_API void rill_option_source_set_budget(rill_option_source *source, rill_budget_fn budget, void *user);
 
 /* Set a function that defines the equivalence classes of cube pruning (rill_engine_setup.cube_key). */
-RILL_API void rill_option_source_set_cube_key(rill_option_source *layer, rill_key_fn key, void *user);
+RILL_API void rill_option_source_set_cube_key(rill_option_source *source, rill_key_fn key, void *user);
 
 /* Return the source's value of a setting, output option or domain option, valid until the option is set again; "function" for a budget
  * function; NULL: unset. */
-RILL_API const char *rill_option_source_get(const rill_option_source *layer, const char *name);
-RILL_API int rill_option_source_has_chain(const rill_option_source *layer, rill_chain chain); /* set, even if empty */
-RILL_API const rill_chain_entry *rill_option_source_chain(const rill_option_source *layer, rill_chain chain,
+RILL_API const char *rill_option_source_get(const rill_option_source *source, const char *name);
+RILL_API int rill_option_source_has_chain(const rill_option_source *source, rill_chain chain); /* set, even if empty */
+RILL_API const rill_chain_entry *rill_option_source_chain(const rill_option_source *source, rill_chain chain,
                                                           int32_t *n);
 /* Return 1 if the source sets any search option (a setting, heuristics, scorers), else 0. */
-RILL_API int rill_option_source_sets_search(const rill_option_source *layer);
+RILL_API int rill_option_source_sets_search(const rill_option_source *source);
 
 /* Configure forced decoding: score existing outputs, one path each, with the scorer "given", which rill_search_config_add_scorer() adds.
  * Options that shape scores or the schedule are kept.
  *   RILL_OK · RILL_ERR_OPTION (the source sets an option that applies to searches only, named) · RILL_ERR_MEMORY */
-RILL_API rill_status rill_option_source_force_decode(rill_option_source *layer);
+RILL_API rill_status rill_option_source_force_decode(rill_option_source *source);
 
 /* Check whether the source alone is a possible configuration. RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
-RILL_API rill_status rill_option_source_check(const rill_option_source *layer);
+RILL_API rill_status rill_option_source_check(const rill_option_source *source);
 
 /* Worker `worker` uses `worker_copy` instead of this source, firm or soft: the same options made in the worker's own context, with its own
  * functions. */
-RILL_API rill_status rill_option_source_set_worker_copy(rill_option_source *layer, int32_t worker,
+RILL_API rill_status rill_option_source_set_worker_copy(rill_option_source *source, int32_t worker,
                                                         rill_option_source *worker_copy);
 
 /* Return the value of an option in the first source that sets it; NULL: no source sets it. */
-RILL_API const char *rill_option_sources_get(const rill_option_source *const *layers, int n, const char *name);
+RILL_API const char *rill_option_sources_get(const rill_option_source *const *sources, int n, const char *name);
 
 /* Collect the values of domain options set in any source, each from the first source that sets it, for rill_open_options. *out is an array
  * of *n pairs owned by the caller (rill_free), or NULL if no source sets a domain option; the texts belong to the sources.
  *   RILL_OK · RILL_ERR_MEMORY */
-RILL_API rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_option_source *const *layers,
+RILL_API rill_status rill_option_sources_domain_values(rill_context *ctx, const rill_option_source *const *sources,
                                                        int n, rill_pair **out, int32_t *n_out);
 
 /* The combined configuration. */
@@ -123,11 +123,11 @@ RILL_API rill_status rill_search_config_request(rill_search_config **out, const 
                                                 rill_context *ctx, const rill_option_source *own, int gives_way);
 /* rill_search_config_make() with the worker's copies of the configuration's sources (rill_option_source_set_worker_copy). If the worker has
  * no copies, *out is NULL. `ctx`: the worker's context. */
-RILL_API rill_status rill_search_config_worker_copy(const rill_search_config *plan, rill_context *ctx, int32_t worker,
+RILL_API rill_status rill_search_config_worker_copy(const rill_search_config *config, rill_context *ctx, int32_t worker,
                                                     rill_search_config **out);
 /* Append a scorer to the configuration, and to worker copies made later; the texts are borrowed. RILL_OK · RILL_ERR_MEMORY */
-RILL_API rill_status rill_search_config_add_scorer(rill_search_config *plan, const char *name, const char *arguments);
-RILL_API void rill_search_config_free(rill_search_config *plan); /* NULL is allowed */
+RILL_API rill_status rill_search_config_add_scorer(rill_search_config *config, const char *name, const char *arguments);
+RILL_API void rill_search_config_free(rill_search_config *config); /* NULL is allowed */
 
 /* Return 1 if two configurations define the same search and so give equal results, even if their schedules differ; else 0. */
 RILL_API int rill_search_config_same_search(const rill_search_config *a, const rill_search_config *b);
