@@ -295,7 +295,7 @@ static int from_values(lua_State *L)
     script_charge(L, (int64_t)n * ELEMENT_WORK);
     int type = lua_rawgeti(L, 1, 1);
     if (n > 0 && type != LUA_TNUMBER && type != LUA_TBOOLEAN)
-        luaL_error(L, "an arrays.holds numbers or booleans, but element 1 of the table is a %s", lua_typename(L, type));
+        luaL_error(L, "an array holds numbers or booleans, but element 1 of the table is a %s", lua_typename(L, type));
     fill_from_table(L, array_new(L, s, type == LUA_TBOOLEAN ? ARRAY_U8 : ARRAY_F64, (int32_t)n, ARRAY_PLAIN));
     return 1;
 }
