@@ -356,6 +356,19 @@ def check_version():
                 yield name, line_of(text, match.start()), "the version stands in framework/include/rill/version.h alone: " + match.group()
 
 
+def check_renamed():
+    """docs/renamed.md names as new only files that are there, and says what each ABI version up to today's changed."""
+    name, text = "docs/renamed.md", read("docs/renamed.md")
+    for match in re.compile(r"^\| .* \| (.*) \|$", re.M).finditer(text, text.index("## Files")):
+        for file in re.findall(r"`([^`]*)`", match.group(1)):
+            if file not in FILES:
+                yield name, line_of(text, match.start()), "no such file: " + file
+    newest = re.search(r"^#define RILL_ABI_VERSION (\d+)", read("framework/include/rill/version.h"), re.M).group(1)
+    for version in range(2, int(newest) + 1):
+        if "\n- Version %d: " % version not in text:
+            yield name, 1, "no line says what changed in ABI version %d" % version
+
+
 def check_symbols(library):
     """What a library of rill exports starts with rill_."""
     if not shutil.which("nm"):
