@@ -161,15 +161,16 @@ static rill_status call_script_scheduler(const script_instance *self, int which,
     return status < 0 ? fail_scheduler_call(self, status, which, f) : RILL_OK;
 }
 
-static rill_status take_late(scheduler_instance *self)
+static rill_status fail_late(scheduler_instance *self)
 {
-    return script_late_take(&self->failed, self->base.table->script->ctx);
+    /* the failure stays: every later call fails with it */
+    return self->failed.status = script_late_take(&self->failed, self->base.table->script->ctx);
 }
 
 static rill_status choose(void *self, const rill_sched_view *f, int32_t *index, int32_t *count)
 {
     order o = {f->n, index, 0};
-    rill_status status = take_late(self);
+    rill_status status = fail_late(self);
     if (status == RILL_OK) status = call_script_scheduler(self, CHOOSE, f, take_order, &o);
     *count = o.count;
     return status;
@@ -178,7 +179,7 @@ static rill_status choose(void *self, const rill_sched_view *f, int32_t *index, 
 static rill_status refill(void *self, const rill_sched_view *f, int32_t *admit)
 {
     amount a = {"refill", 0, 0};
-    rill_status status = take_late(self);
+    rill_status status = fail_late(self);
     if (status == RILL_OK) status = call_script_scheduler(self, REFILL, f, take_needed_amount, &a);
     *admit = clamp(a.value);
     return status;

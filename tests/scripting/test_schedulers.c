@@ -226,6 +226,29 @@ static void late_failures(void **state)
     engine_record_clear(&all);
 }
 
+/* An engine that goes on after a failure gets it from each later call. */
+static void a_failed_encode_ahead_stays(void **state)
+{
+    (void)state;
+    rill_context *ctx = harness_context(NULL);
+    const char *text = scheduler_text(NULL, NULL, "error('ahead')");
+    const rill_sched_view f = {0};
+    rill_script *script;
+    void *self;
+    int32_t n;
+    assert_int_equal(rill_script_load_text(&script, ctx, "test.lua", text, strlen(text), NULL), RILL_OK);
+    const rill_scheduler *mine = rill_find_scheduler(ctx, "mine");
+    assert_int_equal(mine->create(mine, ctx, "", &self), RILL_OK);
+    assert_int_equal(mine->encode_ahead(self, &f), 0);
+    for (int i = 0; i < 4; i++) {
+        rill_error_clear(ctx);
+        assert_int_equal(i % 2 == 0 ? mine->choose(self, &f, NULL, &n) : mine->refill(self, &f, &n), RILL_ERR_PLUGIN);
+        assert_non_null(strstr(rill_error(ctx), "ahead"));
+    }
+    mine->destroy(self);
+    rill_context_destroy(ctx);
+}
+
 static void endless_loops(void **state)
 {
     (void)state;
@@ -402,6 +425,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(schedules_agree),
     cmocka_unit_test(garbage),
     cmocka_unit_test(late_failures),
+    cmocka_unit_test(a_failed_encode_ahead_stays),
     cmocka_unit_test(endless_loops),
     cmocka_unit_test(declarations),
     cmocka_unit_test(sched_view_fields),
