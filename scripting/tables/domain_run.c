@@ -35,11 +35,9 @@ static void describe_input(const script_model *m, char *out, size_t size)
     lua_pop(L, 1);
 }
 
-rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call)
+static rill_status call_protected(script_model *m, const char *what, lua_CFunction fn, void *call)
 {
     rill_context *ctx = m->script->ctx;
-    const rill_status late = script_late_take(&m->failed, ctx);
-    if (late < 0) return late;
     m->slot = -1;
     rill_status status = script_protect(m->script, fn, call);
     m->score_call = NULL;
@@ -49,15 +47,19 @@ rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, 
     return rill_fail(ctx, status, "domain %s: %s%s: %s", m->domain->table.name, what, input, rill_error(ctx));
 }
 
+rill_status domain_protect(script_model *m, const char *what, lua_CFunction fn, void *call)
+{
+    const rill_status late = script_late_take(&m->failed, m->script->ctx);
+    return late < 0 ? late : call_protected(m, what, fn, call);
+}
+
 void domain_protect_deferred(script_model *m, const char *what, lua_CFunction fn, void *call)
 {
     rill_context *ctx = m->script->ctx;
-    const rill_status old_status = rill_error_status(ctx), earlier = m->failed.status;
+    const rill_status old_status = rill_error_status(ctx);
     char sentence[SCRIPT_MESSAGE_MAX];
     snprintf(sentence, sizeof sentence, "%s", rill_error(ctx));
-    m->failed.status = RILL_OK;
-    const rill_status status = domain_protect(m, what, fn, call);
-    m->failed.status = earlier;
+    const rill_status status = call_protected(m, what, fn, call);
     script_late_keep(&m->failed, ctx, status);
     if (status < 0 && old_status < 0) rill_fail(ctx, old_status, "%s", sentence);
     if (status < 0 && old_status >= 0) rill_error_clear(ctx);

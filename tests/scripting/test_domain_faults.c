@@ -7,6 +7,7 @@
 
 #include "domain_run.h"
 #include "rill/plugin.h"
+#include "state/state.h"
 
 static const char *const words[] = {"ab", "x", "b", NULL};
 
@@ -522,6 +523,46 @@ static void memory_fails(void **state)
     little_memory(lua);
 }
 
+/* --- callbacks within callbacks ----------------------------------------------------------------------------------- */
+
+static const rill_domain *nested_domain;
+static void *nested_self;
+
+static int measure_inside(lua_State *L)
+{
+    lua_pushinteger(L, nested_domain->measure(nested_self, "inner", 5));
+    return 1;
+}
+
+static int define_measure_inside(lua_State *L)
+{
+    lua_pushcfunction(L, measure_inside);
+    lua_setglobal(L, "inside");
+    return 0;
+}
+
+/* measure() calls itself by way of the engine, and only the inner call fails: the next call with a status reports it. */
+static void a_failure_inside_stays(void **state)
+{
+    (void)state;
+    static const char lua[] =
+        "rill.domain{ name = 'd', actions = 2, " THREE ",\n"
+        "measure = function(self, text) if text == 'inner' then error('burst') end return inside() + 1 end }";
+    rill_context *ctx = harness_context(NULL);
+    rill_open_options options = {.struct_size = sizeof options};
+    rill_domain_info info = {0};
+    rill_script *script;
+    assert_int_equal(rill_script_load_text(&script, ctx, "test.lua", lua, strlen(lua), NULL), RILL_OK);
+    assert_int_equal(script_protect(script, define_measure_inside, NULL), RILL_OK);
+    nested_domain = rill_find_domain(ctx, "d");
+    assert_int_equal(nested_domain->open(nested_domain, ctx, &options, &nested_self, &info), RILL_OK);
+    assert_int_equal(nested_domain->measure(nested_self, "outer", 5), 1);
+    assert_int_equal(nested_domain->encode(nested_self, 0, NULL), RILL_ERR_PLUGIN);
+    assert_non_null(strstr(rill_error(ctx), "burst"));
+    nested_domain->close(nested_self);
+    rill_context_destroy(ctx);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(bad_declarations),
     cmocka_unit_test(failures_register_nothing),
@@ -534,6 +575,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(close_failures_are_warnings),
     cmocka_unit_test(files),
     cmocka_unit_test(memory_fails),
+    cmocka_unit_test(a_failure_inside_stays),
 };
 
 HARNESS_MAIN(tests)
