@@ -171,12 +171,11 @@ static void push_object(lua_State *L, script_table *t)
 {
     script_table **object = lua_newuserdatauv(L, sizeof *object, 0);
     *object = t;
-    if (luaL_newmetatable(L, object_type)) {
-        lua_pushcfunction(L, object_text);
-        lua_setfield(L, -2, "__tostring");
-        lua_pushboolean(L, 0);
-        lua_setfield(L, -2, "__metatable");
-    }
+    luaL_newmetatable(L, object_type); /* its fields are set each time: memory may have run out between two of them */
+    lua_pushcfunction(L, object_text);
+    lua_setfield(L, -2, "__tostring");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
     lua_setmetatable(L, -2);
 }
 

@@ -31,10 +31,9 @@ static rill_file *push_file(lua_State *L)
 {
     rill_file *file = lua_newuserdatauv(L, sizeof *file, 0);
     *file = (rill_file){0};
-    if (luaL_newmetatable(L, file_type)) {
-        lua_pushcfunction(L, close_file);
-        lua_setfield(L, -2, "__gc");
-    }
+    luaL_newmetatable(L, file_type); /* its field is set each time: memory may have run out before it was */
+    lua_pushcfunction(L, close_file);
+    lua_setfield(L, -2, "__gc");
     lua_setmetatable(L, -2);
     return file;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "scripted.h"
+#include "state/state.h"
 
 /* --- same results --------------------------------------------------------------------------------------------------- */
 
@@ -463,6 +464,50 @@ static void listed(void **state)
     rill_context_destroy(ctx);
 }
 
+static lua_Alloc allocate;
+static int granted; /* number of requests of memory that are granted, of those to come */
+
+static void *allocate_granted(void *user, void *block, size_t old_size, size_t size)
+{
+    const int is_request = size > (block != NULL ? old_size : 0);
+    if (is_request && granted == 0) return NULL;
+    granted -= is_request;
+    return allocate(user, block, old_size, size);
+}
+
+static int call_result(lua_State *L)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_from_lua(L)->result);
+    lua_call(L, 0, 0);
+    return 0;
+}
+
+/* Memory that runs out anywhere in a declaration leaves no later object unprotected. */
+static void protected_objects(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "local h\n"
+        "return function()\n"
+        "  if h then assert(getmetatable(h) == false) else h = rill.heuristic{ name = 'mine', apply = print } end\n"
+        "end";
+    rill_context *ctx = harness_context(NULL);
+    rill_script *script;
+    void *user;
+    rill_status status = RILL_ERR_MEMORY;
+    if (rill_script_load_text(&script, ctx, "test.lua", text, strlen(text), NULL) < 0) fail_msg("%s", rill_error(ctx));
+    allocate = lua_getallocf(script->L, &user);
+    for (int n = 0; status == RILL_ERR_MEMORY; n++) {
+        granted = n;
+        lua_setallocf(script->L, allocate_granted, user);
+        status = script_protect(script, call_result, NULL);
+        lua_setallocf(script->L, allocate, user);
+    }
+    if (status == RILL_OK) status = script_protect(script, call_result, NULL);
+    if (status != RILL_OK) fail_msg("%s", rill_error(ctx));
+    rill_context_destroy(ctx);
+}
+
 static void created_with(const char *text, const char *arguments, rill_status status, const char *words)
 {
     problem p;
@@ -542,6 +587,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(cheats_are_caught),
     cmocka_unit_test(declarations),
     cmocka_unit_test(listed),
+    cmocka_unit_test(protected_objects),
     cmocka_unit_test(arguments),
     cmocka_unit_test(instances_are_independent),
     cmocka_unit_test(instances_are_freed),
