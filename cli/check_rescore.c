@@ -22,8 +22,9 @@ typedef struct state {
 typedef struct rescorer {
     cli_check_rescore *rescoring;
     rill_context *ctx;
-    void *model, *self; /* the real model, and the real runner (or model) that decodes */
-    state *state;       /* [nodes] */
+    /* the wrapped model, and its runner (what one thread decodes with), or the model again if the domain has no runners */
+    void *model, *self;
+    state *state; /* [nodes] */
     size_t state_capacity;
     int64_t *input; /* [slots] number of the input */
     size_t input_capacity;
@@ -333,8 +334,8 @@ static rill_status open_wrapped_model(cli_check_rescore *rescoring, cli_session 
     return status;
 }
 
-/* Report choices that look like probabilities. Values below 0 or sums above 1 rule out probabilities. Log-probabilities of 0, of rows
- * with a single choice, pass that test, so some row must also sum to 1. */
+/* Report choices that look like probabilities. Values below 0 or sums above 1 rule out probabilities. A legitimate log-probability of 0,
+ * in a row with a single choice, passes this test, so at least one row must also sum to 1. */
 static void inspect_all_choices(cli_check_rescore *a)
 {
     if (a->info.unnormalised || !a->maybe_probs || a->normalised_rows == 0 || a->why[0]) return;

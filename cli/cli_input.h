@@ -34,7 +34,7 @@ typedef struct cli_input {
 /* Open `path`. NULL or "-" is standard input, and `kind` does not matter for it. CLI_OK or CLI_FAILED after a message. */
 int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind);
 
-/* Open without a message, for use during a run. RILL_OK · a negative status, with the error in `ctx` */
+/* As cli_input_open(), but without printing a message, for use during a run. RILL_OK · a negative status, with the error in `ctx` */
 rill_status cli_input_begin(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind);
 
 /* Return the next line; a rill_read_fn whose user is a cli_input. A line with a NUL byte is RILL_ERR_INPUT. */

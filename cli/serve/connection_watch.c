@@ -75,7 +75,8 @@ static void drop_expired(watch *w)
             shutdown(fd, SHUT_RDWR);
 }
 
-/* Whether `a` is dropped before `b`: its address has more connections; else, no response is being sent; else, it has waited longer. */
+/* Whether to drop `a` rather than `b`. First choose the connection whose address has more connections. If equal, choose a connection to
+ * which no response is being sent. If equal again, choose the one that has waited longer. */
 static int is_dropped_before(const watch *w, const watched_connection *a, const watched_connection *b)
 {
     const int crowd = w->n_by_address[a->address_hash], other = w->n_by_address[b->address_hash];

@@ -230,7 +230,7 @@ static const char *const plain_names[] = {"iframe",   "noembed", "noframes", "sc
 
 static const char *const title_names[] = {"title", NULL};
 
-/* Find the end tag of such an element. */
+/* Find the end tag of an element in plain_names or title_names. */
 static const char *plain_end(const tag *t, const char *end)
 {
     const char *pos = t->end;

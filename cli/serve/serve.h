@@ -11,13 +11,13 @@ enum { SERVE_ORIGINS_MAX = 64 };
 
 /* Options of the server. */
 typedef struct serve_options {
-    const char *host;                       /* listen address: a name, a number, or "*" for all */
+    const char *host;                       /* listen address: a host name, an IP address, or "*" for all */
     const char *origins[SERVE_ORIGINS_MAX]; /* [n_origins] origins whose web pages may send requests, "*": all */
     int n_origins;
     const char *api_key_path;
     int port; /* 0: any free port */
     int queue_size, max_connections, max_beam_size;
-    int max_inputs;       /* of a request */
+    int max_inputs;       /* maximum number of inputs in a request */
     int request_timeout;  /* seconds for a request to arrive */
     int shutdown_timeout; /* seconds */
     int64_t request_bytes, max_body_bytes, cache_bytes;
