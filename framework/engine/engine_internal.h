@@ -32,8 +32,8 @@ typedef struct idle_columns {
     int64_t *id, *size, *refill_index;
 } idle_columns;
 
-/* What decides which items a timestep expands, and when inputs are admitted: the scheduler (a plugin), the user's budget function, and the
- * state of admission. */
+/* The scheduler (a plugin), the user's budget function, and the state of admission. They decide which items a timestep expands, and when
+ * inputs are admitted. */
 typedef struct schedule {
     rill_context *ctx;
     const rill_scheduler *scheduler;
@@ -123,7 +123,7 @@ void tracer_timestep(const tracer *t, const timestep *step, int64_t number, cons
 void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
                  rill_status status);
 
-/* What scorers see of a row besides the columns of row_table: their own states, and the text of the row's input.
+/* Data that scorers get about a row besides the columns of row_table: their own states, and the text of the row's input.
  *
  * A scorer may keep a state for each hypothesis. It is stored under the hypothesis's node (the id of its model state) and lives as long as
  * that node (hyp_pool.h). */

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIN_SHARED = 256 }; /* minimum capacity of an unsorted queue for threads: none waits for the reader to wake */
+/* minimum capacity of an unsorted queue for threads, so that no thread waits until the reader wakes up */
+enum { MIN_SHARED = 256 };
 
 /* --- creation ----------------------------------------------------------------------------------------------------- */
 
@@ -109,7 +110,8 @@ static queued_input *hold(input_queue *q, input_taker *taker, queued_input *in)
 static void free_input(input_queue *q, queued_input *in)
 {
     request_free(in->request);
-    if (in->saved_result != NULL) result_record_destroy(in->saved_result); /* its engine may be gone */
+    /* freed, not returned to its pool: the engine that owns the pool may be destroyed */
+    if (in->saved_result != NULL) result_record_destroy(in->saved_result);
     in->request = NULL;
     in->saved_result = NULL;
     in->next = q->free_inputs;
@@ -174,7 +176,7 @@ void input_queue_close(input_queue *q)
     pthread_mutex_unlock(&q->lock);
 }
 
-/* Give the first of free_inputs, which must not be empty, a copy of the text without leading byte order marks. */
+/* Copy a text, without leading byte order marks, into the first input of the list free_inputs, which must not be empty. */
 static rill_status set_text(input_queue *q, const char *text, size_t length)
 {
     queued_input *in = q->free_inputs;

@@ -16,8 +16,8 @@ typedef struct memory_limit {
     /* estimate of how many items in flight fit in memory; affects only the schedule, not the outputs */
     int32_t running_window;
     int32_t finished_in_window; /* items finished since running_window changed */
-    /* For several workers that share the limit: each has one of n_shares equal shares of the total_* limits, but for an input that exceeds
-     * a share (input_queue.h). */
+    /* For several workers that share the limit: each has one of n_shares equal shares of the total_* limits. To decode an input that
+     * exceeds a share, one engine gets the whole limit (input_queue.h). */
     int32_t n_shares, total_nodes;
     int64_t total_slot_bytes, total_rows;
     int has_all; /* 1: the engine has the whole limit */

@@ -15,7 +15,8 @@
 
 #include "rill/carve.h"
 
-enum { MAX_NODES = 1 << 20 }; /* so that a mistyped number does not allocate all memory */
+/* maximum number of nodes in a lattice: without it, a mistyped node number could allocate all memory */
+enum { MAX_NODES = 1 << 20 };
 
 /* --- creation ------------------------------------------------------------------------------------------------------- */
 

@@ -128,8 +128,8 @@ RILL_API rill_index_space rill_index_space_distinct(rill_network *network, rill_
                                                     rill_column column);
 RILL_API rill_index_space rill_index_space_ragged(rill_network *network, rill_graph graph, rill_column length);
 
-/* The next column of the run, in order of declaration; see rill_run_arguments. `parent` is RILL_ROWS or a ragged space. A `best` operation
- * may write a column, which is then returned to the host. */
+/* Declare the next column of the run; the host passes columns in order of declaration (rill_run_arguments). `parent` is RILL_ROWS or a
+ * ragged space. A `best` operation may write a column, which is then returned to the host. */
 RILL_API rill_column rill_column_input(rill_network *network, rill_graph graph, rill_index_space parent,
                                        const char *what);
 
@@ -145,13 +145,13 @@ RILL_API rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, r
  *   - for reading only, a space derived from these by `distinct` (siblings read their parent's row) or by `where` (excluded rows read as
  *   negative). */
 RILL_API rill_view rill_view_value(rill_tensor value);
-/* One unit per input of a ragged tensor: the unit that `column` numbers, from 0. */
+/* Read one unit (token) of each input in a ragged tensor: the unit whose number, from 0, is in `column`. */
 RILL_API rill_view rill_view_unit(rill_tensor value, rill_column column);
-/* Rows of a table or a constant by index. As `row`, RILL_OWN means the column's value in a `distinct` space, and the unit's own number in a
- * ragged space. */
+/* Read rows of a table or a constant by the indexes in the column `row`. RILL_OWN as `row` means the column's value in a `distinct`
+ * space, and the unit's own number in a ragged space. */
 RILL_API rill_view rill_view_table(rill_table table, rill_column row);
 RILL_API rill_view rill_view_constant(rill_constant constant, rill_column row);
-/* Row `unit` of the slot's rows in a ragged table; RILL_OWN for a unit's own number. */
+/* Read row number `unit` among the rows of slot `slot` in a ragged table. RILL_OWN as `unit` means the number of the unit itself. */
 RILL_API rill_view rill_view_ragged(rill_table table, rill_column slot, rill_column unit);
 /* Return a view of the same rows that begins at float `first` of each row. */
 RILL_API rill_view rill_view_offset(rill_view view, size_t first);
@@ -166,8 +166,8 @@ RILL_API rill_status rill_network_finish(rill_network *network);
 /* Memory use in bytes. Tables need `node` bytes per node, `slot` bytes per slot, and `unit` bytes per unit of a slot. Vocabulary subsets
  * need `symbol` bytes per symbol in all lists of a slot; their packed weights need RILL_VOCAB_SUBSET_PADDING more symbols per slot. On a
  * device with its own memory the figures include the peak working memory: `row` bytes per row of a timestep (rill_domain_info.row_bytes),
- * `session` bytes per session (rill_domain_info.runner_bytes), and that of encoding in `slot` and `unit`. On the processor `row` and
- * `session` are 0. */
+ * `session` bytes per session (rill_domain_info.runner_bytes), and the working memory of encoding, which is included in `slot` and
+ * `unit`. On the processor `row` and `session` are 0. */
 typedef struct rill_network_bytes {
     int64_t node, slot, unit, symbol, row, session;
 } rill_network_bytes;
@@ -221,7 +221,7 @@ typedef struct rill_selection {
     int32_t n_picks; /* number of picks, ascending by row */
     const int32_t *pick_row, *pick_action;
     int32_t stride; /* >= max_choices */
-    /* [n] out. Rows outside the operation's space are not written when M > 0, and their picks never */
+    /* [n] out. If M > 0, entries of rows outside the operation's space are left unchanged; picks of these rows always are */
     int32_t *count;
     int32_t *action;  /* [n, stride] out, best first */
     float *logp;      /* [n, stride] out */
@@ -234,7 +234,8 @@ typedef struct rill_run_arguments {
     /* in order of declaration: [n], or [all units] for a ragged space; a column written by a `best` operation points to writable memory */
     const int32_t *const *columns;
     const rill_selection *selection; /* for graphs with `best` or `mix` */
-    /* for graphs with watched_heads: [n, ld_watched] out: mean attention weights, the first T of a row */
+    /* (for graphs with watched_heads) [n, ld_watched] out: attention weights averaged over the watched heads; the first T entries of each
+     * row are written */
     float *watched;
     size_t ld_watched;
     /* 1 or 2: run asynchronously, for group 0 or 1 (rill_rows.group in domain.h); 0: choices are ready on return */

@@ -38,12 +38,12 @@ RILL_C_BEGIN
 
 typedef struct rill_engine rill_engine;
 
-/* What schedulers (scheduler.h) and scorers (scorer.h) see; user functions declared below see the same. */
+/* The data that the engine passes to schedulers (scheduler.h) and scorers (scorer.h); the user functions declared below get it too. */
 typedef struct rill_sched_view rill_sched_view;
 typedef struct rill_scorer_rows rill_scorer_rows;
 
 /* A user's function that sets the budget of one timestep, which is the maximum number of hypotheses that it expands. Called before the
- * scheduler chooses the timestep's items, with *budget and flight->budget as in the settings. 0 means no budget, a negative number is an
+ * scheduler chooses the timestep's items, with *budget and view->budget as in the settings. 0 means no budget, a negative number is an
  * error. The scheduler's `choose` then sees the returned budget; its `refill` and `encode_ahead` see the setting.
  *   RILL_OK · a negative status ends the run */
 typedef rill_status (*rill_budget_fn)(void *user, const rill_sched_view *view, int32_t *budget);

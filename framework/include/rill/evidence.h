@@ -59,8 +59,8 @@ RILL_API void rill_ngrams_begin(rill_ngrams *ngrams);
  *   table is unchanged */
 RILL_API rill_status rill_ngrams_entry(rill_ngrams *ngrams, const int32_t *action, int32_t n, double score);
 
-/* Add an edge of a lattice instead, from node `from` to a higher node `to` < 2^20, with one action. Paths lead from node 0 to the highest
- * node; a path's score is the sum of its edges' scores.
+/* Add an edge of a lattice, for a table without n-best outputs, from node `from` to a higher node `to` < 2^20, with one action. Paths
+ * lead from node 0 to the highest node; a path's score is the sum of its edges' scores.
  *   returns as rill_ngrams_entry() */
 RILL_API rill_status rill_ngrams_edge(rill_ngrams *ngrams, int32_t from, int32_t to, int32_t action, double score);
 

@@ -52,7 +52,7 @@ typedef struct rill_heuristic {
     const char *summary;   /* one line for `rill list` */
 
     /* Make an instance from the arguments after "NAME:" ("" if none). `table` is the registered rill_heuristic, which may be the first
-     * member of a larger struct when several heuristics share functions. (optional: without it *self is NULL and arguments are refused) */
+     * member of a larger struct when several heuristics share functions. (optional; NULL: *self is NULL and arguments are refused) */
     rill_status (*create)(const struct rill_heuristic *table, rill_context *ctx, const char *arguments, void **self);
     /* Mark the candidates. Mandatory. */
     rill_status (*apply)(void *self, rill_candidates *candidates);

@@ -54,15 +54,17 @@ typedef struct rill_sequence {
 
 typedef struct rill_domain_info {
     int32_t actions; /* number of actions (vocabulary size), >= 1 */
-    int32_t phases;  /* phases per timestep, 1..8; 0 is read as 1 */
+    /* parts of a timestep, each with its own step and score, 1..8; 0 is read as 1. Most models have 1 */
+    int32_t phases;
     rill_state_need state_need;
     uint32_t max_choices_phases; /* bit p set: the setting max_candidates applies in phase p; 0 means all phases */
     int32_t max_length;          /* default bound on actions per hypothesis, > 0 */
     const char *description;     /* one line about the loaded model, owned by the domain until close; may be NULL */
     /* Memory use in bytes, for the setting `memory`. Where node_bytes is 0, that setting is refused. */
-    int64_t node_bytes;      /* bytes of the state of one node (recurrent state, or KV cache of a position) */
-    int64_t slot_bytes;      /* bytes of one input in flight ... */
-    int64_t slot_unit_bytes; /* ... plus these bytes for each unit of its size (rill_input.size) */
+    int64_t node_bytes; /* bytes of the state of one node (recurrent state, or KV cache of a position) */
+    int64_t slot_bytes; /* bytes of one input in flight, without slot_unit_bytes */
+    /* further bytes of an input in flight for each unit (token) of its size (rill_input.size) */
+    int64_t slot_unit_bytes;
     /* hard limit on actions per hypothesis (position embeddings); 0: none beyond the input's own limit */
     int32_t max_positions;
     int has_end_action; /* 1: `end_action` is valid; choosing it is RILL_END, see rill_row_ends */
@@ -119,10 +121,10 @@ RILL_API int rill_domain_has_runners(const rill_domain *domain);
 RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out);
 /* Return the action of that name; RILL_NO_ACTION if no action has it or the domain names no actions. */
 RILL_API int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length);
-/* Tokenize a text: the actions that write it within an output, without start and end actions. *n is the number of actions, and the first
- * `capacity` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation,
- * space-separated tokens for logical forms. Where outputs are not sequences of actions (trees), and where the domain cannot tokenize,
- * the text consists of names of actions separated by spaces; an action without a name is written as its number.
+/* Tokenize a text: find the actions that write it within an output, without start and end actions. *n is the number of actions, and the
+ * first `capacity` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation,
+ * space-separated tokens for logical forms. Where outputs are not sequences of actions (trees), and where the domain cannot tokenize, the
+ * text consists of names of actions separated by spaces; an action without a name is written as its number.
  *   ctx: the calling thread's, for example a scorer's own; it records failures
  *   on failure *n is 0
  *   RILL_OK · RILL_ERR_NOT_FOUND (the domain cannot tokenize and names no actions) · RILL_ERR_INPUT (the model's actions cannot write

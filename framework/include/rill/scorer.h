@@ -85,7 +85,7 @@ typedef struct rill_scorer {
     /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);
     /* Bytes of scorer state per hypothesis, copied from parent to child; plain data, aligned to 16 bytes in the engine's storage
-     * (rill_scorer_rows.state has no padding). (optional: 0) */
+     * (rill_scorer_rows.state has no padding). (optional; default 0) */
     size_t state_bytes;
 
     /* An input has been encoded: its rows may come until done(). A failure fails this input alone. A scorer with this method may keep data
@@ -100,7 +100,7 @@ typedef struct rill_scorer {
      * begins again later, in any worker: then what the scorers have learnt about it is lost. (optional) */
     void (*done)(void *self, int64_t item_id);
     /* Upper bound on the total that an instance adds to the score of an action, and in *end, 0 on entry, to that of an end action;
-     * a negative bound means that the instance always subtracts at least that much. For the setting certify. (optional: without it the
+     * a negative bound means that the instance always subtracts at least that much. For the setting certify. (optional; NULL: the
      * setting certify refuses the scorer) */
     double (*max_bonus)(const void *self, double *end);
 } rill_scorer;
@@ -111,17 +111,17 @@ RILL_API rill_status rill_modifiers_add(rill_modifiers *modifiers, int32_t row, 
 RILL_API rill_status rill_modifiers_scale(rill_modifiers *modifiers, int32_t row, int32_t action, float factor);
 /* Forbid an action. */
 RILL_API rill_status rill_modifiers_ban(rill_modifiers *modifiers, int32_t row, int32_t action);
-/* Restrict the row to the actions that this scorer passes here. */
+/* Allow an action. The row is then restricted to the actions that the scorer passes to this function. */
 RILL_API rill_status rill_modifiers_allow(rill_modifiers *modifiers, int32_t row, int32_t action);
 /* Allow no action in the row: the hypothesis is dropped. */
 RILL_API rill_status rill_modifiers_allow_none(rill_modifiers *modifiers, int32_t row);
 /* Drop the hypothesis, with an error message, which is copied. When all hypotheses of an item are dropped, its input fails with this
  * message. */
 RILL_API rill_status rill_modifiers_fail_input(rill_modifiers *modifiers, int32_t row, const char *why);
-/* Divide the beam of the row's item into banks, 1 to RILL_MAX_BANKS, as constrained beam search does (Post and Vilar 2018): each bank
- * has a share of the k places, and candidates compete only within their bank (lexical_constraints.c). The number is the same for all rows
- * of an item. Choices of the row go to bank `rest` unless rill_modifiers_assign_bank() assigns them. Only one scorer may divide a beam.
- * The beam search gives outputs of a divided beam no certificate. */
+/* Divide the beam of the row's item into banks, 1 to RILL_MAX_BANKS, as constrained beam search does (Post and Vilar 2018): each bank has
+ * a share of the k places, and candidates compete only within their bank (lexical_constraints.c). The number is the same for all rows of
+ * an item. Choices of the row go to bank `rest` unless rill_modifiers_assign_bank() assigns them. Only one scorer may divide a beam. With
+ * the setting certify, the beam search does not certify outputs of a divided beam. */
 enum { RILL_MAX_BANKS = 256 };
 RILL_API rill_status rill_modifiers_divide_banks(rill_modifiers *modifiers, int32_t row, int32_t banks, int32_t rest);
 /* After rill_modifiers_divide_banks(): assign the action to a bank. It becomes a candidate wherever the model ranks it, even beyond the

@@ -14,7 +14,8 @@ RILL_C_BEGIN
 /* Bytes that a struct reserves for a rill_settings member, so that rill_settings can grow. */
 enum { RILL_SETTINGS_SPACE = 1024 };
 
-/* docs/search.md explains the values. 0 selects the default of the method or preset; without these rill's default, which is the value 1. */
+/* docs/search.md explains the values. 0 selects the default of the method or preset or, if neither has one, rill's default, which is the
+ * value 1. */
 typedef enum rill_finish {
     RILL_FINISH_DEFAULT = 0,
     RILL_FINISH_TOP = 1,
@@ -53,7 +54,7 @@ typedef struct rill_settings {
     int32_t max_candidates;
     rill_finish finish; /* when an ended candidate leaves the beam as an output; 0 = the method's default */
     int32_t stop_after; /* number of outputs after which an item stops; 0 = k, under stop top 1 */
-    double patience;    /* stop_after = round(k * patience); 0 = unset; excludes stop_after */
+    double patience;    /* stop_after = round(k * patience); 0 = unset; cannot be combined with stop_after */
     int32_t min_length; /* minimum number of actions before the end action */
     int32_t max_length; /* maximum number of actions; 0 = the input's own limit, else the model's */
     /* alpha: outputs are ordered by path_score / length^alpha; 0 = by the sum of log-probabilities, 1 = by their mean */

@@ -47,9 +47,9 @@ typedef struct rill_stats {
     rill_seconds seconds;
     int64_t nodes_bound;     /* limit on nodes from max_nodes or memory; 0: none */
     int64_t restarted;       /* times an item was restarted because the node limit left too few nodes */
-    int64_t cube_hypotheses; /* live hypotheses of inputs with cube pruning, summed over phases, ... */
-    int64_t cube_classes;    /* ... classes expanded on their behalf ... */
-    int64_t cube_rescored;   /* ... and further rows expanded for exact scores of children */
+    int64_t cube_hypotheses; /* live hypotheses of inputs with cube pruning, summed over phases */
+    int64_t cube_classes;    /* equivalence classes expanded in place of these hypotheses */
+    int64_t cube_rescored;   /* hypotheses expanded in addition, for exact scores of children (cube pruning) */
     int64_t certified;       /* inputs whose best output is proven to be the model's best (setting certify) */
     /* hypotheses that exact search expanded after the beam search, counted once per phase */
     int64_t exact_rows;

@@ -47,9 +47,9 @@ typedef struct rill_workers_options {
     /* A mark: workers share the tables registered before it was taken; NULL: all tables. Tables of scripts belong to one thread: take the
      * mark before scripts are loaded, and load them again in `prepare`. */
     const rill_registry_mark *shared;
-    /* (optional) Register more tables in a worker's context, before the model is opened or shared: loads scripts. Called by
-     * rill_workers_open() for each worker with its own context; a single worker without `apart` has the caller's context and skips it. A
-     * negative return fails rill_workers_open() with the error recorded in `worker`. */
+    /* (optional) Register more tables in a worker's context before the model is opened or shared, for example by loading scripts. Called
+     * by rill_workers_open() for each worker with its own context; a single worker without `apart` has the caller's context and skips it.
+     * A negative return fails rill_workers_open() with the error recorded in `worker`. */
     rill_status (*prepare)(void *user, int32_t index, rill_context *worker);
     void *user;
     /* 1: even a single worker has its own thread and context. Reading, finalizing and writing then overlap with decoding, which helps
