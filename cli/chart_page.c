@@ -1,7 +1,7 @@
 /* rill trace: convert the trace of a run to one HTML file with charts. The file needs no external resources.
  *
  * The page contains the events of the trace. For a long run it has only the first TIMESTEPS timesteps, and search trees of only the first
- * inputs, with at most CANDIDATES candidates in all. The page and a message on standard error say what is missing. The trace is read
+ * inputs, with at most CANDIDATES candidates in all. The page, and a message on standard error, report the omissions. The trace is read
  * twice: first to count its events, then to copy them.
  *
  * Sections: pages of charts · the command's state · options · counting · copying · the page · the command. */
@@ -95,7 +95,7 @@ int cli_picture_write(cli_output *out, const char *title, const char *kind, json
 
 enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
 
-/* Number of candidates of an input, in one timestep or in all. */
+/* Number of adjacent candidates of one input in the trace, usually the candidates of one timestep. */
 typedef struct tally {
     int64_t item, n;
 } tally;

@@ -39,7 +39,7 @@ typedef struct cli_check_record {
     int had_choices; /* some hypothesis had more than one legal action */
 } cli_check_record;
 
-/* Decode the inputs with the session's open model. Frees the previous content of the record.
+/* Decode the inputs with the session's open model and the search settings in `setup`. Frees the previous content of the record.
  *   RILL_OK · a status of rill_workers_begin() or rill_workers_run(), with the error in the session's context */
 rill_status cli_check_run(cli_session *session, const cli_check_inputs *inputs, const rill_engine_setup *setup,
                           cli_check_record *out);
@@ -126,7 +126,7 @@ typedef struct cli_check_trial {
     char how[128]; /* schedule of the reference run, for messages */
 } cli_check_trial;
 
-/* Draw random search settings and decode under every schedule. 1: all runs agree; 0: `why` says what differs. */
+/* Draw random search settings and decode under every schedule. 1: all runs agree; 0: `why` describes the first difference. */
 int cli_check_round(cli_check_trial *trial, uint64_t seed);
 
 /* Repeat the reference run of the last round in batches, with the model that is open now, and compare. Returns as

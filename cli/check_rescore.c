@@ -1,6 +1,6 @@
 /* Repeated scoring of states; see check.h.
  *
- * Each repeated call has one row, so that neighbours, row order and batch size cannot explain a difference.
+ * Each repeated call has one row, so that other rows of the batch, their order and their number cannot explain a difference.
  *
  * Sections: scoring · diagnosis · checked calls · forwarded calls · opening and closing · a run. */
 #include "check.h"
@@ -10,7 +10,7 @@
 /* CHOICES: maximum number of a row's best choices that are compared; a vocabulary may be larger. WIDTH: beam size. */
 enum { CHOICES = 4096, TIMESTEPS = 20, WIDTH = 4 };
 
-/* The arguments and the result of scoring a state. */
+/* The arguments and the result of a score() call for one state. */
 typedef struct state {
     int32_t phase, parent, state_parent, action, slot, depth;
     uint64_t choices_hash;
@@ -22,7 +22,7 @@ typedef struct state {
 typedef struct rescorer {
     cli_check_rescore *rescoring;
     rill_context *ctx;
-    /* the wrapped model, and its runner (what one thread decodes with), or the model again if the domain has no runners */
+    /* the wrapped model, and its runner (the buffers of one decoding thread); the model again if the domain has no runners */
     void *model, *self;
     state *state; /* [nodes] */
     size_t state_capacity;

@@ -58,9 +58,9 @@ int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ct
 
 /* Input of a run: the lines of one or several files in order, or one shard of them.
  *
- * Shard I of N has the lines whose first byte lies in the I-th of N equal ranges of all bytes. Each line belongs to one shard, so
- * joining the outputs of all shards in order gives the output of the whole, and shards run independently. Lines before the shard are
- * counted, so that line numbers and ids are those of the whole input. Shards need regular files, whose sizes are known. */
+ * Shard I of N has the lines whose first byte lies in the I-th of N equal ranges of all bytes. Each line belongs to one shard, so joining
+ * the outputs of all shards in order gives the output of the whole, and shards run independently. Lines before the shard are counted, so
+ * that line numbers and ids refer to the whole input. Shards need regular files, whose sizes are known. */
 
 typedef struct cli_shard {
     int64_t part, n_parts; /* part counts from 1; n_parts 0: the whole input */

@@ -75,7 +75,8 @@ static const cli_option *find(const parser *p, const char *name, size_t length, 
     return NULL;
 }
 
-/* Options of other programs that rill does not have, and what to use instead. rill_refused_option() knows further ones. */
+/* Return a hint which option replaces `word`, an option of other programs that rill does not have; NULL: `word` is not known.
+ * rill_refused_option() has further hints. */
 static const char *foreign_option(const char *word)
 {
     static const rill_option foreign[] = {
@@ -185,7 +186,8 @@ static int take_option(parser *p, const cli_option *option, const char *value)
         return cli_fail("--%s is given twice, \"%s\" and \"%s\"", option->name, p->taken[i].value, value);
     if (i == p->n_taken && p->helped && !cli_option_is_switch(option))
         p->taken[p->n_taken++] = (taken_option){option, value};
-    if (option->is_early != !p->helped) return CLI_OK; /* the other pass takes it */
+    /* the first pass takes only early options, the second pass all others */
+    if (option->is_early != !p->helped) return CLI_OK;
     return option->take ? option->take(p->self, option, value)
                         : store_value((char *)p->self + option->member, option, value);
 }

@@ -1,7 +1,7 @@
 /* Load a test set, decode it, and evaluate points (sets of parameters) with it, for `rill bench`, sweeps and `rill tune`.
  *
- * Each decode creates an engine on a model that stays open. Only the first decode pays for growing the model's memory, so later
- * timings are those of a long-running stream. */
+ * Each decode creates an engine on a model that stays open. Only the first decode pays for growing the model's memory, so later timings
+ * are as in a long-running stream. */
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
 

@@ -41,7 +41,7 @@ void cli_placeholders_warn(const cli_placeholders *f, cli_message_fn message);
 typedef struct cli_trial {
     cli_counts counts;
     rill_stats stats;
-    rill_settings settings;      /* as resolved by the engine */
+    rill_settings settings;      /* search settings that the engine used, with all defaults filled in */
     double seconds;              /* time of the whole decode */
     struct cli_profile *profile; /* in: NULL, or the profile to add to */
     /* in: NULL, or an object that receives the number of timesteps by number of hypotheses, such as {"12": 3}; out: NULL when out of

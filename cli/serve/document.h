@@ -77,7 +77,7 @@ typedef struct piece {
 
 struct document {
     document_split split;
-    int32_t max_parts; /* as in document_open() */
+    int32_t max_parts; /* limit on the number of parts, see document_open() */
     buffer text;
     piece *piece; /* [n] */
     int32_t n, piece_capacity, n_parts;

@@ -54,8 +54,8 @@ size_t cache_n_bytes(const cache *c);
  * outputs of an input begin with; `draft`, the best hypothesis; `result`, the result of an input; `end`. A slow client gets fewer
  * `final` and `draft` events, each of which includes the earlier ones.
  *
- * A job is shared by the connection that created it and the service that decodes it (service.c). Each holds a reference; the last one
- * to release it frees the job. The job's lock protects what both sides change: counts of finished inputs, cancellation, events,
+ * A job is shared by the connection that created it and the service that decodes it (service.c). Each holds a reference; the last one to
+ * release it frees the job. The job's lock protects the members that both sides change: counts of finished inputs, cancellation, events,
  * `notify`. Threads: see each function. */
 
 typedef struct job job;
@@ -143,7 +143,7 @@ typedef struct service_counts {
 
 /* Open the model of a command line with `rill decode`'s options.
  *   command: the command whose options they are
- *   name: what clients call the model; freed with the service, also after a failure
+ *   name: the name by which requests select the model; freed with the service, also after a failure
  *   *out: closed by the caller, NULL on failure; *helped: help was printed, nothing else to do
  *   CLI_OK, or another exit code after a message */
 int service_open(service **out, const cli_command *command, char *name, int argc, char **argv, int *helped);
@@ -197,9 +197,9 @@ typedef struct decoding {
 
 struct service {
     cli_session session;
-    serve_options options;                 /* of its command line */
+    serve_options options;                 /* server options of the service's command line */
     rill_option_source *default_schedule;  /* scheduling defaults */
-    rill_search_config *search_config;     /* of requests without options */
+    rill_search_config *search_config;     /* search config for requests without options */
     rill_constraints *constraints;         /* parser of constraints for the run */
     char *settings_key;                    /* key of the service's own settings */
     rill_context *request_ctx;             /* context of the server's thread, for parsing settings */

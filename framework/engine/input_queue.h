@@ -8,11 +8,11 @@
  * memory is proportional to the largest window, not to the stream.
  *
  * An input belongs to the queue while it waits. From input_queue_pop() until input_queue_free() one engine holds it. When inputs are
- * scarce, at the end of a stream or with a slow reader, an engine may take only so many that all engines hold equal shares.
+ * scarce, at the end of a stream or with a slow reader, an engine takes no more than an equal share of the inputs.
  *
- * An input that exceeds an engine's share of the memory limit returns to the queue as *exclusive*. Exclusive inputs come first, and nobody
- * takes inputs until all engines have finished theirs. Then one engine has the whole limit, until it has finished the exclusive inputs.
- * Results never wait for a place, so an engine can finish what it holds even if the reorder buffer is full.
+ * An input that exceeds an engine's share of the memory limit returns to the queue as *exclusive*. Exclusive inputs come first, and
+ * nobody takes inputs until all engines have finished theirs. Then one engine has the whole limit, until it has finished the exclusive
+ * inputs. Results never wait for a place, so an engine can finish its inputs even if the reorder buffer is full.
  *
  * Functions lock the queue's lock, unless their comments say that the caller holds it. */
 #ifndef RILL_INPUT_QUEUE_H
@@ -55,8 +55,8 @@ typedef struct input_queue {
     int32_t n_engines;   /* engines that take inputs */
     /* first: list of waiting inputs in order of admission, exclusive ones first; end: the pointer at the end of the list */
     queued_input *first, **end;
-    queued_input *free_inputs; /* for reuse */
-    /* n: number of waiting inputs that are not exclusive; n_exclusive: number of those that are. Both are also read without the lock */
+    queued_input *free_inputs; /* list of inputs without content, for reuse */
+    /* number of waiting inputs: n counts ordinary inputs, n_exclusive exclusive ones. Both are also read without the lock */
     atomic_int n, n_exclusive;
     int is_sorted;                /* with sorting: the window is sorted and in use */
     int filling;                  /* 1: the reader is filling the queue, and nobody may take inputs */

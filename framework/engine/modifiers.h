@@ -47,7 +47,7 @@ typedef struct modifier_table {
     const float *add_score;      /* bonuses of the actions in add_action */
     /* factors of the log-probabilities of the actions in add_action, applied before bonuses */
     const float *add_factor;
-    const float *reward;         /* [n]: bonus of every choice but RILL_END ones */
+    const float *reward;         /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward;     /* [n]: bonus of RILL_END choices */
     const int32_t *n_banks;      /* [n]: number of constraint banks of the row's item; 0: none (constraint_banks.c) */
     const int32_t *default_bank; /* [n]: the bank of choices that are not in bank_action */

@@ -27,7 +27,7 @@ typedef struct result_record {
     struct record_pool *pool;   /* pool to which the record returns for reuse */
 } result_record;
 
-/* The records of one thread's context. */
+/* A pool of result records, which are allocated in one thread's context; free_records lists those that are not in use. */
 typedef struct record_pool {
     rill_context *ctx;
     result_record *free_records;
@@ -70,7 +70,7 @@ rill_status result_record_reserve(rill_context *ctx, result_record *record, size
 void result_record_destroy(result_record *record);
 /* Return a record to its pool. */
 void reorder_free_record(result_record *record);
-/* Free the pool's records, none of which is in a buffer. */
+/* Free the pool's records. No record of the pool may be in a reorder buffer. */
 void record_pool_finish(record_pool *pool);
 /* Add the result of a finished input. */
 void reorder_put(reorder_buffer *o, result_record *record);

@@ -21,7 +21,7 @@ typedef struct request {
     rill_engine *engine;       /* engine that has opened the request; NULL: it is not open */
     size_t bytes;        /* bytes allocated for this struct and for the data that it points to, except `options` */
     int32_t n_instances; /* chain.n, or 0 if the instances of the engine's setup apply */
-    /* [n_instances] arguments of the heuristics, then of the scorers; NULL: those of the engine's setup */
+    /* [n_instances] arguments of the heuristics, then of the scorers; NULL: the arguments in the engine's setup */
     const char **arguments;
     chain_instance *instances[];
 } request;

@@ -4,9 +4,9 @@
  *        reader -> input queue -> engines -> reorder buffer -> writer
  *        caller's thread          workers    caller's thread
  *
- * A worker has a context, a model, an engine and a thread. It takes as many inputs as its engine admits. The threads share nothing but the
- * queue and the members of rill_workers that are under its lock. So a worker on a busy core delays only the inputs that it holds.
- * Everything is created and destroyed by the caller's thread while no worker's thread runs.
+ * A worker has a context, a model, an engine and a thread. It takes as many inputs as its engine admits. The threads share only the queue
+ * and the members of rill_workers that its lock protects. So a worker on a busy core delays only the inputs that it holds. Everything is
+ * created and destroyed by the caller's thread while no worker's thread runs.
  *
  * Sections: opening · engines · workers' threads · reading · writing · a run · running · counters. */
 #include "rill/workers.h"

@@ -93,7 +93,7 @@ typedef struct trie {
 } trie;
 
 /* Get the trie of a file; read it if it is not loaded. Release with trie_release().
- *   RILL_OK · what rill_file_open() returns · RILL_ERR_FORMAT (recorded) · RILL_ERR_MEMORY */
+ *   RILL_OK · a failure of rill_file_open() · RILL_ERR_FORMAT (recorded) · RILL_ERR_MEMORY */
 rill_status trie_acquire(trie **out, rill_context *ctx, const char *path);
 void trie_release(rill_context *ctx, trie *t); /* NULL is allowed */
 

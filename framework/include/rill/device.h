@@ -105,7 +105,7 @@ typedef enum rill_table_kind {
 RILL_API rill_table rill_network_table(rill_network *network, rill_table_kind kind, size_t width, const char *what);
 
 /* Vocabulary subsets, one list of symbols per slot: symbols to mask, or (with weights) the output vocabulary of the slot's input (a
- * shortlist). With `rows`, a constant [V, H], a list carries those rows for its symbols, packed as `type`: an output layer restricted to
+ * shortlist). With `rows`, a constant [V, H], a list carries the rows of its symbols, packed as `type`: an output layer restricted to
  * them; with `bias`, a constant [1, V], also their biases. Without weights `rows` and `bias` are none. */
 RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill_constant rows, rill_constant bias,
                                                      rill_weight_type type, const char *what);
@@ -213,15 +213,17 @@ RILL_API int32_t rill_session_vocab_subset_size(const rill_session *stream, rill
 
 /* Request and result of a graph's `best` or `mix`: the arrays of rill_score_request and rill_score_result in domain.h. */
 typedef struct rill_selection {
-    int32_t max_choices;   /* M >= 0: the best M legal actions of each row; 0: picks only */
-    size_t legal_words;    /* 64-bit words per set */
+    /* number M of best legal actions to return per row; 0: only the log-probabilities of the picks (pick_row, pick_action) */
+    int32_t max_choices;
+    size_t legal_words;    /* number of 64-bit words in one set */
     const uint64_t *legal; /* [sets, legal_words] bitsets of actions, or NULL */
     /* [n] index of the set that restricts a row's actions, -1: any action is legal; NULL: -1 for all rows */
     const int32_t *legal_set;
-    int32_t n_picks; /* number of picks, ascending by row */
+    int32_t n_picks; /* number of picks, which are actions whose log-probability is requested by id; ascending by row */
     const int32_t *pick_row, *pick_action;
     int32_t stride; /* >= max_choices */
-    /* [n] out. If M > 0, entries of rows outside the operation's space are left unchanged; picks of these rows always are */
+    /* [n] out: number of actions returned for each row. If M > 0, nothing is written for rows outside the operation's space; picks of
+     * these rows are never written */
     int32_t *count;
     int32_t *action;  /* [n, stride] out, best first */
     float *logp;      /* [n, stride] out */
@@ -233,7 +235,8 @@ typedef struct rill_run_arguments {
     int32_t n; /* rows of the run; 0 is legal */
     /* in order of declaration: [n], or [all units] for a ragged space; a column written by a `best` operation points to writable memory */
     const int32_t *const *columns;
-    const rill_selection *selection; /* for graphs with `best` or `mix` */
+    /* request and result of the graph's operation `best` or `mix`; NULL if it has neither */
+    const rill_selection *selection;
     /* (for graphs with watched_heads) [n, ld_watched] out: attention weights averaged over the watched heads; the first T entries of each
      * row are written */
     float *watched;

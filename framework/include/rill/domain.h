@@ -50,7 +50,7 @@
 
 RILL_C_BEGIN
 
-/* What a choice does to the hypothesis. */
+/* Whether a choice (next action) ends the hypothesis. */
 typedef enum rill_terminal {
     RILL_LIVE = 0, /* the hypothesis can be extended */
     RILL_END = 1,  /* the end action (</s>): not counted in the hypothesis's length */
@@ -115,11 +115,11 @@ RILL_API int rill_input_switch(const rill_input *input, const char *name, int op
 typedef struct rill_rows {
     int32_t n;
     int32_t phase;       /* 0 <= phase < info.phases */
-    const int32_t *node; /* the row's state; step computes it */
-    /* the state of the parent hypothesis; RILL_NO_NODE for a first node, and when that state has been freed already (possible under
-     * RILL_STATE_PARENT if state_parent is another state) */
+    const int32_t *node; /* id of the row's state, which step computes */
+    /* id of the parent hypothesis's state; RILL_NO_NODE for an item's first node (its empty hypothesis), and if that state has been freed
+     * already (possible under RILL_STATE_PARENT if state_parent is another state) */
     const int32_t *parent;
-    /* the state from which the row's state is computed; RILL_NO_NODE for a first node. Equal to parent except under cube pruning */
+    /* id of the state from which the row's state is computed; RILL_NO_NODE for a first node. Equal to `parent` except under cube pruning */
     const int32_t *state_parent;
     const int32_t *action; /* the action that extends the parent; RILL_ACTION_START for a first node */
     const int32_t *slot;
@@ -127,10 +127,11 @@ typedef struct rill_rows {
     int32_t group;        /* 0 or 1: which of the two timesteps that may run concurrently, see collect() */
 } rill_rows;
 
-/* What a score call must return for its rows. The engine applies rules, constraints and scorer bonuses: it requests enough choices that the
- * result is exact, and, as picks, the log-probabilities of particular actions that may gain a bonus. */
+/* Requests the result of a score call for its rows: the best choices (next actions) of each row, and the log-probabilities of particular
+ * actions, called picks. The engine applies rules, constraints and scorers' bonuses to the result. So it requests enough choices that its
+ * own result is exact, and picks for actions that may gain a bonus. */
 typedef struct rill_score_request {
-    int32_t max_choices; /* M >= 0: the best M legal actions of each row; 0: picks only */
+    int32_t max_choices; /* number M of best legal actions to return per row; 0: only the picks */
     /* [n] number of choices of the row that the engine reads; NULL: M for all rows */
     const int32_t *row_max_choices;
     size_t legal_words;    /* actions / 64 rounded up */
@@ -159,7 +160,7 @@ typedef enum rill_row_ends {
  * entries past count. */
 typedef struct rill_score_result {
     int32_t stride;    /* >= max_choices of the request */
-    int32_t *count;    /* [n], 0 <= count <= M */
+    int32_t *count;    /* [n] number of choices returned for each row, 0 to M */
     int32_t *action;   /* [n, stride] */
     float *logp;       /* [n, stride] natural-log probabilities */
     uint8_t *ends;     /* [n] rill_row_ends of the row; RILL_ENDS_BY_ACTION on entry */

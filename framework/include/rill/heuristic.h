@@ -4,8 +4,8 @@
  * beams are trimmed to k ("One timestep of one item, exactly", docs/algorithms.md, step 5). It drops candidates, narrows an item's beam, or
  * stops items. The heuristics of a run are applied in order; each sees the candidates that the previous heuristics kept.
  *
- * What a heuristic does to an item must depend on that item's entries alone, and it must keep no state from item to item. The setting
- * `check` calls the heuristic for every item alone too, and fails the run when the results differ.
+ * The marks that a heuristic makes for an item must depend on that item's entries alone, and it must keep no state from item to item. The
+ * setting `check` calls the heuristic for every item alone too, and fails the run when the results differ.
  * Sources: absolute and relative pruning, Freitag and Al-Onaizan 2017 and Yang et al. 2020; see builtin_heuristics.c.
  * Stability: members are only appended. */
 #ifndef RILL_HEURISTIC_H

@@ -1,4 +1,4 @@
-/* Models: opening one, what it is, and its actions, texts and tokens.
+/* Models: how to open a model, and to query its properties, actions, texts and tokens.
  *
  * A model belongs to a domain, such as "mt", which is registered by name (registry.h).
  * Threads: see engine.h. Stability: structs are only appended to. */

@@ -5,8 +5,8 @@
  * actions. All modifiers apply before selection: an action with a bonus is found wherever the model ranks it, and a banned action never
  * enters the beam.
  * A run may have several scorers: bonuses and rewards add up, factors multiply, bans and end rules unite, allowed sets intersect, and the
- * smallest limit on children applies. What a scorer does to an item must depend on that item's rows alone, as for heuristics. Stability:
- * members are only appended. */
+ * smallest limit on children applies. A scorer's modifiers for an item must depend on that item's rows alone, as for heuristics.
+ * Stability: members are only appended. */
 #ifndef RILL_SCORER_H
 #define RILL_SCORER_H
 
@@ -92,12 +92,12 @@ typedef struct rill_scorer {
      * of inputs in flight; the setting `check` then calls the same instance for each item alone, instead of a fresh instance. (optional) */
     rill_status (*begin)(void *self, int64_t item_id);
     /* The input's search has completed. Return RILL_OK to accept its outputs as the result. Return RILL_AGAIN to discard them and decode
-     * the encoded input again, with what the scorers have learnt; if the deadline comes before the new search ends, these outputs are the
-     * result. A failure fails this input alone. All scorers of the run are called. (optional) */
+     * the encoded input again, with the data that the scorers have collected; if the deadline comes before the new search ends, these
+     * outputs are the result. A failure fails this input alone. All scorers of the run are called. (optional) */
     rill_status (*found)(void *self, const rill_found *found);
-    /* The input leaves the engine, whether it succeeded or failed; called once for each begin() that succeeded. It is not called for inputs
-     * that are not yet encoded when the engine is destroyed. An input that exceeds a worker's share of the memory limit leaves too, and
-     * begins again later, in any worker: then what the scorers have learnt about it is lost. (optional) */
+    /* The input leaves the engine, whether it succeeded or failed; called once for each begin() that succeeded. It is not called for
+     * inputs that are not yet encoded when the engine is destroyed. An input that exceeds a worker's share of the memory limit leaves
+     * too, and begins again later, in any worker: the data that scorers have collected about it is then lost. (optional) */
     void (*done)(void *self, int64_t item_id);
     /* Upper bound on the total that an instance adds to the score of an action, and in *end, 0 on entry, to that of an end action;
      * a negative bound means that the instance always subtracts at least that much. For the setting certify. (optional; NULL: the
@@ -129,7 +129,7 @@ RILL_API rill_status rill_modifiers_divide_banks(rill_modifiers *modifiers, int3
 RILL_API rill_status rill_modifiers_assign_bank(rill_modifiers *modifiers, int32_t row, int32_t action, int32_t bank);
 /* Add bits to the row's end rule. */
 RILL_API rill_status rill_modifiers_end_rule(rill_modifiers *modifiers, int32_t row, rill_end_rule rule);
-/* Add `value` to every action of the row but the end action. */
+/* Add `value` to every action of the row except the end action. */
 RILL_API rill_status rill_modifiers_reward(rill_modifiers *modifiers, int32_t row, float value);
 /* Add `value` to the end action. */
 RILL_API rill_status rill_modifiers_end_reward(rill_modifiers *modifiers, int32_t row, float value);

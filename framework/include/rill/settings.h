@@ -48,7 +48,7 @@ typedef struct rill_settings {
     /* N: maximum number of items in flight; 0 = n, or 100 n under a budget (streaming methods only) */
     int32_t max_items;
     int32_t budget; /* maximum number of hypotheses expanded per timestep; 0 = no limit */
-    /* share of N at or below which inputs are admitted, 0..1; < 0 = the method's default (1/6; top-up 1/2) */
+    /* inputs are admitted when at most this share of N is in flight, 0..1; < 0 = the method's default (1/6; top-up 1/2) */
     double refill;
     /* M: maximum number of children per hypothesis; 0 = k under finish top, 2k under immediate */
     int32_t max_candidates;

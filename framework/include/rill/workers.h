@@ -27,8 +27,8 @@
  * Requests (engine.h) are read by rill_workers_run_requests(); rill_workers_cancel() cancels an input.
  *
  * Threads: reader and writer are called on the caller's thread. The trace function is called on the workers' threads, one at a time; a
- * budget function on its worker's. All functions of this header but rill_processors() belong to the caller's thread. Stability: structs
- * are only appended to. */
+ * budget function on its worker's. All functions of this header except rill_processors() belong to the caller's thread. Stability:
+ * structs are only appended to. */
 #ifndef RILL_WORKERS_H
 #define RILL_WORKERS_H
 
@@ -75,7 +75,7 @@ RILL_API const char *rill_workers_device(const rill_workers *workers, int32_t in
 RILL_API rill_context *rill_workers_context(const rill_workers *workers, int32_t index);
 
 /* Make the engines. setups: [count] one for each worker, with equal settings, each as for rill_engine_create().
- *   what rill_engine_create() returns, recorded in the caller's context · RILL_ERR_ARGUMENT (engines already exist) */
+ *   a status of rill_engine_create(), recorded in the caller's context · RILL_ERR_ARGUMENT (engines already exist) */
 RILL_API rill_status rill_workers_begin(rill_workers *workers, const rill_engine_setup *const *setups);
 
 /* The resolved settings; valid between rill_workers_begin() and rill_workers_finish(). */
