@@ -24,8 +24,8 @@ typedef struct bench_method {
     uint64_t *hash;    /* [inputs] hash of all outputs and their scores */
     double seconds[BENCH_REPEAT_MAX];
     int runs;
-    rill_stats
-        stats; /* counters of the first timed run (all runs have the same); seconds: minimum of each stage over all runs */
+    /* counters of the first timed run (all runs have the same counters); seconds: minimum of each stage over all runs */
+    rill_stats stats;
     int first_alike;     /* first method with equal search settings, possibly this one */
     int64_t difference;  /* first input whose outputs differ from those of method[first_alike]; -1: none */
     cli_profile profile; /* with --profile: calls and seconds of each operation in the untimed first run */
@@ -505,8 +505,8 @@ static int run(void *command)
 static void end(void *command)
 {
     bench *b = command;
-    for (int i = 0; b->method && i < BENCH_METHODS_MAX;
-         i++) { /* free all BENCH_METHODS_MAX entries: b->n does not count a method that parsing refused */
+    /* free all BENCH_METHODS_MAX entries: b->n does not count a method that parsing refused */
+    for (int i = 0; b->method && i < BENCH_METHODS_MAX; i++) {
         free(b->method[i].hash);
         cli_profile_end(&b->method[i].profile);
         json_decref(b->method[i].rows);

@@ -106,7 +106,7 @@ typedef enum cli_check_kind {
     CLI_CHECK_SCHEDULER
 } cli_check_kind;
 
-extern const char *const cli_check_kind_names[]; /* [kind] */
+extern const char *const cli_check_kind_names[]; /* [kind] name of each kind, as in the command's options */
 
 typedef struct cli_check_trial {
     cli_check_kind kind;

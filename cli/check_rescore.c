@@ -24,7 +24,7 @@ typedef struct rescorer {
     rill_context *ctx;
     /* the wrapped model, and its runner (the buffers of one decoding thread); the model again if the domain has no runners */
     void *model, *self;
-    state *state; /* [nodes] */
+    state *state; /* [nodes] first score() call for each state, indexed by node (state id) */
     size_t state_capacity;
     int64_t *input; /* [slots] number of the input */
     size_t input_capacity;

@@ -149,7 +149,7 @@ void cli_interrupt_catch(void);
 /* Register a file to be deleted if a signal ends the process (is = 1), or unregister it (0). The path must stay valid while it is
  * registered. */
 void cli_interrupt_set_unfinished(const char *path, int is);
-/* Note whether an unfinished line is on the terminal, which a signal that ends the process must end first. */
+/* Note whether an incomplete line is on the terminal. If so, a signal that ends the process prints a line end first. */
 void cli_interrupt_set_line_drawn(int is);
 /* Name the workers whose run a signal stops; NULL: none. The workers must stay open until the next call of this function. */
 void cli_interrupt_set_workers(struct rill_workers *workers);

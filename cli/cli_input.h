@@ -19,8 +19,8 @@ typedef struct cli_input {
     int64_t size;     /* bytes of a regular file, else -1 */
     int64_t received; /* bytes read so far */
     int64_t consumed; /* bytes of the returned lines */
-    int64_t
-        origin; /* regular file: offset in bytes at which reading began; above 0 if standard input was partly read before */
+    /* regular file: offset in bytes at which reading began; above 0 if standard input was partly read before */
+    int64_t origin;
     int64_t skipped; /* bytes that were skipped after `origin` */
     int64_t lines;   /* returned lines */
     double seconds;  /* time spent in waiting and reading */

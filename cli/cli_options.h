@@ -32,7 +32,7 @@ typedef struct cli_option {
     const char *help;
     /* offset, in the command's struct, of the member that receives the value; a switch sets an int to 1 */
     size_t member;
-    cli_member type;     /* its type */
+    cli_member type;     /* type of the member */
     int64_t min, max;    /* range of a number */
     cli_take_fn take;    /* function that receives the value; NULL: the value is stored in the member */
     int is_early;        /* taken in the first pass, before plugins are loaded, and not in the second */
@@ -58,7 +58,7 @@ typedef enum cli_row_group {
 } cli_row_group;
 
 typedef struct cli_option_rows {
-    cli_option *table[CLI_ROW_GROUPS]; /* [n + 1] each */
+    cli_option *table[CLI_ROW_GROUPS]; /* options of each group, [n + 1] rows including the end of the table */
     int n[CLI_ROW_GROUPS];
     cli_take_fn take;   /* function that receives the values of all these options */
     const char *hidden; /* a setting that is left out; NULL: none */
@@ -73,7 +73,7 @@ void cli_option_rows_free(cli_option_rows *rows); /* accepts a zeroed struct */
 typedef struct cli_group {
     const char *title; /* NULL ends the list */
     const cli_option *options;
-    cli_row_group rows; /* in place of `options` */
+    cli_row_group rows; /* options from the library's tables, in place of `options`; 0: none */
 } cli_group;
 
 /* The groups of a command with a search. */

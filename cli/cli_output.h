@@ -134,7 +134,7 @@ void cli_pretty_end(cli_pretty *pretty);
 
 /* A JSON string from UTF-8; invalid bytes become U+FFFD. */
 json_t *cli_json_text(const char *text, size_t length);
-/* A JSON number; null if it is infinite, which JSON has not and jansson refuses. */
+/* A JSON number; null if `value` is infinite, because JSON has no infinite numbers. */
 json_t *cli_json_real(double value);
 
 /* Optional members of outputs. */

@@ -71,7 +71,7 @@ static void close_given(given_outputs *given)
     given->line = NULL;
 }
 
-/* list: the n-best line of the text; NULL: not from a list. */
+/* Allocate a pair with copies of its texts. list: the n-best line that contains the text; NULL: the text is not from an n-best list. */
 static rill_status make_pair(given_outputs *given, int64_t id, const char *text, size_t length, const cli_nbest *list,
                              given_pair **out)
 {

@@ -429,8 +429,8 @@ static const char *script_only_name(cli_session *session, const rill_engine_setu
 }
 
 typedef struct worker_setup {
-    rill_search_config *
-        search_config; /* search config with functions of the worker's own copy of the script; NULL: the run has no script */
+    /* search config with functions of the worker's own copy of the script; NULL: the run has no script */
+    rill_search_config *search_config;
     rill_engine_setup setup;
 } worker_setup;
 

@@ -17,7 +17,7 @@
 typedef struct cli_lines {
     char *data;
     size_t used, capacity;
-    size_t *start; /* [n + 1] */
+    size_t *start; /* [n + 1] offset in `data` at which each line begins */
     size_t start_capacity;
     int64_t n;
 } cli_lines;

@@ -29,9 +29,9 @@ typedef struct bleu {
     rill_text text_a, text_b;    /* two stages of the tokenizer; the tokens lie in one of them */
     rill_text output_text;       /* keeps the output's tokens while the reference is tokenised */
     token *token;                /* [capacity] tokens of the output, then of the reference */
-    token **sorted;              /* [capacity] */
-    const int32_t **gram;        /* [capacity] */
-    int32_t *ids;                /* [capacity] */
+    token **sorted;              /* [capacity] the tokens, sorted by text to number them */
+    const int32_t **gram;        /* [capacity] start of each n-gram in `ids`, sorted */
+    int32_t *ids;                /* [capacity] ids of the tokens */
     size_t capacity;
 } bleu;
 

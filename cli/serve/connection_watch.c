@@ -26,7 +26,7 @@ struct watch {
     void (*on_gone)(void *what);
     watched_connection *connections; /* [capacity], indexed by descriptor */
     int capacity, n_open, n_dropped; /* n_open: connections; n_dropped: the ones that were shut down */
-    uint32_t last_generation;        /* last number used */
+    uint32_t last_generation;        /* last value used for watched_connection.generation */
     int n_by_address[256];           /* number of connections by hash of the address */
 };
 

@@ -172,7 +172,7 @@ static int find_output(const char *in, size_t n, size_t from, const char *what, 
 typedef struct joined_sentence {
     char *text;                     /* [n] */
     size_t n, *tag_offsets;         /* tag_offsets: [end_piece - first_piece] where each tag goes; SIZE_MAX: unknown */
-    int32_t first_piece, end_piece; /* pieces within the sentence */
+    int32_t first_piece, end_piece; /* range of the pieces within the sentence */
 } joined_sentence;
 
 /* Place tags around their text where it occurs in the sentence's output. */

@@ -81,8 +81,8 @@ struct document {
     buffer text;
     piece *piece; /* [n] */
     int32_t n, piece_capacity, n_parts;
-    int32_t *
-        part_pieces; /* [n_parts] index in `piece` of the text that each part (a line or sentence to decode) comes from */
+    /* [n_parts] index in `piece` of the text that each part (a line or sentence to decode) comes from */
+    int32_t *part_pieces;
     int has_failed;
 };
 

@@ -111,7 +111,7 @@ typedef struct tag {
     int is_untranslated; /* translate="no" or class="notranslate" */
 } tag;
 
-/* A name or value within the text. */
+/* The name or value of an attribute, as a range of the page's text. */
 typedef struct span {
     const char *begin;
     size_t length;

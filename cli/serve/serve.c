@@ -138,7 +138,7 @@ static char *model_name(const char **model)
 
 /* The models that a command line names, and its other words. `word` has space to append "-m" and one model. */
 typedef struct line {
-    char *name[MODELS_MAX];        /* [n] */
+    char *name[MODELS_MAX];        /* [n] name of each model */
     const char *model[MODELS_MAX]; /* NAME=DIR or DIR of each model */
     int n, n_words;
     char **word;
@@ -174,7 +174,7 @@ static int open_one(line *l, int m, service **out, int *helped)
         l->word[n++] = option;
         l->word[n++] = (char *)(size_t)l->model[m];
     }
-    l->name[m] = NULL; /* the service takes it */
+    l->name[m] = NULL; /* service_open() takes the name */
     return service_open(out, &cli_serve, name, n, l->word, helped);
 }
 

@@ -19,7 +19,7 @@ typedef struct serve_options {
     int queue_size, max_connections, max_beam_size;
     int max_inputs;       /* maximum number of inputs in a request */
     int request_timeout;  /* seconds for a request to arrive */
-    int shutdown_timeout; /* seconds */
+    int shutdown_timeout; /* seconds to wait at shutdown for requests in work */
     int64_t request_bytes, max_body_bytes, cache_bytes;
 } serve_options;
 
@@ -81,7 +81,7 @@ struct job {
     pthread_mutex_t lock;
     int n_references;
     job *next, *prev;              /* neighbours in the service's queue */
-    job_input *input;              /* [n] */
+    job_input *input;              /* [n] inputs of the request */
     int32_t n, n_dequeued, n_done; /* inputs before n_dequeued have left the queue */
     int is_submitted;              /* a service has accepted the job */
     int is_cancelled;              /* the client has disconnected */
@@ -185,7 +185,7 @@ void service_get_counts(service *s, service_counts *out);
 /* One running search, shared by all inputs with the same key. */
 typedef struct decoding {
     service *service;
-    int64_t id;           /* number in the service's run */
+    int64_t id;           /* number of the input in the service's run */
     int64_t flight_index; /* index in service.in_flight */
     char *key;            /* [key_length] cache key; NULL: the search is not shared */
     size_t key_length;

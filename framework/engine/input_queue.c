@@ -252,7 +252,8 @@ rill_status input_queue_sort(input_queue *q, rill_context *ctx)
     while (*link != NULL && (*link)->exclusive) link = &(*link)->next;
     sort_key *keys = rill_alloc(ctx, bytes);
     if (keys == NULL) return rill_fail_memory(ctx, bytes, "sorting inputs");
-    for (queued_input *in = *link; in != NULL; in = in->next) /* sizes are >= 0 */
+    /* measured sizes are >= 0, so a negative key reverses their order */
+    for (queued_input *in = *link; in != NULL; in = in->next)
         keys[n++] = (sort_key){q->sort == RILL_SORT_LONGEST_FIRST ? -in->size : in->size, in->id, in};
     qsort(keys, (size_t)n, sizeof *keys, compare_keys);
     for (int32_t i = 0; i < n; i++, link = &(*link)->next) *link = keys[i].input;

@@ -38,11 +38,11 @@ typedef struct modifier_table {
     int limits_only;             /* 1: only max_choices and limit are set */
     const int32_t *limit;        /* [n] maximum number of choices of each row */
     const uint8_t *end_rule;     /* [n] bits of rill_end_rule */
-    const int32_t *ban_offset;   /* [n+1] */
+    const int32_t *ban_offset;   /* [n+1] start of each row in ban_action */
     const int32_t *ban_action;   /* banned actions */
     const int32_t *allow_offset; /* [n+1]; a row with an empty list is unrestricted */
     const int32_t *allow_action; /* the allowed actions; a lone RILL_NO_ACTION allows none */
-    const int32_t *add_offset;   /* [n+1] */
+    const int32_t *add_offset;   /* [n+1] start of each row in add_action */
     const int32_t *add_action;   /* actions with a bonus or factor, wherever the model ranks them */
     const float *add_score;      /* bonuses of the actions in add_action */
     /* factors of the log-probabilities of the actions in add_action, applied before bonuses */
@@ -60,7 +60,7 @@ typedef struct modifier_table {
 
 struct rill_modifiers {
     rill_context *ctx;
-    int32_t n;               /* rows */
+    int32_t n;               /* number of rows */
     int32_t n_actions;       /* number of the domain's actions */
     int32_t current_scorer;  /* index of the scorer being called; -1: modifiers of settings are being added */
     const char *scorer_name; /* name of the scorer being called */

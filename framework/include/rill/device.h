@@ -221,7 +221,7 @@ typedef struct rill_selection {
     const int32_t *legal_set;
     int32_t n_picks; /* number of picks, which are actions whose log-probability is requested by id; ascending by row */
     const int32_t *pick_row, *pick_action;
-    int32_t stride; /* >= max_choices */
+    int32_t stride; /* entries per row of `action` and `logp`, >= max_choices */
     /* [n] out: number of actions returned for each row. If M > 0, nothing is written for rows outside the operation's space; picks of
      * these rows are never written */
     int32_t *count;

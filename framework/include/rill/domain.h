@@ -159,9 +159,9 @@ typedef enum rill_row_ends {
  * returns all actions of a row, it may ignore the row's set, since the engine applies it. The engine provides the arrays and does not read
  * entries past count. */
 typedef struct rill_score_result {
-    int32_t stride;    /* >= max_choices of the request */
+    int32_t stride;    /* entries per row of `action`, `logp` and `terminal`; >= max_choices of the request */
     int32_t *count;    /* [n] number of choices returned for each row, 0 to M */
-    int32_t *action;   /* [n, stride] */
+    int32_t *action;   /* [n, stride] actions of the choices */
     float *logp;       /* [n, stride] natural-log probabilities */
     uint8_t *ends;     /* [n] rill_row_ends of the row; RILL_ENDS_BY_ACTION on entry */
     uint8_t *terminal; /* [n, stride] rill_terminal of the choice; read only for rows with RILL_ENDS_BY_FLAG */
@@ -201,7 +201,7 @@ RILL_API void rill_score_result_fill(const rill_score_request *request, int32_t 
 typedef struct rill_hypothesis {
     int32_t slot;
     int32_t length;                 /* number of actions, a RILL_END action included */
-    const int32_t *action;          /* [length] */
+    const int32_t *action;          /* [length] the actions */
     const float *action_logp;       /* [length] the model's log-probability of each action */
     const float *action_path_score; /* [length] log-probability plus scorers' bonuses of each action */
     const int32_t *node; /* [length] the state that each action led to under RILL_STATE_PATH, else RILL_NO_NODE */

@@ -35,8 +35,8 @@ typedef struct rill_evidence_kind {
     uint64_t names;     /* hash of the names of all actions in order; 0: the model has no names */
 } rill_evidence_kind;
 
-/* Write the kind of evidence that fits the model to *out; out->struct_size is set by the caller. `ctx`: the calling thread's. RILL_OK ·
- * RILL_ERR_MEMORY · RILL_ERR_ABI */
+/* Write the kind of evidence that fits the model to *out; out->struct_size is set by the caller. `ctx`: the calling thread's context.
+ * RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ABI */
 RILL_API rill_status rill_evidence_kind_for_model(rill_evidence_kind *out, rill_context *ctx, const rill_model *model);
 
 /* --- one input's posteriors --------------------------------------------------------------------------------------- */

@@ -19,9 +19,9 @@ RILL_C_BEGIN
  * action). All arrays are the engine's; valid during the call only. */
 typedef struct rill_candidates {
     size_t struct_size;
-    int32_t n;                       /* items; 0 is legal */
+    int32_t n;                       /* number of items; 0 is legal */
     int32_t phase;                   /* phase of the timestep */
-    const int32_t *offset;           /* [n+1] */
+    const int32_t *offset;           /* [n+1] start of each item's entries in the arrays of candidates */
     const int64_t *item_id;          /* [n] position of the item's input in the stream */
     const int32_t *k;                /* [n] beam size of the item */
     const int32_t *timestep;         /* [n] timesteps of the item so far, from 0 */

@@ -49,7 +49,7 @@ RILL_API int rill_open_switch(const rill_open_options *options, const char *name
 /* A sequence of actions. */
 typedef struct rill_sequence {
     const int32_t *action; /* [n] */
-    int32_t n;             /* >= 1 */
+    int32_t n;             /* number of actions, >= 1 */
 } rill_sequence;
 
 typedef struct rill_domain_info {
@@ -125,14 +125,14 @@ RILL_API int32_t rill_model_find_action(const rill_model *model, const char *tex
  * first `capacity` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation,
  * space-separated tokens for logical forms. Where outputs are not sequences of actions (trees), and where the domain cannot tokenize, the
  * text consists of names of actions separated by spaces; an action without a name is written as its number.
- *   ctx: the calling thread's, for example a scorer's own; it records failures
+ *   ctx: the calling thread's context, for example a scorer's; it records failures
  *   on failure *n is 0
  *   RILL_OK · RILL_ERR_NOT_FOUND (the domain cannot tokenize and names no actions) · RILL_ERR_INPUT (the model's actions cannot write
  *   this text) · RILL_ERR_ARGUMENT (NULL with length > 0) · RILL_ERR_PLUGIN (the domain returned invalid actions) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                          int32_t *action, int32_t capacity, int32_t *n);
-/* The forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: none. ctx: the calling thread's; nothing
- * is recorded there. */
+/* The forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: none. ctx: the calling thread's context;
+ * nothing is recorded there. */
 RILL_API int32_t rill_model_first_action(const rill_model *model, rill_context *ctx, const char *input, size_t length);
 
 /* Split an input into sentences; parameters as in rill_domain.split. For each sentence the caller submits `head` followed by the sentence,

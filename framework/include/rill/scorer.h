@@ -30,14 +30,14 @@ typedef struct rill_hyp_node {
  * `parent`. */
 typedef struct rill_scorer_rows {
     size_t struct_size;
-    int32_t n; /* 0 is legal */
+    int32_t n; /* number of rows; 0 is legal */
     int32_t phase;
     const int64_t *item_id;         /* [n] position of the row's input in the stream */
     const int32_t *timestep;        /* [n] timesteps of the item so far, from 0 */
     const int32_t *rank;            /* [n] rank in the item's beam */
     const double *path_score;       /* [n] path score of the row's hypothesis */
     const int32_t *hyp_node;        /* [n] index of the hypothesis in hyp_nodes */
-    const rill_hyp_node *hyp_nodes; /* [number of hypotheses] */
+    const rill_hyp_node *hyp_nodes; /* the hypothesis tree, indexed by hyp_node and `parent` */
     const rill_domain_info *info;
     /* for rill_model_action_name(), rill_model_find_action() and rill_model_tokenize() (model.h); pass them the context that create()
      * received */
@@ -63,7 +63,7 @@ typedef struct rill_found {
     size_t struct_size;
     int64_t item_id;
     const struct rill_found_outputs *outputs; /* use rill_found_output_at() */
-    int32_t n;                                /* >= 1 */
+    int32_t n;                                /* number of outputs, >= 1 */
     const rill_model *model;
 } rill_found;
 

@@ -138,7 +138,7 @@ RILL_API const char *rill_settings_get(const rill_settings *settings, const rill
 typedef struct rill_method_info {
     const char *name;      /* "var-stream" */
     const char *scheduler; /* name of the method's scheduler */
-    const char *summary;   /* one line */
+    const char *summary;   /* description in one line */
     int32_t streaming;     /* 1: admits inputs while items are in flight; max_items, refill and flush_every apply */
     int32_t pruned;        /* 1: heuristics and max_candidates may be set */
     rill_finish finish;    /* default of the setting finish */

@@ -98,13 +98,13 @@ typedef struct rill_trace_event {
     /* RILL_TRACE_TIMESTEP */
     int32_t n; /* number of items (inputs in flight) that the timestep expands */
     int32_t in_flight;
-    int64_t rows;                 /* rows expanded in the first phase */
+    int64_t rows;                 /* number of live hypotheses that the timestep expands, in its first phase */
     const int64_t *items;         /* [n] ids of the selected items' inputs */
     const int32_t *depths;        /* [n] number of timesteps of the item before this one */
     const int32_t *widths_before; /* [n] live candidates before expansion */
     const int32_t *widths_merged; /* [n] candidates before pruning */
     const int32_t *widths_after;  /* [n] candidates of the new beam, live and ended; 0 when the item is done */
-    rill_seconds seconds;         /* since the end of the previous timestep */
+    rill_seconds seconds;         /* seconds of each stage since the end of the previous timestep */
     /* index of the worker whose event this is, and whose timesteps `timestep` counts (rill/workers.h); 0 with one worker */
     int32_t worker;
     int32_t group; /* TIMESTEP: which of the two concurrent groups (rill_rows.group) */
