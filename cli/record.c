@@ -14,7 +14,7 @@
 typedef struct cli_record {
     struct cli_record **link, *next;
     const char *suspect_key; /* a member that is probably a misplaced setting, static memory; NULL: none */
-    size_t length;           /* of a JSON object: without its closing brace; 0: the line has no usable object */
+    size_t length; /* bytes of the JSON object in `line`, without its closing brace; 0: the line has no usable object */
     int has_bad_options;
     char line[];
 } cli_record;

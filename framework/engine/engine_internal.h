@@ -253,7 +253,7 @@ rill_status engine_expand(rill_engine *e, timestep *t);
 /* Append a row for a live hypothesis: the beam entry at `rank` of the item selected[index]. The row's node, the id of its state, is
  * allocated later. Capacity for the row must be reserved. */
 void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
-/* For the rows: allocate nodes, have the domain's step() compute the states of these nodes, and collect modifiers. */
+/* For all rows of the timestep: allocate nodes (state ids), have the domain's step() compute their states, and collect modifiers. */
 rill_status engine_step_rows(rill_engine *e, timestep *t);
 /* Subtract n from the number of nodes (state ids) reserved for the timestep: they are now in use, or are not needed. */
 void engine_use_reserved_nodes(timestep *t, int64_t n);

@@ -186,7 +186,7 @@ void running_update(running_items *f, const items *all, int32_t slot);
 int32_t running_pop_last(running_items *f, items *all);
 /* Reset the number of times that an item was passed over, so that the item is not overdue. */
 void running_clear_overdue(running_items *f, items *all, int32_t slot);
-/* Move the item at index `from` to index `to` <= from, whose item has left. */
+/* Move the running item at index `from` to the lower or equal index `to`, whose item has left. */
 void running_move(running_items *f, items *all, int32_t to, int32_t from);
 
 #endif

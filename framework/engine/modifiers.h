@@ -18,7 +18,8 @@ typedef struct modifier_entry {
 typedef struct modifier_list {
     modifier_entry *entry;
     size_t n, capacity;
-    int32_t *offset; /* [rows + 1] from here on: the entries as compressed sparse rows, as in modifier_table */
+    /* [rows + 1] this array and the next three hold the entries as compressed sparse rows, as in modifier_table */
+    int32_t *offset;
     size_t offset_capacity;
     int32_t *action;
     float *value, *factor;
