@@ -94,7 +94,8 @@ static void free_block(void *block, size_t size)
         free(block);
 }
 
-/* Resizes a small block by copying it, because realloc() does not keep the alignment of 64 bytes. */
+/* Resizes a block by copying it, unless both sizes are large enough for remap_pages(). realloc() is not used, because it does not keep
+ * the alignment. */
 void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     (void)user;
