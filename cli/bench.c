@@ -1,8 +1,8 @@
 /* rill bench: compare search methods on the same input.
  *
- * Each method first runs once without timing and with all outputs. This run warms up the model, measures quality and oracle quality,
- * and hashes the outputs of each input. Methods with equal search settings must give the same outputs to the bit, because a schedule
- * never changes a result. The timed runs then alternate (A B C A B C), so that a slow minute of the machine affects all methods.
+ * Each method first runs once without timing and with all outputs. This run warms up the model, measures quality and oracle quality, and
+ * hashes the outputs of each input. Methods with equal search settings differ only in how they form batches, so their outputs must be
+ * bit-identical. The timed runs then alternate (A B C A B C), so that a slow minute of the machine affects all methods.
  *
  * Search options of the command line are defaults here, like the options in config.json: a method ignores options that it cannot use.
  * Settings after a method's name (fixed:finish=top) apply to that method only; a setting that the method cannot use is an error.
@@ -24,12 +24,14 @@ typedef struct bench_method {
     uint64_t *hash;    /* [inputs] hash of all outputs and their scores */
     double seconds[BENCH_REPEAT_MAX];
     int runs;
-    rill_stats
-        stats; /* counters of the first timed run (all runs have the same); seconds: minimum of each stage over all runs */
+    /* counters of the first timed run (all runs have the same counters); seconds: minimum of each stage over all runs */
+    rill_stats stats;
     int first_alike;     /* first method with equal search settings, possibly this one */
     int64_t difference;  /* first input whose outputs differ from those of method[first_alike]; -1: none */
     cli_profile profile; /* with --profile: calls and seconds of each operation in the untimed first run */
-    json_t *rows; /* histogram of the untimed first run, for --json and --plot: number of timesteps by number of rows */
+    /* histogram of batch sizes in the untimed first run, for --json and --plot: number of timesteps by number of hypotheses decoded
+     * together */
+    json_t *rows;
     int first_equal; /* first method with equal outputs, whatever its settings; possibly this one */
 } bench_method;
 
@@ -136,7 +138,7 @@ static int compare_all(bench *b)
 
 /* --- preparing ---------------------------------------------------------------------------------------------------- */
 
-/* "name:key=value:key=value"; a part without "=" belongs to the value before it (sort=length:500). */
+/* Parse a method, "name:key=value:key=value". A part without "=" continues the value before it: "sort=length:500" is one setting. */
 static int parse_method(bench *b, bench_method *m, const char *text, size_t length)
 {
     if (length >= sizeof m->label) return cli_fail("--methods: \"%.40s...\" is too long", text);
@@ -168,8 +170,8 @@ static int parse_method(bench *b, bench_method *m, const char *text, size_t leng
     return code;
 }
 
-/* Returns the length of the first method's text. A comma before a digit or a sign is part of a value, since no method's name begins
- * with one. */
+/* Returns the length of the first method's text. A comma before a digit or a sign is part of a value, since no method's name begins with
+ * a digit or a sign. */
 static size_t method_length(const char *text)
 {
     size_t length = strcspn(text, ",");
@@ -269,8 +271,8 @@ static int prepare(bench *b)
 
 /* --- results ----------------------------------------------------------------------------------------------------------- */
 
-/* The results of `rill bench` as a table, as JSON and as a page of charts. A row of the table fits 80 columns. --verbose adds
- * columns with the engine's counters. */
+/* The functions of this section write the results of `rill bench` as a table, as JSON and as a page of charts. A row of the table fits 80
+ * columns. --verbose adds columns with the engine's counters. */
 static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -288,8 +290,9 @@ static void summarise(const double *seconds, int n, double *median, double *spre
     *spread = *median > 0 ? (sorted[n - 1] - sorted[0]) / 2 / *median : 0;
 }
 
-/* Divide the number of timesteps by two lower bounds on it, given the budget (maximum number of hypotheses per timestep): the bound
- * for the least-advanced schedule, and the bound for any schedule. Without a budget both ratios are 0. */
+/* Divide the number of timesteps by two lower bounds on it, given the budget (maximum number of hypotheses per timestep). *least_advanced
+ * uses the bound for schedulers that always expand the inputs with the fewest timesteps; *any uses the bound for all schedulers. Without
+ * a budget both ratios are 0. */
 static void bound_ratios(const bench_method *m, double *least_advanced, double *any)
 {
     const rill_stats *t = &m->stats;
@@ -502,8 +505,8 @@ static int run(void *command)
 static void end(void *command)
 {
     bench *b = command;
-    for (int i = 0; b->method && i < BENCH_METHODS_MAX;
-         i++) { /* b->n does not count a method with an invalid setting */
+    /* free all BENCH_METHODS_MAX entries: b->n does not count a method that parsing refused */
+    for (int i = 0; b->method && i < BENCH_METHODS_MAX; i++) {
         free(b->method[i].hash);
         cli_profile_end(&b->method[i].profile);
         json_decref(b->method[i].rows);

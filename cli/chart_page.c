@@ -1,7 +1,8 @@
 /* rill trace: convert the trace of a run to one HTML file with charts. The file needs no external resources.
  *
- * The page contains the events of the trace. Of a long run it has only the first timesteps, and trees of only the first
- * inputs, up to CANDIDATES candidates. The page and standard error say what is missing. The trace is read twice: to count, and to copy.
+ * The page contains the events of the trace. For a long run it has only the first TIMESTEPS timesteps, and search trees of only the first
+ * inputs, with at most CANDIDATES candidates in all. The page, and a message on standard error, report the omissions. The trace is read
+ * twice: first to count its events, then to copy them.
  *
  * Sections: pages of charts · the command's state · options · counting · copying · the page · the command. */
 #include "trace.h"
@@ -94,7 +95,7 @@ int cli_picture_write(cli_output *out, const char *title, const char *kind, json
 
 enum { TIMESTEPS = 20000, CANDIDATES = 500000, DIGITS = 5 };
 
-/* Number of candidates of an input, in one timestep or in all. */
+/* Number of adjacent candidates of one input in the trace, usually the candidates of one timestep. */
 typedef struct tally {
     int64_t item, n;
 } tally;
@@ -104,10 +105,11 @@ typedef struct trace_page {
     const char *path, *output_path, *title;
     cli_output out;
     int64_t max_timesteps; /* limit of timesteps in the page */
-    int64_t max_trees;     /* number of inputs with trees; -1: as many as have at most CANDIDATES candidates */
+    /* number of inputs with search trees; -1: as many as have at most CANDIDATES candidates in all */
+    int64_t max_trees;
     int64_t n_timesteps;
-    /* [n_tallies] in order of reading, then sorted by choose_trees(). Memory grows with the events of the trace, not with input
-     * numbers. */
+    /* [n_tallies] in order of reading; choose_trees() sorts it by input. The array is not indexed by input number, so a huge number in a
+     * trace costs no memory. */
     tally *tally;
     size_t n_tallies, tally_capacity;
     int64_t n_items;   /* 1 + the largest input number */
@@ -228,7 +230,7 @@ static int all_zero(const json_t *array)
     return 1;
 }
 
-/* Remove candidates of inputs without trees, and phases if all are 0. */
+/* Remove the candidates of inputs whose trees are not shown. Remove the column "phase" if all its values are 0. */
 static void drop_candidates(trace_page *v, json_t *event)
 {
     json_t *all = json_object_get(event, "hypotheses"), *index = json_object_get(all, "item"), *kept, *column, *value;

@@ -146,7 +146,7 @@ static uint64_t round_seed(const check *c, int round)
     return cli_check_mix((uint64_t)c->seed, (uint64_t)round);
 }
 
-/* Repeat the last run with several workers, with a second model, and with threads inside operations. */
+/* Repeat the reference run with several workers, then with several threads inside each operation. Each time, the model is opened again. */
 static int try_workers_and_threads(check *c, const char *name, const rill_open_options *model)
 {
     char how[64];
@@ -217,7 +217,7 @@ static int run_chain_round(check *c, int round)
     return cli_check_round(&c->trial, round_seed(c, round));
 }
 
-/* takes: the form of the item's arguments, for the message. */
+/* Test one heuristic, scorer or scheduler. takes: the syntax of its arguments, for the message that they are missing. */
 static void check_chain(check *c, cli_check_kind kind, const char *name, const char *arguments, const char *takes)
 {
     char reason[CLI_CHECK_WHY];
@@ -282,7 +282,8 @@ static int watch_scripts(check *c)
     return CLI_OK;
 }
 
-/* Report masks that a script made and never used: Lua's `and`, `or` and `not` do not combine masks, and runs do not show the mistake. */
+/* Report masks (sets of allowed actions) that a Lua script made and never used. The usual cause is Lua's `and`, `or` or `not`, which do
+ * not combine masks; comparing runs does not show this mistake. */
 static void report_unused_masks(check *c)
 {
     const char *place;
@@ -308,7 +309,7 @@ static int load_run(check *c)
     if (c->runfile.config->constraints) cli_message("warning: %s: constraints are not checked", c->runfile.path);
     if (c->runfile.config->tsv || c->runfile.config->jsonl)
         cli_message("warning: %s: tsv_column and jsonl are ignored: `rill check` reads lines", c->runfile.path);
-    c->runfile.is_sweep = 1; /* the workers decode with the domain only, so they need no search config */
+    c->runfile.is_sweep = 1; /* the workers use only the domain, so they need not load the run file */
     c->input_path = cli_value_or(c->input_path, c->runfile.config->input);
     for (int kind = CLI_CHECK_HEURISTIC; kind <= CLI_CHECK_SCHEDULER; kind++) {
         int32_t n;

@@ -14,10 +14,10 @@ typedef struct cli_check_inputs {
 } cli_check_inputs;
 
 /* Read the first lines of a file, and repeat them if there are fewer than CLI_CHECK_INPUTS: with a single input, errors that depend on
- * neighbours would not show. CLI_OK or an exit code after a message. */
+ * other inputs in the batch would not show. CLI_OK or an exit code after a message. */
 int cli_check_inputs_read(cli_check_inputs *inputs, rill_context *ctx, const char *path);
-/* Generate inputs from names of the model's actions, some joined with spaces and some without, or from words for actions without a
- * name. CLI_OK or CLI_FAILED after a message. */
+/* Generate inputs from names of the model's actions (tokens), some joined with spaces and some without. Actions without a name are
+ * replaced by English words. CLI_OK or CLI_FAILED after a message. */
 int cli_check_inputs_make(cli_check_inputs *inputs, rill_context *ctx, const rill_model *model, uint64_t seed);
 /* Accepts zeroed inputs. */
 void cli_check_inputs_free(cli_check_inputs *inputs);
@@ -39,21 +39,21 @@ typedef struct cli_check_record {
     int had_choices; /* some hypothesis had more than one legal action */
 } cli_check_record;
 
-/* Decode the inputs with the session's open model. Frees the previous content of the record.
+/* Decode the inputs with the session's open model and the search settings in `setup`. Frees the previous content of the record.
  *   RILL_OK · a status of rill_workers_begin() or rill_workers_run(), with the error in the session's context */
 rill_status cli_check_run(cli_session *session, const cli_check_inputs *inputs, const rill_engine_setup *setup,
                           cli_check_record *out);
 /* Accepts a zeroed record. */
 void cli_check_record_free(cli_check_record *record);
 
-/* Returns how many bytes of a text to show: at most max_bytes, without cutting a UTF-8 character. */
+/* Returns how many bytes of a text to show: at most max_bytes, and no incomplete UTF-8 character. */
 int cli_check_clip(const char *text, int max_bytes);
 
 /* Describe a schedule: "in a batch of 4 (var-stream, budget 9)". */
 void cli_check_schedule(const rill_settings *settings, char *out, size_t size);
 
-/* Whether two runs gave the same results. If not, `why` names the input, both results and both schedules. Inputs that failed because
- * of max-nodes are skipped. */
+/* Whether two runs gave the same results. If not, `why` names the input, both results and both schedules. Inputs that failed because of
+ * the option max-nodes, the limit on states, are skipped. */
 int cli_check_same(const cli_check_inputs *inputs, const cli_check_record *one, const char *how_one,
                    const cli_check_record *two, const char *how_two, char why[CLI_CHECK_WHY]);
 
@@ -106,7 +106,7 @@ typedef enum cli_check_kind {
     CLI_CHECK_SCHEDULER
 } cli_check_kind;
 
-extern const char *const cli_check_kind_names[]; /* [kind] */
+extern const char *const cli_check_kind_names[]; /* [kind] name of each kind, as in the command's options */
 
 typedef struct cli_check_trial {
     cli_check_kind kind;
@@ -126,7 +126,7 @@ typedef struct cli_check_trial {
     char how[128]; /* schedule of the reference run, for messages */
 } cli_check_trial;
 
-/* Draw random search settings and decode under every schedule. 1: all runs agree; 0: `why` says what differs. */
+/* Draw random search settings and decode under every schedule. 1: all runs agree; 0: `why` describes the first difference. */
 int cli_check_round(cli_check_trial *trial, uint64_t seed);
 
 /* Repeat the reference run of the last round in batches, with the model that is open now, and compare. Returns as
@@ -146,7 +146,7 @@ typedef struct cli_check_rescore {
     rill_domain domain; /* first member: methods cast from it to the whole struct */
     const rill_domain *real;
     rill_domain_info info; /* facts about the tested domain */
-    /* Statistics of the rows that have any choice. */
+    /* Statistics of the scored rows (hypotheses) that have at least one legal action. */
     int64_t rows, normalised_rows; /* numbers of all rows, and of rows whose values sum to 1 */
     int maybe_probs;               /* no value is below 0, and no row sums to more than 1 */
     int not_logprobs;              /* in some row, the choices are not log-probabilities */

@@ -1,6 +1,6 @@
 /* Repeated scoring of states; see check.h.
  *
- * Each repeated call has one row, so that neighbours, row order and batch size cannot explain a difference.
+ * Each repeated call has one row, so that other rows of the batch, their order and their number cannot explain a difference.
  *
  * Sections: scoring · diagnosis · checked calls · forwarded calls · opening and closing · a run. */
 #include "check.h"
@@ -10,7 +10,7 @@
 /* CHOICES: maximum number of a row's best choices that are compared; a vocabulary may be larger. WIDTH: beam size. */
 enum { CHOICES = 4096, TIMESTEPS = 20, WIDTH = 4 };
 
-/* The arguments and the result of scoring a state. */
+/* The arguments and the result of a score() call for one state. */
 typedef struct state {
     int32_t phase, parent, state_parent, action, slot, depth;
     uint64_t choices_hash;
@@ -22,8 +22,9 @@ typedef struct state {
 typedef struct rescorer {
     cli_check_rescore *rescoring;
     rill_context *ctx;
-    void *model, *self; /* the real model, and the real runner (or model) that decodes */
-    state *state;       /* [nodes] */
+    /* the wrapped model, and its runner (the buffers of one decoding thread); the model again if the domain has no runners */
+    void *model, *self;
+    state *state; /* [nodes] first score() call for each state, indexed by node (state id) */
     size_t state_capacity;
     int64_t *input; /* [slots] number of the input */
     size_t input_capacity;
@@ -333,8 +334,8 @@ static rill_status open_wrapped_model(cli_check_rescore *rescoring, cli_session 
     return status;
 }
 
-/* Report choices that look like probabilities. Values below 0 or sums above 1 rule out probabilities. Log-probabilities of 0, of rows
- * with a single choice, pass that test, so some row must also sum to 1. */
+/* Report choices that look like probabilities. Values below 0 or sums above 1 rule out probabilities. A legitimate log-probability of 0,
+ * in a row with a single choice, passes this test, so at least one row must also sum to 1. */
 static void inspect_all_choices(cli_check_rescore *a)
 {
     if (a->info.unnormalised || !a->maybe_probs || a->normalised_rows == 0 || a->why[0]) return;

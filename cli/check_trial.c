@@ -1,8 +1,9 @@
 /* Rounds of `rill check`; see check.h.
  *
- * The reference run of a round decodes one input at a time. It is repeated unchanged, then with an instance that has already decoded
- * the inputs: a difference means that the plugin keeps state. The other schedules follow, and a run with the setting `check`. Methods
- * that prune give equal results under all schedules. A method that does not prune is compared with its own runs only.
+ * The reference run of a round decodes one input at a time. It is repeated unchanged, then with an instance of the plugin that has
+ * already decoded the inputs: a difference means that the plugin keeps state. Runs with other batch sizes, budgets and methods follow,
+ * and a run with the setting `check`. All methods that prune give equal results. A method that does not prune is compared with its own
+ * runs only.
  *
  * Sections: a shared instance · settings · runs · tests. */
 #include "check.h"
@@ -31,7 +32,7 @@ static const char instance_reason[] =
 
 /* --- a shared instance ------------------------------------------------------------------------------------------------- */
 
-/* create() makes nothing: it returns the struct that contains the registered table. */
+/* create() allocates nothing: it returns the cli_check_instance that contains the registered table. */
 static rill_status create_heuristic(const rill_heuristic *table, rill_context *ctx, const char *arguments, void **self)
 {
     (void)ctx;
@@ -125,7 +126,8 @@ static void end_instance(cli_check_instance *instance)
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
-enum { CHECK_MAX_LENGTH = 60 }; /* actions: short outputs are enough to show an error, also of a model with long ones */
+/* maximum length of outputs, in actions (tokens): short outputs are enough to show an error */
+enum { CHECK_MAX_LENGTH = 60 };
 
 static void draw_search(cli_check_trial *t, uint64_t seed)
 {
@@ -145,7 +147,7 @@ static void draw_search(cli_check_trial *t, uint64_t seed)
     t->setup.n_heuristics = t->kind == CLI_CHECK_HEURISTIC;
     t->setup.n_scorers = t->kind == CLI_CHECK_SCORER;
     if (t->kind == CLI_CHECK_HEURISTIC || seed / 400 % 3 == 0) return;
-    /* Pruning makes the number of rows of an item vary more. */
+    /* Pruning makes the number of hypotheses of an input vary more from timestep to timestep. */
     snprintf(t->pruning_arguments, sizeof t->pruning_arguments, "%d", 1 + (int)(seed / 1200 % 6));
     t->pruning = (rill_chain_entry){"absolute", t->pruning_arguments};
     t->setup.heuristics = &t->pruning;

@@ -101,11 +101,12 @@ void cli_progress_draw(cli_progress *progress, const cli_progress_position *posi
 /* Erase the line before something else is printed. `progress`: a cli_progress. */
 void cli_progress_erase(void *progress);
 
-/* Draw another line on standard error, if it is a terminal, in place of the last one. Erase it; the argument is not used. */
+/* Draw a status line on standard error, if it is a terminal, over the previous status line. cli_status_erase() erases it and does not use
+ * its argument. */
 void cli_status_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_status_erase(void *unused);
 
-/* Write the text of the line into `out`, without control characters. `elapsed`: seconds since the start. */
+/* Write the text of the progress line into `out`, without control characters. `elapsed`: seconds since the start. */
 void cli_progress_text(const cli_progress_position *position, double elapsed, char *out, unsigned long size);
 
 /* --- files ------------------------------------------------------------------------------------------------------------- */
@@ -118,7 +119,7 @@ typedef struct cli_file {
     int is_output;     /* 0: the file is read */
 } cli_file;
 
-/* Whether the path means standard input or output: NULL or "-". cli_file_or_standard(): "-" for NULL. */
+/* Whether the path means standard input or output: NULL or "-". cli_file_or_standard() returns "-" for NULL, and other paths unchanged. */
 int cli_file_is_standard(const char *path);
 static inline const char *cli_file_or_standard(const char *path)
 {
@@ -148,13 +149,13 @@ void cli_interrupt_catch(void);
 /* Register a file to be deleted if a signal ends the process (is = 1), or unregister it (0). The path must stay valid while it is
  * registered. */
 void cli_interrupt_set_unfinished(const char *path, int is);
-/* Note whether an unfinished line is on the terminal, which a signal that ends the process must end first. */
+/* Note whether an incomplete line is on the terminal. If so, a signal that ends the process prints a line end first. */
 void cli_interrupt_set_line_drawn(int is);
-/* Stop the run of these workers when a signal comes; NULL: no run. The workers must stay open until then. */
+/* Name the workers whose run a signal stops; NULL: none. The workers must stay open until the next call of this function. */
 void cli_interrupt_set_workers(struct rill_workers *workers);
 /* From now on SIGHUP asks for a reload instead of ending the process. Returns whether SIGHUP was ignored before (nohup). */
 int cli_interrupt_reload_on_hup(void);
-/* Whether SIGHUP came since the last call. cli_interrupt_descriptor() is readable until then. */
+/* Whether SIGHUP came since the last call. After a SIGHUP, the descriptor of cli_interrupt_descriptor() stays readable until this call. */
 int cli_interrupt_take_hup(void);
 int cli_interrupted(void); /* the signal that came, or 0; always 0 before cli_interrupt_catch() */
 /* A descriptor that becomes readable when a signal comes. -1, which poll() ignores, before cli_interrupt_catch(). */

@@ -19,8 +19,8 @@ typedef struct cli_input {
     int64_t size;     /* bytes of a regular file, else -1 */
     int64_t received; /* bytes read so far */
     int64_t consumed; /* bytes of the returned lines */
-    int64_t
-        origin; /* regular file: offset in bytes at which reading began; above 0 if standard input was partly read before */
+    /* regular file: offset in bytes at which reading began; above 0 if standard input was partly read before */
+    int64_t origin;
     int64_t skipped; /* bytes that were skipped after `origin` */
     int64_t lines;   /* returned lines */
     double seconds;  /* time spent in waiting and reading */
@@ -34,7 +34,7 @@ typedef struct cli_input {
 /* Open `path`. NULL or "-" is standard input, and `kind` does not matter for it. CLI_OK or CLI_FAILED after a message. */
 int cli_input_open(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind);
 
-/* Open without a message, for use during a run. RILL_OK · a negative status, with the error in `ctx` */
+/* As cli_input_open(), but without printing a message, for use during a run. RILL_OK · a negative status, with the error in `ctx` */
 rill_status cli_input_begin(cli_input *input, rill_context *ctx, const char *path, rill_file_kind kind);
 
 /* Return the next line; a rill_read_fn whose user is a cli_input. A line with a NUL byte is RILL_ERR_INPUT. */
@@ -58,9 +58,9 @@ int cli_lines_load_columns(cli_lines *first, cli_lines *second, rill_context *ct
 
 /* Input of a run: the lines of one or several files in order, or one shard of them.
  *
- * Shard I of N has the lines whose first byte lies in the I-th of N equal ranges of all bytes. Each line belongs to one shard, so
- * joining the outputs of all shards in order gives the output of the whole, and shards run independently. Lines before the shard are
- * counted, so that line numbers and ids are those of the whole input. Shards need regular files, whose sizes are known. */
+ * Shard I of N has the lines whose first byte lies in the I-th of N equal ranges of all bytes. Each line belongs to one shard, so joining
+ * the outputs of all shards in order gives the output of the whole, and shards run independently. Lines before the shard are counted, so
+ * that line numbers and ids refer to the whole input. Shards need regular files, whose sizes are known. */
 
 typedef struct cli_shard {
     int64_t part, n_parts; /* part counts from 1; n_parts 0: the whole input */

@@ -16,7 +16,7 @@ static int is_optional(const cli_option *option)
     return option->argument && option->argument[0] == '[';
 }
 
-/* The option's names as a row of the library's tables. */
+/* The option's name and aliases as a rill_option, which the library's functions for names accept. */
 static rill_option names_of(const cli_option *option)
 {
     return (rill_option){.name = option->name, .aliases = option->aliases};
@@ -75,7 +75,8 @@ static const cli_option *find(const parser *p, const char *name, size_t length, 
     return NULL;
 }
 
-/* Options of other programs that rill does not have, and what to use instead. rill_refused_option() knows further ones. */
+/* Return a hint which option replaces `word`, an option of other programs that rill does not have; NULL: `word` is not known.
+ * rill_refused_option() has further hints. */
 static const char *foreign_option(const char *word)
 {
     static const rill_option foreign[] = {
@@ -185,7 +186,8 @@ static int take_option(parser *p, const cli_option *option, const char *value)
         return cli_fail("--%s is given twice, \"%s\" and \"%s\"", option->name, p->taken[i].value, value);
     if (i == p->n_taken && p->helped && !cli_option_is_switch(option))
         p->taken[p->n_taken++] = (taken_option){option, value};
-    if (option->is_early != !p->helped) return CLI_OK; /* the other pass takes it */
+    /* the first pass takes only early options, the second pass all others */
+    if (option->is_early != !p->helped) return CLI_OK;
     return option->take ? option->take(p->self, option, value)
                         : store_value((char *)p->self + option->member, option, value);
 }
@@ -319,7 +321,7 @@ static void print_option(const cli_option *option, int is_short)
     free(help);
 }
 
-/* Whether `words`, a list with spaces between, contains `word`. */
+/* Whether `words`, a list separated by spaces, contains `word`. */
 static int has_word(const char *words, const char *word)
 {
     const size_t length = strlen(word);
@@ -433,8 +435,8 @@ static char row_letter(const rill_option *row)
     return 0;
 }
 
-/* Append a row, and a row that ends the table. `domain`: the domain whose option it is; of an option that another domain has already, the
- * help text of the first is shown. */
+/* Append an option, and a row that ends the table. `domain`: the domain that has the option; NULL: no domain. If an earlier domain has an
+ * option of the same name, only the name of `domain` is added to its row, and help shows the earlier domain's text. */
 static int add_row(cli_option_rows *rows, cli_row_group group, const rill_option *row, const char *domain)
 {
     cli_option *table = rows->table[group];
@@ -451,7 +453,7 @@ static int add_row(cli_option_rows *rows, cli_row_group group, const rill_option
                                 .argument = row->argument,
                                 .help = row->help,
                                 .initial = row->initial,
-                                /* the option source refuses different values itself, and chains may have several */
+                                /* the option source refuses a second value, except for options that add to a list */
                                 .is_repeatable = 1,
                                 .refused = group == CLI_ROWS_SEARCH && !strcmp(row->name, "check")
                                                ? "`rill check` checks heuristics, scorers and schedulers"

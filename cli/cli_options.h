@@ -30,10 +30,11 @@ typedef struct cli_option {
      * optional and follows "=" */
     const char *argument;
     const char *help;
-    size_t member;       /* offset of the member of the command's struct that takes the value: of a switch an int, 1 */
-    cli_member type;     /* its type */
+    /* offset, in the command's struct, of the member that receives the value; a switch sets an int to 1 */
+    size_t member;
+    cli_member type;     /* type of the member */
     int64_t min, max;    /* range of a number */
-    cli_take_fn take;    /* takes the value in place of a member; NULL: none */
+    cli_take_fn take;    /* function that receives the value; NULL: the value is stored in the member */
     int is_early;        /* taken in the first pass, before plugins are loaded, and not in the second */
     const char *initial; /* the default value; NULL or "": help shows none */
     /* other names, separated by spaces; one letter stands for a short form, as "k" for -k; NULL: none */
@@ -57,9 +58,9 @@ typedef enum cli_row_group {
 } cli_row_group;
 
 typedef struct cli_option_rows {
-    cli_option *table[CLI_ROW_GROUPS]; /* [n + 1] each */
+    cli_option *table[CLI_ROW_GROUPS]; /* options of each group, [n + 1] rows including the end of the table */
     int n[CLI_ROW_GROUPS];
-    cli_take_fn take;   /* the function of all of them */
+    cli_take_fn take;   /* function that receives the values of all these options */
     const char *hidden; /* a setting that is left out; NULL: none */
 } cli_option_rows;
 
@@ -72,7 +73,7 @@ void cli_option_rows_free(cli_option_rows *rows); /* accepts a zeroed struct */
 typedef struct cli_group {
     const char *title; /* NULL ends the list */
     const cli_option *options;
-    cli_row_group rows; /* in place of `options` */
+    cli_row_group rows; /* options from the library's tables, in place of `options`; 0: none */
 } cli_group;
 
 /* The groups of a command with a search. */
@@ -90,8 +91,8 @@ typedef struct cli_command {
     const char *epilogue;     /* examples, exit codes */
     const char *main_options; /* names of the options that -h shows, separated by spaces; NULL: -h equals --help */
     const char *hidden;       /* a setting that is no option of this command; NULL: none */
-    /* The positional argument: its name, as "run file", and the offset of the member that takes it; or a function that handles each one,
-     * and returns an exit code. Neither: the command takes none. */
+    /* The positional argument: its name, as "run file", and the offset of the member that takes it; or a function that handles each
+     * argument and returns an exit code. If neither is set, the command takes no arguments. */
     const char *argument;
     size_t argument_member;
     int (*take_argument)(void *command, const char *value);
@@ -109,7 +110,7 @@ extern const cli_command cli_bench, cli_check, cli_decode, cli_eval, cli_evidenc
 int cli_option_rows_check(const cli_command *command, const cli_option_rows *rows);
 
 /* Parse argv[1..argc).
- *   self: the command's struct; rows: NULL for a command without them
+ *   self: the command's struct; rows: the options from the library's tables; NULL: the command has none of them
  *   helped: set when help was printed and the command should end; NULL in a first pass, which ignores --help and unknown options
  *   CLI_OK, or another exit code after a message */
 int cli_parse(const cli_command *command, void *self, const cli_option_rows *rows, int argc, char **argv, int *helped);

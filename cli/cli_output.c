@@ -274,7 +274,7 @@ static identity identify_new(const char *path)
     return id;
 }
 
-/* Errors are ignored here: such a file equals no other one, and opening it reports the error. */
+/* Ignores errors: a file that cannot be examined counts as different from every other file, and opening it reports the error. */
 static identity identify(const cli_file *file)
 {
     identity id = {0};

@@ -40,13 +40,14 @@ int cli_output_open(cli_output *output, const rill_context *ctx, const char *pat
 /* Return 0, or -1 after an error, now or in an earlier call. A terminal shows control characters in escaped form (message.c). */
 int cli_output_write(cli_output *output, const char *bytes, size_t length);
 int cli_output_printf(cli_output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Write bytes for a writer of the library; the user is a cli_output. */
+/* A callback with which the library writes bytes; its user pointer is a cli_output. */
 rill_status cli_output_bytes(void *output, const void *bytes, size_t length);
 /* Write a text as a single line, also for readers that split at Unicode's line breaks, as Python's splitlines() does. */
 typedef enum cli_output_form {
     CLI_LINE, /* a space replaces each line break */
-    CLI_CELL, /* and each tab */
-    CLI_JSON, /* of JSON, where line breaks occur in strings only: an escape such as \u2028 replaces them */
+    CLI_CELL, /* a space replaces each line break and each tab */
+    /* the text is JSON, where line breaks occur only in strings: an escape such as \u2028 replaces each line break */
+    CLI_JSON,
 } cli_output_form;
 int cli_output_text(cli_output *output, const char *text, size_t length, cli_output_form form);
 int cli_output_flush(cli_output *output);
@@ -72,8 +73,8 @@ typedef struct cli_extras {
     int has_ids;         /* ids of the actions instead of the text */
 } cli_extras;
 
-/* Write the n-best line of an output with the given text, NULL: its own text, or its ids. `columns` precede the extra fields, each after
- * " ||| ". Returns as cli_output_write(). */
+/* Write the n-best line of an output. text: NULL means the output's own text, or its ids. columns: further columns before the extra
+ * fields, each after " ||| ". Returns as cli_output_write(). */
 int cli_output_scored(cli_output *output, const cli_extras *extras, int64_t id, const char *text, const char *columns,
                       const rill_output *o);
 
@@ -133,7 +134,7 @@ void cli_pretty_end(cli_pretty *pretty);
 
 /* A JSON string from UTF-8; invalid bytes become U+FFFD. */
 json_t *cli_json_text(const char *text, size_t length);
-/* A JSON number; null if it is infinite, which JSON has not and jansson refuses. */
+/* A JSON number; null if `value` is infinite, because JSON has no infinite numbers. */
 json_t *cli_json_real(double value);
 
 /* Optional members of outputs. */

@@ -4,7 +4,8 @@
 
 /* --- collecting --------------------------------------------------------------------------------------------------- */
 
-/* Add the counters of an operation to those with the same names. Returns 0 if out of memory, else 1. */
+/* Add the counters of an operation to the entry with the same program and operation name, or append an entry. Returns 0 if out of memory,
+ * else 1. */
 static int add_operation(cli_profile *p, const rill_op_profile *op)
 {
     int i = 0;

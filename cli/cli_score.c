@@ -17,11 +17,12 @@
  * n-best list, "ID ||| OUTPUT ||| ...", whose ids count input lines from 0. Ids must ascend, so that both files are streamed. */
 /* One pair. Its texts follow the struct in memory. */
 typedef struct given_pair {
-    struct given_pair *next, **link; /* doubly linked list of all pairs, so that those of a failed run can be freed */
-    int64_t id;                      /* number of the input, from 0 */
-    const char *text;                /* the output's text */
-    const char *kept;                /* " ||| ..." columns after the output in a list */
-    int truncated;                   /* the list marks the output as truncated */
+    /* doubly linked list of all pairs, so that pairs without a result can be freed when a run fails */
+    struct given_pair *next, **link;
+    int64_t id;       /* number of the input, from 0 */
+    const char *text; /* the output's text */
+    const char *kept; /* " ||| ..." columns after the output in a list */
+    int truncated;    /* the list marks the output as truncated */
 } given_pair;
 
 typedef enum given_form { GIVEN_UNKNOWN, GIVEN_COLUMNS, GIVEN_LINES, GIVEN_LIST } given_form;
@@ -70,7 +71,7 @@ static void close_given(given_outputs *given)
     given->line = NULL;
 }
 
-/* list: the n-best line of the text; NULL: not from a list. */
+/* Allocate a pair with copies of its texts. list: the n-best line that contains the text; NULL: the text is not from an n-best list. */
 static rill_status make_pair(given_outputs *given, int64_t id, const char *text, size_t length, const cli_nbest *list,
                              given_pair **out)
 {
@@ -227,9 +228,9 @@ typedef struct score {
     cli_output output;
     cli_extras extras;
     cli_fields fields;
-    const char *
-        *scorers;        /* scorers of a request: those of the run, then `given`, which forces the path of the output */
-    rill_text arguments; /* arguments of the scorer `given`: the output to score */
+    /* arguments of the scorers for one request: NULL for the run's scorers, then the output for the scorer `given` */
+    const char **scorers;
+    rill_text arguments;    /* arguments of the scorer `given`: the output to score */
     rill_settings settings; /* settings of a request whose output has no end action */
     cli_placeholders placeholders;
     int64_t n_lines, n_failed;

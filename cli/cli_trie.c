@@ -84,7 +84,7 @@ static int add_line(void *user, const char *text, size_t length, int is_bad)
         return CLI_OK;
     }
     const int code = t->ids ? read_ids(t, text, length, &n) : read_text(t, text, length, &n);
-    /* an empty line has no actions; it is an output only if an end action follows */
+    /* n is 0 for an empty line without an end action, which is no output: skip it */
     if (code != CLI_OK || n == 0) return code;
     if (n > 0 && rill_trie_add(t->set, t->action, n) == RILL_OK) return CLI_OK;
     if (n > 0) {

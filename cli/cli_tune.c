@@ -20,11 +20,11 @@ typedef struct table {
     struct {
         const char *name;
         int width;
-    } column[COLUMNS_MAX]; /* parameters; columns beyond the last one are not shown */
+    } column[COLUMNS_MAX]; /* one column per parameter; parameters beyond COLUMNS_MAX are not shown */
     int n;
     const cli_metric_kind *metric; /* measures the quality */
     int has_quality;               /* show quality */
-    int has_front;                 /* mark the front */
+    int has_front;                 /* mark the points of the Pareto front */
     int has_certified;             /* show the percentage of certified outputs */
 } table;
 
@@ -99,7 +99,8 @@ static void write_row(const table *t, cli_output *output, const cli_point *point
     cli_output_write(output, "\n", 1);
 }
 
-/* Start a table of trials. Its columns are those of the grid, whose values are known, or else of the evaluated points. */
+/* Start a table of trials. of_grid 1: the columns are wide enough for all values of the script's grid; 0: for the values of the points
+ * evaluated so far. */
 static void start_table(table *t, const cli_trials *trials, int of_grid)
 {
     *t = (table){.metric = trials->set.kind,
@@ -115,7 +116,8 @@ static void start_table(table *t, const cli_trials *trials, int of_grid)
 
 /* --- sweeps ------------------------------------------------------------------------------------------------------------ */
 
-/* Evaluate all points of the script's grid in order, until one fails. With a table, write each one's row at once. */
+/* Evaluate all points of the script's grid in order, until one fails. If `t` is not NULL, write the row of each point as soon as it is
+ * evaluated. */
 static int try_grid(cli_trials *trials, const table *t, cli_output *output)
 {
     const cli_runfile *runfile = trials->runfile;

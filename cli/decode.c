@@ -149,8 +149,8 @@ static void show_progress(decode *d)
 static rill_status read_request(void *user, int may_block, rill_request *request)
 {
     decode *d = user;
-    show_progress(
-        d); /* also here, because results may wait for a slow input and write_result() is not called meanwhile */
+    /* drawn here too, because write_result() is not called while results wait for a slow input before them */
+    show_progress(d);
     if (cli_interrupted()) return RILL_END_OF_INPUT;
     rill_status status = d->constraints_path ? cli_constraints_wait(&d->constraints, may_block) : RILL_OK;
     if (status == RILL_OK) status = cli_input_files_read(&d->input_files, may_block, &request->text, &request->length);

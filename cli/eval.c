@@ -20,7 +20,7 @@ typedef struct eval {
     cli_metric metric;
     cli_input input;
     const cli_metric_kind *kind;
-    cli_verdict *verdict;    /* [n] */
+    cli_verdict *verdict;    /* [n] evaluation of the outputs for each reference */
     unsigned char *numbered; /* [n] only if lines are numbered; 1: this reference's line was read, even if empty */
     cli_output_format form;
     cli_counts counts;

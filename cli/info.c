@@ -34,7 +34,7 @@ static int is_alias(const rill_tensor_file *tensors, size_t i)
     return 0;
 }
 
-/* A malformed file counts as empty; opening the model reports what is wrong with it. */
+/* A malformed file counts as empty; opening the model reports its error. */
 static void count_parameters(rill_context *ctx, const char *path, parameters *out)
 {
     rill_tensor_file *tensors;

@@ -5,7 +5,7 @@
 
 typedef struct list {
     cli_session session;
-    const char *kind; /* NULL = all */
+    const char *kind; /* kind of names to print; NULL: all kinds */
 } list;
 
 static void print_row(const char *name, const char *arguments, const char *summary)

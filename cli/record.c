@@ -1,7 +1,7 @@
 /* Inputs in TSV rows and JSON objects; see record.h.
  *
- * The result of an object is written after the text of its line without the closing brace. The line is not serialised again, so
- * numbers keep their digits and members their order.
+ * For a JSON object, the closing brace is cut from the text of the input line, and the members of the result are appended. The object is
+ * not serialised again, so numbers keep their digits and members their order.
  *
  * Sections: storing · parsing · rows · objects · constraints. */
 #include "record.h"
@@ -14,7 +14,7 @@
 typedef struct cli_record {
     struct cli_record **link, *next;
     const char *suspect_key; /* a member that is probably a misplaced setting, static memory; NULL: none */
-    size_t length;           /* of a JSON object: without its closing brace; 0: the line has no usable object */
+    size_t length; /* bytes of the JSON object in `line`, without its closing brace; 0: the line has no usable object */
     int has_bad_options;
     char line[];
 } cli_record;
@@ -204,8 +204,8 @@ static const char *find_suspect_key(cli_records *r, const json_t *object)
         const char *request_key = row ? NULL : find_request_key(key);
         if (!row && !request_key) row = rill_option_find(rill_domain_input_rows(r->domain), key);
         const char *name = row ? row->name : request_key;
-        const char *mark = row && !rill_option_find(rill_setting_table(), key) ? ""
-                                                                               : name; /* "": any of the domain's */
+        /* the mark "" means that all options of the domain share one warning */
+        const char *mark = row && !rill_option_find(rill_setting_table(), key) ? "" : name;
         if (!name || (r->key && !strcmp(r->key, key)) || json_object_get(r->warned, mark)) continue;
         if (!r->warned) r->warned = json_object();
         json_object_set_new(r->warned, mark, json_true());

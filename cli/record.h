@@ -1,7 +1,7 @@
 /* Structured input lines: tab-separated rows, or JSON objects.
  *
- * The rest of an input line is stored until the result is written, and written with it: results become new columns at the end of a
- * row, or new members of an object. The stored text is not changed. */
+ * An input line may have columns or members besides the text to decode. The line is stored until its result is written. The result
+ * becomes new columns at the end of the row, or new members of the object; the stored text is not changed. */
 #ifndef CLI_RECORD_H
 #define CLI_RECORD_H
 
@@ -39,8 +39,8 @@ int cli_records_column(const char *text);
 /* Start according to --tsv-column=N and --jsonl[=KEY]; NULL: not set, "": set without a value. CLI_OK, or CLI_FAILED after a message. */
 int cli_records_start(cli_records *records, rill_context *ctx, const char *tsv, const char *jsonl);
 
-/* Read an object of options: settings, in a search config on top of the run's, and domain options of an input, appended to
- * `input_options`.
+/* Read a JSON object of options. Its search settings go into a new search config, which takes all other settings from `run`. Its options
+ * of the domain are appended to `input_options`.
  *   gives_way: as in rill_search_config_request()
  *   *source, *out: freed by the caller, also after an error; set to NULL before
  *   RILL_OK · RILL_ERR_OPTION · RILL_ERR_MEMORY */
@@ -53,8 +53,8 @@ rill_status cli_request_options(rill_context *ctx, const rill_domain *domain, co
  *   RILL_OK · RILL_ERR_INPUT, the text is the message · RILL_ERR_MEMORY */
 rill_status cli_records_take(cli_records *records, rill_status status, rill_request *request);
 
-/* Name of a member in the result's object that is probably a misplaced option, or a member of a `rill serve` request; *why: why it is not
- * read, static memory. Each name is returned once per run. NULL: there is none. */
+/* Return the name of a member of the result's input object that is probably a misplaced option, or that belongs in a `rill serve`
+ * request. *why: why the member is not read, static memory. Each name is returned once per run. NULL: there is no such member. */
 const char *cli_records_suspect_key(const rill_result *result, const char **why);
 
 /* Write a result together with the rest of its line, and free the stored line. If the format numbers its lines, a row begins with the

@@ -228,7 +228,7 @@ int cli_option_is_in_effect(const rill_settings *s, int has_heuristics, const ri
     rill_settings_default(&defaults);
     switch (row->offset) {
     case offsetof(rill_settings, method): return 1;
-    case offsetof(rill_settings, seed): /* 0 is a valid seed, and top_k 0 means all choices */
+    case offsetof(rill_settings, seed): /* in effect even if 0: 0 is a valid seed, and top_k 0 means all choices */
     case offsetof(rill_settings, top_k): return s->sample > 0;
     case offsetof(rill_settings, cube): return s->cube > RILL_CUBE_NONE;
     case offsetof(rill_settings, groups): return s->groups > 1;

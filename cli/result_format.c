@@ -97,7 +97,8 @@ void cli_pretty_start(cli_pretty *pretty, rill_context *ctx)
     *pretty = (cli_pretty){.tree = {.ctx = ctx}, .text = {.ctx = ctx}};
 }
 
-/* Whether pretty->text has the indented tree. Out of memory counts as no tree, so that the plain line is written. */
+/* Write the output as an indented tree to pretty->text. Returns 0 if the output is not a tree, or memory is short: the caller then writes
+ * the plain line. */
 static int indent_tree(cli_pretty *pretty, const rill_output *output)
 {
     rill_text_reset(&pretty->text);
@@ -205,7 +206,7 @@ static json_t *output_json(const cli_result_form *form, const rill_output *o)
     return out;
 }
 
-/* The code of a failure in "error". HTTP has more of them, for requests (serve/). */
+/* The value of "code" in the member "error" of a result. `rill serve` has further codes, for bad requests (serve/). */
 static const char *error_code(rill_status status)
 {
     switch (status) {

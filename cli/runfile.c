@@ -19,7 +19,7 @@ static rill_status set_option(rill_option_source *source, rill_script *script, r
     if (status != RILL_ERR_OPTION) return status;
     const size_t n = strlen(option->name);
     snprintf(why, sizeof why, "%s", rill_error(ctx));
-    /* the location in the message has the name already */
+    /* cut the option's name from the message: the location that precedes the message contains it */
     const int named = strlen(why) > n + 2 && !memcmp(why + n, ": ", 2);
     return rill_script_config_refuse(script, option->name, named ? why + n + 2 : why);
 }

@@ -360,7 +360,7 @@ static int count_workers(cli_session *session, const rill_domain *domain)
             "device: a script's functions use one worker and the first device: with --workers N each worker loads "
             "the script");
     if (device && !is_auto && strcmp(device->value, "cpu") != 0) return session->n_scripts ? 1 : 0;
-    /* Use one worker if --threads was given, or if scripts are loaded: a script may count, print or store what it sees. */
+    /* Use one worker if --threads was given, or if scripts are loaded: a script may count, print or store the data that it gets. */
     if (!session->is_large_input || session->has_threads_option || session->n_scripts) return 1;
     if (!domain || !rill_domain_has_runners(domain)) return 1;
     if (is_auto) device->value = find_device(session);
@@ -429,8 +429,8 @@ static const char *script_only_name(cli_session *session, const rill_engine_setu
 }
 
 typedef struct worker_setup {
-    rill_search_config *
-        search_config; /* search config with functions of the worker's own copy of the script; NULL: the run has no script */
+    /* search config with functions of the worker's own copy of the script; NULL: the run has no script */
+    rill_search_config *search_config;
     rill_engine_setup setup;
 } worker_setup;
 

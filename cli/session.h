@@ -28,7 +28,8 @@ typedef struct cli_session {
     int workers;                          /* 0: chosen when the model is opened */
     int is_large_input;                   /* several workers are likely to be faster than one */
     int n_scripts;
-    rill_script *scripts_loaded[CLI_SCRIPTS_MAX]; /* [n_scripts] the first ones */
+    /* [n_scripts] loaded scripts, at most CLI_SCRIPTS_MAX; further scripts are not listed */
+    rill_script *scripts_loaded[CLI_SCRIPTS_MAX];
     int verbose;
     const char *plugin[CLI_PLUGINS_MAX];
     int n_plugins;
@@ -66,7 +67,7 @@ int cli_session_configure(cli_session *session);
 /* Limit threads to the number of processors: threads of an operation wait for each other, which is slow when they share a processor.
  * Not for `rill check`, which compares numbers of threads. */
 void cli_session_limit_threads(cli_session *session);
-/* All three for a run: cli_session_configure(), cli_session_limit_threads(), and the domain is known. */
+/* Prepare a run: call cli_session_configure() and cli_session_limit_threads(), and check that the domain is known. */
 int cli_session_prepare(cli_session *session);
 /* The name of the domain from the option, or else from config.json. NULL after a message if neither is set. */
 const char *cli_session_domain(const cli_session *session);
@@ -109,7 +110,8 @@ typedef struct cli_runfile {
     rill_script_config *config;  /* NULL: not loaded */
     rill_option_source *options; /* search options of the run file */
     uint32_t plugins_to_load;    /* bit set of its plugins to load; the command line has loaded the others */
-    int is_sweep;                /* points of the sweep come from the session's script, so the workers do not load it */
+    /* 1: a sweep, whose points are computed in the session's context, so workers do not load the run file */
+    int is_sweep;
     cli_session *session;
 } cli_runfile;
 

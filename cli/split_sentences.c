@@ -8,7 +8,7 @@
 /* A line that is being decoded. */
 struct cli_split_line {
     cli_split_line **link, *next;
-    void *user;        /* request->user of the caller */
+    void *user;        /* rill_request.user, as the wrapped reader set it */
     int64_t id, first; /* id of the line; the engine's id of its first sentence */
     int64_t width;     /* width of the input's text; 0: no check for short outputs */
     int32_t n, n_done;

@@ -1,13 +1,13 @@
 /* Decode long inputs sentence by sentence. A reader and a writer wrap the reader and the writer of the command: the reader splits lines,
  * the writer joins results.
  *
- * Translation models are trained on sentences and drop the end of longer inputs. With "auto", an input that is longer than the model
- * is made for (rill_model_split()) is split, and each sentence is an input of the engine. The outputs are joined with the text between
- * the sentences, under the id of the line. Output i of the line consists of output i of each sentence, or of its last one. Scores are
- * sums, except the score that orders outputs, which is computed from the sums. If a sentence fails, the line fails. Inputs are decoded
- * whole if ids, alignments or similar fields are requested, or if scorers or constraints concern whole outputs. Suspiciously short
- * outputs are counted: shorter than a third of an input of at least 100 characters, where a character of a compact script counts as
- * three. */
+ * Translation models are trained on sentences and drop the end of longer inputs. With "auto", an input that is longer than the model is
+ * made for (rill_model_split()) is split, and each sentence is an input of the engine. The outputs are joined with the text between the
+ * sentences, under the id of the line. Output i of the line consists of output i of each sentence, or of the last output of a sentence
+ * that has fewer. Scores are sums, except the score that orders outputs, which is computed from the sums. If a sentence fails, the line
+ * fails. Inputs are decoded whole if ids, alignments or similar fields are requested, or if scorers or constraints concern whole outputs.
+ * Suspiciously short outputs are counted: shorter than a third of an input of at least 100 characters, where a character of a compact
+ * script counts as three. */
 #ifndef CLI_SPLIT_SENTENCES_H
 #define CLI_SPLIT_SENTENCES_H
 
@@ -16,7 +16,7 @@
 typedef struct cli_split_line cli_split_line;
 
 typedef struct cli_split {
-    rill_read_request_fn read; /* the wrapped functions and their user */
+    rill_read_request_fn read; /* the wrapped reader and writer, and the pointer that both are called with */
     rill_write_fn write;
     void *user;
     int64_t first;                  /* lines of the whole input before this run; the seeds of samples depend on it */
@@ -55,14 +55,14 @@ int cli_split_start(cli_split *s, rill_context *ctx, const rill_model *model, co
 rill_status cli_split_read(void *split, int may_block, rill_request *request);
 rill_status cli_split_write(void *split, const rill_result *result);
 
-/* At the end of a run, warn about suspiciously short outputs and about lists of split lines. */
+/* At the end of a run, warn about suspiciously short outputs, and about n-best lists of lines that were split. */
 void cli_split_warn(const cli_split *s);
 
 void cli_split_end(cli_split *s); /* accepts a zeroed struct */
 
 /* Number of characters, with three for each Hangul, Han or kana character, because words in these scripts have fewer characters. */
 int64_t cli_text_width(const char *text, size_t length);
-/* Whether the best output is suspiciously short for an input of this width: less than a third of 100 characters or more. */
+/* Whether the best output is suspiciously short: the input is at least 100 characters wide, and the output less than a third as wide. */
 int cli_is_suspiciously_short(int64_t width, const rill_result *result);
 
 #endif

@@ -75,7 +75,7 @@ static rill_status judge_result(void *user, const rill_result *result)
     return cli_testset_add_result(j->set, result, j->counts);
 }
 
-/* Decode the set. `setup` is the search config's, except for its settings and its trace. */
+/* Decode the set. `setup` is a copy of the search config's setup, in which the caller may have changed the settings and the trace. */
 static rill_status decode_set(cli_session *session, cli_testset *set, const rill_search_config *search_config,
                               const rill_engine_setup *setup, rill_write_fn write, void *user, cli_trial *out)
 {

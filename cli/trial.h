@@ -1,7 +1,7 @@
 /* Load a test set, decode it, and evaluate points (sets of parameters) with it, for `rill bench`, sweeps and `rill tune`.
  *
- * Each decode creates an engine on a model that stays open. Only the first decode pays for growing the model's memory, so later
- * timings are those of a long-running stream. */
+ * Each decode creates an engine on a model that stays open. Only the first decode pays for growing the model's memory, so later timings
+ * are as in a long-running stream. */
 #ifndef CLI_TRIAL_H
 #define CLI_TRIAL_H
 
@@ -27,7 +27,8 @@ int cli_testset_open(cli_testset *set, cli_session *session);
  * that lists all metrics. */
 int cli_metric_take(void *command, const cli_option *option, const char *value);
 
-/* Decode all inputs and measure their quality. Requests k outputs, or n-best if that is more, since the oracle uses all outputs.
+/* Decode all inputs and measure their quality. Requests as many outputs as the beam size, or n-best if that is more, since the oracle
+ * chooses among all outputs.
  *   hash: [inputs] receives a hash of each input's outputs and scores; may be NULL
  *   RILL_OK · a status of rill_engine_create() or rill_run() */
 rill_status cli_trial_judge(cli_session *session, cli_testset *set, const rill_search_config *search_config,
@@ -40,15 +41,15 @@ rill_status cli_trial_time(cli_session *session, cli_testset *set, const rill_se
 /* Evaluation of a series of configurations. */
 typedef struct cli_trials {
     cli_session *session;       /* its command-line options override every point */
-    const cli_runfile *runfile; /* the script; the model was opened with what it returned */
+    const cli_runfile *runfile; /* the run file, which names the model that is open */
     cli_testset set;
     cli_points points;
     int64_t total;      /* number of points, 0 = unknown */
     int shows_progress; /* show the current point on standard error */
 } cli_trials;
 
-/* Decode the test set with a configuration and append the result, even if the point is refused. Before the first valid point, the set
- * is decoded once more, so that the model's memory has grown.
+/* Decode the test set with a configuration and append the result, even if the point is refused. Before the first valid point, the set is
+ * decoded once without timing, so that the model's memory does not grow during a timed run.
  *   CLI_OK, or CLI_FAILED after a message that names the point */
 int cli_trials_try(cli_trials *trials, const rill_script_config *config);
 void cli_trials_free(cli_trials *trials); /* accepts a zeroed struct */
@@ -60,7 +61,7 @@ int cli_trials_check_grid(const cli_trials *trials);
 int cli_trials_have_certified(const cli_trials *trials);
 
 /* Run the sweep of a run file. The session is configured, and its model is not open.
- *   input, output: NULL: standard input, and output; references, stats: NULL: none
+ *   input, output: NULL means standard input or output; references, stats: NULL means none
  *   CLI_OK; CLI_SOME_FAILED if a point was refused or inputs have no output; CLI_FAILED or CLI_CLOSED */
 int cli_sweep_run(cli_session *session, const cli_runfile *runfile, const char *input, const char *references,
                   const char *output, const char *stats);

@@ -108,7 +108,7 @@ enum { RIGHT, INPUTS }; /* indexes in the tally */
 
 typedef struct exact {
     rill_text forms; /* canonical forms of the references, concatenated */
-    size_t *start;   /* [n + 1] */
+    size_t *start;   /* [n + 1] offset in `forms` at which each reference begins */
     rill_text scratch;
 } exact;
 

@@ -17,12 +17,12 @@
 typedef struct cli_lines {
     char *data;
     size_t used, capacity;
-    size_t *start; /* [n + 1] */
+    size_t *start; /* [n + 1] offset in `data` at which each line begins */
     size_t start_capacity;
     int64_t n;
 } cli_lines;
 
-/* Append a line. RILL_OK · RILL_ERR_MEMORY. The context records errors of both functions. */
+/* Append a line. RILL_OK · RILL_ERR_MEMORY, recorded in the context */
 rill_status cli_lines_add(cli_lines *lines, rill_context *ctx, const char *text, size_t length);
 
 /* Append the two tab-separated columns of all lines to `first` and `second`. `path` is the source of the lines, for the message.
@@ -67,7 +67,7 @@ typedef struct cli_metric_kind {
      * the context. */
     int (*judge)(cli_metric *metric, int64_t i, const char *text, size_t length, cli_tally *out);
     double (*value)(const cli_tally *sum); /* percentage of a sum over inputs */
-    /* score of one output, higher is better; the oracle takes the first of the best outputs */
+    /* score of one output, higher is better; of several best outputs, the oracle takes the first */
     double (*output_value)(const cli_tally *tally);
     /* A report: lines to append to `out`, and further members of a JSON object. */
     rill_status (*report)(const cli_counts *counts, rill_text *out);

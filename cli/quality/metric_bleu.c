@@ -2,8 +2,8 @@
  * reference, cased, the tokenizer 13a of mteval, exponential smoothing. Its signature is nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp.
  *
  * The tokenizer applies four substitutions in order. In mteval-v13a.pl they are regular expressions, each applied from left to right
- * without overlaps; only the second and the third look at two characters. Here they work on bytes, because all characters that get
- * spaces around them are ASCII, and no byte of a longer UTF-8 character is ASCII.
+ * without overlaps; the second, third and fourth look at two characters. Here they work on bytes, because all characters that get spaces
+ * around them are ASCII, and no byte of a longer UTF-8 character is ASCII.
  *
  * Sections: tokenizing · counting · the value · reports. */
 #include <inttypes.h>
@@ -29,9 +29,9 @@ typedef struct bleu {
     rill_text text_a, text_b;    /* two stages of the tokenizer; the tokens lie in one of them */
     rill_text output_text;       /* keeps the output's tokens while the reference is tokenised */
     token *token;                /* [capacity] tokens of the output, then of the reference */
-    token **sorted;              /* [capacity] */
-    const int32_t **gram;        /* [capacity] */
-    int32_t *ids;                /* [capacity] */
+    token **sorted;              /* [capacity] the tokens, sorted by text to number them */
+    const int32_t **gram;        /* [capacity] start of each n-gram in `ids`, sorted */
+    int32_t *ids;                /* [capacity] ids of the tokens */
     size_t capacity;
 } bleu;
 
@@ -47,7 +47,7 @@ static int is_period_or_comma(char c)
     return c == '.' || c == ',';
 }
 
-/* { to ~, [ to `, space to &, ( to +, : to @, and / */
+/* The characters that the first substitution surrounds with spaces: { to ~, [ to `, space to &, ( to +, : to @, and / */
 static int is_symbol(char c)
 {
     return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||

@@ -193,7 +193,7 @@ static rill_status read_gold(bracket *own, int64_t i)
     return status;
 }
 
-/* Parse the output into own->test. *found: whether it is a tree. Reports what is wrong with it. */
+/* Parse the output into own->test. *found: whether it is a tree. Reports the error if it is not. */
 static rill_status read_test(bracket *own, int64_t i, const char *text, size_t length, int *found)
 {
     rill_status status = rill_tree_parse(&own->test, text, length, RILL_TREE_KEEP_BARS);

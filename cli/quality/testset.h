@@ -41,10 +41,12 @@ void cli_placeholders_warn(const cli_placeholders *f, cli_message_fn message);
 typedef struct cli_trial {
     cli_counts counts;
     rill_stats stats;
-    rill_settings settings;      /* as resolved by the engine */
+    rill_settings settings;      /* search settings that the engine used, with all defaults filled in */
     double seconds;              /* time of the whole decode */
     struct cli_profile *profile; /* in: NULL, or the profile to add to */
-    json_t *rows; /* in: NULL, or an object for timesteps by rows, {"12": 3}; out: NULL when out of memory */
+    /* in: NULL, or an object that receives the number of timesteps by number of hypotheses, such as {"12": 3}; out: NULL when out of
+     * memory */
+    json_t *rows;
 } cli_trial;
 
 /* Evaluate the outputs of input result->id and add them to the counts. RILL_OK · RILL_ERR_MEMORY, with the error in the context */
@@ -80,8 +82,8 @@ void cli_points_remove_last(cli_points *points);
 /* Whether any point (one evaluated configuration) was rejected as invalid, or left inputs without output; decides the exit code. */
 int cli_points_have_failures(const cli_points *points);
 
-/* Mark the points of the front: no other point has at least their quality at no higher cost and is better in one of the two. Equal
- * points are all marked. Returns their number. */
+/* Mark the points of the Pareto front, which no other point beats. A point beats another if it is better in quality or cost and at least
+ * equal in the other of the two. Equal points are all marked. Returns the number of marked points. */
 size_t cli_points_mark_front(cli_points *points, int oracle);
 /* List the front by ascending cost. Points with equal quality and cost count as one, the first evaluated. Returns the number of
  * entries.

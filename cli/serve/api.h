@@ -40,7 +40,8 @@ typedef struct api_route {
     const char *method, *path;
     int needs_no_token;    /* accessible without an API key */
     int is_libretranslate; /* LibreTranslate API: accepts forms, and errors are strings */
-    /* Each returns 1 if the request waits for a job (`end`: for another one), or 0 if it has its answer. No `end`: no jobs. */
+    /* Each returns 1 if the request waits for a job, or 0 if it has its answer. `end` may start a second job and return 1. `end` NULL:
+     * the route has no jobs. */
     int (*begin)(api_request *request);
     int (*end)(api_request *request);
 } api_route;

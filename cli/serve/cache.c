@@ -30,7 +30,7 @@ cache *cache_create(size_t max_bytes)
         free(c);
         return NULL;
     }
-    /* early during boot there is no entropy */
+    /* getrandom() fails early during boot, when there is no entropy: use an address as the seed */
     if (getrandom(c->seed, sizeof c->seed, GRND_NONBLOCK) != sizeof c->seed) c->seed[0] = (uintptr_t)c;
     return c;
 }
@@ -47,7 +47,7 @@ void cache_destroy(cache *c)
     free(c);
 }
 
-/* Mix bits by multiplication with odd numbers and shifts. The second secret number prevents conclusions about the first. */
+/* Mix bits by multiplication with odd numbers and shifts. seed[1] is mixed in last, so that hash values do not reveal seed[0]. */
 uint64_t cache_hash(const cache *c, const void *key, size_t length)
 {
     const unsigned char *byte = key;

@@ -26,7 +26,7 @@ struct watch {
     void (*on_gone)(void *what);
     watched_connection *connections; /* [capacity], indexed by descriptor */
     int capacity, n_open, n_dropped; /* n_open: connections; n_dropped: the ones that were shut down */
-    uint32_t last_generation;        /* last number used */
+    uint32_t last_generation;        /* last value used for watched_connection.generation */
     int n_by_address[256];           /* number of connections by hash of the address */
 };
 
@@ -75,7 +75,8 @@ static void drop_expired(watch *w)
             shutdown(fd, SHUT_RDWR);
 }
 
-/* Whether `a` is dropped before `b`: its address has more connections; else, no response is being sent; else, it has waited longer. */
+/* Whether to drop `a` rather than `b`. First choose the connection whose address has more connections. If equal, choose a connection to
+ * which no response is being sent. If equal again, choose the one that has waited longer. */
 static int is_dropped_before(const watch *w, const watched_connection *a, const watched_connection *b)
 {
     const int crowd = w->n_by_address[a->address_hash], other = w->n_by_address[b->address_hash];

@@ -84,7 +84,6 @@ void document_close(document *d)
 
 /* --- words ------------------------------------------------------------------------------------------------------------- */
 
-/* ICU classifies letters and digits. */
 char *words_fold(const char *text, size_t n)
 {
     char *folded = malloc(n + 1);
@@ -117,7 +116,8 @@ static int is_inside_word(const char *text, size_t n, size_t pos)
     return is_word_character(prev_char) && is_word_character(next_char);
 }
 
-/* Each step skips a whole word, so that a long word costs no more than many short ones. */
+/* After a match inside a word, the search continues behind that word. So a long word that repeats `what` does not cost more than short
+ * words. */
 int words_find(const char *in, size_t n, size_t from, const char *what, size_t m, size_t *begin)
 {
     if (n > INT32_MAX || m == 0) return 0;
@@ -172,7 +172,7 @@ static int find_output(const char *in, size_t n, size_t from, const char *what, 
 typedef struct joined_sentence {
     char *text;                     /* [n] */
     size_t n, *tag_offsets;         /* tag_offsets: [end_piece - first_piece] where each tag goes; SIZE_MAX: unknown */
-    int32_t first_piece, end_piece; /* pieces within the sentence */
+    int32_t first_piece, end_piece; /* range of the pieces within the sentence */
 } joined_sentence;
 
 /* Place tags around their text where it occurs in the sentence's output. */

@@ -77,12 +77,12 @@ typedef struct piece {
 
 struct document {
     document_split split;
-    int32_t max_parts; /* as in document_open() */
+    int32_t max_parts; /* limit on the number of parts, see document_open() */
     buffer text;
     piece *piece; /* [n] */
     int32_t n, piece_capacity, n_parts;
-    int32_t *
-        part_pieces; /* [n_parts] index in `piece` of the text that each part (a line or sentence to decode) comes from */
+    /* [n_parts] index in `piece` of the text that each part (a line or sentence to decode) comes from */
+    int32_t *part_pieces;
     int has_failed;
 };
 

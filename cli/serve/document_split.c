@@ -111,7 +111,7 @@ typedef struct tag {
     int is_untranslated; /* translate="no" or class="notranslate" */
 } tag;
 
-/* A name or value within the text. */
+/* The name or value of an attribute, as a range of the page's text. */
 typedef struct span {
     const char *begin;
     size_t length;
@@ -230,7 +230,7 @@ static const char *const plain_names[] = {"iframe",   "noembed", "noframes", "sc
 
 static const char *const title_names[] = {"title", NULL};
 
-/* Find the end tag of such an element. */
+/* Find the end tag of an element in plain_names or title_names. */
 static const char *plain_end(const tag *t, const char *end)
 {
     const char *pos = t->end;

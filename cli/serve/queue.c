@@ -43,8 +43,8 @@ static int make_key(const service *s, job_input *input, const char *settings)
     size_t used = 0;
     input->key_length = input->length;
     for (size_t i = 0; i < KEY_PARTS; i++) input->key_length += strlen(parts[i]) + 1;
-    input->key = malloc(
-        input->key_length); /* not a memory stream: glibc's cuts a text silently where memory is short */
+    /* open_memstream() is not used: glibc silently truncates its text when memory is short */
+    input->key = malloc(input->key_length);
     if (!input->key) return 0;
     for (size_t i = 0; i < KEY_PARTS; used += strlen(parts[i]) + 1, i++)
         memcpy(input->key + used, parts[i], strlen(parts[i]) + 1);
@@ -64,7 +64,7 @@ static int make_keys(const service *s, job *j)
 
 /* --- searches ----------------------------------------------------------------------------------------------------- */
 
-/* Functions of this division and the next two require the service's lock. */
+/* The functions of this section and of the next two sections require the service's lock. */
 static decoding *find_decoding(const service *s, const job_input *input)
 {
     /* A deadline can cut a search short, so an input with a deadline does not share one. */
@@ -406,7 +406,7 @@ rill_status queue_write(void *user, const rill_result *result)
     if (json) add_warnings(d, result, json);
     const int keeps = result->status == RILL_OK && !result->timed_out && d->key;
     pthread_mutex_lock(&s->lock);
-    /* before the client gets its response and can request them */
+    /* update the statistics before the client gets its response, because it may request them next */
     rill_workers_stats(s->session.worker_pool, &s->counts.stats);
     char *text = json && (keeps || (d->first_waiting && d->first_waiting->next)) ? cli_result_line(json) : NULL;
     if (keeps && text) cache_add(s->cache, d->hash, d->key, d->key_length, text);

@@ -47,7 +47,7 @@ void request_clear(api_request *r)
 
 /* --- parsing requests --------------------------------------------------------------------------------------------- */
 
-/* The key of a request that the word means, which other programs use or an earlier rill used. */
+/* Find the key of a request that an unknown word stands for: other programs use the word, or an earlier rill used it. */
 static const char *known_key(const char *word, const char *const *keys)
 {
     static const char *const words[][2] = {{"deadline", "timeout"}, {"seconds", "timeout"}, {"text", "input"},

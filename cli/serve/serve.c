@@ -136,9 +136,9 @@ static char *model_name(const char **model)
     return strndup(*model + begin, end - begin);
 }
 
-/* Models that a command line names, and its other words, with space for one model. */
+/* The models that a command line names, and its other words. `word` has space to append "-m" and one model. */
 typedef struct line {
-    char *name[MODELS_MAX];        /* [n] */
+    char *name[MODELS_MAX];        /* [n] name of each model */
     const char *model[MODELS_MAX]; /* NAME=DIR or DIR of each model */
     int n, n_words;
     char **word;
@@ -174,7 +174,7 @@ static int open_one(line *l, int m, service **out, int *helped)
         l->word[n++] = option;
         l->word[n++] = (char *)(size_t)l->model[m];
     }
-    l->name[m] = NULL; /* the service takes it */
+    l->name[m] = NULL; /* service_open() takes the name */
     return service_open(out, &cli_serve, name, n, l->word, helped);
 }
 
@@ -191,7 +191,7 @@ static void end_models(models *all, int now)
         if (all->service[m] && !all->is_shared[m]) service_end(all->service[m], now);
 }
 
-/* end_models() must have been called, if the models have started; NULL is allowed. */
+/* If the models have started, call end_models() first. NULL is allowed. */
 static void close_models(models *all)
 {
     for (int m = 0; all && m < MODELS_MAX; m++)
@@ -199,8 +199,8 @@ static void close_models(models *all)
     free(all);
 }
 
-/* Open all models of the command line. With an old set, those of its services that have not failed belong to both sets, and the new one
- * ends and closes them: close it after the old one.
+/* Open all models of the command line. `old`, if not NULL, is the set that the new set replaces. Its services that have not failed then
+ * belong to both sets. The new set ends and closes these services, so it must be closed after `old`.
  *   *out: closed by the caller, NULL on failure, and `old` is unchanged; *helped: help was printed, nothing else to do
  *   CLI_OK, or another exit code after a message */
 static int open_models(models **out, const serve *s, models *old, int starts, int *helped)

@@ -11,15 +11,15 @@ enum { SERVE_ORIGINS_MAX = 64 };
 
 /* Options of the server. */
 typedef struct serve_options {
-    const char *host;                       /* listen address: a name, a number, or "*" for all */
+    const char *host;                       /* listen address: a host name, an IP address, or "*" for all */
     const char *origins[SERVE_ORIGINS_MAX]; /* [n_origins] origins whose web pages may send requests, "*": all */
     int n_origins;
     const char *api_key_path;
     int port; /* 0: any free port */
     int queue_size, max_connections, max_beam_size;
-    int max_inputs;       /* of a request */
+    int max_inputs;       /* maximum number of inputs in a request */
     int request_timeout;  /* seconds for a request to arrive */
-    int shutdown_timeout; /* seconds */
+    int shutdown_timeout; /* seconds to wait at shutdown for requests in work */
     int64_t request_bytes, max_body_bytes, cache_bytes;
 } serve_options;
 
@@ -54,8 +54,8 @@ size_t cache_n_bytes(const cache *c);
  * outputs of an input begin with; `draft`, the best hypothesis; `result`, the result of an input; `end`. A slow client gets fewer
  * `final` and `draft` events, each of which includes the earlier ones.
  *
- * A job is shared by the connection that created it and the service that decodes it (service.c). Each holds a reference; the last one
- * to release it frees the job. The job's lock protects what both sides change: counts of finished inputs, cancellation, events,
+ * A job is shared by the connection that created it and the service that decodes it (service.c). Each holds a reference; the last one to
+ * release it frees the job. The job's lock protects the members that both sides change: counts of finished inputs, cancellation, events,
  * `notify`. Threads: see each function. */
 
 typedef struct job job;
@@ -81,7 +81,7 @@ struct job {
     pthread_mutex_t lock;
     int n_references;
     job *next, *prev;              /* neighbours in the service's queue */
-    job_input *input;              /* [n] */
+    job_input *input;              /* [n] inputs of the request */
     int32_t n, n_dequeued, n_done; /* inputs before n_dequeued have left the queue */
     int is_submitted;              /* a service has accepted the job */
     int is_cancelled;              /* the client has disconnected */
@@ -143,7 +143,7 @@ typedef struct service_counts {
 
 /* Open the model of a command line with `rill decode`'s options.
  *   command: the command whose options they are
- *   name: what clients call the model; freed with the service, also after a failure
+ *   name: the name by which requests select the model; freed with the service, also after a failure
  *   *out: closed by the caller, NULL on failure; *helped: help was printed, nothing else to do
  *   CLI_OK, or another exit code after a message */
 int service_open(service **out, const cli_command *command, char *name, int argc, char **argv, int *helped);
@@ -185,7 +185,7 @@ void service_get_counts(service *s, service_counts *out);
 /* One running search, shared by all inputs with the same key. */
 typedef struct decoding {
     service *service;
-    int64_t id;           /* number in the service's run */
+    int64_t id;           /* number of the input in the service's run */
     int64_t flight_index; /* index in service.in_flight */
     char *key;            /* [key_length] cache key; NULL: the search is not shared */
     size_t key_length;
@@ -197,9 +197,9 @@ typedef struct decoding {
 
 struct service {
     cli_session session;
-    serve_options options;                 /* of its command line */
+    serve_options options;                 /* server options of the service's command line */
     rill_option_source *default_schedule;  /* scheduling defaults */
-    rill_search_config *search_config;     /* of requests without options */
+    rill_search_config *search_config;     /* search config for requests without options */
     rill_constraints *constraints;         /* parser of constraints for the run */
     char *settings_key;                    /* key of the service's own settings */
     rill_context *request_ctx;             /* context of the server's thread, for parsing settings */

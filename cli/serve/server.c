@@ -32,7 +32,7 @@ typedef struct exchange {
     server *server;
     struct MHD_Connection *connection;
     const api_route *route;
-    api_request request; /* an answer before the body has arrived is sent then, and the body is discarded */
+    api_request request; /* an answer given before the body has arrived is sent after the body, which is discarded */
     json_t *parsed;
     char *body; /* [body_length] */
     size_t body_length, body_capacity;

@@ -11,8 +11,9 @@
  * A growing block keeps its pages (mremap). Copying it would touch 15 pages for each initial page of a table that doubles
  * four times, and would write pages that were never written. On a virtual machine whose host allocates memory on first
  * touch, mremap halves the time of encoding 35 inputs with a model of that size: 0.4 s instead of 0.8 s.
- * A block of less than a huge page is copied when it grows. If mremap moved it, its small pages would stay small even when
- * the block comes to fill a huge page. Small pages cost a tenth of the time of commits, with hyps in some 500 of them.
+ * A block of less than a huge page is copied when it grows. If mremap moved it, its small pages would stay small even when the block
+ * comes to fill a huge page. Small pages took a tenth of the time in which the engine makes new beams, when the hypothesis tree was in
+ * some 500 of them.
  *
  * Under sanitizers all blocks come from the C library. */
 #include <stdint.h>
@@ -93,7 +94,8 @@ static void free_block(void *block, size_t size)
         free(block);
 }
 
-/* realloc() would lose the alignment, hence the copy. */
+/* Resizes a block by copying it, unless both sizes are large enough for remap_pages(). realloc() is not used, because it does not keep
+ * the alignment. */
 void *rill__default_allocate(void *user, void *block, size_t old_size, size_t new_size)
 {
     (void)user;

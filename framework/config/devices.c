@@ -1,4 +1,4 @@
-/* Devices: reading the option `device`, "cuda:0,cuda:1", whose devices workers take in turn. */
+/* Devices: parsing the option `device`, a list such as "cuda:0,cuda:1". Workers are assigned to its devices round-robin. */
 
 #include <string.h>
 

@@ -188,7 +188,7 @@ static rill_status process_encoded(rill_engine *e, rill_input *input, queued_inp
     return input->status < 0 ? fail_queued(e, in, input->status, input->message) : finish_empty(e, in);
 }
 
-/* Process all encoded inputs. After a failure, which ends the run, the others only leave their slots. */
+/* Process all encoded inputs. After a failure, which ends the run, the remaining inputs are not processed: only their slots are freed. */
 static rill_status process_all_encoded(rill_engine *e)
 {
     admission *a = &e->admission;

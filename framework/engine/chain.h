@@ -35,7 +35,7 @@ typedef struct chain {
     size_t state_bytes; /* bytes of all scorers' states for one hypothesis */
     /* 1: the setting `check` is on */
     int check;
-    /* For the setting `check`: what a heuristic did when called with all items, to compare with calls for each item alone. */
+    /* For the setting `check`: the marks that a heuristic made when called with all items, to compare with calls for each item alone. */
     rill_columns checked_memory;
     int32_t *checked_width;
     uint8_t *checked_stop, *checked_keep;

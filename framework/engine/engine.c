@@ -123,7 +123,8 @@ void rill_engine_destroy(rill_engine *e)
         if (e->admission.queued[i] != NULL) engine_free_input(e, e->admission.queued[i]);
     engine_free_nodes(e);
     schedule_destroy(&e->schedule);
-    input_queue_finish(&e->own_queue); /* requests have instances of the chain */
+    /* before chain_destroy(), because requests in the queue hold instances of the chain */
+    input_queue_finish(&e->own_queue);
     record_pool_finish(&e->taker.records);
     chain_destroy(&e->chain);
     rill_columns_free(e->ctx, &e->admission.memory);

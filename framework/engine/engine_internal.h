@@ -25,15 +25,16 @@
 #include "timestep.h"
 
 /* The idle items: items that no timestep in progress is expanding. While the device computes one timestep, the next one is selected from
- * them. The arrays are those of rill_sched_view for idle items alone; running_index is each item's index in rill_engine.running. */
+ * them. The arrays have the content of rill_sched_view's, for idle items only; running_index is each item's index in
+ * rill_engine.running. */
 typedef struct idle_columns {
     rill_columns memory;
     int32_t *running_index, *timestep, *width;
     int64_t *id, *size, *refill_index;
 } idle_columns;
 
-/* What decides which items a timestep expands, and when inputs are admitted: the scheduler (a plugin), the user's budget function, and the
- * state of admission. */
+/* The scheduler (a plugin), the user's budget function, and the state of admission. They decide which items a timestep expands, and when
+ * inputs are admitted. */
 typedef struct schedule {
     rill_context *ctx;
     const rill_scheduler *scheduler;
@@ -81,7 +82,8 @@ void statistics_finish(statistics *s);
 /* Count the live hypotheses that the timestep expands. */
 rill_status statistics_count_rows(statistics *s, const items *all, timestep *step);
 void statistics_sum_seconds(rill_seconds *sum, const rill_seconds *more);
-/* Add the counters of another engine, but the numbers of inputs, and the memory that both may use. */
+/* Add another engine's counters to *sum, except the members that describe all engines together: inputs, failed, waiting_peak and
+ * nodes_bound. */
 void statistics_add(rill_stats *sum, const rill_stats *s);
 /* Count an output, which is a finished hypothesis. `change`: 1: it was added to its item; -1: it was dropped. */
 void statistics_count_output(statistics *s, const item_output *output, int change);
@@ -123,7 +125,7 @@ void tracer_timestep(const tracer *t, const timestep *step, int64_t number, cons
 void tracer_item(const tracer *t, rill_trace_kind kind, int64_t number, int32_t slot, const item *it,
                  rill_status status);
 
-/* What scorers see of a row besides the columns of row_table: their own states, and the text of the row's input.
+/* Data that scorers get about a row besides the columns of row_table: their own states, and the text of the row's input.
  *
  * A scorer may keep a state for each hypothesis. It is stored under the hypothesis's node (the id of its model state) and lives as long as
  * that node (hyp_pool.h). */
@@ -243,7 +245,7 @@ void engine_free_item(rill_engine *e, int32_t slot);
 rill_status engine_give_back_item(rill_engine *e, int32_t slot);
 /* Free an input that was taken from the queue. */
 void engine_free_input(rill_engine *e, queued_input *in);
-/* Call the domain's reserve() if the numbers of states or of slots have outgrown what it has reserved. */
+/* Call the domain's reserve() if the engine now has more state ids or slots than the domain has reserved. */
 rill_status engine_reserve_domain(rill_engine *e);
 /* expand.c: begin a phase of the timestep. Make a row for each live hypothesis of the selected items, have the domain compute the rows'
  * states, and collect the bonuses and masks of scorers and settings (modifiers). */
@@ -251,7 +253,7 @@ rill_status engine_expand(rill_engine *e, timestep *t);
 /* Append a row for a live hypothesis: the beam entry at `rank` of the item selected[index]. The row's node, the id of its state, is
  * allocated later. Capacity for the row must be reserved. */
 void engine_add_row(rill_engine *e, timestep *t, int32_t index, int32_t rank);
-/* For the rows: allocate nodes, have the domain's step() compute the states of these nodes, and collect modifiers. */
+/* For all rows of the timestep: allocate nodes (state ids), have the domain's step() compute their states, and collect modifiers. */
 rill_status engine_step_rows(rill_engine *e, timestep *t);
 /* Subtract n from the number of nodes (state ids) reserved for the timestep: they are now in use, or are not needed. */
 void engine_use_reserved_nodes(timestep *t, int64_t n);
@@ -303,7 +305,7 @@ void stop_add_output(rill_engine *e, item *it, item_output output);
  * live. */
 void stop_abandon_candidate(const candidates *c, item *it, int32_t j);
 
-/* How many of an item's children merging takes, best first, and what becomes of the ended ones. */
+/* How many of an item's children merging takes, best first, and how it treats ended children. */
 typedef struct child_quota {
     int32_t max_children; /* maximum number of children taken */
     int32_t max_live;     /* maximum number of live children among them */
@@ -347,8 +349,8 @@ rill_status engine_call_scorers(rill_engine *e, const timestep *t, rill_modifier
 /* For the setting `check`: call the scorers again, for each item alone. Fail the run if an item's modifiers differ from those in `all`,
  * which come from the call for all items, or if bonuses exceed the max_bonus that the scorers declare. */
 rill_status engine_check_scorers(rill_engine *e, const timestep *t, const modifier_table *all, int32_t max_choices);
-/* Return an upper bound on what all scorers together add to the score of one action of the item; *end: to the score of the end action.
- * Every scorer must have a max_bonus(). */
+/* Return an upper bound on the sum of all scorers' bonuses for one action of the item; *end: for the end action. Every scorer must have a
+ * max_bonus(). */
 double engine_max_bonus(const chain *c, const item *it, double *end);
 /* Return rows [from, from + n) as scorers take them. */
 rill_scorer_rows engine_scorer_rows(const rill_engine *e, const timestep *t, int32_t from, int32_t n);
@@ -392,7 +394,7 @@ rill_status cancel_not_found(rill_context *ctx, int64_t id);
 
 /* engine.c: queue a request whose struct is of this version; `failed`: RILL_OK, or the text is the message of an input that has already
  * failed. For an engine that is not one of several workers, errors of its settings and arguments are returned here.
- *   RILL_OK · what rill_engine_submit_request() returns, but RILL_AGAIN: there must be space */
+ *   RILL_OK · a status of rill_engine_submit_request(), except RILL_AGAIN, because the queue must have space */
 rill_status engine_submit(rill_engine *e, const rill_request *req, rill_status failed, int64_t *id);
 /* Report the nodes (state ids) that are no longer needed to the domain's free(); afterwards the ids can be reused. */
 void engine_free_nodes(rill_engine *e);

@@ -1,13 +1,13 @@
 /* Expands the hypotheses of a timestep: makes a row for each, has the domain compute its state, and collects its modifiers (bonuses, masks,
  * limits).
  *
- * A hypothesis node (`hyp`) is a node of the tree of all hypotheses. A state is what the model computes for a hypothesis; `node` is the id
- * of a state. A slot holds an encoded input and is the index of its item. A row is a line of the tables of one score call.
+ * A hypothesis node (`hyp`) is a node of the tree of all hypotheses. A state is the model's data for a hypothesis, such as its KV cache
+ * entry; `node` is the id of a state. A slot holds an encoded input and is the index of its item. A row is a line of the tables of one
+ * score call.
  *
- * A row stands for a live candidate of a selected item; rows of one item are adjacent, in rank order. Its state is computed here, not when
- * the candidate was committed: states of candidates that heuristics drop are never computed. Modifiers come from scorers
- * (scorer_calls.c), then from settings: the number of choices, end rules, the unknown penalty, and what n-grams forbid
- * (ngram_blocking.h).
+ * A row stands for a live candidate of a selected item; rows of one item are adjacent, in rank order. Its state is computed here, not
+ * when the candidate was committed: states of candidates that heuristics drop are never computed. Modifiers come from scorers
+ * (scorer_calls.c), then from settings: the number of choices, end rules, the unknown penalty, and n-gram blocking (ngram_blocking.h).
  *
  * Sections: modifiers · rows. */
 #include <math.h>

@@ -64,7 +64,7 @@ typedef struct hyp_release {
 typedef struct hyp_pool {
     rill_context *ctx;
     rill_state_need state_need;
-    rill_hyp_node *hyp; /* [chunk_capacity * HYP_CHUNK] */
+    rill_hyp_node *hyp; /* [chunk_capacity * HYP_CHUNK] the hypotheses, chunk after chunk */
     hyp_chunk *chunk;   /* [chunk_capacity] */
     int32_t hyp_chunks, chunk_capacity, chunk_top, first_free_chunk, chunks_in_use;
     int32_t n_hyps, hyps_peak;

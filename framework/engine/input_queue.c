@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIN_SHARED = 256 }; /* minimum capacity of an unsorted queue for threads: none waits for the reader to wake */
+/* minimum capacity of an unsorted queue for threads, so that no thread waits until the reader wakes up */
+enum { MIN_SHARED = 256 };
 
 /* --- creation ----------------------------------------------------------------------------------------------------- */
 
@@ -109,7 +110,8 @@ static queued_input *hold(input_queue *q, input_taker *taker, queued_input *in)
 static void free_input(input_queue *q, queued_input *in)
 {
     request_free(in->request);
-    if (in->saved_result != NULL) result_record_destroy(in->saved_result); /* its engine may be gone */
+    /* freed, not returned to its pool: the engine that owns the pool may be destroyed */
+    if (in->saved_result != NULL) result_record_destroy(in->saved_result);
     in->request = NULL;
     in->saved_result = NULL;
     in->next = q->free_inputs;
@@ -174,7 +176,7 @@ void input_queue_close(input_queue *q)
     pthread_mutex_unlock(&q->lock);
 }
 
-/* Give the first of free_inputs, which must not be empty, a copy of the text without leading byte order marks. */
+/* Copy a text, without leading byte order marks, into the first input of the list free_inputs, which must not be empty. */
 static rill_status set_text(input_queue *q, const char *text, size_t length)
 {
     queued_input *in = q->free_inputs;
@@ -250,7 +252,8 @@ rill_status input_queue_sort(input_queue *q, rill_context *ctx)
     while (*link != NULL && (*link)->exclusive) link = &(*link)->next;
     sort_key *keys = rill_alloc(ctx, bytes);
     if (keys == NULL) return rill_fail_memory(ctx, bytes, "sorting inputs");
-    for (queued_input *in = *link; in != NULL; in = in->next) /* sizes are >= 0 */
+    /* measured sizes are >= 0, so a negative key reverses their order */
+    for (queued_input *in = *link; in != NULL; in = in->next)
         keys[n++] = (sort_key){q->sort == RILL_SORT_LONGEST_FIRST ? -in->size : in->size, in->id, in};
     qsort(keys, (size_t)n, sizeof *keys, compare_keys);
     for (int32_t i = 0; i < n; i++, link = &(*link)->next) *link = keys[i].input;

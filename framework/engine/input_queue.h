@@ -7,14 +7,14 @@
  * when an engine is stepped that may take from it, so a slow input pipe makes short windows. Texts are copied into reused buffers, so
  * memory is proportional to the largest window, not to the stream.
  *
- * An input belongs to the queue while it waits, and to one engine while this holds it: from input_queue_pop() until input_queue_free().
- * When inputs are scarce, at the end of a stream or with a slow reader, an engine may take only so many that all engines hold equal shares.
+ * An input belongs to the queue while it waits. From input_queue_pop() until input_queue_free() one engine holds it. When inputs are
+ * scarce, at the end of a stream or with a slow reader, an engine takes no more than an equal share of the inputs.
  *
- * An input that exceeds an engine's share of the memory limit returns to the queue as *exclusive*. Exclusive inputs come first, and nobody
- * takes inputs until all engines have finished theirs. Then one engine has the whole limit, until it has finished the exclusive inputs.
- * Results never wait for a place, so an engine can finish what it holds even if the reorder buffer is full.
+ * An input that exceeds an engine's share of the memory limit returns to the queue as *exclusive*. Exclusive inputs come first, and
+ * nobody takes inputs until all engines have finished theirs. Then one engine has the whole limit, until it has finished the exclusive
+ * inputs. Results never wait for a place, so an engine can finish its inputs even if the reorder buffer is full.
  *
- * Functions take the lock, unless their comments say that the caller holds it. */
+ * Functions lock the queue's lock, unless their comments say that the caller holds it. */
 #ifndef RILL_INPUT_QUEUE_H
 #define RILL_INPUT_QUEUE_H
 
@@ -22,54 +22,57 @@
 #include "requests.h"
 
 typedef struct queued_input {
-    struct queued_input *next; /* in the queue, or among the free ones */
+    struct queued_input *next; /* next input in the queue, or in the list of free inputs */
     char *text;
     size_t capacity, length;
     int64_t id;
     int64_t size;       /* as measured before encoding; -1: not measured yet */
     rill_status failed; /* RILL_OK, or why this input has already failed: the text is the message */
     request *request;   /* options of this input, or NULL */
-    rill_text note;     /* the domain's warning about the encoded input; of the engine that holds the input */
+    /* the domain's warning about the encoded input; its memory belongs to the engine that holds the input */
+    rill_text note;
     /* the result of the input's previous search, if scorers restarted the item and it has a deadline; else NULL */
     result_record *saved_result;
-    atomic_int cancelled; /* 1: to be cancelled by the engine that holds it */
+    atomic_int cancelled; /* 1: the engine that holds the input must cancel it */
     int held, exclusive;
 } queued_input;
 
-/* What the queue knows of an engine. */
+/* The queue's data about one engine that takes inputs. */
 typedef struct input_taker {
-    int64_t n_held;      /* inputs that the engine holds */
-    int32_t n_offered;   /* inputs that it may take in this step; the engine's own */
-    record_pool records; /* of its results */
+    int64_t n_held;      /* number of inputs that the engine holds */
+    int32_t n_offered;   /* number of inputs that the engine may take in this step; not protected by the queue's lock */
+    record_pool records; /* records for the engine's results */
 } input_taker;
 
 typedef struct input_queue {
-    rill_context *ctx; /* of the thread that submits */
-    /* of everything below, and of the engines' input_taker but n_offered. The thread that submits alone writes `closed` and what
-     * `results` has delivered, and reads them without it. */
+    rill_context *ctx; /* context of the thread that submits inputs */
+    /* Protects all members below, and each engine's input_taker except n_offered. Only the submitting thread writes `closed` and delivers
+     * from `results`, so that thread may read both without the lock. */
     pthread_mutex_t lock;
     pthread_cond_t engine_cond, reader_cond; /* wait conditions of the engines and of the thread that submits */
     rill_sort sort;
     int32_t max_entries; /* maximum number of waiting inputs */
     int32_t n_engines;   /* engines that take inputs */
-    queued_input *first,
-        **end; /* waiting inputs, in order of admission; exclusive ones come first; where the next one goes */
-    queued_input *free_inputs;    /* for reuse */
-    atomic_int n, n_exclusive;    /* number of waiting inputs: not exclusive, exclusive; also read without the lock */
+    /* first: list of waiting inputs in order of admission, exclusive ones first; end: the pointer at the end of the list */
+    queued_input *first, **end;
+    queued_input *free_inputs; /* list of inputs without content, for reuse */
+    /* number of waiting inputs: n counts ordinary inputs, n_exclusive exclusive ones. Both are also read without the lock */
+    atomic_int n, n_exclusive;
     int is_sorted;                /* with sorting: the window is sorted and in use */
     int filling;                  /* 1: the reader is filling the queue, and nobody may take inputs */
-    atomic_int stopped;           /* rill_engine_stop(), rill_workers_stop() */
+    atomic_int stopped;           /* 1: rill_engine_stop() or rill_workers_stop() was called */
     int closed;                   /* 1: no more inputs will come */
     int done;                     /* 1: the run is over, and nobody may take inputs */
     int64_t n_held;               /* sum of the engines' n_held */
     const input_taker *alone;     /* the engine that has the whole memory limit; NULL: none */
     atomic_int n_cancelled;       /* number of unfinished inputs that are `cancelled` */
     _Atomic double next_deadline; /* lower bound on the deadlines of waiting inputs */
-    record_pool records;          /* of results that the thread that submits makes */
+    record_pool records;          /* records for results that the submitting thread makes */
     reorder_buffer results;
 } input_queue;
 
-/* A queue for so many engines; threaded: on threads of their own. RILL_OK · RILL_ERR_MEMORY (recorded; input_queue_finish() is allowed) */
+/* Make a queue for n_engines engines. threaded: 1: each engine runs in its own thread. RILL_OK · RILL_ERR_MEMORY (recorded;
+ * input_queue_finish() is allowed) */
 rill_status input_queue_init(input_queue *q, rill_context *ctx, const rill_settings *settings, int32_t n_engines,
                              int threaded);
 void input_queue_finish(input_queue *q);
@@ -81,21 +84,23 @@ int64_t input_queue_space(input_queue *q);
 /* Append a copy of an input, which then owns the request. RILL_OK · RILL_ERR_MEMORY (the queue is unchanged) */
 rill_status input_queue_add(input_queue *q, const char *text, size_t length, rill_status failed, request *own_request,
                             int64_t *id);
-/* Number of inputs without a result; whether there are neither such inputs nor results to deliver. */
+/* input_queue_pending(): the number of inputs without a result. input_queue_is_idle(): whether all inputs have results, and all results
+ * are delivered. */
 int64_t input_queue_pending(input_queue *q);
 int input_queue_is_idle(input_queue *q);
 void input_queue_close(input_queue *q);
-/* Cancel an input: at once if it waits, else its engine is to drop it. RILL_OK · RILL_AGAIN (it was cancelled before) ·
- * RILL_ERR_NOT_FOUND (not recorded: no such input, or it has a result) · RILL_ERR_MEMORY */
+/* Cancel an input: at once if it waits in the queue; otherwise mark it for the engine that holds it. RILL_OK · RILL_AGAIN (it was
+ * cancelled before) · RILL_ERR_NOT_FOUND (not recorded: no such input, or it has a result) · RILL_ERR_MEMORY */
 rill_status input_queue_cancel(input_queue *q, int64_t id);
-/* Deliver the next result; reorder_next(). */
+/* Deliver the next result, as reorder_next() does. */
 rill_status input_queue_next(input_queue *q, int at_end, const rill_result **out);
 
 /* --- by engines; the lock is held --------------------------------------------------------------------------------- */
 
-/* Number of inputs that the engine may take now; exclusive ones make it the engine that has the whole memory limit. */
+/* Return how many inputs the engine may take now. If these are exclusive inputs, the engine becomes the one that has the whole memory
+ * limit. */
 int32_t input_queue_offer(input_queue *q, input_taker *taker);
-/* With sorting, sort the window, whose inputs are measured. RILL_OK · RILL_ERR_MEMORY (recorded in `ctx`) */
+/* With sorting, sort the window by the sizes of its inputs, which must have been measured. RILL_OK · RILL_ERR_MEMORY (recorded in `ctx`) */
 rill_status input_queue_sort(input_queue *q, rill_context *ctx);
 static inline int input_queue_needs_sort(const input_queue *q)
 {
@@ -108,14 +113,14 @@ void input_queue_wake_reader(input_queue *q);
 
 /* --- by engines --------------------------------------------------------------------------------------------------- */
 
-/* Make the results of the waiting inputs whose deadline is not after `now`. Those with a saved result are taken instead, as a list, which
- * is set after a failure too. RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */
+/* Fail the waiting inputs whose deadline is not after `now`. An input with a saved result does not fail: it is taken from the queue and
+ * returned in the list *with_result, which is set after a failure too. RILL_OK · RILL_ERR_MEMORY (recorded in the engine's context) */
 rill_status input_queue_drop_late(input_queue *q, input_taker *taker, double now, queued_input **with_result);
 /* Return an input that the engine holds to the queue, as exclusive. Returns 0 if it is cancelled: the engine still holds it. */
 int input_queue_give_back(input_queue *q, input_taker *taker, queued_input *in);
 /* Free an input that the engine holds, which has its result, or whose run is over. */
 void input_queue_free(input_queue *q, input_taker *taker, queued_input *in);
-/* Records of results: reorder_buffer.h. */
+/* Get, free and add records of results, as the functions of reorder_buffer.h do. */
 rill_status input_queue_get_record(input_queue *q, input_taker *taker, int64_t id, result_record **out);
 void input_queue_free_record(input_queue *q, result_record *record);
 void input_queue_put(input_queue *q, result_record *record);

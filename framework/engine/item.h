@@ -45,7 +45,7 @@ typedef struct item_output {
 /* An input that is being decoded. Members that every timestep reads come first: with many items in flight an item is not in the CPU cache
  * when a timestep reaches it. */
 typedef struct item {
-    const rill_settings *settings;    /* borrowed: the engine's, or those of the item's request */
+    const rill_settings *settings;    /* borrowed: the engine's settings, or the settings of the item's request */
     chain_instance *const *instances; /* instances of heuristics and scorers that this input's arguments select */
     uint32_t variants;                /* bit mask of the search variants that the settings select */
     beam_entry *beam;                 /* [width] */
@@ -117,7 +117,7 @@ static inline void item_abandon_path(item *it, double path_score)
     if (!(path_score <= it->abandoned_path_score)) it->abandoned_path_score = path_score; /* a NaN is recorded too */
 }
 /* For certificates (certify.c), which prove outputs optimal: record that the search gives up an output, or hypotheses. `final_score`: the
- * output's final score, or an upper bound on what these hypotheses could reach. */
+ * output's final score, or an upper bound on the final scores that these hypotheses could reach. */
 static inline void item_abandon_output(item *it, double final_score)
 {
     if (!(final_score <= it->abandoned_bound)) it->abandoned_bound = final_score;
@@ -186,7 +186,7 @@ void running_update(running_items *f, const items *all, int32_t slot);
 int32_t running_pop_last(running_items *f, items *all);
 /* Reset the number of times that an item was passed over, so that the item is not overdue. */
 void running_clear_overdue(running_items *f, items *all, int32_t slot);
-/* Move the item at index `from` to index `to` <= from, whose item has left. */
+/* Move the running item at index `from` to the lower or equal index `to`, whose item has left. */
 void running_move(running_items *f, items *all, int32_t to, int32_t from);
 
 #endif

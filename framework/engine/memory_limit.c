@@ -29,9 +29,9 @@
 
 /* --- the limit ---------------------------------------------------------------------------------------------------- */
 
-/* Divide the bytes of the setting `memory`, after subtracting the fixed memory of all workers' runners. A quarter is for encoded inputs if
- * they take memory, a quarter for a timestep's rows if they take memory, the rest for states. The parts are fixed, so whether an input's
- * search fits does not depend on the other inputs in flight. */
+/* Divide the bytes of the setting `memory`, after subtracting the fixed memory of all workers' runners. A quarter is for encoded inputs
+ * if they take memory, a quarter for a timestep's rows if they take memory, and the remaining bytes for states. The parts are fixed, so
+ * whether an input's search fits does not depend on the other inputs in flight. */
 static rill_status share_memory(rill_engine *e, int32_t workers)
 {
     const rill_domain_info *info = &e->info;

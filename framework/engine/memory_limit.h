@@ -1,4 +1,4 @@
-/* Limits how many model states may exist at once; memory_limit.c says what happens when there are too few. */
+/* Limits how many model states may exist at once; memory_limit.c preempts items when the limit leaves too few. */
 #ifndef RILL_MEMORY_LIMIT_H
 #define RILL_MEMORY_LIMIT_H
 
@@ -16,8 +16,8 @@ typedef struct memory_limit {
     /* estimate of how many items in flight fit in memory; affects only the schedule, not the outputs */
     int32_t running_window;
     int32_t finished_in_window; /* items finished since running_window changed */
-    /* For several workers that share the limit: each has one of n_shares equal shares of the total_* limits, but for an input that exceeds
-     * a share (input_queue.h). */
+    /* For several workers that share the limit: each has one of n_shares equal shares of the total_* limits. To decode an input that
+     * exceeds a share, one engine gets the whole limit (input_queue.h). */
     int32_t n_shares, total_nodes;
     int64_t total_slot_bytes, total_rows;
     int has_all; /* 1: the engine has the whole limit */
@@ -28,7 +28,7 @@ typedef struct memory_limit {
 rill_status memory_limit_init(rill_engine *e, int32_t workers);
 /* Return how many of the `admit` inputs that the scheduler wants to admit may be admitted now. */
 int32_t memory_limit_admissible(const rill_engine *e, int32_t admit);
-/* The bytes that are left for encoded inputs; infinite: no limit. */
+/* Return the number of bytes that the limit still allows for encoder memory; infinite: no limit. */
 double memory_limit_free_bytes(const rill_engine *e);
 /* Whether an input of this size, as measured, may be encoded after n others; subtracts its expected memory from *free_bytes. */
 int memory_limit_can_encode(const rill_engine *e, int64_t size, int32_t n, double *free_bytes);

@@ -18,7 +18,8 @@ typedef struct modifier_entry {
 typedef struct modifier_list {
     modifier_entry *entry;
     size_t n, capacity;
-    int32_t *offset; /* [rows + 1] from here on: the entries as compressed sparse rows, as in modifier_table */
+    /* [rows + 1] this array and the next three hold the entries as compressed sparse rows, as in modifier_table */
+    int32_t *offset;
     size_t offset_capacity;
     int32_t *action;
     float *value, *factor;
@@ -38,16 +39,16 @@ typedef struct modifier_table {
     int limits_only;             /* 1: only max_choices and limit are set */
     const int32_t *limit;        /* [n] maximum number of choices of each row */
     const uint8_t *end_rule;     /* [n] bits of rill_end_rule */
-    const int32_t *ban_offset;   /* [n+1] */
+    const int32_t *ban_offset;   /* [n+1] start of each row in ban_action */
     const int32_t *ban_action;   /* banned actions */
     const int32_t *allow_offset; /* [n+1]; a row with an empty list is unrestricted */
     const int32_t *allow_action; /* the allowed actions; a lone RILL_NO_ACTION allows none */
-    const int32_t *add_offset;   /* [n+1] */
+    const int32_t *add_offset;   /* [n+1] start of each row in add_action */
     const int32_t *add_action;   /* actions with a bonus or factor, wherever the model ranks them */
     const float *add_score;      /* bonuses of the actions in add_action */
     /* factors of the log-probabilities of the actions in add_action, applied before bonuses */
     const float *add_factor;
-    const float *reward;         /* [n]: bonus of every choice but RILL_END ones */
+    const float *reward;         /* [n]: bonus of every choice except RILL_END choices */
     const float *end_reward;     /* [n]: bonus of RILL_END choices */
     const int32_t *n_banks;      /* [n]: number of constraint banks of the row's item; 0: none (constraint_banks.c) */
     const int32_t *default_bank; /* [n]: the bank of choices that are not in bank_action */
@@ -60,7 +61,7 @@ typedef struct modifier_table {
 
 struct rill_modifiers {
     rill_context *ctx;
-    int32_t n;               /* rows */
+    int32_t n;               /* number of rows */
     int32_t n_actions;       /* number of the domain's actions */
     int32_t current_scorer;  /* index of the scorer being called; -1: modifiers of settings are being added */
     const char *scorer_name; /* name of the scorer being called */

@@ -10,7 +10,7 @@
 #include "reorder_buffer.h"
 #include "rill/domain.h"
 
-/* Memory for the actions, states and scores along one hypothesis: what domains get as a rill_hypothesis. */
+/* Memory for the actions, states and scores along one hypothesis, which domains get as a rill_hypothesis. */
 typedef struct backtrace_buffer {
     rill_context *ctx;
     rill_columns memory;

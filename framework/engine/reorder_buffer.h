@@ -24,19 +24,19 @@ typedef struct result_record {
     char message[300];
     char note[256];
     struct result_record *next; /* next record of its list */
-    struct record_pool *pool;   /* to which the record returns for reuse */
+    struct record_pool *pool;   /* pool to which the record returns for reuse */
 } result_record;
 
-/* The records of one thread's context. */
+/* A pool of result records, which are allocated in one thread's context; free_records lists those that are not in use. */
 typedef struct record_pool {
     rill_context *ctx;
     result_record *free_records;
 } record_pool;
 
-/* The place of an id. */
+/* An input's place in the ring. */
 typedef struct reorder_place {
     struct queued_input *input; /* NULL: it is finished */
-    result_record *record;      /* the result that waits for earlier ones; NULL: there is none */
+    result_record *record;      /* the input's result, which waits for results of earlier inputs; NULL: there is none */
 } reorder_place;
 
 typedef struct reorder_buffer {
@@ -50,7 +50,7 @@ typedef struct reorder_buffer {
     result_record *completed_first, *completed_last; /* unordered: results, in order of completion */
     result_record *last_delivered;                   /* the latest result that reorder_next() returned */
     int64_t n_waiting, waiting_peak;                 /* number of results finished and not delivered; its maximum */
-    int64_t n_results, n_failed;                     /* number of results put; of those that failed */
+    int64_t n_results, n_failed;                     /* number of results added so far; number of these that failed */
 } reorder_buffer;
 
 void reorder_init(reorder_buffer *o, rill_context *ctx, const rill_settings *settings, int32_t n_engines);
@@ -70,7 +70,7 @@ rill_status result_record_reserve(rill_context *ctx, result_record *record, size
 void result_record_destroy(result_record *record);
 /* Return a record to its pool. */
 void reorder_free_record(result_record *record);
-/* Free the pool's records, none of which is in a buffer. */
+/* Free the pool's records. No record of the pool may be in a reorder buffer. */
 void record_pool_finish(record_pool *pool);
 /* Add the result of a finished input. */
 void reorder_put(reorder_buffer *o, result_record *record);

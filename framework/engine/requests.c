@@ -1,8 +1,8 @@
 /* Requests, deadlines and cancelling; requests.h.
  *
- * An input without a result waits in the queue, or an engine holds it, ready or running. In each case its resources are freed and its
- * result is delivered in its turn. Items leave only between their timesteps: a busy item, which is in a timestep (beam_search.c), leaves at
- * its end.
+ * An input that is cancelled or late may wait in the queue, or an engine may hold it as a ready or running item. In each case its
+ * resources are freed, and its result is delivered in its turn. An item that is in a timestep (a busy item, beam_search.c) is removed
+ * when the timestep ends.
  *
  * Sections: options of the domain · settings and creation · leaving early. */
 #include <math.h>
@@ -133,7 +133,7 @@ double requests_now(const requests *all)
     return all->clock != NULL ? all->clock(all->clock_user) : statistics_clock();
 }
 
-/* Combine the settings that the caller wants with those of the run, and resolve them. */
+/* Combine the settings of the request with those that belong to the run, and fill in defaults and presets. */
 static rill_status resolve_settings(rill_engine *e, request *r)
 {
     rill_settings out = r->settings;
@@ -176,7 +176,7 @@ static rill_status fill_request(rill_context *ctx, const rill_engine *e, const r
     return req->settings != NULL ? rill__settings_copy(ctx, &r->settings, req->settings) : RILL_OK;
 }
 
-/* The caller's argument of heuristic or scorer i; NULL: the setup's applies. */
+/* Return the arguments that the request sets for heuristic or scorer i; NULL: the arguments in the engine's setup apply. */
 static const char *own_argument(const chain *c, const rill_request *req, int32_t i)
 {
     const char *const *list = i < c->n_heuristics ? req->heuristics : req->scorers;
@@ -314,7 +314,7 @@ int engine_is_input_error(rill_status status)
     return status < 0 && status != RILL_ERR_MEMORY && status != RILL_ERR_STOPPED && status != RILL_ERR_CHECK;
 }
 
-/* The item leaves when its timestep is over. */
+/* Mark a busy item, so that it is removed when its timestep is over. */
 static void mark_cancelled(rill_engine *e, item *it)
 {
     e->items.n_cancelled += !it->cancelled;
@@ -378,7 +378,7 @@ static rill_status finish_timed_out(rill_engine *e, int32_t place)
     return RILL_OK;
 }
 
-/* Why the input is to leave: RILL_ERR_CANCELLED, RILL_ERR_DEADLINE, or RILL_OK: it stays. */
+/* Return why the input must be removed: RILL_ERR_CANCELLED or RILL_ERR_DEADLINE. RILL_OK: it stays. */
 static rill_status reason_to_leave(const queued_input *in, double now)
 {
     if (in->cancelled) return RILL_ERR_CANCELLED;
@@ -429,7 +429,7 @@ static double earlier_deadline(double next, const item *it)
     return it->request != NULL && it->request->deadline < next ? it->request->deadline : next;
 }
 
-/* The items of this engine. */
+/* Remove the cancelled and late items of this engine. */
 static rill_status drop_items(rill_engine *e, double now)
 {
     double next = INFINITY;
@@ -466,6 +466,6 @@ rill_status rill_engine_cancel(rill_engine *e, int64_t id)
     if (status < 0) return status;
     const int n_marked = e->queue->n_cancelled;
     if (n_marked > 0) RILL__TRY(drop_items(e, -INFINITY));
-    /* an input that was marked already, by a call that had no memory for its result, may have left now */
+    /* RILL_AGAIN: an earlier call marked the input and lacked memory for its result. This call succeeds if it has made that result */
     return status == RILL_AGAIN && e->queue->n_cancelled == n_marked ? cancel_not_found(e->ctx, id) : RILL_OK;
 }

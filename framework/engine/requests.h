@@ -6,31 +6,32 @@
 
 /* One input's own settings. An input without its own settings has no request (NULL).
  *
- * A request is made by the thread that submits the input, as a copy of plain data. The engine that decodes the input opens it: only this
- * engine may make the instances of heuristics and scorers, and, of a domain without runners, ask its model. */
+ * The thread that submits the input makes the request, as a copy of plain data. The engine that decodes the input opens the request. Only
+ * this engine may create instances of heuristics and scorers, and may call the model of a domain without runners. */
 typedef struct request {
-    rill_context *ctx; /* of the request's memory */
+    rill_context *ctx; /* context that allocates the request's memory */
     void *user;
     rill_progress_fn progress; /* NULL: no reports */
     int64_t number;            /* number that seeds samples, from 1; 0: the input's id */
     double deadline;           /* time on the engine's clock; infinite: no deadline */
-    rill_settings settings;    /* resolved, unless `unresolved` */
-    int unresolved;            /* 1: the settings are those that the caller wants */
+    rill_settings settings;    /* settings of the input; see `unresolved` */
+    int unresolved;            /* 1: the settings are as the caller set them; 0: defaults and presets are filled in */
     rill_text options;         /* options of the input, in the form of rill_input.options; empty: none */
     int32_t last_reported;     /* last timestep of the search reported to `progress` */
-    rill_engine *engine;       /* has opened the request; NULL: none */
-    size_t bytes;              /* allocated for this struct and what it points to, the options apart */
-    int32_t n_instances;       /* 0: the setup's instances apply; else chain.n */
-    const char **arguments;    /* [n_instances] of heuristics, then of scorers; NULL: the setup's */
+    rill_engine *engine;       /* engine that has opened the request; NULL: it is not open */
+    size_t bytes;        /* bytes allocated for this struct and for the data that it points to, except `options` */
+    int32_t n_instances; /* chain.n, or 0 if the instances of the engine's setup apply */
+    /* [n_instances] arguments of the heuristics, then of the scorers; NULL: the arguments in the engine's setup */
+    const char **arguments;
     chain_instance *instances[];
 } request;
 
 typedef struct requests {
-    rill_settings setup_settings; /* the engine's settings as the setup has them */
+    rill_settings setup_settings; /* settings of the engine's setup, before defaults and presets are filled in */
     int has_heuristics, has_budget_fn;
     rill_clock_fn clock; /* NULL: the system's clock */
     void *clock_user;
-    int64_t n_requests, n_watched; /* number of open requests: all; those with `progress` */
+    int64_t n_requests, n_watched; /* number of open requests; number of open requests with `progress` */
     double next_deadline;          /* lower bound on the deadlines of inputs that the engine holds */
 } requests;
 
@@ -48,7 +49,8 @@ static inline chain_instance *const *request_instances(const chain *c, const req
 {
     return r != NULL && r->n_instances > 0 ? r->instances : c->default_instances;
 }
-/* Copy `req`, for one of the engines that are like `e`. *out is NULL if `req` has only a text; otherwise free it with request_free(). */
+/* Make a request from `req`, for `e` or another engine with the same setup. *out is NULL if `req` has only a text; otherwise free it with
+ * request_free(). */
 rill_status request_create(rill_context *ctx, const rill_engine *e, const rill_request *req, request **out);
 /* Resolve the settings, make the instances, and check that the engine's memory limit allows a timestep of the request; NULL is allowed.
  * After a failure the request is as it was. request_close() frees the instances. */

@@ -6,7 +6,7 @@
  * are scored alone too, and must get the same modifiers.
  *
  * found() may request that an input is decoded again. The item then stays in flight and restarts from its encoded input. The new search
- * depends only on the input and on what scorers have stored for it, so the schedule does not change the result.
+ * depends only on the input and on the data that scorers have stored for it, so the schedule does not change the result.
  *
  * Sections: scorers' states · the calls for rows · checking · inputs and outputs. */
 #include <math.h>

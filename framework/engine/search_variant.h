@@ -1,9 +1,10 @@
-/* Declares search variants: what some inputs do differently from plain beam search, such as sampling or cube pruning. Each variant is a
+/* Declares search variants: methods that change plain beam search for some inputs, such as sampling or cube pruning. Each variant is a
  * table of hooks, in a file of framework/search.
  *
- * The loop calls a hook only if the timestep, or the item, has a variant: a plain run pays one test at each point. `search_variants`
- * (search/variants.c) is the only symbol of search/ that the loop knows; item.h and timestep.h hold a pointer for each variant that keeps
- * data. A new variant is a file with its table, an entry in search/variants.c and in meson.build, and its settings.
+ * The search loop (beam_search.c) calls a hook only if the timestep, or the item, has a variant. So plain beam search costs one test per
+ * hook. `search_variants` (search/variants.c) is the only symbol of framework/search that the loop uses; item.h and timestep.h hold a
+ * pointer for each variant that keeps data. A new variant is a file with its table, an entry in search/variants.c and in meson.build, and
+ * its settings.
  *
  * A hook that is NULL does nothing. Hooks that return rill_status fail the run with a negative status. */
 #ifndef RILL_SEARCH_VARIANT_H

@@ -14,8 +14,8 @@
 #include "rill/stats.h"
 #include "topk.h"
 
-/* The candidates of a timestep's phase: the best children of each selected item, from which heuristics drop some and of which the rest
- * become the new beams.
+/* The candidates of a timestep's phase: the best children of each selected item. Heuristics drop some of them; the remaining ones become
+ * the new beams.
  *
  * Item i of the selection has entries [offset[i], offset[i+1]), best first. The data is stored as columns because heuristics, in C or in
  * Lua, read whole columns. The columns are scratch memory of the timestep. */

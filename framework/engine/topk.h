@@ -18,8 +18,8 @@
  * action. */
 typedef struct choice_table {
     int32_t stride;
-    int32_t *count;    /* [n] */
-    int32_t *action;   /* [n, stride] */
+    int32_t *count;    /* [n] number of choices of each row */
+    int32_t *action;   /* [n, stride] actions of the choices */
     float *logp;       /* [n, stride] the model's log-probabilities */
     float *score;      /* [n, stride] logp with modifiers applied; without modifiers the array `logp` itself */
     uint8_t *terminal; /* [n, stride] rill_terminal of each choice */

@@ -4,9 +4,9 @@
  *        reader -> input queue -> engines -> reorder buffer -> writer
  *        caller's thread          workers    caller's thread
  *
- * A worker has a context, a model, an engine and a thread. It takes as many inputs as its engine admits. The threads share nothing but the
- * queue and the members of rill_workers that are under its lock. So a worker on a busy core delays only the inputs that it holds.
- * Everything is created and destroyed by the caller's thread while no worker's thread runs.
+ * A worker has a context, a model, an engine and a thread. It takes as many inputs as its engine admits. The threads share only the queue
+ * and the members of rill_workers that its lock protects. So a worker on a busy core delays only the inputs that it holds. Everything is
+ * created and destroyed by the caller's thread while no worker's thread runs.
  *
  * Sections: opening · engines · workers' threads · reading · writing · a run · running · counters. */
 #include "rill/workers.h"
@@ -309,7 +309,7 @@ void rill_workers_finish(rill_workers *all)
 
 /* --- workers' threads --------------------------------------------------------------------------------------------- */
 
-/* Hand in the worker's counters, and wake the writer if it can go on. The lock is held. */
+/* Publish the worker's counters, and wake the writer if a result can be delivered. The lock is held. */
 static void report(worker *w)
 {
     input_queue *q = &w->all->queue;
@@ -427,7 +427,8 @@ static rill_status read_input(run *r)
     return RILL_OK;
 }
 
-/* Set whether the queue is being filled: a sorted window, and the first inputs of a run. No worker takes inputs meanwhile. */
+/* Set whether the reader is filling the queue: at the start of a run and, with sorting, whenever the window is empty. While the reader is
+ * filling it, no worker takes inputs. */
 static void set_filling(input_queue *q, int filling)
 {
     pthread_mutex_lock(&q->lock);
@@ -478,8 +479,8 @@ static rill_status write_results(run *r, int at_end)
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
-/* Whether there is something to do but wait: results to write, a failure, a stop, or at least half of the queue to fill. Called with the
- * lock held. */
+/* Whether the caller's thread has something to do other than wait: results to write, a failure, a stop, or at least half of the queue to
+ * fill. Called with the lock held. */
 static int can_continue(const run *r)
 {
     const input_queue *q = r->queue;
@@ -543,7 +544,7 @@ static rill_status end_run(run *r, rill_status status)
     return rill_fail(r->ctx, status, "%s", message);
 }
 
-/* A reader of texts as a reader of requests. */
+/* Makes a reader of texts (rill_read_fn) usable as a reader of requests. */
 typedef struct text_reader {
     rill_read_fn read;
     void *user;
@@ -592,7 +593,7 @@ static rill_status run_in_caller(rill_workers *all, rill_read_request_fn read, v
     return rill_error_status(all->ctx) == status ? status : copy_error(all, &all->workers[0], status);
 }
 
-/* `n` of the workers have no thread. */
+/* The system has started no thread for `n` of the workers: warn, and run without them. */
 static void remove_workers(rill_workers *all, int32_t n)
 {
     rill_log(all->ctx, RILL_LOG_WARNING,

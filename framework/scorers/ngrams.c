@@ -15,7 +15,8 @@
 
 #include "rill/carve.h"
 
-enum { MAX_NODES = 1 << 20 }; /* so that a mistyped number does not allocate all memory */
+/* maximum number of nodes in a lattice: without it, a mistyped node number could allocate all memory */
+enum { MAX_NODES = 1 << 20 };
 
 /* --- creation ------------------------------------------------------------------------------------------------------- */
 
@@ -345,7 +346,7 @@ static size_t level_words(int level, size_t n)
     return 2 * n + (level + 1 < RILL_NGRAM_MAX ? n + 1 : 0);
 }
 
-/* Write position in a level. */
+/* The arrays of one level in g->word, and the number n of n-grams written to them so far. */
 typedef struct level_writer {
     uint32_t *action, *posterior, *first;
     uint32_t n;
@@ -469,7 +470,7 @@ int ngrams_set_levels(rill_ngrams *g)
 
 /* --- lookup --------------------------------------------------------------------------------------------------------- */
 
-/* Index of the action in a range of a level, or -1. */
+/* Binary search in a range of a level: index of the n-gram whose last action is `action`, or -1. */
 static int32_t find_in_level(const ngram_level *level, ngram_range in, int32_t action)
 {
     while (in.begin < in.end) {

@@ -39,7 +39,7 @@ struct rill_ngrams {
     uint32_t *word; /* [n_words] */
     size_t n_words, words_capacity;
     ngram_level level[NGRAM_PHASES][RILL_NGRAM_MAX];
-    /* What the table is computed from: scores of n-best entries, or lattice edges; then occurrences. */
+    /* The data from which the table is computed: scores of n-best entries, or lattice edges; then the occurrences of n-grams in them. */
     double *score; /* [n_entries] */
     size_t n_entries, scores_capacity;
     ngram_edge *edge; /* [n_edges] */

@@ -1,5 +1,5 @@
-/* Constraints given as texts: what their scorers share (text_constraints.h), the scorers that ban actions, and constraint lines
- * (rill/constraints.h).
+/* Constraints given as texts: functions that all constraint scorers use (text_constraints.h), the scorers prefix, ban and allow, and the
+ * parser of constraint lines (rill/constraints.h).
  *
  *   prefix:TEXT             outputs begin with the text
  *   ban:TEXT[ ||| TEXT]     outputs contain none of the phrases: an action that would complete one is banned
@@ -270,7 +270,8 @@ static rill_status add_constraint(rill_constraints *c, const char *part, size_t 
         if (c->arguments[i] != NULL)
             RILL__TRY(rill_text_append(&c->text[i], PHRASE_SEPARATOR, PHRASE_SEPARATOR_LENGTH));
         RILL__TRY(rill_text_append(&c->text[i], part + skip, length - skip));
-        c->arguments[i] = ""; /* set, but empty until all parts are parsed, since texts move as they grow */
+        /* not NULL: the scorer is named. The pointer is set after the last part, because the text may move while it grows */
+        c->arguments[i] = "";
         return RILL_OK;
     }
     return rill_fail(c->ctx, RILL_ERR_INPUT, "constraints: this run has no scorer \"%.*s\"",

@@ -1,5 +1,5 @@
-/* Constraints on outputs, given as texts: what the scorers prefix, ban, allow (text_constraints.c), require (lexical_constraints.c) and
- * given (forced_decode.c) share; and tries in memory (trie_file.c).
+/* Constraints on outputs, given as texts. Declares types and functions that the scorers prefix, ban and allow (text_constraints.c),
+ * require (lexical_constraints.c) and given (forced_decode.c) use, and tries in memory (trie_file.c).
  *
  * A text has one or more phrases, separated by " ||| ". A scorer is created before it sees a model, so phrases are tokenized at the
  * scorer's first call. If a phrase cannot be tokenized, the run does not fail: the inputs that use the constraint are refused, with a
@@ -24,7 +24,7 @@ typedef struct constraint {
     size_t n_actions, actions_capacity;
     phrase *phrase; /* [n_phrases] */
     size_t n_phrases, phrases_capacity;
-    rill_text fail_reason; /* why inputs with this constraint are refused; empty: they are not */
+    rill_text fail_reason; /* why inputs with this constraint are refused; empty: they are accepted */
     int is_read;           /* 1: the phrases have been tokenized */
 } constraint;
 
@@ -93,7 +93,7 @@ typedef struct trie {
 } trie;
 
 /* Get the trie of a file; read it if it is not loaded. Release with trie_release().
- *   RILL_OK · what rill_file_open() returns · RILL_ERR_FORMAT (recorded) · RILL_ERR_MEMORY */
+ *   RILL_OK · a failure of rill_file_open() · RILL_ERR_FORMAT (recorded) · RILL_ERR_MEMORY */
 rill_status trie_acquire(trie **out, rill_context *ctx, const char *path);
 void trie_release(rill_context *ctx, trie *t); /* NULL is allowed */
 

@@ -320,8 +320,8 @@ static int32_t leading_action(const trie_scorer *s, const rill_scorer_rows *rows
     return first;
 }
 
-/* A hypothesis's state is its trie node; the empty hypothesis is at the root. A hypothesis that has left the trie, which only another
- * scorer's end rule could cause, may not continue. */
+/* A hypothesis's state is its trie node; the empty hypothesis is at the root. Only another scorer's end rule can make a hypothesis leave
+ * the trie; the hypothesis may not continue then. */
 static rill_status score_trie(void *self, const rill_scorer_rows *rows, rill_modifiers *mods)
 {
     const trie_scorer *s = self;

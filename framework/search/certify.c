@@ -10,10 +10,10 @@
  *   - ended candidates that were dropped: U is the candidate's own final score
  *
  * For a live hypothesis, U is the maximum over the final lengths l that it can still reach of (s + A(l) - W l) / l^alpha. Here s is its
- * path score, A bounds what scorers may still add, W is the word penalty, and log-probabilities are at most 0. U grows with s, so the
- * greatest s of a phase suffices. Children that rules forbid do not count as abandoned: a certified output is the best legal output. Under
- * at-limit "open", prefixes of the maximum length are outputs, and the certified output is the best within that length. Sums are rounded up
- * by more than the float error.
+ * path score, A(l) bounds the sum of bonuses that scorers may still add, W is the word penalty, and log-probabilities are at most 0. U
+ * grows with s, so the greatest s of a phase suffices. Children that rules forbid do not count as abandoned: a certified output is the
+ * best legal output. Under at-limit "open", prefixes of the maximum length are outputs, and the certified output is the best within that
+ * length. Sums are rounded up by more than the float error.
  *
  * Sources: best-first search (Meister, Vieira and Cotterell 2020) for the argument; the bound by the sum of unreturned probabilities is
  * ours. */
@@ -54,8 +54,8 @@ static rill_status check(rill_context *ctx, const chain *c, const rill_settings 
 
 /* --- upper bounds ------------------------------------------------------------------------------------------------- */
 
-/* Upper bounds on what scorers together add: `action`: to the score of one action, negative if they penalise every action; `end`: to the
- * score of the end action. */
+/* Upper bounds on the sum of all scorers' bonuses: `action`: for one action, negative if they penalise every action; `end`: for the end
+ * action. */
 typedef struct bonus {
     double action, end;
 } bonus;

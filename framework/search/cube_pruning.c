@@ -8,8 +8,8 @@
  *   naive         as many cells are taken as a beam has children. Cells of hypotheses that are not representatives are then scored with
  *                 their own states, in a second round of scoring, and the beam is chosen by these exact scores
  *
- * Hypotheses are equivalent if they have the same key and the same class of the domain. The key is the last action, or what a user's
- * function returns. With equal classes (rill_domain.classify) the same actions are legal for all.
+ * Hypotheses are equivalent if they have the same key and the same class of the domain. The key is the last action, or the value that a
+ * user's function returns. With equal classes (rill_domain.classify) the same actions are legal for all.
  *
  * Arrays of cube_pass cover the beam entries of the selected items, item after item: entry `rank` of an item whose entries begin at `base`
  * has index base + rank.

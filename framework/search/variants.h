@@ -1,4 +1,4 @@
-/* Declares what several search variants use. */
+/* Declares functions and constants that several search variants use. */
 #ifndef RILL_VARIANTS_H
 #define RILL_VARIANTS_H
 

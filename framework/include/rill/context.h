@@ -21,7 +21,8 @@ typedef struct rill_context rill_context;
  *   new_size == 0                 free `block` (may be NULL) and return NULL; must not fail
  *   block == NULL, new_size > 0   return `new_size` bytes aligned to 64, or NULL
  *   otherwise                     return a block of `new_size` bytes that starts with the old content, or NULL and leave `block` unchanged
- * The sizes allow accounting without headers. Called from the context's thread and its workers', by one thread at a time. */
+ * Because sizes are passed, the function can count memory without a header in each block. Called from the context's thread and its
+ * workers', by one thread at a time. */
 typedef void *(*rill_realloc_fn)(void *user, void *block, size_t old_size, size_t new_size);
 
 typedef enum rill_log_level { RILL_LOG_DEBUG, RILL_LOG_INFO, RILL_LOG_WARNING, RILL_LOG_ERROR } rill_log_level;

@@ -105,7 +105,7 @@ typedef enum rill_table_kind {
 RILL_API rill_table rill_network_table(rill_network *network, rill_table_kind kind, size_t width, const char *what);
 
 /* Vocabulary subsets, one list of symbols per slot: symbols to mask, or (with weights) the output vocabulary of the slot's input (a
- * shortlist). With `rows`, a constant [V, H], a list carries those rows for its symbols, packed as `type`: an output layer restricted to
+ * shortlist). With `rows`, a constant [V, H], a list carries the rows of its symbols, packed as `type`: an output layer restricted to
  * them; with `bias`, a constant [1, V], also their biases. Without weights `rows` and `bias` are none. */
 RILL_API rill_vocab_subset rill_network_vocab_subset(rill_network *network, rill_constant rows, rill_constant bias,
                                                      rill_weight_type type, const char *what);
@@ -128,8 +128,8 @@ RILL_API rill_index_space rill_index_space_distinct(rill_network *network, rill_
                                                     rill_column column);
 RILL_API rill_index_space rill_index_space_ragged(rill_network *network, rill_graph graph, rill_column length);
 
-/* The next column of the run, in order of declaration; see rill_run_arguments. `parent` is RILL_ROWS or a ragged space. A `best` operation
- * may write a column, which is then returned to the host. */
+/* Declare the next column of the run; the host passes columns in order of declaration (rill_run_arguments). `parent` is RILL_ROWS or a
+ * ragged space. A `best` operation may write a column, which is then returned to the host. */
 RILL_API rill_column rill_column_input(rill_network *network, rill_graph graph, rill_index_space parent,
                                        const char *what);
 
@@ -145,13 +145,13 @@ RILL_API rill_tensor rill_tensor_make(rill_network *network, rill_graph graph, r
  *   - for reading only, a space derived from these by `distinct` (siblings read their parent's row) or by `where` (excluded rows read as
  *   negative). */
 RILL_API rill_view rill_view_value(rill_tensor value);
-/* One unit per input of a ragged tensor: the unit that `column` numbers, from 0. */
+/* Read one unit (token) of each input in a ragged tensor: the unit whose number, from 0, is in `column`. */
 RILL_API rill_view rill_view_unit(rill_tensor value, rill_column column);
-/* Rows of a table or a constant by index. As `row`, RILL_OWN means the column's value in a `distinct` space, and the unit's own number in a
- * ragged space. */
+/* Read rows of a table or a constant by the indexes in the column `row`. RILL_OWN as `row` means the column's value in a `distinct`
+ * space, and the unit's own number in a ragged space. */
 RILL_API rill_view rill_view_table(rill_table table, rill_column row);
 RILL_API rill_view rill_view_constant(rill_constant constant, rill_column row);
-/* Row `unit` of the slot's rows in a ragged table; RILL_OWN for a unit's own number. */
+/* Read row number `unit` among the rows of slot `slot` in a ragged table. RILL_OWN as `unit` means the number of the unit itself. */
 RILL_API rill_view rill_view_ragged(rill_table table, rill_column slot, rill_column unit);
 /* Return a view of the same rows that begins at float `first` of each row. */
 RILL_API rill_view rill_view_offset(rill_view view, size_t first);
@@ -166,8 +166,8 @@ RILL_API rill_status rill_network_finish(rill_network *network);
 /* Memory use in bytes. Tables need `node` bytes per node, `slot` bytes per slot, and `unit` bytes per unit of a slot. Vocabulary subsets
  * need `symbol` bytes per symbol in all lists of a slot; their packed weights need RILL_VOCAB_SUBSET_PADDING more symbols per slot. On a
  * device with its own memory the figures include the peak working memory: `row` bytes per row of a timestep (rill_domain_info.row_bytes),
- * `session` bytes per session (rill_domain_info.runner_bytes), and that of encoding in `slot` and `unit`. On the processor `row` and
- * `session` are 0. */
+ * `session` bytes per session (rill_domain_info.runner_bytes), and the working memory of encoding, which is included in `slot` and
+ * `unit`. On the processor `row` and `session` are 0. */
 typedef struct rill_network_bytes {
     int64_t node, slot, unit, symbol, row, session;
 } rill_network_bytes;
@@ -213,15 +213,17 @@ RILL_API int32_t rill_session_vocab_subset_size(const rill_session *stream, rill
 
 /* Request and result of a graph's `best` or `mix`: the arrays of rill_score_request and rill_score_result in domain.h. */
 typedef struct rill_selection {
-    int32_t max_choices;   /* M >= 0: the best M legal actions of each row; 0: picks only */
-    size_t legal_words;    /* 64-bit words per set */
+    /* number M of best legal actions to return per row; 0: only the log-probabilities of the picks (pick_row, pick_action) */
+    int32_t max_choices;
+    size_t legal_words;    /* number of 64-bit words in one set */
     const uint64_t *legal; /* [sets, legal_words] bitsets of actions, or NULL */
     /* [n] index of the set that restricts a row's actions, -1: any action is legal; NULL: -1 for all rows */
     const int32_t *legal_set;
-    int32_t n_picks; /* number of picks, ascending by row */
+    int32_t n_picks; /* number of picks, which are actions whose log-probability is requested by id; ascending by row */
     const int32_t *pick_row, *pick_action;
-    int32_t stride; /* >= max_choices */
-    /* [n] out. Rows outside the operation's space are not written when M > 0, and their picks never */
+    int32_t stride; /* entries per row of `action` and `logp`, >= max_choices */
+    /* [n] out: number of actions returned for each row. If M > 0, nothing is written for rows outside the operation's space; picks of
+     * these rows are never written */
     int32_t *count;
     int32_t *action;  /* [n, stride] out, best first */
     float *logp;      /* [n, stride] out */
@@ -233,8 +235,10 @@ typedef struct rill_run_arguments {
     int32_t n; /* rows of the run; 0 is legal */
     /* in order of declaration: [n], or [all units] for a ragged space; a column written by a `best` operation points to writable memory */
     const int32_t *const *columns;
-    const rill_selection *selection; /* for graphs with `best` or `mix` */
-    /* for graphs with watched_heads: [n, ld_watched] out: mean attention weights, the first T of a row */
+    /* request and result of the graph's operation `best` or `mix`; NULL if it has neither */
+    const rill_selection *selection;
+    /* (for graphs with watched_heads) [n, ld_watched] out: attention weights averaged over the watched heads; the first T entries of each
+     * row are written */
     float *watched;
     size_t ld_watched;
     /* 1 or 2: run asynchronously, for group 0 or 1 (rill_rows.group in domain.h); 0: choices are ready on return */

@@ -14,27 +14,27 @@
  *   action  an integer in [0, info.actions): a token, a parser transition. RILL_ACTION_START (-1) is the action of an item's first node,
  *           whose parent is RILL_NO_NODE (-1)
  *
- * Life of a model open, any mix of the calls below, close.
- * Life of a runner start, any mix of the decoding calls, stop; before the model is closed. A domain without start and stop is its own
+ * Life of a model: open, any mix of the calls below, close.
+ * Life of a runner: start, any mix of the decoding calls, stop; before the model is closed. A domain without start and stop is its own
  * runner: the model decodes, for one engine at a time.
- * Life of an item encode(slot) · step and score on its nodes, timestep after timestep · finalize once per output · drop(slot). Under a
- * memory limit an item may lose all its nodes, or its slot too, and restart from a first node, or from encode() by any worker.
- * Life of a node step makes it · score reads it, perhaps several times · step reads it as state_parent of its children · free ends it. With
+ * Life of an item: encode(slot) · step and score on its nodes, timestep after timestep · finalize once per output · drop(slot). Under a
+ * memory limit an item may lose all its nodes, or its slot too, and restart from a first node, or from encode() by any worker. Life of a
+ * node: step makes it · score reads it, perhaps several times · step reads it as state_parent of its children · free ends it. With
  * RILL_STATE_PARENT the engine frees it as soon as its children have been stepped or pruned; with RILL_STATE_PATH as soon as no live or
  * unfinished hypothesis passes through it.
  *
- * Self and threads `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`, `tokenize`, `first_action` and `split`
- * get the model as their first argument, all other methods get the runner. A domain with `start` must treat the model as const from open to
- * close: runners decode from it in several threads at once, and any thread may call the functions just named at the same time. These
+ * Self and threads: `close`, `start`, `recommend`, `action_name`, `find_action`, `unknown_action`, `tokenize`, `first_action` and `split`
+ * get the model as their first argument, all other methods get the runner. A domain with `start` must treat the model as const from open
+ * to close: runners decode from it in several threads at once, and any thread may call the functions just named at the same time. These
  * functions therefore take working memory only from the stack or from the caller's context (`ctx`, or the context of `out`), which also
  * records their failures. A runner's methods run on its engine's thread, one at a time, with the engine's context. Without `start` all
  * methods run on the model's one thread, and several workers open the model once each.
  *
- * Asynchronous scores A domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its result is ready when
+ * Asynchronous scores: a domain with `collect` may return RILL_AGAIN from score: the call is submitted, and its result is ready when
  * collect() of its group has returned. Until then its rows, request and result stay valid. Meanwhile the engine may call measure, encode,
- * reserve, drop, free, finalize and field for any ids, and step and score for the other group's rows, which belong to other items. Each of
- * these calls must behave as if all earlier calls were complete: submitted work runs in order. reserve moves nothing that a submitted call
- * uses, or waits for that call. A group has at most one submitted call, and every submitted call is collected before the runner is
+ * reserve, drop, free, finalize and field for any ids, and step and score for the other group's rows, which belong to other items. Each
+ * of these calls must behave as if all earlier calls were complete: submitted work runs in order. reserve moves nothing that a submitted
+ * call uses, or waits for that call. A group has at most one submitted call, and every submitted call is collected before the runner is
  * stopped. step may always return before its work is done.
  *
  * No pointer passed to a method may be kept after it returns, except the pointers of a submitted call.
@@ -50,7 +50,7 @@
 
 RILL_C_BEGIN
 
-/* What a choice does to the hypothesis. */
+/* Whether a choice (next action) ends the hypothesis. */
 typedef enum rill_terminal {
     RILL_LIVE = 0, /* the hypothesis can be extended */
     RILL_END = 1,  /* the end action (</s>): not counted in the hypothesis's length */
@@ -115,11 +115,11 @@ RILL_API int rill_input_switch(const rill_input *input, const char *name, int op
 typedef struct rill_rows {
     int32_t n;
     int32_t phase;       /* 0 <= phase < info.phases */
-    const int32_t *node; /* the row's state; step computes it */
-    /* the state of the parent hypothesis; RILL_NO_NODE for a first node, and when that state has been freed already (possible under
-     * RILL_STATE_PARENT if state_parent is another state) */
+    const int32_t *node; /* id of the row's state, which step computes */
+    /* id of the parent hypothesis's state; RILL_NO_NODE for an item's first node (its empty hypothesis), and if that state has been freed
+     * already (possible under RILL_STATE_PARENT if state_parent is another state) */
     const int32_t *parent;
-    /* the state from which the row's state is computed; RILL_NO_NODE for a first node. Equal to parent except under cube pruning */
+    /* id of the state from which the row's state is computed; RILL_NO_NODE for a first node. Equal to `parent` except under cube pruning */
     const int32_t *state_parent;
     const int32_t *action; /* the action that extends the parent; RILL_ACTION_START for a first node */
     const int32_t *slot;
@@ -127,10 +127,11 @@ typedef struct rill_rows {
     int32_t group;        /* 0 or 1: which of the two timesteps that may run concurrently, see collect() */
 } rill_rows;
 
-/* What a score call must return for its rows. The engine applies rules, constraints and scorer bonuses: it requests enough choices that the
- * result is exact, and, as picks, the log-probabilities of particular actions that may gain a bonus. */
+/* Requests the result of a score call for its rows: the best choices (next actions) of each row, and the log-probabilities of particular
+ * actions, called picks. The engine applies rules, constraints and scorers' bonuses to the result. So it requests enough choices that its
+ * own result is exact, and picks for actions that may gain a bonus. */
 typedef struct rill_score_request {
-    int32_t max_choices; /* M >= 0: the best M legal actions of each row; 0: picks only */
+    int32_t max_choices; /* number M of best legal actions to return per row; 0: only the picks */
     /* [n] number of choices of the row that the engine reads; NULL: M for all rows */
     const int32_t *row_max_choices;
     size_t legal_words;    /* actions / 64 rounded up */
@@ -140,8 +141,8 @@ typedef struct rill_score_request {
     const int32_t *legal_set;
     /* number of picks: additional log-probabilities, of actions inside or outside the row's set */
     int32_t n_picks;
-    const int32_t *pick_row;    /* [n_picks] row index in the call, ascending ... */
-    const int32_t *pick_action; /* [n_picks] ... and action, ascending within a row, without duplicates */
+    const int32_t *pick_row;    /* [n_picks] row of each pick, an index in the call; ascending */
+    const int32_t *pick_action; /* [n_picks] action of each pick; ascending within a row, without duplicates */
 } rill_score_request;
 
 /* Which choices of a row are terminal. */
@@ -158,9 +159,9 @@ typedef enum rill_row_ends {
  * returns all actions of a row, it may ignore the row's set, since the engine applies it. The engine provides the arrays and does not read
  * entries past count. */
 typedef struct rill_score_result {
-    int32_t stride;    /* >= max_choices of the request */
-    int32_t *count;    /* [n], 0 <= count <= M */
-    int32_t *action;   /* [n, stride] */
+    int32_t stride;    /* entries per row of `action`, `logp` and `terminal`; >= max_choices of the request */
+    int32_t *count;    /* [n] number of choices returned for each row, 0 to M */
+    int32_t *action;   /* [n, stride] actions of the choices */
     float *logp;       /* [n, stride] natural-log probabilities */
     uint8_t *ends;     /* [n] rill_row_ends of the row; RILL_ENDS_BY_ACTION on entry */
     uint8_t *terminal; /* [n, stride] rill_terminal of the choice; read only for rows with RILL_ENDS_BY_FLAG */
@@ -200,7 +201,7 @@ RILL_API void rill_score_result_fill(const rill_score_request *request, int32_t 
 typedef struct rill_hypothesis {
     int32_t slot;
     int32_t length;                 /* number of actions, a RILL_END action included */
-    const int32_t *action;          /* [length] */
+    const int32_t *action;          /* [length] the actions */
     const float *action_logp;       /* [length] the model's log-probability of each action */
     const float *action_path_score; /* [length] log-probability plus scorers' bonuses of each action */
     const int32_t *node; /* [length] the state that each action led to under RILL_STATE_PATH, else RILL_NO_NODE */
@@ -240,50 +241,50 @@ typedef struct rill_domain {
     /* Append an output's text to `out`: one line, without newline. Mandatory. */
     rill_status (*finalize)(void *self, const rill_hypothesis *hypothesis, rill_text *out);
 
-    /* (optional: nothing to do) The slot's item is finished; release the slot. */
+    /* (optional; NULL: nothing to do) The slot's item is finished; release the slot. */
     void (*drop)(void *self, int32_t slot);
 
-    /* (optional: nothing to do) Release these nodes. */
+    /* (optional; NULL: nothing to do) Release these nodes. */
     void (*free)(void *self, int32_t n, const int32_t *nodes);
 
     /* Undo open; accepts NULL. Mandatory. */
     void (*close)(void *self);
 
-    /* (optional: the number of words separated by spaces) A cheap estimate of an input's size, for sorting before encoding. */
+    /* (optional; NULL: the number of words separated by spaces) A cheap estimate of an input's size, for sorting before encoding. */
     int64_t (*measure)(void *self, const char *text, size_t length);
 
-    /* (optional: byte equality after white space is normalised) Append the canonical form of an output, in which two equivalent outputs are
-     * byte-equal, to `out`. Called without a model; `table` is this rill_domain. */
+    /* (optional; NULL: byte equality after white space is normalised) Append the canonical form of an output, in which two equivalent
+     * outputs are byte-equal, to `out`. Called without a model; `table` is this rill_domain. */
     rill_status (*canonical)(const struct rill_domain *table, rill_context *ctx, const char *text, size_t length,
                              rill_text *out);
 
-    /* (optional: actions have no names) Append the text of an action, as a user would write it.
+    /* (optional; NULL: actions have no names) Append the text of an action, as a user would write it.
      *   RILL_OK · RILL_ERR_NOT_FOUND (this action has no name) · RILL_ERR_MEMORY */
     rill_status (*action_name)(void *self, int32_t action, rill_text *out);
 
-    /* (optional: no name is known) Return the action of that name, or RILL_NO_ACTION. */
+    /* (optional; NULL: no name is known) Return the action of that name, or RILL_NO_ACTION. */
     int32_t (*find_action)(void *self, const char *text, size_t length);
 
-    /* (optional: "exact") The default evaluation metric: a name of `rill list metrics`. */
+    /* (optional; NULL: "exact") The default evaluation metric: a name of `rill list metrics`. */
     const char *metric;
-    /* (optional: 0) Bits of rill_domain_feature. */
+    /* (optional; default 0) Bits of rill_domain_feature. */
     uint32_t features;
 
-    /* (optional: no fields) Append an additional field of an output: one line without newlines and NULs. Called after finalize() with the
-     * same hypothesis, whose states still exist, for each name in rill_engine_setup.fields. When the engine is created, called with NULL
-     * for hypothesis and `out` to check the name.
+    /* (optional; NULL: no fields) Append an additional field of an output: one line without newlines and NULs. Called after finalize()
+     * with the same hypothesis, whose states still exist, for each name in rill_engine_setup.fields. When the engine is created, called
+     * with NULL for hypothesis and `out` to check the name.
      *   RILL_OK · RILL_ERR_OPTION (recorded: unknown field or bad form) · RILL_ERR_MEMORY */
     rill_status (*field)(void *self, const char *name, const rill_hypothesis *hypothesis, rill_text *out);
 
-    /* (optional: RILL_NO_ACTION) Return the unknown-token action (<unk>), or RILL_NO_ACTION if the model has none. */
+    /* (optional; NULL: RILL_NO_ACTION) Return the unknown-token action (<unk>), or RILL_NO_ACTION if the model has none. */
     int32_t (*unknown_action)(void *self);
 
-    /* (optional: nothing) Append to `out` the decoding settings that the model's makers recommend for decoding like `like` ("hf"), as
+    /* (optional; NULL: nothing) Append to `out` the decoding settings that the model's makers recommend for decoding like `like` ("hf"), as
      * NAME=VALUE separated by spaces. They apply to settings that the user leaves unset. */
     rill_status (*recommend)(void *self, const char *like, rill_text *out);
 
-    /* (optional: texts are names of actions separated by spaces, if actions have names) Tokenize a text: the actions that write it within
-     * an output, without start and end actions. *n is the number of actions; the first `capacity` of them are written.
+    /* (optional; NULL: texts are names of actions separated by spaces, if actions have names) Tokenize a text: the actions that write it
+     * within an output, without start and end actions. *n is the number of actions; the first `capacity` of them are written.
      *   ctx: the caller's, for temporary memory and for failures
      *   RILL_OK · RILL_ERR_INPUT (recorded: the model's actions cannot write this text) · RILL_ERR_MEMORY */
     rill_status (*tokenize)(void *self, rill_context *ctx, const char *text, size_t length, int32_t *action,
@@ -299,7 +300,7 @@ typedef struct rill_domain {
     /* (with `start`) Undo start; accepts NULL. Called on the thread that destroys the engine. */
     void (*stop)(void *runner);
 
-    /* (optional: no profiles) Start profiling operations from zero (on = 1), or stop.
+    /* (optional; NULL: no profiles) Start profiling operations from zero (on = 1), or stop.
      *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*profile)(void *self, int on);
     /* (with `profile`) Write operation i of the profile, in execution order, to *out. Returns 1, or 0 if there is no operation i. */
@@ -308,48 +309,49 @@ typedef struct rill_domain {
      *   RILL_OK · RILL_ERR_MEMORY */
     rill_status (*limits)(void *self, rill_limits *out);
 
-    /* (optional: score is synchronous) Wait for the group's score call that returned RILL_AGAIN; see "Asynchronous scores" above.
+    /* (optional; NULL: score is synchronous) Wait for the group's score call that returned RILL_AGAIN; see "Asynchronous scores" above.
      *   RILL_OK · a failure of that score call; the run then ends */
     rill_status (*collect)(void *self, int32_t group);
 
-    /* (optional: rill's defaults) Append the default search settings for a model whose directory defines none, as NAME=VALUE separated by
-     * spaces: settings and heuristics, overridden by everything the user sets. Called without a model; `table` is this rill_domain, `path`
-     * the path of the model, or NULL.
+    /* (optional; NULL: rill's defaults) Append the default search settings for a model whose directory defines none, as NAME=VALUE
+     * separated by spaces: settings and heuristics, overridden by everything the user sets. Called without a model; `table` is this
+     * rill_domain, `path` the path of the model, or NULL.
      *   RILL_OK · the failures of open() that the same files cause */
     rill_status (*advise)(const struct rill_domain *table, rill_context *ctx, const char *path, rill_text *out);
 
-    /* (optional: none) The domain's own options, of kind RILL_OPTION_MODEL, up to a row with name == NULL. A name has 2 to 40 characters
-     * of a-z, 0-9 and -, does not begin or end with -, and differs from the names of all settings, chain options and output options. Users
-     * set them wherever settings are accepted. open() finds them in rill_open_options.values, with these names and checked values. */
+    /* (optional; NULL: none) The domain's own options, of kind RILL_OPTION_MODEL, up to a row with name == NULL. A name has 2 to 40
+     * characters of a-z, 0-9 and -, does not begin or end with -, and differs from the names of all settings, chain options and output
+     * options. Users set them wherever settings are accepted. open() finds them in rill_open_options.values, with these names and checked
+     * values. */
     const rill_option *options;
 
-    /* (optional: none) The "model_type" values of config.json that this domain reads, NULL-terminated. A model directory that names no
-     * domain is opened with the first domain that reads its type. */
+    /* (optional; NULL: none) The "model_type" values of config.json that this domain reads, NULL-terminated. A model directory that names
+     * no domain is opened with the first domain that reads its type. */
     const char *const *model_types;
 
-    /* (optional: two hypotheses are equivalent if their last actions are equal) The equivalence classes of cube pruning: a hypothesis
+    /* (optional; NULL: two hypotheses are equivalent if their last actions are equal) The equivalence classes of cube pruning: a hypothesis
      * may continue the state of another one of its class, so the same actions must be legal for both. Set class_of[i] for each row i. The
      * states of the rows have not been computed yet: rows->node is NULL, but the states in rows->state_parent exist. class_of: [rows->n], 0
      * on entry. */
     rill_status (*classify)(void *self, const rill_rows *rows, int64_t *class_of);
 
-    /* (optional: none) The forced first action of all outputs of an input, such as a language token. Return RILL_NO_ACTION if there is
-     * none, or if the input cannot be read. Texts of tokenize and finalize do not contain this action. Called with the model, not a runner,
-     * as `tokenize` is. input: as rill_input.text */
+    /* (optional; NULL: none) The forced first action of all outputs of an input, such as a language token. Return RILL_NO_ACTION if there
+     * is none, or if the input cannot be read. Texts of tokenize and finalize do not contain this action. Called with the model, not a
+     * runner, as `tokenize` is. input: as rill_input.text */
     int32_t (*first_action)(void *self, rill_context *ctx, const char *input, size_t length);
 
-    /* (optional: inputs are decoded whole) Split an input into sentences that may be decoded as separate inputs and whose outputs are
+    /* (optional; NULL: inputs are decoded whole) Split an input into sentences that may be decoded as separate inputs and whose outputs are
      * concatenated. Like `tokenize`, called with the model, not with a runner.
      *   always: 0: split only inputs longer than the model was trained for
      *   *n: number of sentences, of which the first `capacity` are written, ascending; 1: the input is decoded whole, and none is
      *   written;
-     *   0: likewise, because its task must not be split
+     *   0: the input is decoded whole, because its task must not be split
      *   *head: length in bytes of a prefix, such as a language tag, to repeat before every sentence; 0 on entry
      *   RILL_OK · RILL_ERR_NOT_FOUND (recorded: this model's inputs are not made of sentences) · RILL_ERR_MEMORY */
     rill_status (*split)(void *self, rill_context *ctx, int always, const char *text, size_t length, rill_part *part,
                          int32_t capacity, int32_t *n, size_t *head);
 
-    /* (optional: none) Options that an input may override (words, numbers and switches), up to a row {0}: rows of `options`, and
+    /* (optional; NULL: none) Options that an input may override (words, numbers and switches), up to a row {0}: rows of `options`, and
      * "tokenized", which overrides rill_open_options.tokenized. encode() reads them by rill_input_value(). */
     const rill_option *input_options;
 } rill_domain;

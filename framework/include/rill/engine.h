@@ -38,12 +38,12 @@ RILL_C_BEGIN
 
 typedef struct rill_engine rill_engine;
 
-/* What schedulers (scheduler.h) and scorers (scorer.h) see; user functions declared below see the same. */
+/* The data that the engine passes to schedulers (scheduler.h) and scorers (scorer.h); the user functions declared below get it too. */
 typedef struct rill_sched_view rill_sched_view;
 typedef struct rill_scorer_rows rill_scorer_rows;
 
 /* A user's function that sets the budget of one timestep, which is the maximum number of hypotheses that it expands. Called before the
- * scheduler chooses the timestep's items, with *budget and flight->budget as in the settings. 0 means no budget, a negative number is an
+ * scheduler chooses the timestep's items, with *budget and view->budget as in the settings. 0 means no budget, a negative number is an
  * error. The scheduler's `choose` then sees the returned budget; its `refill` and `encode_ahead` see the setting.
  *   RILL_OK · a negative status ends the run */
 typedef rill_status (*rill_budget_fn)(void *user, const rill_sched_view *view, int32_t *budget);
@@ -51,7 +51,7 @@ typedef rill_status (*rill_budget_fn)(void *user, const rill_sched_view *view, i
 /* One heuristic, scorer or scheduler of a setup: its registered name and its arguments, e.g. {"absolute", "10"}. */
 typedef struct rill_chain_entry {
     const char *name;
-    const char *arguments; /* NULL = "" */
+    const char *arguments; /* NULL means "" */
 } rill_chain_entry;
 
 /* The current time in seconds since an arbitrary origin; monotonic. */
@@ -87,8 +87,8 @@ typedef struct rill_engine_setup {
     int32_t n_fields;
     rill_clock_fn clock; /* the clock for deadlines (rill_request.timeout); NULL: the system's monotonic clock */
     void *clock_user;
-    rill_key_fn
-        cube_key; /* with the option cube: the function that gives the equivalence class of hypotheses; NULL: the last action */
+    /* with the option cube: the function that gives the equivalence class of hypotheses; NULL: the last action is the class */
+    rill_key_fn cube_key;
     void *cube_key_user;
     /* position of the first input in a longer stream, from which the seeds of samples are computed. Ids count from 0 nevertheless */
     int64_t first_input;
@@ -181,7 +181,7 @@ RILL_API int rill_setting_is_per_request(const rill_option *setting);
  * cost far less. The model's memory is excluded: max-nodes and memory limit its states. */
 typedef struct rill_cost {
     size_t struct_size; /* sizeof(rill_cost) */
-    double steps;       /* timesteps */
+    double steps;       /* number of timesteps */
     double rows;        /* hypotheses that the model expands, summed over all phases */
     double bytes;       /* memory for the choices of a timestep, hypotheses, outputs and the result */
 } rill_cost;

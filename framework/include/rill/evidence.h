@@ -30,13 +30,13 @@ enum { RILL_NGRAM_MAX = 4 };
 typedef struct rill_evidence_kind {
     size_t struct_size;
     int32_t actions;    /* number of actions of the model (vocabulary size), >= 1 */
-    int32_t phases;     /* 1..8 */
+    int32_t phases;     /* number of phases per timestep, 1..8 (rill_domain_info.phases) */
     int32_t end_action; /* RILL_NO_ACTION: none */
     uint64_t names;     /* hash of the names of all actions in order; 0: the model has no names */
 } rill_evidence_kind;
 
-/* Write the kind of evidence that fits the model to *out; out->struct_size is set by the caller. `ctx`: the calling thread's. RILL_OK ·
- * RILL_ERR_MEMORY · RILL_ERR_ABI */
+/* Write the kind of evidence that fits the model to *out; out->struct_size is set by the caller. `ctx`: the calling thread's context.
+ * RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ABI */
 RILL_API rill_status rill_evidence_kind_for_model(rill_evidence_kind *out, rill_context *ctx, const rill_model *model);
 
 /* --- one input's posteriors --------------------------------------------------------------------------------------- */
@@ -59,8 +59,8 @@ RILL_API void rill_ngrams_begin(rill_ngrams *ngrams);
  *   table is unchanged */
 RILL_API rill_status rill_ngrams_entry(rill_ngrams *ngrams, const int32_t *action, int32_t n, double score);
 
-/* Add an edge of a lattice instead, from node `from` to a higher node `to` < 2^20, with one action. Paths lead from node 0 to the highest
- * node; a path's score is the sum of its edges' scores.
+/* Add an edge of a lattice, for a table without n-best outputs, from node `from` to a higher node `to` < 2^20, with one action. Paths
+ * lead from node 0 to the highest node; a path's score is the sum of its edges' scores.
  *   returns as rill_ngrams_entry() */
 RILL_API rill_status rill_ngrams_edge(rill_ngrams *ngrams, int32_t from, int32_t to, int32_t action, double score);
 

@@ -4,8 +4,8 @@
  * beams are trimmed to k ("One timestep of one item, exactly", docs/algorithms.md, step 5). It drops candidates, narrows an item's beam, or
  * stops items. The heuristics of a run are applied in order; each sees the candidates that the previous heuristics kept.
  *
- * What a heuristic does to an item must depend on that item's entries alone, and it must keep no state from item to item. The setting
- * `check` calls the heuristic for every item alone too, and fails the run when the results differ.
+ * The marks that a heuristic makes for an item must depend on that item's entries alone, and it must keep no state from item to item. The
+ * setting `check` calls the heuristic for every item alone too, and fails the run when the results differ.
  * Sources: absolute and relative pruning, Freitag and Al-Onaizan 2017 and Yang et al. 2020; see builtin_heuristics.c.
  * Stability: members are only appended. */
 #ifndef RILL_HEURISTIC_H
@@ -19,9 +19,9 @@ RILL_C_BEGIN
  * action). All arrays are the engine's; valid during the call only. */
 typedef struct rill_candidates {
     size_t struct_size;
-    int32_t n;                       /* items; 0 is legal */
+    int32_t n;                       /* number of items; 0 is legal */
     int32_t phase;                   /* phase of the timestep */
-    const int32_t *offset;           /* [n+1] */
+    const int32_t *offset;           /* [n+1] start of each item's entries in the arrays of candidates */
     const int64_t *item_id;          /* [n] position of the item's input in the stream */
     const int32_t *k;                /* [n] beam size of the item */
     const int32_t *timestep;         /* [n] timesteps of the item so far, from 0 */
@@ -52,7 +52,7 @@ typedef struct rill_heuristic {
     const char *summary;   /* one line for `rill list` */
 
     /* Make an instance from the arguments after "NAME:" ("" if none). `table` is the registered rill_heuristic, which may be the first
-     * member of a larger struct when several heuristics share functions. (optional: without it *self is NULL and arguments are refused) */
+     * member of a larger struct when several heuristics share functions. (optional; NULL: *self is NULL and arguments are refused) */
     rill_status (*create)(const struct rill_heuristic *table, rill_context *ctx, const char *arguments, void **self);
     /* Mark the candidates. Mandatory. */
     rill_status (*apply)(void *self, rill_candidates *candidates);

@@ -1,4 +1,4 @@
-/* Models: opening one, what it is, and its actions, texts and tokens.
+/* Models: how to open a model, and to query its properties, actions, texts and tokens.
  *
  * A model belongs to a domain, such as "mt", which is registered by name (registry.h).
  * Threads: see engine.h. Stability: structs are only appended to. */
@@ -49,20 +49,22 @@ RILL_API int rill_open_switch(const rill_open_options *options, const char *name
 /* A sequence of actions. */
 typedef struct rill_sequence {
     const int32_t *action; /* [n] */
-    int32_t n;             /* >= 1 */
+    int32_t n;             /* number of actions, >= 1 */
 } rill_sequence;
 
 typedef struct rill_domain_info {
     int32_t actions; /* number of actions (vocabulary size), >= 1 */
-    int32_t phases;  /* phases per timestep, 1..8; 0 is read as 1 */
+    /* parts of a timestep, each with its own step and score, 1..8; 0 is read as 1. Most models have 1 */
+    int32_t phases;
     rill_state_need state_need;
     uint32_t max_choices_phases; /* bit p set: the setting max_candidates applies in phase p; 0 means all phases */
     int32_t max_length;          /* default bound on actions per hypothesis, > 0 */
     const char *description;     /* one line about the loaded model, owned by the domain until close; may be NULL */
     /* Memory use in bytes, for the setting `memory`. Where node_bytes is 0, that setting is refused. */
-    int64_t node_bytes;      /* bytes of the state of one node (recurrent state, or KV cache of a position) */
-    int64_t slot_bytes;      /* bytes of one input in flight ... */
-    int64_t slot_unit_bytes; /* ... plus these bytes for each unit of its size (rill_input.size) */
+    int64_t node_bytes; /* bytes of the state of one node (recurrent state, or KV cache of a position) */
+    int64_t slot_bytes; /* bytes of one input in flight, without slot_unit_bytes */
+    /* further bytes of an input in flight for each unit (token) of its size (rill_input.size) */
+    int64_t slot_unit_bytes;
     /* hard limit on actions per hypothesis (position embeddings); 0: none beyond the input's own limit */
     int32_t max_positions;
     int has_end_action; /* 1: `end_action` is valid; choosing it is RILL_END, see rill_row_ends */
@@ -119,18 +121,18 @@ RILL_API int rill_domain_has_runners(const rill_domain *domain);
 RILL_API rill_status rill_model_action_name(const rill_model *model, int32_t action, rill_text *out);
 /* Return the action of that name; RILL_NO_ACTION if no action has it or the domain names no actions. */
 RILL_API int32_t rill_model_find_action(const rill_model *model, const char *text, size_t length);
-/* Tokenize a text: the actions that write it within an output, without start and end actions. *n is the number of actions, and the first
- * `capacity` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation,
- * space-separated tokens for logical forms. Where outputs are not sequences of actions (trees), and where the domain cannot tokenize,
- * the text consists of names of actions separated by spaces; an action without a name is written as its number.
- *   ctx: the calling thread's, for example a scorer's own; it records failures
+/* Tokenize a text: find the actions that write it within an output, without start and end actions. *n is the number of actions, and the
+ * first `capacity` of them are in `action`; an empty text has none. The text has the form of an output: a sentence for translation,
+ * space-separated tokens for logical forms. Where outputs are not sequences of actions (trees), and where the domain cannot tokenize, the
+ * text consists of names of actions separated by spaces; an action without a name is written as its number.
+ *   ctx: the calling thread's context, for example a scorer's; it records failures
  *   on failure *n is 0
  *   RILL_OK · RILL_ERR_NOT_FOUND (the domain cannot tokenize and names no actions) · RILL_ERR_INPUT (the model's actions cannot write
  *   this text) · RILL_ERR_ARGUMENT (NULL with length > 0) · RILL_ERR_PLUGIN (the domain returned invalid actions) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_model_tokenize(const rill_model *model, rill_context *ctx, const char *text, size_t length,
                                          int32_t *action, int32_t capacity, int32_t *n);
-/* The forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: none. ctx: the calling thread's; nothing
- * is recorded there. */
+/* The forced first action of all outputs of an input, such as a language token; RILL_NO_ACTION: none. ctx: the calling thread's context;
+ * nothing is recorded there. */
 RILL_API int32_t rill_model_first_action(const rill_model *model, rill_context *ctx, const char *input, size_t length);
 
 /* Split an input into sentences; parameters as in rill_domain.split. For each sentence the caller submits `head` followed by the sentence,

@@ -19,7 +19,8 @@ typedef struct rill_scheduler rill_scheduler;
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_ARGUMENT (already registered) */
 RILL_API rill_status rill_register_builtins(rill_context *ctx);
 
-/* RILL_OK · RILL_ERR_ABI · RILL_ERR_PLUGIN (mandatory member missing) · RILL_ERR_ARGUMENT (name taken) · RILL_ERR_MEMORY */
+/* Register a table of functions under the name in it. RILL_OK · RILL_ERR_ABI · RILL_ERR_PLUGIN (mandatory member missing) ·
+ * RILL_ERR_ARGUMENT (name taken) · RILL_ERR_MEMORY */
 RILL_API rill_status rill_register_domain(rill_context *ctx, const rill_domain *domain);
 RILL_API rill_status rill_register_heuristic(rill_context *ctx, const rill_heuristic *heuristic);
 RILL_API rill_status rill_register_scorer(rill_context *ctx, const rill_scorer *scorer);

@@ -13,7 +13,7 @@ RILL_C_BEGIN
  *   another negative status: inputs read so far are decoded and written, then the run ends with this status */
 typedef rill_status (*rill_read_fn)(void *user, int may_block, const char **text, size_t *length);
 
-/* Read the next input as a request, which has its own settings. Fill *request, whose members are zero but for struct_size; everything it
+/* Read the next input as a request, which has its own settings. Fill *request, whose members are zero except struct_size; everything it
  * points to stays valid until the next call. Returns as rill_read_fn; for a bad input (RILL_ERR_INPUT) `text` is the message, and its
  * result carries `user` too. A request that rill_engine_submit_request() refuses, for its settings or arguments, fails alone, with that
  * status and message, and the run continues. A request's deadline counts from the reader's return. Ids count all inputs read, bad ones

@@ -1,12 +1,12 @@
 /* Named tensors of a model file: safetensors, one file or several, and CTranslate2's model.bin.
  *
  * The safetensors format (github.com/huggingface/safetensors, README): 8 bytes, the header's length, little-endian; the header, a JSON
- * object of name -> {"dtype", "shape", "data_offsets": [begin, end]} and optionally "__metadata__"; then the data, to which the offsets are
- * relative. A sharded model has an index, as transformers' save_pretrained() writes it: {"weight_map": {name of a tensor: name of a file
- * beside it}}. Parsing is strict: on opening, everything the files claim is checked against their sizes, the tensors must cover the data
- * without gap or overlap, names must be unique, and the index must match its files. After that, reading needs no further checks. model.bin
- * is checked in the same way (docs/mt.md): an alias is a tensor with another one's bytes, and quantised integers are multiplied by their
- * scales.
+ * object of name -> {"dtype", "shape", "data_offsets": [begin, end]} and optionally "__metadata__"; then the data, to which the offsets
+ * are relative. A sharded model has an index, as transformers' save_pretrained() writes it: {"weight_map": {name of a tensor: name of a
+ * file beside it}}. Parsing is strict: on opening, everything the files claim is checked against their sizes, the tensors must cover the
+ * data without gap or overlap, names must be unique, and the index must match its files. After that, reading needs no further checks.
+ * model.bin is checked in the same way (docs/mt.md): an alias is a tensor that shares the bytes of another tensor, and quantised integers
+ * are multiplied by their scales.
  *
  * Order of use: rill_tensor_file_open(), then for each tensor rill_tensor_file_read(), then rill_tensor_file_close().
  * Element types: the file may have any type of the format; F32, F16 and BF16 can be read and are converted to fp32.

@@ -19,15 +19,15 @@ typedef struct rill_sched_view {
     size_t struct_size;
     int32_t n;                   /* items in flight; 0 is legal */
     const int64_t *item_id;      /* [n] position of the input in the stream */
-    const int32_t *timestep;     /* [n] timesteps that have expanded the item: l_t */
+    const int32_t *timestep;     /* [n] number of timesteps that have expanded the item (l_t of Yang et al. 2020) */
     const int32_t *width;        /* [n] live candidates: the cost of expanding the item */
     const int64_t *size;         /* [n] the input's size in the domain's unit (tokens), rill_input.size */
     const int64_t *refill_index; /* [n] number of the refill that admitted the item, from 0 */
     int32_t batch;               /* setting n: number of items decoded together */
     int32_t max_items;           /* setting max_items, N: maximum number of items in flight */
     int32_t budget;              /* maximum number of hypotheses that the timestep expands; 0: no limit */
-    double
-        refill; /* setting refill: inputs are admitted when at most this share of N is in flight (epsilon of Yang et al. 2020) */
+    /* setting refill: inputs are admitted when at most this share of N is in flight (epsilon of Yang et al. 2020) */
+    double refill;
     int64_t waiting;   /* inputs waiting to be admitted */
     int64_t timesteps; /* timesteps of the run so far */
     int32_t k;         /* setting k: maximum number of candidates of an item, unless its request sets another k */
@@ -49,7 +49,7 @@ typedef struct rill_scheduler {
     rill_status (*refill)(void *self, const rill_sched_view *view, int32_t *admit);
     /* (optional) */
     void (*destroy)(void *self);
-    /* Number of inputs to encode ahead of admission, so that later refills find them ready. (optional: 0) */
+    /* Number of inputs to encode ahead of admission, so that later refills find them ready. (optional; default 0) */
     int32_t (*encode_ahead)(void *self, const rill_sched_view *view);
 } rill_scheduler;
 

@@ -5,8 +5,8 @@
  * actions. All modifiers apply before selection: an action with a bonus is found wherever the model ranks it, and a banned action never
  * enters the beam.
  * A run may have several scorers: bonuses and rewards add up, factors multiply, bans and end rules unite, allowed sets intersect, and the
- * smallest limit on children applies. What a scorer does to an item must depend on that item's rows alone, as for heuristics. Stability:
- * members are only appended. */
+ * smallest limit on children applies. A scorer's modifiers for an item must depend on that item's rows alone, as for heuristics.
+ * Stability: members are only appended. */
 #ifndef RILL_SCORER_H
 #define RILL_SCORER_H
 
@@ -30,14 +30,14 @@ typedef struct rill_hyp_node {
  * `parent`. */
 typedef struct rill_scorer_rows {
     size_t struct_size;
-    int32_t n; /* 0 is legal */
+    int32_t n; /* number of rows; 0 is legal */
     int32_t phase;
     const int64_t *item_id;         /* [n] position of the row's input in the stream */
     const int32_t *timestep;        /* [n] timesteps of the item so far, from 0 */
     const int32_t *rank;            /* [n] rank in the item's beam */
     const double *path_score;       /* [n] path score of the row's hypothesis */
     const int32_t *hyp_node;        /* [n] index of the hypothesis in hyp_nodes */
-    const rill_hyp_node *hyp_nodes; /* [number of hypotheses] */
+    const rill_hyp_node *hyp_nodes; /* the hypothesis tree, indexed by hyp_node and `parent` */
     const rill_domain_info *info;
     /* for rill_model_action_name(), rill_model_find_action() and rill_model_tokenize() (model.h); pass them the context that create()
      * received */
@@ -63,7 +63,7 @@ typedef struct rill_found {
     size_t struct_size;
     int64_t item_id;
     const struct rill_found_outputs *outputs; /* use rill_found_output_at() */
-    int32_t n;                                /* >= 1 */
+    int32_t n;                                /* number of outputs, >= 1 */
     const rill_model *model;
 } rill_found;
 
@@ -85,22 +85,22 @@ typedef struct rill_scorer {
     /* Undo create; accepts NULL. (optional) */
     void (*destroy)(void *self);
     /* Bytes of scorer state per hypothesis, copied from parent to child; plain data, aligned to 16 bytes in the engine's storage
-     * (rill_scorer_rows.state has no padding). (optional: 0) */
+     * (rill_scorer_rows.state has no padding). (optional; default 0) */
     size_t state_bytes;
 
     /* An input has been encoded: its rows may come until done(). A failure fails this input alone. A scorer with this method may keep data
      * of inputs in flight; the setting `check` then calls the same instance for each item alone, instead of a fresh instance. (optional) */
     rill_status (*begin)(void *self, int64_t item_id);
     /* The input's search has completed. Return RILL_OK to accept its outputs as the result. Return RILL_AGAIN to discard them and decode
-     * the encoded input again, with what the scorers have learnt; if the deadline comes before the new search ends, these outputs are the
-     * result. A failure fails this input alone. All scorers of the run are called. (optional) */
+     * the encoded input again, with the data that the scorers have collected; if the deadline comes before the new search ends, these
+     * outputs are the result. A failure fails this input alone. All scorers of the run are called. (optional) */
     rill_status (*found)(void *self, const rill_found *found);
-    /* The input leaves the engine, whether it succeeded or failed; called once for each begin() that succeeded. It is not called for inputs
-     * that are not yet encoded when the engine is destroyed. An input that exceeds a worker's share of the memory limit leaves too, and
-     * begins again later, in any worker: then what the scorers have learnt about it is lost. (optional) */
+    /* The input leaves the engine, whether it succeeded or failed; called once for each begin() that succeeded. It is not called for
+     * inputs that are not yet encoded when the engine is destroyed. An input that exceeds a worker's share of the memory limit leaves
+     * too, and begins again later, in any worker: the data that scorers have collected about it is then lost. (optional) */
     void (*done)(void *self, int64_t item_id);
     /* Upper bound on the total that an instance adds to the score of an action, and in *end, 0 on entry, to that of an end action;
-     * a negative bound means that the instance always subtracts at least that much. For the setting certify. (optional: without it the
+     * a negative bound means that the instance always subtracts at least that much. For the setting certify. (optional; NULL: the
      * setting certify refuses the scorer) */
     double (*max_bonus)(const void *self, double *end);
 } rill_scorer;
@@ -111,17 +111,17 @@ RILL_API rill_status rill_modifiers_add(rill_modifiers *modifiers, int32_t row, 
 RILL_API rill_status rill_modifiers_scale(rill_modifiers *modifiers, int32_t row, int32_t action, float factor);
 /* Forbid an action. */
 RILL_API rill_status rill_modifiers_ban(rill_modifiers *modifiers, int32_t row, int32_t action);
-/* Restrict the row to the actions that this scorer passes here. */
+/* Allow an action. The row is then restricted to the actions that the scorer passes to this function. */
 RILL_API rill_status rill_modifiers_allow(rill_modifiers *modifiers, int32_t row, int32_t action);
 /* Allow no action in the row: the hypothesis is dropped. */
 RILL_API rill_status rill_modifiers_allow_none(rill_modifiers *modifiers, int32_t row);
 /* Drop the hypothesis, with an error message, which is copied. When all hypotheses of an item are dropped, its input fails with this
  * message. */
 RILL_API rill_status rill_modifiers_fail_input(rill_modifiers *modifiers, int32_t row, const char *why);
-/* Divide the beam of the row's item into banks, 1 to RILL_MAX_BANKS, as constrained beam search does (Post and Vilar 2018): each bank
- * has a share of the k places, and candidates compete only within their bank (lexical_constraints.c). The number is the same for all rows
- * of an item. Choices of the row go to bank `rest` unless rill_modifiers_assign_bank() assigns them. Only one scorer may divide a beam.
- * The beam search gives outputs of a divided beam no certificate. */
+/* Divide the beam of the row's item into banks, 1 to RILL_MAX_BANKS, as constrained beam search does (Post and Vilar 2018): each bank has
+ * a share of the k places, and candidates compete only within their bank (lexical_constraints.c). The number is the same for all rows of
+ * an item. Choices of the row go to bank `rest` unless rill_modifiers_assign_bank() assigns them. Only one scorer may divide a beam. With
+ * the setting certify, the beam search does not certify outputs of a divided beam. */
 enum { RILL_MAX_BANKS = 256 };
 RILL_API rill_status rill_modifiers_divide_banks(rill_modifiers *modifiers, int32_t row, int32_t banks, int32_t rest);
 /* After rill_modifiers_divide_banks(): assign the action to a bank. It becomes a candidate wherever the model ranks it, even beyond the
@@ -129,7 +129,7 @@ RILL_API rill_status rill_modifiers_divide_banks(rill_modifiers *modifiers, int3
 RILL_API rill_status rill_modifiers_assign_bank(rill_modifiers *modifiers, int32_t row, int32_t action, int32_t bank);
 /* Add bits to the row's end rule. */
 RILL_API rill_status rill_modifiers_end_rule(rill_modifiers *modifiers, int32_t row, rill_end_rule rule);
-/* Add `value` to every action of the row but the end action. */
+/* Add `value` to every action of the row except the end action. */
 RILL_API rill_status rill_modifiers_reward(rill_modifiers *modifiers, int32_t row, float value);
 /* Add `value` to the end action. */
 RILL_API rill_status rill_modifiers_end_reward(rill_modifiers *modifiers, int32_t row, float value);

@@ -14,7 +14,8 @@ RILL_C_BEGIN
 /* Bytes that a struct reserves for a rill_settings member, so that rill_settings can grow. */
 enum { RILL_SETTINGS_SPACE = 1024 };
 
-/* docs/search.md explains the values. 0 selects the default of the method or preset; without these rill's default, which is the value 1. */
+/* docs/search.md explains the values. 0 selects the default of the method or preset or, if neither has one, rill's default, which is the
+ * value 1. */
 typedef enum rill_finish {
     RILL_FINISH_DEFAULT = 0,
     RILL_FINISH_TOP = 1,
@@ -47,13 +48,13 @@ typedef struct rill_settings {
     /* N: maximum number of items in flight; 0 = n, or 100 n under a budget (streaming methods only) */
     int32_t max_items;
     int32_t budget; /* maximum number of hypotheses expanded per timestep; 0 = no limit */
-    /* share of N at or below which inputs are admitted, 0..1; < 0 = the method's default (1/6; top-up 1/2) */
+    /* inputs are admitted when at most this share of N is in flight, 0..1; < 0 = the method's default (1/6; top-up 1/2) */
     double refill;
     /* M: maximum number of children per hypothesis; 0 = k under finish top, 2k under immediate */
     int32_t max_candidates;
     rill_finish finish; /* when an ended candidate leaves the beam as an output; 0 = the method's default */
     int32_t stop_after; /* number of outputs after which an item stops; 0 = k, under stop top 1 */
-    double patience;    /* stop_after = round(k * patience); 0 = unset; excludes stop_after */
+    double patience;    /* stop_after = round(k * patience); 0 = unset; cannot be combined with stop_after */
     int32_t min_length; /* minimum number of actions before the end action */
     int32_t max_length; /* maximum number of actions; 0 = the input's own limit, else the model's */
     /* alpha: outputs are ordered by path_score / length^alpha; 0 = by the sum of log-probabilities, 1 = by their mean */
@@ -137,7 +138,7 @@ RILL_API const char *rill_settings_get(const rill_settings *settings, const rill
 typedef struct rill_method_info {
     const char *name;      /* "var-stream" */
     const char *scheduler; /* name of the method's scheduler */
-    const char *summary;   /* one line */
+    const char *summary;   /* description in one line */
     int32_t streaming;     /* 1: admits inputs while items are in flight; max_items, refill and flush_every apply */
     int32_t pruned;        /* 1: heuristics and max_candidates may be set */
     rill_finish finish;    /* default of the setting finish */

@@ -8,18 +8,20 @@
 RILL_C_BEGIN
 
 typedef struct rill_seconds {
-    double encode;   /* seconds in the domain's encode(), including the allocation of states */
-    double step;     /* seconds in the domain's step() */
-    double score;    /* seconds in the domain's score() */
-    double choose;   /* admission (without encode), scheduler, budget function, collecting rows */
-    double select;   /* validating and merging choices, making outputs */
-    double prune;    /* heuristics, and further calls for the setting `check` */
-    double commit;   /* making new beams, node bookkeeping */
+    double encode; /* seconds in the domain's encode(), including the allocation of states */
+    double step;   /* seconds in the domain's step() */
+    double score;  /* seconds in the domain's score() */
+    /* seconds in admission (without encode), the scheduler and the budget function, and in collecting rows */
+    double choose;
+    double select;   /* seconds in validating and merging choices, and in making outputs */
+    double prune;    /* seconds in heuristics, and in further calls of them for the setting `check` */
+    double commit;   /* seconds in making new beams and in bookkeeping of states */
     double finalize; /* seconds in the domain's finalize(), and in sorting outputs */
     double scorers;  /* seconds in scorers */
-    double total;    /* inside rill_engine_step() and rill_engine_submit(), and in finalizing elsewhere (workers.h) */
-    double waited;   /* part of score: waiting for asynchronous scores */
-    double hidden;   /* part of total: work done while asynchronous scores were computed, without waiting */
+    /* seconds inside rill_engine_step() and rill_engine_submit(), and in finalizing on other threads (workers.h) */
+    double total;
+    double waited; /* part of `score`: seconds spent waiting for asynchronous scores */
+    double hidden; /* part of `total`: seconds of the engine's work while a device computed asynchronous scores */
 } rill_seconds;
 
 typedef struct rill_stats {
@@ -39,23 +41,23 @@ typedef struct rill_stats {
     /* sum over depths d of ceil(W_d / budget), W_d the live candidates expanded at depth d: a lower bound on the timesteps of a scheduler
      * that expands the least advanced items first; 0 without a budget, or with a budget function */
     int64_t depth_bound;
-    int64_t nodes_in_use, nodes_peak, nodes_capacity; /* nodes that hold a state */
+    int64_t nodes_in_use, nodes_peak, nodes_capacity; /* ids of model states: in use, maximum in use, reserved */
     /* nodes of the hypothesis tree; the peak may include some hypotheses of the previous timestep */
     int64_t histories_in_use, histories_peak, histories_capacity;
     int64_t items_peak;   /* maximum number of items in flight */
     int64_t waiting_peak; /* maximum number of results held back to restore input order */
     rill_seconds seconds;
-    int64_t nodes_bound;     /* limit on nodes from max_nodes or memory; 0: none */
-    int64_t restarted;       /* times an item was restarted because the node limit left too few nodes */
-    int64_t cube_hypotheses; /* live hypotheses of inputs with cube pruning, summed over phases, ... */
-    int64_t cube_classes;    /* ... classes expanded on their behalf ... */
-    int64_t cube_rescored;   /* ... and further rows expanded for exact scores of children */
+    int64_t nodes_bound;     /* limit on model states, from the setting max_nodes or memory; 0: none */
+    int64_t restarted;       /* number of times that an item restarted because nodes_bound left too few states */
+    int64_t cube_hypotheses; /* live hypotheses of inputs with cube pruning, summed over phases */
+    int64_t cube_classes;    /* equivalence classes expanded in place of these hypotheses */
+    int64_t cube_rescored;   /* hypotheses expanded in addition, for exact scores of children (cube pruning) */
     int64_t certified;       /* inputs whose best output is proven to be the model's best (setting certify) */
     /* hypotheses that exact search expanded after the beam search, counted once per phase */
     int64_t exact_rows;
 } rill_stats;
 
-/* What happened to a candidate. */
+/* The fate of a candidate in its timestep. */
 typedef enum rill_trace_fate {
     RILL_FATE_LIVE = -1,      /* in the new beam: the candidate will be expanded */
     RILL_FATE_WAITING = -2,   /* ended, and stays in the beam below a live candidate */
@@ -67,10 +69,10 @@ typedef enum rill_trace_fate {
 
 /* A candidate of a timestep. An ended candidate that stays in the beam is its own parent. */
 typedef struct rill_trace_hypothesis {
-    int32_t item;      /* index in `items` */
+    int32_t item;      /* the candidate's item, as an index in rill_trace_event.items */
     int32_t phase;     /* phase of the timestep */
-    int32_t parent;    /* rank in the item's beam before the phase */
-    int32_t rank;      /* rank in the item's beam after the phase; -1: not in the beam */
+    int32_t parent;    /* rank of the candidate's parent in the item's beam before the phase */
+    int32_t rank;      /* rank of the candidate in the item's beam after the phase; -1: not in the beam */
     int32_t action;    /* last action of the candidate */
     int32_t fate;      /* rill_trace_fate */
     double path_score; /* sum of log-probabilities and scorers' bonuses */
@@ -94,15 +96,15 @@ typedef struct rill_trace_event {
     int32_t outputs;        /* FINISHED */
     rill_status status;     /* FINISHED */
     /* RILL_TRACE_TIMESTEP */
-    int32_t n; /* items selected */
+    int32_t n; /* number of items (inputs in flight) that the timestep expands */
     int32_t in_flight;
-    int64_t rows;                 /* rows expanded in the first phase */
+    int64_t rows;                 /* number of live hypotheses that the timestep expands, in its first phase */
     const int64_t *items;         /* [n] ids of the selected items' inputs */
     const int32_t *depths;        /* [n] number of timesteps of the item before this one */
     const int32_t *widths_before; /* [n] live candidates before expansion */
     const int32_t *widths_merged; /* [n] candidates before pruning */
     const int32_t *widths_after;  /* [n] candidates of the new beam, live and ended; 0 when the item is done */
-    rill_seconds seconds;         /* since the end of the previous timestep */
+    rill_seconds seconds;         /* seconds of each stage since the end of the previous timestep */
     /* index of the worker whose event this is, and whose timesteps `timestep` counts (rill/workers.h); 0 with one worker */
     int32_t worker;
     int32_t group; /* TIMESTEP: which of the two concurrent groups (rill_rows.group) */

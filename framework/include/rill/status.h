@@ -1,4 +1,4 @@
-/* Status codes: what every function that can fail returns.
+/* Status codes, which every function that can fail returns.
  *
  * The numbers never change: they may be logged, compared across versions and returned by plugins. 0 is success, positive values are not
  * failures, negative values are failures. The context has the message of a failure (rill_error(), context.h). Stability: codes are only

@@ -27,8 +27,8 @@
  * Requests (engine.h) are read by rill_workers_run_requests(); rill_workers_cancel() cancels an input.
  *
  * Threads: reader and writer are called on the caller's thread. The trace function is called on the workers' threads, one at a time; a
- * budget function on its worker's. All functions of this header but rill_processors() belong to the caller's thread. Stability: structs
- * are only appended to. */
+ * budget function on its worker's. All functions of this header except rill_processors() belong to the caller's thread. Stability:
+ * structs are only appended to. */
 #ifndef RILL_WORKERS_H
 #define RILL_WORKERS_H
 
@@ -47,9 +47,9 @@ typedef struct rill_workers_options {
     /* A mark: workers share the tables registered before it was taken; NULL: all tables. Tables of scripts belong to one thread: take the
      * mark before scripts are loaded, and load them again in `prepare`. */
     const rill_registry_mark *shared;
-    /* (optional) Register more tables in a worker's context, before the model is opened or shared: loads scripts. Called by
-     * rill_workers_open() for each worker with its own context; a single worker without `apart` has the caller's context and skips it. A
-     * negative return fails rill_workers_open() with the error recorded in `worker`. */
+    /* (optional) Register more tables in a worker's context before the model is opened or shared, for example by loading scripts. Called
+     * by rill_workers_open() for each worker with its own context; a single worker without `apart` has the caller's context and skips it.
+     * A negative return fails rill_workers_open() with the error recorded in `worker`. */
     rill_status (*prepare)(void *user, int32_t index, rill_context *worker);
     void *user;
     /* 1: even a single worker has its own thread and context. Reading, finalizing and writing then overlap with decoding, which helps
@@ -75,7 +75,7 @@ RILL_API const char *rill_workers_device(const rill_workers *workers, int32_t in
 RILL_API rill_context *rill_workers_context(const rill_workers *workers, int32_t index);
 
 /* Make the engines. setups: [count] one for each worker, with equal settings, each as for rill_engine_create().
- *   what rill_engine_create() returns, recorded in the caller's context · RILL_ERR_ARGUMENT (engines already exist) */
+ *   a status of rill_engine_create(), recorded in the caller's context · RILL_ERR_ARGUMENT (engines already exist) */
 RILL_API rill_status rill_workers_begin(rill_workers *workers, const rill_engine_setup *const *setups);
 
 /* The resolved settings; valid between rill_workers_begin() and rill_workers_finish(). */
