@@ -12,8 +12,9 @@
 
 #include "rill/context.h"
 
-/* Parse JSON without duplicate members. `name` is the file in errors. The caller frees *out with json_decref().
- *   RILL_OK · RILL_ERR_FORMAT (FILE:LINE: why). rill_json_read() reads the file at `path`: also as rill_file_read() */
+/* Parse JSON; an object with a duplicate member is an error. `name` is the file's name in error messages.
+ * rill_json_read() reads the file at `path` instead of bytes. The caller frees *out with json_decref().
+ *   RILL_OK · RILL_ERR_FORMAT (FILE:LINE: why); rill_json_read() also the statuses of rill_file_read() */
 struct json_t;
 rill_status rill_json_parse(rill_context *ctx, const char *name, const char *bytes, size_t length, struct json_t **out);
 rill_status rill_json_read(rill_context *ctx, const char *path, struct json_t **out);

@@ -310,8 +310,9 @@ static int is_index(const char *path)
     return length >= ending && strcmp(path + length - ending, suffix) == 0;
 }
 
-/* Set *out to the file to open: model.safetensors or its index in the directory `path`, or `path` or its index. If none
- * exists, *out is `path`, so that opening it gives the error. */
+/* Set *out to the path of the file to open. If `path` is a directory, that is its model.safetensors or else its
+ * model.safetensors.index.json. Otherwise it is `path`, or else `path`.index.json. If none of these exists, *out is
+ * `path`, so that opening it gives the error. */
 static rill_status resolve_path(const char *path, rill_text *out)
 {
     static const char *const inside[] = {"model.safetensors", "model.safetensors.index.json"};

@@ -1,10 +1,11 @@
-/* tensor_file.h: private data of rill/safetensors.h, shared by the tensor readers, and metadata of CTranslate2's model.bin.
+/* tensor_file.h: the private structs behind rill/safetensors.h, which the readers of safetensors and of CTranslate2's
+ * model.bin share; and access to the metadata of model.bin.
  *
  * A set of tensors comes from one file or several (parts). Each format's reader turns a part's header into entries.
  * After opening, an entry's bytes lie inside its part, and their number matches its shape and type.
  *
- * tensor_file.c finds and reads tensors; ct2_file.c makes the entries of CTranslate2's model.bin; safetensors.c opens files,
- * and makes the entries of safetensors, of one file or several with an index.
+ * tensor_file.c finds and reads tensors; ct2_file.c makes the entries of CTranslate2's model.bin; safetensors.c opens
+ * files, and makes the entries of safetensors, of one file or several with an index.
  * Stability: internal to rill. */
 #ifndef RILL_COMMON_TENSOR_FILE_H
 #define RILL_COMMON_TENSOR_FILE_H
@@ -14,26 +15,27 @@
 #include "rill/safetensors.h"
 
 typedef struct tensor_part {
-    rill_file file;                /* the open file; all zero when ... */
-    const char *bytes;             /* ... the bytes are caller-owned */
+    rill_file file;                /* the open file; all zero if `bytes` is set */
+    const char *bytes;             /* content in the caller's memory; NULL: the content is in `file` */
     const char *name;              /* name of the part for messages; allocated in blocks */
     size_t size;                   /* bytes of the file */
     size_t data_offset, data_size; /* the data section */
-    void *header_json;             /* a json_t whose names the entries borrow */
+    void *header_json;             /* safetensors: the parsed header, a json_t; entries point to names in it */
 } tensor_part;
 
 typedef struct tensor_entry {
     rill_file_tensor tensor; /* first member: the public part */
     size_t part;
-    size_t scales_offset,
-        n_scales;     /* quantised integers: offset of the fp32 scales, and their number: one, one per row, or none */
-    size_t zero_rows; /* rows of zeros appended to the file's, included in the shape */
-    const char *base_name; /* the entry of which this is a view, or NULL */
+    /* Quantised integers: file offset of the fp32 scales, and their number: one, one per row, or none (0). */
+    size_t scales_offset, n_scales;
+    size_t zero_rows; /* rows of zeros after the rows in the file; shape[0] includes them */
+    /* Name of the tensor whose bytes this entry shares (tensor_add_view()); NULL: the entry is no view. */
+    const char *base_name;
 } tensor_entry;
 
 struct rill_tensor_file {
     rill_arena arena;
-    const char *name; /* name for messages: of the part, or of the index */
+    const char *name; /* name for messages: of the only file, or of the index of several files */
     tensor_part *part;
     size_t n_parts;
     tensor_entry *entries; /* [count], sorted by name once open */
@@ -59,11 +61,12 @@ rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, cons
 /* Read n bytes at `offset` of a part's file. */
 rill_status tensor_part_read(const tensor_part *part, size_t offset, size_t n, void *out);
 
-/* Reserve entries; existing ones may move. */
+/* Make room for `more` additional entries. Pointers to entries may become invalid. */
 rill_status tensor_reserve_entries(rill_tensor_file *t, size_t more);
 
-/* Add a name for rows `from` .. `from + rows - 1` of the tensor `base_name`, followed by rows of zeros. Reading it
- * reads part of the base tensor, which errors name. Pointers to entries may become invalid.
+/* Add an entry `name` that consists of rows `from` .. `from + rows - 1` of the tensor `base_name`, followed by `zeros`
+ * rows of zeros. Both entries share the bytes in the file, and errors name the base tensor. Pointers to entries may
+ * become invalid.
  *   RILL_OK · RILL_ERR_FORMAT (no such tensor, too few rows, duplicate name) · RILL_ERR_MEMORY */
 rill_status tensor_add_view(rill_tensor_file *t, const char *name, const char *base_name, size_t from, size_t rows,
                             size_t zeros);
@@ -85,10 +88,10 @@ rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, co
 
 /* --- ct2_file.c -------------------------------------------------------------------------------------------------------- */
 
-/* Whether a file starts like CTranslate2's format. */
+/* Return 1 if the first `length` bytes of a file look like a CTranslate2 model.bin, else 0. */
 int is_ct2_file(const unsigned char *bytes, size_t length);
 
-/* Add the entries of the only part. */
+/* Read the variables and aliases of model.bin, the only part of the set, and add an entry for each. */
 rill_status ct2_read(rill_tensor_file *t);
 
 /* Return the name of the specification, borrowed until the file is closed, and set *revision; NULL for other file
