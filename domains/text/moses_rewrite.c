@@ -198,8 +198,6 @@ int rill_char_is(char32_t c, const char32_t *class)
     }
 }
 
-/* longest pattern */
-
 enum { MAX_PATTERN_PARTS = 8 }; /* longest pattern */
 
 typedef struct rule_hit {

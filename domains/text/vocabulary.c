@@ -226,7 +226,8 @@ void rill_vocabulary_close(rill_vocabulary *v)
 
 /* --- JSON: an object {token: id}, or an array of tokens in order of ids ------------------------------------------- */
 
-/* token [count] tokens in order of ids; data NULL: the id has no token yet */
+/* Store a token of a JSON vocabulary in list[id], where `number` is its id. `list` has `count` elements; an element
+ * whose data is NULL has no token yet. */
 static rill_status put_token(rill_context *ctx, const char *name, rill_slice *list, json_int_t count, const char *token,
                              const json_t *number)
 {
