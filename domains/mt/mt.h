@@ -32,15 +32,16 @@ enum { WIDTH_LIMIT = 1 << 16, LAYER_LIMIT = 1 << 10, WORD_LIMIT = 1 << 22, LENGT
  * FSMT, BART (Lewis et al. 2020), mBART, M2M100, Pegasus and T5 (Raffel et al. 2020), as in transformers' modeling
  * files. mt_family and mt_settings hold the differences. A Marian decoder may replace self-attention by an SSRU (Kim et
  * al. 2019) or average attention (Zhang et al. 2018), which read only the parent's state.
- * Letters: D model width, A width of all heads, F inner width of the feed-forward block, V target tokens, T input tokens.
+ * Letters: D model width, A width of all heads, F inner width of the feed-forward block, V target tokens, T input
+ * tokens.
  *
- * KV cache: a node is one target position of a hypothesis. Each decoder layer stores its keys and values in row `node` of
- * a table [nodes, 2A]. The last layer's output is in row `node` of `hidden`, for scoring. A row of a batch attends in
- * place to the nodes on its path from the root: nothing is padded, copied or reordered, even if the rows of a call differ
- * in length. With an SSRU or average attention, a layer stores for each node a state of D values instead, computed from
- * the state of the parent node.
- * Slots: for each item and decoder layer, the encoder's output projected to cross-attention keys and values, [T, 2A],
- * which all nodes of the item share. */
+ * KV cache: a node is one target position of a hypothesis. Each decoder layer stores its keys and values in row `node`
+ * of a table [nodes, 2A]. The last layer's output is in row `node` of `hidden`, for scoring. A row of a batch attends
+ * in place to the nodes on its path from the root: nothing is padded, copied or reordered, even if the rows of a call
+ * differ in length. With an SSRU or average attention, a layer stores for each node a state of D values instead,
+ * computed from the state of the parent node.
+ * Slots: each input in flight has a slot. For each decoder layer it holds the encoder's output projected to
+ * cross-attention keys and values, [T, 2A], which all hypotheses of the input share. */
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
@@ -92,9 +93,10 @@ typedef struct mt_stack {
     size_t n_layers, n_heads, ffn_width;
     size_t attention_width;             /* A: width of all heads */
     mt_layer *layer;                    /* [n_layers] */
-    mt_norm embedding_norm, final_norm; /* after the embeddings; after the last layer. If the model has them */
+    mt_norm embedding_norm, final_norm; /* norms after the embeddings and after the last layer; some models lack them */
     const float *embedding_rows;        /* [words, D] token embedding; valid during loading only */
-    rill_constant embedding;          /* [words, D] token embedding; RILL_NONE: read it from the output layer's rows */
+    /* [words, D] token embedding; RILL_NONE: the graph reads the rows of the output layer instead. */
+    rill_constant embedding;
     rill_constant position_embedding; /* [positions, D] stored in the file; RILL_NONE: computed sinusoids, or none */
 } mt_stack;
 
@@ -114,6 +116,8 @@ typedef enum mt_position_kind {
 
 /* Properties of a model, as bits: its family's defaults. A Marian model's configuration may change the first three. */
 typedef enum mt_flag {
+    /* Tables that the file stores with different values are not tied, even if config.json ties them. */
+    /* Each layer has its own relative position bias; otherwise all layers share that of the first layer. */
     MT_PRE_NORM = 1,         /* pre-norm blocks; else post-norm */
     MT_FINAL_NORM = 2,       /* a norm after the last layer */
     MT_EMBEDDING_NORM = 4,   /* a norm after the embeddings */
@@ -121,11 +125,10 @@ typedef enum mt_flag {
     MT_NO_BIAS = 16,         /* linear layers have no bias */
     MT_LOGITS_BIAS = 32,     /* the output layer may have a bias */
     MT_SEPARATE_VOCABS = 64, /* source and target may have separate vocabularies */
-    MT_TIED_BY_FILE =
-        128, /* embedding tables that are in the file and differ are not tied, even if config.json ties them */
-    MT_RELATIVE_PER_LAYER = 256, /* one relative position bias per layer; else all layers share that of the first */
-    MT_SCALED_OUTPUT = 512,      /* the input of the output layer is scaled by D^-0.5 */
-    MT_OPTIONAL_BIAS = 1024      /* linear layers may lack a bias */
+    MT_TIED_BY_FILE = 128,
+    MT_RELATIVE_PER_LAYER = 256,
+    MT_SCALED_OUTPUT = 512, /* the input of the output layer is scaled by D^-0.5 */
+    MT_OPTIONAL_BIAS = 1024 /* linear layers may lack a bias */
 } mt_flag;
 
 /* The first block of a decoder layer. */
@@ -137,9 +140,9 @@ typedef struct mt_family {
     mt_layout layout;
     unsigned flags; /* set of mt_flag */
     mt_position_kind position_kind;
-    const char
-        *activation;     /* default of the config.json key; of the integers below, -1 means that there is no default */
-    int scale_embedding; /* default of scale_embedding: 1: embeddings are scaled by sqrt(D) */
+    /* Default of config.json's activation. Of the integers below, -1 means that there is no default. */
+    const char *activation;
+    int scale_embedding; /* default of config.json's scale_embedding; 1: embeddings are scaled by sqrt(D) */
     int32_t pad, eos, decoder_start;
     int32_t max_length; /* default of max_length; 0: the number of positions */
 } mt_family;
@@ -147,25 +150,27 @@ typedef struct mt_family {
 /* Settings of the configuration files, except the sizes in mt_stack. */
 typedef struct mt_settings {
     const mt_family *family;
-    unsigned flags;                 /* a sum of mt_flag: the family's defaults and the configuration's changes */
-    int shared_embedding;           /* source and target share one embedding */
-    int tied_output;                /* the output layer is tied to the decoder's embedding */
+    unsigned flags;                 /* set of mt_flag: the family's defaults, changed by the configuration */
+    int shared_embedding;           /* 1: source and target share one embedding */
+    int tied_output;                /* 1: the output layer is tied to the decoder's embedding */
     float embedding_scale;          /* factor of token embeddings: 1, or sqrt(D) */
     rill_activation activation;     /* activation of the feed-forward block */
-    int gated;                      /* the activated values of a feed-forward block are multiplied by a linear gate */
+    int gated;                      /* 1: feed-forward blocks are gated: activation(fc1 x) * (gate x) */
     float attention_scale;          /* factor of q . k; 0: 1 / sqrt(head width) */
     mt_decoder_block decoder_block; /* first block of the decoder's layers */
     size_t average_ffn_width;       /* I, inner width of average attention's feed-forward block; 0: no such block */
-    int average_gate;
+    int average_gate;               /* 1: average attention has gates */
     rill_activation average_activation;
     float eps; /* epsilon of layer norms */
-    int32_t n_buckets,
-        max_distance; /* relative position buckets and the largest distance, for models without absolute positions */
+    /* For models with relative position bias: the number of buckets and the largest distance. */
+    int32_t n_buckets, max_distance;
     mt_position_kind position_kind;
-    int32_t first_position;                    /* position number of the first token, for computed sinusoids */
-    const char *pad_file;                      /* file that defines the padding token, for error messages */
-    size_t alignment_layer, n_alignment_heads; /* alignments are the mean over the first heads of this decoder layer */
-    int renormalize_logits;                    /* banned tokens are masked before the softmax, not after it */
+    int32_t first_position; /* position number of the first token, for computed sinusoids */
+    const char *pad_file;   /* file that defines the padding token, for error messages */
+    /* An alignment is the mean of the cross-attention weights of the first n_alignment_heads heads of this decoder
+     * layer. */
+    size_t alignment_layer, n_alignment_heads;
+    int renormalize_logits; /* 1: banned tokens are masked before the softmax; 0: after it */
 } mt_settings;
 
 /* --- the net ------------------------------------------------------------------------------------------------------ */
@@ -176,8 +181,8 @@ typedef struct mt_net {
     size_t width; /* D */
     mt_stack encoder, decoder;
     rill_table sinusoids; /* [positions, D] sinusoidal embeddings; runners fill rows on demand */
-    rill_table
-        mean_weights;  /* average attention: [positions, D], 1 / (t + 1) in all columns of row t; filled on demand */
+    /* Average attention: [positions, D], 1 / (t + 1) in all columns of row t; runners fill rows on demand. */
+    rill_table mean_weights;
     rill_table hidden; /* [nodes, D] output of the last layer */
 } mt_net;
 
@@ -250,7 +255,7 @@ void mt_expand_buckets(const mt_net *net, const float *bucket_bias, size_t heads
 /* Declare the tables of a net whose weights are loaded. */
 void mt_make_tables(mt_net *net);
 
-/* Functions of seq_arch for transformers. */
+/* Callbacks of seq_arch for transformers; seq2seq.h documents them. */
 void mt_encode(const seq_net *net, const seq_encoder_columns *columns);
 void mt_step(const seq_net *net, const seq_decoder_columns *columns);
 rill_view mt_decoder_output(const seq_net *net, rill_graph graph, rill_column node, rill_column slot);
@@ -259,19 +264,20 @@ rill_status mt_prepare_positions(seq_runner *runner, const seq_net *net, size_t 
 /* --- recurrent models: rnn.c -------------------------------------------------------------------------------------- */
 
 /* Source: Bahdanau et al., Neural machine translation by jointly learning to align and translate, 2015; tensors, gates
- * and readout follow Nematus (Sennrich et al. 2017), as Amun decodes them. docs/mt.md has the formulas.
- * Letters: E embedding width, H encoder width per direction, D decoder width, A attention width; V target symbols, T
- * input tokens. GRU gates are in the order reset, update, candidate: 3D.
+ * and readout follow Nematus (Sennrich et al. 2017), as Amun decodes them. docs/mt.md has the formulas. Letters: E
+ * embedding width, H encoder width per direction, D decoder width, A attention width; V target symbols, T input tokens.
+ * GRU gates are in the order reset, update, candidate: 3D.
  *
  * States: a node is one target position. Row `node` of `state` [nodes, D] is the decoder state, of `hidden_table`
  * [nodes, E] the input of the output layer, of `query` [nodes, A] the attention query. A node reads only its parent's
- * state; rows stay along the path for alignments and for ensembles with transformers.
- * Slots hold the annotations [T, 2H], the attention keys [T, A], and the initial state [D]. */
+ * state. The rows of all ancestors are kept nevertheless: alignments and ensembles with transformers read them. For
+ * each input in flight, a slot holds the annotations [T, 2H], the attention keys [T, A], and the initial state [D]. */
 
 typedef struct rnn_net {
-    seq_net seq;         /* first member: the base of every architecture */
-    int conditional_gru; /* one GRU before attention and one after; else a single GRU with the context as input */
-    int32_t unk;         /* target symbol of <unk>, from the configuration */
+    seq_net seq; /* first member: the base of every architecture */
+    /* 1: one GRU before attention and one after it; 0: a single GRU whose input includes the attention context. */
+    int conditional_gru;
+    int32_t unk; /* target symbol of <unk>, from the configuration */
     size_t embedding_width, encoder_width, decoder_width, attention_width; /* E, H, D, A */
 
     rill_constant source_embedding,
@@ -296,7 +302,7 @@ static inline const rnn_net *rnn_from_seq(const seq_net *net)
     return (const rnn_net *)net;
 }
 
-/* See seq_arch.
+/* Callbacks of seq_arch for recurrent models; seq2seq.h documents them.
  *   RILL_OK · RILL_ERR_NOT_FOUND · RILL_ERR_IO · RILL_ERR_FORMAT (names file and key, or tensor) · RILL_ERR_MEMORY */
 rill_status rnn_configure(seq_net *net, const char *directory, rill_tokenizer_files *text);
 rill_status rnn_load(seq_net *net, const char *directory);
