@@ -17,15 +17,15 @@ typedef struct rill_lexicon rill_lexicon;
 /* Read the lexicon at `path`.
  *   out: on success a lexicon the caller closes; on failure NULL
  *   RILL_OK · RILL_ERR_MEMORY · RILL_ERR_NOT_FOUND (no such file) · RILL_ERR_IO
- *   RILL_ERR_FORMAT  the sentence names file, line, what is wrong and how to put it right */
+ *   RILL_ERR_FORMAT  the message names file and line, and says what is wrong and how to correct it */
 rill_status rill_lexicon_open(rill_context *ctx, const char *path, rill_lexicon **out);
 
 /* rill_lexicon_open() for a file already in memory; `name` stands for the path in errors. Bytes are copied. */
 rill_status rill_lexicon_read(rill_context *ctx, const char *name, const char *bytes, size_t length,
                               rill_lexicon **out);
 
-/* Whether a token has the form of a placeholder: a type's name followed by a number ("s0"), or only the name if the
- * type is unnumbered. */
+/* Return 1 if a token has the form of a placeholder: the name of a type followed by a number ("s0"), or only the name
+ * if the type is unnumbered. */
 int rill_lexicon_is_placeholder(const rill_lexicon *lexicon, const char *token, size_t length);
 
 /* Close the lexicon; close all question objects that use it before. NULL is allowed. */
@@ -36,14 +36,15 @@ void rill_lexicon_close(rill_lexicon *lexicon);
 /* Terms: a surface is the words of a name in a question ("new york"), a constant its name in logical forms
  * ("new_york:s"). A mention is an occurrence in a question; a placeholder ("s0") replaces it.
  *
- * Words of the file are interned as integers. Surfaces and rewrites share one trie over these word numbers, so the
- * longest match at a position costs one probe per token. Rules and preferences are patterns tried in file order.
- * Invariant: all slices point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
+ * Words of the file are interned as integers. Surfaces and rewrites (replacements of words by other words) share one
+ * trie over these word numbers, so the longest match at a position costs one probe per token. Rules and preferences are
+ * patterns tried in file order. Invariant: all slices point into `source`, the bytes of the file; indices are in range
+ * once reading has succeeded. */
 
 enum {
     RILL__NONE = -1,           /* no word, state, type or candidate */
     RILL__MAX_ELEMENTS = 16,   /* maximum elements of a pattern; bounds the recursion of matching */
-    RILL__MAX_PATH_WORDS = 24, /* maximum words of a surface with its head and tail */
+    RILL__MAX_PATH_WORDS = 24, /* maximum words of a surface, with the words before and after it that an entry adds */
     RILL__MAX_WORD_BYTES = 64, /* maximum bytes of a lexicon word; longer tokens match none */
 };
 
@@ -93,8 +94,9 @@ typedef struct rill__rule {
     rill_slice prefix, suffix;
 } rill__rule;
 
-/* A surface is read as `type` where the pattern's contexts match. The surface takes the place of the body, which has no
- * elements. */
+/* A preference chooses the type of a surface that several types have: where the words before and after the surface
+ * match the pattern's contexts, it is read as `type`. The body of the pattern is empty; the surface stands in its
+ * place. */
 typedef struct rill__preference {
     rill__pattern pattern;
     int32_t type;
@@ -129,7 +131,7 @@ struct rill_lexicon {
     int stem;                          /* 1: plain tokens are stemmed (Snowball English) */
     int keep_apostrophe;               /* 1: i'd and don't stay as they are; 0: they become id, dont */
     int keep_possessive;               /* 1: the 's after a mention stays, as a token; 0: it is dropped */
-    int afternoon_low, afternoon_high; /* clock hours that default to p.m.; 0 = none */
+    int afternoon_low, afternoon_high; /* range of clock hours that are read as p.m. by default; 0: none */
 
     rill_slice *words;
     size_t word_count;

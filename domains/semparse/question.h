@@ -41,7 +41,7 @@ rill_slice rill_mentions_constant(const rill_mentions *mentions, const char *tok
 /* Free the memory; the table may be filled again. A zeroed table is allowed. */
 void rill_mentions_clear(rill_mentions *mentions);
 
-/* Stemmer and buffers of one thread. */
+/* The state of one thread that converts questions: a stemmer and buffers. */
 typedef struct rill_question rill_question;
 
 /* Make a question object. `lexicon` is borrowed until close. NULL: questions are only lower-cased and stripped of
@@ -110,7 +110,7 @@ typedef struct rill__raw_token {
     rill__number number;
 } rill__raw_token;
 
-/* A token of the output so far. Left contexts of patterns match these. */
+/* A token of the output so far. The left context of a pattern is compared with these tokens. */
 typedef struct rill__output_token {
     int32_t type;          /* type of a mention; RILL__NONE for a plain token */
     int32_t word;          /* word number of a plain token; RILL__NONE for a mention */
@@ -149,14 +149,14 @@ struct rill_question {
     size_t mention_index_size;
 };
 
-/* The longest match that begins at a raw token. */
+/* The longest match that begins at a raw token: a name of the lexicon, a rewrite, or a rule. */
 typedef struct rill__match {
     size_t length;     /* number of raw tokens that it replaces; 0: no match */
     int32_t candidate; /* index in lexicon->candidates; RILL__NONE for a rule's mention */
     int32_t rule;
-    int has_possessive;                /* the last token has a final 's that is not part of the mention */
-    size_t value_raw, value_length;    /* captured text: first raw token, number of tokens; if empty, ... */
-    int64_t value, value_am, value_pm; /* ... the captured number and its a.m. and p.m. readings */
+    int has_possessive;                /* 1: the last token has a final 's that is not part of the mention */
+    size_t value_raw, value_length;    /* captured tokens: index of the first, and their number; 0: none */
+    int64_t value, value_am, value_pm; /* the captured number, if no tokens are captured; its a.m. and p.m. readings */
 } rill__match;
 
 /* --- question_tokens.c ------------------------------------------------------------------------------------------------- */

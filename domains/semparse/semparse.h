@@ -64,13 +64,14 @@ typedef struct semparse_weights {
     rill_constant output_bias;                /* [V], -infinity for tokens that are never output */
 } semparse_weights;
 
-/* State rows hold h, then c, because the two are always read together and the rows of a beam are scattered. ld is H
- * rounded up, so that h, c and m are aligned to cache lines. */
+/* A row of a state table holds h, then c, because both are always read together and the rows of a beam are scattered in
+ * memory. ld is H rounded up, so that h, c and m are aligned to cache lines. */
 typedef struct semparse_tables {
     rill_table state;                              /* [nodes, 2 ld] */
     rill_table encoder_state;                      /* [slots, 2 ld] the encoder's last state */
     rill_table encoder_outputs, projected_outputs; /* per slot [T, ld]: m_t, W_c m_t */
-    /* per slot: placeholders that the question does not mention; none without a lexicon */
+    /* For the question in each slot: the placeholders that the question does not mention. There is no such table
+     * without a lexicon. */
     rill_vocab_subset unmentioned;
 } semparse_tables;
 
@@ -85,7 +86,7 @@ typedef struct semparse {
 
     size_t hidden, ld; /* H, and H rounded up to 16 */
     int32_t source_vocab_size, target_vocab_size;
-    int32_t max_length; /* maximum actions of a hypothesis */
+    int32_t max_length; /* maximum number of actions of a hypothesis */
     int32_t max_input;  /* maximum tokens of a question */
     int tokenized;
     char description[200];
