@@ -56,11 +56,12 @@ enum { PARSER_SHIFT = 0, PARSER_COMBINE = 1, PARSER_FIRST_LABEL = 2 }; /* action
 enum { PARSER_PHASE_STRUCTURE = 0, PARSER_PHASE_LABEL = 1, PARSER_PHASES = 2 };
 enum { PARSER_BOS = 0, PARSER_EOS = 1, PARSER_UNK = 2, PARSER_N_SPECIALS = 3 }; /* ids in words.vocab */
 enum { PARSER_FRAME_TOKENS = 2 };                                               /* <s> and </s> */
-enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 }; /* ids in tags.vocab: of <s> and </s>; first id of words */
+enum { PARSER_NO_TAG = 0, PARSER_FIRST_TAG = 1 }; /* ids in tags.vocab: tag of <s> and </s>; first tag of words */
 enum { PARSER_NO_LABEL = 0 };                     /* id in labels.vocab */
 enum { PARSER_MAX_SUFFIXES = 8, PARSER_MAX_FEATURES = 2 + PARSER_MAX_SUFFIXES };
 
-/* Products of a position, D floats each. Those from PRODUCT_C on include the term that is constant in a sentence. */
+/* The five products of a position with the weights, D floats each, as defined above. Those from PRODUCT_C on include
+ * the term that is constant in a sentence. */
 enum { PRODUCT_A, PRODUCT_B, PRODUCT_LABEL_B, PRODUCT_C, PRODUCT_LABEL_C, N_PRODUCTS };
 
 /* Input format. */
@@ -87,7 +88,8 @@ typedef struct parser_weights {
     rill_matrix structure_output;       /* 2 x D */
     rill_constant structure_output_bias;
     rill_matrix label_output; /* L x D */
-    /* [2, L] row 0: before an item's last timestep, row 1: in it; -infinity for labels that are illegal there */
+    /* [2, L] biases of the labels. Row 0 is used before the last timestep of an input, row 1 in the last timestep; a
+     * label that is illegal there has -infinity. */
     rill_constant label_output_bias;
 } parser_weights;
 
@@ -132,7 +134,7 @@ typedef struct parser_runner {
     rill_sentence *sentence; /* [slots] words and tags of the slot's input */
     size_t n_slots;          /* slots whose sentence is initialised */
 
-    int32_t *slot; /* [sentences] of an encode() call: slot, number of frames, number of positions */
+    int32_t *slot; /* [sentences] of one encode() call: slot, number of frames, number of positions of each sentence */
     int32_t *frames, *positions;
     int32_t *feature[PARSER_MAX_FEATURES]; /* [frames] embedding rows of word, shape and suffixes; -1: none */
     int32_t *column;                       /* other input columns of a call */
@@ -161,16 +163,16 @@ rill_status parser_build_graphs(parser *p);
 
 /* --- shiftreduce_input.c ------------------------------------------------------------------------------------------------------ */
 
-/* The format to read a line in: `asked`, or for AUTO the format that the line looks like. */
+/* Return the format in which to read a line: `asked`, or, if that is AUTO, the format that the line looks like. */
 parser_form parser_detect_form(const parser *model, parser_form asked, const char *text, size_t length);
-/* The choices have the order of parser_form. */
+/* The option `input-format`. Its choices are in the order of parser_form. */
 #define PARSER_INPUT_FORMAT                                                                                           \
     {                                                                                                                 \
         "input-format", "auto|tree|tagged|text", "auto", "format of the inputs", RILL_OPTION_WORD, RILL_OPTION_MODEL, \
             0, 0, 0, NULL                                                                                             \
     }
 extern const rill_option parser_input_options[]; /* options of an input; the first is input-format */
-/* Replace AUTO by text for tokenized inputs. */
+/* Return PARSER_FORM_TEXT for AUTO if inputs are tokenized; otherwise return `form`. */
 parser_form parser_default_form(parser_form form, int tokenized);
 
 rill_status parser_encode(void *self, int32_t m, rill_input *inputs); /* rill_domain.encode; self is the runner */
