@@ -17,9 +17,9 @@
 typedef struct tensor_part {
     rill_file file;                /* the open file; all zero if `bytes` is set */
     const char *bytes;             /* content in the caller's memory; NULL: the content is in `file` */
-    const char *name;              /* name of the part for messages; allocated in blocks */
+    const char *name;              /* name of the part for messages; in the arena */
     size_t size;                   /* bytes of the file */
-    size_t data_offset, data_size; /* the data section */
+    size_t data_offset, data_size; /* offset and size of the data section, in bytes */
     void *header_json;             /* safetensors: the parsed header, a json_t; entries point to names in it */
 } tensor_part;
 
@@ -49,7 +49,7 @@ struct rill_tensor_file {
 typedef struct tensor_type {
     const char *name;
     size_t bytes;
-    int accept_flag; /* RILL_TENSOR_*, 0 for types that cannot be read */
+    int accept_flag; /* the type's flag in RILL_TENSOR_*; 0: the type cannot be read */
 } tensor_type;
 
 const tensor_type *tensor_type_find(const char *name); /* NULL: none */
@@ -77,13 +77,14 @@ tensor_entry *tensor_find_entry(const rill_tensor_file *t, size_t count, const c
 /* Sort the entries by name, for lookup. */
 void tensor_sort_entries(rill_tensor_file *t);
 
-/* *out = a copy of the text that lives as long as the set. */
+/* *out = a copy of the text that lives as long as the set of tensors. */
 rill_status tensor_copy_string(rill_tensor_file *t, const char *text, const char **out);
 
-/* Allocate zeroed parts; tensor_part_open() opens each. */
+/* Allocate `count` zeroed parts, one for each file; tensor_part_open() then opens each. */
 rill_status tensor_alloc_parts(rill_tensor_file *t, size_t count);
 
-/* Open part i: the file at `path`, or `bytes` unless NULL. */
+/* Open part i: the file at `path`. If `bytes` is not NULL, the content is these `length` bytes instead, and `path` is
+ * only a name for messages. */
 rill_status tensor_part_open(rill_tensor_file *t, size_t i, const char *path, const char *bytes, size_t length);
 
 /* --- ct2_file.c -------------------------------------------------------------------------------------------------------- */

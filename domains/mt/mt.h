@@ -3,13 +3,14 @@
  * A model is an unchanged Hugging Face or CTranslate2 directory. For example, type "marian" (OPUS-MT) has config.json,
  * generation_config.json (optional), model.safetensors in F32, F16 or BF16, vocab.json, source.spm, target.spm and
  * target_vocab.json (optional). Type "fsmt" has vocab-src.json, vocab-tgt.json and merges.txt instead of the last four
- * files. Type "rnnsearch" has Nematus' tensors and the tokenizer files of "marian". docs/mt.md lists all types and files,
- * and which settings are errors.
+ * files. Type "rnnsearch" has Nematus' tensors and the tokenizer files of "marian". docs/mt.md lists all types and
+ * files, and which settings are errors.
  *
  * Input: one sentence per line; with options.tokenized, the model's subword tokens separated by spaces. A line that is
  * not UTF-8, or has more tokens than the model has positions, fails without affecting other inputs. Output: text, or
  * tokens separated by spaces.
- * State: RILL_STATE_PATH. Results are bit-identical for every batch, schedule and number of threads.
+ * State: a new state reads the states of all its ancestors (RILL_STATE_PATH). Results are bit-identical for every
+ * batch, schedule and number of threads.
  * Stability: internal to rill; reach it by its name, "mt".
  *
  * The rest of this header is private to the domain: transformers and recurrent models as nets of ../seq2seq. */
@@ -59,6 +60,7 @@ typedef struct mt_norm {
     rill_constant gain, bias; /* [D]; bias is RILL_NONE for RMSNorm */
 } mt_norm;
 
+/* Weights of an attention block. A: width of all heads; D: model width. */
 typedef struct mt_attention {
     mt_linear query;             /* A x D */
     mt_linear key_value;         /* 2A x D: keys, then values */
@@ -67,13 +69,15 @@ typedef struct mt_attention {
     rill_constant relative_bias; /* [heads, distances] relative position bias; RILL_NONE: none */
 } mt_attention;
 
+/* Weights of a feed-forward block. F: inner width; D: model width. */
 typedef struct mt_feed_forward {
     mt_linear fc1; /* F x D; gated: 2F x D, the rows that are activated, then the rows of the gate */
     mt_linear fc2; /* D x F */
     mt_norm norm;
 } mt_feed_forward;
 
-/* Weights of an SSRU or of average attention, which replace self-attention in a decoder layer. */
+/* Weights of an SSRU or of average attention, which replace self-attention in a decoder layer. D: model width; I: inner
+ * width of average attention's feed-forward block. */
 typedef struct mt_recurrence {
     mt_linear gates;                 /* SSRU: 3D x D: forget gate, negated candidate, candidate */
     mt_linear ffn_fc1, ffn_fc2;      /* average attention: I x D and D x I; RILL_NONE: no feed-forward block */
@@ -116,8 +120,6 @@ typedef enum mt_position_kind {
 
 /* Properties of a model, as bits: its family's defaults. A Marian model's configuration may change the first three. */
 typedef enum mt_flag {
-    /* Tables that the file stores with different values are not tied, even if config.json ties them. */
-    /* Each layer has its own relative position bias; otherwise all layers share that of the first layer. */
     MT_PRE_NORM = 1,         /* pre-norm blocks; else post-norm */
     MT_FINAL_NORM = 2,       /* a norm after the last layer */
     MT_EMBEDDING_NORM = 4,   /* a norm after the embeddings */
@@ -125,13 +127,15 @@ typedef enum mt_flag {
     MT_NO_BIAS = 16,         /* linear layers have no bias */
     MT_LOGITS_BIAS = 32,     /* the output layer may have a bias */
     MT_SEPARATE_VOCABS = 64, /* source and target may have separate vocabularies */
+    /* Tables that the file stores with different values are not tied, even if config.json ties them. */
     MT_TIED_BY_FILE = 128,
+    /* Each layer has its own relative position bias; otherwise all layers share that of the first layer. */
     MT_RELATIVE_PER_LAYER = 256,
     MT_SCALED_OUTPUT = 512, /* the input of the output layer is scaled by D^-0.5 */
     MT_OPTIONAL_BIAS = 1024 /* linear layers may lack a bias */
 } mt_flag;
 
-/* The first block of a decoder layer. */
+/* Kinds of the first block of a decoder layer. */
 typedef enum mt_decoder_block { MT_SELF_ATTENTION, MT_SSRU, MT_AVERAGE_ATTENTION } mt_decoder_block;
 
 /* A model family: its config.json model_type and the defaults that follow from it. */
@@ -157,7 +161,7 @@ typedef struct mt_settings {
     rill_activation activation;     /* activation of the feed-forward block */
     int gated;                      /* 1: feed-forward blocks are gated: activation(fc1 x) * (gate x) */
     float attention_scale;          /* factor of q . k; 0: 1 / sqrt(head width) */
-    mt_decoder_block decoder_block; /* first block of the decoder's layers */
+    mt_decoder_block decoder_block; /* kind of the first block of the decoder's layers */
     size_t average_ffn_width;       /* I, inner width of average attention's feed-forward block; 0: no such block */
     int average_gate;               /* 1: average attention has gates */
     rill_activation average_activation;
@@ -252,7 +256,8 @@ void mt_expand_buckets(const mt_net *net, const float *bucket_bias, size_t heads
 
 /* --- mt_graph.c --------------------------------------------------------------------------------------- */
 
-/* Declare the tables of a net whose weights are loaded. */
+/* Declare the tables that hold data of each node and input, e.g. the KV cache. Called when the net's weights are
+ * loaded. */
 void mt_make_tables(mt_net *net);
 
 /* Callbacks of seq_arch for transformers; seq2seq.h documents them. */
@@ -264,9 +269,9 @@ rill_status mt_prepare_positions(seq_runner *runner, const seq_net *net, size_t 
 /* --- recurrent models: rnn.c -------------------------------------------------------------------------------------- */
 
 /* Source: Bahdanau et al., Neural machine translation by jointly learning to align and translate, 2015; tensors, gates
- * and readout follow Nematus (Sennrich et al. 2017), as Amun decodes them. docs/mt.md has the formulas. Letters: E
- * embedding width, H encoder width per direction, D decoder width, A attention width; V target symbols, T input tokens.
- * GRU gates are in the order reset, update, candidate: 3D.
+ * and readout follow Nematus (Sennrich et al. 2017), as Amun decodes them. docs/mt.md has the formulas.
+ * Letters: E embedding width, H encoder width per direction, D decoder width, A attention width; V target symbols, T
+ * input tokens. GRU gates are in the order reset, update, candidate: 3D.
  *
  * States: a node is one target position. Row `node` of `state` [nodes, D] is the decoder state, of `hidden_table`
  * [nodes, E] the input of the output layer, of `query` [nodes, A] the attention query. A node reads only its parent's
@@ -280,18 +285,19 @@ typedef struct rnn_net {
     int32_t unk; /* target symbol of <unk>, from the configuration */
     size_t embedding_width, encoder_width, decoder_width, attention_width; /* E, H, D, A */
 
-    rill_constant source_embedding,
-        target_embedding;      /* [words, E]; [V + 1, E], whose last row, zeros, is the initial input of the decoder */
+    /* Source embedding [words, E]; target embedding [V + 1, E], whose last row, zeros, is the initial input of the
+     * decoder. */
+    rill_constant source_embedding, target_embedding;
     mt_linear input_gates;     /* 6H x E: gates forward, backward */
     rill_matrix recurrent[2];  /* 3H x H, forward and backward */
     mt_linear init_projection; /* D x 2H: initial state, from the mean annotation */
     mt_linear key_projection;  /* A x 2H */
-    mt_linear word_gates;      /* 3D + E x E: gates, and the embedding's part of the readout */
+    mt_linear word_gates;      /* (3D + E) x E: gates, and the embedding's part of the readout */
     mt_linear first_gru;       /* conditional: 3D x D, recurrent gates of the first GRU */
-    mt_linear second_gru;      /* 3D + A x D: recurrent gates after attention, and its query */
+    mt_linear second_gru;      /* (3D + A) x D: recurrent gates of the GRU after attention, and the attention query */
     rill_constant attention_vector; /* [A], Bahdanau's v */
     mt_linear context_gates;        /* 3D x 2H: gates */
-    mt_linear readout;              /* E x 2H + D: readout from context and state */
+    mt_linear readout;              /* E x (2H + D): readout from context and state */
 
     rill_table annotations, memory_keys, initial_state; /* per slot */
     rill_table state, hidden_table, query;              /* per node */

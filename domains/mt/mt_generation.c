@@ -265,7 +265,8 @@ static rill_status write_settings(settings_writer *to, const rill_config *config
     hf_generation m = {.ctx = to->net->ctx, .eos = to->net->eos};
     TRY(read_search(&m, config, forced));
     TRY(warn_ignored(&m, config));
-    /* Without num_beams transformers decodes greedily, but `--like hf` is for beam search, so k then keeps its default. */
+    /* Without num_beams transformers decodes greedily, but `--like hf` is for beam search, so the beam size k then
+     * keeps its default. */
     if (m.n_beams > 0) TRY(rill_text_printf(to->out, "k=%d ", m.n_beams));
     const int32_t max_length = to->net->max_length - m.forces_eos;
     return rill_text_printf(
@@ -308,9 +309,9 @@ static rill_status read_defaults(void *user, const rill_config *config)
     return read_search(user, config, 0);
 }
 
-/* The default search: beam size, penalties and repetition settings of generation_config.json, with rill's stop criterion
- * and pruning. These cost no quality: on Multi30k's val, with examples/models/de-en and beam size 5, BLEU is 41.93 for
- * 56,600 expansions; transformers' search has 41.89 for 78,100. */
+/* The default search: beam size, penalties and repetition settings of generation_config.json, with rill's stop
+ * criterion and pruning. The stop criterion and pruning cost no quality: on Multi30k's val, with examples/models/de-en
+ * and beam size 5, BLEU is 41.93 for 56,600 expansions; transformers' search has 41.89 for 78,100. */
 rill_status mt_advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     hf_generation m = {.ctx = ctx, .length_penalty = 1.0, .repetition_penalty = 1.0};

@@ -1,12 +1,12 @@
 /* Adds the operations of a transformer to the graphs that ../seq2seq builds.
  *
  * Encoder self-attention reads the tokens of the same input, decoder self-attention the nodes on the path to the root,
- * and cross-attention the item's slot; the layers are otherwise the same. A block is post-norm, x = norm(x + block(x)),
- * or pre-norm, x = x + block(norm(x)). An SSRU or average attention replaces the decoder's self-attention and reads the
- * state of the parent node.
+ * and cross-attention the encoder's output in the input's slot; the layers are otherwise the same. A block is
+ * post-norm, x = norm(x + block(x)), or pre-norm, x = x + block(norm(x)). An SSRU or average attention replaces the
+ * decoder's self-attention and reads the state of the parent node.
  * The rows of two tables, sinusoids and the factors 1 / (t + 1) of average attention, are computed when a position is
- * first used. A model may allow a million positions, of which inputs and outputs use a hundred. Sections: operations ·
- * blocks · recurrent blocks · encode · step and alignments · tables · positions. */
+ * first used. A model may allow a million positions, of which inputs and outputs use a hundred.
+ * Sections: operations · blocks · recurrent blocks · encode · step and alignments · tables · positions. */
 #include <math.h>
 
 #include "mt.h"

@@ -9,7 +9,8 @@
  * Relative position bias: Raffel et al. 2020, appendix, and transformers' modeling_t5.py. In a decoder all buckets are
  * for earlier positions; in an encoder half of the buckets are for earlier and half for later positions. The first half
  * of a direction's buckets are exact distances. The second half are logarithmic ranges up to the maximum distance;
- * larger distances use the last bucket. Invariant: buckets equal transformers', which computes the logarithm in fp32.
+ * larger distances use the last bucket.
+ * Invariant: buckets equal transformers', which computes the logarithm in fp32.
  *
  * Sections: names · reading and packing · relative position bias · layers · positions · embeddings · output · entry
  * point. */

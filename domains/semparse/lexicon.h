@@ -38,8 +38,8 @@ void rill_lexicon_close(rill_lexicon *lexicon);
  *
  * Words of the file are interned as integers. Surfaces and rewrites (replacements of words by other words) share one
  * trie over these word numbers, so the longest match at a position costs one probe per token. Rules and preferences are
- * patterns tried in file order. Invariant: all slices point into `source`, the bytes of the file; indices are in range
- * once reading has succeeded. */
+ * patterns tried in file order.
+ * Invariant: all slices point into `source`, the bytes of the file; indices are in range once reading has succeeded. */
 
 enum {
     RILL__NONE = -1,           /* no word, state, type or candidate */
@@ -48,7 +48,7 @@ enum {
     RILL__MAX_WORD_BYTES = 64, /* maximum bytes of a lexicon word; longer tokens match none */
 };
 
-/* What one alternative of a pattern element matches. */
+/* Kinds of alternatives in a pattern element. Each kind matches certain tokens of the question. */
 typedef enum rill__pattern_class {
     RILL__WORD,        /* the word with number `id` */
     RILL__TYPE,        /* a surface that can be of type `id`; in left context, a mention of that type */
@@ -125,7 +125,7 @@ struct rill_lexicon {
     const char *name; /* name of the file for messages, while it is read */
     int line;         /* line number for messages, while the file is read */
     rill_text source;
-    rill_arena arena; /* of the arrays below */
+    rill_arena arena; /* memory of the arrays below */
 
     int format;
     int stem;                          /* 1: plain tokens are stemmed (Snowball English) */

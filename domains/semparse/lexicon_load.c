@@ -299,7 +299,7 @@ static rill_status add_alternative(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* Add an element; `text` excludes context brackets. */
+/* Add an element to the pattern. `text` is the element without the brackets of a context. */
 static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
 {
     rill__element element = {.first = (int32_t)lexicon->alternative_count};
@@ -357,7 +357,7 @@ static rill_status rule_element(rill_lexicon *lexicon, pattern_reader *reader, r
     return status;
 }
 
-/* Add an element of a preference. */
+/* Add an element of a preference, where "_" marks the place of the surface. */
 static rill_status preference_element(rill_lexicon *lexicon, pattern_reader *reader, rill_slice text,
                                       rill__pattern *out)
 {

@@ -4,7 +4,7 @@
  * placeholders), with a table that says what each placeholder stands for. After decoding, the table puts the constants
  * back into the logical form.
  *
- *     rill_mentions mentions = {.bytes = {.ctx = ctx}};                       one per item in flight, reusable
+ *     rill_mentions mentions = {.bytes = {.ctx = ctx}};                       one per question in flight, reusable
  *     rill_question_open(ctx, lexicon, &question);                 one per thread
  *     rill_question_prepare(question, line, length, 0, &tokens, &count, &mentions);
  *     ... decode ...
@@ -21,21 +21,22 @@
 
 RILL_C_BEGIN
 
-/* Table of a question's mentions: the constant of each placeholder. Zero-initialise with `bytes.ctx` set. Fill with
- * rill_question_prepare(), repeatedly if wanted; free with rill_mentions_clear(). The table owns copies of all bytes,
- * so it depends on no question object and no lexicon. */
+/* Table of a question's mentions, the occurrences of known names in it. An entry has the placeholder that replaces the
+ * name ("s0") and the constant ("new_york:s"). Zero-initialise with `bytes.ctx` set. Fill with rill_question_prepare(),
+ * repeatedly if wanted; free with rill_mentions_clear(). The table owns copies of all bytes, so it depends on no
+ * question object and no lexicon. */
 typedef struct rill_mentions {
     rill_text bytes;
     struct rill_mention {
         size_t placeholder, placeholder_length; /* offset and length in `bytes` */
         size_t constant, constant_length;
     } * entries;
-    size_t count; /* of `entries` */
+    size_t count; /* number of `entries` */
     rill_arena arena;
 } rill_mentions;
 
-/* What to print for a token of the logical form: the constant if the token is a placeholder of this question, else the
- * token itself. Borrowed from the table or from the argument. */
+/* Return the text to print for a token of the logical form: the constant if the token is a placeholder of this
+ * question, else the token itself. Borrowed from the table or from the argument. */
 rill_slice rill_mentions_constant(const rill_mentions *mentions, const char *token, size_t length);
 
 /* Free the memory; the table may be filled again. A zeroed table is allowed. */
@@ -126,7 +127,7 @@ typedef struct rill__mention_slot {
 
 struct rill_question {
     rill_context *ctx;
-    rill_arena arena;            /* of the arrays below */
+    rill_arena arena;            /* memory of the arrays below */
     const rill_lexicon *lexicon; /* may be NULL */
     struct sb_stemmer *stemmer;  /* NULL: no stemming */
 

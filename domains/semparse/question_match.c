@@ -77,7 +77,7 @@ static rill__number read_digits(const char *data, size_t length)
     } else if (!colon && n_rest == 1 && rest[0] == 'k' && number.digits <= 6) {
         number.value *= 1000;
     } else if (!colon && n_rest == 1 && rest[0] == '+') {
-        number.form = RILL__FORM_DIGITS; /* "10+ years" */
+        number.form = RILL__FORM_DIGITS; /* "10+" of "10+ years" is 10 */
     } else if (n_rest) {
         return none;
     }

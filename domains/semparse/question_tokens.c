@@ -353,7 +353,7 @@ static int is_quoted(const rill_question *question, size_t from, size_t to)
 {
     const char *line = question->line;
     const size_t length = question->line_length;
-    size_t opened[2] = {0, 0}; /* of single, double quotes: start of the quoted text; 0: none is open */
+    size_t opened[2] = {0, 0}; /* [single, double quotes] offset of the open quoted text; 0: none is open */
     for (size_t pos = 0; pos < length && (opened[0] || opened[1] || pos < to);) {
         const size_t begin = pos;
         const char quote = quote_kind((uint32_t)rill_utf8_read(line, length, &pos));

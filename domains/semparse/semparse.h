@@ -11,7 +11,8 @@
  * questions of more than max_input_length tokens fail without affecting others. Names in raw text that neither lexicon
  * nor vocabulary contains give a warning and are listed in the output field "unknown". Output: tokens of the logical
  * form separated by spaces; placeholders are replaced by the constants of the question's mentions.
- * State: RILL_STATE_PARENT. Results are bit-identical for every batch, schedule and number of threads.
+ * State: a new state reads only its parent's state (RILL_STATE_PARENT). Results are bit-identical for every batch,
+ * schedule and number of threads.
  * Stability: internal to rill; reach it by its name, "semparse".
  *
  * The rest of this header is private to the domain. */
@@ -98,7 +99,7 @@ typedef struct semparse {
 
 /* Mutable data of one decoding thread. */
 typedef struct semparse_runner {
-    rill_session *session; /* first member: see rill_runner_drop() */
+    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
     const semparse *model;
     rill_context *ctx;
     rill_question *question;

@@ -43,10 +43,11 @@ typedef struct seq_net {
     uint64_t *legal;          /* [actions / 64 rounded up] bit set of the target ids that may be output */
     rill_sequence *bad_words; /* [n_bad_words] sequences that no output may contain: see rill_domain_info.forbidden */
     int32_t n_bad_words;
-    rill_matrix output_weight;      /* actions x width; RILL_NONE with a shortlist. The top-k selection adds the bias */
-    rill_constant output_bias;      /* [actions] */
-    rill_vocab_subset vocab_subset; /* with a shortlist: per slot, the output layer's rows for the subset */
-    rill_tokenizer *tokenizer;      /* closed after loading, except the first net's */
+    rill_matrix output_weight; /* actions x width; RILL_NONE with a shortlist. The top-k selection adds the bias */
+    rill_constant output_bias; /* [actions] */
+    /* With a shortlist: for the input in each slot, the output layer's rows for its vocabulary subset. */
+    rill_vocab_subset vocab_subset;
+    rill_tokenizer *tokenizer; /* closed after loading, except the first net's */
     char description[240];
 } seq_net;
 
@@ -126,9 +127,10 @@ struct seq_model {
     rill_context *ctx;  /* context for open and close */
     const char *domain; /* name of the domain, for messages */
     seq_choose_arch_fn choose_arch;
-    int needs_path, needs_parent; /* 1: states of some net read all ancestors; some net's read the parent */
+    /* 1: the states of some net read all ancestors (needs_path), or only the parent (needs_parent). */
+    int needs_path, needs_parent;
     rill_state_need state_need;
-    rill_arena arena; /* memory of fixed size, and memory borrowed by the network */
+    rill_arena arena; /* memory that the network borrows, and other memory of fixed size */
     rill_device *device;
     rill_network *network;
     seq_graphs graphs;
@@ -140,7 +142,7 @@ struct seq_model {
     seq_net *net[RILL_MIX_MODELS];
     size_t n_nets;
     seq_shortlist *shortlist;                                              /* NULL: outputs may use all tokens */
-    const uint64_t *legal;                                                 /* the first net's bit set */
+    const uint64_t *legal;                                                 /* bit set of the first net's legal ids */
     int32_t config_positions, max_input_length, max_positions, max_length; /* minimum over the nets */
     char description[240];
     rill_text hf_settings; /* search options of the model's Hugging Face configuration; empty: unknown */
@@ -186,7 +188,7 @@ int32_t seq_first_action(void *model, rill_context *ctx, const char *input, size
 
 /* --- a runner ----------------------------------------------------------------------------------------------------- */
 
-/* An input being encoded: its tokens are ids[offset .. offset + length - 1]. */
+/* An input being encoded. Its tokens are ids[offset .. offset + length - 1] of the runner. */
 typedef struct seq_pending_input {
     rill_input *input;
     int32_t length; /* tokens, special and language tokens included; 0: empty input */
@@ -201,10 +203,10 @@ typedef struct seq_vocab_subset {
 } seq_vocab_subset;
 
 struct seq_runner {
-    rill_session *session; /* first member: see rill_runner_drop() */
+    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
     const seq_model *model;
     rill_context *ctx;
-    rill_arena arena;                  /* of the growing arrays below */
+    rill_arena arena;                  /* memory of the growing arrays below */
     int32_t *root_node;                /* [slots] root node, the empty output, of the input in each slot */
     rill_output_prefix *output_prefix; /* [slots] how outputs of the input in each slot begin */
     size_t positions_ready;            /* number of positions prepared so far, in all nets */

@@ -77,7 +77,7 @@ typedef struct lexicon_reader {
     lexicon_pair *pairs;
     size_t n;
     int64_t line;
-    rill_arena arena; /* of `pairs` */
+    rill_arena arena; /* memory of `pairs` */
 } lexicon_reader;
 
 static rill_status bad_line(const lexicon_reader *r)

@@ -11,7 +11,8 @@
  * (option input-format). Malformed lines, and those longer than max_input_length words, fail without affecting others.
  * Output: one tree in brackets.
  * Actions: 0 shift, 1 combine, then the labels. Phases: 0 structure, 1 label; max_candidates applies to labels alone.
- * State: RILL_STATE_PATH. Results are bit-identical for every batch, schedule and number of threads.
+ * State: a node reads the parser's stack, which is linked through its ancestors (RILL_STATE_PATH). Results are
+ * bit-identical for every batch, schedule and number of threads.
  * Stability: internal to rill; reach it by its name, "shiftreduce".
  *
  * The rest of this header is private to the domain. */
@@ -99,7 +100,7 @@ typedef struct parser {
     rill_network *network;
     rill_arena arena; /* weights that the network borrows, and other data of fixed size */
     parser_weights weights;
-    rill_table products; /* per slot [n + 1, N_PRODUCTS * D] */
+    rill_table products; /* for each input [n + 1, N_PRODUCTS * D]: products of its n + 1 positions */
     rill_graph encode, score[PARSER_PHASES];
 
     size_t embedding, tag_size, hidden, ffn_width;
@@ -125,10 +126,10 @@ typedef struct parser_cell {
 
 /* Mutable data of one decoding thread. */
 typedef struct parser_runner {
-    rill_session *session; /* first member: see rill_runner_drop() */
+    rill_session *session; /* must be the first member: rill_runner_drop() reads it */
     const parser *model;
     rill_context *ctx;
-    rill_arena arena; /* of the arrays below */
+    rill_arena arena; /* memory of the arrays below */
 
     parser_cell *cell;       /* [nodes] */
     rill_sentence *sentence; /* [slots] words and tags of the slot's input */

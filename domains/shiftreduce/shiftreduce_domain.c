@@ -5,10 +5,10 @@
  * The stack: a sentence of n words takes n shifts and n - 1 combines, in any legal order. A shift needs a remaining
  * word, a combine two spans on the stack. So every unfinished hypothesis has a legal action, and a finished one has all
  * words in one span.
- * Scores of structure: the network scores only rows where both actions are legal. Other rows have one action, with logp
- * 0. Scores of labels: the network scores every row. The label in an item's last timestep completes the tree. Trees:
- * combine joins two spans; a span with PARSER_NO_LABEL gets no brackets. Spans are numbered in order of creation, so
- * children come before their parent. Nothing recurses.
+ * Scores of structure: the network scores only rows where both actions are legal. Other rows have one action with logp 0.
+ * Scores of labels: the network scores every row. The label in an input's last timestep completes the tree.
+ * Trees: combine joins two spans; a span with PARSER_NO_LABEL gets no brackets. Spans are numbered in order of
+ * creation, so children come before their parent. No function is recursive.
  *
  * Invariant: close_model() and stop() accept half-built objects, whose unset members are zero. r->cell has space for
  * the nodes of the largest reserve(). Slots below r->n_slots are initialised.
@@ -75,8 +75,8 @@ static rill_status open_model(const rill_domain *table, rill_context *ctx, const
     info->max_choices_phases = 1u << PARSER_PHASE_LABEL;
     info->max_length = 2 * p->max_input - 1;
     info->node_bytes = sizeof(parser_cell);
-    /* Memory for each input: a row of products per position, and a sentence has one more position than words; and the
-     * end offset and tag of each word. The text of the words is negligible. */
+    /* Memory of an input: a row of products for each position, which are one more than the words; and the end offset
+     * and tag of each word. The text of the words is negligible. */
     info->slot_bytes += (int64_t)sizeof(rill_sentence) + info->slot_unit_bytes;
     info->slot_unit_bytes += (int64_t)(sizeof(size_t) + sizeof(int32_t));
     *model = p;

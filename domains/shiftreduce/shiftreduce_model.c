@@ -336,7 +336,7 @@ static rill_status load_products(loader *l)
 
 /* --- outputs ------------------------------------------------------------------------------------------------------ */
 
-/* Load the label output. Labels whose outermost nonterminal is the root are legal only in an item's last timestep;
+/* Load the label output. Labels whose outermost nonterminal is the root are legal only in an input's last timestep;
  * other labels are illegal there. */
 static rill_status load_label_output(loader *l)
 {

@@ -219,7 +219,7 @@ static int is_number(rill_slice s)
 static int keeps_stop(const penn_tokenizer *t, rill_slice s)
 {
     const char *dash = memrchr(s.data, '-', s.length);
-    if (dash != NULL) s = slice_tail(s, (size_t)(dash + 1 - s.data)); /* "Sino-U.S." */
+    if (dash != NULL) s = slice_tail(s, (size_t)(dash + 1 - s.data)); /* "Sino-U.S.": U.S */
     if (is_abbreviation(t, s) || (is_initials(s) && (s.length > 1 || t->next_chunk_byte != 0))) return 1;
     if (t->next_chunk_byte == 0 || is_address(s)) return 0;
     return (t->next_chunk_byte >= 'a' && t->next_chunk_byte <= 'z') || (t->is_first_chunk && is_number(s));
@@ -364,7 +364,7 @@ static size_t trailing_length(const penn_tokenizer *t, rill_slice s)
         const rill_slice head_part = slice_head(s, s.length - length);
         return ends_with(head_part, "in") || equal_lower(head_part, "'n") || head_part.length == 0
                    ? 0
-                   : length; /* "doin'", "'n'" */
+                   : length; /* 0: the apostrophe belongs to "doin'" or "'n'" */
     }
     if (ends_with(s, ".")) return s.length > 1 && !keeps_stop(t, slice_head(s, s.length - 1));
     return is_unmatched_close(s);

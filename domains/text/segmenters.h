@@ -15,7 +15,7 @@ RILL_C_BEGIN
 
 /* --- SentencePiece: spm.cc ---------------------------------------------------------------------------------------- */
 
-/* Only spm.cc uses the library (libsentencepiece, Apache-2.0), which is C++; no exception leaves it. The library
+/* Only spm.cc uses the library (libsentencepiece, Apache-2.0), which is C++; no exception leaves spm.cc. The library
  * allocates its own memory; the context only records errors. Any number of threads may share an open model: its author
  * states that a processor is thread-safe (google/sentencepiece, issue 207), and the library itself splits batches among
  * threads. */
@@ -57,7 +57,8 @@ rill_status rill_merges_open(rill_vocabulary **out, rill_context *ctx, const cha
 rill_status rill_merges_parse(rill_vocabulary **out, rill_context *ctx, const char *name, const char *bytes,
                               size_t length);
 
-/* Encoder of one thread. Zero-initialise with the context and merges; memory is kept from word to word. */
+/* A BPE encoder for one thread. Zero-initialise it and set the context and the merges. Its memory is reused from word
+ * to word. */
 typedef struct rill_bpe {
     rill_context *ctx;
     const rill_vocabulary *merges;
@@ -66,7 +67,7 @@ typedef struct rill_bpe {
     struct rill_bpe_symbol *symbols;
     struct rill_bpe_pair *heap, *round_pairs; /* [n_pairs] pairs that can be merged; pairs of the current round */
     size_t n_symbols, n_pairs;
-    rill_arena arena; /* of the arrays */
+    rill_arena arena; /* memory of the arrays */
 } rill_bpe;
 
 void rill_bpe_clear(rill_bpe *bpe);
@@ -245,7 +246,8 @@ struct rill_pipeline {
  * the map is corrupt. */
 int rill_normalizer_read_charsmap(rill_normalizer *out, const char *bytes, size_t size);
 
-/* bpe.c: build sorted_ids. RILL_OK · RILL_ERR_MEMORY */
+/* bpe.c: rill_unigram_sort_vocabulary() fills sorted_ids. rill_unigram_split() finds the best segmentation of a word
+ * and calls fn with each token. RILL_OK · RILL_ERR_MEMORY */
 rill_status rill_unigram_sort_vocabulary(rill_pipeline *p);
 rill_status rill_unigram_split(const rill_pipeline *p, rill_context *ctx, const char *word, size_t length,
                                rill_word_fn fn, void *user);

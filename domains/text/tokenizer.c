@@ -2,8 +2,9 @@
  * the tokenizer of a model family.
  *
  * Source: transformers' tokenization_marian.py. It has a punctuation normaliser but never calls it, so there is none
- * here. Deviations: a language tag that is not in the vocabulary is an error if the vocabulary has other tags, and
- * plain text if it has none; transformers makes it <unk>. A tag ends at its first "<<"; in transformers at the last.
+ * here.
+ * Deviations: a language tag that is not in the vocabulary is an error if the vocabulary has other tags, and plain text
+ * if it has none; transformers makes it <unk>. A tag ends at its first "<<"; in transformers at the last.
  *
  * Inputs of transformers' model families (m2m_100, mbart, t5 ...) are first split at added tokens. SentencePiece or the
  * pipeline of tokenizer.json then splits the text between added tokens into subword tokens.

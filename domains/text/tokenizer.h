@@ -37,7 +37,7 @@ typedef struct rill_tokenizer_files {
     /* 1: outputs begin with a language token, and the text of that token is the language's name. */
     int language_is_token;
     const char *spm; /* SENTENCEPIECE: one model for both sides; NULL: source.spm and target.spm */
-    /* FAMILY: source and target share one vocabulary. */
+    /* FAMILY: the model family (text_families.c); its source and target share one vocabulary. */
     const rill_family *family;
     int tokenized; /* 1: inputs and outputs are tokens separated by spaces */
     /* From the configuration: start of the decoder input, and forced first action; -1: unset. */
@@ -55,13 +55,13 @@ typedef struct rill_tokenizer {
      * have no token. */
     rill_vocabulary *source, *target;
     int32_t source_bos, source_eos; /* ids of the source tokens before and after an input; -1: none */
-    int32_t unk;                    /* source id of unknown tokens */
-    int32_t unk_action;             /* the action of <unk>; -1: none */
-    const char *const
-        *languages;        /* names of a multilingual model's languages, NULL-terminated; NULL for other models */
-    int has_language_tags; /* the source vocabulary has tokens like >>de<< */
-    struct rill_spm *source_spm,
-        *target_spm;                      /* for kind SENTENCEPIECE: segmenters of source and target texts, else NULL */
+    int32_t unk;                    /* source id of <unk>, for unknown tokens */
+    int32_t unk_action;             /* target id of <unk>; -1: none */
+    /* Names of a multilingual model's languages, NULL-terminated; NULL for other models. */
+    const char *const *languages;
+    int has_language_tags; /* 1: the source vocabulary has tokens like >>de<< */
+    /* For kind SENTENCEPIECE: segmenters of source and target texts, else NULL. */
+    struct rill_spm *source_spm, *target_spm;
     struct rill_moses_bpe *bpe;           /* for kind MOSES_BPE, else NULL */
     struct rill_family_tokenizer *family; /* for kind FAMILY, else NULL */
 } rill_tokenizer;
