@@ -79,7 +79,7 @@ typedef rill_status (*rill_config_list_fn)(void *user, const int64_t *value, siz
 rill_status rill_config_each_list(const rill_config *config, const char *key, rill_config_list_fn take, void *user);
 
 /* Return 1 if `key` is set to a value that has an effect: not null, false, the number `neutral`, or an empty string,
- * array or object. For keys that rill does not support. */
+ * array or object. Used for keys that rill does not support. */
 int rill_config_is_set(const rill_config *config, const char *key, double neutral);
 
 /* Warn about each member of the object at `key` whose name is not one of the `n` names in `known`, and suggest the most

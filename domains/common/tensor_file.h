@@ -54,7 +54,7 @@ typedef struct tensor_type {
 
 const tensor_type *tensor_type_find(const char *name); /* NULL: none */
 
-/* Record an error about one tensor of a part. Returns RILL_ERR_FORMAT. */
+/* Record an error that names the part, a file of the model, and the tensor. Returns RILL_ERR_FORMAT. */
 rill_status tensor_fail(const rill_tensor_file *t, const tensor_part *part, const char *name, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

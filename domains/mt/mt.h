@@ -85,6 +85,7 @@ typedef struct mt_recurrence {
     mt_norm norm;
 } mt_recurrence;
 
+/* A transformer layer. A: width of all heads; T: tokens of an input. */
 typedef struct mt_layer {
     mt_attention self_attention, cross_attention; /* cross_attention: decoder only */
     mt_feed_forward feed_forward;
@@ -93,6 +94,7 @@ typedef struct mt_layer {
     rill_table encoder_kv;    /* for each slot [T, 2A]: cross-attention keys and values of the input's tokens */
 } mt_layer;
 
+/* The encoder or the decoder. D: model width. */
 typedef struct mt_stack {
     size_t n_layers, n_heads, ffn_width;
     size_t attention_width;             /* A: width of all heads */

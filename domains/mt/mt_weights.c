@@ -453,8 +453,8 @@ static rill_status resolve_tables(loader *l)
     return mt_has_flag(l->net, MT_TIED_BY_FILE) ? resolve_by_file(l) : resolve_tied(l);
 }
 
-/* Return 1 if the decoder can read its embedding from the packed output layer: both are the same table, and packing keeps
- * its elements as fp32. The model then needs no second copy. */
+/* Return 1 if the decoder can read its embedding from the packed output layer, so that the model needs no second copy:
+ * the two are the same table, and packing keeps its elements as fp32. */
 static int shares_output_rows(const loader *l)
 {
     const seq_model *m = l->net->seq.model;

@@ -216,7 +216,8 @@ static rill_status load_decoder(loader *l)
 
 /* --- embeddings and output ---------------------------------------------------------------------------------------- */
 
-/* Load both embeddings. The target embedding gets an additional zero row, which is the decoder's initial input. */
+/* Load source and target embedding. The target embedding gets an additional zero row, which is the decoder's initial
+ * input. */
 static rill_status load_embeddings(loader *l, float **target)
 {
     rnn_net *net = l->net;

@@ -317,12 +317,13 @@ static rill_status add_element(rill_lexicon *lexicon, rill_slice text)
     return RILL_OK;
 }
 
-/* The part of a pattern being read. Parts come in this order, each at most once. */
+/* The part of a pattern that is being read: left context, body, right context. Parts come in this order, each at most
+ * once. */
 typedef enum pattern_part { PART_LEFT, PART_BODY, PART_RIGHT, PART_DONE } pattern_part;
 
 typedef struct pattern_reader {
     pattern_part part;
-    int in_bracket; /* between '(' and ')' */
+    int in_bracket; /* 1: between '(' and ')' */
 } pattern_reader;
 
 /* Add an element of a rule. A bracket that opens or closes a context moves the reader to the next part of the
@@ -556,7 +557,7 @@ typedef struct directive {
     const char *name;
     int min_columns, max_columns; /* number of columns, the directive's name included */
     const char *usage;
-    rill_status (*read)(rill_lexicon *lexicon, const rill_slice *column); /* missing columns have NULL data */
+    rill_status (*read)(rill_lexicon *lexicon, const rill_slice *column); /* a missing column has data NULL */
 } directive;
 
 static const directive directives[] = {

@@ -113,10 +113,10 @@ typedef struct rill__raw_token {
 
 /* A token of the output so far. The left context of a pattern is compared with these tokens. */
 typedef struct rill__output_token {
-    int32_t type;          /* type of a mention; RILL__NONE for a plain token */
-    int32_t word;          /* word number of a plain token; RILL__NONE for a mention */
+    int32_t type;          /* type of a placeholder; RILL__NONE: a plain token */
+    int32_t word;          /* number of a plain token's word in the lexicon; RILL__NONE: a placeholder */
     size_t offset, length; /* range of the token's text in `out` */
-    size_t raw_plus_1;     /* 1 + index of the raw token it copies; 0: mention, rewrite or tokenized line */
+    size_t raw_plus_1;     /* 1 + index of the raw token that it copies; 0: it copies none */
 } rill__output_token;
 
 /* A slot of the hash table from constants to mentions: equal constants share a placeholder. */

@@ -213,7 +213,7 @@ static int read_clock(rill__number number, int64_t *value)
 
 /* --- surfaces ----------------------------------------------------------------------------------------------------- */
 
-/* A walk down the trie, one raw token at a time. */
+/* A walk down the trie of names and rewrites, one raw token at a time. */
 typedef struct trie_walk {
     size_t next; /* index of the next raw token */
     int32_t state;
@@ -235,8 +235,8 @@ static int advance_walk(const rill_question *question, trie_walk *walk)
     return 1;
 }
 
-/* Number of tokens of the longest surface at `first` that can have `type`, or any type if `any`; NO_MATCH if there is
- * none. */
+/* Return the number of tokens of the longest name in the lexicon that begins at raw token `first` and can have `type`,
+ * or any type if `any` is 1; NO_MATCH if there is none. */
 static size_t longest_surface(const rill_question *question, size_t first, int any, int32_t type)
 {
     trie_walk walk = {.next = first};
@@ -314,7 +314,8 @@ static size_t match_number(rule_match *attempt, const rill__alternative *choice,
     return used;
 }
 
-/* Number of raw tokens that an alternative matches at `i`; NO_MATCH if none. */
+/* Return the number of raw tokens that an alternative of a pattern element matches at raw token `i`; NO_MATCH if it
+ * does not match. */
 static size_t match_alternative(rule_match *attempt, const rill__alternative *choice, size_t i, int in_body)
 {
     const rill_question *question = attempt->question;
@@ -391,7 +392,8 @@ static int has_preference(const rill_question *question, int32_t type, size_t af
     return 0;
 }
 
-/* The candidate of a trie state that fits the context, or RILL__NONE. The surface ends before raw token `after`. */
+/* Choose the meaning (candidate) of the name whose words lead to `state` and which ends before raw token `after`.
+ * Return RILL__NONE if no candidate fits the context. */
 static int32_t choose_candidate(const rill_question *question, int32_t state, size_t after)
 {
     const rill_lexicon *lexicon = question->lexicon;

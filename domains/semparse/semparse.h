@@ -51,12 +51,13 @@ extern const rill_domain rill_semparse_domain;
 
 enum { SEMPARSE_BOS = 0, SEMPARSE_EOS = 1, SEMPARSE_UNK = 2, SEMPARSE_N_SPECIALS = 3 };
 
-/* An LSTM over word embeddings. */
+/* An LSTM over word embeddings. H: hidden width. */
 typedef struct semparse_lstm {
     rill_constant input_gates; /* [words, 4H] embedding times W_ih plus bias */
     rill_matrix recurrent;     /* 4H x H */
 } semparse_lstm;
 
+/* Weights of the model. H: hidden width; V: size of the target vocabulary. */
 typedef struct semparse_weights {
     semparse_lstm encoder, decoder;
     rill_matrix context_weight, state_weight; /* H x H: W_c, W_s */

@@ -91,7 +91,7 @@ struct seq_arch {
     rill_status (*find_special_tokens)(seq_net *net, const char *directory);
     /* Read the weights into the network and declare tables. Must call seq_set_output_layer() once. */
     rill_status (*load)(seq_net *net, const char *directory);
-    /* Append the net's operations to the graph: encode() those of the encoder, step() those of one decoder step. */
+    /* Append the net's operations to the graph: encode() the encoder, step() one step of the decoder. */
     void (*encode)(const seq_net *net, const seq_encoder_columns *reader);
     void (*step)(const seq_net *net, const seq_decoder_columns *writer);
     /* Return the input of the output layer, [rows, width], for the states of the nodes. */

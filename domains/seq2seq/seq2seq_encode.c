@@ -14,10 +14,10 @@
 #include "utf8.h"
 
 enum {
-    MAX_SENTENCE_TOKENS = 128, /* maximum tokens of an unsplit input, special tokens included: Bergamot's bound */
-    MAX_SENTENCE_BYTES = 8192, /* inputs with more bytes count as long without being tokenized */
-    FIRST_UNSPACED = 0xE00,    /* first script written without spaces */
-    FIRST_SYMBOL = 0x10000     /* first of emoji and other symbols */
+    MAX_SENTENCE_TOKENS = 128, /* inputs with more tokens are split into sentences; the limit is Bergamot's */
+    MAX_SENTENCE_BYTES = 8192, /* inputs with more bytes are split without counting their tokens */
+    FIRST_UNSPACED = 0xE00,    /* first code point of the scripts written without spaces */
+    FIRST_SYMBOL = 0x10000     /* first code point of emoji and other symbols */
 };
 
 /* --- sentences ---------------------------------------------------------------------------------------------------- */

@@ -68,12 +68,13 @@ enum { PRODUCT_A, PRODUCT_B, PRODUCT_LABEL_B, PRODUCT_C, PRODUCT_LABEL_C, N_PROD
 /* Input format. */
 typedef enum parser_form { PARSER_FORM_AUTO, PARSER_FORM_TREE, PARSER_FORM_TAGGED, PARSER_FORM_TEXT } parser_form;
 
-/* A bidirectional LSTM layer. */
+/* A bidirectional LSTM layer. H: hidden width per direction. */
 typedef struct parser_layer {
     rill_matrix input;        /* 8H x input width: gates of both directions */
     rill_matrix recurrent[2]; /* 4H x H: forward, backward */
 } parser_layer;
 
+/* E: embedding width; H: hidden width per direction; D: width of the feed-forward networks; T: tags; L: labels. */
 typedef struct parser_weights {
     rill_constant word_rows; /* [words, E] */
     rill_constant suffix_rows, shape_rows;
@@ -141,7 +142,7 @@ typedef struct parser_runner {
     int32_t *column;                       /* other input columns of a call */
     rill_text normalized_word;             /* normal form of a word while its features are looked up */
     rill_tree tree;                        /* input tree while reading, output tree while building */
-    int32_t *tree_scratch;                 /* arrays of a tree_builder */
+    int32_t *tree_scratch;                 /* memory of the arrays of a tree_builder */
 } parser_runner;
 
 /* Number of features per word. */

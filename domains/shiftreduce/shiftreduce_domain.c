@@ -434,8 +434,8 @@ static rill_status tokenize(void *model, rill_context *ctx, const char *text, si
     return RILL_OK;
 }
 
-/* The default search options: the best setting that the paper [stream] (docs/algorithms.md) reports for such models. On
- * GUM's dev set it reaches the F1 of beam 10 without pruning, with less than two thirds of the expansions. */
+/* The default search options: the best setting that the paper [stream] (docs/algorithms.md) reports for parsers of this
+ * kind. On GUM's dev set it reaches the F1 of beam 10 without pruning, with less than two thirds of the expansions. */
 static rill_status advise(const rill_domain *table, rill_context *ctx, const char *path, rill_text *out)
 {
     (void)table, (void)ctx, (void)path;

@@ -188,7 +188,8 @@ static rill_status add_extra_token(const family_opener *o, const char *token, in
     return rill_token_set_add(&o->tokenizer->tokens, token, strlen(token), -1, flags);
 }
 
-/* Find the special tokens, and mark them as such. All except padding are required, because encoding needs them. */
+/* Find the ids of the special tokens and flag the tokens RILL_TOKEN_SPECIAL. All except padding are required, because
+ * encoding needs them. */
 static rill_status find_special_tokens(const family_opener *o)
 {
     rill_family_tokenizer *t = o->tokenizer;

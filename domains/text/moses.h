@@ -135,7 +135,7 @@ typedef struct rill_moses {
     rill_context *ctx;
     rill_moses_language language;
     const rill_prefixes *prefixes; /* nonbreaking prefixes of the same language */
-    rill_chars text, spare;        /* the current text */
+    rill_chars text, spare;        /* the current text; scratch memory */
     rill_text bytes;               /* a word as UTF-8 */
     rill_quote *quotes;            /* [n_quotes] kinds of quotation marks in the current output */
     size_t n_quotes;

@@ -112,10 +112,12 @@ typedef struct rill_token_set {
     int32_t first_by_byte[257]; /* added[first_by_byte[c]] .. added[first_by_byte[c + 1] - 1] begin with byte c */
 } rill_token_set;
 
-/* Append a base token. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (too many, empty) */
+/* Append a base token, i.e. a subword token. Its id is the number of tokens before it. RILL_OK · RILL_ERR_MEMORY ·
+ * RILL_ERR_FORMAT (too many, empty) */
 rill_status rill_token_set_add_base(rill_token_set *tokens, const char *text, size_t length);
 
-/* End the base tokens. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (none, duplicates) */
+/* Finish the list of base tokens; added tokens follow. RILL_OK · RILL_ERR_MEMORY · RILL_ERR_FORMAT (none,
+ * duplicates) */
 rill_status rill_token_set_end_base(rill_token_set *tokens);
 
 /* Add an added token. If it is a base token, it keeps its id. Otherwise it gets the next free id; `id` must be that id, or

@@ -41,7 +41,7 @@ static const char MBART_25[] =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP "
     "nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN";
 
-/* Languages of mBART-50: those of mBART-25, then the others. */
+/* Languages of mBART-50: the languages of mBART-25, then the additional ones. */
 static const char MBART_50[] =
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP "
     "nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH mk_MK ml_IN "
